@@ -1,7 +1,7 @@
-"""Language models: which one answers, how it is asked, and what it said.
+"""Clients for language models: choice of endpoint, requests, retries and replies.
 
-`UnifiedLLMClient` is imported when it is first used: the local model's processes load neither
-Twisted nor aiohttp.
+`UnifiedLLMClient` is imported lazily, so that the processes of the embedded model, which are part
+of this package, load neither Twisted nor aiohttp.
 """
 
 from __future__ import annotations

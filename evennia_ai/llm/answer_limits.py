@@ -1,4 +1,7 @@
-"""The limit of an answer's length, and its name on the wire: no request goes out without it."""
+"""Limits on the length of an answer, and the request parameter that each endpoint takes them by.
+
+No request is sent without a limit: it bounds what one call may cost.
+"""
 
 from __future__ import annotations
 
@@ -12,15 +15,18 @@ from evennia_ai.errors import ContextLengthError, ModelStatusError
 from evennia_ai.llm.token_counter import get_model_max_tokens, normalize
 
 PLAIN, REASONED = "max_tokens", "max_completion_tokens"
-# What every model takes, also the older ones, and what may be left of it near a cap.
+# Tokens. The default limit, which older models accept too, and the fewest that are worth asking
+# for when a spending cap leaves less.
 MOST_TOKENS, LEAST_TOKENS = 4_096, 300
-# Such models think before they answer, and what they think counts.
+# The same for reasoning models: their hidden reasoning counts as output.
 MOST_WITH_THOUGHT, LEAST_WITH_THOUGHT = 16_384, 2_000
-# The embedded model and its like write one short call.
+# Models in "json" mode, such as the embedded one, write a single short tool call.
 TOKENS_OF_A_CALL = 220
+# Repeats of one request: with the parameter's other name, a smaller value, the shortest answer.
 MOST_TRIES = 3
 
-# Members of a request that have a setting of their own, or are the assistant's to write.
+# Request members that the `extra` of an assistant may not set, and the setting to use instead; ""
+# where the assistant itself writes the member.
 OWNED: Mapping[str, str] = MappingProxyType(
     {
         "model": "llm_model",
@@ -59,10 +65,12 @@ OWNED: Mapping[str, str] = MappingProxyType(
 )
 
 _NAMED_REASONED = re.compile(r"o[1-9]\b|gpt-[5-9]")
+# Names of reasoning models. A wrong guess only gives a limit that is too large or too small.
 _THINKS = re.compile(
     r"o[1-9]\b|gpt-[5-9]|gpt-oss|gemini-(?:2\.5|[3-9])|grok-[4-9]|deepseek-(?:r|reason)|qwq|qwen3"
     r"|magistral|think|reason"
 )
+# Error texts of services differ, so both lists are matched only beside the parameter's own name.
 _REFUSED = re.compile(
     r"unsupported|not supported|does not support|unrecogni[sz]ed|unknown|unexpected"
     r"|extra (?:inputs|fields|arguments)|not permitted|not allowed|no longer|instead|deprecated",
@@ -75,17 +83,17 @@ _ABOUT_ANSWERS = re.compile(f"{PLAIN}|{REASONED}|in the completion")
 
 
 def thinks(model: str) -> bool:
-    """True where a model of that name thinks before it answers, as far as names tell."""
+    """True if the model is a reasoning model, judging by its name."""
     return bool(_THINKS.search(normalize(model)))
 
 
 @dataclass(frozen=True, slots=True)
 class WantedTokens:
-    """The most tokens an answer may have.
+    """The token limit that an answer should have.
 
     Attributes:
-        tokens: as many as are wanted.
-        least: with fewer there is no use in asking.
+        tokens: the limit if nothing else bounds it.
+        least: a call that may have fewer is not worth sending.
     """
 
     tokens: int
@@ -94,9 +102,10 @@ class WantedTokens:
 
 @lru_cache(maxsize=64)
 def wanted_of(model: str, *, is_native: bool, is_thinking: bool = False) -> WantedTokens:
-    """The answer limits of a model where nobody set any."""
+    """The default answer limits of a model."""
     if not is_native:
         return WantedTokens(TOKENS_OF_A_CALL, TOKENS_OF_A_CALL)
+    # The context window holds prompt and answer, so an answer gets only a part of it.
     window = get_model_max_tokens(model)
     if is_thinking or thinks(model):
         tokens = min(MOST_WITH_THOUGHT, window // 2)
@@ -107,11 +116,11 @@ def wanted_of(model: str, *, is_native: bool, is_thinking: bool = False) -> Want
 
 @dataclass(slots=True)
 class AnswerLimit:
-    """The parameter by which one model of one endpoint takes the limit, as it turned out.
+    """The way one model at one endpoint takes the answer limit, learned from its refusals.
 
     Attributes:
-        name: the member of the request.
-        most: the most that the endpoint takes, as it said; None: it did not say.
+        name: the request parameter, `max_tokens` or `max_completion_tokens`.
+        most: the largest value that the endpoint accepts; None until it has refused one.
     """
 
     name: str = PLAIN
@@ -120,42 +129,46 @@ class AnswerLimit:
 
     @classmethod
     def of(cls, provider: str, model: str) -> AnswerLimit:
-        """The first guess, before anybody asked."""
+        """The first guess, before any request was sent."""
         is_reasoned = provider == "openai" and _NAMED_REASONED.match(normalize(model))
         return cls(REASONED if is_reasoned else PLAIN)
 
     def as_body(self, tokens: int) -> dict[str, int]:
-        """The member of a request."""
+        """The limit as a member of the request body."""
         return {self.name: tokens if self.most is None else min(tokens, self.most)}
 
     def after(self, error: ModelStatusError, name: str, sent: int) -> int | None:
-        """Learn from a refusal.
+        """Learn from a refused request.
 
         Args:
-            name: the member that the refused request had.
-            sent: the tokens that it allowed.
+            name: the parameter that the request used.
+            sent: its value.
 
         Returns:
-            What the same request may allow, told as the endpoint wants it; None: it is no use.
+            The value to repeat the request with, under the new `name`; None if repeating it would
+            not help.
         """
-        # Any other status says nothing of what is in the request.
+        # Only these two statuses are about the content of the request.
         if error.status not in (400, 422):
             return None
         text = str(error)
         if isinstance(error, ContextLengthError):
+            # Prompt and limit together are too long. A shorter answer may still fit, and is better
+            # than none; a prompt that is too long by itself is the caller's to shorten.
             is_ours = bool(_ABOUT_ANSWERS.search(text)) and sent > LEAST_TOKENS
             return LEAST_TOKENS if is_ours else None
         if name not in text:
             return None
-        if name != self.name:  # another call has learned it meanwhile
+        if name != self.name:  # a concurrent call has already learned the right name
             return sent
         if _TOO_LARGE.search(text):
+            # The text quotes the value sent and the maximum, in any order and wording.
             fewer = [number for number in map(int, re.findall(r"\d+", text)) if 0 < number < sent]
             self.most = max(fewer, default=0) or None
             return self.most
         if _REFUSED.search(text):
             self._refused.add(self.name)
             self.name = REASONED if self.name == PLAIN else PLAIN
-            # Where both names were refused, to change again would go round in circles.
+            # Once both names were refused, switching again would loop.
             return None if self.name in self._refused else sent
         return None

@@ -1,8 +1,9 @@
-"""asyncio beside Twisted: one event loop in a daemon thread, and Deferreds for what runs on it.
+"""asyncio beside Twisted: one event loop in a daemon thread, and Deferreds for its tasks.
 
-Evennia runs the epoll reactor; aiohttp wants asyncio. Cancelling the Deferred cancels the
-task on the loop, and with it the request: the socket closes. A thousand answers may arrive within
-one reactor turn; they are handed back in slices of time, or they would freeze the game.
+Evennia runs Twisted's epoll reactor, and aiohttp needs asyncio. Cancelling a Deferred cancels the
+task on the loop, which closes the socket of its request. A thousand answers may arrive within one
+reactor turn; they are handed back in short time slices, because they would freeze the game
+otherwise.
 """
 
 from __future__ import annotations
@@ -21,14 +22,17 @@ from twisted.python.failure import Failure
 
 from evennia_ai.core.typed_objects import Reactor
 
+# Short enough that a player does not notice the pause, long enough for several answers.
 SLICE_SECONDS = 0.005
-# A cancelled task ends, lets go of its connection, and that of its socket: a turn of the loop each.
+# A cancelled task ends, releases its connection, and that closes its socket: each takes one
+# iteration of the event loop.
 TURNS_TO_CLOSE = 4
+# The reactor thread blocks for this long at most while sockets close.
 MOST_CLOSING_SECONDS = 0.05
 
 
 class Pacer:
-    """A queue of calls, run in the reactor thread, a slice of time at once, in order."""
+    """A queue of calls that the reactor thread runs in order, one time slice per reactor turn."""
 
     def __init__(self, reactor: Reactor, slice_seconds: float = SLICE_SECONDS) -> None:
         self._reactor = reactor
@@ -37,30 +41,31 @@ class Pacer:
         self._is_scheduled = False
 
     def call(self, function: Callable[..., Any], *arguments: Any) -> None:
-        """Run soon; to be called in the reactor thread."""
+        """Queue a call; only from the reactor thread."""
         self._waiting.append((function, arguments))
         self._schedule()
 
     @property
     def is_busy(self) -> bool:
-        """True where something waits for its turn."""
+        """True while calls are queued."""
         return bool(self._waiting)
 
     def call_first(self, function: Callable[..., Any], *arguments: Any) -> None:
-        """Run soon, before all that waits; to be called in the reactor thread."""
+        """Queue a call ahead of all others; only from the reactor thread."""
         self._waiting.appendleft((function, arguments))
         self._schedule()
 
     def turn(self) -> Deferred[None]:
-        """Fires soon, when it is the caller's turn. Cancelled, it is left out."""
+        """A Deferred that fires when the queue reaches it; cancelling it skips it."""
         waiting: Deferred[None] = Deferred()
         self.call(_fire, waiting)
         return waiting
 
     def call_from_thread(self, function: Callable[..., Any], *arguments: Any) -> None:
-        """Run soon; to be called in any other thread."""
+        """Queue a call; from any thread but the reactor's."""
         self._waiting.append((function, arguments))
-        # To wake the reactor is dear: where a slice is due, it runs this call too.
+        # Waking the reactor is expensive, and a slice that is already scheduled runs this call
+        # too. The length is checked as well because that slice may be ending just now.
         if len(self._waiting) == 1 or not self._is_scheduled:
             self._reactor.callFromThread(self._schedule)
 
@@ -76,7 +81,7 @@ class Pacer:
             function, arguments = self._waiting.popleft()
             try:
                 function(*arguments)
-            except Exception:
+            except Exception:  # the calls after it must still run
                 log.err(None, "in a paced call")
             if self._reactor.seconds() >= ends_at:
                 break
@@ -90,14 +95,14 @@ def _fire(waiting: Deferred[None]) -> None:
 
 try:
     import uvloop as loops
-except ImportError:  # where it has no build, asyncio's own loop does the same work more slowly
+except ImportError:  # uvloop has no build for some platforms; asyncio's own loop is only slower
     import asyncio as loops  # type: ignore[no-redef]
 
 T = TypeVar("T")
 
 
-class Lane:
-    """The event loop and its thread. Calls are handed over together: waking a thread is dear."""
+class EventLoopThread:
+    """The asyncio event loop and its thread. Calls are batched: waking a thread is expensive."""
 
     def __init__(self) -> None:
         self._loop = loops.new_event_loop()
@@ -109,32 +114,34 @@ class Lane:
         thread.start()
 
     def call(self, function: Callable[[], object]) -> None:
-        """Run a function in the loop's thread, soon and in order."""
+        """Queue a function for the loop's thread; functions run in order."""
         self._waiting.append(function)
         if not self._is_awake:
             self._is_awake = True
             self._loop.call_soon_threadsafe(self._drain)
 
     def task(self, coroutine: Coroutine[Any, Any, T]) -> asyncio.Task[T]:
-        """Start a coroutine; to be called in the loop's thread."""
+        """Start a coroutine; only from the loop's thread."""
         return self._loop.create_task(coroutine)
 
     def _drain(self) -> None:
-        # Before the queue is emptied: what comes in the middle of that wakes it once more.
+        # Reset before the queue is emptied: a call added meanwhile then wakes the loop again. Done
+        # afterwards, a call added in between would wait for the next one to wake it.
         self._is_awake = False
         while self._waiting:
             self._waiting.popleft()()
 
     @contextmanager
     def held(self, seconds: float) -> Iterator[None]:
-        """Hand nothing over until the end of the block, and then wait until it is done.
+        """Hand over no calls until the end of the block, then wait until they have run.
 
-        Two threads that both have much to do change places at every system call, and wait five
-        milliseconds for each other each time.
+        Two busy threads trade the GIL at every system call, and each waits up to five
+        milliseconds (the interpreter's switch interval) to get it back.
 
         Args:
-            seconds: the longest wait.
+            seconds: the longest wait at the end.
         """
+        # Pretending that the loop is awake keeps `call` from waking it.
         self._is_awake = True
         done = threading.Event()
         try:
@@ -152,14 +159,15 @@ class Lane:
 
 
 @lru_cache(maxsize=1)
-def lane() -> Lane:
-    """The process's lane, opened when it is first needed."""
-    return Lane()
+def lane() -> EventLoopThread:
+    """The process's event loop thread, started when it is first needed."""
+    return EventLoopThread()
 
 
 @contextmanager
 def all_at_once() -> Iterator[None]:
-    """Around the cancelling of many: their sockets are closed at its end, one after the other."""
+    """Context for cancelling many calls: their sockets are closed together at its end."""
+    # Without a loop there are no calls to cancel, and it must not be started for that.
     if not lane.cache_info().currsize:
         yield
         return
@@ -169,7 +177,7 @@ def all_at_once() -> Iterator[None]:
 
 @lru_cache(maxsize=4)
 def pacer_of(reactor: Reactor) -> Pacer:
-    """The one queue of a reactor's thread: two would take two slices of each of its turns."""
+    """The shared queue of a reactor: a second one would take a second slice of every turn."""
     return Pacer(reactor)
 
 
@@ -186,16 +194,17 @@ class Bridged(Deferred[T]):
         self._is_dropped = False
 
     def drop(self) -> None:
-        """End the task now; whoever waits for its outcome is cancelled later, by the caller.
+        """Cancel the task now, without firing this Deferred; the caller cancels that later.
 
-        To cancel whoever waits takes many times as long, and the socket would be open meanwhile.
+        Running the Deferred's callbacks takes many times as long, and the sockets of other calls
+        would stay open meanwhile.
         """
         self._is_dropped = True
         self._end()
 
     def settle(self, done: asyncio.Task[T]) -> None:
-        """Take the outcome of the task, in the reactor thread."""
-        if self.called or self._is_dropped:  # while the outcome was on its way
+        """Fire with the outcome of the task; only in the reactor thread."""
+        if self.called or self._is_dropped:  # cancelled while the outcome was queued
             return
         error = CancelledError() if done.cancelled() else done.exception()
         if error is not None:
@@ -205,9 +214,9 @@ class Bridged(Deferred[T]):
 
 
 def as_deferred(coroutine: Coroutine[Any, Any, T], reactor: Reactor) -> Bridged[T]:
-    """Run a coroutine on the asyncio loop; its outcome comes back in the reactor thread."""
+    """Run a coroutine on the asyncio loop; the Deferred fires in the reactor thread."""
     tasks: list[asyncio.Task[T]] = []
-    # Over the lane and in its order, so that by then there is a task to cancel.
+    # Queued calls run in order, so the task exists by the time it is to be cancelled.
     bridged: Bridged[T] = Bridged(lambda: lane().call(lambda: tasks[0].cancel()))
     pacer = pacer_of(reactor)
 

@@ -1,4 +1,4 @@
-"""Is the endpoint fit for an assistant? Asked with real requests, answered line by line."""
+"""Check of an endpoint with real requests: can an assistant work with it?"""
 
 from __future__ import annotations
 
@@ -27,6 +27,7 @@ from evennia_ai.llm.endpoints import Endpoint
 from evennia_ai.llm.pool import Pool
 from evennia_ai.llm.transport import OpenAITransport
 
+# Servers such as Ollama silently cut a prompt that does not fit into their configured context.
 LONG_PROMPT_WORDS = 2000
 ADVICE = "try EVENNIA_AI_TOOL_MODE=json, or another model"
 PROBE = ToolSpec(
@@ -43,7 +44,7 @@ PROBE = ToolSpec(
 
 @dataclass(frozen=True, slots=True)
 class CheckResult:
-    """One finding: what was tried, whether it is fine, and what was seen or should be done."""
+    """The result of one probe; `text` says what was seen, or what to do about it."""
 
     name: str
     ok: bool
@@ -52,27 +53,27 @@ class CheckResult:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """All findings on one endpoint."""
+    """The results of all probes."""
 
     title: str
     lines: tuple[CheckResult, ...]
 
     @property
     def ok(self) -> bool:
-        """True where an assistant can work with it."""
+        """True if every probe succeeded."""
         return all(line.ok for line in self.lines)
 
 
-class Asking(Protocol):
-    """Something that is asked in place of a client, and pays for what it asks."""
+class PayingClient(Protocol):
+    """A client that accounts for what its calls cost."""
 
     def ask(
         self, messages: Sequence[Message], tools: Sequence[ToolSpec], *, purpose: str
     ) -> Deferred[Reply]:
-        """One completion."""
+        """Ask for one completion."""
 
 
-Paid = Callable[[Any], Asking]
+Paid = Callable[[Any], PayingClient]
 PURPOSE = "check"
 
 
@@ -81,10 +82,11 @@ def check_endpoint(
 ) -> Deferred[Report]:
     """Ask the endpoint for its models, a sentence, a tool call and an answer to a long prompt.
 
-    It is asked although it is left alone; an answer ends that, and failures count nowhere.
+    An open circuit breaker does not prevent the check; an answer closes it, and failures are not
+    counted.
 
     Args:
-        paid: gives what asks a client and pays for it; None: nobody pays.
+        paid: wraps a client into one that accounts for its calls; None: they are not accounted for.
     """
     return Deferred.fromCoroutine(_Check(endpoint, pool, paid, reactor).run())
 
@@ -92,9 +94,9 @@ def check_endpoint(
 def check_endpoints(
     endpoint: Endpoint, pool: Pool, *, paid: Paid | None = None, reactor: Reactor = default_reactor
 ) -> Deferred[Report]:
-    """The same of each address of a model, one after the other; as lines of one report."""
+    """Check each address of a model in turn; the results are lines of one report."""
 
-    async def every() -> Report:
+    async def check_all() -> Report:
         lines: list[CheckResult] = []
         for one in endpoint.each:
             found = await check_endpoint(one, pool, paid=paid, reactor=reactor)
@@ -104,7 +106,7 @@ def check_endpoints(
             )
         return Report(endpoint.describe(), tuple(lines))
 
-    return Deferred.fromCoroutine(every())
+    return Deferred.fromCoroutine(check_all())
 
 
 class _Check:
@@ -112,12 +114,12 @@ class _Check:
         self._endpoint = endpoint
         self._client = pool.trial_client(endpoint)
         self._pool = pool
-        self._purse = None if paid is None else paid(self._client)
+        self._paying_client = None if paid is None else paid(self._client)
         self._transport = pool.transport(endpoint)
         self._reactor = reactor
 
     async def run(self) -> Report:
-        """Try one thing after the other; without an answer the rest is left out."""
+        """Run all probes in turn; if the endpoint does not answer the first, skip the others."""
         lines = [await self._try("reachable", self._reachable)]
         if lines[0].ok:
             self._pool.note_answer(self._endpoint)
@@ -133,17 +135,17 @@ class _Check:
             ok, text = await probe()
         except (ModelError, LimitReachedError, StoppedError) as error:
             ok, text = False, str(error)
-        except ConfigurationError as error:  # costs are capped, and its price is not known
+        except ConfigurationError as error:  # costs are capped, and this model has no known price
             ok, text = False, str(error)
         return CheckResult(name, ok, text)
 
     async def _ask(self, text: str, tools: Sequence[ToolSpec] = ()) -> tuple[Reply, float]:
         began = self._reactor.seconds()
         messages = [{"role": "system", "content": "You are a bell keeper."}, user_message(text)]
-        if self._purse is None:
+        if self._paying_client is None:
             reply = await self._client.chat_completion(messages, tools)
         else:
-            reply = await self._purse.ask(messages, tools, purpose=PURPOSE)
+            reply = await self._paying_client.ask(messages, tools, purpose=PURPOSE)
         return reply, self._reactor.seconds() - began
 
     async def _reachable(self) -> tuple[bool, str]:
@@ -161,6 +163,7 @@ class _Check:
         names = await self._listed(self._transport)
         if not names:
             return True, f"{model} (the endpoint does not list its models)"
+        # Ollama lists a model with its tag, and takes it without.
         if model in names or f"{model}:latest" in names:
             return True, f"{model} is known"
         shown = one_line(", ".join(sorted(names)[:6]), 200)
@@ -170,7 +173,7 @@ class _Check:
         asked = transport.models().addTimeout(self._client.deadline_seconds, self._reactor)
         try:
             return [str(item["id"]) for item in read_json(await asked)["data"]]
-        # Many list no models, or in a form of their own, and answer all the same.
+        # Many services have no list of models, or another format, and answer all the same.
         except (ModelStatusError, DeadlineError, ValueError, KeyError, TypeError):
             return []
 
@@ -190,6 +193,7 @@ class _Check:
         text = "storm " * LONG_PROMPT_WORDS + "\nHow is the weather? One word."
         reply, seconds = await self._ask(text)
         size = reply.usage.prompt_tokens
+        # Each word is one token at least; fewer means that the server cut the prompt.
         if 0 < size < LONG_PROMPT_WORDS:
             return False, (
                 f"only {size} tokens of a prompt of {LONG_PROMPT_WORDS} words were read; "

@@ -1,4 +1,4 @@
-"""One client for every provider: breaker, cap, retry and one deadline around a transport."""
+"""One client for all providers: circuit breaker, slots, retries and one deadline per call."""
 
 from __future__ import annotations
 
@@ -46,20 +46,21 @@ from evennia_ai.llm.transport import LARGEST_REPLY_BYTES, OpenAITransport, Trans
 from evennia_ai.resilience import CircuitBreaker, CircuitBreakerState, RetryConfig
 from evennia_ai.resilience.retry import retry
 
+# Defaults of EVENNIA_AI_CALL_DEADLINE_SECONDS and EVENNIA_AI_MAX_CALLS_IN_FLIGHT.
 DEADLINE_SECONDS = 60.0
 MAX_CALLS_IN_FLIGHT = 64
-# Mistral's own services and templates say "unexpected role 'user' after role 'tool'".
+# Mistral's services and chat templates refuse a user message right after a tool result:
+# "unexpected role 'user' after role 'tool'".
 WANTS_CLOSED_TURNS = re.compile(r"[a-z]stral|[mp]ixtral", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
 class Generation:
-    """The model's sampling settings; None leaves one to the provider.
+    """Sampling settings of a model; None leaves one to the provider.
 
     Attributes:
-        max_tokens: of an answer; None: as `answer_limits` knows of the model.
-        extra: further members of the request body, sent as they are, but for those that have a
-            setting of their own.
+        max_tokens: of an answer; None: the model's default in `answer_limits`.
+        extra: further members of the request body, sent unchanged except for those in `OWNED`.
     """
 
     temperature: float | None = None
@@ -69,7 +70,7 @@ class Generation:
     extra: Mapping[str, Any] | None = None
 
     def as_body(self) -> dict[str, Any]:
-        """The members that are set, but for the length of answers."""
+        """The settings as members of the request body, without `max_tokens`."""
         named = {
             "temperature": self.temperature,
             "top_p": self.top_p,
@@ -81,7 +82,7 @@ class Generation:
 
 
 def provider_headers(provider: str, app_name: str, site_url: str) -> dict[str, str]:
-    """The headers a provider wants beside the key: OpenRouter names the calling application."""
+    """Extra headers of a provider: OpenRouter takes the name of the calling application."""
     if provider != "openrouter":
         return {}
     headers = {"X-Title": app_name, "HTTP-Referer": site_url}
@@ -97,10 +98,10 @@ def make_transport(
     reactor: Reactor,
     most_bytes: int = LARGEST_REPLY_BYTES,
 ) -> Transport:
-    """The transport to a provider; to "local" without an address, the game's embedded model.
+    """The transport to a provider; for "local" without an address, to the embedded model.
 
     Raises:
-        ConfigurationError: nobody said where it answers, or there is no game here.
+        ConfigurationError: the provider has no address, or no game is set up here.
     """
     if provider == SCRIPTED:
         return ScriptedTransport()
@@ -115,10 +116,10 @@ def make_transport(
 
 @dataclass(frozen=True, slots=True)
 class _Call:
-    """One call, for all its attempts.
+    """One call, which may take several attempts.
 
     Attributes:
-        tokens: that its answer may have, where whoever pays allows as many.
+        tokens: limit of its answer, unless `payment` allows fewer.
     """
 
     body: Mapping[str, Any]
@@ -128,18 +129,18 @@ class _Call:
 
 
 class UnifiedLLMClient:
-    """Asks one model of one provider.
+    """A client of one model at one endpoint.
 
     Args:
         provider: a key of `endpoints.PRESETS`, or "custom" together with `base_url`; "local" is
-            the game's embedded model, which is started when it is first asked.
+            the game's embedded model, which is started by the first request.
         auth_token: the API key, "" for none.
-        debug: log of each call how large it is, how long it takes and how it ends; no words.
-        deadline_seconds: for a whole call, waiting for a free slot and retries included.
-        slots: how many calls may be in flight, shared by all clients of a game.
-        transport: what carries the request; made from provider and token when None.
-        answer_limit: how the endpoint is told how long an answer may be; shared by all clients of
-            the same model there.
+        debug: log size, duration and outcome of each call, but no text of it.
+        deadline_seconds: for a whole call, including the wait for a slot and all retries.
+        slots: bounds the calls in flight; shared by all clients of a game.
+        transport: sends the requests; None: made from provider, address and token.
+        answer_limit: the way this endpoint takes the answer limit; shared by all clients of the
+            same model there.
     """
 
     def __init__(
@@ -186,19 +187,19 @@ class UnifiedLLMClient:
 
     @property
     def supports_tools(self) -> bool:
-        """True where tool calls go over the API as such."""
+        """True if the endpoint has native tool calls."""
         return self.tool_mode == "native"
 
     @property
     def rate_limit_info(self) -> RateLimitInfo | None:
-        """The rate limits that the service last told, None when it tells nothing."""
+        """The rate limits in the service's last answer that had any, or None."""
         return getattr(self.transport, "rate_limit_info", None)
 
     def wanted(self, extra: Mapping[str, Any]) -> WantedTokens:
-        """The longest answer of a call, as it is set, else as the model can.
+        """The answer limit of a call: from `extra`, else as configured, else the model's default.
 
         Args:
-            extra: further members of the call's body; a length among them is wanted in full.
+            extra: further members of the call's body; a `max_tokens` among them may not be reduced.
         """
         if (own := extra.get(PLAIN)) is not None:
             return WantedTokens(own, own)
@@ -211,7 +212,7 @@ class UnifiedLLMClient:
         return usual if most is None else WantedTokens(most, min(most, usual.least))
 
     async def ask(self, messages: Sequence[Message], tools: Sequence[ToolSpec]) -> Reply:
-        """The engine's model port."""
+        """Ask for one completion; implements the engine's model port."""
         reply: Reply = await self.chat_completion(messages, tools)
         return reply
 
@@ -227,33 +228,33 @@ class UnifiedLLMClient:
         """Ask for one completion. Cancelling the Deferred closes the socket.
 
         Args:
-            tools: specs, or as the chat completions API writes them.
-            payment: is told of each attempt, and says how long its answer may be at most.
-            debug: as the client's, for this call; None: as the client's.
-            extra: further members of the request body, which win over the client's own, such as
-                `tool_choice`, `temperature` and `max_tokens`.
+            tools: specs, or mappings in the form of the chat completions API.
+            payment: is told of each attempt, and bounds the length of its answer.
+            debug: overrides the client's own setting for this call; None: does not.
+            extra: further members of the request body, such as `tool_choice`, `temperature` and
+                `max_tokens`; they override the client's own.
 
         Raises:
             ConfigurationError: a tool or `tool_choice` cannot be read.
             ModelError: the service failed; its text says how.
-            CircuitOpenError: the service is not being asked now.
+            CircuitOpenError: the circuit breaker is open.
         """
-        asked = Deferred.fromCoroutine(self._in_slot(messages, tools, extra, payment))
+        outcome = Deferred.fromCoroutine(self._in_slot(messages, tools, extra, payment))
         if self.debug if debug is None else debug:
-            told = (
+            call = (
                 f"{self.provider_name} {self.model}: {len(messages)} messages, {len(tools)} tools"
             )
-            asked.addBoth(self._log_end, told, self._reactor.seconds())
-        return asked
+            outcome.addBoth(self._log_outcome, call, self._reactor.seconds())
+        return outcome
 
-    def _log_end(self, end: Reply | Failure, told: str, began: float) -> Reply | Failure:
-        how = (
-            f"{end.finish_reason or 'no reason told'}, {end.usage.total_tokens} tokens"
-            if (isinstance(end, Reply))
-            else end.type.__name__
-        )
-        log.msg(f"[assistant] {told}: {how}, {self._reactor.seconds() - began:.2f} s")
-        return end
+    def _log_outcome(self, outcome: Reply | Failure, call: str, began: float) -> Reply | Failure:
+        if isinstance(outcome, Reply):
+            reason = outcome.finish_reason or "no reason told"
+            text = f"{reason}, {outcome.usage.total_tokens} tokens"
+        else:
+            text = outcome.type.__name__
+        log.msg(f"[assistant] {call}: {text}, {self._reactor.seconds() - began:.2f} s")
+        return outcome
 
     async def _in_slot(
         self,
@@ -265,58 +266,62 @@ class UnifiedLLMClient:
         specs, extra = offered(tools, extra, is_native=self.supports_tools)
         ends_at = self._reactor.seconds() + self.deadline_seconds
         if not self.circuit_breaker.is_available:
-            # This raises: nobody waits for a slot to hear that the service is left alone.
+            # Raises CircuitOpenError before the call waits for a slot it could not use.
             self.circuit_breaker.acquire().release()
         await take_slot(self._slots, self.deadline_seconds, self._reactor)
         try:
-            asked = CompletionRequest(messages, specs, extra, payment)
-            return await self.answer_within(ends_at - self._reactor.seconds(), asked)
+            request = CompletionRequest(messages, specs, extra, payment)
+            return await self.answer_within(ends_at - self._reactor.seconds(), request)
         finally:
             self._slots.release()
 
     @property
     def may_begin(self) -> bool:
-        """True where it would be asked now."""
+        """True if the circuit breaker lets a call through."""
         return self.circuit_breaker.is_available
 
     def with_clients(
         self, made: Callable[[UnifiedLLMClient], UnifiedLLMClient]
     ) -> UnifiedLLMClient:
-        """Another client that is made of this one."""
+        """The client that `made` derives from this one; as `SpreadModel` does for each of its."""
         return made(self)
 
     async def answer_within(
         self, seconds: float, asked: CompletionRequest, *, is_last: bool = True
     ) -> Reply:
-        """Ask for one completion without waiting for a slot, for who has one already.
+        """Ask for one completion; the caller already holds a slot.
 
         Args:
             seconds: for all attempts and the waits between them.
-            is_last: False: the next attempt is made elsewhere, so that this is the only one here.
+            is_last: False: make a single attempt, as the caller then tries another address.
         """
         messages = asked.messages
         if WANTS_CLOSED_TURNS.search(self.model):
             messages = closed(messages)
         body = {"model": self.model, **REQUESTS[self.tool_mode](messages, asked.tools)}
         body |= {**self._generation.as_body(), **asked.extra}
-        body.pop(PLAIN, None)  # told per attempt, by the name that the endpoint takes
+        # Each attempt adds the limit, under the name that the endpoint takes.
+        body.pop(PLAIN, None)
         call = _Call(body, self.wanted(asked.extra).tokens, asked.payment, asked.name)
         permit = self.circuit_breaker.acquire()
         try:
-            tried = self._tried(call, seconds) if is_last else self._attempt(call, seconds)
-            reply = await tried
+            attempts = (
+                self._with_retries(call, seconds) if is_last else self._attempt(call, seconds)
+            )
+            reply = await attempts
             permit.success()
         except ModelError as error:
-            self._note(error)
+            self._mark_if_of_service(error)
             if error.blames_service:
                 permit.failure(error)
             raise
         finally:
-            # A call that was cancelled, or failed for no fault of the service, frees its place.
+            # A call that was cancelled, or that failed through no fault of the service, says
+            # nothing of its health; without this it would occupy a probe for ever.
             permit.release()
         return reply
 
-    def _tried(self, call: _Call, seconds: float) -> Awaitable[Reply]:
+    def _with_retries(self, call: _Call, seconds: float) -> Awaitable[Reply]:
         return retry(
             lambda seconds_left: self._attempt(call, seconds_left),
             self._retry,
@@ -326,30 +331,31 @@ class UnifiedLLMClient:
             random=self._random,
         )
 
-    def _note(self, error: ModelError) -> None:
-        """Lay to the service what a request may have caused, where nobody's is answered."""
+    def _mark_if_of_service(self, error: ModelError) -> None:
+        """Blame the service for an error that a request may have caused, if no request succeeds."""
         is_doubtful = error.blames_service and not error.may_lock
         if is_doubtful and not self.circuit_breaker.has_answered_lately:
             error.is_of_service = True
 
     async def _attempt(self, call: _Call, seconds: float) -> Reply:
-        if self.circuit_breaker.state is CircuitBreakerState.OPEN:  # since the attempt before
+        # Other calls may have opened it since the attempt before; `acquire` raises then.
+        if self.circuit_breaker.state is CircuitBreakerState.OPEN:
             self.circuit_breaker.acquire()
-        if seconds <= 0:  # sent, it would be charged for nothing
+        if seconds <= 0:  # it would be charged for and then dropped
             raise NoFreeSlotError("no time was left when its turn came")
         tokens = min(call.tokens, call.payment.begin(call.name))
         try:
-            answer = await self._fitted(call, tokens, seconds)
+            answer = await self._post(call, tokens, seconds)
             return parse_reply(answer, self.tool_mode)
-        # Also one that was cancelled: it was sent, and may be charged for.
+        # Not only Exception: a cancelled request was sent too, and may be charged for.
         except BaseException as error:
             call.payment.spoil(error)
             raise
 
-    async def _fitted(self, call: _Call, tokens: int, seconds: float) -> bytes:
-        """Post a request; where the endpoint wants to be told the length otherwise, once more.
+    async def _post(self, call: _Call, tokens: int, seconds: float) -> bytes:
+        """Send a request, and again if the endpoint wants the answer limit in another form.
 
-        What it refuses costs nothing.
+        These repeats are no attempts of their own: a refused request is not charged for.
         """
         ends_at, limit = self._reactor.seconds() + seconds, self._answer_limit
         tries_left = MOST_TRIES

@@ -1,7 +1,7 @@
-"""Refusals of an endpoint, and those among them that mean: the prompt is too long.
+"""Error bodies of endpoints: their text, and what they mean.
 
-Every service has its own words for that. Only what it says itself is read, never a request that it
-quotes: a player may well have spoken of a prompt that is too long.
+Every service has its own wording for "the prompt is too long". Only the service's own message is
+read, never a request that it quotes: a player may have said just these words.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from evennia_ai.core.text.reading import UnreadableError, read_json
 LONGEST_COMPLAINT = 2000
 TOO_LONG_STATUSES = (400, 413, 422)
 
-# Tokens of a message or a code; what is in brackets is whose they are.
+# Matched against messages and codes; each comment says whose wording it is.
 _TOO_LONG = re.compile(
     "|".join(
         (
@@ -32,7 +32,7 @@ _TOO_LONG = re.compile(
     re.IGNORECASE,
 )
 
-# Some say it with 400 or 403, by which they also refuse what is in a request.
+# The status does not tell: some services answer 400 or 403, which also mean a bad request.
 _USED_UP = re.compile(
     "|".join(
         (
@@ -52,10 +52,11 @@ def _texts(part: object, *keys: str) -> Iterator[str]:
 
 
 def _parts(whole: object) -> list[object]:
-    """Parts of a JSON body that may hold the service's message, the outer ones first."""
+    """The parts of a JSON body that may hold the service's message, outermost first."""
     if not isinstance(whole, Mapping):
         return [whole]
     error = whole.get("error")
+    # OpenRouter passes on the error of the provider behind it in `error.metadata.raw`.
     metadata = error.get("metadata") if isinstance(error, Mapping) else None
     raw = metadata.get("raw") if isinstance(metadata, Mapping) else None
     return [
@@ -67,9 +68,9 @@ def _parts(whole: object) -> list[object]:
 
 
 def read_complaint(body: bytes) -> tuple[str, str]:
-    """The words of an error body for people, and its codes; "" where there are none.
+    """The message and the codes of an error body; "" for either that is missing.
 
-    A body that is not JSON is taken as words.
+    A body that is not JSON is itself the message.
     """
     text = body[: 10 * LONGEST_COMPLAINT].decode("utf-8", "replace").strip()
     try:
@@ -89,10 +90,10 @@ def read_complaint(body: bytes) -> tuple[str, str]:
 
 
 def is_used_up(complaint: tuple[str, str]) -> bool:
-    """Tell whether a refusal means that a quota, or the money for it, is used up."""
+    """True if a refusal means that a quota or a credit balance is used up."""
     return any(map(_USED_UP.search, complaint))
 
 
 def is_too_long(status: int, complaint: tuple[str, str]) -> bool:
-    """True where a refusal means that the prompt does not fit into the model's context."""
+    """True if a refusal means that the prompt does not fit into the model's context."""
     return status in TOO_LONG_STATUSES and any(map(_TOO_LONG.search, complaint))

@@ -1,8 +1,8 @@
-"""The choice of a model: from the environment and the game's settings, in one place.
+"""The choice of a model from the environment and the game's settings.
 
 In this order: OPENAI_BASE_URL and/or OPENAI_API_KEY together with EVENNIA_AI_MODEL, from the
 environment and then from `secret_settings.py`; EVENNIA_AI_MODEL=scripted; else the embedded model.
-Standard library only, so the launcher can ask before anything is installed.
+Standard library only, because the launcher calls it before any dependency is installed.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ KEYS = ("OPENAI_BASE_URL", "OPENAI_API_KEY", "EVENNIA_AI_MODEL", "EVENNIA_AI_TOO
 
 @dataclass(frozen=True, slots=True)
 class Preset:
-    """Facts about a provider that are known beforehand."""
+    """Known facts about a provider."""
 
     base_url: str
     host: str = ""
@@ -48,8 +48,8 @@ class Replica:
 
     Attributes:
         api_key: never shown; not part of repr.
-        weight: its share of the calls, beside those of the others.
-        most_calls: that may be in flight there at one time; 0: as many as the game's own cap lets.
+        weight: its share of the calls, relative to the other weights.
+        most_calls: limit on calls in flight there; 0: only the game's own limit counts.
     """
 
     base_url: str
@@ -60,15 +60,15 @@ class Replica:
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:
-    """A model and where it is asked.
+    """A model and its address.
 
     Attributes:
         provider: a key of PRESETS, or "custom".
         base_url: root of the chat completions API; "" for the embedded and the scripted model.
         api_key: never shown; not part of repr.
         tool_mode: "native" tool calls, or "json" for models that answer by a JSON schema.
-        notice: something the owner should know of how this was decided, or "".
-        replicas: all addresses that serve it, where there are several; `base_url` is one of them.
+        notice: a warning for the owner about this choice, or "".
+        replicas: all addresses of the model if there are several; `base_url` is one of them.
     """
 
     provider: str
@@ -85,7 +85,7 @@ class Endpoint:
         return self.provider == "local"
 
     def at(self, replica: Replica) -> Endpoint:
-        """The same model at one of its addresses alone."""
+        """The same model at this address only."""
         provider = provider_of(replica.base_url)
         return replace(
             self, provider=provider, base_url=replica.base_url, api_key=replica.api_key, replicas=()
@@ -93,11 +93,11 @@ class Endpoint:
 
     @property
     def each(self) -> tuple[Endpoint, ...]:
-        """The model at each of its addresses alone; itself where it has one."""
+        """One endpoint for each address; the endpoint itself if it has only one."""
         return tuple(map(self.at, self.replicas)) or (self,)
 
     def describe(self) -> str:
-        """One line for people."""
+        """A one-line description for people."""
         if self.provider == "local":
             return "demo brain, offline: short answers, often wrong"
         if self.provider == SCRIPTED:
@@ -117,14 +117,14 @@ def provider_of(base_url: str) -> str:
 def checked_url(
     base_url: str, name: str = KEYS[0], advice: str = f"put the key into {KEYS[1]}"
 ) -> str:
-    """An address as it is kept, without the last slash.
+    """The address without a trailing slash.
 
     Args:
-        name: what it was set by, for the error's text.
-        advice: where a key belongs that was put into the address.
+        name: the setting it comes from, for the error's text.
+        advice: tells, in that text, where a key belongs.
 
     Raises:
-        ConfigurationError: it is not a web address, or holds a password.
+        ConfigurationError: it is not a web address, or holds a user name or password.
     """
     fault = url_fault(base_url)
     if fault is UrlFault.LOGIN:
@@ -149,7 +149,7 @@ def _with_tool_mode(endpoint: Endpoint, tool_mode: str) -> Endpoint:
 
 
 def _from_values(values: Mapping[str, str], origin: str) -> Endpoint | None:
-    """The endpoint that one source of settings names, or None when it names none."""
+    """The endpoint that the values name, or None when they name no model."""
     model, base_url, key = (
         values["EVENNIA_AI_MODEL"],
         values["OPENAI_BASE_URL"],
@@ -174,11 +174,12 @@ def _from_values(values: Mapping[str, str], origin: str) -> Endpoint | None:
 def _keep_key_with_address(
     mixed: dict[str, str], from_environ: Mapping[str, str], from_settings: Mapping[str, str]
 ) -> str:
-    """Send a key only to the address it was set beside: to another it would be given away.
+    """Drop a key that does not come from the same source as the address.
 
     Returns:
-        What the owner should know of a key that is left out, or "".
+        A notice for the owner if a key was dropped, or "".
     """
+    # A key in `secret_settings.py` may be OpenAI's; an address from the environment would get it.
     address, key = KEYS[:2]
     sources = (("the environment", from_environ), ("settings", from_settings))
     origin, beside = next((pair for pair in sources if pair[1][address]), ("", mixed))
@@ -190,14 +191,14 @@ def _keep_key_with_address(
 
 
 def resolve(environ: Mapping[str, str], settings: object = None) -> Endpoint:
-    """Decide which model answers.
+    """Decide which model the game uses.
 
     Args:
         environ: environment variables.
         settings: an object with the same names as attributes (Django's settings), or None.
 
     Raises:
-        ConfigurationError: what is set does not fit together.
+        ConfigurationError: the settings contradict each other or are incomplete.
     """
     return _resolved(
         tuple([environ.get(key, "").strip() for key in KEYS]),
@@ -207,7 +208,7 @@ def resolve(environ: Mapping[str, str], settings: object = None) -> Endpoint:
 
 @lru_cache(maxsize=8)
 def _resolved(of_environ: tuple[str, ...], of_settings: tuple[str, ...]) -> Endpoint:
-    """The endpoint of two lists of values for KEYS."""
+    """The endpoint for two tuples of values, each in the order of KEYS."""
     from_environ = dict(zip(KEYS, of_environ, strict=True))
     from_settings = dict(zip(KEYS, of_settings, strict=True))
     mixed = {key: from_environ[key] or from_settings[key] for key in KEYS}
@@ -225,7 +226,7 @@ def _resolved(of_environ: tuple[str, ...], of_settings: tuple[str, ...]) -> Endp
 
 
 def from_provider(provider: str, model: str, fallback: Endpoint) -> Endpoint:
-    """An assistant's own choice of provider and model; what it leaves open is the game's.
+    """The endpoint for an assistant's own provider and model; "" for either takes the game's.
 
     Raises:
         ConfigurationError: the provider is unknown.
@@ -238,5 +239,6 @@ def from_provider(provider: str, model: str, fallback: Endpoint) -> Endpoint:
         )
     preset = PRESETS[provider]
     default_model = {"local": LOCAL_MODEL, SCRIPTED: SCRIPTED}.get(provider, fallback.model)
+    # The game's key must not reach another provider.
     key = fallback.api_key if fallback.base_url == preset.base_url else ""
     return Endpoint(provider, model or default_model, preset.base_url, key, preset.tool_mode)

@@ -1,4 +1,4 @@
-"""Several models as one: the first that answers, tried in order, within one deadline for all."""
+"""A client that tries several models in order, within one deadline."""
 
 from __future__ import annotations
 
@@ -19,22 +19,21 @@ from evennia_ai.llm.answer_limits import WantedTokens
 from evennia_ai.llm.client import DEADLINE_SECONDS, UnifiedLLMClient
 from evennia_ai.llm.payments import UNPAID, CompletionRequest, Payment
 from evennia_ai.llm.slots import Slot
-from evennia_ai.llm.spread import OfFirst, Refusal, SpreadModel, gravest, notice_of
+from evennia_ai.llm.spread import ClientGroup, Refusal, SpreadModel, decisive, notice_of
 from evennia_ai.llm.transport import Transport
 
 
-class FallbackClient(OfFirst):
-    """Asks the first model, and where it fails the next. To the engine it is one model.
+class FallbackClient(ClientGroup):
+    """Asks the first model, and the next one if it fails. To the engine it is one model.
 
-    Every model but the last gets at most half of the time that is left, so that there is always
-    some for the next; the last gets all the rest. One slot is held for the whole call, but not
-    while it waits for room at addresses that are full. What is said of a client (its model, its
-    breaker, its way of calling tools) is said of the first.
+    Every model but the last gets at most half of the time left, so that some remains for the next.
+    One slot is held for the whole call, except while it waits for room at addresses that are full.
+    Model name, breaker and tool mode are those of the first model.
 
     Args:
-        models: what each is called for people, and its client; the first choice first.
-        deadline_seconds: for a whole call, waiting for a slot and all models included.
-        slots: how many calls may be in flight, shared by all clients of a game.
+        models: display name and client of each model, in order of preference.
+        deadline_seconds: for a whole call, including the wait for a slot and all models.
+        slots: bounds the calls in flight; shared by all clients of a game.
     """
 
     def __init__(
@@ -52,15 +51,16 @@ class FallbackClient(OfFirst):
 
     @property
     def first(self) -> UnifiedLLMClient | SpreadModel:
-        """The client of the first choice."""
+        """The client of the preferred model."""
         return self.models[0][1]
 
     def wanted(self, extra: Mapping[str, object]) -> WantedTokens:
-        """The longest answer of a call: as long as any of the models wants it."""
-        return max((client.wanted(extra) for _, client in self.models), key=lambda one: one.tokens)
+        """The longest answer limit among the models, since any of them may answer."""
+        limits = (client.wanted(extra) for _, client in self.models)
+        return max(limits, key=lambda limit: limit.tokens)
 
     async def ask(self, messages: Sequence[Message], tools: Sequence[ToolSpec]) -> Reply:
-        """The engine's model port."""
+        """Ask for one completion; implements the engine's model port."""
         reply: Reply = await self.chat_completion(messages, tools)
         return reply
 
@@ -72,17 +72,17 @@ class FallbackClient(OfFirst):
         payment: Payment = UNPAID,
         **extra: Any,
     ) -> Deferred[Reply]:
-        """Ask for one completion. Cancelling the Deferred closes whatever is in flight.
+        """Ask for one completion. Cancelling the Deferred closes the socket in use.
 
         Args:
-            messages: in the native form; for a model that is not asked natively they are rewritten.
+            messages: in the native form; each client rewrites them for a model without tool calls.
             payment: is told of each attempt at each model.
             extra: further members of each request body.
 
         Raises:
-            ContextLengthError: none answered; for the first choice the prompt was too long.
-            ModelError: none answered; the text says what came of each.
-            CircuitOpenError: none is being asked now; of the one that may be asked again first.
+            ContextLengthError: no model answered; the prompt was too long for the first.
+            ModelError: no model answered; the text says why for each.
+            CircuitOpenError: all breakers are open; this is the one that closes first.
         """
         return Deferred.fromCoroutine(
             self._in_slot(CompletionRequest(messages, tools, extra, payment))
@@ -99,12 +99,13 @@ class FallbackClient(OfFirst):
     async def _in_turn(self, asked: CompletionRequest, ends_at: float, slot: Slot) -> Reply:
         refusals: list[tuple[str, Refusal]] = []
         for name, client in self.models:
-            # The first one is asked in any case: without it there would be no error to raise.
+            # The first model is asked even without time: otherwise there were no error to raise.
             if refusals and self._reactor.seconds() >= ends_at:
                 break
             is_last = client is self.models[-1][1]
             try:
-                if client.may_begin:  # else nobody waits for a slot to hear that
+                # Without the check, a call would wait for a slot only to find the breaker open.
+                if client.may_begin:
                     await slot.take()
                 left = max(0.0, ends_at - self._reactor.seconds())
                 seconds, call = left if is_last else left / 2, replace(asked, name=name)
@@ -115,31 +116,33 @@ class FallbackClient(OfFirst):
             except (ModelError, CircuitOpenError) as error:
                 refusals.append((name, error))
             else:
-                # One model at several addresses has told already which of them it was.
+                # A model at several addresses has a notice of its own: which of them answered.
                 notices = (notice_of(name, refusals), reply.notice)
                 return replace(reply, model=name, notice="; ".join(filter(None, notices)))
-        raise gravest(refusals)
+        raise decisive(refusals)
 
 
-# What asks an assistant's model, with those that stand in for it or without.
+# The client of an assistant: of one model, or of one with fallbacks or several addresses.
 Client = UnifiedLLMClient | FallbackClient
 
 
 def sent_by(client: Client, carry: Callable[[Transport], Transport]) -> Client:
-    """The same client, whose requests something else carries.
+    """A copy of the client that sends its requests over another transport.
 
     Args:
-        carry: makes what carries them of what does so now.
+        carry: derives the new transport from the present one.
     """
 
-    def carried(each: UnifiedLLMClient) -> UnifiedLLMClient:
-        # A copy shares breaker, slots and limits with the client that it was made of.
-        other = copy(each)
-        other.transport = carry(each.transport)
-        return other
+    def with_new_transport(single: UnifiedLLMClient) -> UnifiedLLMClient:
+        # A shallow copy shares breaker, slots and answer limit with the original.
+        clone = copy(single)
+        clone.transport = carry(single.transport)
+        return clone
 
     if isinstance(client, UnifiedLLMClient):
-        return carried(client)
-    other = copy(client)
-    other.models = tuple((name, each.with_clients(carried)) for name, each in client.models)
-    return other
+        return with_new_transport(client)
+    clone = copy(client)
+    clone.models = tuple(
+        (name, each.with_clients(with_new_transport)) for name, each in client.models
+    )
+    return clone

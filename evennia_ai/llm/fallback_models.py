@@ -1,4 +1,4 @@
-"""Models to try when the first one fails: read from a list, strictly.
+"""Models to try when the first one fails, read from a setting with strict validation.
 
     EVENNIA_AI_FALLBACK_MODELS = [
         "gpt-x-mini",                                     # another model of the same address
@@ -7,7 +7,7 @@
         "local",                                          # the embedded model; or "scripted"
     ]
 
-An entry names where its key is found, and never holds it: lists of settings are shown and logged.
+An entry names the variable that holds its key, never the key itself: settings are shown and logged.
 """
 
 from __future__ import annotations
@@ -38,11 +38,11 @@ KEYS = (*TEXTS, "endpoints")
 def read_fallbacks(
     given: object, first: Endpoint, environ: Mapping[str, str], settings: object = None
 ) -> tuple[Endpoint, ...]:
-    """The models of a game's list, in order, without those that stand before already.
+    """The fallback models of the game, in order and without duplicates.
 
     Args:
         given: the setting's value.
-        first: the model of first choice; names alone are other models of its address.
+        first: the preferred model; an entry that is only a name is another model at its address.
         environ: environment variables, where keys are looked up first.
         settings: an object that may have keys as attributes (Django's settings), or None.
 
@@ -62,7 +62,7 @@ def read_fallbacks(
 
 
 def read_own_fallbacks(given: object, first: Endpoint) -> tuple[Endpoint, ...]:
-    """The models of an assistant's own list, which holds names only: no address and no key.
+    """The fallback models of one assistant; its list holds names only, no addresses or keys.
 
     Raises:
         ConfigurationError: the list, or an entry of it, is wrong.
@@ -86,11 +86,11 @@ def _entries(given: object, name: str) -> list[object]:
 
 
 def distinct(found: Sequence[Endpoint], first: Endpoint) -> tuple[Endpoint, ...]:
-    """Each model once, and the first choice not at all.
+    """The models without duplicates and without the first one.
 
-    One with an address more is another: what is left out would be asked nowhere else.
+    A model counts as a duplicate only if all its addresses are already in the list.
     """
-    if not found:  # as in most games
+    if not found:  # most games have no fallbacks
         return ()
     kept, seen = [], _places(first)
     for each in found:
@@ -102,7 +102,7 @@ def distinct(found: Sequence[Endpoint], first: Endpoint) -> tuple[Endpoint, ...]
 
 
 def _places(endpoint: Endpoint) -> set[tuple[str, str]]:
-    """The addresses of a model, each with its name."""
+    """The pairs of address and model name at which an endpoint is asked."""
     return {(one.base_url or one.provider, one.model) for one in endpoint.each}
 
 
@@ -123,7 +123,7 @@ def _by_name(model: str, first: Endpoint, path: str) -> Endpoint:
 
 
 class _Entry:
-    """One entry that is a mapping, and where it stands."""
+    """One entry that is a mapping; `path` locates it in error texts."""
 
     def __init__(self, entry: Mapping[object, object], path: str) -> None:
         self._path = path
@@ -137,7 +137,7 @@ class _Entry:
         return value.strip()
 
     def endpoint(self, first: Endpoint, environ: Mapping[str, str], settings: object) -> Endpoint:
-        """The endpoint it names."""
+        """The endpoint that the entry names."""
         model, base_url = self._values["model"], self._values["base_url"]
         if not model:
             raise ConfigurationError(f"{self._path} has no 'model'; it must be {RIGHT_ENTRY}")
@@ -152,7 +152,7 @@ class _Entry:
             found,
             api_key=key or found.api_key,
             tool_mode=self._mode(found),
-            # A key of its own goes to the one address that it was named for.
+            # The first model's replicas have keys of their own; this key is for one address.
             replicas=() if key else found.replicas,
         )
 

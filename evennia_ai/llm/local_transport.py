@@ -1,4 +1,4 @@
-"""The way to the embedded model of a game, which is started when it is first asked."""
+"""The transport to a game's embedded model, which is started by the first request."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from evennia_ai.llm.transport import LARGEST_REPLY_BYTES, OpenAITransport
 
 
 def places_of_game() -> tuple[Path, Path]:
-    """The files in which a game's embedded model leaves its address, and the pid file it ends with.
+    """The state folder of a game's embedded model, and the pid file of the game's portal.
 
     Raises:
-        ConfigurationError: there is no game here.
+        ConfigurationError: no game is set up here.
     """
     try:
         server = Path(settings.GAME_DIR) / "server"
@@ -34,11 +34,11 @@ def places_of_game() -> tuple[Path, Path]:
 
 
 class LocalTransport:
-    """The embedded model: found where it runs, and started when it does not.
+    """A transport that finds the running embedded model, or starts it.
 
     Args:
-        state_dir: where the model leaves its address.
-        pid_file: the game's portal pid file; the model ends with that game.
+        state_dir: the folder in which the model publishes its address.
+        pid_file: the game's portal pid file; the model ends when that game does.
     """
 
     def __init__(
@@ -64,10 +64,12 @@ class LocalTransport:
     async def _post(self, body: Mapping[str, object]) -> bytes:
         running = local.find_running(self._state_dir)
         if running is None:
-            # One thread waits for the model, not one for each question that came meanwhile.
+            # Starting blocks a thread, possibly while weights download; without the lock each call
+            # would block another one and use up Twisted's thread pool.
             running = await self._starting.run(self._find_or_start)
+        # A restarted model has another address or key. Closing the old connections also ends the
+        # calls that still wait for the old process.
         if self._transport is None or running != self._running:
-            # Whatever answered there before is gone, and what still waits for it is told so.
             self.close().addErrback(lambda _: None)
             self._running = running
             self._transport = OpenAITransport(
@@ -81,10 +83,11 @@ class LocalTransport:
         return answer
 
     def close(self) -> Deferred[None]:
-        """Close the connections; the model goes on."""
+        """Close the connections; the model keeps running."""
         return self._transport.close() if self._transport is not None else succeed(None)
 
     def _find_or_start(self) -> Any:
+        # Looked up again: the call that held the lock before may have started it.
         running = local.find_running(self._state_dir)
         return running if running is not None else deferToThread(self._start)
 

@@ -1,4 +1,4 @@
-"""Tools for a model: schemas and JSON text, made of each spec once, for a spec never changes."""
+"""Tool specs as JSON schemas and JSON text, made once for each spec and cached."""
 
 from __future__ import annotations
 
@@ -10,25 +10,30 @@ from typing import Any, Generic, TypeVar
 from evennia_ai.core.turn.toolspec import ToolSpec
 from evennia_ai.errors import ConfigurationError
 
+# Characters of a text argument and items of a list, where the schema itself sets no limit.
 LONGEST_ARGUMENT = 300
 MOST_ITEMS = 20
+# Nesting of a schema; what lies deeper is sent as it is.
 DEEPEST = 30
+# Entries of each cache.
 MOST_KEPT = 1000
 NO_PARAMETERS: Mapping[str, Any] = {"type": "object", "properties": {}}
 Source = TypeVar("Source")
 Made = TypeVar("Made")
 
-_HOLD_SCHEMAS_BY_NAME = ("properties", "patternProperties", "$defs", "definitions")
-_HOLD_SCHEMAS = ("anyOf", "oneOf", "allOf", "prefixItems")
-_ARE_SCHEMAS = ("items", "additionalProperties")
-_SAY_THE_END = ("enum", "const", "format", "pattern", "maxLength")
+# JSON Schema keywords by the kind of their value: a mapping of schemas, a list of them, or one.
+_SCHEMA_MAPS = ("properties", "patternProperties", "$defs", "definitions")
+_SCHEMA_LISTS = ("anyOf", "oneOf", "allOf", "prefixItems")
+_SUBSCHEMAS = ("items", "additionalProperties")
+# Keywords that bound a string already, or that a maximum length might contradict.
+_STRING_BOUNDS = ("enum", "const", "format", "pattern", "maxLength")
 
 
 class IdentityCache(Generic[Source, Made]):
-    """A cache of what a function makes of each spec, or of anything else that never changes.
+    """A cache of a function's results for immutable arguments, keyed by identity.
 
-    Specs can be neither hashed nor referred to weakly, so they go by identity; keeping the source
-    itself beside it makes sure that no other one ever gets the same id.
+    Specs can be neither hashed nor weakly referenced. Each entry keeps its argument alive, so that
+    no other object can get the same id.
     """
 
     def __init__(self, make: Callable[[Source], Made]) -> None:
@@ -36,40 +41,42 @@ class IdentityCache(Generic[Source, Made]):
         self.kept: dict[int, tuple[Source, Made]] = {}
 
     def __call__(self, source: Source) -> Made:
-        """The result for a source; the same object every time, not to be changed."""
+        """The result for a source; always the same object, which must not be modified."""
         known = self.kept.get(id(source))
         if known is None:
             known = self.kept[id(source)] = (source, self._make(source))
+            # Oldest first, as dicts keep their order of insertion.
             if len(self.kept) > MOST_KEPT:
                 del self.kept[next(iter(self.kept))]
         return known[1]
 
 
 def bounded(schema: object, depth: int = 0) -> Any:
-    """A JSON schema with an end to every text and list: a small model may not find one by itself.
+    """A JSON schema in which every string and list has a maximum length.
 
-    Any schema can be given; what it says itself of lengths is kept.
+    A small model may otherwise generate one without end. Limits that the schema has are kept.
     """
     if not isinstance(schema, Mapping) or depth > DEEPEST:
         return schema
     made = dict(schema)
     for key in made:
         held = made[key]
-        if key in _HOLD_SCHEMAS_BY_NAME and isinstance(held, Mapping):
+        if key in _SCHEMA_MAPS and isinstance(held, Mapping):
             made[key] = {name: bounded(each, depth + 1) for name, each in held.items()}
-        elif key in _HOLD_SCHEMAS and isinstance(held, list):
+        elif key in _SCHEMA_LISTS and isinstance(held, list):
             made[key] = [bounded(each, depth + 1) for each in held]
-        elif key in _ARE_SCHEMAS:
+        elif key in _SUBSCHEMAS:
             made[key] = bounded(held, depth + 1)
     return {**_limits(schema), **made}
 
 
 def _limits(schema: Mapping[str, object]) -> dict[str, int]:
-    """Bounds for the open parts of a schema that do not clash with the rest of it."""
+    """Limits for an unbounded string or list that do not contradict the rest of the schema."""
+    # "type" may be a list, such as ["string", "null"].
     kinds = schema.get("type")
     kinds = kinds if isinstance(kinds, list) else [kinds]
     limits: dict[str, int] = {}
-    if "string" in kinds and not any(key in schema for key in _SAY_THE_END):
+    if "string" in kinds and not any(key in schema for key in _STRING_BOUNDS):
         limits |= {"minLength": 1, "maxLength": LONGEST_ARGUMENT + _least(schema, "minLength")}
     if "array" in kinds and "maxItems" not in schema:
         limits["maxItems"] = MOST_ITEMS + _least(schema, "minItems")
@@ -96,9 +103,9 @@ def offered(
     *,
     is_native: bool,
 ) -> tuple[Sequence[ToolSpec], Mapping[str, Any]]:
-    """The tools of a call, and the other members of its body.
+    """The tools of a call, and the further members of its body.
 
-    A model that is held to a JSON schema knows no `tool_choice`: it is offered what that leaves.
+    In "json" mode there is no `tool_choice`; only the tools that it allows are offered instead.
 
     Raises:
         ConfigurationError: a tool or the choice cannot be read.
@@ -111,7 +118,7 @@ def offered(
 
 
 def specs_of(tools: Iterable[ToolSpec | Mapping[str, object]]) -> list[ToolSpec]:
-    """Tools as specs, those too that are written in the form of the chat completions API.
+    """Tools as specs; mappings in the form of the chat completions API are converted.
 
     Raises:
         ConfigurationError: one of them is neither; the text says which.
@@ -136,12 +143,12 @@ def _read(tool: object, place: int) -> ToolSpec:
 
 
 def chosen(specs: Sequence[ToolSpec], choice: object) -> Sequence[ToolSpec]:
-    """The tools that a `tool_choice` of the chat completions API leaves.
+    """The tools that a `tool_choice` of the chat completions API allows.
 
-    "none" leaves none and a function that one; "auto" and "required" leave all.
+    "none" allows none, a function only that one, "auto" and "required" all.
 
     Raises:
-        ConfigurationError: it is none of these, or names a tool that is not there.
+        ConfigurationError: it is none of these, or names an unknown tool.
     """
     if choice in ("auto", "required"):
         return specs
@@ -170,8 +177,10 @@ def encode(body: Mapping[str, Any]) -> bytes:
     """A request body as JSON.
 
     Raises:
-        TypeError, ValueError: something in it cannot be written as JSON.
+        TypeError, ValueError: a value cannot be written as JSON.
     """
+    # Tools are the largest part and the same in every request, so their text comes from a cache
+    # and is spliced into the object.
     rest = _JSON.encode({key: value for key, value in body.items() if key != "tools"})
     if not body.get("tools"):
         return rest.encode()

@@ -1,4 +1,4 @@
-"""The payer of a model call, as a client knows it."""
+"""The interface between a client and whatever accounts for the cost of its calls."""
 
 from __future__ import annotations
 
@@ -14,41 +14,41 @@ from evennia_ai.core.turn.toolspec import ToolSpec
 
 
 class Payment(Protocol):
-    """The payer of one call, attempt by attempt."""
+    """Accounts for one call, attempt by attempt."""
 
     def begin(self, model: str) -> int:
-        """An attempt is about to be sent.
+        """Reserve the cost of an attempt that is about to be sent.
 
         Args:
-            model: which is asked, as replies name it.
+            model: the name of the model as replies give it.
 
         Returns:
             The most tokens that its answer may have.
 
         Raises:
-            LimitReachedError: there is no room for it under a cap.
-            StoppedError: nothing is sent for the assistant any more.
+            LimitReachedError: a spending cap has no room for it.
+            StoppedError: the assistant is stopped.
         """
 
     def sent(self, answer: Deferred[bytes]) -> None:
-        """The attempt that began last is on its way; this is its answer."""
+        """Note that the attempt begun last was sent; `answer` fires with its answer."""
 
     def spoil(self, error: BaseException) -> None:
-        """The attempt that began last brought nothing that can be used."""
+        """Note that the attempt begun last gave no usable answer."""
 
 
 class Unpaid:
-    """Nobody pays, and nothing is bounded but by the client itself."""
+    """Accounts for nothing and limits nothing."""
 
     def begin(self, model: str) -> int:
-        """As many as the client wants."""
+        """Allow any length."""
         return sys.maxsize
 
     def sent(self, answer: Deferred[bytes]) -> None:
-        """Nobody ends it but whoever asked."""
+        """Do nothing."""
 
     def spoil(self, error: BaseException) -> None:
-        """There is nothing to be counted."""
+        """Do nothing."""
 
 
 UNPAID = Unpaid()
@@ -56,38 +56,39 @@ UNPAID = Unpaid()
 
 @dataclass(frozen=True, slots=True)
 class Counted:
-    """A payer beside whom each attempt is counted that nothing stops any more.
+    """A payment that also counts the attempts it lets through.
 
     Attributes:
-        count: called for each.
+        count: called for each of them.
     """
 
     payment: Payment
     count: Callable[[], None]
 
     def begin(self, model: str) -> int:
-        """As the payer says."""
+        """Reserve the cost, then count."""
         most = self.payment.begin(model)
+        # Only now: an attempt that was refused is not sent.
         self.count()
         return most
 
     def sent(self, answer: Deferred[bytes]) -> None:
-        """Tell the payer."""
+        """Pass it on."""
         self.payment.sent(answer)
 
     def spoil(self, error: BaseException) -> None:
-        """Tell the payer."""
+        """Pass it on."""
         self.payment.spoil(error)
 
 
 @dataclass(frozen=True, slots=True)
 class CompletionRequest:
-    """The request of one completion, of whichever model.
+    """A request for one completion, independent of the model.
 
     Attributes:
         extra: further members of the request body.
         payment: is told of each attempt.
-        name: what replies call the model.
+        name: the name of the model as replies give it.
     """
 
     messages: Sequence[Message]

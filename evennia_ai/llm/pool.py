@@ -1,4 +1,4 @@
-"""The share of all assistants of a process: transport and breaker per endpoint, a cap on calls."""
+"""The state that all clients of a process share: transports, breakers and a limit on calls."""
 
 from __future__ import annotations
 
@@ -40,12 +40,12 @@ from evennia_ai.resilience import (
 
 @dataclass(frozen=True, slots=True)
 class PoolConfig:
-    """A process's way to the models.
+    """Settings for all clients of a process.
 
     Attributes:
-        state_dir: where the embedded model leaves its address.
-        pid_file: the game's portal pid file; the embedded model ends with that game.
-        breaker: when a service is left alone, and how often a call is tried.
+        state_dir: the folder in which the embedded model publishes its address.
+        pid_file: the game's portal pid file; the embedded model ends when that game does.
+        breaker: thresholds of the circuit breakers, and the number of attempts per call.
     """
 
     state_dir: Path
@@ -59,10 +59,10 @@ class PoolConfig:
 
 
 class Pool:
-    """Makes clients. One for a process; a test makes its own.
+    """Factory of clients. A process has one; a test makes its own.
 
     Attributes:
-        troubles: what staff were told of services that do not answer now, by the breaker's name.
+        troubles: notices already sent to staff about failing services, by the breaker's name.
     """
 
     def __init__(self, config: PoolConfig, *, reactor: Reactor = default_reactor) -> None:
@@ -93,13 +93,13 @@ class Pool:
         generation: Generation = Generation(),
         fallbacks: Sequence[Endpoint] = (),
     ) -> Client:
-        """A client for one assistant; what it costs to make is next to nothing.
+        """A client for one assistant. Cheap: everything expensive is shared.
 
         Args:
-            fallbacks: what is asked, in order, where the endpoint fails. Of the generation they are
-                only told how long an answer may be: the rest is fitted to the first model.
+            fallbacks: asked in order if the endpoint fails. They get only `max_tokens` of the
+                generation settings, as the others are tuned for the first model.
         """
-        first = self._asked(endpoint, generation)
+        first = self._model_client(endpoint, generation)
         if not fallbacks and isinstance(first, UnifiedLLMClient):
             return first
         models = [(endpoint.describe() if fallbacks else "", first)]
@@ -116,54 +116,55 @@ class Pool:
     def _fallback(
         self, endpoint: Endpoint, first: Endpoint, generation: Generation
     ) -> UnifiedLLMClient | SpreadModel:
-        # The embedded model is slow: its requests have a cap of their own.
+        # The embedded model is slow, so its default limit is kept, which is far lower.
         cap = None if endpoint.is_local else generation.max_tokens
-        return self._asked(endpoint, Generation(max_tokens=cap), set(map(breaker_name, first.each)))
+        taken = set(map(breaker_name, first.each))
+        return self._model_client(endpoint, Generation(max_tokens=cap), taken)
 
-    def _asked(
+    def _model_client(
         self, endpoint: Endpoint, generation: Generation, taken: Collection[str] = ()
     ) -> UnifiedLLMClient | SpreadModel:
-        """A model at its address, or at all of them.
+        """A client of a model at its address, or at all of its addresses.
 
         Args:
-            taken: breakers of the model before it. A quota that is used up or a model that is gone
-                must not shut out its neighbour.
+            taken: names of the first model's breakers. A fallback at the same address gets one of
+                its own, as a used-up quota or a missing model concerns only one of the two.
         """
         clients = []
-        for one in endpoint.each:
-            name = breaker_name(one)
-            breaker = self._breaker(f"{name} {one.model}" if name in taken else name)
-            clients.append(self._one(one, generation, breaker))
+        for address in endpoint.each:
+            name = breaker_name(address)
+            breaker = self._breaker(f"{name} {address.model}" if name in taken else name)
+            clients.append(self._address_client(address, generation, breaker))
         if not endpoint.replicas:
             return clients[0]
         places = list(zip(endpoint.replicas, clients, strict=True))
         return SpreadModel(self.spread(endpoint), places, reactor=self._reactor)
 
     def spread(self, endpoint: Endpoint) -> Spread:
-        """The use of a model's addresses, where it has several."""
+        """The shared load figures of a model that has several addresses."""
         if endpoint.replicas not in self._spreads:
             self._spreads[endpoint.replicas] = Spread(endpoint.replicas, self._loads)
         return self._spreads[endpoint.replicas]
 
     def trial_client(self, endpoint: Endpoint) -> UnifiedLLMClient:
-        """A client for trying an endpoint: asked in any case, and its failures count nowhere."""
+        """A client for testing an endpoint, with a private breaker that never opens."""
         breaker = CircuitBreaker(breaker_name(endpoint), clock=self._reactor.seconds)
         breaker.metrics_only()
-        return self._one(endpoint, Generation(), breaker)
+        return self._address_client(endpoint, Generation(), breaker)
 
     def note_answer(self, endpoint: Endpoint) -> None:
-        """Count an answer to a trial: a service that was left alone is asked again at once."""
+        """Note that an endpoint answered a test request, and close its breaker if it is open."""
         breaker = self.breaker_of(endpoint)
         if breaker.state is CircuitBreakerState.CLOSED:
             breaker.record_success()
-        # One that staff took in hand stays as they left it.
+        # A breaker that staff forced open stays as they set it.
         elif breaker.mode is CircuitBreakerMode.AUTOMATIC:
             breaker.reset()
 
     def breaker_of(self, endpoint: Endpoint) -> CircuitBreaker:
-        """The breaker of an endpoint; models of one endpoint fail together.
+        """The breaker of an endpoint, shared by all models there.
 
-        Of several addresses it is that of the one that may be asked soonest.
+        Of several addresses, the one that lets a call through soonest.
         """
         if not endpoint.replicas:
             return self._breaker(breaker_name(endpoint))
@@ -172,12 +173,13 @@ class Pool:
     def _breaker(self, name: str) -> CircuitBreaker:
         return self.breakers.get_or_create(name, self._breaker_config)
 
-    def _one(
+    def _address_client(
         self, endpoint: Endpoint, generation: Generation, breaker: CircuitBreaker
     ) -> UnifiedLLMClient:
-        told = (endpoint.base_url or endpoint.provider, endpoint.model)
-        if told not in self._answer_limits:
-            self._answer_limits[told] = AnswerLimit.of(endpoint.provider, endpoint.model)
+        # Shared, so that a refused parameter costs one request per process, not per assistant.
+        limit_key = (endpoint.base_url or endpoint.provider, endpoint.model)
+        if limit_key not in self._answer_limits:
+            self._answer_limits[limit_key] = AnswerLimit.of(endpoint.provider, endpoint.model)
         return UnifiedLLMClient(
             endpoint.provider,
             model=endpoint.model,
@@ -188,16 +190,16 @@ class Pool:
             deadline_seconds=self.config.deadline_seconds,
             slots=self._slots,
             transport=self.transport(endpoint),
-            answer_limit=self._answer_limits[told],
+            answer_limit=self._answer_limits[limit_key],
             reactor=self._reactor,
         )
 
     def transport(self, endpoint: Endpoint) -> Transport:
         """The endpoint's transport, made when it is first needed."""
-        place = _place(endpoint)
-        if place not in self._transports:
-            self._transports[place] = self._make(endpoint)
-        return self._transports[place]
+        key = _transport_key(endpoint)
+        if key not in self._transports:
+            self._transports[key] = self._make(endpoint)
+        return self._transports[key]
 
     def _make(self, endpoint: Endpoint) -> Transport:
         if endpoint.is_local:
@@ -216,10 +218,10 @@ class Pool:
         )
 
     def held(self) -> AbstractContextManager[None]:
-        """Let no call begin that waits for a slot, until the end of the block.
+        """Give no waiting call a slot until the end of the block.
 
-        Where many calls are dropped one by one, each would else let one begin that is to be
-        dropped next.
+        For cancelling many calls: each cancelled one would otherwise let another begin that is
+        about to be cancelled too.
         """
         return self._slots.held()
 
@@ -229,15 +231,15 @@ class Pool:
         return gatherResults([close() for close in closing if close is not None])
 
     def set_transport(self, endpoint: Endpoint, transport: Transport) -> None:
-        """Let something else answer for an endpoint: a test's model, or a game's own gateway."""
-        for one in endpoint.each:
-            self._transports[_place(one)] = transport
+        """Replace the transport of an endpoint, by a test's model or a game's own gateway."""
+        for address in endpoint.each:
+            self._transports[_transport_key(address)] = transport
 
 
-def _place(endpoint: Endpoint) -> tuple[str, str, str]:
+def _transport_key(endpoint: Endpoint) -> tuple[str, str, str]:
     return endpoint.provider, endpoint.base_url, endpoint.api_key
 
 
 def breaker_name(endpoint: Endpoint) -> str:
-    """The breaker of an endpoint, by where it is: models of one endpoint fail together."""
+    """The name of an endpoint's breaker. It has no model in it: models there fail together."""
     return f"llm:{endpoint.base_url or endpoint.provider}"

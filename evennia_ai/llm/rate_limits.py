@@ -1,4 +1,4 @@
-"""A service's rate limits, read from the headers of its answers."""
+"""A service's rate limits, read from its response headers."""
 
 from __future__ import annotations
 
@@ -8,15 +8,16 @@ from dataclasses import dataclass
 
 _UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86_400.0}
 _SPAN = re.compile(r"(\d+(?:\.\d+)?)(ms|s|m|h|d)")
+# OpenAI and services compatible with it, then Anthropic.
 _FAMILIES = ("x-ratelimit-{what}-{kind}", "anthropic-ratelimit-{kind}-{what}")
 
 
 @dataclass(frozen=True, slots=True)
 class RateLimitInfo:
-    """Limits of one key at one service, as of its last answer; None where it says nothing.
+    """Limits of one key at one service, as of its last answer; None for what it does not state.
 
     Attributes:
-        requests_reset_seconds: until the requests are counted anew, from when the answer came.
+        requests_reset_seconds: until the request count is reset, from when the answer arrived.
         tokens_reset_seconds: the same for tokens.
     """
 
@@ -29,10 +30,10 @@ class RateLimitInfo:
 
 
 def read_rate_limits(headers: Mapping[str, str]) -> RateLimitInfo | None:
-    """The limits that the headers of an answer tell, None when they tell none.
+    """The limits that the response headers state, or None if they state none.
 
     Args:
-        headers: by names in lower case, or in any case when the mapping does not mind.
+        headers: with names in lower case, or a case-insensitive mapping.
     """
     found = RateLimitInfo(
         _count(_header(headers, "requests", "limit")),
@@ -51,12 +52,12 @@ def _header(headers: Mapping[str, str], kind: str, what: str) -> str:
 
 
 def _count(text: str) -> int | None:
-    # Python refuses to read thousands of digits, and no limit has more than these.
+    # `int` raises for thousands of digits, and no real limit has more than 15.
     return int(text) if text.isascii() and text.isdigit() and len(text) <= 15 else None
 
 
 def read_span(text: str) -> float | None:
-    """Seconds of a text such as "6m0s", "20ms" or "1.5"; None for anything else."""
+    """Seconds for a text such as "6m0s", "20ms" or "1.5"; None for anything else."""
     spans = _SPAN.findall(text)
     if spans and "".join(number + unit for number, unit in spans) == text:
         return sum(float(number) * _UNITS[unit] for number, unit in spans)

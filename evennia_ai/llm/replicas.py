@@ -1,11 +1,11 @@
-"""Several addresses of one model: read from a list, strictly.
+"""Several addresses of one model, read from a setting with strict validation.
 
     EVENNIA_AI_ENDPOINTS = [
         {"base_url": "http://10.0.0.2:8000/v1", "weight": 3},
         {"base_url": "http://10.0.0.3:8000/v1", "api_key_env": "SECOND_KEY", "most_calls": 8},
     ]
 
-An entry names where its key is found, and never holds it: lists of settings are shown and logged.
+An entry names the variable that holds its key, never the key itself: settings are shown and logged.
 """
 
 from __future__ import annotations
@@ -26,16 +26,15 @@ MOST_REPLICAS, MOST_WEIGHT, MOST_CALLS = 64, 1_000, 100_000
 def with_replicas(
     endpoint: Endpoint, given: object, environ: Mapping[str, str], settings: object = None
 ) -> Endpoint:
-    """The game's model at all addresses of a game's list; without a list as it is.
+    """The game's model with all addresses of the setting; unchanged if the setting is empty.
 
     Args:
-        given: the value of NAME.
+        given: the value of the setting EVENNIA_AI_ENDPOINTS.
         environ: environment variables, where keys are looked up first.
         settings: an object that may have keys as attributes (Django's settings), or None.
 
     Raises:
-        ConfigurationError: the list, or an entry of it, is wrong, or the model's own address is
-            not in it.
+        ConfigurationError: the list or an entry is wrong, or the model's own address is missing.
     """
     if given in ((), []):
         return endpoint
@@ -54,7 +53,7 @@ def with_replicas(
 
 
 def at_all(endpoint: Endpoint, replicas: tuple[Replica, ...]) -> Endpoint:
-    """A model at some addresses; where it is one alone, as if nobody had made a list."""
+    """The endpoint with these addresses; a single one without a limit needs no spreading."""
     if len(replicas) > 1 or replicas[0].most_calls:
         return replace(endpoint, replicas=replicas)
     return replace(endpoint, api_key=replicas[0].api_key)
@@ -66,11 +65,11 @@ def read_replicas(
     """The addresses of a list.
 
     Args:
-        path: of the list, for errors' texts.
-        owner: the endpoint whose key goes to its own address, where an entry names no other.
+        path: of the list, for error texts.
+        owner: the endpoint whose key is used for its own address if the entry names none.
 
     Raises:
-        ConfigurationError: the list, or an entry of it, is wrong.
+        ConfigurationError: the list or an entry of it is wrong.
     """
     if not isinstance(given, (list, tuple)) or not given:
         raise ConfigurationError(f"{path} is {given!r}; it must be {RIGHT_FORM}")
@@ -102,9 +101,10 @@ def _replica(
     )
     name = entry.get("api_key_env", "")
     key = key_named(name, path, environ, settings)
-    # A key is sent to the address it was set for, and to no other.
+    # The model's key must not be sent to any address but the one it was set for.
     key = key or (owner.api_key if base_url == owner.base_url else "")
     calls = entry.get("most_calls", 0)
+    # Not isinstance: a bool is an int.
     if type(calls) is not int or not 0 <= calls <= MOST_CALLS:
         raise ConfigurationError(
             f"{path}['most_calls'] is {calls!r}; it must be a whole number from 0 to {MOST_CALLS:,}"
@@ -123,10 +123,10 @@ def _weight(given: object, path: str) -> float:
 
 
 def check_keys(entry: Mapping[object, object], known: tuple[str, ...], path: str) -> None:
-    """Refuse an entry with a key itself in it, or with a member that nobody reads.
+    """Refuse an entry that holds an API key itself or an unknown member.
 
     Raises:
-        ConfigurationError: it has such.
+        ConfigurationError: it does.
     """
     if "api_key" in entry:
         raise ConfigurationError(
@@ -139,10 +139,10 @@ def check_keys(entry: Mapping[object, object], known: tuple[str, ...], path: str
 
 
 def key_named(name: object, path: str, environ: Mapping[str, str], settings: object) -> str:
-    """The API key that an entry names, "" where it names none.
+    """The API key in the variable that an entry names; "" if the entry names none.
 
     Raises:
-        ConfigurationError: there is none of that name.
+        ConfigurationError: no such variable or setting has a value.
     """
     if name == "":
         return ""
@@ -151,7 +151,7 @@ def key_named(name: object, path: str, environ: Mapping[str, str], settings: obj
     name = name.strip()
     key = environ.get(name, "").strip() or str(getattr(settings, name, None) or "").strip()
     if not key:
-        # What stands there may be the key itself, put in by mistake: it is not repeated.
+        # The name is not quoted: it may be the key itself, put there by mistake.
         raise ConfigurationError(
             f"{path}['api_key_env'] names nothing that is set; it must be the name of an"
             " environment variable, or of a setting in secret_settings.py, that holds the key"

@@ -1,4 +1,4 @@
-"""Messages to and from a chat completions API, for both ways of asking for a tool."""
+"""Requests to and replies from a chat completions API, for both tool modes."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ from evennia_ai.engine.ports import Reply
 from evennia_ai.errors import ModelReplyError
 from evennia_ai.llm.offers import as_choice, as_function
 
-# Where services put what a model thought before it answered.
+# Message members in which services return a model's reasoning.
 THOUGHTS = ("reasoning_content", "reasoning")
-# Of one reply a few are run, and who asked is told of the others.
+# Tool calls read from one reply. Far more than are ever run; it only bounds the work here.
 MOST_CALLS = 5_000
 LONGEST_FINISH_REASON = 60
 
 
 def native_request(messages: Sequence[Message], tools: Sequence[ToolSpec]) -> dict[str, Any]:
-    """The body for a model that knows tool calls."""
+    """The body for a model with native tool calls."""
     body: dict[str, Any] = {"messages": list(messages)}
     if tools:
         body["tools"] = [as_function(tool) for tool in tools]
@@ -37,7 +37,8 @@ def native_request(messages: Sequence[Message], tools: Sequence[ToolSpec]) -> di
 
 
 def json_request(messages: Sequence[Message], tools: Sequence[ToolSpec]) -> dict[str, Any]:
-    """The body for a model that is held to a JSON schema: one of the tools, with its arguments."""
+    """The body for a model whose output a JSON schema constrains to one of the tool calls."""
+    # Chat templates of small models often accept only alternating user and assistant messages.
     body: dict[str, Any] = {"messages": alternating(as_fallback(messages)), "temperature": 0.0}
     if tools:
         choices = {"anyOf": [as_choice(tool) for tool in tools]}
@@ -52,14 +53,15 @@ REQUESTS = {"native": native_request, "json": json_request}
 def _text(content: object) -> str:
     if isinstance(content, str):
         return content
+    # Some services return content as a list of typed parts.
     if isinstance(content, list):
         parts = (part.get("text") for part in content if isinstance(part, dict))
         return "".join(part for part in parts if isinstance(part, str))
     return ""
 
 
-def _written(message: Mapping[str, object], content: str) -> int:
-    """Tokens of what a model wrote, by our own count: its words, its calls and its thoughts."""
+def _estimate_output(message: Mapping[str, object], content: str) -> int:
+    """Estimated output tokens: text, tool calls and reasoning, all of which services charge for."""
     thoughts = (message.get(name) for name in THOUGHTS)
     texts = [content, *(text for text in thoughts if isinstance(text, str))]
     if calls := message.get("tool_calls"):
@@ -68,19 +70,21 @@ def _written(message: Mapping[str, object], content: str) -> int:
 
 
 def _finish_reason(value: object) -> str:
-    is_told = isinstance(value, (str, int)) and value is not True
-    return one_line(str(value), LONGEST_FINISH_REASON) if value and is_told else ""
+    is_readable = isinstance(value, (str, int)) and value is not True
+    return one_line(str(value), LONGEST_FINISH_REASON) if value and is_readable else ""
 
 
 def new_call_id() -> str:
-    """An id that no other call has, of the nine letters and digits that every service takes."""
+    """A new unique id for a tool call."""
+    # Nine letters and digits: Mistral accepts nothing else, and all other services accept it too.
     return f"c{secrets.token_hex(4)}"
 
 
 def _calls(raw_calls: object, make_id: Callable[[], str]) -> tuple[ToolCall, ...]:
-    """The calls of a message, under ids of our own.
+    """The tool calls of a message, with new ids.
 
-    Services refuse a conversation in which an id comes twice, and some begin anew in every reply.
+    Services refuse a conversation with a duplicate id, and some number their calls from zero in
+    every reply.
     """
     return tuple(
         call_of(make_id(), raw["function"]["name"], raw["function"].get("arguments") or "{}")
@@ -92,10 +96,10 @@ def _calls(raw_calls: object, make_id: Callable[[], str]) -> tuple[ToolCall, ...
 
 
 def _choice(body: bytes) -> tuple[dict[str, Any], dict[str, Any]]:
-    """The first choice of a completion, and the whole of it.
+    """The first choice of a completion, and the whole completion.
 
     Raises:
-        ModelReplyError: the body is something else.
+        ModelReplyError: the body is not a completion.
     """
     try:
         whole = read_json(body)
@@ -113,7 +117,7 @@ def _choice(body: bytes) -> tuple[dict[str, Any], dict[str, Any]]:
 
 
 def _without_choice(whole: object, choices: object) -> str:
-    """The sentence that an answer has no choice that can be read, and what it has instead."""
+    """The error text for a completion without a readable choice."""
     if choices == []:
         return "the answer's list of choices is empty"
     if choices is not None:
@@ -124,7 +128,7 @@ def _without_choice(whole: object, choices: object) -> str:
 
 
 def _usage_of(whole: object) -> TokenUsage | None:
-    """The usage that a service reports of an unusable answer; None where it does not."""
+    """The usage in an unusable answer, which is charged for all the same; None if it has none."""
     usage = whole.get("usage") if isinstance(whole, dict) else None
     return reported(usage, lambda: 0) if isinstance(usage, dict) else None
 
@@ -132,14 +136,14 @@ def _usage_of(whole: object) -> TokenUsage | None:
 def parse_reply(body: bytes, tool_mode: str, make_id: Callable[[], str] = new_call_id) -> Reply:
     """Read a chat completion.
 
-    A refusal that has a place of its own becomes the content where there is none, and the finish
-    reason is then "refusal".
+    The text of a `refusal` member becomes the content if there is no other, and the finish reason
+    is then "refusal".
 
     Args:
-        make_id: gives the ids of calls.
+        make_id: makes the ids of tool calls.
 
     Raises:
-        ModelReplyError: the body is no chat completion.
+        ModelReplyError: the body is not a chat completion.
     """
     choice, whole = _choice(body)
     message = choice.get("message")
@@ -149,11 +153,11 @@ def parse_reply(body: bytes, tool_mode: str, make_id: Callable[[], str] = new_ca
     calls = _calls(message.get("tool_calls"), make_id)
     content, refusal = _text(message.get("content")), _text(message.get("refusal"))
     if tool_mode == "json" and not calls:
-        told = call_from_json(content, make_id())
-        calls = (told,) if told else ()
+        call = call_from_json(content, make_id())
+        calls = (call,) if call else ()
     return Reply(
         content=content or refusal,
         tool_calls=calls,
-        usage=reported(whole.get("usage"), lambda: _written(message, content or refusal)),
+        usage=reported(whole.get("usage"), lambda: _estimate_output(message, content or refusal)),
         finish_reason="refusal" if refusal else _finish_reason(choice.get("finish_reason")),
     )

@@ -1,6 +1,6 @@
-"""Models without any language model: one that follows a script, and one a test speaks for.
+"""Transports without a language model: one with scripted answers, one that a test controls.
 
-They speak the same protocol as a real endpoint, so everything around them is the real thing.
+They speak the protocol of a real endpoint, so all code around them runs as in production.
 """
 
 from __future__ import annotations
@@ -15,9 +15,10 @@ from twisted.internet.defer import Deferred, fail, succeed
 
 from evennia_ai.llm.rate_limits import RateLimitInfo
 
-# A call of a tool: its name, and its arguments.
+# Name and arguments of a tool call.
 Call = tuple[str, Mapping[str, Any]]
 
+# These match the sentences in which the prompt reports an event to the model.
 _HEARD = re.compile(
     r"(?P<name>.+?) (?P<verb>whispers to you|pages you|says on the channel (?P<place>.+?))"
     r"(?: \(trust [\d.]+\))?: (?P<body>.*)"
@@ -38,7 +39,7 @@ def _spoken(body: str) -> str:
 
 
 def answer(heard: str) -> tuple[str, dict[str, Any]]:
-    """The call for the last thing the model was told: a tool's name and its arguments."""
+    """The tool call that answers the last event in the prompt."""
     line = heard.rpartition("\n")[2]
     if task := _TASK.fullmatch(line):
         return "report", {"message": SCRIPTED.format(_spoken(task["body"]))}
@@ -52,20 +53,21 @@ def answer(heard: str) -> tuple[str, dict[str, Any]]:
     return _TOOLS[match["verb"]], {"target": name, "message": text}
 
 
-def _last_told(messages: list[Mapping[str, object]]) -> str:
-    told = (m["content"] for m in reversed(messages) if m["role"] == "user")
-    return next((text for text in told if isinstance(text, str)), "")
+def _last_event(messages: list[Mapping[str, object]]) -> str:
+    contents = (m["content"] for m in reversed(messages) if m["role"] == "user")
+    return next((text for text in contents if isinstance(text, str)), "")
 
 
 def _next_call(messages: list[Mapping[str, object]]) -> tuple[str, dict[str, Any]]:
-    heard = _last_told(messages)
+    heard = _last_event(messages)
+    # After a tool result, the same event is answered in words; otherwise it would look forever.
     if messages[-1]["role"] == "user" and any(word in heard.casefold() for word in LOOK_WORDS):
         return "look", {}
     return answer(heard)
 
 
 def _offered_call(body: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
-    """The call that answers, or, where its tool is not on offer, the first one that is."""
+    """The call that answers, or a call of the first offered tool if that one is not offered."""
     name, arguments = _next_call(body["messages"])
     offered = {t["function"]["name"]: t["function"]["parameters"] for t in body.get("tools", ())}
     if not offered or name in offered:
@@ -76,7 +78,7 @@ def _offered_call(body: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
 
 
 def _sample(schema: Mapping[str, Any]) -> Any:
-    """A value that fits a simple schema."""
+    """A value that a simple schema accepts."""
     kind = schema.get("type", "string")
     return _SAMPLES.get(kind[0] if isinstance(kind, list) else kind, "something")
 
@@ -87,7 +89,7 @@ def completion(
     usage: Mapping[str, object] | None = None,
     finish_reason: str = "stop",
 ) -> bytes:
-    """The body of a chat completion with this text and these calls of tools."""
+    """The body of a chat completion with this text and these tool calls."""
     raw = [
         {
             "id": f"call_{number}",
@@ -104,7 +106,7 @@ def completion(
 
 
 class ScriptedTransport:
-    """Answers at once, from `answer`. Counts its calls."""
+    """Answers each request at once with `answer`, and counts the requests."""
 
     def __init__(self) -> None:
         self.calls = 0
@@ -118,14 +120,14 @@ class ScriptedTransport:
 
 
 class ScriptedModel:
-    """Answers from `answers` while there are some; after that a test fires `waiting` by hand.
+    """Gives the prepared `answers` in order; after that, a test fires `waiting` itself.
 
     Attributes:
-        answers: bytes to answer with, or an error to fail with, the next first.
-        bodies: the requests, the oldest first: `messages` is what it was told.
-        waiting: the Deferreds of calls that were neither answered nor cancelled.
-        cancelled: the number of calls that were cancelled.
-        rate_limit_info: limits that its last answer told of, for a test to set.
+        answers: bytes to answer with, or errors to fail with, in order.
+        bodies: the request bodies, oldest first.
+        waiting: the Deferreds of calls neither answered nor cancelled.
+        cancelled: the number of cancelled calls.
+        rate_limit_info: rate limits of the last answer, for a test to set.
     """
 
     rate_limit_info: RateLimitInfo | None = None
@@ -137,14 +139,14 @@ class ScriptedModel:
         self.cancelled = 0
 
     def post(self, body: Mapping[str, object]) -> Deferred[bytes]:
-        """Take one request."""
+        """Answer one completion, or let it wait."""
         self.bodies.append(body)
         if self.answers:
             answer = self.answers.popleft()
             return fail(answer) if isinstance(answer, Exception) else succeed(answer)
-        held = self._hold()
-        self.waiting.append(held)
-        return held
+        outcome = self._new_outcome()
+        self.waiting.append(outcome)
+        return outcome
 
     def answer(self, body: bytes) -> None:
         """Answer the oldest waiting call."""
@@ -154,9 +156,9 @@ class ScriptedModel:
         """Fail the oldest waiting call."""
         self.waiting.pop(0).errback(error)
 
-    def _hold(self) -> Deferred[bytes]:
-        return Deferred(self._forget)
+    def _new_outcome(self) -> Deferred[bytes]:
+        return Deferred(self._cancel)
 
-    def _forget(self, held: Deferred[bytes]) -> None:
-        self.waiting.remove(held)
+    def _cancel(self, outcome: Deferred[bytes]) -> None:
+        self.waiting.remove(outcome)
         self.cancelled += 1

@@ -1,4 +1,4 @@
-"""Slots for calls in flight, shared by all clients of a game: so many calls and no more."""
+"""Slots that bound the calls in flight, shared by all clients of a game."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from evennia_ai.errors import NoFreeSlotError
 
 
 class Slots(DeferredSemaphore):
-    """Slots for calls in flight; a freed one goes to whoever has waited longest."""
+    """A semaphore that gives a freed slot to the longest waiting call."""
 
     _holds = 0
     _is_giving = False
@@ -24,11 +24,9 @@ class Slots(DeferredSemaphore):
         self._give()
 
     def _give(self) -> None:
-        """Give free slots to those who wait.
-
-        Who gives one back on the spot does so in the middle of this: the next one's turn comes
-        here, not deeper and deeper in the stack.
-        """
+        """Give free slots to waiting calls."""
+        # A call that fails at once releases its slot inside its callback. The outer loop then gives
+        # it to the next one; recursion could overflow the stack if many wait.
         if self._is_giving:
             return
         self._is_giving = True
@@ -41,7 +39,7 @@ class Slots(DeferredSemaphore):
 
     @contextmanager
     def held(self) -> Iterator[None]:
-        """Give no slot to anybody who waits until the end of the block."""
+        """Give no waiting call a slot until the end of the block."""
         self._holds += 1
         try:
             yield
@@ -51,13 +49,13 @@ class Slots(DeferredSemaphore):
 
 
 async def take_slot(slots: DeferredSemaphore, seconds: float, reactor: Reactor) -> None:
-    """Wait until one more call may be in flight.
+    """Wait for a slot.
 
     Raises:
-        NoFreeSlotError: it may not by then.
+        NoFreeSlotError: none is free within this time.
     """
     taken = slots.acquire()
-    if taken.called:  # at once, as mostly
+    if taken.called:  # the usual case; spares a timer
         return
     try:
         await taken.addTimeout(seconds, reactor)
@@ -66,13 +64,13 @@ async def take_slot(slots: DeferredSemaphore, seconds: float, reactor: Reactor) 
 
 
 class Slot:
-    """One call's slot, from its first attempt on; given back while it waits for something else.
+    """The slot of one call, which it can release and take again.
 
     Args:
-        ends_at: when the call ends at the latest, in the reactor's seconds.
+        ends_at: the deadline of the call, in the reactor's seconds.
 
     Attributes:
-        is_taken: the call has it now.
+        is_taken: True while the call holds its slot.
     """
 
     def __init__(self, slots: DeferredSemaphore, ends_at: float, reactor: Reactor) -> None:
@@ -82,10 +80,10 @@ class Slot:
         self.is_taken = False
 
     async def take(self) -> None:
-        """Wait for it, unless it is taken already.
+        """Wait for the slot, unless the call holds it already.
 
         Raises:
-            NoFreeSlotError: there is none as long as the call may take.
+            NoFreeSlotError: none is free before the call's deadline.
         """
         if not self.is_taken:
             left = max(0.0, self._ends_at - self._reactor.seconds())
@@ -93,7 +91,7 @@ class Slot:
             self.is_taken = True
 
     def give_back(self) -> None:
-        """Let somebody else have it."""
+        """Release the slot, if the call holds it."""
         if self.is_taken:
             self.is_taken = False
             self._slots.release()

@@ -1,6 +1,6 @@
-"""Counting tokens for one model: with tiktoken where its file is on disk, else by an estimate.
+"""Token counts for one model: by tiktoken if its encoding file is on disk, else estimated.
 
-Nothing here touches the network, and the estimate is corrected by what the service reports.
+Nothing here uses the network. The estimate is corrected by the usage that the service reports.
 """
 
 from __future__ import annotations
@@ -20,13 +20,18 @@ from evennia_ai.core.turn.toolspec import ToolSpec
 from evennia_ai.core.turn.turn import TokenUsage
 from evennia_ai.llm.endpoints import LOCAL_MODEL
 
+# Tokens. A model that is not in the table gets a small window: a guess that is too large would be
+# refused by the service.
 UNKNOWN_CONTEXT = 8192
+# The default of `--context-tokens` in `local.host`.
 LOCAL_CONTEXT = 4096
+# Entries of the caches of counted texts and tools.
 MOST_TEXTS = 20_000
 MOST_TOOLS = 512
+# Characters per call of tiktoken, whose time can be quadratic in a run without spaces.
 LONGEST_PIECE = 20_000
 
-# The context of each family; the longest name that a model's name begins with counts.
+# Context window of each model family, in tokens; the longest prefix of a model's name counts.
 CONTEXTS = {
     "gpt-5": 272_000,
     "gpt-4.1": 1_047_576,
@@ -48,8 +53,8 @@ CONTEXTS = {
     LOCAL_MODEL: LOCAL_CONTEXT,
 }
 
-# Name and SHA-256 of the file of each encoding, as tiktoken keeps it. With a wrong file tiktoken
-# would fetch it anew, so both are compared first.
+# Name and SHA-256 of each encoding's file in tiktoken's cache. tiktoken downloads a file that is
+# missing or has another hash, so both are checked before it is asked.
 _O200K = (
     "fb374d419588a4632f3f557e76b4b70aebbca790",
     "446a9538cb6c348e3516120d7c08b09f57c36495e2acfffe59a5bf8b0cfb1a2d",
@@ -66,21 +71,21 @@ ENCODING_FILES: Files = {
 
 
 def normalize(model: str) -> str:
-    """A model's own name: "openai/GPT-4o:free" and "ft:gpt-4o:shop" are "gpt-4o"."""
+    """The bare name of a model: "openai/GPT-4o:free" and "ft:gpt-4o:shop" give "gpt-4o"."""
     name = model.strip().lower().rpartition("/")[2]
     return name.removeprefix("ft:").partition(":")[0]
 
 
 @lru_cache(maxsize=64)
 def get_model_max_tokens(model: str) -> int:
-    """The size of a model's context in tokens; a careful guess for one that nobody knows."""
+    """The size of a model's context in tokens; a cautious guess for an unknown model."""
     name = normalize(model)
     known = [family for family in CONTEXTS if name.startswith(family)]
     return CONTEXTS[max(known, key=len)] if known else UNKNOWN_CONTEXT
 
 
 def _cache_dir() -> str:
-    """The folder of tiktoken's files; "" when it is told to keep none."""
+    """The cache folder of tiktoken, found as tiktoken does; "" if its cache is disabled."""
     for variable in ("TIKTOKEN_CACHE_DIR", "DATA_GYM_CACHE_DIR"):
         if variable in os.environ:
             return os.environ[variable]
@@ -99,7 +104,7 @@ def _is_on_disk(name: str, expected: str) -> bool:
 
 
 def load_encoding(name: str, files: Files = ENCODING_FILES) -> Counter | None:
-    """A counter by one of tiktoken's encodings, or None without tiktoken or its file."""
+    """A counter for one of tiktoken's encodings, or None without tiktoken or its file."""
     if name not in files or not _is_on_disk(*files[name]):
         return None
     try:
@@ -116,7 +121,7 @@ def load_encoding(name: str, files: Files = ENCODING_FILES) -> Counter | None:
 
 
 def encoding_of(model: str) -> str:
-    """The name of a model's encoding as tiktoken knows it, or ""."""
+    """The name of a model's tiktoken encoding; "" without tiktoken or for an unknown model."""
     try:
         from tiktoken.model import encoding_name_for_model  # noqa: PLC0415
 
@@ -126,13 +131,13 @@ def encoding_of(model: str) -> str:
 
 
 class TokenCounter:
-    """Counts for one model. What it counted before it need not count again.
+    """Counts tokens for one model, with a cache.
 
     Args:
-        load: gives what counts by an encoding of that name, or None.
+        load: gives a counter for the encoding of this name, or None.
 
     Attributes:
-        exact: whether it counts with the model's own encoding.
+        exact: True if it counts with the model's own encoding.
     """
 
     def __init__(
@@ -153,7 +158,7 @@ class TokenCounter:
 
     @property
     def factor(self) -> float:
-        """The factor on the estimate, from the service's own figures."""
+        """The correction of the estimate, learned from the usage that the service reports."""
         return 1.0 if self.exact else self._calibration.factor
 
     @property
@@ -164,13 +169,14 @@ class TokenCounter:
     def count(self, text: str) -> int:
         """Tokens of a text."""
         raw = self._raw(text)
+        # A text that is not empty has one token at least, however small the factor.
         return raw if self.exact or not raw else round(raw * self._calibration.factor) or 1
 
     def count_tools(self, specs: Iterable[ToolSpec]) -> int:
-        """Tokens of the descriptions of tools, each of which is written out only once."""
+        """Tokens of tool descriptions; each spec is serialized only once per factor."""
         factor, total = self.factor, 0
         for spec in specs:
-            # By identity; the spec is kept beside it, so that no other one gets its id.
+            # Specs cannot be hashed. The entry keeps the spec alive, so its id stays unique.
             kept = self._tools.get(id(spec))
             if kept is None or kept[1] != factor:
                 kept = self._tools[id(spec)] = (spec, factor, tokens.count_tool(spec, self.count))
@@ -180,23 +186,24 @@ class TokenCounter:
         return total
 
     def note_usage(self, estimated: int, usage: TokenUsage) -> None:
-        """Learn from a reply.
+        """Learn the correction factor from a reply.
 
         Args:
-            estimated: what this counter made of the prompt.
+            estimated: this counter's count of the prompt.
         """
+        # The factor is relative to the raw estimate, so the present one is taken out first.
         self._calibration.note(round(estimated / self.factor), usage.prompt_tokens)
 
     def most_of(self, counted: int) -> int:
-        """The likely upper bound of a prompt's tokens, as the prompts before it show."""
+        """The likely upper bound of a prompt's tokens, judging by earlier prompts."""
         return max(counted, math.ceil(counted / self.factor * self._margin.factor))
 
     def note_surplus(self, counted: int, real: int) -> None:
-        """Learn for `most_of`.
+        """Learn the safety margin of `most_of`.
 
         Args:
-            counted: what this counter made of a prompt.
-            real: what the service did.
+            counted: this counter's count of a prompt.
+            real: the service's count of it.
         """
         self._margin.note(counted / self.factor, real)
 
@@ -207,7 +214,7 @@ class TokenCounter:
 
 @lru_cache(maxsize=32)
 def counter_for(model: str, provider: str = "") -> TokenCounter:
-    """The counter that all assistants with this model share."""
+    """The counter of a model, shared by all its assistants."""
     return TokenCounter(model, provider)
 
 
@@ -227,6 +234,6 @@ def calculate_utilization(used: int, model: str) -> float:
 
 
 def get_utilization_status(percent: float) -> dict[str, str]:
-    """The fill of a context, for a table: level, color and message."""
+    """Level, color and message for the fill of a context, to show in a table."""
     band = tokens.band(percent)
     return {"level": band.level, "color": band.color, "message": band.message}

@@ -1,4 +1,4 @@
-"""The way to a chat completions API: aiohttp on the asyncio loop, bridged to Deferreds."""
+"""HTTP transport to a chat completions API: aiohttp on the asyncio loop, bridged to Deferreds."""
 
 from __future__ import annotations
 
@@ -32,20 +32,22 @@ from evennia_ai.llm.rate_limits import RateLimitInfo, read_rate_limits
 from evennia_ai.resilience.retry import read_retry_after
 
 AS_JSON = {"Content-Type": "application/json"}
-# Of a completion, its thoughts included, and of every other answer, such as a list of models.
+# The largest completion (with its reasoning), and the largest other answer (a list of models).
 LARGEST_REPLY_BYTES = 1_000_000
 LARGEST_ANSWER_BYTES = 4_000_000
 COMPLETIONS = "/chat/completions"
 CONNECT_SECONDS = 10.0
+# Far above any number of slots: the client limits calls, and aiohttp's default of 100 must not.
 MOST_CONNECTIONS = 2000
+# Time an idle connection stays open for the next request.
 IDLE_SECONDS = 5.0
-AGENT = "evennia-ai"
-RIGHT = (
+USER_AGENT = "evennia-ai"
+PROXY_ADVICE = (
     "HTTP_PROXY, HTTPS_PROXY and ALL_PROXY must be such as http://proxy:3128 or https://proxy, and "
     "NO_PROXY names who is asked without it"
 )
-# Whatever else breaks may have reached the service, which then charges for it; so did that which
-# sends us elsewhere, whatever is wrong with where.
+# Errors from before a request leaves. After any other error the service may have received it and
+# charge for it.
 NOT_SENT = (
     aiohttp.ClientConnectorError,
     aiohttp.ClientHttpProxyError,
@@ -55,16 +57,16 @@ NOT_SENT = (
 
 
 class Transport(Protocol):
-    """Sends one request body and gives the answer's bytes.
+    """Sends one request body and gives the response body.
 
-    It may also have `rate_limit_info`, what its last answer said of limits, and `close()`.
+    It may also have `rate_limit_info`, the limits stated by its last answer, and `close()`.
     """
 
     def post(self, body: Mapping[str, object]) -> Deferred[bytes]:
-        """Ask for one completion. Cancelling drops the request.
+        """Ask for one completion. Cancelling the Deferred drops the request.
 
         Raises:
-            ModelError: it did not work.
+            ModelError: the request failed.
         """
 
 
@@ -75,11 +77,12 @@ def _root_cause(error: BaseException) -> str:
 
 
 def _was_sent(error: Exception) -> bool:
+    # A redirect to an invalid address is an InvalidUrlClientError too, but it answers a request.
     return isinstance(error, aiohttp.RedirectClientError) or not isinstance(error, NOT_SENT)
 
 
 def _is_this_machine(host: str) -> bool:
-    """True for a loopback address: no proxy can reach that for us."""
+    """True for a loopback address, which a proxy would resolve to its own machine."""
     try:
         return ipaddress.ip_address(host).is_loopback
     except ValueError:
@@ -87,10 +90,10 @@ def _is_this_machine(host: str) -> bool:
 
 
 def proxy_for(base_url: str) -> tuple[URL | None, dict[str, str]]:
-    """The proxy that the environment names for an address, and the headers it wants.
+    """The proxy that the environment sets for an address, and the headers for it.
 
     Raises:
-        ConfigurationError: it cannot be read, or is of a kind that cannot be spoken to.
+        ConfigurationError: its address cannot be read, or is not http or https.
     """
     parts, named = urlsplit(base_url), getproxies()
     host = parts.hostname or ""
@@ -99,15 +102,18 @@ def proxy_for(base_url: str) -> tuple[URL | None, dict[str, str]]:
         return None, {}
     try:
         return _read_proxy(URL(told if "://" in told else f"http://{told}"))
-    except ValueError:  # its text has the address, in which a password may stand
-        raise ConfigurationError(f"the proxy in the environment cannot be read; {RIGHT}") from None
+    except ValueError:  # its text quotes the address, which may hold a password
+        raise ConfigurationError(
+            f"the proxy in the environment cannot be read; {PROXY_ADVICE}"
+        ) from None
 
 
 def _read_proxy(proxy: URL) -> tuple[URL, dict[str, str]]:
+    # aiohttp would take a SOCKS address for one of an HTTP proxy.
     if proxy.scheme not in ("http", "https"):
         raise ConfigurationError(
             f"the proxy in the environment is of the kind {proxy.scheme!r}, which is not known "
-            f"here; {RIGHT}"
+            f"here; {PROXY_ADVICE}"
         )
     if not proxy.host:
         raise ValueError("no host")
@@ -118,22 +124,22 @@ def _read_proxy(proxy: URL) -> tuple[URL, dict[str, str]]:
 
 
 class OpenAITransport:
-    """A chat completions endpoint.
+    """The transport to one chat completions endpoint.
 
-    What all requests have in common is made once, and each is one call of aiohttp: the openai SDK
-    makes the same of it for five times the CPU. Retry and deadline are the client's.
+    Headers, proxy and TLS context are made once, and each request is one call of aiohttp; the
+    openai SDK takes five times the CPU for the same. Retries and deadlines are the client's task.
 
     Args:
-        reactor: where Deferreds fire.
-        most_bytes: of a reply; of a longer one nothing is read.
+        reactor: the reactor in whose thread Deferreds fire.
+        most_bytes: the largest completion that is read; a larger one is an error.
 
     Attributes:
-        plain_headers: of all requests, those that hold no secret.
-        rate_limit_info: what the last answer that spoke of limits said. They belong to the key,
-            so they are the same for all who ask with it.
+        plain_headers: the headers of all requests that hold no secret.
+        rate_limit_info: the limits in the last answer that stated any. Services count per key, so
+            they hold for all clients with this key.
 
     Raises:
-        ConfigurationError: the environment names a proxy that cannot be used.
+        ConfigurationError: the environment sets a proxy that cannot be used.
     """
 
     def __init__(
@@ -152,12 +158,14 @@ class OpenAITransport:
         self._key = api_key
         self._reactor = reactor
         self._proxy, self._proxy_headers = proxy_for(base_url)
-        self._headers = {"Accept": "application/json", "User-Agent": AGENT, **headers}
+        self._headers = {"Accept": "application/json", "User-Agent": USER_AGENT, **headers}
         if api_key:
             self._headers["Authorization"] = f"Bearer {api_key}"
-        if urlsplit(base_url).scheme == "http":  # there is no CONNECT to take them
+        # A proxy gets its credentials in the CONNECT request for https, and in the request itself
+        # for plain http.
+        if urlsplit(base_url).scheme == "http":
             self._headers |= self._proxy_headers
-        # Not made here: it belongs to the asyncio loop, in whose thread it has to be made.
+        # Created later: aiohttp requires that to happen in the thread of its event loop.
         self._session: aiohttp.ClientSession | None = None
 
     def post(self, body: Mapping[str, object]) -> Deferred[bytes]:
@@ -165,27 +173,27 @@ class OpenAITransport:
         return as_deferred(self._request("POST", COMPLETIONS, body), self._reactor)
 
     def mark_key(self, mark: Callable[[str], str]) -> str:
-        """A mark of the key that it sends, "" where it sends none."""
+        """The result of `mark` (such as a hash) for the API key; "" without a key."""
         return mark(self._key) if self._key else ""
 
     async def send(self, body: bytes) -> bytes:
-        """Ask for one completion within the running loop.
+        """Ask for one completion, as a coroutine of the asyncio loop.
 
         Args:
-            body: the request's, as JSON.
+            body: the request body as JSON.
         """
         return await self._request("POST", COMPLETIONS, body)
 
     def models(self) -> Deferred[bytes]:
-        """Ask which models the endpoint has."""
+        """Ask for the list of models."""
         return as_deferred(self._request("GET", "/models", None), self._reactor)
 
     def close(self) -> Deferred[None]:
         """Close the connections."""
         return as_deferred(self._close(), self._reactor)
 
-    def _opened(self) -> aiohttp.ClientSession:
-        """The connections, made in the loop's thread when they are first needed."""
+    def _open_session(self) -> aiohttp.ClientSession:
+        """The session, created on first use; only in the loop's thread."""
         if self._session is None:
             is_plain = urlsplit(self.base_url).scheme == "http"
             connector = aiohttp.TCPConnector(
@@ -204,39 +212,41 @@ class OpenAITransport:
             await self._session.close()
 
     async def end(self) -> None:
-        """Close the connections within the running loop."""
+        """Close the connections, as a coroutine of the asyncio loop."""
         await self._close()
 
     async def _request(
         self, method: str, path: str, body: Mapping[str, object] | bytes | None
     ) -> bytes:
         try:
-            return await self._asked(method, path, body)
+            return await self._exchange(method, path, body)
         except ModelError:
             raise
+        # `from None` below: the original errors may quote headers or addresses with secrets.
         except (aiohttp.ClientError, OSError) as error:
-            cause = self._shown(_root_cause(error), 160)
+            cause = self._redacted(_root_cause(error), 160)
             text = f"no connection to {self.base_url}: {cause}"
-            # Without connections, as where its certificates cannot be read, nothing has left.
+            # Without a session (its certificates could not be read, say) nothing was sent.
             was_sent = self._session is not None and _was_sent(error)
             raise ModelConnectionError(text, was_sent=was_sent) from None
         except Exception as error:
-            cause = self._shown(_root_cause(error), 160)
+            cause = self._redacted(_root_cause(error), 160)
             raise ModelReplyError(
                 f"the answer of {self.base_url} cannot be read: {cause}"
             ) from None
 
-    async def _asked(
+    async def _exchange(
         self, method: str, path: str, body: Mapping[str, object] | bytes | None
     ) -> bytes:
         most = self._most_bytes if path == COMPLETIONS else LARGEST_ANSWER_BYTES
         data = body if body is None or isinstance(body, bytes) else encode(body)
         sent = {} if data is None else {"data": data, "headers": AS_JSON}
-        request = self._opened().request(
+        request = self._open_session().request(
             method, self.base_url + path, proxy_headers=self._proxy_headers, **sent
         )
         async with request as response:
-            content = await _bounded(response, most)
+            content = await _read_bounded(response, most)
+        # Read before the status: a refusal states the limits too.
         self.rate_limit_info = read_rate_limits(response.headers) or self.rate_limit_info
         if not 200 <= response.status < 300:
             raise self._status_error(response.status, response.headers, content)
@@ -246,7 +256,7 @@ class OpenAITransport:
         self, status: int, headers: Mapping[str, str], content: bytes
     ) -> ModelStatusError:
         complaint = read_complaint(content)
-        said = self._shown(complaint[0], 300) or "it says nothing more"
+        said = self._redacted(complaint[0], 300) or "it says nothing more"
         text = f"{self.base_url} answered with HTTP {status}: {said}"
         if is_too_long(status, complaint):
             return ContextLengthError(status, text)
@@ -255,14 +265,16 @@ class OpenAITransport:
         used_up = is_used_up(complaint)
         return ModelStatusError(status, text, retry_after=retry_after, is_used_up=used_up)
 
-    def _shown(self, text: str, limit: int) -> str:
-        """Text for staff, without the key: hidden before the cut, or half of it would show."""
+    def _redacted(self, text: str, limit: int) -> str:
+        """One line of text for staff, without the API key."""
+        # Replaced before the line is cut: the cut might leave half of the key.
         line = one_line(text, len(text) + 1)
         return one_line(line.replace(self._key, "***") if self._key else line, limit)
 
 
-async def _bounded(response: aiohttp.ClientResponse, most: int) -> bytes:
-    """Read no more than any completion needs, whatever the answer announces."""
+async def _read_bounded(response: aiohttp.ClientResponse, most: int) -> bytes:
+    # The announced length may be missing or wrong, and a compressed body grows as it is unpacked,
+    # so the bytes received count.
     announced = response.content_length or 0
     if announced > most:
         raise _too_large(f"announces {announced} bytes", most)

@@ -10,5 +10,5 @@ from evennia_ai.llm.scripted import ScriptedModel
 class StubbornTransport(ScriptedModel):
     """Cannot be cancelled: a test can bring an answer after all, when it is too late."""
 
-    def _hold(self) -> Deferred[bytes]:
+    def _new_outcome(self) -> Deferred[bytes]:
         return Deferred()

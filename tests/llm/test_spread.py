@@ -31,7 +31,7 @@ from evennia_ai.llm.endpoints import Endpoint, Replica
 from evennia_ai.llm.fallback import sent_by
 from evennia_ai.llm.pool import Pool, PoolConfig
 from evennia_ai.llm.scripted import ScriptedModel, completion
-from evennia_ai.llm.spread import goes_on
+from evennia_ai.llm.spread import is_worth_another_address
 from evennia_ai.llm.transport import Transport
 from tests.fakes.handle import FakeModel
 
@@ -320,7 +320,7 @@ def test_what_no_address_would_mend_is_asked_once(tmp_path: Path, error: Excepti
 )
 def test_what_an_address_is_to_blame_for_goes_on(error: Any) -> None:
     """A wrong key, a used-up quota and a broken line are one address's own."""
-    assert goes_on(error)
+    assert is_worth_another_address(error)
 
 
 def test_a_busy_address_rests_as_long_as_it_asked(tmp_path: Path) -> None:

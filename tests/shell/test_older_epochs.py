@@ -53,7 +53,7 @@ class TestKeeper(SafetyTest):
 class LastGasp(ScriptedModel):
     """Answers in the very moment in which it is cancelled."""
 
-    def _hold(self) -> Deferred[bytes]:
+    def _new_outcome(self) -> Deferred[bytes]:
         return Deferred(lambda held: held.callback(completion("They spoke of the sea.")))
 
 

@@ -1,7 +1,7 @@
-"""The embedded model: weights that pip alone can bring, served on loopback by a child process.
+"""The embedded model: weights that pip alone can fetch, served on loopback by a child process.
 
-Standard library only. Nothing is imported before it is used, so that the child process and the
-command line start quickly and a platform without it can still import the package.
+Standard library only. Submodules are imported lazily, so that the child process and the command
+line start quickly, and so that platforms without `fcntl` can still import the package.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from evennia_ai.llm.local.weights import has_weights as has_weights
     from evennia_ai.llm.local.weights import is_small as is_small
 
+# The module of each public name, for the lazy imports below.
 _HOMES = {
     "LocalModel": "evennia_ai.llm.local.state",
     "MissingRuntimeError": "evennia_ai.llm.local.errors",

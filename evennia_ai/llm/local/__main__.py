@@ -1,4 +1,4 @@
-"""The embedded model from a command line: start, stop, status, fetch."""
+"""Command line of the embedded model: start, stop, status, fetch."""
 
 from __future__ import annotations
 
@@ -12,12 +12,15 @@ from typing import TextIO
 from evennia_ai.errors import LocalModelError
 from evennia_ai.llm.local import control, weights
 
+# As `systemctl status` and LSB init scripts report a service that does not run.
 _NOT_RUNNING_EXIT = 3
+# A log or a pipe gets fewer lines than a terminal gets updates.
+_TTY_SECONDS = 0.2
 _LINE_SECONDS = 3.0
 
 
 class Progress:
-    """Writes what is going on: a line that changes on a terminal, fresh lines elsewhere.
+    """Writes progress: one changing line on a terminal, new lines elsewhere.
 
     Args:
         clock: monotonic seconds.
@@ -31,16 +34,17 @@ class Progress:
         self._width = 0
 
     def __call__(self, stage: str, done_bytes: int, total_bytes: int) -> None:
-        """Take one report; show it if it is news."""
+        """Take one report; show it if the stage is new or the last one is old enough."""
         is_tty = self._out.isatty()
-        pause = 0.2 if is_tty else _LINE_SECONDS
-        is_news = stage != self._stage
-        if not is_news and self._clock() - self._shown_at < pause:
+        pause = _TTY_SECONDS if is_tty else _LINE_SECONDS
+        is_new_stage = stage != self._stage
+        if not is_new_stage and self._clock() - self._shown_at < pause:
             return
-        if is_news:
+        if is_new_stage:
             self.finish()
         text = stage[:1].upper() + stage[1:] + _share(done_bytes, total_bytes)
         if is_tty:
+            # Padded to the last width, so that nothing of a longer line stays visible.
             self._out.write(f"\r{text:<{self._width}}")
             self._width = len(text)
         else:
@@ -49,7 +53,7 @@ class Progress:
         self._stage, self._shown_at = stage, self._clock()
 
     def finish(self) -> None:
-        """End the line that changes, if there is one."""
+        """End the changing line, if there is one."""
         if self._width:
             self._out.write("\n")
             self._width = 0
@@ -63,7 +67,7 @@ def _share(done_bytes: int, total_bytes: int) -> str:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Do what the command line asks; the exit code, 0 when it was done."""
+    """Run the command line; return its exit code."""
     options = _parser().parse_args(arguments)
     progress = Progress(sys.stderr)
     try:
@@ -71,7 +75,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except LocalModelError as error:
         code, text = 1, str(error)
     except KeyboardInterrupt:
-        code, text = 130, "Interrupted."
+        code, text = 130, "Interrupted."  # 128 + SIGINT, as shells report it
     progress.finish()
     (sys.stdout if code == 0 else sys.stderr).write(f"{text}\n")
     return int(code)

@@ -1,4 +1,4 @@
-"""The folder that holds the weights: where it is, what in it is trusted, one fetcher at a time."""
+"""The cache folder of the weights: its location, checks of its files, and its lock."""
 
 from __future__ import annotations
 
@@ -17,28 +17,29 @@ from evennia_ai.llm.local.errors import CacheFolderError
 from evennia_ai.llm.local.pinned import PinnedModel
 
 Report = Callable[[str, int, int], None]
-"""Called with what is going on, and how many bytes of how many are done (0 of 0: not counted)."""
+"""Progress callback: stage, bytes done and bytes in total (0 and 0 if they are not counted)."""
 
 _BLOCK_BYTES = 1 << 20
+# Partial files and temporary folders that a killed process leaves behind.
 _SCRAPS = ("*.part", "fetch-*")
 
 
-def stay_silent(stage: str, done_bytes: int, total_bytes: int) -> None:
-    """A report that nobody reads."""
+def no_report(stage: str, done_bytes: int, total_bytes: int) -> None:
+    """A progress callback that does nothing."""
 
 
 def cache_folder(environ: Mapping[str, str]) -> Path:
     """The folder of the weights; it need not exist.
 
     Raises:
-        CacheFolderError: no folder can be named, as there is neither a setting nor a home.
+        CacheFolderError: there is neither a setting nor a home directory.
     """
     named = environ.get("EVENNIA_AI_CACHE_DIR", "").strip()
     xdg = environ.get("XDG_CACHE_HOME", "").strip()
     try:
         if named:
             return Path(named).expanduser().absolute()
-        # The XDG rules say that a relative path there is not valid and is to be ignored.
+        # The XDG specification calls a relative path invalid and says to ignore it.
         base = Path(xdg) if os.path.isabs(xdg) else Path.home() / ".cache"
     except RuntimeError as error:
         raise CacheFolderError(named or "~/.cache", str(error)) from None
@@ -46,14 +47,14 @@ def cache_folder(environ: Mapping[str, str]) -> Path:
 
 
 def open_folder(folder: Path) -> None:
-    """Make the folder if it is missing, and make sure that files can be written there.
+    """Create the folder if it is missing, and check that it is writable.
 
     Raises:
-        CacheFolderError: they cannot.
+        CacheFolderError: it is not.
     """
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        # Tried out: permissions do not tell of a disk that is read-only or full.
+        # Permission bits do not show a read-only or full disk, so a file is written.
         with tempfile.NamedTemporaryFile(dir=folder, prefix="fetch-"):
             pass
     except OSError as error:
@@ -61,7 +62,7 @@ def open_folder(folder: Path) -> None:
 
 
 def sha256_of(path: Path, stage: str, report: Report) -> str:
-    """Hash a file of any size."""
+    """The sha256 of a file of any size, read in blocks."""
     total, done = path.stat().st_size, 0
     digest = hashlib.sha256()
     with path.open("rb") as file:
@@ -73,26 +74,26 @@ def sha256_of(path: Path, stage: str, report: Report) -> str:
 
 
 def checked_sha256(path: Path, report: Report) -> str:
-    """The file's sha256: hashed once per content, then taken from a note beside it.
+    """The file's sha256, cached in a note beside it.
 
-    The note counts only while size and time of change are those it was written for.
+    The note is valid only while the file has the size and modification time in it.
     """
-    facts = _facts(path)
-    # A note that is missing or broken only costs that the file is hashed again.
+    stamp = _stamp_of(path)
+    # If the note is missing or broken, the file is hashed again.
     with contextlib.suppress(OSError, ValueError, AttributeError):
-        kept = json.loads(_note_of(path).read_text("utf-8"))
-        if kept.items() >= facts.items() and isinstance(kept.get("sha256"), str):
-            return str(kept["sha256"])
+        note = json.loads(_note_of(path).read_text("utf-8"))
+        if note.items() >= stamp.items() and isinstance(note.get("sha256"), str):
+            return str(note["sha256"])
     sha256 = sha256_of(path, "checking the weights", report)
     remember_sha256(path, sha256)
     return sha256
 
 
 def remember_sha256(path: Path, sha256: str) -> None:
-    """Leave a note of what the file hashes to, for as long as it does not change."""
+    """Write the note with the file's sha256."""
     # A shared cache may be read-only; then the file is hashed at every start.
     with contextlib.suppress(OSError):
-        write_whole(_note_of(path), json.dumps({**_facts(path), "sha256": sha256}))
+        write_whole(_note_of(path), json.dumps({**_stamp_of(path), "sha256": sha256}))
 
 
 def discard(path: Path) -> None:
@@ -102,8 +103,9 @@ def discard(path: Path) -> None:
 
 
 def is_trusted(path: Path, pinned: PinnedModel, report: Report) -> bool:
-    """True for the pinned file, byte by byte."""
+    """True if the file has exactly the pinned content."""
     try:
+        # The size first: hashing half a gigabyte takes seconds.
         if path.stat().st_size != pinned.size_bytes:
             return False
         return checked_sha256(path, report) == pinned.sha256
@@ -113,8 +115,9 @@ def is_trusted(path: Path, pinned: PinnedModel, report: Report) -> bool:
 
 @contextlib.contextmanager
 def one_fetcher(folder: Path, report: Report) -> Iterator[None]:
-    """Hold the folder against other processes; waits while another one fetches."""
+    """Lock the folder for this process; waits while another one holds the lock."""
     with (folder / "fetch.lock").open("a") as lock:
+        # Polled instead of blocking, so that a waiting person is told why nothing happens.
         while True:
             try:
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -127,7 +130,7 @@ def one_fetcher(folder: Path, report: Report) -> Iterator[None]:
 
 
 def sweep(folder: Path) -> None:
-    """Remove what a fetcher that was killed left behind. Only under the lock."""
+    """Remove the leftovers of killed processes. Only while holding the lock."""
     for scrap in (path for pattern in _SCRAPS for path in folder.glob(pattern)):
         if scrap.is_dir():
             shutil.rmtree(scrap, ignore_errors=True)
@@ -136,15 +139,15 @@ def sweep(folder: Path) -> None:
 
 
 def write_whole(path: Path, text: str, mode: int = 0o666) -> None:
-    """Write a small file so that a reader sees the old text or the new one, never a piece.
+    """Write a small file atomically: a reader sees either the old text or the new one.
 
     Args:
-        mode: who may do what with it, less what the process lets nobody do.
+        mode: permission bits, before the process's umask.
     """
     part = path.with_name(f"{path.name}.{os.getpid()}.part")
     part.unlink(missing_ok=True)
     try:
-        # O_EXCL: it never writes through a link that somebody else put there.
+        # O_EXCL never follows a symbolic link that another user may have put there.
         handle = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
         with os.fdopen(handle, "w", encoding="utf-8") as file:
             file.write(text)
@@ -153,7 +156,7 @@ def write_whole(path: Path, text: str, mode: int = 0o666) -> None:
         part.unlink(missing_ok=True)
 
 
-def _facts(path: Path) -> dict[str, int]:
+def _stamp_of(path: Path) -> dict[str, int]:
     stat = path.stat()
     return {"size_bytes": stat.st_size, "mtime_ns": stat.st_mtime_ns}
 

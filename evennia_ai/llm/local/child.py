@@ -1,4 +1,4 @@
-"""One run of the host process, seen from its supervisor: started, listened to, asked, and ended."""
+"""One run of the host process, as its supervisor handles it."""
 
 from __future__ import annotations
 
@@ -21,25 +21,26 @@ _HEALTH_SECONDS = 5.0
 
 
 class Child:
-    """The host process and the pipe that ties its life to ours.
+    """The host process, and the pipe by which it notices the end of its supervisor.
 
     Args:
-        command: what to run.
-        log: file that its standard error is added to.
-        key: what requests to it have to hold; not on its command line, which anybody may read.
+        command: the command line.
+        log: file to which its standard error is appended.
+        key: API key that its requests must carry. Passed in the environment, since every user of
+            the machine can read command lines.
 
     Attributes:
         started_at: monotonic seconds.
-        address: root of its HTTP server, "" until it has announced it.
-        is_mute: whether it has closed the stream on which it announces.
-        announcement_fd: descriptor that has something to read when it announces.
+        address: root URL of its HTTP server, "" until it has announced it.
+        is_mute: True once it has closed its standard output.
+        announcement_fd: descriptor of its standard output, readable when it announces.
     """
 
     def __init__(self, command: Sequence[str], log: Path, key: str = "") -> None:
         self.started_at = time.monotonic()
         self.address = ""
         self.is_mute = False
-        self._heard = b""
+        self._output = b""
         open_chapter(log, f"{time.strftime('%Y-%m-%d %H:%M:%S')} {' '.join(command)}")
         with log.open("ab") as file:
             self._process = subprocess.Popen(
@@ -51,6 +52,7 @@ class Child:
             )
         assert self._process.stdout is not None
         self.announcement_fd = self._process.stdout.fileno()
+        # The supervisor must go on watching game and signals while the model loads.
         os.set_blocking(self.announcement_fd, False)
 
     @property
@@ -60,7 +62,7 @@ class Child:
 
     @property
     def exit_code(self) -> int | None:
-        """The exit code, or None while it lives."""
+        """The exit code, or None while it runs."""
         return self._process.poll()
 
     @property
@@ -69,33 +71,33 @@ class Child:
         return time.monotonic() - self.started_at
 
     def listen(self) -> bool:
-        """Take in what it announced; True once its address is known. Never waits."""
+        """Read its announcement; True once its address is known. Never blocks."""
         with contextlib.suppress(BlockingIOError):
-            heard = os.read(self.announcement_fd, 4096)
-            self._heard += heard
-            # An empty read is the end of the stream, which `select` would report again and again.
-            self.is_mute = not heard
-        line, newline, _ = self._heard.partition(b"\n")
+            chunk = os.read(self.announcement_fd, 4096)
+            self._output += chunk
+            # An empty read is the end of the stream, which `select` reports as readable forever.
+            self.is_mute = not chunk
+        line, newline, _ = self._output.partition(b"\n")
         if newline and not self.address:
             with contextlib.suppress(ValueError, KeyError, TypeError):
                 self.address = str(json.loads(line)["address"])
         return bool(self.address)
 
     def is_healthy(self) -> bool:
-        """True where it says of itself that it can answer. Waits a few seconds at most."""
-        where = urlsplit(self.address)
-        # Not urllib: it would ask a proxy of the environment for this machine's own address.
-        asking = HTTPConnection(where.hostname or "", where.port, timeout=_HEALTH_SECONDS)
+        """True if its health endpoint says so. Blocks for a few seconds at most."""
+        url = urlsplit(self.address)
+        # Not urllib, which would send a request to this machine over the environment's proxy.
+        connection = HTTPConnection(url.hostname or "", url.port, timeout=_HEALTH_SECONDS)
         try:
-            asking.request("GET", "/health")
-            return asking.getresponse().status == HTTPStatus.OK
+            connection.request("GET", "/health")
+            return connection.getresponse().status == HTTPStatus.OK
         except (OSError, HTTPException, ValueError):
             return False
         finally:
-            asking.close()
+            connection.close()
 
     def end(self, patience_seconds: float) -> None:
-        """End it: the pipe closes, SIGTERM twice, then SIGKILL, with a pause after each."""
+        """Close its pipe, send SIGTERM twice, then SIGKILL, with a pause after each."""
         with contextlib.suppress(OSError):
             self._process.stdin.close()  # type: ignore[union-attr]
         for number in (signal.SIGTERM, signal.SIGTERM, signal.SIGKILL):

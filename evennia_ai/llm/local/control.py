@@ -1,4 +1,4 @@
-"""The embedded model as the game and its launcher see it: run it, find it, stop it, describe it."""
+"""The interface of game and launcher to the embedded model: start, find, stop and describe it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from evennia_ai.llm.local import weights
-from evennia_ai.llm.local.cache import Report, stay_silent
+from evennia_ai.llm.local.cache import Report, no_report
 from evennia_ai.llm.local.errors import MissingRuntimeError, StartError
 from evennia_ai.llm.local.logfile import last_line
 from evennia_ai.llm.local.state import (
@@ -29,22 +29,24 @@ _POLL_SECONDS = 0.1
 _STOP_SECONDS = 15.0
 _KILL_SECONDS = 5.0
 _LAUNCH_SECONDS = 30.0
+# Environment variables with these words in their names are not passed to the daemon.
 _SECRET_WORDS = ("KEY", "TOKEN", "SECRET", "PASSWORD")
 
 
 def find_running(state_dir: Path) -> LocalModel | None:
-    """The model of this folder if it answers now. Two small reads, no network; never raises."""
+    """The running model of this folder, or None. Reads two small files; never raises."""
     snapshot = read_snapshot(state_dir)
     if snapshot is None or snapshot.phase is not Phase.READY:
         return None
-    # The lock tells a living supervisor from a stale file and from another process of that number.
+    # The pid alone proves nothing: the file may be stale and its number reused by another process.
+    # Only a living supervisor holds the lock.
     if supervisor_pid(state_dir) != snapshot.pid:
         return None
     return LocalModel(snapshot.base_url, snapshot.model, snapshot.pid, snapshot.api_key)
 
 
 def is_installed() -> bool:
-    """True where the package that runs it can be imported."""
+    """True if xllamacpp, which runs the model, can be imported."""
     return importlib.util.find_spec("xllamacpp") is not None
 
 
@@ -52,18 +54,18 @@ def ensure_running(
     state_dir: Path,
     *,
     stop_with: Path | None = None,
-    report: Report = stay_silent,
+    report: Report = no_report,
     environ: Mapping[str, str] = os.environ,
     timeout_seconds: float = 330.0,
 ) -> LocalModel:
-    """Give the running model, starting it, and fetching its weights, if need be. Blocks.
+    """Return the running model; fetch its weights and start it if necessary. Blocks.
 
     Args:
-        state_dir: the game's own folder for it; made if missing.
-        stop_with: pid file of the game; the model ends some time after that game has.
-        report: called with what is going on and how many bytes of how many are done.
-        environ: settings for the weights, and what the daemon inherits, keys left out.
-        timeout_seconds: how long loading may take; fetching is not counted.
+        state_dir: the game's own folder for the model; created if missing.
+        stop_with: pid file of the game; the model ends some time after that game does.
+        report: progress callback.
+        environ: settings for the weights, and the daemon's environment without secrets.
+        timeout_seconds: the longest time for loading; fetching is not counted.
 
     Raises:
         MissingRuntimeError: xllamacpp is not installed.
@@ -78,20 +80,20 @@ def ensure_running(
             raise MissingRuntimeError
         path = weights.find_or_fetch(environ, report=report)
         name = weights.model_name(path)
-        # Of two that come here at once, the daemon's lock lets one be in charge.
+        # Two processes may get here at the same time; the daemon's lock lets one of them win.
         launch(state_dir, name, _host_command(path, name), stop_with=stop_with, environ=environ)
     return wait_until_ready(state_dir, timeout_seconds, report)
 
 
 def stop(state_dir: Path, *, patience_seconds: float = _STOP_SECONDS) -> bool:
-    """End the supervisor of this folder and its model; whether there was one.
+    """End the supervisor of this folder and its model; True if there was one.
 
     Args:
         state_dir: the folder.
-        patience_seconds: how long it may take over it before it is killed.
+        patience_seconds: time before the supervisor is killed.
 
     Raises:
-        StartError: it is another user's, and may not be ended from here.
+        StartError: it belongs to another user.
     """
     pid = supervisor_pid(state_dir)
     if not pid:
@@ -150,18 +152,18 @@ def launch(
     environ: Mapping[str, str] = os.environ,
     options: Sequence[str] = (),
 ) -> None:
-    """Put a supervisor in charge of the folder; returns once one is. It outlives this process.
+    """Start a supervisor for the folder, unless it has one. It outlives this process.
 
     Args:
-        state_dir: the folder; made if missing.
-        name: what the model is called in the API.
-        host_command: what it runs and restarts.
+        state_dir: the folder; created if missing.
+        name: the model's name in the API.
+        host_command: the command that the supervisor runs and restarts.
         stop_with: pid file of the game to end with.
-        environ: what it inherits, keys left out.
+        environ: the supervisor's environment; secrets are left out.
         options: further options of the supervisor.
 
     Raises:
-        StartError: none came up.
+        StartError: no supervisor started.
     """
     folder = state_dir.absolute()
     command = [sys.executable, "-m", "evennia_ai.llm.local.daemon"]
@@ -176,7 +178,7 @@ def launch(
 
 
 def _run_logged(command: Sequence[str], folder: Path, environ: Mapping[str, str]) -> int:
-    """Run a command to its end, in a session of its own; its words go to the folder's log."""
+    """Run a command in a session of its own, with its output in the folder's log."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
         with log_path(folder).open("ab") as log:
@@ -196,10 +198,10 @@ def _run_logged(command: Sequence[str], folder: Path, environ: Mapping[str, str]
 
 
 def wait_until_ready(state_dir: Path, timeout_seconds: float, report: Report) -> LocalModel:
-    """Wait for the supervisor of this folder to have a model that answers.
+    """Wait until the supervisor of this folder has a model that answers.
 
     Raises:
-        StartError: it gave up, was stopped, or took too long.
+        StartError: the supervisor gave up, was stopped, or took too long.
     """
     deadline = time.monotonic() + timeout_seconds
     while time.monotonic() < deadline:
@@ -222,14 +224,14 @@ def _host_command(path: Path, name: str) -> list[str]:
 
 
 def _daemon_environ(environ: Mapping[str, str]) -> dict[str, str]:
-    """The daemon's environment: without keys it has no use for, and with this package in reach."""
+    """The daemon's environment: without secrets, which it has no use for, but with our package."""
     kept = {
         name: value
         for name, value in environ.items()
         if not any(word in name.upper() for word in _SECRET_WORDS)
     }
     root = str(Path(__file__).resolve().parents[3])
-    # A folder of installed packages is in reach anyway, and in PYTHONPATH it would hide modules.
+    # site-packages is on the path anyway, and in PYTHONPATH it would shadow standard modules.
     if root not in sysconfig.get_paths().values():
         paths = [path for path in kept.get("PYTHONPATH", "").split(os.pathsep) if path]
         kept["PYTHONPATH"] = os.pathsep.join(dict.fromkeys([*paths, root]))

@@ -1,7 +1,7 @@
-"""The process that the supervisor lives in: it detaches itself from whoever started it.
+"""The supervisor's process, which detaches itself from the one that started it.
 
 Run as `python -m evennia_ai.llm.local.daemon --state-dir DIR --name NAME -- HOST COMMAND...`. The
-command returns once this supervisor is in charge of the folder, or another one is.
+command returns once the folder has a supervisor, this one or another.
 """
 
 from __future__ import annotations
@@ -20,22 +20,24 @@ from evennia_ai.llm.local.supervisor import Supervisor, SupervisorConfig
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Take charge of the folder in the background, unless another supervisor has it."""
+    """Supervise the folder in the background, unless another supervisor does."""
     options = _parser().parse_args(arguments)
     state_dir: Path = options.state_dir
-    # Taken before the fork: it is the open file's, which the child gets with all else.
+    # Before the fork, so that a refusal still reaches the caller. `flock` belongs to the open file
+    # description, which the child inherits.
     lock = SupervisorLock(state_dir)
     if not lock.acquire():
         return 0
     in_charge, taken = os.pipe()
     if os.fork():
+        # One byte says that the child is in charge; end of file, that it died before that.
         os.close(taken)
         return 0 if os.read(in_charge, 1) else 1
     os.close(in_charge)
     os.setsid()
-    # It outlives whoever started it, whose folder it must not hold on to.
+    # The daemon must not keep the caller's directory in use.
     os.chdir("/")
-    # After the fork, as the child is the one that stays.
+    # After the fork: the lock file names the child's pid.
     lock.sign()
     given = vars(options)
     lifetime = LifetimeConfig(**{field.name: given[field.name] for field in fields(LifetimeConfig)})
@@ -56,6 +58,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--state-dir", type=Path, required=True)
     parser.add_argument("--name", required=True, help="what the model is called in the API")
     parser.add_argument("--stop-with", type=Path, help="pid file of the game to end with")
+    # One option for each field; `main` reads them back by name.
     for field in (*fields(LifetimeConfig), *fields(SupervisorConfig)):
         option = f"--{field.name.replace('_', '-')}"
         parser.add_argument(option, type=type(field.default), default=field.default)

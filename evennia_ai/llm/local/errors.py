@@ -1,13 +1,13 @@
-"""Errors of the embedded model. Each text is one clear sentence for a person.
+"""Errors of the embedded model. Each text is a sentence for a person.
 
 LocalModelError (in evennia_ai.errors)
     ├── MissingRuntimeError     the package that runs the model is not installed
     ├── StartError              the model did not start, or not in time
-    └── WeightsError            the weights cannot be had
-        ├── CacheFolderError        the folder they belong in cannot be used
+    └── WeightsError            the weights are not available
+        ├── CacheFolderError        the cache folder cannot be used
         ├── NoSpaceError            the disk is too full     (.needed_bytes, .free_bytes)
-        ├── SourceError             one place to get them from failed
-        └── WrongHashError          a file is not the one we know   (.path, .found_sha256)
+        └── SourceError             one source of them failed
+            └── WrongHashError          a file has other content     (.path, .found_sha256)
 """
 
 from __future__ import annotations
@@ -49,8 +49,8 @@ class NoSpaceError(WeightsError):
     """The disk has not enough room for the weights.
 
     Attributes:
-        needed_bytes: room that fetching takes at its peak.
-        free_bytes: room there is.
+        needed_bytes: the most space that fetching takes.
+        free_bytes: the space available.
     """
 
     def __init__(self, folder: Path, needed_bytes: int, free_bytes: int) -> None:
@@ -64,15 +64,15 @@ class NoSpaceError(WeightsError):
 
 
 class SourceError(WeightsError):
-    """One place to get the weights from did not give them; another one may."""
+    """One source of the weights failed; another one may work."""
 
 
 class WrongHashError(SourceError):
-    """A file's content is not the one that was measured and pinned.
+    """A file's sha256 is not the pinned one.
 
     Attributes:
-        path: the refused file; it is removed.
-        found_sha256: what its content hashes to.
+        path: the refused file, which is removed.
+        found_sha256: the sha256 of its content.
     """
 
     def __init__(self, path: Path, origin: str, found_sha256: str, wanted_sha256: str) -> None:
@@ -85,5 +85,5 @@ class WrongHashError(SourceError):
 
 
 def megabytes(count: int) -> str:
-    """A number of bytes as people read it: '1,100 MB'."""
+    """A number of bytes for people, such as '1,100 MB'."""
     return f"{count / 1_000_000:,.0f} MB"

