@@ -1,4 +1,7 @@
-"""Breaker, cache and retry. Standard library only; clock and randomness are arguments."""
+"""Circuit breaker, result cache and retries.
+
+Standard library only. Clock and randomness are arguments, so that tests control them.
+"""
 
 from evennia_ai.errors import CircuitOpenError
 from evennia_ai.resilience.caching import CacheEntry, ToolResultCache, get_cache_key

@@ -1,12 +1,11 @@
-"""The cache of tool results: bounded, in memory, kept for a tick or for a session.
+"""The cache of tool results: bounded, in memory, for one tick or one session.
 
     key = get_cache_key("inspect_location", room_id=12)
     result = yield cache.get_or_run(key, look, scope="tick", ttl=60.0)
 
-What is kept is nobody else's: a value that could be changed is copied when it comes in and for
-everyone who asks. Nothing is swept in the middle of a call: what is out of date goes when it is
-asked for, when its turn to give way has come, or by `prune_expired`. Caches live in one thread, the
-reactor's.
+A mutable value is copied when it is stored and for each caller, so no caller can change a cached
+value. Expired entries are removed when they are looked up, by eviction, or by `prune_expired`; no
+call sweeps the cache. Caches are used in one thread only, the reactor's.
 """
 
 from __future__ import annotations
@@ -30,14 +29,14 @@ TICK, SESSION = SCOPES = ("tick", "session")
 
 @dataclass(slots=True)
 class CacheEntry:
-    """A value as it is kept.
+    """A cached value.
 
     Attributes:
-        kept: the cache's own; `take` gives it away.
-        is_frozen: whether it cannot be changed and needs no copy.
+        kept: the cache's own object; `take` gives a copy.
+        is_frozen: True if it is immutable and needs no copy.
         scope: "tick" or "session".
-        usable_from: on the cache's clock; a clock that was set back to before it ends its use.
-        usable_until: on the cache's clock; both are infinite when its scope alone is its end.
+        usable_from: start of its use on the cache's clock; ends it if the clock was set back.
+        usable_until: end of its use on the cache's clock; both are infinite without a `ttl`.
     """
 
     kept: Any
@@ -47,26 +46,26 @@ class CacheEntry:
     usable_until: float
 
     def take(self) -> Any:
-        """The value, for the caller to do with as it likes."""
+        """The value, or a copy of it if it is mutable."""
         return self.kept if self.is_frozen else own_copy(self.kept)
 
     def is_usable(self, now: float) -> bool:
-        """True while its time is not over."""
+        """True until it expires."""
         return self.usable_from <= now < self.usable_until
 
 
 def is_success(result: object) -> bool:
-    """True where a tool's result, a mapping or an object with `success`, says that it worked."""
+    """True if a tool's result, a mapping or an object with `success`, reports success."""
     if isinstance(result, Mapping):
         return bool(result.get("success"))
     return bool(getattr(result, "success", False))
 
 
 def check(scope: str, ttl: float | None) -> None:
-    """Refuse what a result cannot be kept by.
+    """Validate a scope and a time to live.
 
     Raises:
-        ValueError: there is no such scope, or the time is not above 0.
+        ValueError: the scope is unknown, or `ttl` is not above 0.
     """
     if scope not in SCOPES:
         raise ValueError(f"scope must be 'tick' or 'session', not {scope!r}")
@@ -75,11 +74,11 @@ def check(scope: str, ttl: float | None) -> None:
 
 
 class ToolResultCache:
-    """Results by key; when it is full, the least recently used gives way.
+    """An LRU cache of results by key.
 
     Args:
-        max_entries: how many results are kept at most.
-        clock: seconds, monotonic.
+        max_entries: the most results kept.
+        clock: monotonic seconds.
     """
 
     __slots__ = (
@@ -100,25 +99,25 @@ class ToolResultCache:
         self._max_entries = max_entries
         self._clock = clock
         self._entries: OrderedDict[Hashable, CacheEntry] = OrderedDict()
-        # Those that may have entries: a tick that kept nothing is cleared at no cost.
+        # Scopes that may have entries. Every tick clears its scope, mostly without any to clear.
         self._scopes: set[str] = set()
-        # Bound once: these two stand in the way of every look-up.
+        # Bound methods, because every lookup calls these two.
         self._find = self._entries.get
         self._touch = self._entries.move_to_end
         self._flights: dict[Hashable, Flight] = {}
         self._hits = self._misses = 0
 
     def get(self, key: Hashable, scope: str | None = None) -> Any:
-        """The value of a key, or None when there is none that may still be used.
+        """The value of a key, or None if it is missing or has expired.
 
         Args:
-            scope: only one of this scope; None: of whatever scope.
+            scope: only a value of this scope; None: of any.
         """
         entry = self._find(key)
         if entry is None or (scope is not None and entry.scope != scope):
             self._misses += 1
             return None
-        # As `is_usable` has it, without the cost of calling it.
+        # `is_usable` inlined to spare a call on the hot path.
         if entry.usable_from <= self._clock() < entry.usable_until:
             self._touch(key)
             self._hits += 1
@@ -130,17 +129,17 @@ class ToolResultCache:
     def set(
         self, key: Hashable, value: object, scope: str = TICK, ttl: float | None = None
     ) -> None:
-        """Keep a value in place of the one before. None stands for nothing, so it only forgets.
+        """Store a value. None only removes the present one, as `get` returns None for a miss.
 
         Args:
             key: see `get_cache_key`.
-            value: texts, numbers, bytes, frozen dataclasses; lists, tuples, sets, dicts of values.
-            scope: "tick" until `clear_tick`, "session" until `clear_session`.
-            ttl: seconds it may be used at most.
+            value: str, numbers, bytes, frozen dataclasses; lists, tuples, sets and dicts of these.
+            scope: "tick" keeps it until `clear_tick`, "session" until `clear_session`.
+            ttl: seconds until it expires; None: never.
 
         Raises:
-            TypeError: the value is of another kind.
-            ValueError: there is no such scope, or `ttl` is not above 0.
+            TypeError: the value is of another type.
+            ValueError: the scope is unknown, or `ttl` is not above 0.
         """
         check(scope, ttl)
         self._keep(key, self._make_entry(value, scope, ttl))
@@ -154,18 +153,18 @@ class ToolResultCache:
         ttl: float | None = None,
         is_success: Callable[[Any], bool] = is_success,
     ) -> Any:
-        """The value of a key, or what the function gives; that is kept when it is a success.
+        """The cached value of a key, or the result of the function, which is cached if successful.
 
-        Who asks while a function's Deferred is under way waits for the same one. It is cancelled
-        when all who wait have cancelled. A failure reaches all of them and is not kept; neither is
-        what comes after its scope was cleared.
+        Callers that ask while the function's Deferred is running share it. It is cancelled when
+        all of them have cancelled. A failure reaches all of them and is not cached; neither is a
+        result that arrives after its scope was cleared.
 
         Returns:
-            The value; when the function gave a Deferred, a Deferred of it.
+            The value, or a Deferred of it if the function returned a Deferred.
 
         Raises:
-            TypeError: the function gave something that cannot be kept, or a bare coroutine.
-            ValueError: there is no such scope, or `ttl` is not above 0.
+            TypeError: the function returned a value that cannot be cached, or a bare coroutine.
+            ValueError: the scope is unknown, or `ttl` is not above 0.
         """
         check(scope, ttl)
         value = self.get(key)
@@ -182,20 +181,20 @@ class ToolResultCache:
         return outcome
 
     def clear_tick(self) -> None:
-        """Forget what was kept for the tick that ends."""
+        """Remove all values of scope "tick", at the end of a tick."""
         self._clear(TICK)
 
     def clear_session(self) -> None:
-        """Forget what was kept for the session, at a change of mode."""
+        """Remove all values of scope "session", at a change of mode."""
         self._clear(SESSION)
 
     def clear_all(self) -> None:
-        """Forget everything; the counts of hits and misses go on."""
+        """Remove everything, but keep the counts of hits and misses."""
         self._clear(TICK)
         self._clear(SESSION)
 
     def prune_expired(self) -> int:
-        """Forget what is out of date, and say how many that were."""
+        """Remove expired values; return their number."""
         now = self._clock()
         expired = [key for key, entry in self._entries.items() if not entry.is_usable(now)]
         for key in expired:
@@ -203,7 +202,7 @@ class ToolResultCache:
         return len(expired)
 
     def get_stats(self) -> dict[str, Any]:
-        """Plain figures for status pages; what is out of date counts until it is dropped."""
+        """Figures for status pages; expired values count until they are removed."""
         lookups = self._hits + self._misses
         scopes = [entry.scope for entry in self._entries.values()]
         return {
@@ -231,6 +230,7 @@ class ToolResultCache:
         is_success: Callable[[Any], bool],
     ) -> Any:
         def end(flight: Flight) -> bool:
+            # After its scope was cleared, another flight may have taken its place.
             is_current = self._flights.get(key) is flight
             if is_current:
                 del self._flights[key]
@@ -238,7 +238,8 @@ class ToolResultCache:
 
         def land(value: object) -> None:
             is_current = end(flight)
-            # Made in any case: those who wait get copies of it, and what has none is an error.
+            # Made even if it is not cached: callers get copies of it, and a value that cannot be
+            # copied is an error for them.
             entry = self._make_entry(value, scope, ttl)
             if is_current and is_success(value):
                 self._keep(key, entry)
@@ -249,15 +250,15 @@ class ToolResultCache:
             flight.crash(failure)
 
         flight = self._flights[key] = Flight(outcome, scope, end)
-        # Before the callbacks, which run on the spot where the Deferred has fired already.
+        # Before the callbacks, which run at once if the Deferred has already fired.
         waiter = flight.join()
-        # In a chain, so that also what `land` raises reaches those who wait.
+        # Chained, so that an error raised by `land` reaches the callers too.
         outcome.addCallback(land).addErrback(crash)
         return waiter
 
     def _keep(self, key: Hashable, entry: CacheEntry) -> None:
         entries = self._entries
-        # Out first: a key that is only written over keeps its place, and would give way too soon.
+        # Removed first: overwriting a key keeps its old position, and it would be evicted too soon.
         entries.pop(key, None)
         if entry.kept is None:
             return
@@ -271,6 +272,7 @@ class ToolResultCache:
             self._scopes.remove(scope)
             for key in [key for key, entry in self._entries.items() if entry.scope == scope]:
                 del self._entries[key]
-        # Asked of what is over now: those who wait still get it, and nobody after them.
+        # Running calls answer a question of the past: their callers still get the result, but
+        # later callers must not join them.
         for key in [key for key, flight in self._flights.items() if flight.scope == scope]:
             del self._flights[key]

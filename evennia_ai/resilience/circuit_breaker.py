@@ -1,17 +1,17 @@
 """The circuit breaker (Nygard, "Release It!"): stop asking a failing service, and probe it later.
 
-State is derived from timestamps, so reading it changes nothing and no timer is needed. A call goes
-through the breaker in one of three ways, the last of them by hand:
+State is derived from timestamps, so reading it changes nothing and no timer is needed. There are
+three ways to guard a call, the last of them by hand:
 
     answer = yield breaker.call(service.ask, question)     # a value, a Deferred or a coroutine
 
-    with breaker.acquire():                                # CircuitOpenError: not to be called now
+    with breaker.acquire():                                # CircuitOpenError: do not call now
         answer = await service.ask(question)
 
     if breaker.is_available: ...                           # then record_success, record_failure
 
-Cancelling a call says nothing of the service, so a deadline belongs inside of it: what gives up
-there raises an error of its own, which counts. Breakers live in one thread, the reactor's.
+A cancelled call says nothing about the service, so deadlines belong inside the guarded call: the
+error raised there counts. Breakers are used in one thread only, the reactor's.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ LONGEST_ERROR_TEXT = 200
 
 
 class CircuitBreakerState(StrEnum):
-    """The three states."""
+    """States of a circuit breaker."""
 
     CLOSED = "closed"
     OPEN = "open"
@@ -41,7 +41,7 @@ class CircuitBreakerState(StrEnum):
 
 
 class CircuitBreakerMode(StrEnum):
-    """The owner of the state: the breaker itself, or a person who took it in hand."""
+    """Who controls the state: the breaker itself, or a person who has overridden it."""
 
     AUTOMATIC = "automatic"
     ISOLATED = "isolated"
@@ -54,15 +54,15 @@ class CircuitBreakerConfig:
 
     Attributes:
         failure_threshold: failures within the window that trip it.
-        success_threshold: probe successes in a row that close it.
-        timeout_seconds: how long it stays open before a probe is admitted; a probe that never came
-            back is given up after the same time.
-        window_seconds: failures older than this do not count.
-        excluded_exceptions: errors that say nothing of the service.
-        max_probes: probes that may be under way at the same time.
-        failure_rate: the share of the calls within the window that must have failed, too, before
-            it trips; 0: none is needed.
-        least_calls: calls within the window without which no share is taken for one.
+        success_threshold: successful probes in a row that close it.
+        timeout_seconds: time it stays open before a probe is admitted; a probe without an outcome
+            is given up after the same time.
+        window_seconds: older failures do not count.
+        excluded_exceptions: errors that say nothing about the service.
+        max_probes: probes that may run at the same time.
+        failure_rate: fraction of the calls within the window that must also have failed before it
+            trips; 0: no such condition.
+        least_calls: with fewer calls in the window, `failure_rate` is not met.
     """
 
     failure_threshold: int = 5
@@ -86,12 +86,12 @@ class CircuitBreakerConfig:
 
 
 class CircuitBreaker:
-    """One breaker for one service. Every call costs the same, however much went wrong before.
+    """The breaker of one service. The cost of a call does not depend on its history.
 
     Args:
         name: shown in errors and statistics.
-        config: thresholds and times; the defaults when None.
-        clock: seconds, monotonic.
+        config: thresholds and times; None: the defaults.
+        clock: monotonic seconds.
     """
 
     __slots__ = (
@@ -122,29 +122,31 @@ class CircuitBreaker:
         self.name = name
         self.config = config or CircuitBreakerConfig()
         self._clock = clock
-        # Full, it spans the last `failure_threshold` failures: the oldest of them alone decides.
+        # The last `failure_threshold` failures: once full, it trips if the oldest is in the window.
         self._failure_times: deque[float] = deque(maxlen=self.config.failure_threshold)
-        # Counted only where a share of failures is asked for.
+        # All calls are counted only if a failure rate is configured.
         has_rate = self.config.failure_rate > 0
         self._recent = SlidingCount(self.config.window_seconds) if has_rate else None
         self._mode = CircuitBreakerMode.AUTOMATIC
-        # Open from one time until another; outside of them, also after a step back, half open.
+        # Open between these two times and half open outside of them, also if the clock was set
+        # back; None: closed.
         self._opened_at: float | None = None
         self._open_until = 0.0
         self._probes: dict[Permit, float] = {}
         self._probe_successes = 0
+        # Raised with every change of state, so that permits from before it can be told.
         self._generation = 0
         self._last_error: str | None = None
         self._failures = self._successes = self._rejections = 0
 
     @property
     def mode(self) -> CircuitBreakerMode:
-        """The owner of the state."""
+        """Who controls the state."""
         return self._mode
 
     @property
     def state(self) -> CircuitBreakerState:
-        """The state now; reading it changes nothing."""
+        """The present state; reading it changes nothing."""
         if self._opened_at is None:
             return CircuitBreakerState.CLOSED
         if self._opened_at <= self._clock() < self._open_until:
@@ -153,12 +155,12 @@ class CircuitBreaker:
 
     @property
     def is_available(self) -> bool:
-        """True where `acquire` would give a permit now."""
+        """True if `acquire` would give a permit now."""
         return self.retry_after is None
 
     @property
     def has_answered_lately(self) -> bool:
-        """A call that went well within the window is known of; True where that is not counted."""
+        """True if some call within the window succeeded, or if calls are not counted."""
         if self._recent is None:
             return True
         calls, failures = self._recent.totals(self._clock())
@@ -166,7 +168,7 @@ class CircuitBreaker:
 
     @property
     def retry_after(self) -> float | None:
-        """Seconds until a call may be admitted, None when it is now, infinite when isolated."""
+        """Seconds until a call may be admitted; None: now; infinite: isolated."""
         if self._opened_at is None:
             return None
         now = self._clock()
@@ -174,15 +176,15 @@ class CircuitBreaker:
             return self._open_until - now
         if len(self._probes) < self.config.max_probes:
             return None
-        # A probe that never came back must not keep the service shut out for ever.
+        # A probe without an outcome must not block the service for ever.
         oldest = next(iter(self._probes.values()))
         return seconds_left(oldest, self.config.timeout_seconds, now) or None
 
     def acquire(self) -> Permit:
-        """Take the right to make one call.
+        """Take a permit for one call.
 
         Raises:
-            CircuitOpenError: the breaker is open, or half open with its probes under way.
+            CircuitOpenError: the breaker is open, or half open with all probes running.
         """
         if self._opened_at is None:
             return Permit(self, self._generation)
@@ -193,15 +195,15 @@ class CircuitBreaker:
         return self._admit_probe()
 
     def call(self, function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
-        """Call a function under a permit; a Deferred or coroutine counts when its outcome is known.
+        """Call a function under a permit; a Deferred or coroutine counts once it has an outcome.
 
         Returns:
-            What the function returns; in place of a coroutine one that tells the breaker.
+            The function's result; a coroutine is wrapped in one that reports its outcome.
 
         Raises:
             CircuitOpenError: the function was not called.
         """
-        # Where nobody else needs it a permit is not even made: counting is the whole cost.
+        # While closed, a plain call needs no Permit object; this is the hot path.
         permit = None if self._opened_at is None else self.acquire()
         generation = self._generation
         try:
@@ -209,12 +211,12 @@ class CircuitBreaker:
         except BaseException as error:
             (permit or Permit(self, generation)).failure(error)
             raise
-        # Deferreds can be awaited, too.
+        # True for Deferreds as well.
         if hasattr(outcome, "__await__"):
             return (permit or Permit(self, generation)).follow(outcome)
         if permit is not None:
             permit.success()
-        # The function may itself have led to its being tripped or reset.
+        # The function itself may have tripped or reset the breaker.
         elif self._generation == generation:
             self._successes += 1
             if self._recent is not None:
@@ -222,15 +224,15 @@ class CircuitBreaker:
         return outcome
 
     def record_success(self) -> None:
-        """Tell of a success by hand, without a permit."""
+        """Record a success without a permit."""
         self._succeeded(None)
 
     def record_failure(self, error: object = None) -> None:
-        """Tell of a failure by hand, without a permit: an exception, or Twisted's Failure."""
+        """Record a failure without a permit: an exception, or Twisted's Failure."""
         self._failed(None, error)
 
     def reset(self) -> None:
-        """Close the breaker, forget its failures and let it decide itself again; totals stay."""
+        """Close the breaker, clear its failures and return it to automatic mode; totals stay."""
         self._generation += 1
         self._mode = CircuitBreakerMode.AUTOMATIC
         self._opened_at = None
@@ -241,23 +243,24 @@ class CircuitBreaker:
         self._probe_successes = 0
 
     def force_open(self) -> None:
-        """Open it as if it had tripped now: it probes and recovers as usual."""
+        """Open the breaker as if it had tripped now; it recovers as usual."""
         self.reset()
         self._trip()
 
     def isolate(self) -> None:
-        """Hold it open, without probes, until `reset`."""
+        """Keep the breaker open, without probes, until `reset`."""
         self.force_open()
         self._mode = CircuitBreakerMode.ISOLATED
         self._opened_at, self._open_until = -math.inf, math.inf
 
     def metrics_only(self) -> None:
-        """Count, but admit every call and never trip, until `reset`."""
+        """Admit every call and only count, until `reset`."""
         self.reset()
         self._mode = CircuitBreakerMode.METRICS_ONLY
 
     def get_stats(self) -> dict[str, Any]:
-        """Plain figures for status pages; an isolated breaker has no time to say."""
+        """Figures for status pages."""
+        # Infinity cannot be written as JSON; an isolated breaker has no time.
         retry_after = self.retry_after
         return {
             "name": self.name,
@@ -279,7 +282,7 @@ class CircuitBreaker:
 
     def _admit_probe(self) -> Permit:
         if len(self._probes) >= self.config.max_probes:
-            # The oldest has had its time, or `retry_after` would not have let this one pass.
+            # The oldest has timed out; otherwise `retry_after` would not have admitted this call.
             del self._probes[next(iter(self._probes))]
         permit = Permit(self, self._generation)
         self._probes[permit] = self._clock()
@@ -291,7 +294,7 @@ class CircuitBreaker:
             if self._recent is not None:
                 self._recent.add(self._clock(), is_failure=False)
             return
-        # It was sent before the breaker opened, and says nothing of the service now.
+        # A call from before the breaker opened says nothing about the service now.
         if self.state is not CircuitBreakerState.HALF_OPEN:
             return
         self._released(permit)
@@ -305,7 +308,7 @@ class CircuitBreaker:
             self._released(permit)
             return
         self._failures += 1
-        # The error itself would keep its traceback, and with it every frame's variables.
+        # Text only: the error object would keep its traceback and all variables of its frames.
         self._last_error = None if error is None else describe(error)
         if self._opened_at is None:
             self._count_failure()
@@ -329,7 +332,7 @@ class CircuitBreaker:
             self._probes.pop(permit, None)
 
     def _trip(self) -> None:
-        # Permits from before are void: how they end says nothing of what comes now.
+        # Outcomes of permits from before say nothing about the state from now on.
         self._generation += 1
         self._opened_at = self._clock()
         self._open_until = self._opened_at + self.config.timeout_seconds
@@ -340,15 +343,15 @@ class CircuitBreaker:
 
 
 def describe(error: BaseException) -> str:
-    """The error's text, or its kind when it has none, short enough for a status page."""
+    """The error's text, or its type if it has none, cut for a status page."""
     return (str(error) or type(error).__name__)[:LONGEST_ERROR_TEXT]
 
 
 class CircuitBreakerRegistry:
     """The breakers of one process, by name.
 
-    None is ever dropped, so a name stands for something configured (an endpoint, a tool) and never
-    for something that players can make more of.
+    None is ever removed, so names must be of configured things (endpoints, tools), of which
+    players cannot create more.
     """
 
     def __init__(self, *, clock: Clock = time.monotonic) -> None:
@@ -358,7 +361,7 @@ class CircuitBreakerRegistry:
     def get_or_create(
         self, name: str, config: CircuitBreakerConfig | None = None
     ) -> CircuitBreaker:
-        """The breaker of that name; `config` counts only when it is made now."""
+        """The breaker with this name; `config` is used only if it does not exist yet."""
         if name not in self._breakers:
             self._breakers[name] = CircuitBreaker(name, config, clock=self._clock)
         return self._breakers[name]
@@ -368,7 +371,7 @@ class CircuitBreakerRegistry:
         return {name: breaker.get_stats() for name, breaker in self._breakers.items()}
 
     def degraded(self) -> list[dict[str, Any]]:
-        """The breakers that are not closed now, with the details staff want."""
+        """The breakers that are not closed, with the details that staff need."""
         wanted = ("name", "state", "retry_after", "last_failure_error")
         unwell = [stats for stats in self.get_all_stats().values() if stats["state"] != "closed"]
         return [{key: stats[key] for key in wanted} for stats in unwell]

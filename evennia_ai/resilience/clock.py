@@ -1,4 +1,4 @@
-"""Time as an argument, and counts that forget with it."""
+"""Clocks as arguments, and a sliding count of calls."""
 
 from __future__ import annotations
 
@@ -10,14 +10,13 @@ Clock = Callable[[], float]
 
 
 def seconds_left(since: float, span_seconds: float, now: float) -> float:
-    """The rest of a span that began at `since`, 0.0 when it is over.
-
-    A clock that was set back ends the span: it is better to ask too early than for ever too late.
-    """
+    """Seconds left of a span that began at `since`; 0.0 when it is over."""
+    # A clock that was set back ends the span: too early is better than much too late.
     elapsed = now - since
     return span_seconds - elapsed if 0.0 <= elapsed < span_seconds else 0.0
 
 
+# Slots of a SlidingCount: its memory, and the precision of its window.
 SLOTS = 24
 
 
@@ -29,10 +28,10 @@ class _Slot:
 
 
 class SlidingCount:
-    """A count that forgets. Its memory is the same however many calls there were.
+    """A count of calls within a sliding window, in constant memory.
 
     Args:
-        seconds: how long a call counts; up to one slot of 1/24 of it less.
+        seconds: the window; a call may drop out up to 1/24 of it too early.
     """
 
     __slots__ = ("_slot_seconds", "_slots")
@@ -42,7 +41,7 @@ class SlidingCount:
         self._slots: deque[_Slot] = deque(maxlen=SLOTS)
 
     def add(self, now: float, *, is_failure: bool) -> None:
-        """Count a call that has ended now."""
+        """Count a call that ended now."""
         number = int(now // self._slot_seconds)
         if self._slots and self._slots[-1].number > number:  # the clock was set back
             self._slots.clear()
@@ -53,12 +52,12 @@ class SlidingCount:
         slot.failures += is_failure
 
     def totals(self, now: float) -> tuple[int, int]:
-        """The calls that count now, and how many of them failed."""
+        """The number of calls in the window, and of those that failed."""
         oldest = int(now // self._slot_seconds) - SLOTS
-        # Slots of a time to come are of a clock that was set back since.
+        # Slots in the future date from before the clock was set back.
         counted = [slot for slot in self._slots if oldest < slot.number <= oldest + SLOTS]
         return sum(slot.calls for slot in counted), sum(slot.failures for slot in counted)
 
     def clear(self) -> None:
-        """Forget all of it."""
+        """Reset the count."""
         self._slots.clear()

@@ -1,6 +1,6 @@
-"""Twisted's Deferreds, known by what they can do, and one of them shared by several callers.
+"""Deferreds by duck typing, and one Deferred shared by several callers.
 
-This floor imports no framework.
+This layer imports no framework, so Twisted's classes are recognized by their methods.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing_extensions import TypeIs
 
 
 class DeferredLike(Protocol):
-    """A Deferred, as far as it is used here."""
+    """The methods of a Deferred that are used here."""
 
     addCallback: Callable[..., Any]  # noqa: N815 - Twisted's names
     addErrback: Callable[..., Any]  # noqa: N815
@@ -24,21 +24,19 @@ class DeferredLike(Protocol):
 
 
 def is_deferred(outcome: object) -> TypeIs[DeferredLike]:
-    """True for a Deferred, of whatever kind."""
+    """True for a Deferred of any class."""
     return hasattr(outcome, "addCallbacks")
 
 
 def deferred_class(deferred: object) -> Any:
-    """The class of plain Deferreds, also when this is one of a special kind.
-
-    The first ancestor that takes callbacks is the plain one; a special kind (a DeferredList, say)
-    has a constructor of its own.
-    """
+    """Twisted's class Deferred, also for an instance of a subclass."""
+    # A subclass such as DeferredList has another constructor. The base class is the most distant
+    # ancestor with callbacks.
     return next(kind for kind in reversed(type(deferred).__mro__) if hasattr(kind, "addCallbacks"))
 
 
 def refuse_coroutine(outcome: object) -> None:
-    """Refuse what only one can await.
+    """Refuse a coroutine, which only one caller can await.
 
     Raises:
         TypeError: it is a coroutine.
@@ -49,35 +47,30 @@ def refuse_coroutine(outcome: object) -> None:
 
 
 def error_of(problem: object) -> BaseException | None:
-    """The exception itself, also when it comes wrapped in Twisted's Failure; None for none.
-
-    A Failure is a BaseException, but no Exception.
-    """
+    """The exception itself, also if it is wrapped in Twisted's Failure; None for anything else."""
+    # A Failure is a BaseException, but not an Exception.
     wrapped = None if isinstance(problem, Exception) else getattr(problem, "value", None)
     error = wrapped if isinstance(wrapped, BaseException) else problem
     return error if isinstance(error, BaseException) else None
 
 
 def is_cancellation(error: BaseException | None) -> bool:
-    """True where the error only says that nobody wants the outcome any more.
-
-    Twisted's and asyncio's cancellations bear the same name; what is no Exception at all
-    (GeneratorExit, KeyboardInterrupt) ends the caller, not the service.
-    """
+    """True if the error is a cancellation, which says nothing about the service."""
     if error is None:
         return False
+    # Twisted's and asyncio's classes have the same name. An error that is no Exception
+    # (GeneratorExit, KeyboardInterrupt) ends the caller and is no failure of the service.
     is_named_so = any(kind.__name__ == "CancelledError" for kind in type(error).__mro__)
     return is_named_so or not isinstance(error, Exception)
 
 
 class Flight:
-    """An execution under way and those who wait for it.
+    """A running call and its waiting callers.
 
     Args:
-        source: the Deferred of the execution.
-        scope: what the outcome is to be kept for.
-        when_unwanted: called when the last who waited has cancelled, just before the execution is
-            cancelled with it.
+        source: the Deferred of the call.
+        scope: the cache scope of its result.
+        when_unwanted: called when the last caller has cancelled, before `source` is cancelled.
     """
 
     __slots__ = ("_make_deferred", "_source", "_waiters", "_when_unwanted", "scope")
@@ -92,23 +85,23 @@ class Flight:
         self._waiters: dict[DeferredLike, None] = {}
 
     def join(self) -> DeferredLike:
-        """A Deferred for one more who waits; when it is cancelled nobody else notices."""
+        """A Deferred for one more caller; cancelling it does not affect the others."""
         waiter: DeferredLike = self._make_deferred(self._leave)
         self._waiters[waiter] = None
         return waiter
 
     def land(self, copy: Callable[[], object]) -> None:
-        """Give everybody a copy of the outcome."""
+        """Give each caller a copy of the result."""
         for waiter in self._leaving():
             waiter.callback(copy())
 
     def crash(self, failure: object) -> None:
-        """Give everybody the failure."""
+        """Give each caller the failure."""
         for waiter in self._leaving():
             waiter.errback(failure)
 
     def _leaving(self) -> Iterator[DeferredLike]:
-        # One by one: whoever has the outcome may cancel another on the spot.
+        # One by one, because a caller's callback may cancel the Deferred of another one.
         while self._waiters:
             waiter = next(iter(self._waiters))
             del self._waiters[waiter]

@@ -1,4 +1,4 @@
-"""A permit: the right to make one guarded call, and the one place where its outcome is told."""
+"""A permit to make one guarded call; it reports the outcome to the breaker."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ T = TypeVar("T")
 
 
 class Issuer(Protocol):
-    """The issuer of permits, which hears their outcomes."""
+    """The issuer of permits, which gets their outcomes."""
 
     _generation: int
 
@@ -24,11 +24,10 @@ class Issuer(Protocol):
 
 
 class Permit:
-    """The right to make one call. Its outcome is told once; later tellings change nothing.
+    """A permit for one call. Only the first report of its outcome counts.
 
-    It belongs to the generation it was taken in: when the breaker changed its state in the
-    meantime, what came of the call changes nothing either. As a context manager it tells by itself
-    how the block ended.
+    It belongs to the breaker's generation at that time: if the breaker has changed its state since,
+    the outcome is ignored. As a context manager it reports how the block ended.
     """
 
     __slots__ = ("_generation", "_issuer")
@@ -38,25 +37,27 @@ class Permit:
         self._generation = generation
 
     def success(self) -> None:
-        """The service answered."""
+        """Report that the service answered."""
+        # Cleared first, so that a second report has no effect.
         issuer, self._issuer = self._issuer, None
         if issuer is not None and issuer._generation == self._generation:
             issuer._succeeded(self)
 
     def failure(self, problem: object = None) -> None:
-        """The service failed, unless the error is of an excluded kind or a cancellation."""
+        """Report a failure; excluded errors and cancellations count as no outcome."""
         issuer, self._issuer = self._issuer, None
         if issuer is not None and issuer._generation == self._generation:
             issuer._failed(self, problem)
 
     def release(self) -> None:
-        """The call was dropped, or told nothing of the service."""
+        """Return the permit without an outcome."""
+        # In any generation: removing a probe that is no longer known does nothing.
         issuer, self._issuer = self._issuer, None
         if issuer is not None:
             issuer._released(self)
 
     def follow(self, outcome: Any) -> Any:
-        """Tell what comes of a Deferred or coroutine, and give its outcome on as it is."""
+        """Report the outcome of a Deferred or coroutine, and pass it on unchanged."""
         if is_deferred(outcome):
             return outcome.addCallbacks(self._pass_result, self._pass_failure)
         return self._await(outcome)

@@ -1,4 +1,4 @@
-"""Plain values in the cache: the key of a tool call, and copies that nobody else can change."""
+"""Plain values for the cache: keys of tool calls, and independent copies."""
 
 from __future__ import annotations
 
@@ -8,8 +8,9 @@ from collections.abc import Callable, Mapping, Set
 from enum import Enum
 from typing import Any
 
+# 48 bits: enough for the few thousand keys of a cache, and short in logs.
 DIGEST_BYTES = 6
-# The longest numbers have no decimal text in Python, so whole ones are written in hexadecimal.
+# int as hexadecimal: Python refuses to convert very long integers to decimal text.
 WRITERS: dict[type, Callable[[Any], str]] = {
     bool: repr,
     int: hex,
@@ -23,12 +24,12 @@ WRITERS: dict[type, Callable[[Any], str]] = {
 
 
 def get_cache_key(tool: str, /, **args: Any) -> str:
-    """`tool:` and twelve hexadecimal digits, the same for the same arguments in any order.
+    """A key of the form `tool:` and twelve hexadecimal digits, independent of argument order.
 
-    Arguments differ when their values or their types do: 1, True, 1.0 and "1" are four.
+    Values of different types differ: 1, True, 1.0 and "1" give four keys.
 
     Raises:
-        TypeError: an argument is no plain value, so that nothing tells it from another for certain.
+        TypeError: an argument is not a plain value, so equal arguments cannot be recognized.
     """
     try:
         text = canonical(args)
@@ -39,16 +40,17 @@ def get_cache_key(tool: str, /, **args: Any) -> str:
 
 
 def canonical(value: object) -> str:
-    """A text that only equal values of the same types share.
+    """A text that is the same only for equal values of the same types.
 
     Raises:
-        TypeError: the value is of a kind that has no such text.
+        TypeError: the value is not a plain value.
     """
     kind = type(value)
     name = f"{kind.__module__}.{kind.__qualname__}"
     write = next((WRITERS[plain] for plain in kind.__mro__ if plain in WRITERS), None)
     if write is not None:
         return f"{name}({write(value)})"
+    # Mappings and sets are sorted, as equal ones may be iterated in different orders.
     if isinstance(value, Mapping):
         parts = sorted(f"{canonical(key)}:{canonical(item)}" for key, item in value.items())
     elif isinstance(value, Set):
@@ -64,7 +66,7 @@ SCALARS = frozenset((str, bool, int, float, complex, bytes, type(None)))
 
 
 def is_frozen(value: object) -> bool:
-    """True where nothing in the value can be changed, so that it needs no copy."""
+    """True if the value is deeply immutable, so that it needs no copy."""
     kind = type(value)
     if kind in SCALARS or isinstance(value, Enum):
         return True
@@ -77,10 +79,10 @@ def is_frozen(value: object) -> bool:
 
 
 def own_copy(value: Any) -> Any:
-    """A copy that shares nothing changeable with the value.
+    """A copy that shares no mutable object with the value.
 
     Raises:
-        TypeError: the value is, or holds, something that is neither frozen nor plain.
+        TypeError: the value is or contains an object that is neither immutable nor plain.
     """
     if is_frozen(value):
         return value

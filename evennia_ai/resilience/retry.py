@@ -1,11 +1,11 @@
-"""Retries: the calls worth trying again, and the pause before each.
+"""Retries: which errors are worth another attempt, and the pause before it.
 
     answer = await retry(ask, RetryConfig(), deadline_seconds=30.0, sleep=sleep,
                          clock=reactor.seconds, random=random.random)
 
-Clock, chance and waiting are arguments: with Twisted, `sleep` is
-`lambda seconds: deferLater(reactor, seconds)`, and cancelling the Deferred of the whole ends the
-wait on the spot. `RetryPlan` is the same decision for those who loop themselves.
+Clock, randomness and waiting are arguments, so the same code serves Twisted, asyncio and tests.
+With Twisted, `sleep` is `lambda seconds: deferLater(reactor, seconds)`, and cancelling the Deferred
+of the whole ends the wait at once. `RetryPlan` has the same logic for callers with their own loop.
 """
 
 from __future__ import annotations
@@ -24,19 +24,20 @@ from evennia_ai.resilience.deferreds import is_cancellation
 T = TypeVar("T")
 Chance = Callable[[], float]
 
+# For errors without a `retryable` attribute, such as those of a game's own tools.
 RETRYABLE_WORDS = ("timeout", "connection", "network", "temporary", "rate limit", "try again")
 
 
 @dataclass(frozen=True, slots=True)
 class RetryConfig:
-    """Number and patience of retries.
+    """Number of attempts, and pauses between them.
 
     Attributes:
-        max_attempts: calls in all, the first included.
+        max_attempts: including the first.
         backoff_base: seconds before the second attempt.
         backoff_max: longest wait in seconds.
         backoff_multiplier: factor from one wait to the next.
-        jitter: whether waits are shortened at random, so that callers do not come back together.
+        jitter: True: waits are shortened at random, so that callers do not retry in step.
     """
 
     max_attempts: int = 4
@@ -53,16 +54,15 @@ class RetryConfig:
 
 
 class RetryPlan:
-    """The attempts of one call: which is under way, and whether there is another.
+    """Counts the attempts of one call and decides whether there is another.
 
     Args:
-        config: how often and how patiently.
         deadline_seconds: for all attempts and waits together.
-        clock: seconds, monotonic.
+        clock: monotonic seconds.
         random: gives a number from 0 to 1.
 
     Attributes:
-        attempt: number of the attempt under way, from 1.
+        attempt: number of the present attempt, from 1.
     """
 
     __slots__ = ("_clock", "_config", "_ends_at", "_random", "attempt")
@@ -78,15 +78,15 @@ class RetryPlan:
 
     @property
     def seconds_left(self) -> float:
-        """Until the deadline, never negative."""
+        """Seconds until the deadline, never negative."""
         return max(0.0, self._ends_at - self._clock())
 
     def wait_after(self, problem: BaseException | str) -> float | None:
-        """Seconds to wait before the next attempt, which begins with this; None for no other.
+        """Seconds to wait before the next attempt; None if there is none. Begins that attempt.
 
-        There is no other when the problem will not pass, when there were enough of them, or when
-        the wait would not end before the deadline. Where the service
-        said when to come back (`is_wait_told`), that is done as often as there is time for it.
+        There is none if the problem is not retryable, if all attempts are used, or if the wait
+        would not end before the deadline. If the service said when to come back (`is_wait_told`),
+        the number of attempts is not limited.
         """
         is_last = self.attempt >= self._config.max_attempts
         if not is_retryable(problem) or (is_last and not getattr(problem, "is_wait_told", False)):
@@ -97,6 +97,7 @@ class RetryPlan:
             random=self._random(),
             retry_after=getattr(problem, "retry_after", None),
         )
+        # No time would be left for the attempt itself.
         if wait >= self.seconds_left:
             return None
         self.attempt += 1
@@ -112,18 +113,17 @@ async def retry(
     clock: Clock,
     random: Chance,
 ) -> T:
-    """Call until it works, as often and as long as allowed.
+    """Call a function until it succeeds, within the limits of the config and the deadline.
 
     Args:
-        function: called with the seconds that are left; it is to give up by then.
-        config: how often and how patiently.
+        function: called with the seconds left, in which it must end.
         deadline_seconds: for all attempts and waits together.
-        sleep: waits so many seconds.
-        clock: seconds, monotonic.
+        sleep: waits for some seconds.
+        clock: monotonic seconds.
         random: gives a number from 0 to 1.
 
     Raises:
-        Exception: the last attempt's.
+        Exception: that of the last attempt.
     """
     plan = RetryPlan(config, deadline_seconds=deadline_seconds, clock=clock, random=random)
     while True:
@@ -135,23 +135,22 @@ async def retry(
                 raise
             failed = error
         await sleep(wait)
-        if not plan.seconds_left:  # it was woken late: an attempt would end before it begins
+        if not plan.seconds_left:  # woken too late for another attempt
             raise failed
 
 
 def backoff_seconds(
     config: RetryConfig, attempt: int, *, random: float, retry_after: float | None = None
 ) -> float:
-    """Seconds to wait after the given failed attempt.
+    """Seconds to wait after a failed attempt.
 
     min(backoff_max, backoff_base * backoff_multiplier ** (attempt - 1)), times 0.5 to 1.0 with
     jitter, and never less than the service asked for.
 
     Args:
-        config: how patiently to wait.
-        attempt: number of the attempt that failed, from 1.
-        random: a number from 0 to 1, the randomness.
-        retry_after: what the service asked for, in seconds.
+        attempt: number of the failed attempt, from 1.
+        random: a number from 0 to 1.
+        retry_after: seconds that the service asked for.
     """
     try:
         wait = config.backoff_base * config.backoff_multiplier ** (attempt - 1)
@@ -164,13 +163,13 @@ def backoff_seconds(
 
 
 def is_retryable(problem: BaseException | str) -> bool:
-    """True where the same call may work a little later.
+    """True if the same call may succeed a little later.
 
-    An error that knows (`retryable`) is believed; of others the kind and the text are read. A
-    cancelled call is not wanted any more, and an open breaker says when to come back by itself.
+    The error's own `retryable` decides; without one, its type and text do.
     """
     if isinstance(problem, str):
         return is_retryable_text(problem)
+    # The result of a cancelled call is not wanted, and an open breaker would refuse a retry.
     if is_cancellation(problem) or isinstance(problem, CircuitOpenError):
         return False
     known = getattr(problem, "retryable", None)
@@ -180,17 +179,17 @@ def is_retryable(problem: BaseException | str) -> bool:
 
 
 def is_retryable_text(text: str) -> bool:
-    """True where an error's text speaks of something that may pass."""
+    """True if an error's text speaks of a temporary problem."""
     text = text.casefold()
     return any(word in text for word in RETRYABLE_WORDS)
 
 
 def read_retry_after(header: str, now: datetime) -> float | None:
-    """Seconds a `Retry-After` header asks for, None when it says nothing that makes sense.
+    """The seconds in a `Retry-After` header; None if it cannot be read.
 
     Args:
-        header: seconds, or a date of HTTP.
-        now: with its zone.
+        header: a number of seconds, or an HTTP date.
+        now: with a time zone.
     """
     try:
         seconds = float(header)
