@@ -1,1 +1,1 @@
-"""The loop and the tick, over ports. `async def` and no framework: anybody may drive them."""
+"""The loop of a turn, over ports: `async def` without a framework, so any event loop can run it."""

@@ -1,4 +1,4 @@
-"""The limits of one turn: checked before each step, and extended where somebody says yes."""
+"""The limits of one turn, checked before each step; a person may extend them."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from evennia_ai.errors import LimitReachedError
 
 
 def require_room(turn: Turn, loop: Loop, tokens: int) -> None:
-    """Go on only where a turn's limits leave room for a model call beside its loop, and an answer.
+    """Raise unless a turn's limits have room for an auxiliary model call and for the answer itself.
 
-    Nobody is asked for more: what the call is for can be had without it.
+    No person is asked to extend them, because the turn can do without such a call.
 
     Args:
-        tokens: that the call takes, prompt and answer together.
+        tokens: of the call, prompt and answer together.
 
     Raises:
-        LimitReachedError: they do not.
+        LimitReachedError: there is no room.
     """
     chain, grants = turn.chain, turn.grants
     calls, task = LimitKind.MODEL_CALLS, LimitKind.TASK_TOKENS
@@ -33,16 +33,17 @@ def require_room(turn: Turn, loop: Loop, tokens: int) -> None:
         (task, chain.tokens + tokens, chain.most_tokens, chain.grants, chain.scope),
     )
     for kind, used, base, granted, scope in bounds:
+        # ">=": at the limit, no call would be left for the answer. 0 is no limit.
         if base and used >= (cap := base + granted.get(kind, 0.0)):
             raise LimitReachedError(kind, used=used, cap=cap, amount=0, scope=scope)
 
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """The bounds of one turn. Each check passes, or raises LimitReachedError.
+    """The limits of one turn. Each check passes or raises LimitReachedError.
 
     Attributes:
-        first_step: model calls of the loop that its task made before this tick.
+        first_step: steps that the task's loop made before this tick.
     """
 
     turn: Turn
@@ -52,27 +53,27 @@ class Bounds:
 
     @property
     def last_step(self) -> float:
-        """The step after which the steps of this tick are used up."""
+        """The number of the last step that this tick may make."""
         return self.first_step + self._cap(LimitKind.ITERATIONS, self.pattern.max_iterations)
 
     @property
     def is_used_up(self) -> bool:
-        """True where the next step belongs to the next beat: that is not a limit to extend."""
+        """True if the next step is left to the next tick, which is no limit to extend."""
         is_step = self.pattern.mode is ExecutionMode.SINGLE_ACTION
         return is_step and self.turn.iterations >= self.last_step
 
     async def visit(self) -> None:
-        """One more tick of the task in its context."""
+        """Count a tick of the task in its context."""
         used = self.turn.visits
         await self._check(LimitKind.CONTEXT_VISITS, used, lambda: self._loop.max_context_visits)
         self.turn.visits += 1
 
     async def step(self) -> None:
-        """One more step of the loop, which is one model call."""
+        """Count a step of the loop, with its model call."""
         turn, used = self.turn, self.turn.iterations - self.first_step
         await self._check(LimitKind.ITERATIONS, used, lambda: self.pattern.max_iterations)
         await self.model_call()
-        # Read anew: somebody may have been waited for.
+        # Read only now: asking a person above may have taken minutes.
         kind, most = LimitKind.TASK_ITERATIONS, self._loop.max_iterations_per_task
         if isinstance(turn.monitor.on_tick_start(self._cap(kind, most)), Halt):
             await self.grant(kind, turn.iterations, most)
@@ -81,10 +82,10 @@ class Bounds:
         turn.chain.steps += 1
 
     async def model_call(self) -> None:
-        """One more model call, be it of the loop or beside it."""
+        """Count a model call, of the loop or an auxiliary one."""
         turn, kind = self.turn, LimitKind.MODEL_CALLS
         await self._check(kind, turn.model_calls, lambda: self._loop.max_model_calls_per_tick)
-        # Again after each grant: what was granted may be less than what is used already.
+        # A loop, because a grant may be smaller than what is already used.
         while isinstance(turn.monitor.before_model_call(turn.tokens, self._task_tokens), Halt):
             most = self._loop.max_tokens_per_task
             await self.grant(LimitKind.TASK_TOKENS, turn.tokens, most)
@@ -92,10 +93,10 @@ class Bounds:
         turn.model_calls += 1
 
     async def _within_chain(self, kind: LimitKind, own: int) -> None:
-        """The same limit over all turns of the chain, where others of it had a part in that.
+        """Check the same limit over all turns of the chain of delegations.
 
         Args:
-            own: what this task used by itself.
+            own: the use of this task alone; if that is all, its own limit has been checked already.
         """
         chain = self.turn.chain
         while own < chain.used(kind) and (cap := chain.cap(kind)) and chain.used(kind) >= cap:
@@ -110,17 +111,17 @@ class Bounds:
 
     @property
     def _loop(self) -> Loop:
-        """As it holds now: a setting may change while somebody is asked."""
+        """The present limits: settings may change while a person is asked."""
         return self.ports.limits.config.loop
 
     async def tool_call(self) -> None:
-        """One more tool call in this context."""
+        """Count a tool call in this context."""
         kind, used = LimitKind.TOOL_CALLS, self.turn.tool_calls
         await self._check(kind, used, lambda: self._loop.max_tool_calls_per_context)
         self.turn.tool_calls += 1
 
     def note_cut(self, calls: int) -> None:
-        """Record that a reply held more calls than are run."""
+        """Record that a reply had more calls than may be run."""
         most = self.pattern.calls_per_reply
         if calls > most:
             kind, scope = LimitKind.CALLS_PER_REPLY, self.turn.scope
@@ -128,7 +129,7 @@ class Bounds:
             self.ports.limits.cut(self.turn, hit)
 
     def _cap(self, kind: LimitKind, base: float) -> float:
-        # 0 is no limit, and stays none whatever was granted.
+        # 0 is no limit, and a grant must not turn it into one.
         return base and base + self.turn.grants.get(kind, 0)
 
     async def _check(self, kind: LimitKind, used: float, base: Callable[[], float]) -> None:
@@ -136,20 +137,20 @@ class Bounds:
             await self.grant(kind, used, base())
 
     async def grant(self, kind: LimitKind, used: float, amount: float) -> None:
-        """Go on only if somebody lets it."""
+        """Ask a person for `amount` more of a limit; raise LimitReachedError if it is refused."""
         cap = amount + self.turn.grants.get(kind, 0)
         await self.extend(
             LimitReachedError(kind, used=used, cap=cap, amount=amount, scope=self.turn.scope)
         )
 
     async def extend(self, hit: LimitReachedError) -> None:
-        """Go on only if somebody lets it; whatever happened meanwhile counts."""
+        """Ask a person to extend a reached limit; raise it if that is refused."""
         grants, chain = self.turn.grants, self.turn.chain
         before = grants.get(hit.kind, 0)
         may_go_on = await self.ports.limits.extend(self.turn, hit)
-        # The whole chain of delegations shares what a person allowed one of its turns.
+        # What a person grants to one turn holds for its whole chain of delegations.
         chain.grant(hit.kind, grants.get(hit.kind, 0) - before)
-        # Asking a person takes minutes, in which a stop may have come.
+        # Asking a person may take minutes, in which the turn may have been stopped.
         self.ports.keeper.fence(self.turn)
         if not may_go_on:
             raise hit

@@ -1,4 +1,4 @@
-"""The one checkpoint that every limit goes through: ask, extend, or end."""
+"""The decision about every reached limit: ask a person, extend it, or end the turn."""
 
 from __future__ import annotations
 
@@ -24,20 +24,21 @@ MONEY = "cost."
 
 
 def period_in(kind: str, scope: str) -> str:
-    """The day, month or minute that a limit on money is counted in; "" for any other limit."""
+    """The day, month or minute in the scope of a limit on money; "" for any other limit."""
+    # A scope ends with its period: "... 2026-11-27", or "... 2026-11-27 07:54" for a minute.
     words = {"day": 1, "month": 1, "minute": 2}.get(LIMITS[LimitKind(kind)].span, 0)
     is_money = kind.startswith(MONEY)
     return " ".join(scope.split(" ")[-words:]) if is_money and words else ""
 
 
 class Bus(Protocol):
-    """The way to somebody who may answer."""
+    """The way to ask a person."""
 
     async def ask(self, asking: ApprovalRequest, timeout_seconds: float) -> Answer:
-        """Put a question, and wait for what comes of it. Equal keys share one question.
+        """Ask a question and wait for the answer. Requests with equal keys share one question.
 
         Args:
-            timeout_seconds: after this the outcome is `QuestionOutcome.TIMEOUT`; 0: wait for ever.
+            timeout_seconds: then the outcome is `QuestionOutcome.TIMEOUT`; 0: wait for ever.
         """
 
 
@@ -46,9 +47,10 @@ Record = Callable[[str, Mapping[str, object]], None]
 
 @dataclass(slots=True)
 class Extensions:
-    """Counts of limits extended without asking, while the scopes they count in last.
+    """Counts of limits extended without asking a person, by scope and kind.
 
-    A task says when it ends; a day or a month of an account is over when the next is counted in.
+    The counts of a task are removed by `end`; those of a past day or month when a later one is
+    counted.
     """
 
     counts: dict[tuple[str, str], int] = field(default_factory=dict)
@@ -58,7 +60,7 @@ class Extensions:
         return self.counts.get((scope, kind), 0)
 
     def count(self, scope: str, kind: str) -> None:
-        """Once more."""
+        """Count one more."""
         used = self.used(scope, kind)
         if period := period_in(kind, scope):
             over = [
@@ -69,7 +71,7 @@ class Extensions:
         self.counts[scope, kind] = used + 1
 
     def end(self, scope: str) -> None:
-        """A scope has ended: its counts are gone."""
+        """Remove the counts of a scope that has ended."""
         for key in [key for key in self.counts if key[0] == scope]:
             del self.counts[key]
 
@@ -85,13 +87,13 @@ REASONS = {
 
 @dataclass(frozen=True, slots=True)
 class Checkpoint:
-    """The place where limits are decided.
+    """Decides about reached limits.
 
     Args:
-        bus: the way to a person; None: there is none.
-        record: writes down each decision.
-        report: told of what the bus raised.
-        passes: what goes through instead: how the surrounding task is cancelled.
+        bus: the way to a person, or None.
+        record: records each decision.
+        report: called with an error of the bus.
+        passes: errors that cancel the surrounding task, and are raised instead.
     """
 
     config: OnLimit
@@ -110,16 +112,16 @@ class Checkpoint:
         actor: str = "",
         whose: str = "",
     ) -> Decision:
-        """Decide whether a run that reached a limit may go on; whoever asks applies the extension.
+        """Decide whether a turn that reached a limit may go on; the caller applies the extension.
 
         Args:
-            task: what is under way, in words.
-            detail: what came of it so far, for whoever is asked.
+            task: the task, in words.
+            detail: the results so far, for the person who is asked.
             actor: the assistant that asks.
-            whose: of a cap on money, whose it is, in words.
+            whose: the owner of a cap on money, in words.
 
         Raises:
-            StaleEpochError: the turn was cancelled while somebody was asked; likewise `passes`.
+            StaleEpochError: the turn was cancelled while a person was asked; likewise `passes`.
         """
         kind = LimitKind(hit.kind)
         mode = self.config.mode_of(kind)
@@ -146,7 +148,7 @@ class Checkpoint:
         through: tuple[type[BaseException], ...] = (StaleEpochError, *self.passes)
         try:
             answer = await self.bus.ask(asking, self.config.ask_timeout_seconds)
-        # A cancelled turn is no failure of the bus, and must not be taken for a no.
+        # A cancelled turn is neither a failure of the bus nor a refusal.
         except through:
             raise
         except Exception as error:

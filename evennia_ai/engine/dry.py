@@ -1,4 +1,4 @@
-"""A wrapper around a toolbox for an answer that is only tried: nobody hears and nothing changes."""
+"""A toolbox wrapper for dry runs: calls that would change or be noticed are only noted."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ TAKEN = "taken as done: this is only tried, and what would come of it is not kno
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """The fate that a call would have.
+    """The outcome that a call would have.
 
     Attributes:
-        how: in what other way it would be done than it was called; "": just so.
-        result: what the model is told of it.
+        how: the other way in which it would be made; "": as it was called.
+        result: the result for the model.
     """
 
     how: str = ""
@@ -28,10 +28,10 @@ class Judgement:
 
 @dataclass(frozen=True, slots=True)
 class Intent:
-    """A call that would change something or be noticed, and was not run.
+    """A call that was not run, because it would change something or be noticed.
 
     Attributes:
-        would: it would be done; else `how` says why not.
+        would: True if it would be made; otherwise `how` says why not.
     """
 
     call: ToolCall
@@ -41,18 +41,18 @@ class Intent:
 
 @dataclass(frozen=True, slots=True)
 class Dry(Wrapper):
-    """Runs what only reads; of all other calls it notes that they would be made.
+    """Runs calls that only read, and notes all others as intents.
 
     Args:
-        judge: the fate of a call; raises ToolError where it would not be made.
-        intents: where they are noted, in order.
+        judge: gives the outcome of a call; raises ToolError if it would not be made.
+        intents: the list to which intents are added.
     """
 
     judge: Callable[[Turn, ToolSpec, ToolCall], Judgement]
     intents: list[Intent] = field(default_factory=list)
 
     async def run(self, call: ToolCall, turn: Turn) -> ToolResult:
-        """Run the call where it only reads; else take it as done."""
+        """Run the call if it only reads; otherwise treat it as done."""
         spec = self.inner.specs()[call.name]
         if spec.only_reads:
             return await self.inner.run(call, turn)
@@ -63,6 +63,6 @@ class Dry(Wrapper):
             return ToolResult(False, str(error), Fault.DENIED, error)
         result = judged.result
         self.intents.append(Intent(call, result.success, judged.how))
-        # Counted as if it were done, so that the loop ends where it would in earnest.
+        # Counted as done, so that the loop ends where it would in a real turn.
         turn.effects += result.success and spec.is_noticed
         return result

@@ -1,4 +1,4 @@
-"""Wrappers around a toolbox that choose which of its tools a model is shown."""
+"""Toolbox wrappers that choose which tools a model is offered."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _EVERY_KIND = tuple(ToolCategory)
 
 @dataclass(frozen=True, slots=True)
 class Chooser:
-    """Runs every call as the toolbox inside does; each chooses what of that is on offer."""
+    """Base of wrappers that only choose tools; calls are passed on."""
 
     inner: Toolbox
 
@@ -29,14 +29,15 @@ class Chooser:
 
 @dataclass(frozen=True, slots=True)
 class Offered(Chooser):
-    """Offers only what the turn's pattern allows, without what is forbidden to this character."""
+    """Offers the tools that the turn's pattern allows, without those forbidden to the assistant."""
 
     pattern: ExecutionPattern
     forbidden: frozenset[str] = frozenset()
+    # A list, because the dataclass is frozen; it holds one element at most.
     _known: list[Specs] = field(default_factory=list)
 
     def specs(self) -> Specs:
-        """The tools on offer, by name: those of the turn's first step, to its end."""
+        """The tools on offer, by name; the same during a whole turn."""
         if not self._known:
             self._known.append(self._choose())
         return self._known[0]
@@ -44,7 +45,7 @@ class Offered(Chooser):
     def _choose(self) -> Specs:
         every, pattern = self.inner.specs(), self.pattern
         is_open = pattern.tool_filter is None and pattern.allowed_categories.issuperset(_EVERY_KIND)
-        if is_open and not self.forbidden:
+        if is_open and not self.forbidden:  # spares a new dict for each turn
             return every
         shut = self.forbidden
         if not is_open:
@@ -54,11 +55,11 @@ class Offered(Chooser):
 
 @dataclass(frozen=True, slots=True)
 class Findable(Chooser):
-    """Keeps a crowd of tools from filling the prompt: the first ones are shown, the rest found.
+    """Offers only the first of many tools, so that they do not fill the prompt, and `find_tools`.
 
     Args:
-        found: names that the turn looked up by `find_tools`; they are on offer from then on.
-        most: how many are shown; always the same ones, so that the prompt begins the same.
+        found: names that the turn has looked up by `find_tools`; these are offered from then on.
+        most: number of tools shown; always the same ones, so that prompt caches can be used.
     """
 
     found: list[str]
@@ -76,20 +77,20 @@ class Findable(Chooser):
         every = self.inner.specs()
         if len(every) <= self.most:
             return {name: spec for name, spec in every.items() if name != FIND_TOOLS}
-        # The first ones before those that were found: the prompt begins the same after each find.
+        # Found tools come last, so that the prompt begins the same after each find.
         wanted = dict.fromkeys((*islice(every, self.most), FIND_TOOLS, *self.found))
         return {name: every[name] for name in wanted if name in every}
 
 
 @dataclass(frozen=True, slots=True)
 class Fitted(Chooser):
-    """Offers a small model only what fits the event: one way to speak, to the one who spoke.
+    """Offers a small model only the tools that fit the event: one way to speak, to the speaker.
 
-    A model of half a billion parameters chooses among many tools by guesswork and whispers to
-    strangers. How a message is answered follows from how it came, so the choice is made here.
+    A model of half a billion parameters guesses among many tools and whispers to strangers. The way
+    to answer follows from the way a message came, so it is chosen here.
 
     Args:
-        names: the tools that such a model is offered at all.
+        names: the tools that a small model may be offered.
     """
 
     event: Event

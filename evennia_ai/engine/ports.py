@@ -1,4 +1,4 @@
-"""The engine's ports to the world, each as small as can be."""
+"""The engine's ports: minimal interfaces to models, tools, storage and people."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ Specs = Mapping[str, ToolSpec]
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """A model's answer: at most one of text and calls is used, calls first.
+    """A model's reply. If it has tool calls, the text is not spoken.
 
     Attributes:
-        model: which model answered, as its endpoint is described; "" when it is the only one.
-        notice: why it was not the first choice, in words for staff, or "".
+        model: the model that answered, as its endpoint is described; "" if there is only one.
+        notice: a sentence for staff on why the first choice did not answer, or "".
     """
 
     content: str = ""
@@ -35,21 +35,21 @@ class Reply:
 
 
 class Model(Protocol):
-    """Something that answers a conversation."""
+    """A language model."""
 
     async def ask(self, messages: Sequence[Message], tools: Sequence[ToolSpec]) -> Reply:
-        """One model call.
+        """Ask for one completion.
 
         Raises:
-            LimitReachedError: a limit on time or money lets no call through, or ended this one.
+            LimitReachedError: a limit on time or money allows no call, or ended this one.
             ContextLengthError: the prompt is too long for the model.
             ModelError: the service failed.
-            CircuitOpenError: the service is not being asked now.
+            CircuitOpenError: the circuit breaker is open.
         """
 
 
 class Toolbox(Protocol):
-    """The tools of one turn. Whatever a tool does, its outcome is a value."""
+    """The tools of one turn. A failed call is a result, not an exception."""
 
     def specs(self) -> Specs:
         """The tools on offer, by name."""
@@ -59,19 +59,19 @@ class Toolbox(Protocol):
 
 
 class Keeper(Protocol):
-    """Sets the tray down at named points."""
+    """The checkpoint store: makes the state of a turn durable."""
 
     def fence(self, turn: Turn) -> None:
-        """Raise StaleEpochError when the turn was cancelled in the meantime."""
+        """Raise StaleEpochError if the turn was cancelled meanwhile."""
 
     def before_effect(self, turn: Turn, call: ToolCall) -> None:
-        """Note durably that this call is about to happen."""
+        """Store the intent to make this call (write-ahead)."""
 
     def forget_effect(self, turn: Turn) -> None:
-        """The call that was noted did not happen after all."""
+        """Remove the intent, because the call did not happen."""
 
     def checkpoint(self, turn: Turn) -> None:
-        """Set down what was said and done so far, so that a restart goes on from here."""
+        """Store the turn so far, so that it continues from here after a restart."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,14 +79,14 @@ class Prompt:
     """The messages of one model call, and how full they make the model's context.
 
     Attributes:
-        tokens: counted or estimated, the tools' descriptions included.
+        tokens: counted or estimated, including the tools' descriptions.
         max_tokens: the size of the model's context.
-        count: gives the tokens of a text.
-        tool_tokens: those of the tools' descriptions.
-        instructions: the rules in it, which are for the model and for nobody else.
-        blocks: the texts that it was made of, by the keys of their components, without the talk.
-        has_stable_head: its head is the same whoever speaks, and so tells nobody's words.
-        sources: the texts of its components before they were filled in, by their keys.
+        count: counts the tokens of a text.
+        tool_tokens: tokens of the tools' descriptions.
+        instructions: its rules, which only the model may see.
+        blocks: key and text of each component, without the conversation.
+        has_stable_head: True if its head does not depend on the speaker, and so quotes no one.
+        sources: key and text of each component before placeholders were filled in.
     """
 
     messages: list[Message]
@@ -101,7 +101,7 @@ class Prompt:
 
     @property
     def fullness(self) -> Fullness:
-        """The prompt's use of the context, for whoever is told."""
+        """The prompt's use of the context, for messages to people."""
         return Fullness(self.tokens, self.tool_tokens, self.max_tokens)
 
     @property
@@ -110,16 +110,17 @@ class Prompt:
         return self.tokens / self.max_tokens
 
     def ratio_with(self, usage: TokenUsage, added: Sequence[Message]) -> float:
-        """The fill of the context with these messages after the prompt.
+        """The fill of the context if these messages are added to the prompt.
 
         Args:
-            usage: of the prompt's call; what the service counted goes before what we did.
+            usage: of the prompt's call; the service's count takes precedence over ours.
         """
         tokens = self.credible(usage).prompt_tokens or self.tokens
         return (tokens + count_messages(added, self.count)) / self.max_tokens
 
     def credible(self, usage: TokenUsage) -> TokenUsage:
-        """Learn a service's own count; one that took the prompt cannot have counted more."""
+        """The service's usage, corrected where it is impossible."""
+        # A service that accepted the prompt cannot have counted more tokens than its context has.
         most = self.max_tokens
         prompt = usage.prompt_tokens if usage.prompt_tokens <= most else self.tokens
         return TokenUsage(prompt, min(usage.completion_tokens, most))
@@ -129,21 +130,21 @@ Compose = Callable[[Turn, Specs], Prompt]
 
 
 class Limits(Protocol):
-    """The limits of a turn, and the way to somebody who may extend them."""
+    """The limits of a turn, and the way to a person who may extend them."""
 
     @property
     def config(self) -> SafetyConfig:
         """The assistant's limits and checks."""
 
     async def extend(self, turn: Turn, hit: LimitReachedError) -> bool:
-        """Ask whether a turn that reached a limit may go on; after a yes the grant is applied."""
+        """Ask whether a turn that reached a limit may go on; True after applying the grant."""
 
     def cut(self, turn: Turn, hit: LimitReachedError) -> None:
-        """Record that what went beyond a limit was left out."""
+        """Record that the part beyond a limit was left out."""
 
 
 def always(_: Turn) -> bool:
-    """Somebody hears it."""
+    """Return True: an answer always has a listener."""
     return True
 
 
@@ -154,12 +155,12 @@ def all_of(specs: Specs) -> Specs:
 
 @dataclass(frozen=True, slots=True)
 class Ports:
-    """Everything a turn is run with.
+    """Everything a turn needs.
 
     Attributes:
-        shown: which of the tools on offer the model is shown at this step; a call of one of the
-            others is judged and run like any.
-        is_heard: whether anybody can still hear what a turn comes to.
+        shown: chooses the tools on offer that the model is shown at this step; a call of another
+            one is run all the same.
+        is_heard: True while a person can hear the turn's answer.
     """
 
     model: Model

@@ -1,4 +1,4 @@
-"""The loop: ask the model, run the tools it names, show it the results, until something ends it."""
+"""The ReAct loop: ask the model, run the tools it calls, show it the results, and repeat."""
 
 from __future__ import annotations
 
@@ -28,23 +28,23 @@ NOT_REACHED = ToolResult(False, "not done: the turn ended before it", Fault.NOT_
 ONE_AT_A_TIME = "not done: one call at a time; ask again if it is still wanted"
 NOOP = StopReason.NOOP.value
 LAST_STEP = "one step is left: answer now"
-# In place of the name, which the model made up: in a private turn it may hold what was said there.
+# Used in place of an invented tool name, which may quote what was said in a private turn.
 UNKNOWN_TOOL = "a tool that does not exist"
 
 
 async def react(turn: Turn, ports: Ports, bounds: Bounds) -> Stop:
-    """Run one turn to its end. At every moment each call in `turn.said` has its result.
+    """Run one turn to its end. At any moment, each call in `turn.said` has a result.
 
     Raises:
-        LimitReachedError: a limit ends it, and nobody let it go on.
-        NobodyListensError: whoever asked has left, and nobody else hears the answer.
+        LimitReachedError: a limit ends the turn, and no person extended it.
+        NobodyListensError: the person who asked has left, and no one else hears the answer.
     """
     advisory = Advisory.NONE
     while not bounds.is_used_up:
-        ports.keeper.fence(turn)  # whoever stopped it while it waited has the last word
+        ports.keeper.fence(turn)  # it may have been stopped while it waited
         shown = ports.shown(ports.toolbox.specs())
         prompt = ports.compose(turn, shown)
-        expect_listener(turn, ports)  # before money is spent, and again before it speaks
+        expect_listener(turn, ports)  # before money is spent; `_ask` repeats it before it speaks
         if prompt.usage_ratio > 1:
             return Stop(StopReason.CRITICAL_TOKENS, prompt.fullness.unfit())
         try:
@@ -56,17 +56,19 @@ async def react(turn: Turn, ports: Ports, bounds: Bounds) -> Stop:
             return _stopped_by(error, prompt)
         calls = _calls_of(reply, turn)
         refusal = REFUSAL if holds_recital(calls, prompt.instructions) else ""
-        if not calls or (refusal and turn.has_recited):  # it was told so once
+        # Reciting its instructions is refused once, so that it can answer otherwise.
+        if not calls or (refusal and turn.has_recited):
             return _silent(turn, reply)
         turn.has_recited |= bool(refusal)
         turn.is_talk = calls[0].is_spoken and {each["role"] for each in turn.said} <= {"user"}
         group = CallGroup(calls, turn, bounds.pattern.calls_per_reply)
-        # Words that are the call themselves are no thoughts about it.
+        # Text that was itself turned into a call is not reasoning about it.
         turn.reasoning = reply.content if calls is reply.tool_calls else ""
         bounds.note_cut(len(calls))
         await _run(group, ports, bounds, refusal)
         stop = _end_after(group, bounds)
-        if stop is None and advisory is Advisory.CRITICAL:  # it was told, and did not answer
+        # It was told that the context is nearly full, and still did not answer.
+        if stop is None and advisory is Advisory.CRITICAL:
             fill = f"{prompt.tokens} of {prompt.max_tokens} tokens of context are used"
             stop = Stop(StopReason.CRITICAL_TOKENS, fill)
         if stop is not None:
@@ -80,7 +82,7 @@ async def react(turn: Turn, ports: Ports, bounds: Bounds) -> Stop:
 
 
 def _calls_of(reply: Reply, turn: Turn) -> Sequence[ToolCall]:
-    """The calls of a reply. Words beside calls that nobody can read are its answer."""
+    """The calls of a reply; if none can be read, its text becomes a spoken answer."""
     calls = reply.tool_calls
     if [call for call in calls if not call.problem or call.name == NOOP]:
         return calls
@@ -88,12 +90,12 @@ def _calls_of(reply: Reply, turn: Turn) -> Sequence[ToolCall]:
 
 
 def _shown(turn: Turn, text: str) -> str:
-    """Words of a turn as staff and logs may read them: of a private one only their length."""
+    """Text of a turn for staff and logs; of a private turn only its length."""
     return words(WAYS["log"], text, turn.kept_audiences) if text else ""
 
 
 def _end_after(group: CallGroup, bounds: Bounds) -> Stop | None:
-    """The end of the loop after a reply's calls and its reason, or None."""
+    """The stop that a reply's calls lead to, or None."""
     if group.halt is not None:
         return Stop(StopReason.MAX_ITERATIONS, group.halt.detail, False, halt=group.halt)
     reason = reason_of(group.done, terminal_ends=bounds.pattern.terminal_ends_loop)
@@ -103,7 +105,7 @@ def _end_after(group: CallGroup, bounds: Bounds) -> Stop | None:
 async def _ask(
     turn: Turn, ports: Ports, bounds: Bounds, prompt: Prompt, tools: tuple[ToolSpec, ...]
 ) -> Reply:
-    """One step's reply. Where a limit of time or money is extended, the call is made anew."""
+    """The reply of one step; the call is repeated if a limit on time or money is extended."""
     while True:
         try:
             reply = await ports.model.ask(prompt.messages, tools)
@@ -113,26 +115,26 @@ async def _ask(
     ports.keeper.fence(turn)
     turn.count(prompt.credible(reply.usage))
     expect_listener(turn, ports)
-    # Staff are told once a turn that another model stood in, not at each step.
+    # Staff get a notice that another model answered once per turn, not at each step.
     if reply.notice and reply.notice not in turn.notices:
         turn.notices.append(reply.notice)
     return reply
 
 
 def expect_listener(turn: Turn, ports: Ports) -> None:
-    """Go on only while anybody can hear the answer.
+    """Raise unless some person can hear the answer.
 
     Raises:
-        NobodyListensError: nobody can.
+        NobodyListensError: no one can.
     """
     if not ports.is_heard(turn):
         raise NobodyListensError(f"{turn.event.sender_name or 'whoever asked'} has left")
 
 
 def _shorten(turn: Turn, error: Exception) -> bool:
-    """Leave the history out when the model says that the prompt is too long; once is all."""
+    """Drop the history if the prompt is too long; False if that cannot help."""
     may_help = isinstance(error, ContextLengthError) and bool(turn.history)
-    if may_help:  # the history is what grows; the question itself stays
+    if may_help:  # the history is the part that grows; the question itself stays
         turn.history = []
     return may_help
 
@@ -146,7 +148,7 @@ def _stopped_by(error: ModelError | CircuitOpenError, prompt: Prompt) -> Stop:
 
 
 def failed_by(error: ModelError | CircuitOpenError, stop: Stop) -> Stop:
-    """A stop with what a failure of the model's service makes of it."""
+    """The stop with the consequences of an error of the model's service."""
     return replace(
         stop,
         is_counted=error.counts_as_error,
@@ -157,14 +159,14 @@ def failed_by(error: ModelError | CircuitOpenError, stop: Stop) -> Stop:
 
 
 async def _run(group: CallGroup, ports: Ports, bounds: Bounds, refusal: str) -> None:
-    """Run the calls of one reply in order; between two of them the tray is set down.
+    """Run the calls of one reply in order, with a checkpoint between two of them.
 
     Args:
-        refusal: why none of them is run; "": they are.
+        refusal: the reason to run none of them, or "".
     """
     pattern = bounds.pattern
     for call in group.calls:
-        if group.done:  # a crash after this call repeats none of those before it
+        if group.done:  # after a crash, the calls before this one are not repeated
             ports.keeper.checkpoint(group.turn)
         ports.keeper.fence(group.turn)
         spec = ports.toolbox.specs().get(call.name)
@@ -183,7 +185,7 @@ async def _run(group: CallGroup, ports: Ports, bounds: Bounds, refusal: str) -> 
 
 
 async def _run_one(call: ToolCall, ports: Ports, bounds: Bounds) -> ToolResult:
-    """One call. A limit that it reaches before it begins may be extended."""
+    """Run one call; it is repeated if a limit that it reached is extended."""
     while True:
         try:
             return await ports.toolbox.run(call, bounds.turn)
@@ -192,11 +194,11 @@ async def _run_one(call: ToolCall, ports: Ports, bounds: Bounds) -> ToolResult:
 
 
 class CallGroup:
-    """The calls of one reply and their results, kept in the turn so that none is without one.
+    """The calls of one reply and their results, as messages of the turn.
 
     Args:
-        calls: as the model gave them.
-        most: how many of them are run; the others are left out, and the model is told.
+        calls: in the model's order.
+        most: number of calls to run; the others are left out, and the model is told so.
     """
 
     def __init__(self, calls: Sequence[ToolCall], turn: Turn, most: int) -> None:
@@ -209,19 +211,19 @@ class CallGroup:
         self._left_out = ""
         if left_out > 0:
             self._left_out = f"{left_out} more calls were left out: {most} a reply"
-        # Everything from here on is written anew with each result, in one piece.
+        # The messages from here on are replaced with each result.
         self._begins_at = len(turn.said)
         self._asked = call_message(*self.calls)
-        # Services refuse a conversation with a call that has no result: each has one from now on.
+        # Services refuse a conversation with a call without a result, so each has one from now on.
         self.tell("")
 
     @property
     def messages(self) -> list[Message]:
-        """The messages that it adds to the conversation."""
+        """The messages of this group in the conversation."""
         return self.turn.said[self._begins_at :]
 
     def add(self, done: Done) -> None:
-        """Keep the result of the next call, and what it says of the turn's behaviour."""
+        """Add the result of the next call, and let the monitor judge it."""
         self.done.append(done)
         name = done.call.name if done.spec is not None else UNKNOWN_TOOL
         verdict = self.turn.monitor.after_tool(done.call, done.result, name)
@@ -232,25 +234,25 @@ class CallGroup:
         self.tell("")
 
     def tell(self, advisory: str) -> None:
-        """Write the calls and their results into the turn, with a word of advice at the end."""
+        """Write the calls and their results into the turn, with advice in the last result."""
         results = [done.result for done in self.done]
-        # A turn that is dropped here is set down with a result for each call all the same.
+        # A turn that is interrupted here is stored with a result for each call all the same.
         results += [NOT_REACHED] * (len(self.calls) - len(results))
-        words = "; ".join(filter(None, (self._left_out, *self._alerts, advisory)))
-        told = [result_message(*pair) for pair in zip(self.calls[:-1], results, strict=False)]
-        told.append(result_message(self.calls[-1], results[-1], words))
-        self.turn.said[self._begins_at :] = [self._asked, *told]
+        advice = "; ".join(filter(None, (self._left_out, *self._alerts, advisory)))
+        messages = [result_message(*pair) for pair in zip(self.calls[:-1], results, strict=False)]
+        messages.append(result_message(self.calls[-1], results[-1], advice))
+        self.turn.said[self._begins_at :] = [self._asked, *messages]
 
 
 def _silent(turn: Turn, reply: Reply) -> Stop:
-    """A reply with nothing fit to be said: an end like any other for whoever has spoken already."""
-    # It has acted, and has nothing to add: that is no failure.
+    """The stop for a reply without anything to say."""
+    # An assistant that has acted already may have nothing to add: that is no failure.
     if turn.effects and not reply.content.strip():
         return Stop(StopReason.NOOP)
     verdict = turn.monitor.after_reply_unparsable()
     halt = verdict if isinstance(verdict, Halt) else None
-    told = "the model said its own instructions, twice" if turn.has_recited else ""
-    return Stop(StopReason.PARSE_ERROR, told or _describe_silence(reply), halt=halt)
+    recited = "the model said its own instructions, twice" if turn.has_recited else ""
+    return Stop(StopReason.PARSE_ERROR, recited or _describe_silence(reply), halt=halt)
 
 
 def _describe_silence(reply: Reply) -> str:

@@ -1,7 +1,7 @@
-"""The record of a turn as it goes: what the model was sent and gave, what each tool came to.
+"""The recording of turns: what the model was sent and answered, and what each tool returned.
 
-It lives in memory alone, and holds references: prompts, replies and calls do not change once they
-are made. What of it anybody may read is decided where it is shown, by the audiences of the turn.
+It is kept in memory only, by reference, since prompts, replies and calls are never modified. The
+audiences of the turn decide who may read which part; the code that shows it checks that.
 """
 
 from __future__ import annotations
@@ -17,27 +17,28 @@ from evennia_ai.core.turn.toolspec import Fault, ToolCall, ToolResult, ToolSpec
 from evennia_ai.core.turn.turn import Turn
 from evennia_ai.engine.ports import Compose, Model, Ports, Prompt, Reply, Specs, Toolbox
 
+# Defaults for each assistant: turns kept, and characters of each.
 MOST_TURNS, MOST_CHARACTERS = 50, 200_000
-# What a token may have at most; characters are not counted one by one.
+# The size of a prompt is estimated from its tokens: counting its characters would take too long.
 CHARACTERS_OF_A_TOKEN = 4
-Told = Callable[[], None]
+Notify = Callable[[], None]
 
 
 @dataclass(slots=True)
 class RecordedCall:
-    """A call of the model: what it was sent and what it gave.
+    """A model call: the prompt and the reply.
 
     Attributes:
         began: seconds on the clock.
-        prompt: as it was composed, of which the last word after a limit sends a part.
-        messages: as they were sent; fewer where they take too much room.
-        tools: those that the model was shown.
-        reply: None while it is waited for, and where it failed.
-        error: why there is no reply, or "".
-        seconds: how long it took; None while it is waited for.
-        nano: nano-dollars that it cost.
-        is_priced: somebody set what it costs; so it is taken to be while it is waited for.
-        is_cut: what was sent, or its reply, is no longer kept in full.
+        prompt: the composed prompt; the last call after a limit sends only a part of it.
+        messages: the messages sent; cut to the newest ones if they take too much space.
+        tools: the tools that the model was shown.
+        reply: None while the call runs, and if it failed.
+        error: the error text, or "".
+        seconds: duration; None while the call runs.
+        nano: cost in nano-dollars.
+        is_priced: True if the model has a known price; assumed while the call runs.
+        is_cut: True if messages or reply are not kept in full.
     """
 
     began: float
@@ -54,14 +55,14 @@ class RecordedCall:
 
 @dataclass(slots=True)
 class ToolUse:
-    """A call of a tool and what it came to.
+    """A tool call and its result.
 
     Attributes:
         began: seconds on the clock.
-        text: what the model was told of it, or what was raised.
-        success: None while it runs.
-        seconds: how long it took; None while it runs.
-        is_cut: its text, or its arguments, are no longer kept in full.
+        text: the result as the model got it, or the error text.
+        success: None while the call runs.
+        seconds: duration; None while the call runs.
+        is_cut: True if text or arguments are not kept in full.
     """
 
     began: float
@@ -74,7 +75,7 @@ class ToolUse:
 
     @property
     def is_known(self) -> bool:
-        """True where there is such a tool; of another the name is the model's own words."""
+        """True if the tool exists; an invented name may quote private words."""
         return self.fault is not Fault.UNKNOWN_TOOL
 
 
@@ -83,15 +84,15 @@ Step = RecordedCall | ToolUse
 
 @dataclass(slots=True)
 class RecordedTurn:
-    """A turn, or the part of one that one tick made of it.
+    """The recording of a turn, or of the part of it that one tick ran.
 
     Attributes:
-        turn: what it was about, who may know of it, and what it used.
-        began, ended: seconds on the clock; `ended` is None while it goes on.
-        stop: why it ended, without the errors that led to it; None where it was broken off.
-        limit: the kind of the limit that ended it, or "".
-        broke_off: the kind of error that broke it off, or "".
-        room: characters that may still be kept of it.
+        turn: its events, audiences and usage.
+        began, ended: seconds on the clock; `ended` is None while it runs.
+        stop: its end, without the error that led to it; None if it was interrupted.
+        limit: the kind of limit that ended it, or "".
+        broke_off: the type of the error that interrupted it, or "".
+        room: characters that may still be stored.
     """
 
     turn: Turn
@@ -104,13 +105,14 @@ class RecordedTurn:
     broke_off: str = ""
 
     def end(self, stop: Stop) -> None:
-        """Keep why it ended, but not what was raised, which holds on to the frames it came by."""
+        """Store the stop, without its error."""
+        # An exception keeps its traceback alive, and with it the variables of all its frames.
         if stop.limit is not None:
             self.limit, stop = stop.limit.kind, replace(stop, limit=None)
         self.stop = stop
 
     def keep_call(self, call: RecordedCall) -> None:
-        """Take room for a call of the model; what has none is kept as far as it has."""
+        """Account for the size of a model call, and cut it if it is too large."""
         prompt = call.prompt
         size = CHARACTERS_OF_A_TOKEN * (prompt.tokens - prompt.tool_tokens)
         if call.reply is not None:
@@ -120,22 +122,22 @@ class RecordedTurn:
         self.room -= size
 
     def _cut(self, call: RecordedCall) -> int:
-        """Keep the newest messages of a call, and no blocks; returns what these take."""
+        """Keep only the newest messages of a call; return their size."""
         call.is_cut, call.prompt = True, replace(call.prompt, messages=[], blocks=[])
         kept: list[Message] = []
         size = self._cut_reply(call)
-        # The newest tell why it did what it did; the head is alike in all.
+        # The newest messages explain the model's answer; the head is the same in all calls.
         for message in reversed(call.messages):
-            size_of_it = len(str(message))
-            if size + size_of_it > self.room:
+            message_size = len(str(message))
+            if size + message_size > self.room:
                 break
-            size += size_of_it
+            size += message_size
             kept.append(message)
         call.messages = kept[::-1]
         return size
 
     def _cut_reply(self, call: RecordedCall) -> int:
-        """Keep the beginning of a reply, and calls as far as there is room; returns its size."""
+        """Keep the beginning of a reply, and its calls as far as they fit; return their size."""
         if call.reply is None:
             return 0
         content = call.reply.content[: self.room]
@@ -148,7 +150,7 @@ class RecordedTurn:
         return size
 
     def keep_use(self, use: ToolUse) -> None:
-        """Take room for a call and its text; the beginning is kept of a text that is too long."""
+        """Account for the size of a tool call, and cut its text if it is too long."""
         kept = _kept(use.call, self.room)
         use.is_cut, use.call = kept is not use.call, kept
         self.room -= _size_of(kept)
@@ -158,16 +160,13 @@ class RecordedTurn:
 
 
 def _size_of(call: ToolCall) -> int:
-    """The room that a call takes, beside a name as tools have them."""
+    """The size of a call in characters; a name of normal length is not counted."""
     beyond = max(0, len(call.name) - LONGEST_TOOL_NAME)
     return beyond + (len(str(call.arguments)) if call.arguments else 0)
 
 
 def _kept(call: ToolCall, room: int) -> ToolCall:
-    """A call as far as there is room: without its arguments, and with a name that a tool may have.
-
-    Where there is enough it is the call itself.
-    """
+    """The call itself if it fits; otherwise a copy without arguments and with a shortened name."""
     if _size_of(call) <= room:
         return call
     return replace(call, name=call.name[:LONGEST_TOOL_NAME], arguments={})
@@ -177,21 +176,21 @@ Listener = Callable[[str, RecordedTurn], None]
 
 
 class TurnRing:
-    """The last turns of an assistant, in memory.
+    """A ring buffer of an assistant's latest turns.
 
     Args:
-        most: how many are kept; 0: none.
-        most_characters: of each; what is beyond is left out of it.
+        most: number of turns kept; 0: none.
+        most_characters: the most characters kept of each.
         tell: called at each change.
-        name: of the assistant, for the listeners.
-        listeners: called with that and each record that has ended, and never raise.
+        name: of the assistant, for listeners.
+        listeners: called with the name and each recording that has ended; they must not raise.
     """
 
     def __init__(
         self,
         most: int = MOST_TURNS,
         most_characters: int = MOST_CHARACTERS,
-        tell: Told = lambda: None,
+        tell: Notify = lambda: None,
         name: str = "",
         listeners: Sequence[Listener] = (),
     ) -> None:
@@ -202,18 +201,18 @@ class TurnRing:
 
     @property
     def is_on(self) -> bool:
-        """True where anything is recorded at all."""
+        """True if turns are recorded at all."""
         return self._turns.maxlen != 0 or bool(self._listeners)
 
     def newest(self) -> list[RecordedTurn]:
-        """All that are kept, the newest first."""
+        """All recordings, newest first."""
         return list(reversed(self._turns))
 
     def find(self, number: int, at: float | None = None) -> list[RecordedTurn]:
-        """The records of the turns that answered a message, the oldest first.
+        """The recordings of turns that answered a message, oldest first.
 
         Args:
-            at: when it was heard: a crash may have used a number twice.
+            at: time of the message; after a crash, two messages may have the same number.
         """
         return [
             record
@@ -229,10 +228,10 @@ class TurnRing:
         running: Callable[[Ports], Awaitable[Stop]],
         clock: Callable[[], float],
     ) -> Stop:
-        """Run a turn with its ports recorded, from its beginning to however it ends.
+        """Run a turn and record it.
 
         Args:
-            running: the turn, given the ports to run it with.
+            running: runs the turn with the given ports.
             clock: seconds.
         """
         record = RecordedTurn(turn, clock(), self.most_characters)
@@ -250,14 +249,14 @@ class TurnRing:
         finally:
             record.ended = clock()
             self.tell()
-            # A copy: a listener may leave the list while it is told.
+            # A copy, because a listener may remove itself from the list.
             for listener in tuple(self._listeners):
                 listener(self._name, record)
 
     def share(self, prompt: Prompt) -> None:
-        """Let a prompt hold the texts of the one before it, as far as both begin alike.
+        """Replace the beginning of a prompt by equal objects of the previous one, to save memory.
 
-        The head is made anew for each call: fifty turns would hold a hundred copies of it.
+        The head is built anew for each call, so fifty turns would hold a hundred copies of it.
         """
         last, self._last = self._last, prompt
         if last is None:
@@ -270,18 +269,17 @@ class TurnRing:
             for place, other in enumerate(theirs[: len(mine)]):
                 if mine[place] != other:
                     break
-                # Equal, but a copy: the older one is held by both, and this one is freed.
-                mine[place] = other
+                mine[place] = other  # equal; the copy is freed
 
     def forget(self) -> None:
-        """Forget all: prompts quote people in places that nobody can name."""
+        """Remove everything: when a person is forgotten, any prompt may quote them."""
         self._turns.clear()
         self._last = None
         self.tell()
 
 
 class RecordedModel:
-    """A model that is recorded: it composes and answers as the one inside does.
+    """A model port that records its calls.
 
     Args:
         compose: makes the prompt of the next call.
@@ -325,13 +323,13 @@ class RecordedModel:
         finally:
             call.seconds, call.nano = self._clock() - began, spent.nano - before
             call.is_priced = spent.unpriced == unpriced
-            # In `finally`: also a call that was cancelled took what it was sent.
+            # In `finally`, because the prompt of a cancelled call takes memory too.
             record.keep_call(call)
             self._tell()
 
 
 class RecordedTools:
-    """A toolbox that is recorded.
+    """A toolbox that records its calls.
 
     Args:
         clock: seconds.
@@ -340,10 +338,10 @@ class RecordedTools:
     __slots__ = ("_clock", "_inner", "_record", "_tell", "specs")
 
     def __init__(
-        self, inner: Toolbox, record: RecordedTurn, clock: Callable[[], float], tell: Told
+        self, inner: Toolbox, record: RecordedTurn, clock: Callable[[], float], tell: Notify
     ) -> None:
         self._inner, self._record, self._clock, self._tell = inner, record, clock, tell
-        self.specs = inner.specs  # which is asked several times a step
+        self.specs = inner.specs  # not a method: it is called several times per step
 
     async def run(self, call: ToolCall, turn: Turn) -> ToolResult:
         """See `Toolbox`."""
@@ -360,6 +358,6 @@ class RecordedTools:
             raise
         finally:
             use.seconds = self._clock() - began
-            # Trimmed once it is over: only then the room that it takes is known.
+            # Cut only now that its size is known.
             record.keep_use(use)
             self._tell()

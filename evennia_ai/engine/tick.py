@@ -1,6 +1,6 @@
-"""One tick: what was heard goes in, the loop runs, and what is left is a turn and why it ended.
+"""One tick: it answers events with the loop and says why the turn ended.
 
-Where a limit ends it, whoever waits gets a last word: of one model call more, without tools.
+If a limit ends it, one more model call without tools gives waiting people a last answer.
 """
 
 from __future__ import annotations
@@ -31,17 +31,17 @@ CAUSE = (
 
 
 async def run(turn: Turn, ports: Ports, pattern: ExecutionPattern) -> Stop:
-    """Answer the turn's events, or go on with a turn that was set down.
+    """Answer the turn's events, or continue a turn from its checkpoint.
 
-    A limit that nobody extends ends it with a last word to whoever waits.
+    A limit that no person extends ends it with a last answer to those who wait.
 
     Raises:
-        NobodyListensError: whoever asked has left, and nobody else hears the answer.
+        NobodyListensError: the person who asked has left, and no one else hears the answer.
     """
-    # A turn that goes on after a restart has said what it heard already.
+    # A turn that continues after a restart contains its events already.
     if not turn.said:
-        told = turn_text(turn.events, turn.overheard, shows_trust=True)
-        turn.said.append(user_message(told))
+        text = turn_text(turn.events, turn.overheard, shows_trust=True)
+        turn.said.append(user_message(text))
     bounds = Bounds(turn, ports, pattern, turn.iterations)
     try:
         await bounds.visit()
@@ -52,46 +52,47 @@ async def run(turn: Turn, ports: Ports, pattern: ExecutionPattern) -> Stop:
 
 
 def _ended_by(hit: LimitReachedError, turn: Turn) -> Stop:
-    """The stop of a turn that a limit ended; a failure of the model's service stays one."""
+    """The stop of a turn that a limit ended."""
     reason = DecisionReason(hit.reason or DecisionReason.NO_BUS)
     partial = bool(turn.found_out)
     detail = denial_text(LimitKind(hit.kind), hit.cap, hit.scope, reason, has_partial=partial)
     if turn.problem:
         problem = words(WAYS["log"], turn.problem, turn.kept_audiences)
         detail = f"{detail}; the last call failed: {problem}"
-    # The limit only ended the retries: what failed is the service, which locks nobody.
+    # The limit only ended the retries; the failure is the service's, which must not lock the
+    # assistant.
     if isinstance(hit.__cause__, ModelError):
         cause = hit.__cause__
         return failed_by(cause, Stop(StopReason.LLM_ERROR, f"{cause}; {detail}", limit=hit))
-    # Steps that brought nothing but failures are one more error in a row.
+    # A turn in which every step failed counts as one more error in a row.
     is_counted = hit.kind == LimitKind.ITERATIONS and bool(turn.problem) and not partial
     return Stop(StopReason.MAX_ITERATIONS, detail, is_counted, hit)
 
 
 def ends_in_words(hit: LimitReachedError, turn: Turn) -> bool:
-    """True where somebody waits who is told in the words of the assistant, as the limit's row says.
-
-    Where a whole chain has come to its end, no other assistant is told: it would only answer.
-    """
+    """True if the limit's row asks for a last answer, and there is a person to hear it."""
     is_said = LIMITS[LimitKind(hit.kind)].denial is Denial.WRAP_UP and turn.event.kind != OWN
-    is_among_us = turn.event.hops > 0 and turn.event.kind != TASK
-    return is_said and not (is_among_us and is_of_chain(hit.scope))
+    # If the limit of a whole chain ended the turn, another assistant is told nothing: it would
+    # only answer again.
+    is_from_assistant = turn.event.hops > 0 and turn.event.kind != TASK
+    return is_said and not (is_from_assistant and is_of_chain(hit.scope))
 
 
 async def wrap_up(turn: Turn, ports: Ports, hit: LimitReachedError) -> bool:
-    """Say how far it came: one model call without tools, which asks nobody to extend it.
+    """Say how far the turn came, by one model call without tools, which no person must extend.
 
     Returns:
-        Whether whoever waits has heard something.
+        True if something was said.
 
     Raises:
-        NobodyListensError: whoever waited has left.
+        NobodyListensError: the person who waited has left.
     """
-    # Before money is spent on words that nobody would hear.
+    # Before money is spent on an answer that no one would hear.
     expect_listener(turn, ports)
     turn.stopped_by = hit.kind
     turn.model_calls += 1
-    # Without tools some services refuse calls in the talk as well: so it is told as plain text.
+    # Some services refuse tool calls in the history of a request without tools, so the messages
+    # are sent as plain text.
     prompt = ports.compose(turn, {})
     try:
         reply = await ports.model.ask(with_cause(as_fallback(prompt.messages), hit), ())
@@ -99,25 +100,26 @@ async def wrap_up(turn: Turn, ports: Ports, hit: LimitReachedError) -> bool:
         return False
     ports.keeper.fence(turn)
     turn.count(prompt.credible(reply.usage))
-    words = _words(reply)
-    if not words:
+    text = _spoken_text(reply)
+    if not text:
         return False
-    call = answer_call(words, turn.event, f"last_{turn.event.id}")
+    call = answer_call(text, turn.event, f"last_{turn.event.id}")
     group = CallGroup((call,), turn, 1)
     result = await ports.toolbox.run(call, turn)
     group.add(Done(call, ports.toolbox.specs().get(call.name), result))
     return result.success
 
 
-def _words(reply: Reply) -> str:
-    """The sayable part of a reply; a model that still writes a call means its message."""
-    told = next(iter(reply.tool_calls), None) or call_from_json(reply.content, "last")
-    message = told.arguments.get("message", "") if told is not None else reply.content
+def _spoken_text(reply: Reply) -> str:
+    """The text of a reply that can be said: its content, or the message of a tool call in it."""
+    call = next(iter(reply.tool_calls), None) or call_from_json(reply.content, "last")
+    message = call.arguments.get("message", "") if call is not None else reply.content
     return cut_at_sentence(clean_speech(str(message)), LONGEST_SPEECH)
 
 
 def with_cause(messages: list[Message], hit: LimitReachedError) -> list[Message]:
-    """The prompt with the cause in its system message: some services refuse it after a result."""
+    """The prompt with the cause in its system message."""
+    # At the end it would follow a tool result, where some services refuse a message.
     limit = LIMITS[LimitKind(hit.kind)]
     cause = CAUSE.format(what=limit.text, used=number(hit.cap), unit=limit.unit)
     head, *rest = messages

@@ -1,9 +1,9 @@
-"""Wrappers around a toolbox, one concern each. From the outside in they are used like this.
+"""Toolbox wrappers, one concern each. They are stacked like this, from the outside in.
 
     Logged(Timed(Gated(Offered(Timely(Confirmed(Noted(Cached(Retried(Protected(Confined(tools)))))))))))
 
-What a small model or a crowd of tools needs stands right behind the gate (`Fitted`, `Findable`).
-Whatever happens inside, the outcome is a value; only a cancelled turn is an exception.
+`Fitted` (for small models) and `Findable` (for many tools) come right inside `Gated`. The outcome
+of a call is always a ToolResult; only a cancelled turn raises.
 """
 
 from __future__ import annotations
@@ -36,14 +36,14 @@ from evennia_ai.resilience import (
 
 Check = Callable[[ToolSpec, Mapping[str, Any]], str]
 Wait = Callable[[float], Awaitable[object]]
-MOST_NAMED = 40
-# What a tool raises beside ToolError is a defect, of whatever kind.
+MOST_NAMED = 40  # tool names in the error for an unknown one
+# Any error of a tool but ToolError is a defect, also the ValueError that breakers usually exclude.
 OF_TOOLS = CircuitBreakerConfig(excluded_exceptions=())
 
 
 @dataclass(frozen=True, slots=True)
 class Wrapper:
-    """Offers the tools of the one inside; each changes one thing about how a call is run.
+    """Base of wrappers that change one thing about how a call is run.
 
     Attributes:
         specs: gives the tools on offer, by name.
@@ -53,13 +53,13 @@ class Wrapper:
     specs: Callable[[], Specs] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        # Asked of the one that knows, not from each to the next.
+        # The innermost method itself, so that a lookup does not pass through ten wrappers.
         object.__setattr__(self, "specs", self.inner.specs)
 
 
 @dataclass(frozen=True, slots=True)
 class Logged(Wrapper):
-    """Puts down in the turn what came of each call, for the record.
+    """Adds a fact about each call to the turn, for the audit log.
 
     Args:
         clock: seconds.
@@ -72,27 +72,27 @@ class Logged(Wrapper):
         began = self.clock()
         result = await self.inner.run(call, turn)
         spec = self.specs().get(call.name)
-        # After the call: `acts` tells what was done, and a cancelled call is recorded elsewhere.
+        # After the call: `acts` lists completed calls, and a cancelled one is recorded elsewhere.
         turn.acts.append(name_of(turn, call.name, spec))
         seconds = self.clock() - began
-        told = tool_executed(turn, call, result, seconds=seconds, spec=spec)
-        turn.facts.append(told)
-        turn.ran.append(told)
+        fact = tool_executed(turn, call, result, seconds=seconds, spec=spec)
+        turn.facts.append(fact)
+        turn.ran.append(fact)
         return result
 
 
 @dataclass(frozen=True, slots=True)
 class Gated(Wrapper):
-    """Lets through only calls that name a tool on offer, with arguments that fit its schema.
+    """Refuses calls of unknown tools, and arguments that do not fit the schema.
 
     Args:
-        check: says what is wrong with arguments, or "".
+        check: gives the problem with arguments, or "".
     """
 
     check: Check
 
     async def run(self, call: ToolCall, turn: Turn) -> ToolResult:
-        """Run the call, or tell the model what is wrong with it."""
+        """Run the call, or return the problem."""
         specs = self.specs()
         spec = specs.get(call.name)
         if spec is None:
@@ -107,17 +107,17 @@ class Gated(Wrapper):
 
 @dataclass(frozen=True, slots=True)
 class Timed(Wrapper):
-    """Gives no tool more time than its tick has left.
+    """Bounds the time of a call by what its tick has left.
 
     Args:
-        left: seconds that are left, or None without a limit; raises LimitReachedError with none.
+        left: gives the seconds left, or None without a limit; raises LimitReachedError at 0.
     """
 
     left: Callable[[], float | None]
 
     async def run(self, call: ToolCall, turn: Turn) -> ToolResult:
         """Run the call."""
-        # The last word after a limit has a time of its own: that limit may be this one.
+        # The last answer after a limit is exempt, since that limit may have been this one.
         seconds = None if turn.stopped_by else self.left()
         if seconds is not None:
             call = replace(call, deadline_seconds=seconds)
@@ -126,52 +126,52 @@ class Timed(Wrapper):
 
 @dataclass(frozen=True, slots=True)
 class Timely(Wrapper):
-    """Gives an answer whose moment is over another way, or none.
+    """Redirects or drops an answer that comes too late for its situation.
 
     Args:
-        timed: gives the call as it is run now, or its result where it is not; raises
-            NobodyListensError where the turn ends with it.
+        timed: gives the call to run now, or a result if it is not run; raises NobodyListensError
+            if the turn ends with it.
     """
 
     timed: Callable[[Turn, ToolSpec, ToolCall], ToolCall | ToolResult]
 
     async def run(self, call: ToolCall, turn: Turn) -> ToolResult:
-        """Run the call, and say where it went another way.
+        """Run the call, and tell the model if it was redirected.
 
         Raises:
-            NobodyListensError: whoever is elsewhere could not be told there either.
+            NobodyListensError: the redirected call failed, and there is no other way.
         """
         given = self.timed(turn, self.inner.specs()[call.name], call)
         if isinstance(given, ToolResult):
             return given
         if given is call:
             return await self.inner.run(call, turn)
-        # What is set down while it is tried is that it has not gone this way.
+        # A checkpoint taken during the call must not say that it has gone out already.
         turn.stale_way = WAIT
         result = await self.inner.run(given, turn)
         if result.success:
             turn.stale_way = given.name
-        # The page was the last way to reach them; nothing more is paid for.
+        # A page is the last way to reach a person; more model calls would be wasted.
         elif given.name == PAGE:
             raise NobodyListensError(result.text)
-        told = f"its moment was over, so it went by {given.name}: {result.text}"
-        return replace(result, text=told)
+        text = f"its moment was over, so it went by {given.name}: {result.text}"
+        return replace(result, text=text)
 
 
 @dataclass(frozen=True, slots=True)
 class Confirmed(Wrapper):
-    """Asks a person before a dangerous call is run, and runs it only when they said yes.
+    """Asks a person before a dangerous call; it is run later, after a yes.
 
     Args:
-        ask: puts the question; its result tells the model that it has to wait.
-        is_always: whether every dangerous call needs it, not only those whose tool says so.
+        ask: asks the question; its result tells the model to wait.
+        is_always: True: for every dangerous tool, not only those that demand it.
     """
 
     ask: Callable[[Turn, ToolCall], ToolResult]
     is_always: bool
 
     async def run(self, call: ToolCall, turn: Turn) -> ToolResult:
-        """Run the call, or ask whether it may be run."""
+        """Run the call, or ask for permission."""
         spec = self.inner.specs()[call.name]
         is_dangerous = spec.category is ToolCategory.DANGEROUS and self.is_always
         if spec.needs_confirmation or is_dangerous:
@@ -181,15 +181,15 @@ class Confirmed(Wrapper):
 
 @dataclass(frozen=True, slots=True)
 class Noted(Wrapper):
-    """Notes durably what others will notice before it happens, so that it never happens twice."""
+    """Stores the intent of a noticeable call before it is run, so that it is never run twice."""
 
     keeper: Keeper
 
     async def run(self, call: ToolCall, turn: Turn) -> ToolResult:
-        """Run the call; when it failed the note is taken back, so that no question is lost."""
+        """Run the call; after a failure the intent is removed, so that the message is answered."""
         if not self.inner.specs()[call.name].is_noticed:
             return await self.inner.run(call, turn)
-        # Before and not after: a crash in between means silence, and not the same twice.
+        # Write-ahead: after a crash in between, the assistant is silent rather than acts twice.
         self.keeper.before_effect(turn, call)
         result = await self.inner.run(call, turn)
         if result.success:
@@ -201,25 +201,23 @@ class Noted(Wrapper):
 
 @dataclass(frozen=True, slots=True)
 class Cached(Wrapper):
-    """Answers an equal call of a cacheable tool with the success of an earlier one.
-
-    What a call that others notice has changed is looked at anew.
+    """Caches successful results of cacheable tools; a noticeable call clears the tick's cache.
 
     Args:
-        start: makes a coroutine something that several can wait for (`Deferred.fromCoroutine`).
+        start: turns a coroutine into an object for several waiters (`Deferred.fromCoroutine`).
     """
 
     cache: ToolResultCache
     start: Callable[[Coroutine[Any, Any, ToolResult]], Any]
 
     async def run(self, call: ToolCall, turn: Turn) -> ToolResult:
-        """Run the call, unless its result is known."""
+        """Run the call, unless its result is cached."""
         spec = self.inner.specs()[call.name]
         if spec.cacheable:
             result: ToolResult = await self._known(call, turn, spec)
             return result
         result = await self.inner.run(call, turn)
-        if spec.is_noticed and result.success:  # the world is another now
+        if spec.is_noticed and result.success:  # it may have changed what other tools return
             self.cache.clear_tick()
         return result
 
@@ -239,13 +237,13 @@ async def _ready(result: ToolResult) -> ToolResult:
 
 @dataclass(frozen=True, slots=True)
 class Retried(Wrapper):
-    """Tries a call again that failed for something that may pass, within the tool's own time.
+    """Retries calls that failed for a temporary reason, within the tool's timeout.
 
-    Only calls that nobody notices, or whose tool says that twice is as good as once.
+    Only calls that may be repeated: those that no one notices, or whose tool is idempotent.
 
     Args:
-        wait: waits so many seconds.
-        clock: seconds, monotonic.
+        wait: waits for some seconds.
+        clock: monotonic seconds.
         random: gives a number from 0 to 1.
     """
 
@@ -255,7 +253,7 @@ class Retried(Wrapper):
     random: Callable[[], float]
 
     async def run(self, call: ToolCall, turn: Turn) -> ToolResult:
-        """Run the call as often as it makes sense."""
+        """Run the call, and again after a temporary failure."""
         spec = self.inner.specs()[call.name]
         if not spec.may_repeat:
             return await self.inner.run(call, turn)
@@ -269,10 +267,10 @@ class Retried(Wrapper):
             random=self.random,
         )
         while True:
-            # Each try gets what is left, so that all together keep the tool's own time.
+            # Each attempt gets only the time left, so that all together keep the tool's timeout.
             timed = replace(call, deadline_seconds=plan.seconds_left)
             result = await self.inner.run(timed, turn)
-            # A refusal without an error is the tool's answer, and the same at the second try.
+            # A failure without an error is the tool's answer, and would be the same again.
             seconds = plan.wait_after(result.error) if result.error is not None else None
             if seconds is None:
                 return result
@@ -281,13 +279,13 @@ class Retried(Wrapper):
 
 @dataclass(frozen=True, slots=True)
 class Protected(Wrapper):
-    """Turns whatever a tool raises into a result, and keeps a breaker for each tool.
+    """Turns errors of tools into results, and keeps a circuit breaker for each tool.
 
-    A tool that says what cannot be done works as it should. One that is late, or fails in a way
-    nobody expected, counts towards its breaker, and `report` is told of what nobody expected.
+    A ToolError is a normal answer. A timeout or an unexpected error counts towards the breaker.
 
     Args:
-        fence: raises StaleEpochError when the turn was cancelled.
+        report: called for each unexpected error.
+        fence: raises StaleEpochError if the turn was cancelled.
     """
 
     breakers: CircuitBreakerRegistry
@@ -295,7 +293,8 @@ class Protected(Wrapper):
     fence: Callable[[Turn], object] = lambda turn: None
 
     async def run(self, call: ToolCall, turn: Turn) -> ToolResult:
-        """Run the call, if its breaker lets it. After a stop none is begun, nor tried again."""
+        """Run the call if its breaker is closed and the turn was not cancelled."""
+        # Also before each retry: after a stop, no call may begin.
         self.fence(turn)
         try:
             permit = self.breakers.get_or_create(f"tool:{call.name}", OF_TOOLS).acquire()
@@ -305,14 +304,14 @@ class Protected(Wrapper):
             result = await self.inner.run(call, turn)
             permit.success()
             return result
-        # A stop is no outcome of the tool, and must not open its breaker.
+        # A stop says nothing about the tool and must not open its breaker.
         except StaleEpochError:
             raise
         except ToolTimeoutError as error:
             permit.failure(error)
             return ToolResult(False, str(error), Fault.TIMEOUT, error)
         except ToolDeniedError as error:
-            permit.success()  # a lock that holds is not a defect of the tool
+            permit.success()  # the tool works; a lock of the game refused
             return ToolResult(False, str(error), Fault.DENIED, error)
         except ToolError as error:
             permit.success()
@@ -320,7 +319,7 @@ class Protected(Wrapper):
         except CircuitOpenError as error:
             return _unavailable(call, error)
         except Exception as error:
-            self.fence(turn)  # what a stop cut off says nothing of the tool
+            self.fence(turn)  # an error caused by a stop says nothing about the tool
             permit.failure(error)
             self.report(turn, call, error)
             text = f"{call.name} failed inside the game; do something else"
@@ -331,20 +330,21 @@ class Protected(Wrapper):
 
 @dataclass(frozen=True, slots=True)
 class Confined(Wrapper):
-    """Lets words of a turn leave only to those who may know them, asked right before they do.
+    """Keeps private words of a turn from reaching people who may not know them.
 
     Args:
-        guard: gives the call as it may be run, or what was done in its place; raises ToolError
-            where nothing of it may leave.
+        guard: gives the call that may be run, or the result of another action; raises ToolError
+            if nothing may be said.
     """
 
     guard: Callable[[Turn, ToolSpec, ToolCall], ToolCall | ToolResult]
 
     async def run(self, call: ToolCall, turn: Turn) -> ToolResult:
-        """Run the call, and note to whom alone it spoke."""
-        # Left from the call before, it would make this one's words private to that person.
+        """Run the call, and note its addressee if it spoke to one person alone."""
+        # The previous call's addressee would make this call's words private to that person.
         turn.addressee = ""
-        # Most turns hold nothing private, and need no look at who listens.
+        # Checked last of all wrappers: people may come and go until the call is run. Most turns
+        # hold nothing private and need no check of who listens.
         if turn.held:
             allowed = self.guard(turn, self.inner.specs()[call.name], call)
             if isinstance(allowed, ToolResult):
