@@ -1,4 +1,4 @@
-"""The text an assistant's model is given: who it is, how it answers, and the conversation."""
+"""Prompts: the system prompt, the examples and the conversation that a model is sent."""
 
 from evennia_ai.prompts.compose import compose, compose_inner, stable_head, told_components
 from evennia_ai.prompts.placeholders import facts_of

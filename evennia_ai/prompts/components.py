@@ -1,7 +1,8 @@
-"""The blocks a prompt is put together from: nine that are always there, and a game's own.
+"""The components of a prompt: nine built-in ones, and a game's own.
 
-Own ones take the ids in the gaps. Those that never change stand in the head of the prompt, before
-the conversation, where a provider's cache finds them again; the others are told with the event.
+A game's own components use the ids in the gaps. Static components are in the head of the prompt,
+before the conversation, so that a provider's prompt cache can reuse them; the others come with the
+event.
 """
 
 from __future__ import annotations
@@ -17,20 +18,21 @@ from evennia_ai.prompts.placeholders import check_text, is_stable
 HEAD, TAIL = "head", "tail"
 LAST_ID = 7999
 ROLES = ("system", "user", "assistant")
+# These cannot be switched off, because no turn works without them.
 ALWAYS_ON = (PromptPart.SYSTEM_PROMPT, PromptPart.EVENT, PromptPart.TOOL_RESULT)
 
 
 @dataclass(frozen=True, slots=True)
 class PromptComponent:
-    """One block of a prompt.
+    """One component of a prompt.
 
     Attributes:
-        id: its place: components stand in the order of their ids.
-        key: its name, unique in a prompt.
+        id: its position: components are in the order of their ids.
+        key: its unique name.
         name, description: the same for people.
-        content: its text, with {placeholders}; "" where the text is made elsewhere.
-        is_static: whether it is the same in every turn, and so stands in the head.
-        role: system, user, assistant or tool: whose message it is.
+        content: its text, with {placeholders}; "" if the text is made elsewhere.
+        is_static: True if it is the same in every turn, and so belongs in the head.
+        role: role of its message: system, user, assistant or tool.
     """
 
     id: int
@@ -44,7 +46,7 @@ class PromptComponent:
 
     @property
     def where(self) -> str:
-        """Before the conversation, or after it."""
+        """HEAD (before the conversation) or TAIL (after it)."""
         return HEAD if self.is_static else TAIL
 
 
@@ -102,8 +104,8 @@ COMPONENTS: Mapping[int, PromptComponent] = {
         ),
     )
 }
-# Only where an assistant was given a card that says how to play it. It stands below the rules and
-# quoted: whoever wrote a card for another program is nobody whose orders count here.
+# Only for an assistant whose character card says how to play it. It comes after the rules and is
+# quoted, because a card's author is a stranger whose instructions must not override them.
 CARD_NOTES = PromptComponent(
     1450,
     "card_notes",
@@ -112,7 +114,7 @@ CARD_NOTES = PromptComponent(
     "notes of its card",
     "what its character card says of how to play it",
 )
-# Only where there are any, and a turn may hand tasks on.
+# Only if there are specialists and the turn may delegate tasks.
 SPECIALISTS = PromptComponent(
     1460,
     "specialists",
@@ -125,14 +127,14 @@ _FIELDS = ("key", "content", "name", "description", "is_static", "enabled", "rol
 
 
 def read_components(stored: Mapping[Any, Any], path: str) -> dict[int, PromptComponent]:
-    """All components: the nine, and the own ones that are stored, in the order of their ids.
+    """The nine built-in components and the stored own ones, in the order of their ids.
 
     Args:
-        stored: fields by id. Of the nine only `enabled` can be set.
-        path: what to call it in an error.
+        stored: fields by id. Of a built-in component only `enabled` can be set.
+        path: of the setting, for error texts.
 
     Raises:
-        ConfigurationError: something in it is wrong.
+        ConfigurationError: an entry is wrong.
     """
     found = dict(COMPONENTS)
     keys: dict[str, int] = {}
@@ -159,7 +161,8 @@ def read_components(stored: Mapping[Any, Any], path: str) -> dict[int, PromptCom
 
 
 def _read_part(number: object, raw: Mapping[str, object], where: str) -> PromptComponent | None:
-    """One of the nine, switched on or off; None where it is none of them."""
+    """A built-in component, switched on or off; None for another id."""
+    # bool first: True is an int, and would be the id 1.
     if isinstance(number, bool) or not isinstance(number, int) or not 0 <= number <= LAST_ID:
         raise ConfigurationError(
             f"{where}: a component's id is a whole number from 1 to {LAST_ID}, such as 250"
@@ -204,6 +207,7 @@ def _read_own(number: int, raw: Mapping[str, Any], where: str) -> PromptComponen
         raise ConfigurationError(
             f"{where}.is_static is True, but its text changes from turn to turn; it must be False"
         )
+    # What changes is part of the event's message, which is a user message.
     allowed = ROLES if is_static else ("user",)
     role = raw.get("role", allowed[0])
     if role not in allowed:

@@ -1,7 +1,7 @@
-"""The messages of one model call: a stable head, the talk, and what is of this moment last.
+"""The messages of one model call: a stable head, the conversation, and the changing parts last.
 
-A provider that keeps what it has read finds head and talk again in the next turn; so everything
-that changes from turn to turn is told after the talk, in one message with the event.
+Providers cache a common beginning of prompts. So everything that changes from turn to turn comes
+after the conversation, in one message with the event.
 """
 
 from __future__ import annotations
@@ -31,26 +31,27 @@ from evennia_ai.prompts.placeholders import (
 )
 from evennia_ai.prompts.scene import Scene
 
-# For the answer a quarter of the context stays free, but no more than this many tokens.
+# A quarter of the context is reserved for the answer, but at most this many tokens.
 MOST_RESERVE = 1000
-# What is of this moment has at most this part of the context each; the talk has all that is left.
+# The largest share of the context for each changing component; the conversation gets the rest.
 TAIL_SHARE = 0.1
-# What an inner context is shown is cut entry by entry until it fits, to so many characters each.
+# Characters per entry of an inner context: the next length is tried until its prompt fits.
 LENGTHS = (LONGEST_ENTRY, 1_000, 500, 250, 125)
-# The placeholders of parts that hold what an inner context is about.
+# The placeholders of the parts that can be the subject of an inner context.
 OF_PARTS = {PromptPart.MEMORIES: "memories", PromptPart.GOALS: "goals"}
+# Gives the value of a placeholder.
 Value = Callable[[str], str]
-# A component's id and its text as the model reads it.
-Told = tuple[int, str]
-# A component with its text as the model reads it, which may be "".
+# A component's id, and its filled-in text.
+Block = tuple[int, str]
+# A component, and its filled-in text, which may be "".
 Filled = tuple[PromptComponent, str]
 
 
 def compose(scene: Scene, turn: Turn, specs: Specs) -> Prompt:
-    """The prompt: all that the model is sent, within its context if that can be done at all.
+    """The prompt of a turn's next model call, cut to fit into the context if that is possible.
 
-    To make it fit, the talk is cut at its beginning; if that is not enough, what was only overheard
-    is left out. A prompt that still does not fit says so by its `usage_ratio`.
+    The conversation is cut at its beginning. If the prompt does not fit even without it, overheard
+    lines are left out. A prompt that still does not fit has a `usage_ratio` above 1.
     """
     value, texts = _values(scene, turn, specs), scene.texts(specs)
     parts, tail = _head_parts(texts, value), _tail(scene, texts, value)
@@ -59,11 +60,11 @@ def compose(scene: Scene, turn: Turn, specs: Specs) -> Prompt:
     tools = scene.tokens_of_tools(shown)
     most = scene.most_tokens
     room = most - min(most // 4, MOST_RESERVE) - tools
-    is_telling = scene.shows(PromptPart.OVERHEARD) and not scene.is_grounded
-    told, said = _said(scene, turn, tail, tells_overheard=is_telling)
+    has_overheard = scene.shows(PromptPart.OVERHEARD) and not scene.is_grounded
+    told, said = _turn_messages(scene, turn, tail, tells_overheard=has_overheard)
     fixed = count_messages([*head, *said], scene.count)
-    if fixed > room and is_telling and turn.overheard:
-        told, said = _said(scene, turn, tail, tells_overheard=False)
+    if fixed > room and has_overheard and turn.overheard:
+        told, said = _turn_messages(scene, turn, tail, tells_overheard=False)
         fixed = count_messages([*head, *said], scene.count)
     history, size = _fitting(scene, turn.history, room - fixed)
     messages, size = [*head, *history, *said], tools + fixed + size
@@ -80,22 +81,22 @@ def compose(scene: Scene, turn: Turn, specs: Specs) -> Prompt:
 
 
 def stable_head(scene: Scene, turn: Turn, specs: Specs) -> list[Message]:
-    """The messages with which each prompt of an assistant begins, whatever is said to it."""
+    """The messages with which every prompt of an assistant begins, whatever the event."""
     parts = _head_parts(scene.texts(specs), _values(scene, turn, specs))
     return _with_examples(scene, parts, specs)
 
 
-def told_components(scene: Scene, turn: Turn, specs: Specs) -> list[Told]:
-    """The components with a text of their own, as the model reads them in this turn."""
+def told_components(scene: Scene, turn: Turn, specs: Specs) -> list[Block]:
+    """The components that have a text in this turn, by id, with the text as the model reads it."""
     value = _values(scene, turn, specs)
     filled = ((c.id, _filled(text, value)) for c, text in scene.texts(specs))
     return [(number, text) for number, text in filled if text]
 
 
 def compose_inner(scene: Scene, request: Request, specs: Specs) -> Prompt:
-    """The prompt of a call that nobody waits for: the parts of its context, and the request.
+    """The prompt of a background call: the parts of its context, and the request.
 
-    What is asked always stands last in the head: no text of a game or an assistant replaces it.
+    The request is always last in the head, so that no text of a game or an assistant replaces it.
     """
     most, tools = scene.most_tokens, scene.tokens_of_tools(specs.values())
     room = most - min(most // 4, MOST_RESERVE) - tools
@@ -130,7 +131,7 @@ def _inner_messages(scene: Scene, request: Request, specs: Specs, longest: int) 
 
 
 def _framed(scene: Scene, part: PromptPart, text: str, value: Value) -> str:
-    """The subject of a call, in the words that the context has around it; never left out."""
+    """The subject of a call in the frame text of its context; appended if the frame omits it."""
     frame = scene.context.component_overrides.get(part, "")
     filled = fill(frame, value)
     return filled if OF_PARTS.get(part) in placeholders_in(frame) else f"{filled}\n{text}".strip()
@@ -147,20 +148,20 @@ def _values(scene: Scene, turn: Turn, specs: Specs) -> Value:
             return speaker_as_data(turn.event.sender_name if turn.events else "")
         if is_fact(name):
             if facts is None:
-                # Once a prompt, and only where a text asks for one: it looks around the room.
+                # At most once per prompt and only if a text needs it, as it searches the room.
                 facts = scene.facts()
             return facts.get(name, "")
         told = scene.value(name)
         if name in WITH_MACROS:
             told = fill_macros(told, value)
-        # Quoted last, so that no name that is put in ends the quotes.
+        # Quoted last, so that no name that was filled in can end the quotes.
         return quote(told) if name == "card_notes" and told else told
 
     return value
 
 
 def _filled(text: str, value: Value) -> str:
-    """A component's text; "" where there is nothing to fill it with."""
+    """A component's text with its placeholders filled in; "" if all their values are empty."""
     names = placeholders_in(text)
     if not names:
         return text
@@ -169,7 +170,7 @@ def _filled(text: str, value: Value) -> str:
 
 
 def _with_examples(scene: Scene, parts: Sequence[Filled], specs: Specs) -> list[Message]:
-    """The head and, for a model that needs them, turns that show what an answer looks like."""
+    """The head, followed by example turns for a model that needs them."""
     head = _head(parts)
     if scene.is_grounded:
         return head + grounded_examples(is_plain=scene.is_plain(specs))
@@ -182,7 +183,7 @@ def _head_parts(texts: Iterable[Filled], value: Value) -> list[Filled]:
 
 
 def _head(parts: Sequence[Filled]) -> list[Message]:
-    """One system message, and those that a game puts into other mouths."""
+    """One system message, and the messages of a game's components with other roles."""
     system, others = [], []
     for component, text in parts:
         if component.role == "system":
@@ -192,8 +193,8 @@ def _head(parts: Sequence[Filled]) -> list[Message]:
     return [{"role": "system", "content": "\n\n".join(filter(None, system))}, *others]
 
 
-def _tail(scene: Scene, texts: Iterable[Filled], value: Value) -> list[Told]:
-    """The texts of this moment, in order."""
+def _tail(scene: Scene, texts: Iterable[Filled], value: Value) -> list[Block]:
+    """The changing components, in order."""
     filled = [(c.id, _filled(text, value)) for c, text in texts if not c.is_static]
     return [(number, _within_share(scene, text)) for number, text in filled if text]
 
@@ -204,7 +205,7 @@ def _within_share(scene: Scene, text: str) -> str:
 
 
 def _newest_within_share(scene: Scene, turn: Turn, *, shows_trust: bool) -> str:
-    """The lines that were overheard, as far back as there is room."""
+    """The newest overheard lines that fit into a component's share."""
     most = int(scene.most_tokens * TAIL_SHARE)
     for first in range(len(turn.overheard)):
         text = turn_text((), turn.overheard[first:], shows_trust=shows_trust).rstrip("\n")
@@ -213,13 +214,11 @@ def _newest_within_share(scene: Scene, turn: Turn, *, shows_trust: bool) -> str:
     return ""
 
 
-def _said(
-    scene: Scene, turn: Turn, tail: Sequence[Told], *, tells_overheard: bool
-) -> tuple[list[Told], list[Message]]:
-    """The texts of this moment, and the messages of the turn, the first made of these.
-
-    A small model is confused by the numbers of trust: it is told the same without them.
-    """
+def _turn_messages(
+    scene: Scene, turn: Turn, tail: Sequence[Block], *, tells_overheard: bool
+) -> tuple[list[Block], list[Message]]:
+    """The changing components with the event, and the turn's messages, the first made of these."""
+    # Trust values confuse a small model, so its prompt has none.
     overheard, event = _moment(scene, turn, shows_trust=scene.tool_mode != "json")
     told = [*tail, (int(PromptPart.EVENT), event)]
     if scene.is_grounded:
@@ -232,7 +231,8 @@ def _said(
 
 
 def _moment(scene: Scene, turn: Turn, *, shows_trust: bool) -> tuple[str, str]:
-    """The lines overheard and those answered; a turn that was set down tells them as it did."""
+    """The overheard lines and the events, as texts."""
+    # A turn continued from its checkpoint repeats the text that the model has read before.
     if turn.said and shows_trust:
         told = str(turn.said[0]["content"])
         heard = turn.overheard
@@ -243,10 +243,10 @@ def _moment(scene: Scene, turn: Turn, *, shows_trust: bool) -> tuple[str, str]:
 
 
 def _fitting(scene: Scene, history: Sequence[Message], room: int) -> tuple[Sequence[Message], int]:
-    """The newest part of the talk that has room, and its size in tokens.
+    """The newest part of the conversation that fits, and its size in tokens.
 
-    It is cut in steps of a third of the room, counted from its beginning: were it cut anew for
-    every message, it would begin elsewhere in every turn, and no cache would know it again.
+    It is cut in steps of a third of the room, counted from its beginning. If it were cut exactly,
+    it would begin with another message in every turn, and no prompt cache could be used.
     """
     if not scene.hears_history or not scene.shows(PromptPart.HISTORY) or room <= 0:
         return [], 0
@@ -254,6 +254,6 @@ def _fitting(scene: Scene, history: Sequence[Message], room: int) -> tuple[Seque
     if size <= room:
         return history, size
     step = max(1, room // 3)
-    steps = -(-(size - room) // step)
+    steps = -(-(size - room) // step)  # rounded up
     kept = fit(history, max(0, size - steps * step), scene.count)
     return kept, count_messages(kept, scene.count)

@@ -1,6 +1,6 @@
-"""Turns shown to a small model before the talk, so that it sees what an answer looks like.
+"""Example turns for a small model, shown before the conversation (few-shot prompting).
 
-The first few are for every assistant; what an assistant knows is shown best by examples of its own.
+The first few are the same for all assistants; an assistant may have examples of its own.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from evennia_ai.core.text.cleaning import quote
 from evennia_ai.core.turn.conversation import Message, call_message, user_message
 from evennia_ai.core.turn.toolspec import ToolCall
 
-# Of an assistant's own; a small model is told one of all.
+# Examples of an assistant's own that are shown.
 MOST_SHOWN = 12
 _TURNS = (
     ("Nell", "whispers to you", "good evening", "Good evening, Nell. What can I do for you?"),
@@ -37,7 +37,8 @@ def _example(number: int, name: str, verb: str, words: str, answer: str) -> list
 _ASKERS = tuple(zip(ASKERS, ("whispers to you", "says to you"), strict=True))
 
 
-# For the demo brain: behind each line the note that it is answered from, as in its own prompts.
+# For the demo brain: asker, line, the note from which it is answered, and the answer. The note
+# follows the line, as in its real prompts.
 _NOTES = (
     (0, "where can I get water?", "The well is behind the bakery.", "{note}"),
     (1, "who is the emperor?", "", "That I do not know, Otto."),
@@ -57,10 +58,10 @@ _NOTES = (
 
 
 def grounded_examples(*, is_plain: bool) -> list[Message]:
-    """The turns of `examples` for a model that is shown one note behind each line.
+    """Example turns for a model that is shown one note behind each line.
 
     Args:
-        is_plain: it writes what is said, and no call.
+        is_plain: True: the model writes plain text and no tool call.
     """
     turns: list[Message] = []
     for number, (asker, heard, note, answer) in enumerate(_NOTES):
@@ -74,7 +75,7 @@ def grounded_examples(*, is_plain: bool) -> list[Message]:
 
 
 def examples(own: Iterable[Sequence[str]] = ()) -> list[Message]:
-    """The common turns, then an assistant's own pairs of what is asked and how it answers."""
+    """The common example turns, then an assistant's own pairs of question and answer."""
     asked = [
         (*_ASKERS[number % len(_ASKERS)], heard.splitlines()[0], answer)
         for number, (heard, answer) in enumerate(islice(own, MOST_SHOWN))

@@ -1,7 +1,7 @@
-"""Placeholders, in braces in a prompt's text: names that are known are filled in, all others stay.
+"""Placeholders in braces in prompt texts: known names are filled in, all others stay as they are.
 
-A text is filled once: what is put in is never looked through again, so nothing a player is called
-or says can bring another value into the prompt.
+A text is filled in once, and the values are not searched again, so that a player's name or words
+cannot insert other values into the prompt.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ _MACRO = re.compile(r"\{\{([A-Za-z_]{1,40})\}\}")
 
 @dataclass(frozen=True, slots=True)
 class Placeholder:
-    """A name that is filled in.
+    """A placeholder.
 
     Attributes:
-        text: what it stands for, for people.
-        is_stable: whether it is the same in every turn, so that it may stand in the head.
+        text: its meaning, for people.
+        is_stable: True if its value is the same in every turn, so that it may be in the head.
     """
 
     text: str
@@ -61,20 +61,20 @@ PLACEHOLDERS = {
     ),
     "specialists": Placeholder("assistants it may give tasks to, a line each", is_stable=True),
 }
-# Those that say where it is and when. A game may say them in another way.
+# Placeholders about place and time; a game may define them by functions of its own.
 FACTS = ("location", "location_desc", "exits", "present", "time", "date", "weather")
-# As character cards spell them, mostly in doubled braces.
+# The spelling in character cards, mostly in double braces.
 ALIASES = {"char": "name", "user": "speaker", "room": "location"}
-# Of these the macros of a text that a stranger may have written; what else is told of a room may be
-# long, and put into a persona it would be told as who somebody is.
-_OF_TEXTS = ("name", "speaker", "time", "date", "weather", "location", "exits", "present")
-# Texts in which macros, always in doubled braces, are filled in as they become part of a prompt.
+# Placeholders allowed as macros in texts by strangers, such as cards. Not `location_desc`: it may
+# be long, and inside a persona the model would take it for a part of who it is.
+_MACRO_NAMES = ("name", "speaker", "time", "date", "weather", "location", "exits", "present")
+# Placeholders in whose values macros (always in double braces) are filled in.
 WITH_MACROS = ("persona", "card_notes")
 
 
 @lru_cache(maxsize=512)
 def placeholders_in(text: str) -> tuple[str, ...]:
-    """The names in braces, known or not, by what they are called here."""
+    """The names in braces, known or not, with aliases resolved."""
     if "{" not in text:
         return ()
     found = (match[1] or match[2] for match in _BRACES.finditer(text))
@@ -82,9 +82,9 @@ def placeholders_in(text: str) -> tuple[str, ...]:
 
 
 def is_fact(name: str) -> bool:
-    """True for what `facts_of` knows: where it is and when, and the game's own macros.
+    """True for placeholders that `facts_of` fills in: place, time and the game's own macros.
 
-    None of these has the name of anything else; see `check_macros`.
+    No macro has the name of another placeholder; see `check_macros`.
     """
     return name in FACTS or (name not in PLACEHOLDERS and name in macros())
 
@@ -94,7 +94,7 @@ def _is_known(name: str) -> bool:
 
 
 def is_stable(text: str) -> bool:
-    """True where the text comes out the same in every turn."""
+    """True if the filled-in text is the same in every turn."""
     for name in placeholders_in(text):
         known = PLACEHOLDERS.get(name)
         if is_fact(name) or (known is not None and not known.is_stable):
@@ -103,7 +103,7 @@ def is_stable(text: str) -> bool:
 
 
 def fill(text: str, value: Callable[[str], str]) -> str:
-    """The text with every known name filled in; all other braces stay as they are."""
+    """The text with every known placeholder filled in; all other braces stay as they are."""
 
     def put(match: re.Match[str]) -> str:
         name = match[1] or match[2]
@@ -114,10 +114,10 @@ def fill(text: str, value: Callable[[str], str]) -> str:
 
 
 def fill_macros(text: str, value: Callable[[str], str]) -> str:
-    """A text of a persona, of lore or of a card with its macros filled in, in any case of letters.
+    """A text of a persona, of lore or of a card with its macros filled in, whatever their case.
 
-    Of what is known these are who speaks, who is spoken to, where and when, and what a game has of
-    its own; all other braces stay. No more comes of it than the longest setting has.
+    Macros are those in `_MACRO_NAMES` and a game's own; all other braces stay as they are. The
+    result is cut at the length of the longest setting.
     """
     own = macros() if "{{" in text else {}
 
@@ -125,22 +125,22 @@ def fill_macros(text: str, value: Callable[[str], str]) -> str:
         name = ALIASES.get(match[1].lower(), match[1].lower())
         if name == "speaker":
             return value(name) or "somebody"
-        return value(name) if name in _OF_TEXTS or name in own else match[0]
+        return value(name) if name in _MACRO_NAMES or name in own else match[0]
 
     return _MACRO.sub(put, text)[:LONGEST_VALUE] if "{{" in text else text
 
 
 def macros_of(body: GameObject, now: datetime, speaker: str) -> Callable[[str], str]:
-    """A function that fills in macros as they are at this moment.
+    """A function that fills in macros with their present values.
 
     Args:
         now: in the game's time zone.
-        speaker: the name of whoever is answered, "" for nobody.
+        speaker: name of the person who is answered, or "".
     """
     facts: dict[str, str] = {}
 
     def value(name: str) -> str:
-        if not facts:
+        if not facts:  # looked up only if a text has a macro
             names = {
                 "name": one_line(str(getattr(body, "key", "")), 60),
                 "speaker": speaker_as_data(speaker),
@@ -152,15 +152,15 @@ def macros_of(body: GameObject, now: datetime, speaker: str) -> Callable[[str], 
 
 
 def speaker_as_data(name: str) -> str:
-    """The name of whoever is answered, for the model; "" for nobody."""
+    """The name of the person who is answered, marked as data for the model; or ""."""
     return name_as_data(name) if name else ""
 
 
 def check_text(text: str, path: str) -> None:
-    """Refuse a text with a name in braces that nobody would fill in.
+    """Refuse a text with an unknown placeholder.
 
     Raises:
-        ConfigurationError: there is one; the error lists those that are known.
+        ConfigurationError: there is one; the text lists the known ones.
     """
     unknown = [name for name in placeholders_in(text) if not _is_known(name)]
     if unknown:
@@ -168,12 +168,12 @@ def check_text(text: str, path: str) -> None:
         raise ConfigurationError(f"{path} has {{{unknown[0]}}}, which is not known; known: {known}")
 
 
-MOST_NAMED = 20
-_SOMEBODY = "evennia.objects.objects.DefaultCharacter"
+MOST_NAMED = 20  # exits, and beings, that a prompt lists
+_BEING = "evennia.objects.objects.DefaultCharacter"
 
 
 def check_macros() -> None:
-    """Refuse a macro of the game's that has the name of something else.
+    """Refuse a macro of the game that has the name of a built-in placeholder.
 
     Raises:
         ConfigurationError: there is one.
@@ -187,9 +187,10 @@ def check_macros() -> None:
 
 
 def facts_of(body: GameObject, now: datetime) -> Mapping[str, str]:
-    """The facts of this moment, for an assistant in that body; the game's own go before ours.
+    """The present values of FACTS and of the game's macros; a game's own override ours.
 
     Args:
+        body: the assistant's body, whose surroundings they describe.
         now: in the game's time zone.
     """
     own = {name: macro_value(name, body) for name in macros()}
@@ -200,9 +201,9 @@ def _place_of(body: GameObject) -> Mapping[str, str]:
     room = getattr(body, "location", None)
     if room is None:
         return {}
-    # In one order, whatever the database's: a prompt that stays the same is cached by its service.
+    # Sorted: an order that changed with the database's would spoil the provider's prompt cache.
     here = sorted(room.contents, key=attrgetter("id"))
-    beings = [thing for thing in here if thing != body and thing.is_typeclass(_SOMEBODY, False)]
+    beings = [thing for thing in here if thing != body and thing.is_typeclass(_BEING, False)]
     return {
         "location": place_as_data(name_of(room, body)),
         "location_desc": quote(str(room.db.desc or "")),

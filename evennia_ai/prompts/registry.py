@@ -1,6 +1,6 @@
-"""A game's own components and templates, and one assistant's after them.
+"""Components and templates of a game, and those of one assistant, which override them.
 
-Read anew for every turn from what is stored, so that an edit counts at once, without a reload.
+They are read for every turn, so that an edit has an effect at once, without a reload.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _OF_GAME = ("components", "templates")
 
 @dataclass(frozen=True, slots=True)
 class PromptTemplate:
-    """A whole system prompt, to be applied by its key.
+    """A whole system prompt, which can be applied by its key.
 
     Attributes:
         content: its text, with {placeholders}.
@@ -33,7 +33,7 @@ class PromptTemplate:
 
 @dataclass(frozen=True, slots=True)
 class PromptRegistry:
-    """The components of one assistant's prompts."""
+    """The components and templates of one assistant."""
 
     components: Mapping[int, PromptComponent] = field(default_factory=lambda: COMPONENTS)
     templates: Mapping[str, PromptTemplate] = field(default_factory=dict)
@@ -45,15 +45,15 @@ class PromptRegistry:
         components: Mapping[int, object] | None = None,
         templates: Mapping[str, str] | None = None,
     ) -> PromptRegistry:
-        """Read what is set.
+        """Read the settings.
 
         Args:
             game: the setting EVENNIA_AI_PROMPTS.
             components, templates: the assistant's `prompt_components` and `prompt_templates`. A
-                component with an id of the game's changes only the fields it has.
+                component with an id of the game's overrides only the fields it has.
 
         Raises:
-            ConfigurationError: something in them is wrong.
+            ConfigurationError: a setting is wrong.
         """
         of_game = _mapping(game, "EVENNIA_AI_PROMPTS", "{'components': {}, 'templates': {}}")
         if not (of_game or components or templates):
@@ -64,6 +64,7 @@ class PromptRegistry:
                 f"EVENNIA_AI_PROMPTS has no key {unknown[0]!r}; it has {', '.join(_OF_GAME)}"
             )
         theirs = _components(of_game.get("components", {}), "EVENNIA_AI_PROMPTS['components']")
+        # Validated by themselves first, so that an error names the game's setting.
         read_components(theirs, "EVENNIA_AI_PROMPTS['components']")
         mine = _components(components or {}, "prompt_components")
         merged = {**theirs}
@@ -82,7 +83,7 @@ class PromptRegistry:
         """The text of a template; "" for the default one.
 
         Raises:
-            ConfigurationError: there is none of that key.
+            ConfigurationError: the key is unknown.
         """
         if key in ("", DEFAULT):
             return ""

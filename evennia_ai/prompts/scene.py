@@ -1,4 +1,4 @@
-"""The scene: all of a prompt that is not the turn."""
+"""The scene: all parts of a prompt that do not come from the turn."""
 
 from __future__ import annotations
 
@@ -32,32 +32,32 @@ Facts = Callable[[], Mapping[str, str]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scene:
-    """The parts of a prompt beside the turn.
+    """All parts of a prompt that do not come from the turn.
 
     Attributes:
-        count: how many tokens a text has.
-        count_tools: how many the descriptions of tools have, where somebody keeps that.
+        count: counts the tokens of a text.
+        count_tools: counts the tokens of tool descriptions, with a cache; None: use `count`.
         max_tokens: the size of the model's context.
-        text: who the assistant is and what it knows.
-        pronouns: a sentence that tells how others speak of it, or "".
-        card_notes: what its character card says of how to play it, or "".
-        specialists: whom it may hand tasks to, a line each.
-        template: a system prompt in place of ours, or "".
+        text: the persona: who the assistant is and what it knows.
+        pronouns: a sentence on the assistant's pronouns, or "".
+        card_notes: the notes of its character card on how to play it, or "".
+        specialists: the assistants to which it may delegate tasks, a line each.
+        template: a system prompt that replaces ours, or "".
         tool_mode: "native" or "json".
-        examples: pairs of what is asked and how it answers, for a model that is shown examples.
-        hears_history: whether the model is shown the conversation so far. A small one is not: it
-            repeats what it said before, wrong answers most of all.
-        hint: what a small model answers from, a line behind the event; "": the model is told
-            everything, and finds itself what bears on it.
-        context: what is shown and how much of it.
-        guidelines: how it behaves, a line each, told with who it is.
-        goals: what it wants, a line each.
-        notes: values of placeholders that other rooms give: tick_rate, memories, ...
-        facts: gives the values of those about where it is; called only where a text has one.
+        examples: pairs of question and answer, for a model that is shown examples.
+        hears_history: True if the model is shown the conversation. A small one is not, because it
+            repeats its earlier answers, wrong ones most of all.
+        hint: the note from which a small model answers, shown behind the event; "": the model is
+            shown everything.
+        context: selects the components and bounds their size.
+        guidelines: rules of behaviour, a line each, shown with the persona.
+        goals: the assistant's goals, a line each.
+        notes: values of placeholders from other packages: tick_rate, memories, ...
+        facts: gives the values of FACTS; called only if a text has one.
         components: by id, in order.
-        templates: keys of those that could be applied.
-        allows_several: whether a reply may hold more than one call.
-        pattern: the bounds of a tick, as settings and context have them.
+        templates: keys of the templates that could be applied.
+        allows_several: True if a reply may have more than one tool call.
+        pattern: the limits of a tick from settings and context.
     """
 
     name: str
@@ -85,30 +85,30 @@ class Scene:
 
     @property
     def is_grounded(self) -> bool:
-        """True for a small model that answers a line: it is told what bears on it, no more."""
+        """True for a small model that is shown one relevant note instead of everything."""
         return bool(self.hint)
 
     def is_plain(self, tools: Iterable[str]) -> bool:
-        """True where a small model can only answer: it writes what is said, and no JSON around it.
+        """True if a small model can only answer, and so writes plain text instead of JSON.
 
         Args:
-            tools: names of those on offer.
+            tools: names of the tools on offer.
         """
         return self.is_grounded and ANSWERS.issuperset(tools)
 
     @property
     def most_tokens(self) -> int:
-        """The size of the model's context, or what this context may use of it."""
+        """The size of the model's context, or the part of it that this context may use."""
         return min(self.max_tokens, self.context.token_budget or self.max_tokens)
 
     def tokens_of_tools(self, specs: Iterable[ToolSpec]) -> int:
-        """The size of the descriptions of tools."""
+        """Tokens of the tool descriptions."""
         if self.count_tools is not None:
             return self.count_tools(specs)
         return sum(count_tool(spec, self.count) for spec in specs)
 
     def shows(self, number: int) -> bool:
-        """True where a component has a place in this prompt."""
+        """True if a component is part of this prompt."""
         component = self.components.get(number)
         return component is not None and component.enabled and self.context.shows(number)
 
@@ -117,7 +117,7 @@ class Scene:
             return self.context.component_overrides[component.id]
         if component.id != PromptPart.SYSTEM_PROMPT:
             return component.content
-        if self.context.is_inner:  # what such a call is asked stands in its request
+        if self.context.is_inner:  # the request of such a call is its system prompt
             return ""
         return self.template or self._own_rules(tools)
 
@@ -131,15 +131,12 @@ class Scene:
         )
 
     def texts(self, tools: Iterable[str] = ()) -> list[tuple[PromptComponent, str]]:
-        """The components that have a text of their own and are shown, in order.
-
-        A text is not filled in yet: it is as the context has it, or as the component does.
-        """
+        """The shown components with their texts, in order; placeholders are not filled in yet."""
         found, tells_persona, context = [], False, self.context
         for number, component in self.components.items():
             if number in WITHOUT_TEXT or not component.enabled or not context.shows(number):
                 continue
-            # Rules of a game's own may tell the persona, and nobody is told it twice.
+            # A game's own system prompt may contain the persona, which must not appear twice.
             if number == PromptPart.CHARACTER and tells_persona:
                 continue
             text = self._content(component, tools)
@@ -150,14 +147,14 @@ class Scene:
         return found
 
     def value(self, placeholder: str) -> str:
-        """The values of placeholders that do not depend on the turn."""
+        """The value of a placeholder that does not depend on the turn."""
         if placeholder == "name":
             return one_line(self.name, 60)
         if placeholder == "persona":
             who = " ".join(filter(None, (self.text or BLAND, self.pronouns)))
-            # A small model and one that thinks for itself are told no manners.
-            is_told = not (self.is_grounded or self.context.is_inner)
-            return "\n".join(filter(None, (who, told(self.guidelines) if is_told else "")))
+            # Not for a small model, nor for an inner context, which does not speak to people.
+            has_guidelines = not (self.is_grounded or self.context.is_inner)
+            return "\n".join(filter(None, (who, told(self.guidelines) if has_guidelines else "")))
         if placeholder == "goals":
             return "\n".join(f"- {goal}" for goal in self.goals)
         if placeholder == "card_notes":
@@ -175,16 +172,16 @@ def stage(
     is_native: bool,
     **more: Any,
 ) -> Scene:
-    """The scene of an assistant, from what is stored of it: read anew, so an edit counts at once.
+    """Build the scene of an assistant from its settings, read anew for each turn.
 
     Args:
-        read: a setting of the assistant by its name.
-        settings: the game's, of which EVENNIA_AI_PROMPTS and EVENNIA_AI_CONTEXT_CONFIGS count.
-        is_native: whether its model knows tool calls.
-        more: all else of a `Scene`; name, count and max_tokens have to be among it.
+        read: gives a setting of the assistant by name.
+        settings: the game's; EVENNIA_AI_PROMPTS and EVENNIA_AI_CONTEXT_CONFIGS are read.
+        is_native: True if its model has native tool calls.
+        more: further attributes of the `Scene`; name, count and max_tokens are required.
 
     Raises:
-        ConfigurationError: something of it is wrong.
+        ConfigurationError: a setting is wrong.
     """
     game = getattr(settings, "EVENNIA_AI_PROMPTS", {})
     registry = PromptRegistry.read(game, read("prompt_components"), read("prompt_templates"))
@@ -193,8 +190,8 @@ def stage(
     config = ExecutionConfig.from_stored(read("execution_config"))
     pattern = compose_pattern(config, context, reasons=(f"context {context.context_type}",))
     card_notes = str(read("card_notes")).strip()
-    is_told = card_notes and not more.get("hint")  # a small model is shown one note, and no more
-    added = [CARD_NOTES] if is_told else []
+    has_card_notes = card_notes and not more.get("hint")  # a small model is shown one note only
+    added = [CARD_NOTES] if has_card_notes else []
     added += [SPECIALISTS] if more.get("specialists") and pattern.allows_sub_agents else []
     return Scene(
         card_notes=card_notes,
@@ -215,12 +212,12 @@ def stage(
 def _with(
     components: Mapping[int, PromptComponent], added: Iterable[PromptComponent]
 ) -> Mapping[int, PromptComponent]:
-    """Components with others among them, where the game has none of their numbers."""
+    """The components with some added, in order; the game's own have precedence for an id."""
     return dict(sorted({**{each.id: each for each in added}, **components}.items()))
 
 
 def _notes(read: Callable[[str], Any]) -> dict[str, str]:
-    """The placeholders that are settings."""
+    """The values of placeholders that are settings."""
     return {
         "tick_rate": f"{read('tick_rate'):g}",
         "reflection_interval": str(read("reflection_interval") or ""),
