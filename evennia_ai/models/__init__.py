@@ -1,14 +1,16 @@
-"""The package's own tables: calls, record, memories, cards, trace, tasks, questions, tokens, pins.
+"""The package's database tables.
 
-Each table has one room that fills it: `budget.ledger` totals, calls and games, `audit` the record,
-`memory_store.rows` the memories, `memory` the profiles, `operations.rights.token_store` the tokens,
-`agent.tracing` the trace, `tasks.store` the tasks, `tasks.peer_store` those of peers,
-`tasks.remote_tasks` those that agents elsewhere were given, `approvals.store` what people are
-asked, `operations.files.cards` the cards, `mcp.pin_store` the pinned tools. Whoever deletes an
-assistant deletes its rows: `operations.assistants.lifecycle` and `operations.assistants.removing`.
-Amounts of money are whole nano-dollars, times whole seconds since 1970 or as a column says;
-counters are added to in the database, never set from memory, so that several server processes can
-share them.
+Each table is written by one module or package: totals, calls and games by `budget.ledger`, the
+audit log by `audit`, memories by `memory_store.rows`, profiles by `memory`, tokens by
+`operations.rights.token_store`, traces by `agent.tracing`, tasks by `tasks.store`, those of peers
+by `tasks.peer_store`, those of remote agents by `tasks.remote_tasks`, questions to people by
+`approvals.store`, cards by `operations.files.cards`, and pinned tools by `mcp.pin_store`. The code
+that deletes an assistant also deletes its rows: `operations.assistants.lifecycle` and
+`operations.assistants.removing`.
+
+Money is in whole nano-dollars, and times are whole seconds since 1970 unless a column says
+otherwise. Counters are incremented in the database and never set from memory, so that several
+server processes can share them.
 """
 
 from __future__ import annotations
@@ -32,23 +34,24 @@ from evennia_ai.models.tool_pin import ToolPin as ToolPin
 
 APP = "evennia_ai"
 REMOVED = (
-    "something of evennia_ai is asked for, and it is not in INSTALLED_APPS. Put it back to release "
-    "(`assistant release`) whom you adopted and delete the others; or leave it out, take our "
-    "command set out of the game's, and delete the scripts that are left: see 'Removing the app' "
-    "in docs/extending.md. The beings themselves are as they always were."
+    "the game still uses evennia_ai, but it is not in INSTALLED_APPS. Put it back to release "
+    "(`assistant release`) the characters you adopted and to delete the other assistants; or leave "
+    "it out, remove our command set from the game's, and delete the scripts that are left: see "
+    "'Removing the app' in docs/extending.md. The characters themselves are unchanged."
 )
-# Before the first model, at which Django would raise an error that names no remedy.
+# Before the first model class, for which Django would raise an error that names no remedy.
 if not apps.is_installed(APP):
     raise ImproperlyConfigured(REMOVED)
 
+# Lengths of text columns, in characters.
 SHORT, LONG = 64, 255
 
 
 def missing_tables(*kinds: type[models.Model]) -> list[str]:
-    """The tables that the game's database does not have, by name.
+    """The names of the tables that are missing in the game's database.
 
     Args:
-        kinds: the models whose tables are wanted; none: all of this package's.
+        kinds: the models to check; none: all of this package.
     """
     known = kinds or tuple(apps.get_app_config(APP).get_models())
     wanted = {kind._meta.db_table for kind in known}
@@ -56,11 +59,10 @@ def missing_tables(*kinds: type[models.Model]) -> list[str]:
 
 
 class BudgetTotal(models.Model):
-    """The use of one account: a scope, whose, and a period: `core.safety.budget.Total`.
+    """The totals of one budget account, by scope, key and period: `core.safety.budget.Total`.
 
     Attributes:
-        game: whose account it is in a ledger that several games share; "" in a game's own, and of
-            all games together.
+        game: the game's name in a shared ledger; "" in a game's own, and for all games together.
     """
 
     game = models.CharField(max_length=SHORT, default="", blank=True)
@@ -81,7 +83,7 @@ class BudgetTotal(models.Model):
     warned_cost = models.BooleanField(default=False)
 
     class Meta:
-        """One row for each account, however many server processes begin it at once."""
+        """One row per account, even if several processes create it at once."""
 
         constraints = [
             models.UniqueConstraint(
@@ -91,11 +93,13 @@ class BudgetTotal(models.Model):
 
 
 class ModelCall(models.Model):
-    """One model call, from the moment it is reserved.
+    """One model call, from its reservation on. The estimate stays held until the call is closed.
 
-    Its key names the server process that makes it. What is estimated stays held until it is
-    closed; `due` is when it is surely over, whatever became of that process. `game` is whose it is
-    in a ledger that several games share, "" in a game's own.
+    Attributes:
+        key: contains the id of the server process.
+        owner: id of the server process that makes the call.
+        game: the game's name in a shared ledger; "" in a game's own.
+        due: time at which the call is certainly over, even if its process was killed.
     """
 
     key = models.CharField(max_length=SHORT, primary_key=True)
@@ -117,7 +121,7 @@ class ModelCall(models.Model):
     is_priced = models.BooleanField(default=True)
 
     class Meta:
-        """Lookups: an assistant's calls of a time, and those that are still open."""
+        """Indexes for an assistant's calls by time, and for open calls."""
 
         indexes = [
             models.Index(fields=["assistant", "at"], name="evennia_ai_call_of"),
@@ -126,16 +130,16 @@ class ModelCall(models.Model):
 
 
 class LedgerGame(models.Model):
-    """A game and its name in a shared ledger; in a game's own database its identity, with no name.
+    """A game that uses a shared ledger; in the game's own database, one row with its identity.
 
     `budget.ledger.names` fills it.
 
     Attributes:
-        game: the name; "" in a game's own database.
-        identity: of the game's database: a number that no other has, unless it is a copy.
-        owner: the server process that showed itself last; "" after one that ended in order.
-        host: the machine of it, as it calls itself.
-        seen_at: seconds since 1970 at which it did, by the ledger's clock.
+        game: the game's name; "" in its own database.
+        identity: a random number of the game's database, which only a copy of it shares.
+        owner: id of the server process last seen; "" after a regular shutdown.
+        host: that process's host name.
+        seen_at: when it was last seen, in seconds since 1970 by the ledger's clock.
     """
 
     game = models.CharField(max_length=SHORT, primary_key=True)
@@ -146,12 +150,12 @@ class LedgerGame(models.Model):
 
 
 class _Recorded(models.Model):
-    """A row of a stream.
+    """A row of an event stream.
 
     Attributes:
-        topic: which kind of event, as `audit.aggregates` names it.
-        event: the name people know it by.
-        at: microseconds since 1970; within a stream it never goes back.
+        topic: the kind of event as `audit.aggregates` names it.
+        event: the event's name for people.
+        at: microseconds since 1970; never decreases within a stream.
         state: JSON in UTF-8.
     """
 
@@ -164,16 +168,16 @@ class _Recorded(models.Model):
     state = models.BinaryField()
 
     class Meta:
-        """The two tables below have the same columns."""
+        """The base of two tables with the same columns."""
 
         abstract = True
 
 
 class RecordedEvent(_Recorded):
-    """One event of a stream, in the order in which all of them were written."""
+    """One event of a stream; ids are in the order of insertion over all streams."""
 
     class Meta:
-        """A version is there once; a lookup reads its index alone."""
+        """Each version exists once; indexes cover lookups by name and by time."""
 
         constraints = [
             models.UniqueConstraint(
@@ -191,10 +195,10 @@ class RecordedEvent(_Recorded):
 
 
 class RecordedSnapshot(_Recorded):
-    """The state of a stream at one version, so that not all before need be read."""
+    """The state of a stream at one version, so that earlier events need not be read."""
 
     class Meta:
-        """One for a version."""
+        """One snapshot per version."""
 
         constraints = [
             models.UniqueConstraint(
@@ -204,18 +208,19 @@ class RecordedSnapshot(_Recorded):
 
 
 class Memory(models.Model):
-    """One thing that an assistant remembers: `core.memory.recollection.Recollection`.
+    """One memory of an assistant: `core.memory.recollection.Recollection`.
 
-    The table is what is true; vectors only find rows by their meaning, and can be made anew from
-    it.
+    This table is the source of truth. Vectors only index it and can be rebuilt from it.
 
     Attributes:
-        assistant: number of its script; 0 for lore that the whole game shares.
-        superseded_at: since when it holds no more, as something later says; None: it holds.
-        is_consolidated: an entry of the journal from which facts were drawn.
-        indexed_as: the embedding model that made its vector; "" none yet, "-" it needs none.
-        is_removed: forgotten: its words are gone, a server still has to be rid of its vector.
-        terms: of lore, when it is told: `core.memory.lore_terms.LoreTerms`; None: by its tags.
+        assistant: id of its script; 0 for lore that the whole game shares.
+        superseded_at: when a later memory replaced it; None: it is current.
+        is_consolidated: True for a journal entry from which facts were already derived.
+        indexed_as: the embedding model of its vector; "" none yet, "-" it needs none.
+        is_removed: True if forgotten: its text is gone, but a vector server may still have its
+            vector.
+        terms: conditions under which lore is told, `core.memory.lore_terms.LoreTerms`; None: its
+            tags decide.
     """
 
     id = models.BigAutoField(primary_key=True)
@@ -240,11 +245,11 @@ class Memory(models.Model):
     terms = models.JSONField(null=True)
 
     class Meta:
-        """Lookups of an assistant's memories, each by an index of its own.
+        """One index for each lookup of an assistant's memories.
 
-        What came after another, of all and of an audience; by kind and age; what an audience may
-        know; what a person said; what no night has sorted out yet; what leaves first; what is not
-        indexed yet; and what is forgotten.
+        In order: newer than another one, of all and for an audience; by kind and age; readable by
+        an audience; by person; not consolidated; first to be pruned, among those not consolidated
+        and those that are; by embedding model; and forgotten.
         """
 
         indexes = [
@@ -290,11 +295,11 @@ class Memory(models.Model):
 
 
 class MemoryVector(models.Model):
-    """The vector of one memory, for the store that keeps vectors in this table.
+    """The vector of one memory, for the back end that keeps vectors in the game's database.
 
     Attributes:
-        model: the embedding model that made it, as `Memory.indexed_as`.
-        vector: float16 numbers, as the machine has them.
+        model: the embedding model, as in `Memory.indexed_as`.
+        vector: float16 numbers in the machine's byte order.
     """
 
     memory = models.OneToOneField(
@@ -305,19 +310,19 @@ class MemoryVector(models.Model):
 
 
 class TracedMessage(models.Model):
-    """One message that an assistant heard and dealt with, and how it came to its answer.
+    """The trace of one message that an assistant handled, and of its answer.
 
     Attributes:
-        assistant: number of its script.
-        number: what `assistant why` knows the message by; 0 of a turn of its own.
+        assistant: id of its script.
+        number: the message's number in `assistant why`; 0 for a turn without a message.
         at: when it was heard, in seconds since 1970.
-        person: whose it is ("*#3"), "" of nobody or of somebody who was forgotten.
-        name: what they were called then, before the assistant.
-        words: what was said, as far as it is kept.
-        answer: what was answered, as far as it is kept.
-        is_private: it was said in private.
-        is_answer_private: it was answered in private.
-        facts: rule, model, calls and so on; `core.turn.trace` makes them.
+        person: id of the speaker ("*#3"); "" for nobody, or for a person who was forgotten.
+        name: the speaker's name as the assistant knew it then.
+        words: the message, as far as it may be kept.
+        answer: the answer, as far as it may be kept.
+        is_private: True if the message was private.
+        is_answer_private: True if the answer was private.
+        facts: rule, model, calls and so on, as `core.turn.trace` makes them.
     """
 
     id = models.BigAutoField(primary_key=True)
@@ -333,7 +338,7 @@ class TracedMessage(models.Model):
     facts = models.JSONField(default=dict)
 
     class Meta:
-        """Lookups: an assistant's of a time or a number, and all that are too old."""
+        """Indexes by assistant and time, by assistant and number, and by age."""
 
         indexes = [
             models.Index(fields=["assistant", "at"], name="evennia_ai_trace_at"),
@@ -343,18 +348,20 @@ class TracedMessage(models.Model):
 
 
 class PendingTask(models.Model):
-    """A task that a program asked of an assistant by a name of its own, and what came of it.
+    """A task that a program gave an assistant, and its result.
 
     Attributes:
-        id, assistant: of its event in the inbox; number of the script that does it.
-        person: in whose name it was asked ("*#3"), "" for the game itself.
-        name: the program's own, one for each task.
-        digest: SHA-256 of the words, in hexadecimal digits.
-        number: what `assistant why` knows it by.
-        is_order: it was told to do something, and may act.
-        ends_at: until when an answer is waited for, in seconds since 1970.
+        id: of its event in the inbox.
+        assistant: id of the script that does it.
+        person: id of the person in whose name it was given ("*#3"); "" for the game itself.
+        name: the program's own unique name for it, which makes a repeated request harmless.
+        digest: SHA-256 of its text, in hexadecimal digits.
+        number: its number in `assistant why`.
+        is_order: True if the assistant may act in the world for it.
+        ends_at: deadline of the answer, in seconds since 1970.
         state: open, answered or failed.
-        reason, answer: why there is no answer, in one word; the report, or why there is none.
+        reason: one word on why it failed.
+        answer: the report, or a sentence on why there is none.
     """
 
     id = models.CharField(max_length=SHORT, primary_key=True)
@@ -372,7 +379,7 @@ class PendingTask(models.Model):
     ended_at = models.FloatField(default=0.0)
 
     class Meta:
-        """One name for one task; lookups of what is too old."""
+        """One task per name; an index by deadline."""
 
         indexes = [models.Index(fields=["ends_at"], name="evennia_ai_task_ends")]
         constraints = [

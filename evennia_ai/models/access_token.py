@@ -1,6 +1,6 @@
-"""The table of access tokens, with which programs speak for an account: by REST, and by MCP.
+"""The table of access tokens, by which programs act for an account over REST and MCP.
 
-`operations.rights.token_store` fills it, and nobody else reads it.
+Only `operations.rights.token_store` reads and writes it.
 """
 
 from __future__ import annotations
@@ -12,24 +12,24 @@ from django.db import models
 
 
 class TokenScope(StrEnum):
-    """The part of what its account may do that may be done with a token."""
+    """The part of its account's rights that a token has."""
 
-    READ = "read"  # nothing is changed and nothing revealed, by no way
-    USUAL = "usual"  # by REST all of it, as ever; by MCP as `read`
-    WRITE = "write"  # all of it by MCP too
+    READ = "read"  # changes nothing and reveals no private words
+    USUAL = "usual"  # all rights over REST; over MCP as `read`
+    WRITE = "write"  # all rights over both
 
 
 class AccessToken(models.Model):
-    """A token for programs. The token itself is nowhere: it is told once, when it is made.
+    """A token for programs. The token itself is not stored; it is shown once, when it is made.
 
     Attributes:
-        begins: the token's first characters, by which people tell one from another.
+        begins: the token's first characters, by which people recognize it.
         digest: SHA-256 of the token, in hexadecimal digits.
-        password: digest of the account's password as it is stored; the token ends when it changes.
-        place: digest of the network it was asked for from; "" where it was made in the game.
-        ends_at: when it is worth nothing any more.
-        used_at: when it was last used, to the hour; 0: never.
-        scope: what may be done with it of what its account may do.
+        password: digest of the account's stored password; changing that invalidates the token.
+        place: digest of the network it was requested from; "" if it was made in the game.
+        ends_at: expiry time.
+        used_at: time of its last use, rounded to the hour; 0: never.
+        scope: a TokenScope.
     """
 
     id = models.BigAutoField(primary_key=True)
@@ -47,6 +47,6 @@ class AccessToken(models.Model):
     scope = models.CharField(max_length=10, default=TokenScope.USUAL.value)
 
     class Meta:
-        """A table of the package, though the module is not its `models`."""
+        """Django needs the label, as the model is not defined in the app's `models` module."""
 
         app_label = "evennia_ai"

@@ -1,7 +1,7 @@
-"""The table of character cards, each as it came, so that it can be given back without loss.
+"""The table of imported character cards, unchanged, so that they can be exported without loss.
 
-`operations.files.cards` fills it, which is the only one to read it as well: no turn needs a card,
-since what is told of one is in the settings and in the lore that were made of it.
+Only `operations.files.cards` reads and writes it. A turn needs no card: the import has copied its
+content into settings and lore.
 """
 
 from __future__ import annotations
@@ -10,12 +10,12 @@ from django.db import models
 
 
 class CardFile(models.Model):
-    """The card that an assistant was given: `core.cards.character_card.CharacterCard`.
+    """The card of an assistant: `core.cards.character_card.CharacterCard`.
 
     Attributes:
-        assistant: number of its script.
-        chara, ccv3: JSON texts as they stood in the file, "" where none did.
-        picture: the PNG file that it came in; empty where it came as JSON.
+        assistant: id of its script.
+        chara, ccv3: the JSON texts in the file, "" for one that it did not have.
+        picture: the PNG file; empty if the card was a JSON file.
     """
 
     assistant = models.BigIntegerField(primary_key=True)
@@ -24,6 +24,6 @@ class CardFile(models.Model):
     picture = models.BinaryField()
 
     class Meta:
-        """A table of the package, though the module is not its `models`."""
+        """Django needs the label, as the model is not defined in the app's `models` module."""
 
         app_label = "evennia_ai"

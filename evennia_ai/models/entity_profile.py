@@ -1,4 +1,4 @@
-"""The table of profiles, and the number by which whoever keeps some knows that they are as read."""
+"""The table of profiles, and the write counters by which cached profiles are invalidated."""
 
 from __future__ import annotations
 
@@ -14,61 +14,63 @@ _written: Counter[int] = Counter()
 
 
 def written(assistant: int) -> tuple[int, int]:
-    """Numbers that change when this process wrote a profile of an assistant, or perhaps did.
+    """Counters that change whenever this process may have written a profile of an assistant.
 
-    They do not change where a write is undone, so nothing may be kept that was read in a
-    transaction which wrote one before.
+    A rollback does not change them, so a profile that was read in a transaction after a write must
+    not be cached.
     """
     return _written[_ALL], _written[assistant]
 
 
 def note_written(assistant: int = _ALL) -> None:
-    """Let profiles be read anew: now, and when what is written is stored.
+    """Invalidate cached profiles now, and again after the commit.
 
     Args:
-        assistant: whose profile it is; 0: it may be of any.
+        assistant: id of the assistant's script; 0: of any assistant.
     """
     _written[assistant] += 1
+    # Another thread may read and cache the old row between the write and the commit.
     transaction.on_commit(partial(_written.update, (assistant,)))
 
 
 class ProfileRows(models.QuerySet["EntityProfile"]):
-    """Rows of profiles; whatever writes some is noted."""
+    """A query set that notes every write."""
 
     def update(self, **values: Any) -> int:
-        """Write columns of all of them."""
-        # Its rows may be of any assistant, so that all read theirs anew.
+        """Update columns of all rows."""
+        # The rows may belong to any assistant, so all caches are invalidated.
         count: int = super().update(**values)
         note_written()
         return count
 
     def delete(self) -> tuple[int, dict[str, int]]:
-        """Take all of them out."""
+        """Delete all rows."""
         gone: tuple[int, dict[str, int]] = super().delete()
         note_written()
         return gone
 
-    delete.queryset_only = True  # type: ignore[attr-defined]  # as Django's own: not of a manager
+    # As in Django: `EntityProfile.objects.delete()` must not exist.
+    delete.queryset_only = True  # type: ignore[attr-defined]
 
     def bulk_create(
         self, objs: Iterable[EntityProfile], *args: Any, **kwargs: Any
     ) -> list[EntityProfile]:
-        """Put new ones in."""
+        """Insert new rows."""
         made: list[EntityProfile] = super().bulk_create(objs, *args, **kwargs)
         note_written()
         return made
 
 
 class EntityProfile(models.Model):
-    """An assistant's profile of one being: what it is like, and how they stand.
+    """An assistant's profile of one player or object.
 
-    What was observed of it are the memories with its id in `person`.
+    The observations it derives from are the memories with this id in `person`.
 
     Attributes:
-        entity: "*#3" of a player's account, "#12" of an object.
-        attributes: what is known of it, [{"text", "audience", "at"}].
-        favour: how it is liked, 0 to 1.
-        consolidated: id of the newest memory that `attributes` take into account.
+        entity: "*#3" for a player's account, "#12" for an object.
+        attributes: known facts, [{"text", "audience", "at"}].
+        favour: the assistant's liking, from 0 to 1.
+        consolidated: id of the newest memory that `attributes` include.
     """
 
     id = models.BigAutoField(primary_key=True)
@@ -86,7 +88,7 @@ class EntityProfile(models.Model):
     objects = ProfileRows.as_manager()
 
     class Meta:
-        """One for each being; a table of the package, though the module is not its `models`."""
+        """One profile per entity. Django needs the label outside the app's `models` module."""
 
         app_label = "evennia_ai"
         constraints = [
@@ -101,7 +103,7 @@ class EntityProfile(models.Model):
         note_written()
 
     def delete(self, *args: Any, **kwargs: Any) -> tuple[int, dict[str, int]]:
-        """Take the row out."""
+        """Delete the row."""
         gone: tuple[int, dict[str, int]] = super().delete(*args, **kwargs)
         note_written()
         return gone

@@ -1,6 +1,7 @@
-"""The tables of work done by workers: what is to be done, and who does it.
+"""The tables of background jobs and of the workers that run them.
 
-`workers.board` fills them. A queue of somebody else's only rings: what is to be done stands here.
+`workers.board` fills them. An external task queue, if there is one, only wakes workers; the jobs
+themselves are here.
 """
 
 from __future__ import annotations
@@ -11,22 +12,23 @@ KEY, LONG = 64, 255
 
 
 class WorkJob(models.Model):
-    """A job: a pure function of its input, whose result the game's server alone uses.
+    """A job: a pure function of its input. Only the game's server uses the result.
 
     Attributes:
-        key: by which the server waits for it and a worker finds it.
-        run: the server process that waits; what another one put up is void.
-        assistant, epoch: number of its script, and its epoch then; another epoch voids it.
+        key: primary key, shared by server and worker.
+        run: id of the server process that waits; a job of an earlier process is void.
+        assistant: id of the assistant's script.
+        epoch: the assistant's epoch when the job was posted; another epoch voids it.
         kind: a key of `workers.kinds.KINDS`.
-        given: the input, as the kind reads it; empty once a worker is done with it.
+        given: the encoded input; empty once the job has ended.
         state: waiting, running, done or failed.
-        attempts: how often a worker began it, without those who left it to others.
-        worker: who began it last.
-        result: of what is done; the error, as the kind writes it, of what failed.
-        bell: number of the queue's own job that rings for it.
-        refusals: how often a worker that is not set up for it left it to others.
-        at: when it was put up.
-        until: when it is over for whoever asked, by the database's clock; workers remove it then.
+        attempts: number of workers that began it, without those counted in `refusals`.
+        worker: name of the worker that began it last.
+        result: the encoded result, or error.
+        bell: id of the job in the external task queue that wakes a worker for it.
+        refusals: number of workers that are not set up for it and left it to others.
+        at: when it was posted.
+        until: its deadline by the database's clock, after which workers delete it.
     """
 
     key = models.CharField(max_length=KEY, primary_key=True)
@@ -45,7 +47,7 @@ class WorkJob(models.Model):
     until = models.DateTimeField()
 
     class Meta:
-        """Lookups: what is over, of one server; and an assistant's."""
+        """Indexes by server and state, and by assistant and kind."""
 
         app_label = "evennia_ai"
         indexes = [
@@ -58,10 +60,10 @@ class WorkerSeen(models.Model):
     """A worker that runs, or was killed.
 
     Attributes:
-        name: its machine and process, and when it began.
-        seen_at: when it last said that it lives, by the database's clock.
+        name: made of its host, process id and start time.
+        seen_at: time of its last heartbeat, by the database's clock.
         embeddings: the embedding model that it has.
-        problem: what it cannot do and why, or "".
+        problem: a sentence on what it cannot do, or "".
     """
 
     name = models.CharField(max_length=LONG, primary_key=True)
@@ -71,6 +73,6 @@ class WorkerSeen(models.Model):
     problem = models.CharField(max_length=LONG, blank=True)
 
     class Meta:
-        """A table of the package, though the module is not its `models`."""
+        """Django needs the label, as the model is not defined in the app's `models` module."""
 
         app_label = "evennia_ai"

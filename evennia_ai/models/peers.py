@@ -1,6 +1,7 @@
-"""The tables of peers: tasks that they give, what happened to those, who is told, and our own.
+"""The tables of A2A: tasks that peers give us, their events and hooks, and tasks we give others.
 
-`tasks.peer_store` fills them. Words of a task are in its own row; an event has what a stream sends.
+`tasks.peer_store` fills the first three. The messages of a task are in its own row; an event is
+what a stream sends.
 """
 
 from __future__ import annotations
@@ -14,15 +15,16 @@ class PeerTask(models.Model):
     """A task that a peer gave an assistant.
 
     Attributes:
-        id: by which the peer knows it.
-        assistant, account: numbers of the script that does it, and of the owner of the token.
-        context: the peer's own thread of tasks.
-        request: the event of it in the assistant's inbox, which `PendingTask` has too.
-        number: what `assistant why` knows it by.
-        is_order: it may act in the world.
-        state: a word of `tasks.peer_store`; one that ends it is never changed.
-        question: the number of the question that the peer is asked now, or was asked last.
-        words: JSON of the messages so far, the peer's and the assistant's.
+        id: the task id that the peer gets.
+        assistant: id of the script that does it.
+        account: id of the account that owns the peer's token.
+        context: the A2A context id, which groups a peer's tasks.
+        request: id of its event in the assistant's inbox, and of its `PendingTask`.
+        number: its number in `assistant why`.
+        is_order: True if the assistant may act in the world for it.
+        state: a state of `tasks.peer_store`; a final one never changes.
+        question: number of the question that the peer was asked last.
+        words: JSON of all messages so far, of peer and assistant.
         answer: the report, once there is one.
         made_at, changed_at: seconds since 1970.
     """
@@ -42,7 +44,7 @@ class PeerTask(models.Model):
     changed_at = models.FloatField()
 
     class Meta:
-        """Lookups of a peer's tasks, and of those that are not over."""
+        """Indexes by account and assistant, and by state."""
 
         app_label = "evennia_ai"
         indexes = (
@@ -52,11 +54,11 @@ class PeerTask(models.Model):
 
 
 class PeerEvent(models.Model):
-    """Something that happened to a task; rows are only ever added, and are sent in their order.
+    """An event of a task. Rows are only added, and sent in the order of their ids.
 
     Attributes:
         kind: "status" or "artifact".
-        data: JSON of what is told.
+        data: the event as JSON.
     """
 
     id = models.BigAutoField(primary_key=True)
@@ -66,23 +68,23 @@ class PeerEvent(models.Model):
     at = models.FloatField()
 
     class Meta:
-        """Lookups of what a task has beyond a number."""
+        """An index for a task's events after a given id."""
 
         app_label = "evennia_ai"
         indexes = (models.Index(fields=("task", "id"), name="evennia_ai_peer_events"),)
 
 
 class PeerHook(models.Model):
-    """An address that is told of a task.
+    """A push notification target (webhook) of a task.
 
     Attributes:
-        key: the peer's name for it.
-        token, scheme, credentials: what the peer wants to be shown; they are sent nowhere else.
-        sent: number of the last event that it was told of, or that was given up.
-        tries: how often the next one failed.
-        next_at: when it is tried again, in seconds since 1970; beyond any time once it was told
-            the end of its task.
-        problem: what went wrong last.
+        key: the peer's id for it.
+        token, scheme, credentials: sent to this address for authentication, and nowhere else.
+        sent: id of the last event that was sent or given up.
+        tries: failed attempts for the next event.
+        next_at: time of the next attempt, in seconds since 1970; in the infinite future once the
+            end of the task was sent.
+        problem: the last error.
     """
 
     id = models.BigAutoField(primary_key=True)
@@ -98,7 +100,7 @@ class PeerHook(models.Model):
     problem = models.CharField(max_length=LONG, blank=True)
 
     class Meta:
-        """One address by each name; lookups of those that are to be told something."""
+        """One target per task and key; an index by due time."""
 
         app_label = "evennia_ai"
         indexes = (models.Index(fields=("next_at",), name="evennia_ai_peer_hooks_due"),)
@@ -108,20 +110,21 @@ class PeerHook(models.Model):
 
 
 class RemoteTask(models.Model):
-    """A task that is, or was, with an agent elsewhere; not a word of it or of its answer.
+    """A task that an assistant gave a remote agent, without any text of it or of its answer.
 
     `tasks.remote_tasks` fills the table.
 
     Attributes:
-        id: our own for its first message.
-        assistant: number of the script that gave it.
-        agent: its name in EVENNIA_AI_REMOTE_SPECIALISTS, in small letters.
-        person: who caused it ("*#3"); "" for nobody, or somebody who was forgotten.
-        chain, hops: as they were sent along.
-        task, context: its ids there; "" as long as the agent has not told them.
-        state: a word of `tasks.remote_tasks`.
-        tokens, cost_nano: what it was counted as.
-        began_at, ended_at: seconds since 1970; it ended at 0.0 where it has not.
+        id: our id of its first message.
+        assistant: id of the script that gave it.
+        agent: the agent's name in EVENNIA_AI_REMOTE_SPECIALISTS, in lower case.
+        person: id of the player who caused it ("*#3"); "" for nobody, or for a forgotten one.
+        chain, hops: id and length of its chain of delegations, as sent to the agent.
+        task, context: ids at the agent; "" until it has sent them.
+        state: a state of `tasks.remote_tasks`.
+        tokens, cost_nano: the usage that was counted for it.
+        began_at: seconds since 1970.
+        ended_at: seconds since 1970; 0.0 while it is open.
     """
 
     id = models.CharField(max_length=KEY, primary_key=True)
@@ -139,7 +142,7 @@ class RemoteTask(models.Model):
     ended_at = models.FloatField(default=0.0)
 
     class Meta:
-        """Lookups of an agent's tasks of a day, and of an assistant's that are not over."""
+        """Indexes for an agent's tasks of a day, and for an assistant's open ones."""
 
         app_label = "evennia_ai"
         indexes = (

@@ -1,6 +1,7 @@
-"""The table of what assistants ask people: `approvals.store` fills it, `runtime.asked` reads it.
+"""The table of questions that assistants ask people.
 
-Its ids are the numbers by which people call questions; the database gives each of them once.
+`approvals.store` fills it and `runtime.asked` reads it. The row ids are the numbers that people
+type, since a database never gives an id twice.
 """
 
 from __future__ import annotations
@@ -11,18 +12,20 @@ LONG = 255
 
 
 class StoredQuestion(models.Model):
-    """A question to people, or why there is one no more: `core.safety.questions.Question`.
+    """A question to people, open or closed: `core.safety.questions.Question`.
 
-    What is read back is `question`; the columns beside it are for finding and for people.
+    `question` is the whole content; the other columns are copies for lookups and for people.
 
     Attributes:
-        assistant: number of the script that asks.
-        key: by which somebody waits for the answer; "" where a call is run on it, or it is closed.
-        asked_at, due: on the assistant's clock: when, and until when it can be answered; 0: ever.
-        state: open, answered (it waits for whoever asked, or its call is run) or closed.
-        choice: id of the answer, "" without one.
-        question: JSON of the question; "" of one that is closed, whose words nobody needs.
-        why, closed_at: of one that is closed, how it ended, in words, and when.
+        assistant: id of the script that asks.
+        key: by which a turn waits for the answer; "" if a tool call waits, or if it is closed.
+        asked_at: time of the question on the assistant's clock.
+        due: deadline of the answer on the assistant's clock; 0: none.
+        state: open, answered (until the answer was used) or closed.
+        choice: id of the answer, or "".
+        question: JSON of the question; "" once it is closed.
+        why: a sentence on how it was closed.
+        closed_at: time when it was closed.
     """
 
     id = models.BigAutoField(primary_key=True)
@@ -37,7 +40,7 @@ class StoredQuestion(models.Model):
     closed_at = models.FloatField(default=0.0)
 
     class Meta:
-        """A table of the package. Lookups: an assistant's, by key, the open and the last closed."""
+        """Indexes by assistant and state, by key, and for the questions closed last."""
 
         app_label = "evennia_ai"
         indexes = (

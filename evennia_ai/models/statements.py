@@ -1,7 +1,7 @@
-"""SQL of what every reply and start reads and writes: made once per kind of database.
+"""Prepared SQL for the reads and writes of every reply and every start of an assistant.
 
 Django's ORM compiles each statement anew, which takes several times as long as SQLite needs to run
-it. Here may live what a reply or the start of an assistant needs; all else goes through the ORM.
+it. Only code on these two paths may use this module; all else goes through the ORM.
 """
 
 from __future__ import annotations
@@ -29,6 +29,7 @@ from django.db.models import (
 from django.db.models.base import ModelBase
 from django.db.models.constants import OnConflict
 
+# Fields whose Python values all database drivers take as they are.
 _PLAIN = (
     *(BigIntegerField, BooleanField, CharField, FloatField),
     *(IntegerField, SmallIntegerField, TextField),
@@ -36,52 +37,52 @@ _PLAIN = (
 
 
 class _OpenTransaction(local):
-    """This thread's transaction whose statements share a cursor."""
+    """This thread's innermost `OneCursor` block."""
 
     block: OneCursor | None = None
 
 
-# By thread, as Django's connections are.
+# Per thread, like Django's connections.
 _OPEN = _OpenTransaction()
 
 
 class OneCursor(transaction.Atomic):
-    """A transaction whose statements share a cursor: to open one takes Django longer than a write.
+    """A transaction whose statements share one cursor; opening a cursor costs more than a write.
 
-    Django logs the statements of a cursor that was opened while it logs: a `CaptureQueriesContext`
-    has to begin before the transaction.
+    Django decides when a cursor is opened whether its statements are logged, so a
+    `CaptureQueriesContext` must begin before the transaction.
 
     Args:
-        durable: not within another one, which might be undone.
+        durable: raise if it is nested in another transaction, which might be rolled back.
     """
 
     def __init__(self, using: str = "default", *, durable: bool = False) -> None:
-        # A savepoint, since `state.write` tries once more within a block that is open still.
+        # With a savepoint, because `state.write` retries inside a block that is still open.
         super().__init__(using, savepoint=True, durable=durable)
         self.cursor: CursorWrapper | None = None
 
     def __enter__(self) -> None:
-        """Begin."""
+        """Begin the transaction."""
         super().__enter__()
         self._outer, _OPEN.block = _OPEN.block, self
 
     def __exit__(self, *error: Any) -> None:
-        """Commit, or undo all."""
+        """Commit, or roll back after an error."""
         _OPEN.block = self._outer
         super().__exit__(*error)
 
 
 def open_transaction(using: str = "default") -> transaction.Atomic | None:
-    """The outermost block that may still be undone; None without one, also in Django's TestCase."""
+    """The outermost open transaction; None without one. A Django TestCase's own does not count."""
     blocks = connections[using].atomic_blocks
     own = (block for block in blocks if not getattr(block, "_from_testcase", False))
     return next(own, None)
 
 
 def cursor(using: str = "default") -> CursorWrapper:
-    """That of the transaction which is open, else a new one. Whoever executes also fetches all."""
+    """The cursor of the open transaction, or a new one. Callers must fetch all rows at once."""
     block = _OPEN.block
-    # A ledger of several games is another database, with cursors of its own.
+    # A shared ledger is another database, with cursors of its own.
     if block is None or block.using != using:
         return _opened(using)
     if block.cursor is None:
@@ -90,7 +91,7 @@ def cursor(using: str = "default") -> CursorWrapper:
 
 
 def _opened(using: str) -> CursorWrapper:
-    """A new cursor, which looks for the marks of a statement once and not at each run of it."""
+    """A new cursor; on SQLite it converts each statement's placeholders only once."""
     connection = connections[using]
     opened: CursorWrapper = connection.cursor()
     if connection.vendor == "sqlite":
@@ -100,12 +101,12 @@ def _opened(using: str) -> CursorWrapper:
 
 @lru_cache(maxsize=512)
 def _with_question_marks(sql: str, *, param_names: None) -> str:
-    """A statement with SQLite's marks, as Django makes it.
+    """A statement with "?" for "%s", as Django converts it.
 
-    Of a statement of 800 characters that takes longer than SQLite needs to run it.
+    For a statement of 800 characters this takes longer than SQLite needs to run it.
 
     Args:
-        param_names: none: here all values stand in order.
+        param_names: always None: values are passed by position.
     """
     marked: str = SQLiteCursorWrapper.convert_query(None, sql, param_names=param_names)
     return marked
@@ -113,10 +114,10 @@ def _with_question_marks(sql: str, *, param_names: None) -> str:
 
 @contextmanager
 def unhurried(using: str = "default") -> Iterator[None]:
-    """A transaction whose commit waits for no disk: of what would be made anew.
+    """A transaction whose commit does not wait for the disk, for data that can be made anew.
 
-    A server of PostgreSQL whose machine loses its power may have none of it afterwards, and never a
-    part. Within a transaction it is a part of that, and is kept as that is.
+    If the machine loses power, PostgreSQL may lose the transaction as a whole, but never a part of
+    it. Inside another transaction, that one decides.
     """
     connection = connections[using]
     is_whole = connection.vendor == "postgresql" and not connection.in_atomic_block
@@ -127,14 +128,14 @@ def unhurried(using: str = "default") -> Iterator[None]:
 
 
 def quoted(names: Iterable[str], using: str = "default") -> str:
-    """Names of columns as they stand in a statement."""
+    """Column names, quoted for a statement."""
     return ", ".join(map(connections[using].ops.quote_name, names))
 
 
 def _insert_into(
     model: ModelBase, columns: Iterable[str], using: str, on_conflict: OnConflict | None = None
 ) -> str:
-    """The beginning of an INSERT, up to its rows."""
+    """An INSERT up to and including VALUES."""
     operations = connections[using].ops
     begins, table = operations.insert_statement(on_conflict=on_conflict), model._meta.db_table
     return f"{begins} {operations.quote_name(table)} ({quoted(columns, using)}) VALUES "
@@ -144,7 +145,7 @@ def _insert_into(
 def _insert_sql(
     model: ModelBase, names: tuple[str, ...], using: str, on_conflict: OnConflict | None
 ) -> tuple[str, str]:
-    """The parts of an INSERT before its rows and after them."""
+    """The parts of an INSERT before and after its rows."""
     fields = [model._meta.get_field(name) for name in names]
     suffix = connections[using].ops.on_conflict_suffix_sql(fields, on_conflict, (), ())
     return _insert_into(model, [field.column for field in fields], using, on_conflict), suffix
@@ -152,21 +153,21 @@ def _insert_sql(
 
 @cache
 def marks(count: int) -> str:
-    """The places of so many values: "(%s, %s)"."""
+    """Placeholders for a number of values: "(%s, %s)"."""
     return f"({', '.join(['%s'] * count)})"
 
 
 @cache
 def _prepared(model: ModelBase, names: tuple[str, ...]) -> list[tuple[int, Any]]:
-    """The places and fields of values that do not go into the database as they are."""
+    """Positions and fields of values that must be converted for the database."""
     fields = enumerate(model._meta.get_field(name) for name in names)
-    # The very classes: one made of them may prepare its values.
+    # Not isinstance: a subclass may convert its values.
     return [(at, field) for at, field in fields if type(field) not in _PLAIN]
 
 
 def execute(sql: str, rows: Sequence[Sequence[object]], using: str = "default") -> None:
     """Run a statement once for each row of values."""
-    if len(rows) == 1:  # which has not to be looked through
+    if len(rows) == 1:  # `execute` is cheaper than `executemany`
         cursor(using).execute(sql, rows[0])
     else:
         cursor(using).executemany(sql, rows)
@@ -180,7 +181,7 @@ def _exists_sql(model: ModelBase, names: tuple[str, ...], using: str) -> str:
 
 
 def exists(model: ModelBase, using: str = "default", **values: object) -> bool:
-    """True where a table has a row with these values in these fields."""
+    """True if the table has a row with these values."""
     run, names, given = cursor(using), tuple(values), list(values.values())
     for at, field in _prepared(model, names):
         given[at] = field.get_db_prep_save(given[at], connection=run.db)
@@ -197,22 +198,22 @@ def insert(
     on_conflict: OnConflict | None = None,
     are_ids_wanted: bool = False,
 ) -> list[int]:
-    """Put rows into a table by one statement.
+    """Insert rows with one statement.
 
     Args:
-        names: of all fields but the id, in the order of a row's values.
-        using: Django's name of the database.
-        on_conflict: IGNORE: rows that are there already stay as they are; then ask for no ids.
+        names: all fields but the id, in the order of a row's values.
+        using: alias of the database in Django.
+        on_conflict: IGNORE leaves existing rows unchanged; do not ask for ids then.
 
     Returns:
-        The ids of the new rows, where they are wanted and the database tells them; else [].
+        The ids of the new rows, if they are wanted and the database returns them; else [].
     """
     run, count = cursor(using), len(names)
     begins, suffix = _insert_sql(model, names, using, on_conflict)
     sql = f"{begins}{', '.join([marks(count)] * len(rows))} {suffix}"
     values = list(chain.from_iterable(rows))
     for at, field in _prepared(model, names):
-        is_binary = type(field) is BinaryField  # which takes Django seven calls to find out
+        is_binary = type(field) is BinaryField  # spares seven calls of Django per value
         prepare = partial(field.get_db_prep_save, connection=run.db)
         values[at::count] = map(run.db.Database.Binary if is_binary else prepare, values[at::count])
     if not (are_ids_wanted and run.db.features.can_return_rows_from_bulk_insert):
@@ -224,12 +225,10 @@ def insert(
 
 @cache
 def upsert_sql(model: ModelBase, first_updated: str, using: str = "default") -> str:
-    """The statement that writes a whole row, a new one or one that is there already.
-
-    Its first column is what a row is known by.
+    """The statement that inserts a row, or updates the one with the same first column.
 
     Args:
-        first_updated: the first of the columns, to the last, that change in a row that is there.
+        first_updated: the first column to update; all after it are updated too.
     """
     fields = model._meta.concrete_fields
     columns = [field.column for field in fields]
@@ -242,7 +241,7 @@ def upsert_sql(model: ModelBase, first_updated: str, using: str = "default") -> 
 
 @cache
 def _selection(model: ModelBase, where: str, using: str) -> tuple[str, list[str], list[Any]]:
-    """A SELECT of whole rows; their fields; and for each column that has any, how it is read."""
+    """A SELECT of whole rows, their field names, and the converters of columns that have any."""
     connection, table = connections[using], model._meta.db_table
     fields = model._meta.concrete_fields
     columns = quoted((field.column for field in fields), using)
@@ -258,11 +257,11 @@ def _selection(model: ModelBase, where: str, using: str) -> tuple[str, list[str]
 def select(
     model: ModelBase, where: str, values: Sequence[object], *, using: str = "default"
 ) -> list[Any]:
-    """Whole rows of a table, by a statement that is made once.
+    """Model instances, selected by a statement that is compiled once.
 
     Args:
-        where: what comes after WHERE, in words that every database knows.
-        values: of its marks.
+        where: the condition, in SQL that every database understands.
+        values: of its placeholders.
     """
     connection = connections[using]
     sql, names, read = _selection(model, where, using)

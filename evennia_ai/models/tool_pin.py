@@ -1,6 +1,7 @@
-"""The table of pinned tools: what each tool of an MCP server was like when it was allowed.
+"""The table of pinned tools: each tool of an MCP server as it was when it was approved.
 
-`mcp.pin_store` fills it. A tool that is not like its row is not offered to any model.
+`mcp.pin_store` fills it. A tool that has changed since is not offered to any model, because a
+server could otherwise replace a harmless tool after the approval.
 """
 
 from __future__ import annotations
@@ -9,15 +10,15 @@ from django.db import models
 
 
 class ToolPin(models.Model):
-    """A tool as it was allowed: `mcp.pins.Pin`.
+    """A tool as it was approved: `mcp.pins.Pin`.
 
     Attributes:
         server: its name in EVENNIA_AI_MCP_SERVERS.
-        tool: the name by which a model knows it; "" says that the server was seen.
-        description: as a model is shown it.
-        parameters: JSON of the schema of its arguments.
-        by: who allowed it; "" where it was there when its server was first seen.
-        at: when.
+        tool: its name for a model; "" marks that the server was seen.
+        description: as shown to a model.
+        parameters: the JSON schema of its arguments.
+        by: the person who approved it; "" if it was there when its server was first seen.
+        at: time of the approval, in seconds since 1970.
     """
 
     id = models.BigAutoField(primary_key=True)
@@ -29,7 +30,7 @@ class ToolPin(models.Model):
     at = models.BigIntegerField()
 
     class Meta:
-        """A table of the package, though the module is not its `models`."""
+        """Django needs the label, as the model is not defined in the app's `models` module."""
 
         app_label = "evennia_ai"
         constraints = (
