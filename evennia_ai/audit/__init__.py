@@ -1,7 +1,7 @@
-"""The record of what an assistant did: written with what it records, and kept for good.
+"""The audit log: an append-only record of what assistants, and the game, did.
 
-One `Book` for a server process. Facts that change what is stored are kept with it, in the same
-transaction; all others wait for the next write, or a second.
+Each server process has one `Book`, which writes it. A fact about a change to stored state is
+written in the transaction of that change; any other fact waits for the next write, or a second.
 """
 
 from __future__ import annotations
@@ -57,55 +57,57 @@ __all__ = [
 
 
 def _later(seconds: float, call: Callable[[], None]) -> object:
-    """Call something in the reactor's thread, from whichever this is."""
-    # None: the reactor does not run yet, and will run in this thread.
+    """Schedule a call in the reactor's thread, from any thread."""
+    # None: the reactor is not running yet, and will run in this thread.
     if threadable.ioThread in (None, threadable.getThreadID()):
         return reactor.callLater(seconds, call)
+    # Only the reactor's thread may create a timer, so the caller gets none to cancel.
     reactor.callFromThread(reactor.callLater, seconds, call)
     return None
 
 
 @lru_cache(maxsize=1)
 def book() -> Book:
-    """This server process's writer; what waits is stored when it shuts down."""
+    """This server process's writer; it is flushed when the reactor shuts down."""
     made = Book(_later)
     reactor.addSystemEventTrigger("before", "shutdown", made.stop)
     return made
 
 
 def record(event: str, subject: Script | str, **details: Any) -> None:
-    """Write down that something happened that changes nothing stored.
+    """Record an event that is not part of a change to stored state.
 
-    The log and LISTENERS are told at once; it is stored with the subject's next write, or within
-    a second.
+    The game's log and LISTENERS get it at once; it is stored with the subject's next write, or
+    within a second.
 
     Args:
-        event: what, in one word, such as `hushed`; `core.safety.audit_events` lists those of ours.
-        subject: the assistant's script it happened to, or "game". Of a name alone it is stored if
-            there is a record by that name.
+        event: its name, such as `hushed`; `core.safety.audit_events` lists ours.
+        subject: the assistant's script, or "game". For a name alone, the event is stored only if
+            that assistant has an audit log.
         details: plain data.
     """
-    whom = subject_of(subject)
-    if whom is None:
+    target = subject_of(subject)
+    if target is None:
         _tell(subject, [fact(event, **details)])
     else:
-        book().record(whom, fact(event, **details))
+        book().record(target, fact(event, **details))
 
 
 def keep(script: Script | str, facts: Iterable[Fact] = ()) -> None:
-    """Store facts, and what waits, in the caller's transaction.
+    """Store facts, and those that wait, in the caller's transaction.
 
-    The log and LISTENERS are told after its commit; in a Django TestCase, which never commits, now.
+    The game's log and LISTENERS get them after the commit, or at once in a Django TestCase, which
+    never commits.
 
     Raises:
-        RecordConflictError: another process wrote this record meanwhile: begin the transaction
-            anew, and hand the facts in again.
+        RecordConflictError: another process has written to this audit log meanwhile; the caller
+            must repeat the whole transaction with the same facts.
     """
-    whom = subject_of(script)
-    if whom is None:
+    target = subject_of(script)
+    if target is None:
         _tell(script, facts)
     else:
-        book().keep(whom, facts)
+        book().keep(target, facts)
 
 
 def _tell(subject: Script | str, facts: Iterable[Fact]) -> None:
@@ -114,87 +116,89 @@ def _tell(subject: Script | str, facts: Iterable[Fact]) -> None:
 
 
 def has_waiting(script: Script | str) -> bool:
-    """True where recorded events wait to be stored. This asks no database."""
-    whom = subject_of(script)
-    return whom is not None and book().has_waiting(whom)
+    """True if events of the subject wait to be stored. Queries no database."""
+    target = subject_of(script)
+    return target is not None and book().has_waiting(target)
 
 
 def flush() -> None:
-    """Store all that waits."""
+    """Store all waiting events."""
     book().flush()
 
 
 def start_anew() -> None:
-    """Forget what this process has of the record, unwritten: between two tests."""
+    """Drop this process's unwritten events and cached state, for tests."""
     if book.cache_info().currsize:
         book().drop()
 
 
 def is_begun(script: Script | str) -> bool:
-    """True where an assistant has an audit log, or none can be.
+    """True if an assistant has an audit log, or cannot have one.
 
     Args:
-        script: the assistant's, or its name.
+        script: the assistant's script or name.
     """
-    whom = subject_of(script)
-    return whom is None or not book().has_tables() or exists(RecordedEvent, originator_id=whom.id)
+    target = subject_of(script)
+    return (
+        target is None or not book().has_tables() or exists(RecordedEvent, originator_id=target.id)
+    )
 
 
 def of(script: Script | str) -> Any:
-    """The present state of an assistant (an AssistantAggregate) or of the game, from its audit log.
+    """The state of an assistant (an AssistantAggregate) or of the game, from its audit log.
 
     Raises:
-        KeyError: there is no record of it.
+        KeyError: it has no audit log.
     """
-    if (whom := subject_of(script)) is not None and book().has_tables():
-        book().flush_one(whom)
+    if (target := subject_of(script)) is not None and book().has_tables():
+        book().flush_one(target)
         return application().newest(script)
     raise KeyError(f"there is no record of {name_of(script)}")
 
 
 def check_settings() -> None:
-    """Read how long records are kept.
+    """Validate the retention policy of audit logs.
 
     Raises:
-        ConfigurationError: something in it is wrong; the text names the path.
+        ConfigurationError: the setting is wrong; the text names the path.
     """
     archive.policy()
 
 
 def close(script: Script | str, reason: str, folder: Path | None = None) -> Path | None:
-    """Put a record away: all that is left of it goes into a file, and out of the database.
+    """Move a whole audit log into a file and delete it from the database.
 
-    An assistant of the same name then begins with version 1. It belongs in one transaction with
-    the assistant's deletion.
+    A new assistant of the same name then begins with version 1. Call it in the transaction that
+    deletes the assistant.
 
     Args:
-        reason: why, for the record.
-        folder: where to; None: as the policy says.
+        reason: stored in the last event.
+        folder: of the file; None: the policy's.
 
     Returns:
-        The file; None: there was no record, as in a game whose tables are missing.
+        The file; None: the subject has no audit log, or the tables are missing.
     """
-    whom = subject_of(script)
-    if whom is None or not book().has_tables():
+    target = subject_of(script)
+    if target is None or not book().has_tables():
         return None
     app = application()
     with transaction.atomic():
-        book().keep(whom)
-        if not app.count(whom.name):
-            book().keep(whom, [fact("AssistantCreated")])
-        # Named before the last event is written, which tells the name.
-        path = archive.path_for_all(whom, app, folder, more=1)
-        told = {"reason": reason, "archive_path": str(path), "final_stats": _stats_of(script)}
-        book().keep(whom, [fact("AssistantArchived", **told)])
-        archive.put_away(whom, app, path)
-        book().forget(whom)
+        book().keep(target)
+        if not app.count(target.name):
+            book().keep(target, [fact("AssistantCreated")])
+        # Named first, since the last event contains the name.
+        path = archive.path_for_all(target, app, folder, more=1)
+        details = {"reason": reason, "archive_path": str(path), "final_stats": _stats_of(script)}
+        book().keep(target, [fact("AssistantArchived", **details)])
+        archive.put_away(target, app, path)
+        book().forget(target)
     return path
 
 
 def _stats_of(script: Script | str) -> dict[str, Any]:
     try:
         state = application().newest(script).as_data()
-    except Exception:  # what cannot be read any more is put away all the same
+    except Exception:  # an unreadable log is archived all the same, only without statistics
         logger.log_trace(f"[assistant] the record of {name_of(script)} cannot be read")
         return {}
     return {name: value for name, value in state.items() if isinstance(value, int)}

@@ -1,4 +1,4 @@
-"""The actor of what is done now, and those who are told of it: the log and the listeners."""
+"""The person who acts now, and the receivers of audit events: the game's log and listeners."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ from evennia.utils import logger
 from evennia_ai.core.safety.audit_events import Fact, kind_of
 
 MARK = "[AI_AUDIT]"
-# Told of each fact: (event, name of the subject, details). Of one that is stored with what it tells
-# of, after the commit; of one that changes nothing stored, at once.
+# Called for each fact with (event, name of the subject, details): after the commit for a fact of a
+# stored change, at once for any other.
 LISTENERS: list[Callable[[str, str, dict[str, Any]], None]] = []
 
 
 @dataclass(frozen=True, slots=True)
 class Actor:
-    """The person who acts, and their way in.
+    """The person who acts, and the interface they use.
 
     Attributes:
-        by: a person's key, or "" for nobody in particular.
-        via: "game", "web", "api", "mcp" or "a2a", or a game's own word; "" is not said.
-        is_logged: the game's log has a line of each thing done.
+        by: the person's key, or "" for nobody in particular.
+        via: "game", "web", "api", "mcp" or "a2a", or a game's own word; "" if unknown.
+        is_logged: True: each fact is a line of the game's log.
     """
 
     by: str = ""
@@ -35,15 +35,16 @@ class Actor:
 
 
 NOBODY = Actor()
+# A context variable, so that the actor follows an operation through all its awaits.
 _ACTOR: ContextVar[Actor] = ContextVar("evennia_ai_actor", default=NOBODY)
 
 
 @contextmanager
 def acting(by: str, via: str = "game", *, is_logged: bool = True) -> Iterator[None]:
-    """Let every fact that is made inside say who did it.
+    """Sign every fact that is recorded inside the block with the actor.
 
     Args:
-        is_logged: False: the log has no line of these facts; whoever acts writes one of its own.
+        is_logged: False: these facts are not logged, because the caller logs a line of its own.
     """
     token = _ACTOR.set(Actor(by, via, is_logged))
     try:
@@ -53,27 +54,27 @@ def acting(by: str, via: str = "game", *, is_logged: bool = True) -> Iterator[No
 
 
 def actor() -> Actor:
-    """The actor of this moment."""
+    """The current actor."""
     return _ACTOR.get()
 
 
 def signed(fact: Fact) -> Fact:
-    """A fact that says who did it; what it says already stays."""
+    """The fact with the current actor; an actor that it names already stays."""
     now = actor()
     marks = {name: value for name, value in (("by", now.by), ("via", now.via)) if value}
     return replace(fact, details={**marks, **fact.details}) if marks else fact
 
 
 def tell(name: str, fact: Fact, details: Mapping[str, object], *, is_logged: bool = True) -> None:
-    """Write a fact's line and tell who listens.
+    """Log a fact and call the listeners.
 
     Args:
-        details: as they are kept: the log has no secrets either.
-        is_logged: False: no line, whatever its kind.
+        details: as stored, with secrets masked: the log must not have them either.
+        is_logged: False: write no line, whatever the kind of event.
     """
     if is_logged and kind_of(fact.event).is_logged:
-        told = json.dumps(details, ensure_ascii=False, default=str)
-        logger.log_info(f"{MARK} {fact.event} {name} {told}")
-    # A copy: a listener may take itself out while it is told.
+        text = json.dumps(details, ensure_ascii=False, default=str)
+        logger.log_info(f"{MARK} {fact.event} {name} {text}")
+    # A copy, because a listener may remove itself from the list.
     for listener in list(LISTENERS):
         listener(fact.event, name, dict(fact.details))

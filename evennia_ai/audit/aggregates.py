@@ -1,9 +1,8 @@
-"""The state that the events of a stream add up to: an assistant's, or the game's, at any version.
+"""The aggregates of event sourcing: the state of an assistant, or of the game, at any version.
 
-Each kind of event is a row of a table, `FOLDS`: the details it is made of, and what it changes. Its
-topic ("assistant:GoalCreated") stays what it is wherever this code moves. What people did is in
-`by` and `via`, what an event tells besides is in `more`. No event fails to be applied, and no state
-grows without end, whatever the details hold.
+Each kind of event is a row of a table, `FOLDS`: its details, and the change it makes. Topics like
+"assistant:GoalCreated" do not depend on module names. `by` and `via` say who acted; `more` has
+unknown details. Whatever the details hold, applying an event never fails and the state is bounded.
 """
 
 from __future__ import annotations
@@ -22,9 +21,10 @@ from eventsourcing.utils import register_topic
 
 from evennia_ai.core.safety.audit_events import bounded
 
+# Bounds of the state, which every snapshot holds: entries of a table, and characters.
 MOST_KEPT = 100
-LONGEST_KEPT = 2_000
-LONGEST_NAME = 200
+LONGEST_KEPT, LONGEST_NAME = 2_000, 200
+# Attributes that a log may start with, for an assistant that is older than its log.
 BEGUN_WITH = (
     "is_stopped", "lockout", "goals", "questions", "usage", "tick_count",
     "tool_count", "tool_stats", "tool_errors",
@@ -33,18 +33,18 @@ NO_USE = {"calls": 0, "prompt_tokens": 0, "completion_tokens": 0}
 USAGE = tuple(NO_USE)
 NOBODY: dict[str, Any] = {"by": "", "via": "", "more": None}
 NOTED, CLOSED = "noted", "question_closed"
-# These end a question; one of them that has no number is noted like anything else.
+# Events that close a question. One without the question's number is only counted.
 CLOSING = frozenset(
     f"question_{end}"
     for end in ("answered", "discarded", "dropped", "handed_on", "nobody", "timeout", "used")
 ) | {"question_unused"}
-WANTED = object()
+WANTED = object()  # in place of a default: the event must have this detail
 Details = Mapping[str, Any]
 Change = Callable[[Any, Details], None]
 
 
 class RecordSnapshot(Snapshot):
-    """The state of a stream."""
+    """A snapshot of an aggregate's state."""
 
     TOPIC = "snapshot"
 
@@ -54,8 +54,8 @@ class Fold:
     """One kind of event: a row of the table.
 
     Attributes:
-        change: what such an event does to the aggregate.
-        details: its details and their defaults; without one that is WANTED it is only noted.
+        change: applies such an event to the aggregate.
+        details: its details with their defaults; an event without a WANTED one is only counted.
     """
 
     change: Change
@@ -63,26 +63,25 @@ class Fold:
 
     @cached_property
     def wanted(self) -> frozenset[str]:
-        """The details it cannot be without; which event it is, is always told."""
-        found = (name for name, default in self.details.items() if default is WANTED)
-        return frozenset(found) - {"event"}
+        """The required details, apart from the event's name, which `add` fills in."""
+        return frozenset(n for n, default in self.details.items() if default is WANTED) - {"event"}
 
     @cached_property
     def begun(self) -> Details:
-        """An event that is told nothing but what it cannot be without."""
-        given = {name: value for name, value in self.details.items() if value is not WANTED}
-        return {**NOBODY, **given}
+        """The defaults of all optional details."""
+        return {**NOBODY, **{n: v for n, v in self.details.items() if v is not WANTED}}
 
     def to_kind(self, aggregate: type[Audited], name: str) -> type[Audited.Event]:
-        """The library's class of such events."""
-        details = self.details
+        """A new event class of the `eventsourcing` library for this kind."""
+        defaults = self.details
 
-        def apply(told: Aggregate.Event, state: Audited) -> None:
-            self.change(state, {**details, **vars(told)})
+        # Defaults first: an event stored by an older version may lack a detail.
+        def apply(event: Aggregate.Event, state: Audited) -> None:
+            self.change(state, {**defaults, **vars(event)})
 
         topic = f"{aggregate.TOPIC}:{name}"
         place = {"__module__": __name__, "__qualname__": f"{aggregate.__qualname__}.{name}"}
-        fields = {"__annotations__": dict.fromkeys(details, Any)}
+        fields = {"__annotations__": dict.fromkeys(defaults, Any)}
         body = {**place, **fields, "TOPIC": topic, "apply": apply}
         made: type[Any] = new_class(name, (aggregate.Event,), {}, lambda names: names.update(body))
         register_topic(topic, made)
@@ -98,18 +97,17 @@ class Audited(Aggregate):
     Snapshot = RecordSnapshot
 
     class Event(Aggregate.Event):
-        """Details that every event has besides its own."""
+        """Details of every event."""
 
         by: str
         via: str
         more: dict[str, Any] | None
 
     def add(self, event: str, details: Details, at: datetime) -> None:
-        """Let something happen. Whatever the details hold, this does not fail.
+        """Add an event. Never fails, whatever the details hold.
 
         Args:
-            details: as `core.safety.audit_events.storable` makes them.
-            at: when; never before the last event.
+            details: the result of `core.safety.audit_events.storable`.
         """
         name = CLOSED if event in CLOSING else event
         if name not in self.FOLDS or not self.FOLDS[name].wanted.issubset(details):
@@ -122,17 +120,17 @@ class Audited(Aggregate):
             (given if is_own else rest)[key] = value
         if "event" in fold.details:
             given["event"] = event
-        # A clock that was set back must not put events out of order: they are looked for by time.
+        # The log is searched by time, so a clock that was set back must not reorder events.
         given["timestamp"] = max(at, self.modified_on)
         self.trigger_event(self.kinds[name], **{**given, "more": rest or None})
 
     @property
     def created_at(self) -> str:
-        """The time when the audit log began, as ISO 8601."""
+        """The start of the audit log, as ISO 8601."""
         return self.created_on.isoformat()
 
     def as_data(self) -> dict[str, Any]:
-        """All of it as plain data."""
+        """The whole state as plain data."""
         own = {name: value for name, value in vars(self).items() if not name.startswith("_")}
         return {"created_at": self.created_at, "version": self.version, **own}
 
@@ -145,9 +143,9 @@ def _name(value: object) -> str:
 
 
 def _put(table: dict[str, Any], key: object, value: object) -> None:
-    """Set an entry; it is the newest then, and the oldest beyond the bound go."""
+    """Set an entry as the newest one, and drop the oldest ones beyond the bound."""
     name = _name(key)
-    table.pop(name, None)
+    table.pop(name, None)  # a dict keeps the position of a key that is set again
     table[name] = bounded(value, LONGEST_KEPT)
     while len(table) > MOST_KEPT:
         del table[next(iter(table))]
@@ -158,97 +156,97 @@ def _count(table: dict[str, int], key: object) -> None:
 
 
 def _note(name: str) -> Change:
-    """A count of events of which nothing else is kept."""
-    return lambda now, told: _count(now.noted, name)
+    """A change that only counts the event."""
+    return lambda state, details: _count(state.noted, name)
 
 
 def _raise(name: str) -> Change:
-    """One more in a number."""
-    return lambda now, told: setattr(now, name, getattr(now, name) + 1)
+    """A change that increments an attribute."""
+    return lambda state, details: setattr(state, name, getattr(state, name) + 1)
 
 
 def _set(**values: object) -> Change:
-    """Other values, whatever the details are."""
-    return lambda now, told: now.__dict__.update(values)
+    """A change that sets attributes, whatever the details are."""
+    return lambda state, details: state.__dict__.update(values)
 
 
-def _use(now: AssistantAggregate, told: Details) -> None:
+def _use(state: AssistantAggregate, details: Details) -> None:
     for name in USAGE:
-        amount = told[name]
+        amount = details[name]
+        # Details are not validated: a provider may have reported anything.
         is_number = isinstance(amount, (int, float)) and not isinstance(amount, bool)
-        now.usage[name] += int(amount) if is_number and math.isfinite(amount) else 0
+        state.usage[name] += int(amount) if is_number and math.isfinite(amount) else 0
 
 
-def _tool(now: AssistantAggregate, told: Details) -> None:
-    now.tool_count += 1
-    now.last_tool = _name(told["tool_name"])
-    _count(now.tool_stats, told["tool_name"])
-    if not told["success"]:
-        _count(now.tool_errors, told["tool_name"])
+def _tool(state: AssistantAggregate, details: Details) -> None:
+    state.tool_count += 1
+    state.last_tool = _name(details["tool_name"])
+    _count(state.tool_stats, details["tool_name"])
+    if not details["success"]:
+        _count(state.tool_errors, details["tool_name"])
 
 
-def _tick(now: AssistantAggregate, told: Details) -> None:
-    now.tick_count += 1
-    _use(now, told)
+def _tick(state: AssistantAggregate, details: Details) -> None:
+    state.tick_count += 1
+    _use(state, details)
 
 
-def _goal_created(now: AssistantAggregate, told: Details) -> None:
-    rest = {name: told[name] for name in ("description", "priority", "parent_id")}
-    _put(now.goals, told["goal_id"], {**rest, "status": "active"})
+def _goal_created(state: AssistantAggregate, details: Details) -> None:
+    rest = {name: details[name] for name in ("description", "priority", "parent_id")}
+    _put(state.goals, details["goal_id"], {**rest, "status": "active"})
 
 
-def _goal_updated(now: AssistantAggregate, told: Details) -> None:
-    changed = {name: told[name] for name in ("priority", "metadata") if told[name] is not None}
-    if told["status"]:
-        changed["status"] = told["status"]
-    _set_goal(now, told["goal_id"], changed)
+def _goal_updated(state: AssistantAggregate, details: Details) -> None:
+    changed = {k: details[k] for k in ("priority", "metadata") if details[k] is not None}
+    if details["status"]:
+        changed["status"] = details["status"]
+    _set_goal(state, details["goal_id"], changed)
 
 
-def _goal_completed(now: AssistantAggregate, told: Details) -> None:
-    _set_goal(now, told["goal_id"], {"status": "completed", "outcome": told["outcome"]})
+def _goal_completed(state: AssistantAggregate, details: Details) -> None:
+    _set_goal(state, details["goal_id"], {"status": "completed", "outcome": details["outcome"]})
 
 
-def _set_goal(now: AssistantAggregate, goal_id: object, changed: Details) -> None:
-    """Change a goal, which is open no longer where it ends."""
-    known = now.goals.get(_name(goal_id))
+def _set_goal(state: AssistantAggregate, goal_id: object, changed: Details) -> None:
+    """Change a goal; one that has ended leaves the open goals."""
+    known = state.goals.get(_name(goal_id))
     goal = {**(known if isinstance(known, dict) else {}), **changed}
     if changed.get("status") not in ("dropped", "completed"):
-        _put(now.goals, goal_id, goal)
+        _put(state.goals, goal_id, goal)
         return
-    now.goals.pop(_name(goal_id), None)
+    state.goals.pop(_name(goal_id), None)
     if goal["status"] == "completed":
         closed = bounded({"goal_id": goal_id, **goal}, LONGEST_KEPT)
-        now.completed_goals = [*now.completed_goals, closed][-MOST_KEPT:]
+        state.completed_goals = [*state.completed_goals, closed][-MOST_KEPT:]
 
 
-def _setting(now: AssistantAggregate, told: Details) -> None:
-    now.settings[_name(told["key"])] = told["new_value"]
-    while len(now.settings) > 2 * MOST_KEPT:
-        del now.settings[next(iter(now.settings))]
+def _setting(state: AssistantAggregate, details: Details) -> None:
+    state.settings[_name(details["key"])] = details["new_value"]
+    while len(state.settings) > 2 * MOST_KEPT:
+        del state.settings[next(iter(state.settings))]
 
 
-def _stopped(now: AssistantAggregate, told: Details) -> None:
-    now.is_stopped = True
-    lockout = {name: told[name] for name in ("cause", "reason", "by")}
-    now.lockout = bounded(lockout, LONGEST_KEPT)
+def _stopped(state: AssistantAggregate, details: Details) -> None:
+    state.is_stopped = True
+    lockout = {name: details[name] for name in ("cause", "reason", "by")}
+    state.lockout = bounded(lockout, LONGEST_KEPT)
 
 
-def _asked(now: AssistantAggregate, told: Details) -> None:
-    question = {name: told[name] for name in ("kind", "key", "people")}
-    _put(now.questions, told["number"], question)
+def _asked(state: AssistantAggregate, details: Details) -> None:
+    _put(state.questions, details["number"], {k: details[k] for k in ("kind", "key", "people")})
 
 
-def _closed(now: AssistantAggregate, told: Details) -> None:
-    now.questions.pop(_name(told["number"]), None)
-    _count(now.noted, told["event"])
+def _closed(state: AssistantAggregate, details: Details) -> None:
+    state.questions.pop(_name(details["number"]), None)
+    _count(state.noted, details["event"])
 
 
-def _raised(now: GameAggregate, told: Details) -> None:
-    cap = {name: told[name] for name in ("account", "amount", "by")}
-    _put(now.caps, told["cap"], cap)
+def _raised(state: GameAggregate, details: Details) -> None:
+    cap = {name: details[name] for name in ("account", "amount", "by")}
+    _put(state.caps, details["cap"], cap)
 
 
-ANYTHING = Fold(lambda now, told: _count(now.noted, told["event"]), {"event": WANTED})
+ANYTHING = Fold(lambda state, details: _count(state.noted, details["event"]), {"event": WANTED})
 RAISED: Details = {"cap": "", "account": "", "amount": 0}
 ASSISTANT_FOLDS: dict[str, Fold] = {
     "ToolExecuted": Fold(
@@ -277,7 +275,9 @@ ASSISTANT_FOLDS: dict[str, Fold] = {
         _set(is_stopped=False, lockout={}), {"cleared_by": "", "cause": ""}
     ),
     "HistoryReset": Fold(_note("HistoryReset")),
-    "limit_denied": Fold(lambda now, told: _count(now.limits, told["kind"]), {"kind": ""}),
+    "limit_denied": Fold(
+        lambda state, details: _count(state.limits, details["kind"]), {"kind": ""}
+    ),
     "budget_raised": Fold(_note("budget_raised"), RAISED),
     "question_asked": Fold(_asked, {"number": WANTED, "kind": "", "key": "", "people": None}),
     CLOSED: Fold(_closed, {"event": WANTED, "number": WANTED, "choice": None}),
@@ -294,27 +294,27 @@ GAME_FOLDS: dict[str, Fold] = {
 
 
 class AssistantAggregate(Audited):
-    """An assistant, as its audit log tells of it.
+    """The state of an assistant, derived from its audit log.
 
     Attributes:
-        settings: by name, as they are kept: secrets masked, what is very long as a fingerprint.
-        lockout: cause, reason and by whom, while it is stopped.
-        goals: the open ones, by number.
-        completed_goals: the newest that were reached.
-        tool_count: calls of all tools; `tool_stats` and `tool_errors` by name.
+        settings: by name; secrets are masked, and very long values replaced by a fingerprint.
+        lockout: `cause`, `reason` and `by` while it is stopped, else empty.
+        goals: open goals by number.
+        completed_goals: the latest completed goals.
+        tool_count: number of tool calls; `tool_stats` and `tool_errors` count by name.
         usage: model calls and tokens.
-        questions: the open ones, by number.
-        limits: how often each kind was denied.
-        noted: how often each other event happened.
+        questions: open questions by number.
+        limits: number of denials by kind of limit.
+        noted: number of all other events by name.
     """
 
     TOPIC = "assistant"
     FOLDS = ASSISTANT_FOLDS
-    if TYPE_CHECKING:  # the library makes it
+    if TYPE_CHECKING:  # `@event` creates the class
         AssistantCreated: type[Aggregate.Created]
 
     class Created(Audited.Event, Aggregate.Created):
-        """The library's own; an assistant begins with AssistantCreated."""
+        """Required by the library; an assistant's log begins with AssistantCreated."""
 
         TOPIC = "assistant:Created"
 
@@ -336,9 +336,9 @@ class AssistantAggregate(Audited):
         self.questions: dict[str, Any] = {}
         self.limits: dict[str, int] = {}
         self.noted: dict[str, int] = {}
-        for name, told in (begun_with or {}).items():
-            if name in BEGUN_WITH and isinstance(told, type(getattr(self, name))):
-                setattr(self, name, told)
+        for name, value in (begun_with or {}).items():
+            if name in BEGUN_WITH and isinstance(value, type(getattr(self, name))):
+                setattr(self, name, value)
 
     @classmethod
     def create(
@@ -350,35 +350,35 @@ class AssistantAggregate(Audited):
         begun_with: object = None,
         **rest: Any,
     ) -> AssistantAggregate:
-        """A new audit log, which begins with the settings as they are.
+        """A new audit log, which begins with the present settings.
 
         Args:
             id: of the stream.
-            timestamp: when it begins; None: now.
-            begun_with: its state before there was a log, a mapping of names in BEGUN_WITH.
+            timestamp: of the first event; None: now.
+            begun_with: state from before there was a log, with names in BEGUN_WITH.
             rest: `by`, `via` and `more`.
         """
-        told = {"assistant_key": assistant_key, "config": dict(config), **NOBODY, **rest}
-        told["begun_with"] = dict(begun_with) if isinstance(begun_with, Mapping) else None
-        return cls._create(cls.AssistantCreated, id=id, timestamp=timestamp, **told)
+        values = {"assistant_key": assistant_key, "config": dict(config), **NOBODY, **rest}
+        values["begun_with"] = dict(begun_with) if isinstance(begun_with, Mapping) else None
+        return cls._create(cls.AssistantCreated, id=id, timestamp=timestamp, **values)
 
 
 class GameAggregate(Audited):
-    """The whole game, as its audit log tells of it.
+    """The state of the game, derived from its audit log.
 
     Attributes:
-        caps: what was last added to each cap, by name.
-        refusals: how often somebody was refused.
-        noted: how often each other event happened.
+        caps: the last raise of each cap, by name.
+        refusals: number of refused commands.
+        noted: number of all other events by name.
     """
 
     TOPIC = "game"
     FOLDS = GAME_FOLDS
-    if TYPE_CHECKING:  # the library makes it
+    if TYPE_CHECKING:  # `@event` creates the class
         GameBegun: type[Aggregate.Created]
 
     class Created(Audited.Event, Aggregate.Created):
-        """The library's own; the game begins with GameBegun."""
+        """Required by the library; the game's log begins with GameBegun."""
 
         TOPIC = "game:Created"
 

@@ -1,4 +1,4 @@
-"""Events as they are stored: plain JSON under topics that last."""
+"""The stored form of events: plain JSON under permanent topics."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from evennia_ai.audit.aggregates import (
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _FAMILIES = (AssistantAggregate.TOPIC, GameAggregate.TOPIC)
-# Of what is stored these are no details of the event.
+# Stored members that are not details of the event.
 _FRAME = ("originator_id", "originator_version", "originator_topic", "timestamp", "event", "more")
 _TIMES = ("_created_on", "_modified_on")
 
@@ -36,16 +36,16 @@ def as_micros(moment: datetime) -> int:
 
 
 def as_moment(micros: int) -> datetime:
-    """The way back, in UTC."""
+    """The time in UTC for microseconds since 1970."""
     return EPOCH + timedelta(microseconds=micros)
 
 
 @dataclass(frozen=True)
 class NamedEvent(StoredEvent):
-    """A stored event that can be looked for by its name and its time.
+    """A stored event with columns to search by.
 
     Attributes:
-        event: what people know it by.
+        event: its name for people.
         at: microseconds since 1970.
     """
 
@@ -54,14 +54,15 @@ class NamedEvent(StoredEvent):
 
 
 class PlainTranscoder(Transcoder):
-    """JSON, and nothing that looks like plain data but is something else."""
+    """Plain JSON. The library's own transcoder would turn some data of a model into objects."""
 
     def encode(self, obj: object) -> bytes:
-        """Plain data as JSON; a time as ISO 8601, anything else as its text."""
+        """Encode as JSON; a time as ISO 8601, any other object as its text."""
+        # "replace": a model's text may contain lone surrogates, which UTF-8 cannot encode.
         return _TO_JSON.encode(obj).encode("utf-8", "replace")
 
     def decode(self, data: bytes) -> Any:
-        """The way back; texts stay texts."""
+        """Decode JSON; times stay texts."""
         return json.loads(data)
 
 
@@ -73,10 +74,10 @@ _TO_JSON = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), default=_
 
 
 class RecordMapper(Mapper[UUID]):
-    """Between events and what is stored of them."""
+    """Maps domain events to stored events and back."""
 
     def to_stored_event(self, domain_event: DomainEventProtocol[UUID]) -> StoredEvent:
-        """An event as it is stored; nobody in particular is not told of."""
+        """The stored form of an event; default values are left out."""
         topic, state = get_topic(type(domain_event)), dict(vars(domain_event))
         id_, version = state.pop("originator_id"), state.pop("originator_version")
         event = state.get("event") or topic.rpartition(":")[2]
@@ -85,11 +86,11 @@ class RecordMapper(Mapper[UUID]):
         return NamedEvent(id_, version, topic, self.transcoder.encode(kept), str(event), at)
 
     def to_domain_event(self, stored_event: StoredEvent) -> DomainEventProtocol[UUID]:
-        """The event again; one of a kind that this version does not know is a note."""
+        """The event of a stored form; an unknown kind becomes an event that is only counted."""
         family, _, name = stored_event.topic.partition(":")
         try:
             resolve_topic(stored_event.topic)
-        except TopicError:
+        except TopicError:  # written by a newer version of this package
             if family not in _FAMILIES:
                 raise
             stored_event = StoredEvent(
@@ -99,23 +100,24 @@ class RecordMapper(Mapper[UUID]):
                 self._as_note(name, stored_event.state),
             )
         event = super().to_domain_event(stored_event)
-        told = vars(event)
+        # Events are frozen dataclasses, so their attributes are restored in `__dict__`.
+        values = vars(event)
         if family in _FAMILIES:
-            told.update({**NOBODY, **told})
-        told["timestamp"] = datetime.fromisoformat(told["timestamp"])
+            values.update({**NOBODY, **values})
+        values["timestamp"] = datetime.fromisoformat(values["timestamp"])
         if isinstance(event, RecordSnapshot):
-            state = told["state"]
-            told["state"] = state | {key: datetime.fromisoformat(state[key]) for key in _TIMES}
+            state = values["state"]
+            values["state"] = state | {key: datetime.fromisoformat(state[key]) for key in _TIMES}
         return event
 
     def _as_note(self, name: str, state: bytes) -> bytes:
-        told = {"event": name, **self.transcoder.decode(state)}
-        details = {key: value for key, value in told.items() if key not in _FRAME}
-        frame = {"timestamp": told["timestamp"], "event": told["event"]}
-        return self.transcoder.encode({**frame, "more": {**details, **(told.get("more") or {})}})
+        values = {"event": name, **self.transcoder.decode(state)}
+        details = {key: value for key, value in values.items() if key not in _FRAME}
+        frame = {"timestamp": values["timestamp"], "event": values["event"]}
+        return self.transcoder.encode({**frame, "more": {**details, **(values.get("more") or {})}})
 
 
 def details_of(state: Mapping[str, Any]) -> dict[str, Any]:
-    """The details of a stored event, as they were handed in."""
+    """The details of a stored event, as they were recorded."""
     own = {key: value for key, value in state.items() if key not in _FRAME}
     return {**own, **(state.get("more") or {})}

@@ -1,6 +1,6 @@
-"""Reading the record: what happened, and what an assistant was like at any version.
+"""Reading the audit log: its events, and the state of an assistant at any version.
 
-Nothing here takes longer for a longer record: what is read is found by its index and is bounded.
+The time of a query does not grow with the log: each is bounded and uses an index.
 """
 
 from __future__ import annotations
@@ -38,9 +38,9 @@ class AuditEntry:
     """One event, for people.
 
     Attributes:
-        version: its number in the record.
-        at: when, in UTC.
-        text: the event in words.
+        version: its number in the audit log.
+        at: time in UTC.
+        text: a sentence about the event.
     """
 
     version: int
@@ -51,100 +51,100 @@ class AuditEntry:
 
 
 class AssistantApplication(Application[UUID]):
-    """The record of every assistant and of the game.
+    """The audit logs of all assistants and of the game.
 
-    A `key` is an assistant's name, its script, or "game".
+    A `key` is an assistant's name or script, or "game".
     """
 
     name = "evennia_ai"
     is_snapshotting_enabled = True
 
     def construct_env(self, name: str, env: EnvType | None = None) -> Environment:
-        """The library's environment; the process's own variables do not count here."""
+        """The library's settings, without those in the process's environment."""
         return Environment(name, {"IS_SNAPSHOTTING_ENABLED": "y", **(env or {})})
 
     def construct_factory(self, env: Environment) -> InfrastructureFactory[Any]:
-        """The game's own database."""
+        """A factory of recorders on the game's database."""
         return DjangoFactory(env)
 
     def construct_transcoder(self) -> Transcoder:
-        """Plain JSON."""
+        """The transcoder to plain JSON."""
         return PlainTranscoder()
 
     def construct_mapper(self) -> Mapper[UUID]:
-        """Events under topics that last."""
+        """The mapper of permanent topics."""
         return RecordMapper(transcoder=self.construct_transcoder())
 
     def version(self, key: Script | str) -> int:
         """The newest version.
 
         Raises:
-            KeyError: there is no such record.
+            KeyError: there is no such audit log.
         """
-        whom = _known(key)
-        newest = archive.rows_of(whom.id).order_by("-originator_version")
+        subject = _known(key)
+        newest = archive.rows_of(subject.id).order_by("-originator_version")
         found: int | None = newest.values_list("originator_version", flat=True).first()
         if found is None:
-            raise KeyError(f"there is no record of {whom.name}")
+            raise KeyError(f"there is no record of {subject.name}")
         return found
 
     def count(self, key: Script | str) -> int:
-        """Number of events, archived ones included; 0: there is no audit log."""
+        """The number of events, including archived ones; 0 without an audit log."""
         try:
             return self.version(key)
         except KeyError:
             return 0
 
     def oldest(self, key: Script | str) -> int:
-        """The oldest version that the database has; 1 also where there is none."""
+        """The oldest version in the database; 1 if there is none."""
         return archive.oldest_of(_known(key).id)
 
     def at(self, key: Script | str, version: int) -> Any:
         """The state of an assistant (an AssistantAggregate) or of the game at a version.
 
         Raises:
-            ArchivedError: it is in an archive, which the text names. This is a KeyError too.
+            ArchivedError: it is in an archive, which the text names. A subclass of KeyError.
             KeyError: there is no such version.
         """
-        whom, newest = _known(key), self.version(key)
+        subject, newest = _known(key), self.version(key)
         if not 1 <= version <= newest:
-            raise KeyError(f"{whom.name} has no version {version}; it has 1 to {newest}")
-        # What was archived left its last state behind.
-        if version < archive.oldest_of(whom.id) - 1:
-            raise ArchivedError(archive.told_where(whom, version))
-        return self.repository.get(whom.id, version=version)
+            raise KeyError(f"{subject.name} has no version {version}; it has 1 to {newest}")
+        # "- 1": the snapshot at the last archived version stays in the database.
+        if version < archive.oldest_of(subject.id) - 1:
+            raise ArchivedError(archive.archived_text(subject, version))
+        return self.repository.get(subject.id, version=version)
 
     def newest(self, key: Script | str) -> Any:
         """The present state of an assistant or of the game.
 
         Raises:
-            KeyError: there is no such record.
+            KeyError: there is no such audit log.
         """
-        whom = _known(key)
+        subject = _known(key)
         try:
-            return self.repository.get(whom.id)
+            return self.repository.get(subject.id)
         except AggregateNotFoundError:
-            raise KeyError(f"there is no record of {whom.name}") from None
+            raise KeyError(f"there is no record of {subject.name}") from None
 
     def version_at(self, key: Script | str, moment: datetime) -> int:
-        """The version that held at a moment.
+        """The version at a moment.
 
         Args:
             moment: with a time zone.
 
         Raises:
-            ArchivedError: it is in an archive. This is a KeyError too.
-            KeyError: there was none yet.
+            ArchivedError: it is in an archive. A subclass of KeyError.
+            KeyError: the log begins later.
         """
-        whom = _known(key)
-        before = archive.rows_of(whom.id).filter(at__lte=as_micros(moment))
+        subject = _known(key)
+        before = archive.rows_of(subject.id).filter(at__lte=as_micros(moment))
         before = before.order_by("-at", "-originator_version")
         found: int | None = before.values_list("originator_version", flat=True).first()
         if found is None:
-            oldest = archive.oldest_of(whom.id)
+            oldest = archive.oldest_of(subject.id)
             if oldest > 1:
-                raise ArchivedError(archive.told_where(whom, oldest - 1))
-            raise KeyError(f"there is no record of {whom.name} at {moment.isoformat()}")
+                raise ArchivedError(archive.archived_text(subject, oldest - 1))
+            raise KeyError(f"there is no record of {subject.name} at {moment.isoformat()}")
         return found
 
     def page(
@@ -157,14 +157,14 @@ class AssistantApplication(Application[UUID]):
         since: datetime | None = None,
         until: datetime | None = None,
     ) -> list[AuditEntry]:
-        """Events, the newest first.
+        """Events, newest first.
 
         Args:
             before: only versions below this one.
-            limit: at most so many, and never more than MOST_READ.
-            events: only of these names; () is all.
-            since: only what was then or later, with a time zone.
-            until: only what was before.
+            limit: the most events, bounded by MOST_READ.
+            events: only these names; () for all.
+            since: only events at this time or later, with a time zone.
+            until: only events before this time, with a time zone.
         """
         rows, most = archive.rows_of(_known(key).id), max(0, min(limit, MOST_READ))
         if before is not None:
@@ -173,7 +173,7 @@ class AssistantApplication(Application[UUID]):
             rows = rows.filter(at__gte=as_micros(since))
         if until is not None:
             rows = rows.filter(at__lt=as_micros(until))
-        # One name at a time: several at once would be sorted whole before any is left out.
+        # One query per name: for "event IN (...)" the database sorts all matches before the limit.
         names = dict.fromkeys(events)
         kinds = [rows.filter(event=name) for name in names] or [rows]
         found = [row for kind in kinds for row in _newest(kind, most)]
@@ -181,26 +181,27 @@ class AssistantApplication(Application[UUID]):
         return sorted(entries, key=lambda entry: -entry.version)[:most]
 
     def export(self, key: Script | str, stream: TextIO) -> int:
-        """Write all that the database has of a record as lines of JSON. Returns how many events."""
+        """Write all events in the database as JSON lines; return their number."""
         return archive.export(_known(key), self.mapper, stream)
 
     def exporting(self, key: Script | str, stream: TextIO, step: int) -> Iterator[int]:
-        """Do the same, so many events at a time; gives how many each."""
+        """Write all events as `export` does, `step` at a time; yield the number each time."""
         return archive.exporting(_known(key), self.mapper, stream, step)
 
     def archive(
         self, key: Script | str, config: AuditConfig | None = None, *, folder: Path | None = None
     ) -> Archived:
-        """Move what is older than the policy says out of the database, into one file.
+        """Move the events that the policy does not keep from the database into a file.
 
         Args:
             config: the policy; None: the game's.
-            folder: where to; None: as the policy says.
+            folder: of the file; None: the policy's.
         """
         return archive.archive(_known(key), self, config, folder)
 
 
 def _known(key: Script | str) -> Subject:
+    # A script that is not stored has no subject, but its name has one.
     found = subject_of(key) or subject_of(str(getattr(key, "key", key)))
     assert found is not None
     return found
@@ -217,11 +218,11 @@ def _entry(version: int, at: int, event: str, state: bytes) -> AuditEntry:
 
 
 def missing_tables() -> list[str]:
-    """The tables of the record that the game's database has not."""
+    """The audit log's tables that are missing in the game's database."""
     return models.missing_tables(RecordedEvent, RecordedSnapshot)
 
 
 @lru_cache(maxsize=1)
 def application() -> AssistantApplication:
-    """The record of this game."""
+    """This process's reader of the audit logs."""
     return AssistantApplication()

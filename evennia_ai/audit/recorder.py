@@ -1,7 +1,7 @@
-"""The `eventsourcing` library's recorders, on the game's own database.
+"""Recorders of the `eventsourcing` library on the game's own database.
 
-What is inserted belongs to the transaction that is open, as everything else of the game does: an
-event commits or rolls back with what it tells of.
+They insert in the transaction that is open, so that an event commits or rolls back together with
+the change it records.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from eventsourcing.persistence import (
 from evennia_ai.audit.events import NamedEvent
 from evennia_ai.models import RecordedEvent, RecordedSnapshot, statements
 
-MOST_ROWS = 1_000  # of one statement: databases bound how much one may hold
+MOST_ROWS = 1_000  # of one statement: databases limit its size
 ALIAS = "DJANGO_DATABASE"
 COLUMNS = ("originator_id", "originator_version", "topic", "event", "at", "state")
 _LONGEST_NAME = RecordedEvent._meta.get_field("event").max_length
@@ -41,13 +41,13 @@ NO_TRACKING = "the record keeps no positions of other applications; use a record
 
 
 class _MappedErrors:
-    """Lets the database's errors be the library's, of the same names."""
+    """Context that raises Django's database errors as the library's errors of the same names."""
 
     def __enter__(self) -> None:
-        """Nothing to do yet."""
+        """Do nothing."""
 
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
-        """Raise the library's error instead."""
+        """Raise the library's error."""
         if isinstance(error, db.Error):
             named = getattr(persistence, type(error).__name__, persistence.PersistenceError)
             raise named(str(error)) from error
@@ -57,11 +57,11 @@ mapped_errors = _MappedErrors()
 
 
 class DjangoAggregateRecorder(AggregateRecorder):
-    """Keeps the events of streams, and reads them again.
+    """Stores the events of streams and reads them.
 
     Args:
         model: the table.
-        using: Django's name of the database.
+        using: alias of the database in Django.
     """
 
     def __init__(
@@ -73,16 +73,16 @@ class DjangoAggregateRecorder(AggregateRecorder):
     def insert_events(
         self, stored_events: Sequence[StoredEvent], **kwargs: Any
     ) -> Sequence[int] | None:
-        """Insert events, all or none of them.
+        """Insert events, all or none.
 
         Raises:
-            IntegrityError: one of these versions is there already.
+            IntegrityError: one of these versions exists already.
         """
         self._insert(stored_events)
         return None
 
     def _insert(self, stored: Sequence[StoredEvent], *, are_ids_wanted: bool = False) -> list[int]:
-        """Insert rows by one statement for each MOST_ROWS. Returns their ids where it can."""
+        """Insert rows, MOST_ROWS per statement; return their ids if the database gives them."""
         if len(stored) > MOST_ROWS:
             parts = [stored[at : at + MOST_ROWS] for at in range(0, len(stored), MOST_ROWS)]
             with transaction.atomic(using=self.using, savepoint=False):
@@ -105,10 +105,10 @@ class DjangoAggregateRecorder(AggregateRecorder):
         desc: bool = False,
         limit: int | None = None,
     ) -> Sequence[StoredEvent]:
-        """Events of one stream, by version."""
+        """The events of one stream in the order of versions."""
         bounds = {"gt": gt, "lte": lte}
-        told = {f"originator_version__{k}": v for k, v in bounds.items() if v is not None}
-        rows = self.model.objects.using(self.using).filter(originator_id=originator_id, **told)
+        where = {f"originator_version__{k}": v for k, v in bounds.items() if v is not None}
+        rows = self.model.objects.using(self.using).filter(originator_id=originator_id, **where)
         rows = rows.order_by("-originator_version" if desc else "originator_version")
         with mapped_errors:
             found = list(rows.values_list(*_READ)[:limit])
@@ -127,25 +127,25 @@ def _row_of(stored: StoredEvent) -> tuple[Any, ...]:
 
 
 class DjangoApplicationRecorder(DjangoAggregateRecorder, ApplicationRecorder):
-    """The same, with a number for each event that says in which order all were inserted.
+    """A recorder that also numbers events over all streams in the order of insertion.
 
-    Several transactions at once may commit in another order than that of their numbers, and one
-    that is rolled back leaves a gap.
+    Concurrent transactions may commit in another order than that of their numbers, and one that is
+    rolled back leaves a gap.
     """
 
     def insert_events(
         self, stored_events: Sequence[StoredEvent], *, are_ids_wanted: bool = True, **kwargs: Any
     ) -> Sequence[int]:
-        """Insert events, all or none of them.
+        """Insert events, all or none.
 
         Args:
-            are_ids_wanted: False: nothing is asked for them, and none are returned.
+            are_ids_wanted: False: spare the query for ids, and return none.
 
         Returns:
-            Their ids, in their order.
+            Their ids, in the order of the events.
 
         Raises:
-            IntegrityError: one of these versions is there already.
+            IntegrityError: one of these versions exists already.
         """
         ids = self._insert(stored_events, are_ids_wanted=are_ids_wanted)
         if stored_events and not ids and are_ids_wanted:
@@ -158,7 +158,7 @@ class DjangoApplicationRecorder(DjangoAggregateRecorder, ApplicationRecorder):
             originator_id__in={id_ for id_, _ in wanted},
             originator_version__in={version for _, version in wanted},
         )
-        # The two lists can match more than is wanted; their pairs tell it apart.
+        # The two lists also match other pairs, which are sorted out below.
         with mapped_errors:
             found = {row[:2]: row[2] for row in rows.values_list(*COLUMNS[:2], "id")}
         return [found[key] for key in wanted]
@@ -172,7 +172,7 @@ class DjangoApplicationRecorder(DjangoAggregateRecorder, ApplicationRecorder):
         *,
         inclusive_of_start: bool = True,
     ) -> Sequence[Notification]:
-        """Events of all streams, by their number."""
+        """The events of all streams in the order of their numbers."""
         rows = self.model.objects.using(self.using).order_by("id")
         if start is not None:
             rows = rows.filter(**{"id__gte" if inclusive_of_start else "id__gt": start})
@@ -188,17 +188,17 @@ class DjangoApplicationRecorder(DjangoAggregateRecorder, ApplicationRecorder):
         ]
 
     def max_notification_id(self) -> int | None:
-        """The newest event's number; None: there is none."""
+        """The newest event's number, or None without events."""
         rows = self.model.objects.using(self.using).order_by("-id")
         with mapped_errors:
             newest: int | None = rows.values_list("id", flat=True).first()
         return newest
 
     def subscribe(self, gt: int | None = None, topics: Sequence[str] = ()) -> Never:
-        """Not here.
+        """Not supported.
 
         Raises:
-            NotSupportedError: always; it says what there is instead.
+            NotSupportedError: always; its text names the alternatives.
         """
         raise NotSupportedError(NO_SUBSCRIPTION)
 
@@ -208,24 +208,24 @@ def _as_uuid(id_: UUID | str) -> UUID:
 
 
 class DjangoFactory(InfrastructureFactory[TrackingRecorder]):
-    """Makes the recorders. The environment's DJANGO_DATABASE names the database, if not default."""
+    """Makes recorders. DJANGO_DATABASE in its environment names a database other than default."""
 
     @property
     def using(self) -> str:
-        """Django's name of the database."""
+        """Alias of the database in Django."""
         return self.env.get(ALIAS, "default")
 
     def aggregate_recorder(self, purpose: str = "events") -> DjangoAggregateRecorder:
-        """The recorder of events, or with the purpose "snapshots" of those."""
+        """The recorder of events, or of snapshots for the purpose "snapshots"."""
         model = RecordedSnapshot if purpose == "snapshots" else RecordedEvent
         return DjangoAggregateRecorder(model, self.using)
 
     def application_recorder(self) -> DjangoApplicationRecorder:
-        """The recorder of the events of all streams in one order."""
+        """The recorder that numbers the events of all streams."""
         return DjangoApplicationRecorder(RecordedEvent, self.using)
 
     def tracking_recorder(self, tracking_recorder_class: object = None) -> Never:
-        """Not here.
+        """Not supported.
 
         Raises:
             NotSupportedError: always.
@@ -233,7 +233,7 @@ class DjangoFactory(InfrastructureFactory[TrackingRecorder]):
         raise NotSupportedError(NO_TRACKING)
 
     def process_recorder(self) -> Never:
-        """Not here.
+        """Not supported.
 
         Raises:
             NotSupportedError: always.

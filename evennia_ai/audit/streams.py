@@ -1,4 +1,4 @@
-"""The subject of an audit log: an assistant, or the game. Each has its own stream of events."""
+"""Subjects of audit logs: assistants and the game. Each has a stream of events."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from evennia_ai.core.typed_objects import Script
 
 GAME = "game"
 CREATED = "AssistantCreated"
-# Never changed: all that was ever recorded is found by it.
+# Must never change: the ids of all stored streams derive from it.
 _NAMESPACE = UUID("3b6a9c1e-5d0f-4a53-9a37-6d1c2f8e7b40")
 
 
@@ -29,7 +29,7 @@ class Subject:
     Attributes:
         id: of the stream.
         name: for people.
-        script: the assistant's, while somebody has it.
+        script: the assistant's, if the caller has it.
     """
 
     id: UUID
@@ -44,7 +44,7 @@ class Subject:
 
 @lru_cache(maxsize=1024)
 def id_of(key: str) -> UUID:
-    """The stream of an assistant; small and capital letters are the same."""
+    """The stream id of an assistant; case does not matter."""
     return uuid5(_NAMESPACE, f"assistant/{key.casefold()}")
 
 
@@ -52,44 +52,46 @@ GAME_ID = uuid5(_NAMESPACE, GAME)
 
 
 def name_of(subject: Script | str) -> str:
-    """The name of a subject: an assistant's key, or a word such as "game"."""
+    """The name of a subject: an assistant's key, or "game"."""
     return str(getattr(subject, "key", subject))
 
 
-def subject_of(whom: Script | str) -> Subject | None:
-    """The subject that is meant.
+def subject_of(subject: Script | str) -> Subject | None:
+    """The subject for an assistant or the game.
 
     Args:
-        whom: an assistant's script or its name, or "game".
+        subject: an assistant's script or name, or "game".
 
     Returns:
-        None: of that no record is kept, as of a script that is not stored.
+        None for a script that is not stored, which has no audit log.
     """
-    if isinstance(whom, str):
-        return Subject(GAME_ID if whom == GAME else id_of(whom), whom)
-    # An event must not outlive its subject: what was never stored has no stream.
-    if getattr(whom, "pk", None) is None or not hasattr(whom, "attributes"):
+    if isinstance(subject, str):
+        return Subject(GAME_ID if subject == GAME else id_of(subject), subject)
+    # An event must not outlive its subject, so a script that was never stored has no stream.
+    if getattr(subject, "pk", None) is None or not hasattr(subject, "attributes"):
         return None
-    name = name_of(whom)
-    return Subject(id_of(name), name, whom)
+    name = name_of(subject)
+    return Subject(id_of(name), name, subject)
 
 
-def begin(whom: Subject, details: Mapping[str, Any], at: datetime) -> Audited:
-    """The first version of a record.
+def begin(subject: Subject, details: Mapping[str, Any], at: datetime) -> Audited:
+    """A new aggregate, with the first event of an audit log.
 
     Args:
-        details: of the AssistantCreated that it is, as they are kept.
-        at: when it begins.
+        details: of its AssistantCreated event, in stored form.
+        at: time of the event.
     """
-    if whom.is_game:
-        return GameAggregate.create(whom.id, timestamp=at)
-    told = dict(details)
-    name = told.pop("assistant_key", None) or whom.name
-    config = told.pop("config", None) or (storable(settings_of(whom.script)) if whom.script else {})
-    begun_with = told.pop("begun_with", None)
-    signs = {sign: told.pop(sign) for sign in ("by", "via") if sign in told}
+    if subject.is_game:
+        return GameAggregate.create(subject.id, timestamp=at)
+    rest = dict(details)
+    name = rest.pop("assistant_key", None) or subject.name
+    config = rest.pop("config", None) or (
+        storable(settings_of(subject.script)) if subject.script else {}
+    )
+    begun_with = rest.pop("begun_with", None)
+    signs = {sign: rest.pop(sign) for sign in ("by", "via") if sign in rest}
     return AssistantAggregate.create(
-        whom.id, name, config, at, begun_with, **signs, more=told or None
+        subject.id, name, config, at, begun_with, **signs, more=rest or None
     )
 
 

@@ -1,4 +1,4 @@
-"""Once a day and stream: what is too old goes into an archive, a little at a time."""
+"""Upkeep of the audit log: archives the old events of each stream once a day, in small steps."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ from evennia_ai.audit.reading import application
 from evennia_ai.audit.streams import Subject
 
 EVERY_SECONDS = 86_400
-PAUSE_SECONDS = 0.2
+PAUSE_SECONDS = 0.2  # between two steps, in which the game's thread does other work
 Later = Callable[[float, Callable[[], None]], Any]
 
 
 class Upkeep:
-    """Archives what the policy does not keep, in steps with pauses between them.
+    """Archives the events that the policy does not keep, in steps with pauses between them.
 
     Args:
-        later: calls something after some seconds; None: nothing happens by itself.
-        clock: seconds that only ever go up.
+        later: calls a function after some seconds; None: callers must call `step` themselves.
+        clock: monotonic seconds.
     """
 
     def __init__(
@@ -38,10 +38,10 @@ class Upkeep:
         self._steps: Steps | None = None
         self._timer: Any = None
 
-    def look(self, whom: Iterable[Subject]) -> None:
-        """Begin with those streams that nobody looked at for a day."""
+    def look(self, subjects: Iterable[Subject]) -> None:
+        """Queue the streams that were not checked for a day."""
         now = self._clock()
-        for subject in whom:
+        for subject in subjects:
             if now - self._looked_at.get(subject.id, -EVERY_SECONDS) >= EVERY_SECONDS:
                 self._looked_at[subject.id] = now
                 self._due.append(subject)
@@ -55,7 +55,7 @@ class Upkeep:
             self._timer = self._later(PAUSE_SECONDS, self._go_on)
 
     def step(self) -> bool:
-        """Do a little of it. Returns whether there is more."""
+        """Do one step; True if more are left."""
         if self._steps is None and self._due:
             self._steps = steps_of(self._due.popleft(), application())
         if self._steps is not None:
@@ -63,16 +63,16 @@ class Upkeep:
                 next(self._steps)
             except StopIteration:
                 self._steps = None
-            except Exception:
+            except Exception:  # a full disk, say, must not stop the other streams
                 self._steps = None
                 logger.log_trace("[assistant] a record could not be archived; tomorrow again")
         return bool(self._steps or self._due)
 
     def stop(self) -> None:
-        """Leave the rest to another day; no timer stays behind."""
+        """Drop the queue and cancel the timer."""
         self._due.clear()
         self._steps = None
         if self._timer is not None:
-            with suppress(Exception):  # it may be over already
+            with suppress(Exception):  # it may have fired already
                 self._timer.cancel()
             self._timer = None

@@ -1,7 +1,7 @@
-"""The record's writer in one server process: what waits, and what each stream has come to.
+"""The writer of the audit log in one server process: waiting facts, and a cache of aggregates.
 
-What an aggregate in memory knows is never more than its transaction can still commit: where that is
-undone, the aggregate is forgotten and read again, and what had waited waits again.
+A cached aggregate is trusted only as far as its transaction was or can still be committed. After a
+rollback it is dropped and read again, and the facts that had waited wait again.
 """
 
 from __future__ import annotations
@@ -41,12 +41,11 @@ from evennia_ai.models import RecordedSnapshot
 
 __all__ = ["Book", "RecordConflictError"]
 
-FLUSH_SECONDS = 1.0
-RETRY_SECONDS = 15.0
-# So many streams are written in one turn of the reactor.
-PORTION = 10
-TRIES = 3
-# One for each assistant: those of a game with more are forgotten, and read anew, by turns.
+FLUSH_SECONDS = 1.0  # the longest time that a fact waits, and what a crash can lose
+RETRY_SECONDS = 15.0  # after a failed write
+PORTION = 10  # streams written in one reactor turn, so that players do not wait
+TRIES = 3  # of a transaction that another process interferes with
+# Streams in memory, one for each assistant. With more, idle ones are dropped and read again.
 MOST_STREAMS = 4_000
 MISSING = (
     "[assistant] nothing is recorded: the tables of evennia_ai are missing in the game's database; "
@@ -56,11 +55,11 @@ Later = Callable[[float, Callable[[], None]], Any]
 
 
 class Book:
-    """One server process's part of the audit log.
+    """The writer of the audit log in one server process.
 
     Args:
-        later: calls something after some seconds; None: whoever records also flushes.
-        clock: the time.
+        later: calls a function after some seconds; None: callers must flush themselves.
+        clock: gives the present time.
     """
 
     def __init__(self, later: Later | None = None, clock: Callable[[], datetime] = now) -> None:
@@ -76,34 +75,34 @@ class Book:
 
     # ---- facts come in ---------------------------------------------------------------------
 
-    def record(self, whom: Subject, told: Fact) -> None:
-        """Let a fact wait for the subject's next write, or for the next flush."""
-        item = self._item(told)
+    def record(self, subject: Subject, event: Fact) -> None:
+        """Queue a fact for the subject's next write, or the next flush."""
+        item = self._item(event)
         with self._lock:
-            self._stream(whom).put(item)
+            self._stream(subject).put(item)
             if self._later is not None and self._timer is None and self._is_ready is not False:
-                # A test moves an assistant's clock by hand, and what waits is then stored with it.
-                later = getattr(getattr(whom.script, "clock", None), "callLater", self._later)
+                # In a test the script's clock is moved by hand, and must also time the flush.
+                later = getattr(getattr(subject.script, "clock", None), "callLater", self._later)
                 self._timer = later(FLUSH_SECONDS, self._on_timer)
-        item.tell(whom.name)
+        item.tell(subject.name)
 
-    def keep(self, whom: Subject, facts: Iterable[Fact] = ()) -> None:
-        """Store facts, and what waits, in the transaction that is open.
+    def keep(self, subject: Subject, facts: Iterable[Fact] = ()) -> None:
+        """Store facts, and those that wait, in the transaction that is open.
 
         Raises:
-            RecordConflictError: another process or thread wrote this record meanwhile.
+            RecordConflictError: another process or thread has written to this log meanwhile.
         """
         items = [self._item(each) for each in facts]
         with self._lock:
-            stream = self._stream(whom)
+            stream = self._stream(subject)
             stream.settle()
             waited = [*stream.waiting, *self._losses(stream)]
             stream.waiting.clear()
-            # Nobody else extends it meanwhile; where this fails it is read from the database.
+            # Taken out, so that no other thread extends it, and so that a failure leaves none.
             known, stream.aggregate = stream.aggregate, None
         connection = this_connection()
         if stream.connection is not connection:
-            known = None  # it may hold what the other connection has not committed
+            known = None  # it may contain events that the other connection has not committed
         if not (waited or items):
             stream.aggregate = known
             return
@@ -111,32 +110,33 @@ class Book:
             self._write(connection, stream, known, waited, items)
         except BaseException as error:
             with self._lock:
-                # A write that was noted gives them back itself, once it is found to be undone.
+                # For a write that was noted, `settle` does this once it finds the rollback.
                 if not any(write.waited is waited for write in stream.writes):
                     stream.wait_again(waited)
+            # Callers expect Django's errors and not the library's.
             if isinstance(error, PersistenceError) and not isinstance(error, RecordConflictError):
-                raise error.__cause__ or error  # the game knows Django's errors  # noqa: B904
+                raise error.__cause__ or error  # noqa: B904
             raise
 
-    def has_waiting(self, whom: Subject) -> bool:
-        """True where there is something to write. This asks no database."""
-        stream = self._streams.get(whom.id)
+    def has_waiting(self, subject: Subject) -> bool:
+        """True if facts wait to be written. Queries no database."""
+        stream = self._streams.get(subject.id)
         return stream is not None and stream.has_waiting
 
-    def _item(self, told: Fact) -> FactItem:
-        return FactItem.of(signed(told), self._clock(), is_logged=actor().is_logged)
+    def _item(self, event: Fact) -> FactItem:
+        return FactItem.of(signed(event), self._clock(), is_logged=actor().is_logged)
 
     def _losses(self, stream: EventStream) -> list[FactItem]:
         lost, stream.lost = stream.lost, 0
         return [self._item(fact("facts_lost", count=lost))] if lost else []
 
-    def _stream(self, whom: Subject) -> EventStream:
-        if len(self._streams) >= MOST_STREAMS and whom.id not in self._streams:
+    def _stream(self, subject: Subject) -> EventStream:
+        if len(self._streams) >= MOST_STREAMS and subject.id not in self._streams:
             for id_ in [id_ for id_, stream in self._streams.items() if stream.is_idle]:
                 del self._streams[id_]
-        stream = self._streams.setdefault(whom.id, EventStream(whom))
-        if whom.script is not None:
-            stream.whom = whom
+        stream = self._streams.setdefault(subject.id, EventStream(subject))
+        if subject.script is not None:
+            stream.subject = subject
         return stream
 
     # ---- and are written -------------------------------------------------------------------
@@ -149,28 +149,28 @@ class Book:
         waited: list[FactItem],
         items: list[FactItem],
     ) -> None:
-        name = stream.whom.name
+        name = stream.subject.name
         if not self.has_tables() or stream.is_broken:
             _tell(name, items)
             return
-        is_told_now = is_never_committed(connection)
-        # Without a savepoint: where an event fails, the caller's change fails with it.
+        is_never_committing = is_never_committed(connection)
+        # No savepoint: if the event cannot be stored, the caller's change must fail too.
         with transaction.atomic(savepoint=False):
             known = known or self._load(stream, waited, items)
             if known is None:
                 _tell(name, items)
                 return
-            has_begun = bool(known.pending_events) and not stream.whom.is_game
+            has_begun = bool(known.pending_events) and not stream.subject.is_game
             events = _extend(known, [*waited, *items[has_begun:]])
-            told = [] if is_told_now else items
-            write = Write(connection, waited, events[-1], lambda: _tell(name, told))
+            tell_later = [] if is_never_committing else items
+            write = Write(connection, waited, events[-1], lambda: _tell(name, tell_later))
             with self._lock:
                 stream.note(known, write)
-        if is_told_now:
+        if is_never_committing:
             _tell(name, items)
 
     def has_tables(self) -> bool:
-        """True where the game's database has the tables; if not, the log is told, once."""
+        """True if the tables exist; otherwise logs an error, once."""
         if self._is_ready is None:
             self._is_ready = not missing_tables()
             if not self._is_ready:
@@ -180,78 +180,81 @@ class Book:
     def _load(
         self, stream: EventStream, waited: list[FactItem], items: list[FactItem]
     ) -> Audited | None:
-        """The state of a stream, or its beginning; None: nothing can be added to it.
+        """The aggregate of a stream, or a new one; None: nothing can be added to the stream.
 
         Args:
-            items: what is handed in; how the record began is put at their head.
+            items: the new facts; a new log's first event is inserted before them.
         """
-        whom = stream.whom
+        subject = stream.subject
         if this_connection().vendor == "sqlite":
-            # It refuses to let a transaction write that has read before another one wrote.
+            # An UPDATE of no row takes SQLite's write lock. A transaction that reads first is
+            # refused ("database is locked") if another one writes before it does.
             RecordedSnapshot.objects.filter(id=-1).update(at=0)
         try:
-            found: Audited = application().repository.get(whom.id)
+            found: Audited = application().repository.get(subject.id)
         except AggregateNotFoundError:
-            return self._begin(whom, waited, items)
-        except PersistenceError:
+            return self._begin(subject, waited, items)
+        except PersistenceError:  # the database's trouble, which may pass
             raise
-        except Exception:
+        except Exception:  # the stored events themselves cannot be read
             stream.is_broken = True
-            logger.log_trace(f"[assistant] the record of {whom.name} cannot be read; it ends here")
+            logger.log_trace(
+                f"[assistant] the record of {subject.name} cannot be read; it ends here"
+            )
             return None
         return found
 
     def _begin(
-        self, whom: Subject, waited: list[FactItem], items: list[FactItem]
+        self, subject: Subject, waited: list[FactItem], items: list[FactItem]
     ) -> Audited | None:
-        if whom.is_game:
-            return begin(whom, {}, (waited or items)[0].at)
-        if whom.script is None or whom.script.pk is None:
+        if subject.is_game:
+            return begin(subject, {}, (waited or items)[0].at)
+        if subject.script is None or subject.script.pk is None:
             return None
         if not items or items[0].fact.event != CREATED:
-            told = fact(CREATED, assistant_key=whom.name, config=settings_of(whom.script))
-            items.insert(0, self._item(told))
-        return begin(whom, items[0].details, (waited or items)[0].at)
+            created = fact(CREATED, assistant_key=subject.name, config=settings_of(subject.script))
+            items.insert(0, self._item(created))
+        return begin(subject, items[0].details, (waited or items)[0].at)
 
     def flush(self) -> None:
-        """Store all that waits, each stream in a transaction of its own; nothing is timed then."""
+        """Store all waiting facts now, each stream in a transaction of its own."""
         self._cancel()
         self._due, self._has_failed = deque(self._streams.values()), False
         self._flush_due()
         self._go_on()
 
     def _flush_due(self, most: float = inf) -> None:
-        """Store what waits for the streams whose turn it is; of as many at most."""
+        """Store the facts of due streams, of at most so many streams."""
         while self._due and (most > 0 or not self._due[0].has_waiting):
             stream = self._due.popleft()
             if not stream.has_waiting:
                 continue
             most -= 1
             try:
-                self.flush_one(stream.whom)
-            # They wait again, and the other streams are stored all the same.
+                self.flush_one(stream.subject)
+            # The facts wait again, and the other streams must still be stored.
             except Exception:
                 self._has_failed = True
-                logger.log_trace(f"[assistant] {stream.whom.name}: facts wait to be recorded")
+                logger.log_trace(f"[assistant] {stream.subject.name}: facts wait to be recorded")
 
-    def flush_one(self, whom: Subject) -> None:
-        """Store what waits for one stream.
+    def flush_one(self, subject: Subject) -> None:
+        """Store the waiting facts of one stream.
 
         Raises:
-            RecordConflictError: others write to it all the time.
+            RecordConflictError: other processes interfered with every try.
         """
         for tries_left in reversed(range(TRIES)):
             try:
-                if self.has_waiting(whom):
+                if self.has_waiting(subject):
                     with transaction.atomic():
-                        self.keep(whom)
+                        self.keep(subject)
                 return
             except RecordConflictError:
                 if not tries_left:
                     raise
 
     def _go_on(self) -> None:
-        """See to the streams that are left, or to what could not be stored, or came meanwhile."""
+        """Set the timer for streams that are still due, that failed, or that got new facts."""
         is_more = self._due or any(stream.waiting for stream in self._streams.values())
         if self._later is None or not is_more:
             return
@@ -259,41 +262,41 @@ class Book:
         pause = RETRY_SECONDS if self._has_failed else FLUSH_SECONDS
         self._timer = self._later(0.0 if self._due else pause, self._on_timer)
 
-    def forget(self, whom: Subject) -> None:
-        """Ask the database, the next time, what a stream has come to."""
+    def forget(self, subject: Subject) -> None:
+        """Drop the cached aggregate of a stream."""
         with self._lock:
-            self._stream(whom).aggregate = None
+            self._stream(subject).aggregate = None
 
     # ---- by itself -------------------------------------------------------------------------
 
     def _on_timer(self) -> None:
-        """Store what waits for some streams; the others follow, each in its turn."""
+        """Store the facts of some due streams; the others follow in later reactor turns."""
         self._timer = None
         if not self._due:
             self._due, self._has_failed = deque(self._streams.values()), False
         self._flush_due(PORTION)
         self._go_on()
         if self._is_ready and not self._due:
-            self.upkeep.look([stream.whom for stream in self._streams.values()])
+            self.upkeep.look([stream.subject for stream in self._streams.values()])
 
     def stop(self) -> None:
-        """Store what is left; no timer stays behind."""
+        """Store everything and cancel the timers, at shutdown."""
         self.upkeep.stop()
         self.flush()
         self._cancel()
 
     def drop(self) -> None:
-        """Forget what is left, as a process does that is killed; no timer stays behind."""
+        """Discard everything unwritten, as if the process were killed, and cancel the timers."""
         self.upkeep.stop()
         self._cancel()
         self._streams.clear()
         self._due.clear()
-        # Tables that were missing may be there by now; those that are there stay.
+        # Missing tables may have been created since; existing ones do not go away.
         self._is_ready = self._is_ready or None
 
     def _cancel(self) -> None:
         if self._timer is not None:
-            with suppress(Exception):  # it may be over already
+            with suppress(Exception):  # it may have fired already
                 self._timer.cancel()
             self._timer = None
 
@@ -304,7 +307,7 @@ def _tell(name: str, items: Sequence[FactItem]) -> None:
 
 
 def _extend(aggregate: Audited, items: Sequence[FactItem]) -> list[StoredEvent]:
-    """Add items to a stream: by one statement, and another where snapshots are due."""
+    """Add items to a stream with one INSERT, and another one if snapshots are due."""
     app, snapshots = application(), []
     for item in items:
         aggregate.add(item.fact.event, item.details, item.at)

@@ -1,4 +1,8 @@
-"""Writes in a transaction that may still be undone, and the test for that."""
+"""Writes to the audit log in transactions that may still be rolled back, and how to detect that.
+
+Django has a hook for a commit but none for a rollback. A rollback is recognized by the commit hook
+of a write that has gone from `connection.run_on_commit` without being called.
+"""
 
 from __future__ import annotations
 
@@ -26,12 +30,12 @@ MOST_WAITING = 1_000
 
 @dataclass(frozen=True, slots=True)
 class FactItem:
-    """A fact on its way into the record.
+    """A fact on its way into the audit log.
 
     Attributes:
-        details: as the record keeps them.
+        details: in stored form, with secrets masked.
         at: when it happened.
-        is_logged: False: no line in the log, whatever its kind.
+        is_logged: False: no line in the game's log, whatever its kind.
     """
 
     fact: Fact
@@ -41,16 +45,16 @@ class FactItem:
 
     @classmethod
     def of(cls, fact: Fact, at: datetime, *, is_logged: bool) -> FactItem:
-        """A fact that just happened."""
+        """The item for a fact."""
         return cls(fact, storable(fact.details), at, is_logged)
 
     def tell(self, name: str) -> None:
-        """Let the log and whoever listens know of it."""
+        """Write it to the game's log and call the listeners."""
         tell(name, self.fact, self.details, is_logged=self.is_logged)
 
 
 def is_never_committed(connection: BaseDatabaseWrapper) -> bool:
-    """True within a test of Django's, which undoes everything at its end."""
+    """True inside a Django TestCase, whose transaction is rolled back at the end."""
     blocks = connection.atomic_blocks
     return bool(blocks) and getattr(blocks[0], "_from_testcase", False)
 
@@ -60,10 +64,10 @@ class Write:
     """One `keep` and its transaction.
 
     Attributes:
-        waited: items that were recorded before; they wait again if this is undone.
-        last: the newest event of it.
-        then: what is done after the commit.
-        is_done: it is committed.
+        waited: items that had waited for it; they wait again after a rollback.
+        last: its newest event.
+        then: called after the commit.
+        is_done: True after the commit.
     """
 
     connection: Any
@@ -87,16 +91,16 @@ class EventStream:
     """One stream, as this process knows it.
 
     Attributes:
-        waiting: what is written with the next write.
-        lost: how many facts more could not wait.
-        aggregate: what it had come to at the last write of `connection`; None: ask the database.
-        writes: those whose transactions may be open.
-        hooks: that connection's list of hooks then, which Django replaces when it commits or undoes
-            anything; None: several connections write.
-        is_broken: what is stored of it cannot be read, so that nothing is added.
+        waiting: items for the next write.
+        lost: number of items dropped because too many waited.
+        aggregate: the state after the last write of `connection`; None: read it from the database.
+        writes: writes whose transactions may still be open.
+        hooks: the connection's list of commit hooks at that time, which Django replaces at each
+            commit or rollback; None: several connections write.
+        is_broken: True if its stored events cannot be read; then none are added.
     """
 
-    whom: Subject
+    subject: Subject
     waiting: deque[FactItem] = field(default_factory=deque)
     lost: int = 0
     aggregate: Audited | None = None
@@ -107,39 +111,39 @@ class EventStream:
 
     @property
     def is_idle(self) -> bool:
-        """True where nothing is lost when it is forgotten."""
+        """True if it can be dropped without losing anything."""
         return not (self.waiting or self.writes)
 
     @property
     def is_settled(self) -> bool:
-        """True where nothing can have been undone since the last write."""
+        """True if nothing can have been rolled back since the last write."""
         return not self.writes or (
             self.hooks is not None and self.hooks is self.connection.run_on_commit
         )
 
     @property
     def has_waiting(self) -> bool:
-        """True where there is something to write, or may be."""
+        """True if items wait, or may wait again after a rollback."""
         if self.waiting or self.is_settled:
             return bool(self.waiting)
         return bool(self._cut_off())
 
     def put(self, item: FactItem) -> None:
-        """Let an item wait."""
+        """Queue an item; beyond the bound, the oldest is dropped."""
         self.waiting.append(item)
         if len(self.waiting) > MOST_WAITING:
             self.waiting.popleft()
             self.lost += 1
 
     def wait_again(self, items: list[FactItem]) -> None:
-        """Let items wait that were to be written and are not."""
+        """Put items that were not written after all at the head of the queue."""
         self.waiting.extendleft(reversed(items))
 
     def settle(self) -> None:
-        """Find out which writes are undone. What had waited for them waits again."""
+        """Find rolled-back writes; their items wait again."""
         if self.is_settled:
             return
-        # The oldest last, as each puts what it gives back before all that waits.
+        # Newest first, because each puts its items at the head of the queue.
         for write in reversed(self._cut_off()):
             if not _is_there(write.last):
                 self.wait_again(write.waited)
@@ -148,16 +152,13 @@ class EventStream:
         self.writes = [write for write in self.writes if not write.is_done]
 
     def _cut_off(self) -> list[Write]:
-        """The writes whose transactions were undone, or are between their commit and its hooks.
-
-        Those under way have hooks; one that was undone lost its own.
-        """
+        """The writes without a pending hook: rolled back, or committed with the hook yet to run."""
         connections = {id(write.connection): write.connection for write in self.writes}
         hooks = {id(hook) for each in connections.values() for _, hook, _ in each.run_on_commit}
         return [write for write in self.writes if not (write.is_done or id(write.hook) in hooks)]
 
     def note(self, aggregate: Audited, write: Write) -> None:
-        """Remember the aggregate after a write that just succeeded."""
+        """Cache the aggregate after a successful write."""
         hooks = write.connection.run_on_commit
         if self.writes and (self.hooks is None or self.connection is not write.connection):
             hooks = None
@@ -167,7 +168,7 @@ class EventStream:
 
 
 def _is_there(event: StoredEvent) -> bool:
-    """True where an event is in the database: between a commit and its hooks only that can tell."""
+    """True if an event is in the database, which alone tells a commit from a rollback here."""
     version = event.originator_version
     found = application().recorder.select_events(
         event.originator_id, gt=version - 1, lte=version, limit=1
@@ -176,5 +177,5 @@ def _is_there(event: StoredEvent) -> bool:
 
 
 def this_connection() -> Any:
-    """This thread's connection to the game's database."""
+    """This thread's connection to the game's own database."""
     return connections["default"]
