@@ -1,4 +1,4 @@
-"""A model whose every call is paid for, and ends with the time of its tick."""
+"""The model of one turn: its calls are metered and end with the time limit of the tick."""
 
 from __future__ import annotations
 
@@ -27,17 +27,17 @@ from evennia_ai.runtime import state
 from evennia_ai.runtime.assistant import Assistant, Clock
 from evennia_ai.runtime.work import Work
 
-# The argument that holds what is said, in every tool by which a small model answers.
+# The argument with the spoken text, in every tool by which a small model answers.
 MESSAGE = "message"
-# What a small model may write where it writes nothing but what is said: a note, and a little more.
+# Tokens of an answer that is plain speech: enough for one line and a little more.
 MOST_SAID_TOKENS = 96
 
 
 class TickClock:
-    """The time of one tick. What a person grants counts from the moment it is granted.
+    """The time limit of one tick. Time that a person grants counts from the moment of the grant.
 
     Args:
-        seconds: what a tick may take; 0: no limit.
+        seconds: the limit; 0: none.
         clock: the reactor, or a test's clock.
     """
 
@@ -47,13 +47,14 @@ class TickClock:
         self._granted = turn.grants.get(LimitKind.TICK_SECONDS, 0.0)
 
     def left(self) -> float | None:
-        """Seconds that are left, or None without a limit.
+        """Seconds left, or None without a limit.
 
         Raises:
-            LimitReachedError: none are left.
+            LimitReachedError: no time is left.
         """
         if not self.seconds:
             return None
+        # The person may have taken longer to answer than the tick had left.
         granted = self.turn.grants.get(LimitKind.TICK_SECONDS, 0.0)
         if granted > self._granted:
             self._ends_at = self.clock.seconds() + granted - self._granted
@@ -64,7 +65,7 @@ class TickClock:
         return seconds
 
     def hit(self) -> LimitReachedError:
-        """The limit, reached."""
+        """The error for the reached limit."""
         cap = self.seconds + self._granted
         return LimitReachedError(
             LimitKind.TICK_SECONDS, used=cap, cap=cap, amount=self.seconds, scope=self.turn.scope
@@ -73,14 +74,14 @@ class TickClock:
 
 @dataclass(slots=True)
 class TurnModel:
-    """The model of one turn and the prompts it is asked with.
+    """The model port of one turn, and its prompts.
 
-    What the model counts corrects what was estimated; each call is reserved before and settled
-    after it; the last call after a limit has a deadline of its own.
+    The token counts of the service correct the estimates. The last call after a limit has a
+    deadline of its own, because the tick's time may be used up.
 
     Args:
-        metered: what asks the model, and pays.
-        time: the time of the tick.
+        metered: the client, which accounts for its calls.
+        time: the time limit of the tick.
         wrap_up_seconds: the deadline of the last call after a limit.
     """
 
@@ -95,12 +96,13 @@ class TurnModel:
 
     @property
     def is_small(self) -> bool:
-        """True for a model that is told which tool fits."""
+        """True for a model without native tool calls, whose prompt names the fitting tool."""
         return not self.metered.client.supports_tools
 
     def compose(self, turn: Turn, specs: Specs) -> Prompt:
         """The prompt of the next call."""
         prompt = compose(self.scene, turn, specs)
+        # Of the first prompt only: its sources stay the same during a turn.
         if not turn.prompt:
             turn.prompt = fingerprints([("persona", self.scene.text), *prompt.sources])
         self._estimated = self.work.context_tokens = prompt.tokens
@@ -108,27 +110,28 @@ class TurnModel:
         return prompt
 
     async def ask(self, messages: Sequence[Message], tools: Sequence[ToolSpec]) -> Reply:
-        """One model call.
+        """Ask for one completion.
 
         Raises:
-            LimitReachedError: a limit on time or money lets no call through, or ended this one.
+            LimitReachedError: a limit on time or money allows no call, or ended this one.
             ModelError: the service failed.
-            CircuitOpenError: the service is not being asked now.
-            ConfigurationError: what the call would cost is not known, and costs are capped.
+            CircuitOpenError: the circuit breaker is open.
+            ConfigurationError: costs are capped, and the model has no known price.
         """
         seconds = self.wrap_up_seconds if self.turn.stopped_by else self.time.left()
         purpose = "wrap_up" if self.turn.stopped_by else "turn"
         bounds: dict[str, Any] = {}
+        # A small model that is only to speak writes plain text: without a schema it is faster.
         if self.scene.is_plain(spec.name for spec in tools):
             tools, bounds = (), {"max_tokens": MOST_SAID_TOKENS, "stop": ["\n"]}
         paid = self.metered.ask(messages, tools, purpose=purpose, tokens=self._estimated, **bounds)
         try:
             reply: Reply = await (paid.addTimeout(seconds, self.time.clock) if seconds else paid)
-        # The time of the tick was over first, which says nothing of the service.
+        # The tick's time ran out before the call's own deadline; the service is not to blame.
         except DeadlineError:
             raise self._too_late() from None
         except ModelTimeoutError as error:
-            # Nobody is asked for more time for a last word, nor where nothing was even sent.
+            # No person is asked for more time if it is only the last word, or if nothing was sent.
             if self.turn.stopped_by or isinstance(error, NoFreeSlotError):
                 raise
             raise self._took_all(error) from error
@@ -137,16 +140,16 @@ class TurnModel:
         return self._mended(reply) if self.scene.is_grounded else reply
 
     def _mended(self, reply: Reply) -> Reply:
-        """A small model's reply, held to what it was told."""
-        event, told = self.turn.event, self.scene.hint
+        """A small model's reply, corrected by the note that was in its prompt."""
+        event, note = self.turn.event, self.scene.hint
         line, names = event.body, f"{self.scene.name} {event.sender_name}"
         calls = tuple(
-            replace(call, arguments={**call.arguments, MESSAGE: mended(message, line, told, names)})
+            replace(call, arguments={**call.arguments, MESSAGE: mended(message, line, note, names)})
             if isinstance(message := call.arguments.get(MESSAGE), str)
             else call
             for call in reply.tool_calls
         )
-        content = reply.content if calls else mended(reply.content, line, told, names)
+        content = reply.content if calls else mended(reply.content, line, note, names)
         return replace(reply, content=content, tool_calls=calls)
 
     def _too_late(self) -> Exception:
@@ -155,7 +158,7 @@ class TurnModel:
         return self.time.hit()
 
     def _took_all(self, error: ModelTimeoutError) -> LimitReachedError:
-        """The deadline of a call as a limit; a yes makes the call once more."""
+        """The call's deadline as a limit; if a person grants more time, the call is repeated."""
         seconds = self.metered.client.deadline_seconds
         turn = self.turn
         cap = seconds + turn.grants.get(LimitKind.MODEL_CALL_SECONDS, 0.0)
@@ -167,7 +170,7 @@ class TurnModel:
 def turn_model(
     script: Assistant, turn: Turn, metered: MeteredClient, scene: Scene, counter: TokenCounter
 ) -> TurnModel:
-    """The model of a turn."""
+    """The model port of a turn."""
     timeout = state.safety_config(script).timeout
     return TurnModel(
         metered,

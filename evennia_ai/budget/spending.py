@@ -1,8 +1,8 @@
-"""Payment of an assistant's model calls: each is reserved before it is made, then settled.
+"""Accounting of model calls: the cost of each is reserved before it is sent, then settled.
 
-Every attempt that may be charged for is a row of the ledger: one that a service refuses costs
-nothing, and what the next one needs is held already; one that came to nothing in any other way
-counts in full, and the next is reserved anew.
+Every attempt that may be charged for is a row of the ledger. An attempt that the service refuses
+costs nothing, and its reservation serves the next one. An attempt that failed in any other way
+counts in full, and the next one gets a new reservation.
 """
 
 from __future__ import annotations
@@ -42,14 +42,14 @@ from evennia_ai.runtime import state
 from evennia_ai.runtime.assistant import Assistant
 from evennia_ai.runtime.work import ModelRequest
 
-# What a prompt may come out longer than it was estimated, before the window is full.
+# Factor by which a prompt may turn out longer than estimated.
 WINDOW_MARGIN = 1.1
-# Statuses of a gateway that gave up waiting: what is behind it may have answered.
+# Statuses of a gateway that gave up waiting: the service behind it may have answered and charged.
 TOOK_TOO_LONG = (408, 504, 524)
 
 
 def may_be_charged(error: BaseException) -> bool:
-    """True where an attempt that failed so may have cost something."""
+    """True if an attempt that failed with this error may be charged for."""
     if isinstance(error, ModelStatusError):
         return error.status in TOOK_TOO_LONG
     if isinstance(error, ModelConnectionError):
@@ -58,14 +58,14 @@ def may_be_charged(error: BaseException) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class Charged:
-    """The account that is charged for calls, and its caps.
+class BilledAccount:
+    """The account that calls are billed to, and its caps.
 
     Attributes:
         name: the assistant's; "" for the game itself.
-        shares: for each player who caused them ("*#3", or "" for nobody) how much is theirs.
-        is_stopped: whether nothing is sent for it any more.
-        under_way: where each of its calls stands until it has ended.
+        shares: fraction of the cost for each player who caused the calls ("*#3", "" for nobody).
+        is_stopped: True while nothing may be sent for the account.
+        under_way: its calls in flight, so that an emergency stop can drop them.
     """
 
     name: str
@@ -78,15 +78,15 @@ class Charged:
 
 @dataclass(eq=False, slots=True)
 class MeteredPayment:
-    """One call of an account, attempt by attempt.
+    """The accounting of one call, attempt by attempt; implements `llm.payments.Payment`.
 
     Attributes:
-        estimate: what an attempt may use up.
-        prices: each model that may answer, as replies name it: its name and its price.
-        spent: where its cost is added up.
+        estimate: the most that an attempt may cost.
+        prices: full name and price of each model that may answer, by its name in replies.
+        spent: the sum to which the cost is added.
     """
 
-    account: Charged
+    account: BilledAccount
     purpose: str
     estimate: ledger.CostEstimate
     prices: Mapping[str, tuple[str, Price | None]]
@@ -96,31 +96,32 @@ class MeteredPayment:
     _answer: Deferred[bytes] | None = None
 
     def hold(self) -> None:
-        """Reserve what an attempt may need, if that is not done.
+        """Reserve the cost of an attempt, unless it is reserved already.
 
         Raises:
-            LimitReachedError: there is no room for it under a cap.
-            NoFreeSlotError: as many calls are under way as may be.
-            ConfigurationError: its price is not known, and costs are capped.
+            LimitReachedError: a cap has no room for it.
+            NoFreeSlotError: the assistant has its maximum of calls in flight.
+            ConfigurationError: costs are capped, and the model has no known price.
         """
         if self._held:
             return
         first, *others = parts_of(self.estimate.usage, self.account.shares).items()
-        # What several pay for is not shortened: the parts are judged one by one, for one answer.
+        # Shares are judged one by one but belong to a single answer, which one share's cap alone
+        # cannot shorten.
         least = None if others else self.estimate.least
         self._reserve(first[0], replace(self.estimate, usage=first[1], least=least))
         try:
             for person, part in others:
                 estimate = replace(self.estimate, usage=part, last=TokenUsage(), least=None)
                 self._reserve_share(person, estimate)
-        # All or none: a part that is held for no call would take up room under its caps.
+        # All or none: a share held for no call would take up room under its caps.
         except BaseException:
             self._release()
             raise
 
     def begin(self, model: str) -> int:
         """See `llm.payments.Payment`."""
-        # Before each attempt, as a stop may have come while the one before was failing.
+        # Checked before each attempt: a stop may have come while the previous one failed.
         if self.account.is_stopped():
             raise StoppedError(self.account.name)
         self.hold()
@@ -132,37 +133,38 @@ class MeteredPayment:
         self._answer = answer
 
     def drop(self) -> None:
-        """Close the socket of the attempt that is under way."""
+        """Close the socket of the attempt in flight."""
         if isinstance(self._answer, Bridged):
             self._answer.drop()
 
     def spoil(self, error: BaseException) -> None:
         """See `llm.payments.Payment`."""
-        # Taken out at once: `fail` comes here again for an attempt that was counted already.
+        # Cleared at once, because `fail` calls this again for an attempt already accounted for.
         sent_to, self._sent_to = self._sent_to, None
         if sent_to is None or not may_be_charged(error):
             return
+        # An unusable answer may still state what it used; otherwise the whole estimate counts.
         usage = error.usage if isinstance(error, ModelReplyError) else None
         if isinstance(usage, TokenUsage) and usage.total_tokens:
             self._settle(usage, sent_to)
             return
-        name, price = self._named(sent_to)
+        name, price = self._model_named(sent_to)
         for reservation in self._taken():
             self.spent.add(cost_of(reservation.estimate.usage, price), is_priced=price is not None)
             ledger.store().cut_off(reservation, self.account.clock(), model=name, price=price)
 
     def close(self, reply: Reply) -> None:
-        """It was answered."""
+        """Settle the call by the usage of its reply."""
         self._sent_to = None
         self._settle(reply.usage, reply.model)
 
     def fail(self, error: BaseException) -> None:
-        """No further attempt is made."""
+        """Account for a call that failed for good."""
         self.spoil(error)
         self._release()
 
-    def _settle(self, usage: TokenUsage, told: str) -> None:
-        name, price = self._named(told)
+    def _settle(self, usage: TokenUsage, reply_name: str) -> None:
+        name, price = self._model_named(reply_name)
         reservations = self._taken()
         estimated = sum((each.estimate.usage for each in reservations), TokenUsage())
         used = counted(usage, estimated)
@@ -171,8 +173,8 @@ class MeteredPayment:
         for reservation, part in zip(reservations, parts, strict=True):
             ledger.store().settle(reservation, part, self.account.clock(), model=name, price=price)
 
-    def _named(self, told: str) -> tuple[str, Price | None]:
-        return self.prices.get(told) or next(iter(self.prices.values()))
+    def _model_named(self, reply_name: str) -> tuple[str, Price | None]:
+        return self.prices.get(reply_name) or next(iter(self.prices.values()))
 
     def _taken(self) -> list[ledger.Reservation]:
         reservations, self._held = self._held, []
@@ -183,7 +185,7 @@ class MeteredPayment:
             ledger.store().release(reservation, self.account.clock())
 
     def _reserve_share(self, person: str, estimate: ledger.CostEstimate) -> None:
-        """Hold the share of one of several. Whoever has no room left pays for no talk of others."""
+        """Reserve one player's share; if that player has no budget left, the game bears it."""
         try:
             self._reserve(person, estimate)
         except LimitReachedError as hit:
@@ -203,14 +205,14 @@ class MeteredPayment:
 
 @dataclass(frozen=True, slots=True)
 class MeteredClient:
-    """The model of an assistant, or of the game itself, paid for in the name of a person.
+    """A client whose calls are billed to an assistant, or to the game, and to a player.
 
     Attributes:
-        script: the assistant's; None: the game's own, whose caps then hold.
-        client: what asks the model.
-        person: the id of the player who caused it ("*#3"), or "" for nobody.
-        shares: where several caused it, how much of it is whose; then `person` is not asked.
-        spent: where the cost of its calls is added up.
+        script: the assistant's; None: only the game's caps hold.
+        client: the client that sends the calls.
+        person: id of the player who caused them ("*#3"), or "" for nobody.
+        shares: each player's fraction if several caused them; `person` is then ignored.
+        spent: the sum to which the cost of its calls is added.
     """
 
     script: Assistant | None
@@ -228,17 +230,17 @@ class MeteredClient:
         tokens: int | None = None,
         **extra: Any,
     ) -> Deferred[Reply]:
-        """One model call. Cancelling the Deferred closes the socket, and counts as used.
+        """Make one model call. Cancelling the Deferred closes the socket; the call then counts.
 
         Args:
-            tokens: of the prompt, as the model's counter counts them; None: it is asked.
-            extra: further members of the request body; a `max_tokens` among them is wanted in full.
+            tokens: of the prompt, by the model's counter; None: they are counted here.
+            extra: further members of the request body; a `max_tokens` among them is not reduced.
 
         Raises:
-            LimitReachedError: there is no room for it under a cap.
-            ConfigurationError: its price is not known, and costs are capped.
+            LimitReachedError: a cap has no room for it.
+            ConfigurationError: costs are capped, and the model has no known price.
             ModelError: the service failed.
-            CircuitOpenError: it is not being asked now.
+            CircuitOpenError: the circuit breaker is open.
             StoppedError: the assistant is stopped.
         """
         if tokens is None:
@@ -255,6 +257,7 @@ class MeteredClient:
         extra: dict[str, Any],
     ) -> Reply:
         payment = self._payment(purpose, tokens, extra)
+        # Before the client waits for a slot: a call that no cap allows must not wait for one.
         payment.hold()
         under_way = payment.account.under_way
         under_way.add(payment)
@@ -262,6 +265,7 @@ class MeteredClient:
             reply: Reply = await self.client.chat_completion(
                 messages, tools, payment=payment, **extra
             )
+        # A cancelled call raises CancelledError or GeneratorExit, and was possibly charged for.
         except BaseException as error:
             payment.fail(error)
             raise
@@ -277,30 +281,30 @@ class MeteredClient:
 
     @property
     def _window(self) -> int:
-        """Tokens that the model takes, prompt and answer together."""
+        """The model's context window in tokens, for prompt and answer together."""
         return max(self._counter.max_tokens, self._read("max_context_tokens") or 0)
 
     def _read(self, name: str) -> Any:
         return None if self.script is None else state.read(self.script, name)
 
-    def _charged(self) -> Charged:
+    def _billed_account(self) -> BilledAccount:
         shares, script = self.shares or {self.person: 1.0}, self.script
         if script is None:
-            return Charged("", shares, ledger.config_for({}), reactor.seconds, lambda: False)
+            return BilledAccount("", shares, ledger.config_for({}), reactor.seconds, lambda: False)
 
         def is_stopped() -> bool:
             return state.is_stopped(script)
 
-        # One that was not started has no caps in memory: those that are stored are read.
+        # A script that was not started has no caps in memory, so the stored ones are read.
         work = script.work
         if work is None:
             config = ledger.config_for(state.read(script, "budget_config"))
-            return Charged(script.key, shares, config, script.clock.seconds, is_stopped)
+            return BilledAccount(script.key, shares, config, script.clock.seconds, is_stopped)
         config, clock = state.budget_config(script), script.clock.seconds
-        return Charged(script.key, shares, config, clock, is_stopped, work.requests)
+        return BilledAccount(script.key, shares, config, clock, is_stopped, work.requests)
 
     def _payment(self, purpose: str, tokens: int, extra: dict[str, Any]) -> MeteredPayment:
-        account = self._charged()
+        account = self._billed_account()
         if account.is_stopped():
             raise StoppedError(account.name)
         prices = self._prices(extra)
@@ -314,9 +318,10 @@ class MeteredClient:
         extra: Mapping[str, object],
         prices: Mapping[str, tuple[str, Price | None]],
     ) -> ledger.CostEstimate:
-        """The estimate of an attempt, at the price of the dearest model that may answer it."""
+        """The most that an attempt may cost, at the price of the dearest model that may answer."""
         wanted = self.client.wanted(extra)
         answer = wanted.least if purpose == Purpose.WRAP_UP else wanted.tokens
+        # A default limit shrinks to what the window leaves; a configured one does not.
         if PLAIN not in extra and self._read("llm_max_tokens") is None:
             room = self._window - math.ceil(tokens * WINDOW_MARGIN)
             answer = max(wanted.least, min(answer, room))
@@ -335,22 +340,23 @@ class MeteredClient:
         )
 
     def _prices(self, extra: dict[str, Any]) -> dict[str, tuple[str, Price | None]]:
-        """Each model that may answer, as replies name it: its name and its price."""
+        """Full name and price of each model that may answer, by its name in replies."""
         prices = ledger.prices()
         named = [
-            (told, one.provider_name, extra.get("model", one.model)) for told, one in self._models()
+            (reply_name, client.provider_name, extra.get("model", client.model))
+            for reply_name, client in self._models()
         ]
         return {
-            told: (f"{provider}/{model}", price_of(prices, provider, model))
-            for told, provider, model in named
+            reply_name: (f"{provider}/{model}", price_of(prices, provider, model))
+            for reply_name, provider, model in named
         }
 
     def name_of(self, reply: Reply) -> str:
-        """The model that answered, "provider/name"."""
+        """The full name of the model that answered, "provider/name"."""
         models = self._models()
-        found = next((one for told, one in models if told == reply.model), models[0][1])
-        return f"{found.provider_name}/{found.model}"
+        answered = next((client for name, client in models if name == reply.model), models[0][1])
+        return f"{answered.provider_name}/{answered.model}"
 
     def _models(self) -> list[tuple[str, Any]]:
-        """Each model that may answer, and what replies call it."""
+        """The client of each model that may answer, with the name that replies give it."""
         return list(getattr(self.client, "models", ())) or [("", self.client)]

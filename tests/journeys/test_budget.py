@@ -211,7 +211,7 @@ def test_r26_a_model_without_a_price_is_not_asked_where_money_is_capped(
     run(admin, "brass.db.llm_model = 'newest-model'")
     try:
         enter("Tom").ask("page brass = hello", re.escape(failure))
-        admin.expect("nobody said what the model 'custom/newest-model' costs")
+        admin.expect("no price is set for the model 'custom/newest-model'")
         admin.expect(r"EVENNIA_AI_BUDGET_CONFIG\.game\.cost_per_month .*EVENNIA_AI_PRICES = ")
         assert 0 == model.count_calls()
     finally:

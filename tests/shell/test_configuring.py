@@ -121,10 +121,10 @@ class TestSetting(ConfiguringTest):
             "os.environ", {"EVENNIA_AI_MODEL": "m", "OPENAI_BASE_URL": "http://127.0.0.1:9/v1"}
         ):
             told = self.set(path, "1").message
-            assert "nobody said what the model 'custom/m' costs, and budget_config" in told
+            assert "no price is set for the model 'custom/m', and budget_config" in told
             with override_settings(EVENNIA_AI_PRICES={"m": {"input": 1, "output": 1}}):
                 assert self.set(path, "1").ok
-                assert "model 'custom/other' costs" in self.set("llm_model", "other").message
+                assert "price is set for the model 'custom/other'" in self.set("llm_model", "other").message
 
     def test_it_is_all_the_same_in_every_state(self) -> None:
         """Stopped, not running, and without a body."""

@@ -1,6 +1,6 @@
-"""The ledger: every model call is reserved in the game's database before it is sent.
+"""The ledger: the cost of every model call is reserved in the database before it is sent.
 
-One `LedgerStore` for a server process; the totals themselves are shared by all of them.
+Each server process has one `LedgerStore`; the totals in the database are common to all.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from evennia_ai.budget.ledger.absence import ABSENCE
 from evennia_ai.budget.ledger.grants import Raise, grant, raise_cap
 from evennia_ai.budget.ledger.judging import unpriced_text
 from evennia_ai.budget.ledger.ledger_store import LedgerStore
-from evennia_ai.budget.ledger.names import OURS
+from evennia_ai.budget.ledger.names import OWN_NAME
 from evennia_ai.budget.ledger.reading import UsageReport, read_report, read_reports, today_of
 from evennia_ai.budget.ledger.reservations import (
     BillingContext,
@@ -61,21 +61,21 @@ __all__ = [
 
 @lru_cache(maxsize=1)
 def store() -> LedgerStore:
-    """This server process's ledger; what is left in memory is written when it shuts down."""
+    """This server process's ledger; it is flushed when the reactor shuts down."""
     made = LedgerStore(reactor.callLater)
     reactor.addSystemEventTrigger("before", "shutdown", made.stop)
     return made
 
 
 def check_settings(endpoint: Endpoint) -> None:
-    """Read caps and prices once.
+    """Validate caps and prices.
 
     Args:
-        endpoint: the model that is asked for most assistants.
+        endpoint: the game's default model.
 
     Raises:
-        ConfigurationError: something in them is wrong; or costs are capped, and what this model
-            costs nobody said.
+        ConfigurationError: a cap or price is wrong, or costs are capped and this model has no
+            price.
     """
     if not place.is_shared() and any(getattr(config_for({}).all_games, name) for name in CAPS):
         raise ConfigurationError(
@@ -83,19 +83,19 @@ def check_settings(endpoint: Endpoint) -> None:
             f"in {LedgerConfig.NAME}, as docs/scale.md tells, or take them out"
         )
     path, model = config_for({}).cost_cap, endpoint.model
-    # A model without a price counts as 0, so that a cap on costs would never be reached.
+    # A model without a price would count as free, and a cap on costs would never be reached.
     if price_of(prices(), endpoint.provider, model) is None and path:
         raise ConfigurationError(unpriced_text(f"{endpoint.provider}/{model}", path))
 
 
 def start_anew() -> None:
-    """Forget this process's ledger, unwritten: between two tests, which have a database each."""
+    """Drop this process's ledger without writing it; tests have a database each."""
     if store.cache_info().currsize:
         store().drop()
     store.cache_clear()
     place.read_anew()
     ABSENCE.forget()
-    OURS.forget()
+    OWN_NAME.forget()
 
 
 def report(
@@ -106,47 +106,47 @@ def report(
     is_bench: bool = False,
     is_all: bool = False,
 ) -> UsageReport:
-    """The report on an assistant, or with None on the game, with all that has ended by now.
+    """The report on an assistant, or on the game for None, including calls not yet written.
 
     Args:
-        is_bench, is_all: as of `read_report`.
+        is_bench, is_all: see `read_report`.
     """
     store().flush()
     return read_report(assistant, config, now, is_bench=is_bench, is_all=is_all)
 
 
 def is_shared() -> bool:
-    """True where several games share the ledger."""
+    """True if several games share the ledger."""
     return place.is_shared()
 
 
 def game() -> str:
-    """The name of this game where several share the ledger; "" in its own."""
+    """This game's name in a shared ledger; "" if the ledger is its own."""
     return place.game()
 
 
 def reports(configs: Mapping[str, BudgetConfig], now: float) -> dict[str, UsageReport]:
-    """The reports on many assistants by their names, with all that has ended by now."""
+    """The reports on many assistants by name, including calls not yet written."""
     store().flush()
     return read_reports(configs, now)
 
 
 def config_for(own: object) -> BudgetConfig:
-    """The caps that hold for an assistant.
+    """The caps for an assistant: the game's, overridden by its own.
 
     Args:
-        own: its `budget_config`, {} for the game's alone.
+        own: its `budget_config`; {} gives the game's caps.
 
     Raises:
-        ConfigurationError: something in them is wrong; the text names the path.
+        ConfigurationError: a cap is wrong; the text names its path.
     """
     return read_once(BudgetConfig, BudgetConfig.from_layers, getattr(settings, GAME_NAME, {}), own)
 
 
 def prices() -> Mapping[str, Price]:
-    """The prices of models, as the game says.
+    """The prices of models from the game's settings.
 
     Raises:
-        ConfigurationError: something in the setting is wrong; the text names the path.
+        ConfigurationError: the setting is wrong; the text names the path.
     """
     return read_once(Price, read_prices, getattr(settings, PRICES_NAME, {}))

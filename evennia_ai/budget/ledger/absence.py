@@ -1,7 +1,7 @@
-"""The asking of the ledger, and the while in which a shared one that is away is left alone.
+"""Access to the ledger, with a pause after a shared one did not answer.
 
-One note of it for a server process, whoever asks: each try may hold up the game's thread for the
-seconds in which a connection is waited for.
+The pause is common to a whole server process, since each try may block the game's thread for the
+seconds of a connection timeout.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import TypeVar
 
 from evennia_ai.budget.ledger import place
-from evennia_ai.budget.ledger.names import OURS
+from evennia_ai.budget.ledger.names import OWN_NAME
 from evennia_ai.budget.ledger.rows import tables_wanted
 from evennia_ai.errors import LedgerAwayError
 from evennia_ai.resilience.clock import Clock
@@ -20,10 +20,10 @@ T = TypeVar("T")
 
 
 class Absence:
-    """The last time that the ledger did not answer.
+    """The state of a shared ledger that did not answer.
 
     Args:
-        clock: seconds that only ever go up.
+        clock: monotonic seconds.
     """
 
     def __init__(self, clock: Clock = time.monotonic) -> None:
@@ -31,20 +31,20 @@ class Absence:
         self._until, self._why = -1.0, ""
 
     def forget(self) -> None:
-        """Ask it at once again."""
+        """End the pause."""
         self._why = ""
 
     def refuse(self) -> None:
-        """Ask a ledger that did not answer no more for a while, in which nobody waits for it.
+        """Raise at once during the pause.
 
         Raises:
-            LedgerAwayError: it did not answer a moment ago.
+            LedgerAwayError: the ledger did not answer a moment ago.
         """
         if self._why and self._clock() < self._until:
             raise LedgerAwayError(self._why)
 
     def note(self, error: LedgerAwayError) -> None:
-        """Note that it did not answer."""
+        """Begin a pause, because the ledger did not answer."""
         self._why, self._until = str(error), self._clock() + place.config().retry_seconds
 
 
@@ -52,32 +52,32 @@ ABSENCE = Absence()
 
 
 def asked(ask: Callable[[], T], *, by_name: bool = True, takes: bool = False) -> T:
-    """The ledger's answer: all that reads it, or begins to write, asks by this.
+    """Run a query of the ledger; every access goes through this function.
 
     Args:
-        ask: may be called twice: a connection that was opened before may be dead by now, though
-            the database answers again.
-        by_name: only if this game's name there is not another's; else whoever has it.
-        takes: as of `OwnName.ensure`.
+        ask: the query; it may be called twice.
+        by_name: first check that this game's name in a shared ledger is its own.
+        takes: see `OwnName.ensure`.
 
     Raises:
         ConfigurationError: the tables do not exist, or another game has the name.
         LedgerAwayError: a shared ledger does not answer, or did not a moment ago.
     """
     ABSENCE.refuse()
-    # A connection that is made just now cannot be stale: its failure is not tried again.
+    # A connection opened earlier may be dead although the database answers again, so it is worth
+    # one more try on a new one. A connection opened just now is not.
     may_be_dead = place.is_shared() and place.connection().connection is not None
     while True:
         try:
             if by_name:
-                OURS.ensure(takes=takes)
+                OWN_NAME.ensure(takes=takes)
             with tables_wanted:
-                told = ask()
+                answer = ask()
         except LedgerAwayError as error:
             if not may_be_dead:
                 ABSENCE.note(error)
                 raise
-            may_be_dead = False  # its connection is let go
+            may_be_dead = False  # `tables_wanted` has closed it; the next try opens a new one
         else:
             ABSENCE.forget()
-            return told
+            return answer

@@ -1,4 +1,4 @@
-"""Raising a cap, until its day, month or minute ends."""
+"""Grants: raising a cap until its day, month or minute ends."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from django.db.models import F
 
 from evennia_ai import audit
 from evennia_ai.budget.ledger import place
-from evennia_ai.budget.ledger.names import OURS
+from evennia_ai.budget.ledger.names import OWN_NAME
 from evennia_ai.budget.ledger.rows import together
 from evennia_ai.core.safety.budget import BudgetAccount, account_of, as_units
 from evennia_ai.core.safety.limits import MONEY
@@ -17,17 +17,17 @@ from evennia_ai.core.settings.budget import CAPS, Cap
 from evennia_ai.errors import ConfigurationError, LimitReachedError
 from evennia_ai.models import BudgetTotal
 
-# Far more than anybody grants, and far less than a 64-bit column overflows at.
+# Far above any sensible grant, and far below the overflow of a 64-bit column.
 MOST_UNITS = 10**16
 
 
 @dataclass(frozen=True, slots=True)
 class Raise:
-    """More of a cap.
+    """An amount to add to a cap.
 
     Attributes:
         amount: in the cap's own unit: tokens, US dollars or calls.
-        by: who allowed it.
+        by: the person who allowed it.
     """
 
     account: BudgetAccount
@@ -37,16 +37,16 @@ class Raise:
 
     @property
     def cap(self) -> Cap:
-        """The cap that is raised."""
+        """The cap to raise."""
         return CAPS[self.name]
 
 
 def raise_cap(more: Raise) -> None:
-    """Add to a cap. It is kept in the database, ends with the period, and is recorded.
+    """Raise a cap for the rest of its period, and write that to the audit log.
 
     Raises:
-        ConfigurationError: the amount is not a number above 0, or absurdly large; or another game
-            has this one's name in a shared ledger.
+        ConfigurationError: the amount is not above 0, or absurdly large; or another game has this
+            game's name in a shared ledger.
         LedgerAwayError: a shared ledger does not answer.
     """
     units = as_units(more.cap.measure, more.amount) if math.isfinite(more.amount) else 0
@@ -56,10 +56,10 @@ def raise_cap(more: Raise) -> None:
     column = f"granted_{more.cap.measure}{suffix}"
     scope, key, period = more.account
     whose = {"game": place.game_of(scope), "scope": scope, "key": key, "period": period}
-    # Before the write: another game of this name would get the grant.
-    OURS.ensure(takes=True)
+    # Checked before the write: another game of this name would get the grant.
+    OWN_NAME.ensure(takes=True)
     with together():
-        # No call may have made the row yet, and an update of no row would grant nothing.
+        # If no call has created the row yet, the update alone would match nothing.
         BudgetTotal.objects.bulk_create([BudgetTotal(**whose)], ignore_conflicts=True)
         BudgetTotal.objects.filter(**whose).update(**{column: F(column) + units})
     audit.record(
@@ -69,9 +69,9 @@ def raise_cap(more: Raise) -> None:
 
 
 def grant(hit: LimitReachedError, amount: float, *, by: str) -> None:
-    """Add to the cap that somebody reached what the checkpoint allowed.
+    """Raise the cap that was reached by the amount that a person granted.
 
     Raises:
-        ConfigurationError: the amount is not a number above 0, or absurdly large.
+        ConfigurationError: the amount is not above 0, or absurdly large.
     """
     raise_cap(Raise(account_of(hit), hit.kind.removeprefix(MONEY), amount, by))

@@ -1,4 +1,4 @@
-"""The judgement on a call: the room that caps leave for it, and the warnings for staff."""
+"""Decides whether caps have room for a call, and warns staff when they are nearly used up."""
 
 from __future__ import annotations
 
@@ -18,16 +18,17 @@ from evennia_ai.errors import NoFreeSlotError
 from evennia_ai.models import BudgetTotal
 
 Totals = Mapping[BudgetAccount, Total]
-_PLACES = {span: place for place, span in enumerate(BudgetSpan)}
+# The position of each span among the accounts of one scope.
+_POSITIONS = {span: position for position, span in enumerate(BudgetSpan)}
 
 
 class Capped(NamedTuple):
-    """A cap that holds for a call, which is counted in already.
+    """A cap that applies to a call. Its total already includes the call.
 
     Attributes:
         need: units that the call needs.
-        last: those that have to stay free for a last one.
-        missing: those for which there is no room.
+        last: units that must stay free for the last call of a turn.
+        missing: units by which both together exceed the cap.
     """
 
     total: Total
@@ -38,7 +39,7 @@ class Capped(NamedTuple):
 
 
 def _excess(reservation: Reservation, caps: Iterable[Capped]) -> int:
-    """Tokens by which an answer has to be shorter to fit, no more than are to spare."""
+    """Tokens by which the answer must be shortened to fit, at most those it can spare."""
     spare = reservation.estimate.spare
     most = 0
     for cap in caps:
@@ -49,34 +50,34 @@ def _excess(reservation: Reservation, caps: Iterable[Capped]) -> int:
 
 
 def _as_tokens(reservation: Reservation, measure: Measure, missing: int) -> int:
-    """Tokens of an answer that take so many units; no number of them changes how many calls."""
+    """Answer tokens worth the missing units; 0 for a cap on calls, which they cannot change."""
     if measure is Measure.TOKENS:
         return missing
     price = reservation.estimate.price
     return answer_tokens_for(missing, price) if measure is Measure.COST else 0
 
 
-def fitted(
+def fit_to_caps(
     reservation: Reservation,
     totals: Totals,
     config: BudgetConfig,
     change: Callable[[Changes], Totals],
 ) -> Reservation:
-    """A call that is let through, with an answer as long as the caps leave room for.
+    """The reservation, with an answer as long as the caps have room for.
 
     Args:
-        totals: with the call already counted in.
-        change: adds to them in the database, and returns what they are then.
+        totals: the totals, in which the call is already included.
+        change: adds to totals in the database and returns their new values.
 
     Raises:
-        LimitReachedError: a cap leaves no room for it.
-        NoFreeSlotError: too many of the assistant's calls are under way.
+        LimitReachedError: a cap has no room for the call.
+        NoFreeSlotError: the assistant has its maximum of calls in flight.
     """
     caps = list(_caps_of(reservation, totals, config))
     if tokens := _excess(reservation, caps):
         smaller = replace(reservation, estimate=reservation.estimate.without(tokens))
         cost = smaller.estimate.cost_nano - reservation.estimate.cost_nano
-        # The totals were raised by the whole estimate already.
+        # The totals already include the whole estimate, so the difference is taken back.
         back = TotalsChange(held_tokens=-tokens, held_cost_nano=cost)
         totals = change({back: reservation.accounts})
         reservation = smaller
@@ -87,11 +88,12 @@ def fitted(
 
 
 def _judge(reservation: Reservation, caps: Iterable[Capped], warn_at: float) -> None:
-    """Let a call pass or not, and note whose caps are nearly used up.
+    """Refuse the call, or note the caps that it nearly uses up.
 
     Raises:
-        LimitReachedError: a cap leaves no room for it.
+        LimitReachedError: a cap has no room for it.
     """
+    # Collected first: a refused call must not mark any cap as warned of.
     near = []
     for total, standing, need, last, missing in caps:
         if missing > 0 and (hit := budget.exceeded(standing, need, last)):
@@ -104,11 +106,12 @@ def _judge(reservation: Reservation, caps: Iterable[Capped], warn_at: float) -> 
 
 
 def _caps_of(reservation: Reservation, totals: Totals, config: BudgetConfig) -> Iterator[Capped]:
-    """Each cap that is set for an account that a call counts towards."""
+    """The caps that are set for the accounts of a call."""
     accounts = reservation.accounts
-    for first in range(0, len(accounts), len(_PLACES)):  # those of one scope
+    # Accounts come in groups of one scope each, with one account for each span.
+    for first in range(0, len(accounts), len(_POSITIONS)):
         for span, name, units in budget.caps_set(config.caps_of(accounts[first].scope)):
-            account = accounts[first + _PLACES[span]]
+            account = accounts[first + _POSITIONS[span]]
             total = totals[account]
             standing = budget.standing_to(account, name, units, total)
             need, last = _units(reservation, CAPS[name].measure, units)
@@ -124,7 +127,7 @@ def _judge_slots(reservation: Reservation, totals: Totals, config: BudgetConfig)
     else:
         return
     most = 0 if reservation.billing.is_share else config.calls_in_flight
-    # Above and not at it, as this call is counted in already; a last word is let through.
+    # ">" because the total includes this call. A last call is let through: it ends a turn.
     if most and total.open_calls > most and reservation.billing.purpose != Purpose.WRAP_UP:
         raise NoFreeSlotError(
             f"{reservation.billing.assistant} has {most} model calls under way, and may have no "
@@ -133,49 +136,49 @@ def _judge_slots(reservation: Reservation, totals: Totals, config: BudgetConfig)
 
 
 def _units(reservation: Reservation, measure: Measure, cap: int) -> tuple[int, int]:
-    """The units of a cap that a call needs, and those that have to stay free for a last one."""
+    """The units of a cap that a call needs, and those to keep free for a last call."""
     estimate = reservation.estimate
     if measure is Measure.TOKENS:
         units = estimate.usage.total_tokens, estimate.last.total_tokens
     elif measure is Measure.COST:
         units = estimate.cost_nano, estimate.last_cost_nano
-    # Parts are one call together, and the first of them was counted.
+    # All shares together are one call, which the first of them has counted.
     elif reservation.billing.is_share:
         return 0, 0
     else:
-        # With a cap of one call nothing is kept free, or no call would ever be let through.
+        # Of a cap of one call nothing is kept free, or no call would ever be allowed.
         units = 1, int(cap > 1)
     return units if reservation.billing.purpose != Purpose.WRAP_UP else (units[0], 0)
 
 
 def _is_first(standing: budget.CapStanding) -> bool:
-    """True in the first of all server processes that tells of it."""
+    """True for the first caller in all server processes; marks the cap as warned of."""
     scope, key, period = standing.account
     flag = f"warned_{standing.cap.measure}"
-    of = {"game": place.game_of(scope), "scope": scope, "key": key, "period": period}
-    found = BudgetTotal.objects.filter(**of, **{flag: False})
-    # The condition is part of the update: of two processes only one changes the row.
-    return bool(found.update(**{flag: True}))
+    row = {"game": place.game_of(scope), "scope": scope, "key": key, "period": period}
+    unwarned = BudgetTotal.objects.filter(**row, **{flag: False})
+    # Test and set in one UPDATE: of two processes, only one changes the row.
+    return bool(unwarned.update(**{flag: True}))
 
 
-def tell_near(reservation: Reservation, name: str) -> None:
-    """Put on record which caps are nearly used up.
+def record_warnings(reservation: Reservation, name: str) -> None:
+    """Write the caps that are nearly used up to the audit log.
 
     Args:
-        name: whose call it is.
+        name: the assistant whose call it is.
     """
     for text in reservation.warnings:
         audit.record("budget_near", name, text=text)
 
 
 def unpriced_text(model: str, path: str) -> str:
-    """The error where costs are capped and one is not known.
+    """The error text for a model without a price while costs are capped.
 
     Args:
-        path: of the cap.
+        path: of the cap in the settings.
     """
     return (
-        f"nobody said what the model {model!r} costs, and {path} limits costs. Write into "
+        f"no price is set for the model {model!r}, and {path} limits costs. Write into "
         f"settings.py, in US dollars for a million tokens: EVENNIA_AI_PRICES = {{{model!r}: "
         "{'input': 0.15, 'output': 0.6}}, with the true numbers"
     )

@@ -1,8 +1,8 @@
-"""The ledger of one server process: reserve before a call, close it after.
+"""The ledger of one server process: a call is reserved before it is sent, and closed after it.
 
-What a call may use is held in the database before it is sent, so that no two calls of whatever
-server process share the last room under a cap. How it ended is written together with the next
-reservation, or within a second: until then the whole estimate is held, which is the safe side.
+The most that a call may use is held in the database before it is sent, so that no two processes
+can both take the last room under a cap. The end of a call is written with the next reservation or
+within a second; until then the whole estimate stays held, which is the safe side.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ from evennia.utils import logger
 from evennia_ai import audit
 from evennia_ai.budget.ledger import names, outages, place, upkeep
 from evennia_ai.budget.ledger.absence import asked
-from evennia_ai.budget.ledger.judging import fitted, tell_near, unpriced_text
-from evennia_ai.budget.ledger.names import OURS
+from evennia_ai.budget.ledger.judging import fit_to_caps, record_warnings, unpriced_text
+from evennia_ai.budget.ledger.names import OWN_NAME
 from evennia_ai.budget.ledger.outages import Outage
 from evennia_ai.budget.ledger.processes import owner_of_this_process
 from evennia_ai.budget.ledger.reservations import (
@@ -31,7 +31,7 @@ from evennia_ai.budget.ledger.reservations import (
     Ending,
     Reservation,
     TotalsChange,
-    billed,
+    with_bench,
 )
 from evennia_ai.budget.ledger.rows import (
     StaleRowsError,
@@ -42,26 +42,27 @@ from evennia_ai.budget.ledger.rows import (
     write_calls,
 )
 from evennia_ai.core.safety.budget import DAY, CallState
-from evennia_ai.core.safety.prices import Price, cost_of, counted
+from evennia_ai.core.safety.prices import Price, counted
 from evennia_ai.core.settings.budget import BudgetConfig
 from evennia_ai.core.turn.turn import TokenUsage
 from evennia_ai.errors import ConfigurationError, LedgerAwayError, LimitReachedError
 from evennia_ai.models import ModelCall
 from evennia_ai.resilience.clock import Clock
 
+# The longest time that an end of a call waits to be written; a crash within it counts the estimate.
 FLUSH_SECONDS = 1.0
-PORTION = 100  # ends of calls that are written in one turn of the reactor
+PORTION = 100  # ends of calls written in one reactor turn, so that players do not wait
 UPKEEP_SECONDS = 600
 ExtraWrites = Callable[[], None]
 Later = Callable[[float, Callable[[], None]], Any]
 
 
 class LedgerStore:
-    """The ledger as one server process knows it. All totals are in the database.
+    """The ledger of one server process. It keeps calls in memory, but no totals.
 
     Args:
-        later: calls something after some seconds; None: whoever closes calls also flushes.
-        clock: seconds that only ever go up.
+        later: calls a function after some seconds; None: callers must flush themselves.
+        clock: monotonic seconds.
     """
 
     def __init__(self, later: Later | None = None, clock: Clock = time.monotonic) -> None:
@@ -72,32 +73,33 @@ class LedgerStore:
         self._timer: Any = None
         self._numbers = count(1)
         self._open: dict[str, Reservation] = {}
-        self._endings: list[Ending] = []
-        self._unsure: list[Reservation] = []
-        self._is_unsure = False
-        self._tried: tuple[Reservation | None, bool] = None, False
+        self._endings: list[Ending] = []  # not in the database yet
+        self._doubtful: list[Reservation] = []  # perhaps stored by a commit of unknown outcome
+        self._is_in_doubt = False
+        # The reservation in the last transaction, and True if that ended a reserve.
+        self._last_write: tuple[Reservation | None, bool] = None, False
         self._outage = Outage(clock)
-        self._kept_at: float | None = None
+        self._upkeep_at: float | None = None
         self._pruned_at: float | None = None
-        self._rests = False
+        self._is_stopped = False
         self._lock = RLock()
 
     def reserve(
         self, billing: BillingContext, estimate: CostEstimate, config: BudgetConfig, now: float
     ) -> Reservation:
-        """Hold what a call may need, in every account that it counts towards.
+        """Hold the most that a call may use, in every account that it counts towards.
 
         Returns:
-            The call. Where a cap leaves less room than was wanted, its estimate is smaller than
-            what was asked for, and its answer may be no longer than that.
+            The reservation. If a cap has less room than was wanted, its estimate is smaller, and
+            the answer must not be longer than it says.
 
         Raises:
-            LimitReachedError: a cap leaves no room for it.
-            NoFreeSlotError: as many calls of the assistant are under way as may be.
-            ConfigurationError: money is capped and its price unknown, or the tables are missing.
-            LedgerAwayError: a shared ledger does not answer, and nothing is set aside for that.
+            LimitReachedError: a cap has no room for the call.
+            NoFreeSlotError: the assistant has its maximum of calls in flight.
+            ConfigurationError: costs are capped and the price is unknown, or tables are missing.
+            LedgerAwayError: a shared ledger does not answer, and there is no reserve for that.
         """
-        billing = billed(billing)
+        billing = with_bench(billing)
         path = config.cost_cap_on_bench if billing.is_bench else config.cost_cap
         if estimate.price is None and path:
             raise ConfigurationError(unpriced_text(estimate.model, path))
@@ -110,19 +112,19 @@ class LedgerStore:
                 if not self._outage.draw(reservation):
                     raise
             self._open[reservation.key] = reservation
-        tell_near(reservation, billing.assistant)
+        record_warnings(reservation, billing.assistant)
         return reservation
 
     def _reserve(
         self, billing: BillingContext, estimate: CostEstimate, config: BudgetConfig, now: float
     ) -> Reservation:
-        self._rests = False
-        self._keep_house(config, now)
+        self._is_stopped = False
+        self._run_upkeep(config, now)
         begun = self._begin(billing, estimate, now)
         return self._write(begun, config) or begun
 
     def _begin(self, billing: BillingContext, estimate: CostEstimate, now: float) -> Reservation:
-        # Two processes never make the same key: a row is written anew by it when the call ends.
+        # Unique over all processes: the call's row is overwritten by this key when it ends.
         key = f"{self.owner}.{next(self._numbers)}"
         return Reservation.begin(key, self.owner, billing, estimate, now)
 
@@ -135,37 +137,33 @@ class LedgerStore:
         model: str = "",
         price: Price | None = None,
     ) -> None:
-        """The call was answered: what was used counts in full, whatever was held.
+        """Close a call that was answered: its usage counts in full, even above the estimate.
 
         Args:
-            usage: as the service reports it; what cannot be counts as the estimate.
-            model: where another answered than was asked first, "provider/model"; then with its
-                price.
+            usage: as the service reports it; an impossible one is replaced by the estimate.
+            model: "provider/model", if another one answered than the estimate names.
+            price: of that model.
         """
-        used, noted_at = counted(usage, reservation.estimate.usage), self._clock()
-        price = price if model else reservation.estimate.price
-        cost, is_priced, state = cost_of(used, price), price is not None, CallState.SETTLED
-        self._close(Ending(reservation, state, used, cost, now, noted_at, model, is_priced))
+        used = counted(usage, reservation.estimate.usage)
+        self._close(reservation.ended(CallState.SETTLED, used, now, self._clock(), model, price))
 
     def release(self, reservation: Reservation, now: float) -> None:
-        """Nothing was sent: nothing counts."""
-        self._close(Ending(reservation, CallState.RELEASED, TokenUsage(), 0, now, self._clock()))
+        """Close a call that was not sent: nothing counts."""
+        self._close(reservation.released(now, self._clock()))
 
     def cut_off(
         self, reservation: Reservation, now: float, *, model: str = "", price: Price | None = None
     ) -> None:
-        """It was sent, and broken off: nobody knows what is billed, so all that was held counts.
+        """Close a call that was sent and broken off: its cost is unknown, so all held counts.
 
         Args:
-            model: as of `settle`.
+            model, price: as for `settle`.
         """
-        used, noted_at = reservation.estimate.usage, self._clock()
-        price = price if model else reservation.estimate.price
-        cost, is_priced, state = cost_of(used, price), price is not None, CallState.CUT_OFF
-        self._close(Ending(reservation, state, used, cost, now, noted_at, model, is_priced))
+        used = reservation.estimate.usage
+        self._close(reservation.ended(CallState.CUT_OFF, used, now, self._clock(), model, price))
 
     def flush(self) -> None:
-        """Write how calls ended, also where the name is another's by now; or once it answers."""
+        """Write the ends of calls now, or once a shared ledger answers again."""
         with self._lock:
             self._cancel()
             if self._endings:
@@ -173,6 +171,7 @@ class LedgerStore:
 
     def _flush(self, most: int | None = None) -> None:
         try:
+            # Even if another game has this game's name now: what was held must be given back.
             asked(partial(self._write, None, None, most), by_name=False)
         except LedgerAwayError as error:
             if self._later is None:
@@ -185,105 +184,105 @@ class LedgerStore:
             self._timer = self._later(seconds, self._fire)
 
     def _fire(self) -> None:
-        self._timer = None  # it cannot be cancelled any more
+        self._timer = None  # a timer that has fired cannot be cancelled
         with self._lock:
             if self._endings:
                 self._flush(PORTION)
-            if self._endings:
+            if self._endings:  # the rest follows in the next reactor turn
                 self._set_timer(0.0)
 
     @contextmanager
     def riding(self) -> Iterator[ExtraWrites | None]:
-        """Let another transaction of the process, which is about to begin, write how calls ended.
-
-        While other calls are under way it is left to the next reservation, which writes it for
-        nothing; and a shared ledger is never part of another transaction.
+        """Let a transaction begun inside the block write the ends of calls, which saves another.
 
         Yields:
-            What writes it, within that transaction, perhaps twice, the first time undone; None:
-            there is nothing to write. Where the block raises, nothing is taken as written.
+            A function that writes the ends, to be called in that transaction, and again if it is
+            retried; None: there is nothing to write. If the block raises, all counts as unwritten.
         """
         with self._lock:
-            stays = bool(self._open) or self._is_unsure or place.is_shared()
-            taken = [] if stays else self._endings
-            self._endings = self._endings if stays else []
+            # With calls in flight, the next reservation writes them at no extra cost. A shared
+            # ledger is another database, which cannot be part of the transaction.
+            stays = bool(self._open) or self._is_in_doubt or place.is_shared()
+            taken, self._endings = ([], self._endings) if stays else (self._endings, [])
         try:
-            yield partial(self._ride, taken) if taken else None
+            yield partial(self._write_taken, taken) if taken else None
         except BaseException as error:
             with self._lock:
                 self._endings[:0] = taken
-                self._is_unsure |= isinstance(error, (OperationalError, InterfaceError))
+                # A connection lost during commit leaves open whether it was committed.
+                self._is_in_doubt |= isinstance(error, (OperationalError, InterfaceError))
             raise
         with self._lock:
             if not self._endings:
                 self._cancel()
 
-    def _ride(self, endings: list[Ending]) -> None:
+    def _write_taken(self, endings: list[Ending]) -> None:
         changes = [(ending.reservation.accounts, self._change(ending)) for ending in endings]
         try:
             self.totals.add(add_up(changes))
         except StaleRowsError as stale:
             self.totals.forget()
+            # The owner of the transaction rolls back and retries on this error.
             raise audit.RecordConflictError(str(stale)) from stale
         write_calls([ending.reservation.as_row(ending) for ending in endings])
 
     def _close(self, ending: Ending) -> None:
         with self._lock:
+            # Only the first end of a call counts, and after `drop` or `erase` none does.
             if self._open.pop(ending.reservation.key, None) is not None:
                 self._outage.note_ending(ending)
                 self._endings.append(ending)
                 self._set_timer(FLUSH_SECONDS)
 
     def keep(self, config: BudgetConfig, now: float) -> str:
-        """See to a shared ledger while nobody talks; what staff should be told of it, or "".
+        """Maintain a shared ledger between calls; return a warning for staff, or "".
 
         Raises:
-            ConfigurationError, LedgerAwayError: as of `reserve`.
+            ConfigurationError, LedgerAwayError: as for `reserve`.
         """
         with self._lock:
-            if self._rests:
+            if self._is_stopped:
                 return ""
-            told = asked(partial(OURS.show, self.owner), takes=True)
-            asked(partial(self._keep_house, config, now), takes=True)
-        return told
+            warning = asked(partial(OWN_NAME.show, self.owner), takes=True)
+            asked(partial(self._run_upkeep, config, now), takes=True)
+        return warning
 
     def stop(self) -> None:
-        """Write what is left; no timer stays behind."""
+        """Write everything and cancel the timer, at shutdown."""
         with self._lock:
-            self._rests = True
+            self._is_stopped = True
             self._cancel()
-            if self._outage.leave() or self._endings or self._is_unsure:
+            if self._outage.leave() or self._endings or self._is_in_doubt:
                 self._flush()
-            self._cancel()
+            self._cancel()  # a failed flush has set it again
             with suppress(ConfigurationError):
-                asked(partial(OURS.leave, self.owner), by_name=False)
+                asked(partial(OWN_NAME.leave, self.owner), by_name=False)
 
     def drop(self) -> None:
-        """Forget what is left, as a process does that is killed; no timer stays behind."""
+        """Discard everything unwritten, as if the process were killed, and cancel the timer."""
         self._cancel()
         self._endings.clear()
         self._open.clear()
         self._outage = Outage(self._clock)
 
     def erase(self) -> None:
-        """Delete all that this game used; the sum of all games keeps it, and nothing stays held.
-
-        Calls under way count there as cut off, whatever becomes of them.
+        """Delete all rows of this game; totals of all games keep them, open calls as cut off.
 
         Raises:
-            ConfigurationError, LedgerAwayError: it cannot be done now, and nothing is deleted.
+            ConfigurationError, LedgerAwayError: it failed, and nothing was deleted.
         """
         with self._lock:
             self._cancel()
             try:
-                if self._outage.leave() or self._endings or self._is_unsure:
+                if self._outage.leave() or self._endings or self._is_in_doubt:
                     asked(partial(self._write, None, None))
                 asked(upkeep.erase)
             except BaseException:
                 self._outage.stay()
                 raise
             self.drop()
-            self._rests = True
+            self._is_stopped = True
+            # Last: without its number, the game could not repeat an erasure that failed.
             names.erase()
 
     def _cancel(self) -> None:
@@ -294,9 +293,9 @@ class LedgerStore:
     def _write(
         self, held: Reservation | None, config: BudgetConfig | None, most: int | None = None
     ) -> Reservation | None:
-        if self._is_unsure:
-            self._make_sure()
-        self._tried = None, False
+        if self._is_in_doubt:
+            self._resolve_doubt()
+        self._last_write = None, False
         try:
             try:
                 count, held = self._write_once(held, config, most)
@@ -304,46 +303,45 @@ class LedgerStore:
                 self.totals.forget()
                 count, held = self._write_once(held, config, most)
         except (OperationalError, InterfaceError, LedgerAwayError):
-            # Nobody knows whether the database had committed it before it went away.
-            self._is_unsure = True
-            tried, is_over = self._tried
-            self._unsure += [tried] if tried is not None else []
-            self._outage.doubt(is_over=is_over)
+            # The connection may have died during the commit, whose outcome is then unknown.
+            self._is_in_doubt = True
+            written, is_reserve_ended = self._last_write
+            self._doubtful += [written] if written is not None else []
+            self._outage.doubt(is_over=is_reserve_ended)
             raise
         del self._endings[:count]
         return held
 
-    def _make_sure(self) -> None:
-        """See what came of a transaction that broke off, so that nothing is added twice."""
+    def _resolve_doubt(self) -> None:
+        """Find out whether an interrupted transaction was committed; nothing may be added twice."""
         keys = [ending.reservation.key for ending in self._endings]
-        keys += [*(lost.key for lost in self._unsure), *self._outage.keys]
+        keys += [*(lost.key for lost in self._doubtful), *self._outage.keys]
         with tables_wanted:
-            told = dict(ModelCall.objects.filter(key__in=keys).values_list("key", "state"))
+            states = dict(ModelCall.objects.filter(key__in=keys).values_list("key", "state"))
         self._endings = [
-            ending for ending in self._endings if told.get(ending.reservation.key) != ending.state
+            ending for ending in self._endings if states.get(ending.reservation.key) != ending.state
         ]
-        # Nobody was given these calls, so that nothing was sent.
-        for lost in self._unsure:
-            if told.get(lost.key) == CallState.OPEN:
-                ending = Ending(lost, CallState.RELEASED, TokenUsage(), 0, lost.at, self._clock())
-                self._endings.append(ending)
-        self._outage.make_sure(told)
-        self._unsure, self._is_unsure = [], False
+        # Their `reserve` raised, so these calls were never sent.
+        for lost in self._doubtful:
+            if states.get(lost.key) == CallState.OPEN:
+                self._endings.append(lost.released(lost.at, self._clock()))
+        self._outage.make_sure(states)
+        self._doubtful, self._is_in_doubt = [], False
 
     def _write_once(
         self, reservation: Reservation | None, config: BudgetConfig | None, most: int | None
     ) -> tuple[int, Reservation | None]:
-        """One transaction: how earlier calls ended, and the new one, if there is room for it.
+        """Write ends of earlier calls and the new reservation in one transaction.
 
         Returns:
-            How many endings were written, and the new call, as large as there is room for.
+            The number of ends written, and the reservation, reduced to the room that caps have.
         """
         ended, over = self._endings[:most], self._outage.over()
         endings = [*ended, *over]
         with together():
             changes = [(ending.reservation.accounts, self._change(ending)) for ending in endings]
             rows = [ending.reservation.as_row(ending) for ending in endings]
-            more, open_rows = self._outage.untold(self._open)
+            more, open_rows = self._outage.unwritten(self._open)
             changes += more
             rows += open_rows
             if reservation is not None:
@@ -351,10 +349,13 @@ class LedgerStore:
             if reservation is None or config is None:
                 self.totals.add(add_up(changes))
             else:
+                # Added first and judged afterwards: two processes cannot both see the last room as
+                # free. A refusal raises and rolls it back, with the ends, which stay in memory.
                 found = self.totals.change(add_up(changes))
-                reservation = fitted(reservation, found, config, self.totals.change)
+                reservation = fit_to_caps(reservation, found, config, self.totals.change)
                 rows.append(reservation.as_row())
-            self._tried = reservation, bool(over)  # as it is committed, heard or not
+            # Noted before the commit, whose answer may be lost.
+            self._last_write = reservation, bool(over)
             write_calls(rows)
         self._outage.settle(over)
         return len(ended), reservation
@@ -362,39 +363,38 @@ class LedgerStore:
     def _change(self, ending: Ending) -> TotalsChange:
         return upkeep.change_by(ending, self._clock() - ending.noted_at)
 
-    def _keep_house(self, config: BudgetConfig, now: float) -> None:
-        """Now and then: close what nobody will close, drop what is old, set aside a reserve."""
-        if self._kept_at is None or abs(now - self._kept_at) >= UPKEEP_SECONDS:
-            self._kept_at = now
+    def _run_upkeep(self, config: BudgetConfig, now: float) -> None:
+        """Close orphaned calls and prune old rows if it is time, and set a reserve aside."""
+        # `abs`: wall clocks may be set back, and upkeep would then pause for as long.
+        if self._upkeep_at is None or abs(now - self._upkeep_at) >= UPKEEP_SECONDS:
+            self._upkeep_at = now
             self.recover(now)
             if self._pruned_at is None or abs(now - self._pruned_at) >= DAY:
                 self._pruned_at = now
                 upkeep.prune(now)
-        for at in self._outage.lacking(now):
+        for at in self._outage.missing_at(now):
             self._set_aside(config, at, now)
         if self._outage.over():
             self._write(None, None)
 
     def _set_aside(self, config: BudgetConfig, at: float, now: float) -> None:
-        """Set aside what is wanted for the day of `at`, or what caps leave; early, all of it."""
+        """Set the reserve for the day of `at` aside, as large as caps allow."""
+        # Before midnight the day's caps are unused, so only the whole reserve will do, and a
+        # warning that today's caps are nearly used up would be false a moment later.
         is_early = at > now
-        begun = self._begin(*outages.wanted(is_whole=is_early), at)
-        quiet = config.model_copy(update={"warn_at": 0.0})  # near a cap only until midnight
+        begun = self._begin(*outages.estimate_of_reserve(is_whole=is_early), at)
+        without_warnings = config.model_copy(update={"warn_at": 0.0})
         try:
-            held = self._write(begun, quiet if is_early else config) or begun
+            held = self._write(begun, without_warnings if is_early else config) or begun
         except LimitReachedError:
-            self._outage.refuse(at, now)  # all is used up, and there is nothing to go on with
+            self._outage.refuse(at, now)  # the caps are used up: no call could be made anyway
         else:
             self._outage.add(held)
-            tell_near(held, "game")
+            record_warnings(held, "game")
 
     def recover(self, now: float) -> int:
-        """Close the calls of server processes that ended in the middle of them, as cut off.
-
-        Calls of another process that runs, or may run, are left alone until they are surely over;
-        the reserve of this one always. Returns how many were closed.
-        """
+        """Close the open calls of ended processes, and overdue ones; return how many."""
         with self._lock:
-            own = self._outage.keys  # somebody closes these
+            own = self._outage.keys  # overdue or not, this process closes them itself
             found = upkeep.orphans(self.owner, now)
             return sum(upkeep.close_orphan(call, now) for call in found if call.key not in own)

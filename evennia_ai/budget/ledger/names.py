@@ -1,8 +1,8 @@
-"""This game's name in a shared ledger, which no other game may have.
+"""This game's name in a shared ledger, which no other game may use.
 
-A game is known by a number that its own database was given with the first question: the first game
-that comes with a name has it. Another one is refused, so that two never share caps and rows unless
-its owner says that it is the same, restored or moved.
+A game is identified by a random number, which is stored in its own database on first use. The first
+game that uses a name owns it. Another game is refused, so that two never share caps and rows,
+unless its owner declares that it is the same game, restored or moved.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from evennia_ai.errors import ConfigurationError
 from evennia_ai.models import LedgerGame, missing_tables
 
 COMMAND = "evennia ai_ledger --claim"
-# A server shows itself each minute, by the ledger's clock.
+# A running server updates its row each minute; after four missed updates it counts as ended.
 ALIVE_SECONDS = 240
 TAKEN = (
     "another game has the name {name!r} ({setting}.game) in the ledger that they share: {seen}. No "
@@ -43,22 +43,23 @@ ALIVE = "the game that has the name {name!r} runs: {seen}. Stop it first; then t
 
 @contextmanager
 def _own_table() -> Iterator[None]:
-    """Say so where the game's own database was not brought up to date."""
+    """Raise ConfigurationError if the table is missing in the game's own database."""
     try:
         yield
     except (OperationalError, ProgrammingError) as error:
-        is_told = getattr(error.__cause__, "sqlstate", "") == NO_TABLE
-        if is_told or missing_tables(LedgerGame):
+        # Only PostgreSQL says so by a code; for other databases the tables are listed.
+        is_missing = getattr(error.__cause__, "sqlstate", "") == NO_TABLE
+        if is_missing or missing_tables(LedgerGame):
             raise ConfigurationError(MISSING) from error
         raise
 
 
 @_own_table()
 def identity(*, makes: bool = True) -> str:
-    """The number of this game's own database.
+    """The random number that identifies this game, from its own database.
 
     Args:
-        makes: one is made where it has none yet; else "" is returned.
+        makes: create it if there is none; else "" is returned.
 
     Raises:
         ConfigurationError: its table is missing.
@@ -70,35 +71,36 @@ def identity(*, makes: bool = True) -> str:
         return ""
     if known is None:
         made = LedgerGame(game="", identity=uuid4().hex)
-        # Not inside a transaction that may be undone, as others are told of it.
+        # Durable: a number already used in the shared ledger must not be rolled back here.
         with transaction.atomic(using=OWN_DATABASE, durable=True):
             own.bulk_create([made], ignore_conflicts=True)
-        # Another process may have been first: its number is the one that counts.
+        # Another process may have been faster; the number it has stored counts.
         known = found.get()
     return str(known.identity)
 
 
 class OwnName:
-    """The name of its game, as this server process knows it."""
+    """This server process's knowledge of whether its game owns its name."""
 
     def __init__(self) -> None:
-        self._own = ""  # its number, once the name is known to be this game's
+        self._own = ""  # the game's number, once its name is known to be its own
         self._is_shown = False
 
     def forget(self) -> None:
-        """Ask anew."""
+        """Check again with the next use."""
         self._own, self._is_shown = "", False
 
     def ensure(self, *, takes: bool = False) -> None:
-        """Go on unless the name is another's; asked until it is this game's.
+        """Raise if another game has this game's name.
 
         Args:
-            takes: it becomes this game's where nobody has it. Reading changes nothing.
+            takes: take the name if no game has it. Callers that only read must not.
 
         Raises:
-            ConfigurationError: another game has it, or the tables are missing.
+            ConfigurationError: another game has the name, or the tables are missing.
             LedgerAwayError: a shared ledger does not answer.
         """
+        # The database is asked until the name is known to be this game's, then no more.
         if self._own or not place.is_shared():
             return
         own = identity(makes=takes)
@@ -106,38 +108,38 @@ class OwnName:
             if takes:
                 made = LedgerGame(game=place.game(), identity=own, seen_at=int(time.time()))
                 LedgerGame.objects.bulk_create([made], ignore_conflicts=True)
-            # Read back, as the insert does nothing where somebody has the name.
+            # Read back, because the insert does nothing if another game has the name.
             found = LedgerGame.objects.filter(game=place.game()).first()
         if found is not None and found.identity != own:
-            raise ConfigurationError(_told(TAKEN, found))
+            raise ConfigurationError(_text(TAKEN, found))
         self._own = own if found is not None else ""
 
     def show(self, owner: str) -> str:
-        """Show that this server runs, whose name it is known to be.
+        """Update the row that shows that this server runs. The name must be known to be its own.
 
         Args:
-            owner: its process.
+            owner: the id of this process.
 
         Returns:
-            What staff should be told where another server has shown itself since, or "".
+            A warning for staff if another server has updated the row since, or "".
 
         Raises:
-            DatabaseError: it cannot be asked now.
+            DatabaseError: the ledger does not answer.
         """
         mine = LedgerGame.objects.filter(game=place.game(), identity=self._own)
         before = mine.annotate(now=Now()).first()
-        if before is None:  # somebody has claimed it, or all was removed
+        if before is None:  # another game has claimed the name, or all rows were removed
             self.forget()
             return ""
         seen_at = int(before.now.timestamp())
         mine.update(owner=owner, host=socket.gethostname()[:255], seen_at=seen_at)
-        # The first time it is still the row of the server before this one, maybe elsewhere.
+        # At the first update the row is still that of the previous server, which proves nothing.
         is_twice = self._is_shown and before.owner not in ("", owner) and not is_gone(before.owner)
         self._is_shown = True
-        return _told(TWICE, before) if is_twice else ""
+        return _text(TWICE, before) if is_twice else ""
 
     def leave(self, owner: str) -> None:
-        """Note that a server which showed itself ended in order.
+        """Mark the row as that of a server that has ended.
 
         Raises:
             LedgerAwayError: a shared ledger does not answer.
@@ -147,57 +149,57 @@ class OwnName:
                 LedgerGame.objects.filter(game=place.game(), owner=owner).update(owner="")
 
 
-OURS = OwnName()
+OWN_NAME = OwnName()
 
 
 def erase() -> None:
-    """Forget the number of this game's database; with the next question it is another game."""
+    """Delete this game's number; with the next use it counts as a new game."""
     LedgerGame.objects.using(OWN_DATABASE).filter(game="").delete()
-    OURS.forget()
+    OWN_NAME.forget()
 
 
 def trouble() -> str:
-    """The trouble with this game's name, changing nothing; "" where all is well.
+    """The error text if another game has this game's name, or "". Changes nothing.
 
     Raises:
-        DatabaseError: it cannot be asked now.
+        DatabaseError: the ledger does not answer.
     """
     found = LedgerGame.objects.filter(game=place.game()).first() if place.is_shared() else None
     is_anothers = found is not None and found.identity != identity(makes=False)
-    return _told(TAKEN, found) if found is not None and is_anothers else ""
+    return _text(TAKEN, found) if found is not None and is_anothers else ""
 
 
 def claim() -> bool:
-    """Take this game's name from whichever game has it: they are the same, or it is no more.
+    """Take this game's name over from the game that has it.
 
     Returns:
-        Whether it was another's.
+        True if another game had it.
 
     Raises:
-        ConfigurationError: the other one runs, or the tables are missing.
+        ConfigurationError: the other game runs, or the tables are missing.
         LedgerAwayError: a shared ledger does not answer.
     """
     own = identity()
     with together():
         row = LedgerGame(game=place.game(), identity=own, seen_at=int(time.time()))
         LedgerGame.objects.bulk_create([row], ignore_conflicts=True)
-        # Locked, so that the other game cannot show itself between the look and the write.
+        # Locked, so that the other game cannot update its row between the check and the write.
         known = LedgerGame.objects.annotate(now=Now()).select_for_update()
         found = known.get(game=place.game())
         if found.identity == own:
             return False
         silent = found.now.timestamp() - found.seen_at
         if found.owner and not is_gone(found.owner) and silent < ALIVE_SECONDS:
-            raise ConfigurationError(_told(ALIVE, found))
+            raise ConfigurationError(_text(ALIVE, found))
         row.save()
     return True
 
 
 def listed() -> list[str]:
-    """The games that share the ledger, one a line.
+    """A line about each game that shares the ledger.
 
     Raises:
-        ConfigurationError, LedgerAwayError: as of `OwnName.ensure`.
+        ConfigurationError, LedgerAwayError: see `OwnName.ensure`.
     """
     own = identity(makes=False)
     with tables_wanted:
@@ -206,13 +208,13 @@ def listed() -> list[str]:
 
 
 def _seen(found: LedgerGame, own: str = "") -> str:
-    """The time and place at which a game was last seen, in words."""
+    """The phrase for when and where a game was last seen."""
     whose = ", this game" if found.identity == own else ""
     when = f"{datetime.fromtimestamp(found.seen_at, UTC):%Y-%m-%d %H:%M:%S} UTC"
     return f"last seen {when}{f' on {found.host}' if found.host else ''}{whose}"
 
 
-def _told(text: str, found: LedgerGame) -> str:
+def _text(text: str, found: LedgerGame) -> str:
     return text.format(
         name=found.game, setting=LedgerConfig.NAME, seen=_seen(found), command=COMMAND
     )

@@ -1,8 +1,8 @@
-"""The time in which a shared ledger cannot be reached, and what a game set aside for it.
+"""Outages of a shared ledger, and the reserve from which calls are paid meanwhile.
 
-Such a reserve is held in the ledger like a call under way, so that no cap is passed whatever
-becomes of it: calls made meanwhile are drawn from it here, and written once the ledger answers
-again. Of a process that is killed before, all of it counts as used, as nobody knows better.
+A reserve is held in the ledger like an open call, so that no cap can be exceeded. During an outage
+calls draw on it in memory, and they are written once the ledger answers again. If the process is
+killed before that, the whole reserve counts as used.
 """
 
 from __future__ import annotations
@@ -25,42 +25,50 @@ from evennia_ai.core.safety.prices import FREE, Price
 from evennia_ai.core.turn.turn import TokenUsage
 from evennia_ai.resilience.clock import Clock
 
-# Nobody takes it for a call that is long over before its day is.
-SECONDS = 2 * DAY
+# Duration of the reserve as a call: it must not become overdue before its day ends.
+RESERVE_SECONDS = 2 * DAY
 MODEL = "reserve"
-ASIDE_SECONDS = 60  # between two tries to set a reserve aside, where caps left no room
-EARLY_SECONDS = 600  # so long before a day begins its reserve is set aside
+RETRY_SECONDS = 60  # pause before the next try to set a reserve aside, if caps had no room
+EARLY_SECONDS = 600  # a reserve is set aside this long before its day begins
 
 
 def is_wanted() -> bool:
-    """True where a game sets something aside."""
-    found = place.config()
-    return found.is_shared and found.reserve_tokens > 0
+    """True if the game is configured to set a reserve aside."""
+    config = place.config()
+    return config.is_shared and config.reserve_tokens > 0
 
 
-def wanted(*, is_whole: bool) -> tuple[BillingContext, CostEstimate]:
-    """All that is set aside for a day.
+def estimate_of_reserve(*, is_whole: bool) -> tuple[BillingContext, CostEstimate]:
+    """The reserve for a day, as a call that can be reserved.
 
     Args:
-        is_whole: where caps leave less room, nothing is; else less of it.
+        is_whole: False: it may be reduced to the room that caps have.
     """
-    found = place.config()
-    tokens = found.reserve_tokens
-    dollars = Decimal(str(found.reserve_dollars)) * 10**6 / tokens
-    # One amount for prompts and answers: nobody knows yet what it will be spent on.
-    price = Price(dollars, dollars) if found.reserve_dollars else FREE
+    config = place.config()
+    tokens = config.reserve_tokens
+    # US dollars for a million tokens, the unit of prices.
+    dollars = Decimal(str(config.reserve_dollars)) * 10**6 / tokens
+    # The same price for input and output, as it may be spent on either.
+    price = Price(dollars, dollars) if config.reserve_dollars else FREE
+    # A share does not count as a call: those drawn from it will.
     billing = BillingContext("", "", Purpose.RESERVE, is_share=True)
-    least = None if is_whole else 1
-    return billing, CostEstimate(TokenUsage(0, tokens), MODEL, price, seconds=SECONDS, least=least)
+    estimate = CostEstimate(
+        TokenUsage(0, tokens),
+        MODEL,
+        price,
+        seconds=RESERVE_SECONDS,
+        least=None if is_whole else 1,
+    )
+    return billing, estimate
 
 
 @dataclass(slots=True)
 class Reserve:
-    """The rest of what a game set aside for one day.
+    """The unused rest of the reserve for one day.
 
     Attributes:
-        held: as it is held in the ledger.
-        tokens, nano: what is left; of nano-dollars too.
+        held: its reservation in the ledger.
+        tokens, nano: tokens and nano-dollars that are left.
     """
 
     held: Reservation
@@ -69,16 +77,16 @@ class Reserve:
 
     @classmethod
     def of(cls, held: Reservation) -> Reserve:
-        """All of it."""
+        """A reserve of which nothing is used yet."""
         return cls(held, held.estimate.usage.total_tokens, held.estimate.cost_nano)
 
     @property
     def day(self) -> int:
-        """The day that it is for, counted from 1970."""
+        """The day that it is for, in days since 1970."""
         return self.held.at // DAY
 
     def draw(self, estimate: CostEstimate) -> bool:
-        """Take what a call may need. Returns whether there is so much left."""
+        """Take the estimate of a call; False if less is left."""
         tokens, nano = estimate.usage.total_tokens, estimate.cost_nano
         if tokens > self.tokens or nano > self.nano:
             return False
@@ -86,19 +94,19 @@ class Reserve:
         return True
 
     def give_back(self, tokens: int, nano: int) -> None:
-        """Put back what a call did not need."""
+        """Put the unused part of an estimate back."""
         self.tokens += tokens
         self.nano += nano
 
 
 class Outage:
-    """The deeds of one server process while a shared ledger is away, to be told to it afterwards.
+    """The reserves of one server process, and the calls drawn from them during an outage.
 
-    It has a reserve for each day, and for the last minutes of one also that of the next, so that a
-    ledger which is away at midnight does not end it.
+    There is a reserve for today and, in the last minutes of a day, one for the next day too, so
+    that an outage at midnight does not stop the game.
 
     Args:
-        clock: seconds that only ever go up.
+        clock: monotonic seconds.
     """
 
     def __init__(self, clock: Clock) -> None:
@@ -112,11 +120,9 @@ class Outage:
 
     # ---- setting aside ---------------------------------------------------------------------
 
-    def lacking(self, now: float) -> list[float]:
-        """The times for which something has to be set aside: now, and when the next day begins.
-
-        Reserves of other days go with what is written next; a clock may have been set.
-        """
+    def missing_at(self, now: float) -> list[float]:
+        """The times for which a reserve must be set aside: now, and the start of the next day."""
+        # `over` ends the reserves of all days but these; a clock may have been set, too.
         self._today = int(now) // DAY
         if not is_wanted() or self._is_leaving:
             return []
@@ -126,77 +132,77 @@ class Outage:
 
     def _lacks(self, day: int, now: float) -> bool:
         refused_at = self._refused_at.get(day)
-        if refused_at is not None and abs(now - refused_at) < ASIDE_SECONDS:
+        if refused_at is not None and abs(now - refused_at) < RETRY_SECONDS:
             return False
         return day not in self._reserves or self._is_drawn(day)
 
     def _is_drawn(self, day: int) -> bool:
-        """True where calls were drawn from the reserve of a day that the ledger was not told of."""
+        """True if calls drawn from the reserve of a day are not in the ledger yet."""
         return any(drawn.at // DAY == day for drawn in self._drawn.values())
 
     def add(self, held: Reservation) -> None:
-        """Note what was set aside."""
+        """Take a reserve that was set aside."""
         self._reserves[held.at // DAY] = Reserve.of(held)
 
     def refuse(self, at: float, now: float) -> None:
-        """Note that caps leave no room to set aside anything for the day of `at`."""
-        # Days that are over leave here, as nothing else would take them out.
+        """Note that caps have no room for a reserve for the day of `at`."""
+        # Past days are removed here, because nothing else does.
         ahead = {day: then for day, then in self._refused_at.items() if day >= self._today}
         self._refused_at = {**ahead, int(at) // DAY: now}
 
     def leave(self) -> bool:
-        """Let all go with what is written next, and set nothing aside any more.
+        """End all reserves with the next write, and set none aside any more.
 
         Returns:
-            Whether anything is to be told.
+            True if there is anything to write.
         """
         self._is_leaving = True
         return bool(self._reserves or self._drawn)
 
     def stay(self) -> None:
-        """Go on as before; it could not leave."""
+        """Undo `leave`, because the write failed."""
         self._is_leaving = False
 
     # ---- while it is away --------------------------------------------------------------------
 
     def draw(self, begun: Reservation) -> bool:
-        """Let a call be paid from its day's reserve. Returns whether so much is left of one."""
+        """Pay a call from its day's reserve; False if that has too little left."""
         reserve = self._reserves.get(begun.at // DAY)
-        # A write that broke off may have ended the reserve, which would then be spent twice.
+        # An interrupted write may have ended the reserve, which would then be spent twice.
         if reserve is None or self._is_doubted or not reserve.draw(begun.estimate):
             return False
         self._drawn[begun.key] = begun
         return True
 
     def note_ending(self, ending: Ending) -> None:
-        """Put back what a call that was paid from a reserve did not need."""
+        """Put the unused part of a call back into the reserve that paid for it."""
         held, reserve = ending.reservation, self._reserves.get(ending.reservation.at // DAY)
         if reserve is not None and held.key in self._drawn:
             unused = held.estimate.usage.total_tokens - ending.usage.total_tokens
             reserve.give_back(unused, held.estimate.cost_nano - ending.cost_nano)
 
-    # ---- what the ledger is told -------------------------------------------------------------
+    # ---- writing it to the ledger ------------------------------------------------------------
 
-    def untold(
+    def unwritten(
         self, still_open: Mapping[str, Reservation]
     ) -> tuple[list[tuple[tuple[BudgetAccount, ...], TotalsChange]], list[Row]]:
-        """Changes and rows of calls of which the ledger knows nothing yet.
+        """Changes and rows of drawn calls that are not in the ledger yet.
 
         Args:
-            still_open: calls under way, which have no end yet that would be written.
+            still_open: the calls in flight.
         """
         changes = [(drawn.accounts, drawn.opening) for drawn in self._drawn.values()]
-        # The rows of those that have ended are written with their ends.
+        # The row of a call that has ended is written with its end.
         rows = [drawn.as_row() for key, drawn in self._drawn.items() if key in still_open]
         return changes, rows
 
     def over(self) -> list[Ending]:
-        """The ends of reserves from which calls were drawn, or that are of other days.
+        """The ends of reserves that were drawn on, or that are for other days.
 
-        What was drawn from them is written by itself.
+        A reserve that was drawn on is released as a whole, since its calls are written themselves.
         """
         return [
-            Ending(each.held, CallState.RELEASED, TokenUsage(), 0, each.held.at, self._clock())
+            each.held.released(each.held.at, self._clock())
             for each in self._reserves.values()
             if self._is_leaving
             or each.day not in (self._today, self._today + 1)
@@ -204,35 +210,35 @@ class Outage:
         ]
 
     def doubt(self, *, is_over: bool) -> None:
-        """Note that nobody heard what came of a transaction: no call is drawn from what it ended.
+        """Note that the outcome of a transaction is unknown.
 
         Args:
-            is_over: it ended a reserve.
+            is_over: it would have ended a reserve, which must not be drawn on until this is clear.
         """
         self._is_doubted |= is_over
 
     def settle(self, over: Iterable[Ending]) -> None:
-        """Note that the ledger was told all.
+        """Note that everything was written.
 
         Args:
-            over: the ends of reserves among it.
+            over: the ends of reserves that were written.
         """
         self._drawn = {}
         for ending in over:
             del self._reserves[ending.reservation.at // DAY]
 
-    def make_sure(self, told: Mapping[str, str]) -> None:
-        """Note what the ledger turned out to know: the states of the calls that it has, by key."""
-        # A row that is there was committed, and the totals with it.
-        self._drawn = {k: v for k, v in self._drawn.items() if k not in told}
+    def make_sure(self, states: Mapping[str, str]) -> None:
+        """Resolve a doubt by the states of the calls that the ledger has, by key."""
+        # Rows and totals are committed together, so a call with a row is counted.
+        self._drawn = {k: v for k, v in self._drawn.items() if k not in states}
         self._is_doubted = False
         self._reserves = {
             day: reserve
             for day, reserve in self._reserves.items()
-            if told.get(reserve.held.key) != CallState.RELEASED
+            if states.get(reserve.held.key) != CallState.RELEASED
         }
 
     @property
     def keys(self) -> list[str]:
-        """The keys of all that the ledger may have been told of."""
+        """The keys of all drawn calls and reserves."""
         return [*self._drawn, *(each.held.key for each in self._reserves.values())]

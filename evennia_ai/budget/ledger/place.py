@@ -1,8 +1,8 @@
-"""The ledger's place: the game's own database, or one that several games share.
+"""The ledger's database: the game's own, or one that several games share.
 
-In a shared one each row bears the name of its game, so that player #5 of two games is two players;
-the totals of all games together bear none. It is another database than the rest of the game's: what
-is written to both is never one transaction, and it may be away while the game goes on.
+In a shared one each row has the name of its game, since player #5 of two games is two players; the
+totals over all games have none. It is a separate database: a transaction never covers both, and it
+may be unreachable while the game runs.
 """
 
 from __future__ import annotations
@@ -22,8 +22,9 @@ from evennia_ai.models import APP, BudgetTotal, LedgerGame, ModelCall
 
 TABLES = (BudgetTotal, ModelCall, LedgerGame)
 POSTGRESQL = "django.db.backends.postgresql"
-# The game's thread waits for a shared ledger no longer than this, and no other game waits long for
-# a row that a game holds which was frozen in the middle of a transaction.
+# libpq options. The game's thread must not wait long for a shared ledger, nor other games for rows
+# that a frozen game has locked. `connect_timeout` and `keepalives_*` are seconds, the others
+# milliseconds.
 PATIENCE: Mapping[str, Any] = {
     "connect_timeout": 2,
     "tcp_user_timeout": 4000,
@@ -39,10 +40,10 @@ PATIENCE: Mapping[str, Any] = {
 
 @lru_cache(maxsize=1)
 def config() -> LedgerConfig:
-    """The place of the ledger, read once in a server process.
+    """The ledger's settings, read once per server process.
 
     Raises:
-        ConfigurationError: something in the setting is wrong, or it names no database.
+        ConfigurationError: the setting is wrong, or names an unknown database.
     """
     found = LedgerConfig.from_stored(getattr(settings, LedgerConfig.NAME, {}))
     if found.database not in settings.DATABASES:
@@ -56,44 +57,44 @@ def config() -> LedgerConfig:
 
 @lru_cache(maxsize=1)
 def alias() -> str:
-    """Django's name of the database that has the ledger."""
+    """The ledger's database in Django's DATABASES."""
     return config().database
 
 
 @lru_cache(maxsize=1)
 def is_shared() -> bool:
-    """True where the ledger is not in the game's own database."""
+    """True if the ledger is not in the game's own database."""
     return config().is_shared
 
 
 @lru_cache(maxsize=1)
 def game() -> str:
-    """The name of this game in the rows of a shared ledger; "" in its own."""
+    """This game's name in the rows of a shared ledger; "" if the ledger is its own."""
     return config().game if is_shared() else ""
 
 
 @lru_cache(maxsize=len(Scope))
 def game_of(scope: str) -> str:
-    """The name that rows of a scope bear: the game's, or "" for those of all games together."""
+    """The game's name in the rows of a scope: "" for the totals over all games."""
     return "" if scope == Scope.ALL_GAMES else game()
 
 
 def read_anew() -> None:
-    """Forget what the settings said: between two tests."""
+    """Forget the cached settings, for tests."""
     for known in (config, alias, is_shared, game, game_of):
         known.cache_clear()
 
 
 def connection() -> Any:
-    """This thread's connection to that database."""
+    """This thread's connection to the ledger's database."""
     return connections[alias()]
 
 
 class LedgerRouter:
-    """Sends the ledger's tables, and nothing else, to the database that games share."""
+    """Routes the ledger's tables, and no others, to the shared database."""
 
     def db_for_read(self, model: type[Model], **hints: object) -> str | None:
-        """The database of a model, None: the game's own."""
+        """The database of a model; None leaves it to other routers."""
         return alias() if model in TABLES else None
 
     db_for_write = db_for_read
@@ -101,28 +102,26 @@ class LedgerRouter:
     def allow_migrate(
         self, db: str, app_label: str, model_name: str | None = None, **hints: object
     ) -> bool | None:
-        """True for tables that belong there; None: whatever others say.
-
-        The game's own database has the tables too, so that a game can go back to it.
-        """
+        """True for the ledger's tables in the shared database, False for all others there."""
+        # In the game's own database they are created too, so that a game can go back to it.
         if db != alias():
             return None
         return app_label == APP and model_name in {model._meta.model_name for model in TABLES}
 
 
 def install() -> None:
-    """Let Django ask for the ledger where it is. A wrong setting is told by the check."""
+    """Install the router and the connection options, if the ledger is shared."""
     try:
         found = config()
-    except ConfigurationError:
+    except ConfigurationError:  # Django's system check reports it
         return
     routers: list[Any] = router.routers
     if not found.is_shared or any(isinstance(each, LedgerRouter) for each in routers):
         return
-    # First, as a game's own router may have an answer for every table.
+    # First, because a game's own router may have an answer for every table.
     routers.insert(0, LedgerRouter())
     database = settings.DATABASES[found.database]
     if database.get("ENGINE") == POSTGRESQL:
-        # What the game itself says goes before ours.
+        # The game's own options take precedence.
         database["OPTIONS"] = {**PATIENCE, **database.get("OPTIONS", {})}
         connections.databases[found.database]["OPTIONS"] = database["OPTIONS"]

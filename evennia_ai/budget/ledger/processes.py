@@ -1,4 +1,4 @@
-"""A server process, told apart from every other that ever was, and whether it is gone."""
+"""Unique ids of server processes, and the test whether such a process has ended."""
 
 from __future__ import annotations
 
@@ -11,11 +11,9 @@ PROC = Path("/proc")
 
 
 def machine(proc: Path = PROC) -> str:
-    """A mark shared only where a number means the same process; "" where nobody can tell.
-
-    The machine since it was started, and the container.
-    """
+    """A hash of the boot and the pid namespace, within which a pid is unique; "" if unknown."""
     try:
+        # The boot id changes with each start of the machine, the namespace with each container.
         boot = (proc / "sys/kernel/random/boot_id").read_text()
         space = os.readlink(proc / "self/ns/pid")
     except OSError:
@@ -24,20 +22,21 @@ def machine(proc: Path = PROC) -> str:
 
 
 def started(pid: int, proc: Path = PROC) -> str:
-    """The start of a process, or "": one that got the same number later began later."""
+    """The start time of a process, or ""; it tells the process from a later one with its pid."""
     try:
-        # A program's name may hold blanks and brackets; 20th after the last one is its start.
+        # The name, in parentheses, may itself contain spaces and parentheses. The start time is
+        # the 20th field after it, in clock ticks since boot.
         return (proc / str(pid) / "stat").read_text().rpartition(")")[2].split()[19]
     except (OSError, IndexError):
         return ""
 
 
 def owner_of_this_process() -> str:
-    """A name for this process that no other ever has."""
+    """A unique id of this process."""
     return f"{machine()}:{os.getpid()}:{started(os.getpid())}:{token_hex(4)}"
 
 
 def is_gone(owner: str) -> bool:
-    """True for a process that has surely ended; of one on another machine nobody can be sure."""
+    """True if a process has certainly ended; always False for one on another machine."""
     place, pid, since, _ = owner.split(":")
     return bool(place) and place == machine() and since != started(int(pid))

@@ -1,4 +1,4 @@
-"""Reports of the ledger: the standing of each cap, and the shares of the players."""
+"""Reports of the ledger: the use of each cap, and the shares of the players."""
 
 from __future__ import annotations
 
@@ -25,6 +25,7 @@ from evennia_ai.core.safety.budget import (
 from evennia_ai.core.settings.budget import BudgetConfig, BudgetSpan, Scope
 from evennia_ai.models import BudgetTotal, ModelCall
 
+# Spans within the month, of whose calls reports count those without a price.
 SHORTER = (BudgetSpan.DAY, BudgetSpan.MINUTE)
 _FIELDS = [entry.name for entry in fields(Total)]
 
@@ -34,10 +35,10 @@ class UsageReport:
     """The use of money and tokens by a game or an assistant.
 
     Attributes:
-        standings: one for each cap, also for those that are not set.
-        shares: the id of a player ("" for nobody): their part of the month's tokens, 0 to 1, the
-            largest first.
-        unpriced: calls whose price nobody knows, for each span; for ever those of the month.
+        standings: one for each cap, including those that are not set.
+        shares: each player's fraction of the month's tokens by id ("" for nobody), largest first.
+        unpriced: number of calls without a known price in each span; in place of all time, this
+            month's.
     """
 
     standings: tuple[CapStanding, ...]
@@ -46,7 +47,7 @@ class UsageReport:
 
 
 def read_total(account: BudgetAccount) -> Total:
-    """The use of an account, all 0 where it has no row.
+    """The totals of an account; all 0 if it has no row.
 
     Raises:
         ConfigurationError: the tables do not exist.
@@ -64,18 +65,18 @@ def _read_total(account: BudgetAccount) -> Total:
 
 
 def today_of(assistant: str | None, config: BudgetConfig, now: float) -> CapStanding:
-    """The standing of an assistant to its tokens of a day, with calls under way and grants.
+    """The use of an assistant's daily token cap, including open calls and grants.
 
     Args:
-        assistant: its name; None: of the test bench.
+        assistant: its name; None: the test bench.
 
     Raises:
-        ConfigurationError, LedgerAwayError: as of `read_total`.
+        ConfigurationError, LedgerAwayError: as for `read_total`.
     """
     scope = Scope.BENCH if assistant is None else Scope.ASSISTANT
     account = BudgetAccount(scope, (assistant or "").casefold(), period_of(BudgetSpan.DAY, now))
-    told = standings(account, BudgetSpan.DAY, read_total(account), config.caps_of(scope))
-    return next(standing for standing in told if standing.name == "tokens_per_day")
+    daily = standings(account, BudgetSpan.DAY, read_total(account), config.caps_of(scope))
+    return next(standing for standing in daily if standing.name == "tokens_per_day")
 
 
 def read_report(
@@ -86,14 +87,14 @@ def read_report(
     is_bench: bool = False,
     is_all: bool = False,
 ) -> UsageReport:
-    """The report on an assistant, or with None on the whole game.
+    """The report on an assistant, or on the whole game for None.
 
     Args:
-        is_bench: with None: on the test bench.
-        is_all: with None: on all games that share the ledger.
+        is_bench: with None: the test bench instead.
+        is_all: with None: all games that share the ledger instead.
 
     Raises:
-        ConfigurationError, LedgerAwayError: as of `read_total`.
+        ConfigurationError, LedgerAwayError: as for `read_total`.
     """
     scope = Scope.BENCH if is_bench else Scope.ALL_GAMES if is_all else Scope.GAME
     if assistant is not None:
@@ -102,13 +103,13 @@ def read_report(
 
 
 def read_reports(configs: Mapping[str, BudgetConfig], now: float) -> dict[str, UsageReport]:
-    """The reports on many assistants, by their names; the database is asked as often as for one.
+    """The reports on many assistants by name, with as many queries as for one.
 
     Args:
-        configs: the caps that hold for each, by its name.
+        configs: the caps of each assistant, by its name.
 
     Raises:
-        ConfigurationError, LedgerAwayError: as of `read_total`.
+        ConfigurationError, LedgerAwayError: as for `read_total`.
     """
     return asked(partial(_read_reports, configs, now))
 
@@ -155,7 +156,7 @@ def _read_reports(configs: Mapping[str, BudgetConfig], now: float) -> dict[str, 
 
 
 def _totals_of(scope: Scope, periods: set[str]) -> dict[tuple[str, str], Total]:
-    """The use of all accounts of a scope in some periods, by key and period."""
+    """The totals of all accounts of a scope in some periods, by key and period."""
     found = BudgetTotal.objects.filter(game=place.game_of(scope), scope=scope, period__in=periods)
     return {
         (row.pop("key"), row.pop("period")): Total(**row)
@@ -164,7 +165,7 @@ def _totals_of(scope: Scope, periods: set[str]) -> dict[tuple[str, str], Total]:
 
 
 def _ended_calls(now: float) -> QuerySet[ModelCall]:
-    """The calls of this month; open ones may still come to nothing, as released ones did."""
+    """The calls of this month that count; an open call may still be released."""
     return ModelCall.objects.filter(
         at__gte=int(start_of(BudgetSpan.MONTH, now)),
         state__in=(CallState.SETTLED, CallState.CUT_OFF),
@@ -185,7 +186,7 @@ def _unpriced(calls: QuerySet[ModelCall], now: float) -> dict[BudgetSpan, int]:
 
 
 def _used(calls: QuerySet[ModelCall], *by: str) -> QuerySet[ModelCall, Any]:
-    """Rows of some columns with the tokens that calls used, the most first."""
+    """The tokens used, grouped by some columns, largest first."""
     tokens = Sum(F("prompt_tokens") + F("completion_tokens"))
     return calls.values_list(*by).annotate(tokens=tokens).order_by("-tokens", "person")
 

@@ -1,4 +1,4 @@
-"""A model call in the ledger: who is billed, the estimate of its cost, and its end."""
+"""A model call in the ledger: its billing, the estimate of its cost, and its end."""
 
 from __future__ import annotations
 
@@ -14,8 +14,9 @@ from evennia_ai.core.safety.budget import BudgetAccount, CallState, Purpose, acc
 from evennia_ai.core.safety.prices import Price, cost_of
 from evennia_ai.core.turn.turn import TokenUsage
 
+# A call counts as overdue this long after its deadline. See docs/decisions/0034.
 GRACE_SECONDS = 300
-# At the end of the key of what is not a call of its own.
+# Suffix of the keys of shares, which do not count as calls.
 SHARE = "/"
 NOTHING = TokenUsage()
 Row = tuple[str | int | bool, ...]
@@ -23,13 +24,13 @@ Row = tuple[str | int | bool, ...]
 
 @dataclass(frozen=True, slots=True)
 class BillingContext:
-    """The assistant and the player that a call is counted to.
+    """The assistant and the player to whom a call is billed.
 
     Attributes:
         assistant: its name; "" for the game itself.
-        person: the id of the player who caused it, such as "*#3"; "" for nobody.
-        is_share: a part of a call that several caused, and that is counted as a call elsewhere.
-        is_bench: it is made on the test bench, which has a purse of its own.
+        person: id of the player who caused the call, such as "*#3"; "" for nobody.
+        is_share: a further player's share of a call that is already counted as a call.
+        is_bench: made on the test bench, which has a budget of its own.
     """
 
     assistant: str
@@ -40,18 +41,19 @@ class BillingContext:
 
     @property
     def noted_purpose(self) -> str:
-        """The purpose as the database keeps it, by which a call is known to be the bench's."""
+        """The purpose in the database, which also marks calls of the test bench."""
         return str(Purpose.BENCH if self.is_bench else self.purpose)
 
 
+# A context variable, so that it reaches every call of an operation through all its awaits.
 _IS_BENCH: ContextVar[bool] = ContextVar("evennia_ai_is_bench", default=False)
 
 
 @contextmanager
 def bench() -> Iterator[None]:
-    """Let the test bench pay for every call of what is begun inside, whoever asks for it.
+    """Bill every call that is begun inside the block to the test bench.
 
-    What is awaited there goes on in it, also after the block has ended.
+    Coroutines started inside keep this context after the block has ended.
     """
     token = _IS_BENCH.set(True)
     try:
@@ -60,8 +62,8 @@ def bench() -> Iterator[None]:
         _IS_BENCH.reset(token)
 
 
-def billed(billing: BillingContext) -> BillingContext:
-    """Whoever pays for a call that is made now: as told, or the bench."""
+def with_bench(billing: BillingContext) -> BillingContext:
+    """The billing of a call that is made now: unchanged, or the test bench inside `bench`."""
     if not _IS_BENCH.get():
         return billing
     return BillingContext("", "", billing.purpose, billing.is_share, is_bench=True)
@@ -69,16 +71,16 @@ def billed(billing: BillingContext) -> BillingContext:
 
 @dataclass(frozen=True)
 class CostEstimate:
-    """The most that a call may use up.
+    """The most that a call may use.
 
     Attributes:
-        usage: tokens of its prompt, and the most that the answer may have.
-        least: tokens of an answer with which the call is still of use; where a cap leaves room for
-            no more than that, the estimate is made so small. None: all of them are wanted.
-        model: "provider/model", for the record.
-        price: None: nobody said what it costs.
-        last: the same estimate of a last call without tools, for which room is kept.
-        seconds: how long it takes at most.
+        usage: tokens of its prompt, and the limit of its answer.
+        least: the fewest answer tokens with which the call is useful; a cap may reduce the answer
+            to that. None: it must not be reduced.
+        model: "provider/model".
+        price: None: unknown.
+        last: the usage of a last call of the turn without tools, for which caps keep room.
+        seconds: the longest duration.
     """
 
     usage: TokenUsage
@@ -90,13 +92,13 @@ class CostEstimate:
 
     @property
     def spare(self) -> int:
-        """Tokens of the answer that may be left out."""
+        """Tokens by which the answer may be shortened."""
         if self.least is None:
             return 0
         return max(0, self.usage.completion_tokens - self.least)
 
     def without(self, tokens: int) -> CostEstimate:
-        """The same with an answer that is so many tokens shorter."""
+        """The estimate with an answer that is shorter by these tokens."""
         used = self.usage
         shorter = TokenUsage(used.prompt_tokens, used.completion_tokens - tokens)
         return replace(self, usage=shorter)
@@ -108,12 +110,12 @@ class CostEstimate:
 
     @cached_property
     def last_cost_nano(self) -> int:
-        """Nano-dollars of a last call."""
+        """Nano-dollars of the last call."""
         return cost_of(self.last, self.price)
 
 
 class TotalsChange(NamedTuple):
-    """The amounts added to every total that a call counts towards."""
+    """The amounts to add to every total that a call counts towards."""
 
     calls: int = 0
     open_calls: int = 0
@@ -126,11 +128,14 @@ class TotalsChange(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Reservation:
-    """A call that was let through; it is closed once, in one of three ways.
+    """A reserved call. It is closed once: settled, released or cut off.
 
     Attributes:
-        at, due: seconds since 1970: when it began, and when it is surely over.
-        warnings: what staff should be told: caps that are nearly used up.
+        key: primary key of its row.
+        owner: id of the server process.
+        at: when it began, in seconds since 1970.
+        accounts: the accounts that it counts towards.
+        warnings: texts for staff about caps that are nearly used up.
     """
 
     key: str
@@ -145,7 +150,7 @@ class Reservation:
     def begin(
         cls, key: str, owner: str, billing: BillingContext, estimate: CostEstimate, now: float
     ) -> Reservation:
-        """A call that begins now."""
+        """A reservation for a call that begins now; nothing is written yet."""
         key = key + SHARE if billing.is_share else key
         accounts = accounts_of(
             billing.assistant,
@@ -158,12 +163,12 @@ class Reservation:
 
     @property
     def due(self) -> int:
-        """Seconds since 1970 at which it is surely over."""
+        """When it is certainly over, in seconds since 1970."""
         return self.at + int(self.estimate.seconds) + GRACE_SECONDS
 
     @property
     def opening(self) -> TotalsChange:
-        """The change that holds it."""
+        """The change to totals when it is reserved."""
         calls = int(not self.billing.is_share)
         return TotalsChange(
             calls=calls,
@@ -172,8 +177,31 @@ class Reservation:
             held_cost_nano=self.estimate.cost_nano,
         )
 
+    def ended(
+        self,
+        state: CallState,
+        usage: TokenUsage,
+        now: float,
+        noted_at: float,
+        model: str = "",
+        price: Price | None = None,
+    ) -> Ending:
+        """The end of the call with this usage.
+
+        Args:
+            noted_at: now, in monotonic seconds.
+            model, price: of the model that answered, if it is not that of the estimate.
+        """
+        price = price if model else self.estimate.price
+        cost = cost_of(usage, price)
+        return Ending(self, state, usage, cost, now, noted_at, model, price is not None)
+
+    def released(self, now: float, noted_at: float) -> Ending:
+        """The end of the call if it was not sent: nothing counts."""
+        return Ending(self, CallState.RELEASED, NOTHING, 0, now, noted_at)
+
     def as_row(self, ending: Ending | None = None) -> Row:
-        """The call as the database keeps it."""
+        """The row of the call, in the order of the model's fields."""
         billing, estimate = self.billing, self.estimate.usage
         end = ending or Ending(self, CallState.OPEN, NOTHING, 0, self.at)
         return (
@@ -199,12 +227,12 @@ class Reservation:
 
 @dataclass(frozen=True, slots=True)
 class Ending:
-    """The end of a call, and what it counts as.
+    """The end of a call, with the usage that counts.
 
     Attributes:
-        at: when, in seconds since 1970.
-        noted_at: the same on the clock of the server process.
-        model: which model answered, where that is another than was asked first.
+        at: seconds since 1970.
+        noted_at: the same moment in monotonic seconds.
+        model: the model that answered, if it is not that of the estimate.
     """
 
     reservation: Reservation
@@ -218,7 +246,7 @@ class Ending:
 
     @property
     def change(self) -> TotalsChange:
-        """The change that closes it."""
+        """The change to totals when it is written."""
         held = self.reservation.opening
         return TotalsChange(
             calls=-held.calls if self.state is CallState.RELEASED else 0,
@@ -232,7 +260,7 @@ class Ending:
 
     @property
     def late_change(self) -> TotalsChange:
-        """The same where another server process took the call for cut off, and counted it so."""
+        """The change if another process has closed the call as cut off, at its full estimate."""
         estimate, calls = self.reservation.estimate.usage, self.reservation.opening.calls
         return TotalsChange(
             calls=-calls if self.state is CallState.RELEASED else 0,

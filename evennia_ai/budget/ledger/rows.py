@@ -1,8 +1,9 @@
-"""The ledger's SQL: a handful of statements, the same for SQLite, PostgreSQL and MySQL.
+"""The ledger's SQL: a few statements for SQLite, PostgreSQL and MySQL.
 
-Rows are changed by adding to them, in the order of their numbers, so that server processes neither
-lose each other's changes nor wait for each other in a circle. The first statement of a transaction
-always writes: SQLite then gives the lock at once or makes it wait, and never refuses it later.
+Totals are changed by adding to them in SQL, so that no process overwrites another's change, and in
+the order of their ids, so that processes cannot deadlock. The first statement of a transaction is
+always a write: SQLite then waits for its write lock at the start, while a transaction that begins
+with a read is refused ("database is locked") when it writes later.
 """
 
 from __future__ import annotations
@@ -38,14 +39,14 @@ AWAY = (
     "no model call is made before it answers"
 )
 LONGEST_WHY = 200
-NO_TABLE = "42P01"  # as PostgreSQL says it
-# So many rows of 16 columns are below the 999 values that an old SQLite takes in one statement.
-MOST_REMEMBERED, MOST_AT_ONCE = 20_000, 60
+NO_TABLE = "42P01"  # PostgreSQL's SQLSTATE "undefined_table"
+MOST_REMEMBERED = 20_000  # ids of rows in memory
+# Rows of 16 columns in one statement: older SQLite allows 999 parameters.
+MOST_AT_ONCE = 60
 COUNTERS = TotalsChange._fields
-Changes = Mapping[
-    TotalsChange, Collection[BudgetAccount]
-]  # what is added, and to the totals of whom
-Head = tuple[Any, ...]  # the number, game, scope, key and period of a row
+# Each change, with the accounts to whose totals it is added.
+Changes = Mapping[TotalsChange, Collection[BudgetAccount]]
+Head = tuple[Any, ...]  # id, game, scope, key and period of a row
 _TOTALS = BudgetTotal._meta.db_table
 _READ = ["id", "game", "scope", "key", "period", *(entry.name for entry in fields(Total))]
 _COLUMNS = tuple(field.name for field in BudgetTotal._meta.concrete_fields if field.name != "id")
@@ -53,34 +54,35 @@ _NOTHING_YET = [field.get_default() for field in BudgetTotal._meta.concrete_fiel
 
 
 class StaleRowsError(Exception):
-    """The table is no longer as it is remembered."""
+    """Rows whose ids are remembered no longer exist."""
 
 
 def missing_tables() -> list[str]:
-    """The tables of the ledger that its database has not."""
+    """The tables of the ledger that are missing in its database."""
     wanted = {table._meta.db_table for table in place.TABLES}
     return sorted(wanted - set(place.connection().introspection.table_names()))
 
 
 def missing_text() -> str:
-    """The remedy where tables are missing."""
+    """The error text for missing tables."""
     alias = place.alias()
     return MISSING_SHARED.format(alias=alias) if place.is_shared() else MISSING
 
 
 class _TablesWanted:
-    """Says so where the tables are missing, or a shared ledger cannot be reached.
+    """Context that translates database errors into errors with a remedy.
 
     Raises:
         ConfigurationError: the tables do not exist.
-        LedgerAwayError: the database of a shared ledger does not answer; its connection is let go.
+        LedgerAwayError: a shared ledger does not answer; its connection is closed.
     """
 
+    # A class: `contextlib.contextmanager` would cost a generator for each of the frequent uses.
     def __enter__(self) -> None:
-        """Nothing to do yet."""
+        """Do nothing."""
 
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
-        """Raise what people understand instead."""
+        """Raise the translated error."""
         if isinstance(error, (OperationalError, InterfaceError, ProgrammingError)):
             if _is_away(error):
                 raise away(error) from error
@@ -92,10 +94,11 @@ tables_wanted = _TablesWanted()
 
 
 def _lacks_tables(error: Exception) -> bool:
-    """True where that is the trouble. A connection that is dead is let go, as nobody else does."""
+    """True if the error is about a missing table."""
     if getattr(error.__cause__, "sqlstate", "") == NO_TABLE:
         return True
     database = place.connection()
+    # Django closes dead connections between web requests only, and this may be none.
     if not database.in_atomic_block:
         database.close_if_unusable_or_obsolete()
     try:
@@ -105,11 +108,11 @@ def _lacks_tables(error: Exception) -> bool:
 
 
 def _is_away(error: Exception) -> bool:
-    """True where a shared ledger does not answer, or not in time; its connection is let go then."""
+    """True if a shared ledger does not answer in time; its connection is then closed."""
     if not place.is_shared() or isinstance(error, ProgrammingError):
         return False
     database = place.connection()
-    # SQLite raises for a missing table what others raise for a lost connection.
+    # SQLite raises OperationalError for a missing table, as others do for a lost connection.
     if database.vendor == "sqlite" and "no such" in str(error):
         return False
     if not database.in_atomic_block:
@@ -118,27 +121,28 @@ def _is_away(error: Exception) -> bool:
 
 
 def away(error: BaseException) -> LedgerAwayError:
-    """The error of a call that is not made for it."""
+    """The error for a ledger that does not answer."""
     why = one_line(str(error), LONGEST_WHY)
     return LedgerAwayError(AWAY.format(alias=place.alias(), why=why))
 
 
 @contextmanager
 def together() -> Iterator[None]:
-    """A transaction all or nothing, and for good: not inside another that may still be undone.
+    """A durable transaction: it must not be nested in another one that may be rolled back.
 
     Raises:
-        ConfigurationError: the tables do not exist, or a shared ledger cannot be reached.
+        ConfigurationError: the tables do not exist.
+        LedgerAwayError: a shared ledger does not answer.
     """
     with tables_wanted, OneCursor(place.alias(), durable=True):
         yield
 
 
 class Totals:
-    """The rows of what was used. Who they are is remembered, their contents never.
+    """The rows of totals. Their ids are remembered, their contents never.
 
     Args:
-        game: whose rows, in a ledger that several share; None: this game's.
+        game: the game whose rows these are in a shared ledger; None: this game.
     """
 
     def __init__(self, game: str | None = None) -> None:
@@ -146,22 +150,22 @@ class Totals:
         self._heads: dict[BudgetAccount, Head] = {}
 
     def forget(self) -> None:
-        """Ask for all of them anew."""
+        """Forget all ids."""
         self._heads.clear()
 
     def change(self, changes: Changes) -> dict[BudgetAccount, Total]:
-        """Add to some totals, which begin at 0.
+        """Add to some totals, creating missing ones at 0.
 
         Returns:
-            What they are now.
+            Their new values.
 
         Raises:
-            StaleRowsError: rows are gone; forget, and do it again.
+            StaleRowsError: rows are gone; call `forget` and try again.
         """
         self._learn(changes)
         if _gives_back(place.alias()):
-            told = self._change_at_once(changes, _returning_sql)
-            read = [row for run, _ in told for row in run.fetchall()]
+            results = self._change_at_once(changes, _returning_sql)
+            read = [row for run, _ in results for row in run.fetchall()]
         else:
             read = self._read(self._change_in_order(changes))
         found = {row[:5]: row[5:] for row in read}
@@ -172,10 +176,10 @@ class Totals:
             raise StaleRowsError from None
 
     def add(self, changes: Changes) -> None:
-        """The same where nobody wants to know what they are now.
+        """Add to some totals without reading their new values.
 
         Raises:
-            StaleRowsError: rows are gone; forget, and do it again.
+            StaleRowsError: rows are gone; call `forget` and try again.
         """
         self._learn(changes)
         if not _gives_back(place.alias()):
@@ -188,15 +192,15 @@ class Totals:
     def _change_at_once(
         self, changes: Changes, sql_for: Callable[[int], str]
     ) -> Iterator[tuple[CursorWrapper, int]]:
-        """Add to rows by one statement for all that get the same, as one call's do.
+        """Add to rows with one statement per distinct change; all totals of a call get the same.
 
-        In whatever order, which matters only where somebody else may lock some of them meanwhile.
+        The order of rows is undefined. Only for SQLite, where a writer locks the whole database.
 
         Args:
-            sql_for: the statement for so many rows.
+            sql_for: gives the statement for a number of rows.
 
         Yields:
-            The cursor after each statement, and for how many rows that was.
+            The cursor after each statement, and the number of rows it was for.
         """
         run = cursor(place.alias())
         for change, accounts in changes.items():
@@ -205,7 +209,7 @@ class Totals:
             yield run, len(numbers)
 
     def _change_in_order(self, changes: Changes) -> list[int]:
-        """Add to rows one by one, in the order of their numbers, which it returns."""
+        """Add to rows one by one in the order of their ids, which it returns."""
         rows = sorted((self._heads[a][0], change) for change, of in changes.items() for a in of)
         if rows:
             run = cursor(place.alias())
@@ -227,12 +231,13 @@ class Totals:
         return "" if scope == Scope.ALL_GAMES else self._game
 
     def _learn(self, changes: Changes) -> None:
-        """See to it that the rows of all accounts are known, and made where they do not exist."""
+        """Make the ids of all accounts' rows known; create rows that do not exist."""
         if len(self._heads) > MOST_REMEMBERED:
             self.forget()
         known = self._heads
         unknown = {a for of in changes.values() for a in of if a not in known}
         if unknown:
+            # Sorted, as inserts of two processes in different orders could deadlock.
             wanted = sorted(unknown)
             for first in range(0, len(wanted), MOST_AT_ONCE):
                 self._learn_some(wanted[first : first + MOST_AT_ONCE])
@@ -241,6 +246,7 @@ class Totals:
         owned = {(self._game_of(a.scope), str(a.scope), a.key, a.period): a for a in accounts}
         begun = [(*owner, *_NOTHING_YET) for owner in owned]
         using = place.alias()
+        # Ids are selected afterwards: an insert that was ignored returns none.
         insert(BudgetTotal, _COLUMNS, begun, using=using, on_conflict=OnConflict.IGNORE)
         run = cursor(using)
         run.execute(_numbers_sql(len(owned)), [part for owner in owned for part in owner])
@@ -250,7 +256,7 @@ class Totals:
 
 @cache
 def _gives_back(using: str) -> bool:
-    """True where an UPDATE can say what rows are now, and nobody else writes meanwhile: SQLite."""
+    """True for SQLite with RETURNING; its write lock makes the order of rows irrelevant."""
     database = connections[using]
     gives_back: bool = database.features.can_return_columns_from_insert
     return database.vendor == "sqlite" and gives_back
@@ -258,8 +264,8 @@ def _gives_back(using: str) -> bool:
 
 @cache
 def _update_sql(vendor: str) -> str:
-    """The beginning of what adds to rows, up to which rows."""
-    # Nothing falls below 0, even if somebody edits rows while calls are under way.
+    """The UPDATE that adds to rows, without its WHERE."""
+    # Totals never fall below 0, even if a person edits rows while calls are open.
     greatest = "MAX" if vendor == "sqlite" else "GREATEST"
     added = ", ".join(f"{name} = {greatest}(0, {name} + %s)" for name in COUNTERS)
     return f"UPDATE {_TOTALS} SET {added}"
@@ -290,14 +296,14 @@ def _returning_sql(count: int) -> str:
 
 
 def write_calls(rows: list[Row]) -> None:
-    """Write calls as they stand now, new ones and known ones alike."""
+    """Insert or update the rows of calls."""
     using = place.alias()
     execute(upsert_sql(ModelCall, "model", using), rows, using)
 
 
 def add_up(changes: Sequence[tuple[Collection[BudgetAccount], TotalsChange]]) -> Changes:
-    """The sum of several changes for each account, and the accounts for each sum."""
-    if len(changes) == 1:  # as where one call begins or ends
+    """Sum the changes of each account, and group the accounts by their sum."""
+    if len(changes) == 1:  # the usual case: one call begins or ends
         return {change: accounts for accounts, change in changes}
     sums: dict[BudgetAccount, TotalsChange] = {}
     for accounts, change in changes:

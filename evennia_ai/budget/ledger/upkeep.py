@@ -1,4 +1,4 @@
-"""Upkeep of the ledger: calls of processes that ended are closed, old rows dropped."""
+"""Upkeep of the ledger: closes calls of processes that have ended, and deletes old rows."""
 
 from __future__ import annotations
 
@@ -22,17 +22,15 @@ from evennia_ai.core.safety.budget import (
 from evennia_ai.core.settings.budget import BudgetSpan
 from evennia_ai.models import BudgetTotal, ModelCall
 
-MARGIN_SECONDS = 60  # clocks of two machines differ by less
-
-
+MARGIN_SECONDS = 60  # the clocks of two machines are assumed to differ by less
 KEPT_DAYS = 90
 
 
 def orphans(owner: str, now: float) -> Iterator[ModelCall]:
-    """Open calls that nobody will close: their process has ended, or they are long overdue.
+    """Open calls whose process has ended, or which are long overdue.
 
     Args:
-        owner: the process that asks.
+        owner: id of this process, which is certainly running.
     """
     gone: dict[str, bool] = {owner: False}
     for call in ModelCall.objects.filter(state=CallState.OPEN):
@@ -43,7 +41,8 @@ def orphans(owner: str, now: float) -> Iterator[ModelCall]:
 
 
 def mark_cut_off(call: ModelCall, *, is_unused: bool = False) -> bool:
-    """Close a call. Returns whether it was still open."""
+    """Close a call as cut off, or as released if it is unused; False if it was not open."""
+    # The state is part of each UPDATE, so that of two processes only one closes the call.
     found = ModelCall.objects.filter(key=call.key, state=CallState.OPEN)
     if is_unused:
         return bool(found.update(state=CallState.RELEASED))
@@ -60,7 +59,7 @@ def mark_cut_off(call: ModelCall, *, is_unused: bool = False) -> bool:
 def change_of(
     call: ModelCall, *, is_unused: bool = False
 ) -> tuple[tuple[BudgetAccount, ...], TotalsChange]:
-    """The accounts and the change of a call that is closed so."""
+    """The accounts of a call, and the change to their totals when it is closed so."""
     tokens = call.estimated_prompt_tokens + call.estimated_completion_tokens
     change = TotalsChange(
         open_calls=0 if call.key.endswith(SHARE) else -1,
@@ -84,14 +83,16 @@ def change_of(
 
 
 def change_by(ending: Ending, waited: float) -> TotalsChange:
-    """The change by an ending; one that is written late may find its call closed by others.
+    """The change to totals by an ending, even if another process has closed the call meanwhile.
 
     Args:
-        waited: seconds since it was noted.
+        waited: seconds since the call ended.
     """
+    # The database is asked only if another process may have taken the call for overdue; the row of
+    # an ordinary call need not be read.
     reservation = ending.reservation
     is_late = ending.at > reservation.due - 2 * MARGIN_SECONDS or waited > MARGIN_SECONDS
-    # A reserve ends when the next call comes, be it days later.
+    # A reserve may be released days later, with the next call.
     if is_late or reservation.billing.purpose == Purpose.RESERVE:
         found = ModelCall.objects.filter(key=reservation.key, state=CallState.CUT_OFF)
         if found.update(state=ending.state.value):
@@ -100,10 +101,10 @@ def change_by(ending: Ending, waited: float) -> TotalsChange:
 
 
 def close(call: ModelCall, now: float = math.inf) -> bool:
-    """Close a call, of whatever game, within a transaction. Returns whether it was still open.
+    """Close a call of any game, inside a transaction; False if it was not open.
 
     Args:
-        now: a reserve of a day that begins later was used by nobody, and counts nothing.
+        now: a reserve for a day that begins later was not used and counts nothing.
     """
     is_unused = call.purpose == Purpose.RESERVE and call.at // DAY * DAY > now
     is_closed = mark_cut_off(call, is_unused=is_unused)
@@ -113,19 +114,20 @@ def close(call: ModelCall, now: float = math.inf) -> bool:
 
 
 def close_orphan(call: ModelCall, now: float = math.inf) -> bool:
-    """Close one call as `close` does, for good."""
+    """Close one call as `close` does, in a transaction of its own."""
     with together():
         return close(call, now)
 
 
 def erase() -> None:
-    """Delete this game's calls, totals and name; calls still open count in the sum of all games.
+    """Delete this game's calls, totals and name; open calls count in the totals of all games.
 
-    The number of its own database stays for whoever does it again; see `names.erase`.
+    The game's number stays, so that this can be repeated; see `names.erase`.
     """
     calls = ModelCall.objects.filter(game=place.game())
     with together():
-        calls.exclude(state=CallState.OPEN).delete()  # a transaction begins with writing
+        # Before open calls are read: a transaction must begin with a write (see `rows`).
+        calls.exclude(state=CallState.OPEN).delete()
         for call in calls:
             close(call)
         for table in place.TABLES:
@@ -133,9 +135,9 @@ def erase() -> None:
 
 
 def prune(now: float) -> None:
-    """Drop calls and daily totals of more than 90 days ago, and the totals of minutes long past.
+    """Delete calls and daily totals older than 90 days, and totals of minutes older than a day.
 
-    Months and what was used in all are kept.
+    Totals of months and of all time are kept.
     """
     oldest = now - KEPT_DAYS * DAY
     lengths = BudgetTotal.objects.alias(length=Length("period"))
@@ -143,5 +145,5 @@ def prune(now: float) -> None:
         ModelCall.objects.filter(at__lt=oldest).exclude(state=CallState.OPEN).delete()
         for span, before in ((BudgetSpan.MINUTE, now - DAY), (BudgetSpan.DAY, oldest)):
             period = period_of(span, before)
-            # Its length tells the span of a period, and those of one length sort as time goes.
+            # The length of a period's text tells its span; texts of one length sort by time.
             lengths.filter(length=len(period), period__lt=period).delete()
