@@ -155,17 +155,17 @@ def _count(table: dict[str, int], key: object) -> None:
     _put(table, key, table.get(_name(key), 0) + 1)
 
 
-def _note(name: str) -> Change:
+def _counting(name: str) -> Change:
     """A change that only counts the event."""
     return lambda state, details: _count(state.noted, name)
 
 
-def _raise(name: str) -> Change:
+def _incrementing(name: str) -> Change:
     """A change that increments an attribute."""
     return lambda state, details: setattr(state, name, getattr(state, name) + 1)
 
 
-def _set(**values: object) -> Change:
+def _assigning(**values: object) -> Change:
     """A change that sets attributes, whatever the details are."""
     return lambda state, details: state.__dict__.update(values)
 
@@ -258,7 +258,7 @@ ASSISTANT_FOLDS: dict[str, Fold] = {
     ),
     "UsageCounted": Fold(_use, {"purpose": "", **NO_USE}),
     "ReflectionRecorded": Fold(
-        _raise("reflection_count"), {"content": "", "tags": None, "context": ""}
+        _incrementing("reflection_count"), {"content": "", "tags": None, "context": ""}
     ),
     "GoalCreated": Fold(
         _goal_created, {"goal_id": WANTED, "description": "", "priority": 5, "parent_id": None}
@@ -272,23 +272,23 @@ ASSISTANT_FOLDS: dict[str, Fold] = {
         _stopped, {"reason": "", "consecutive_errors": 0, "cause": "", "by": ""}
     ),
     "EmergencyStopCleared": Fold(
-        _set(is_stopped=False, lockout={}), {"cleared_by": "", "cause": ""}
+        _assigning(is_stopped=False, lockout={}), {"cleared_by": "", "cause": ""}
     ),
-    "HistoryReset": Fold(_note("HistoryReset")),
+    "HistoryReset": Fold(_counting("HistoryReset")),
     "limit_denied": Fold(
         lambda state, details: _count(state.limits, details["kind"]), {"kind": ""}
     ),
-    "budget_raised": Fold(_note("budget_raised"), RAISED),
+    "budget_raised": Fold(_counting("budget_raised"), RAISED),
     "question_asked": Fold(_asked, {"number": WANTED, "kind": "", "key": "", "people": None}),
     CLOSED: Fold(_closed, {"event": WANTED, "number": WANTED, "choice": None}),
     "AssistantArchived": Fold(
-        _set(is_archived=True), {"reason": "", "archive_path": "", "final_stats": None}
+        _assigning(is_archived=True), {"reason": "", "archive_path": "", "final_stats": None}
     ),
     NOTED: ANYTHING,
 }
 GAME_FOLDS: dict[str, Fold] = {
     "budget_raised": Fold(_raised, {**RAISED, "by": ""}),
-    "control_refused": Fold(_raise("refusals"), {"act": ""}),
+    "control_refused": Fold(_incrementing("refusals"), {"act": ""}),
     NOTED: ANYTHING,
 }
 

@@ -126,10 +126,10 @@ def export(subject: Subject, mapper: Mapper[UUID], stream: TextIO) -> int:
 
 def exporting(subject: Subject, mapper: Mapper[UUID], stream: TextIO, step: int) -> Iterator[int]:
     """Write all events as `export` does, `step` at a time; yield the number written each time."""
-    return map(len, _write(subject, mapper, stream, *_ends(subject.id), step))
+    return map(len, _write(subject, mapper, stream, *_version_range(subject.id), step))
 
 
-def _ends(id_: UUID) -> tuple[int, int]:
+def _version_range(id_: UUID) -> tuple[int, int]:
     """The oldest and the newest version in the database; 1 and 0 if there is none."""
     versions = rows_of(id_).values_list("originator_version", flat=True)
     newest = versions.order_by("-originator_version").first()
@@ -138,7 +138,7 @@ def _ends(id_: UUID) -> tuple[int, int]:
 
 def oldest_of(id_: UUID) -> int:
     """The oldest version in the database."""
-    return _ends(id_)[0]
+    return _version_range(id_)[0]
 
 
 def _write(
@@ -177,7 +177,7 @@ def _line(mapper: Mapper[UUID], row: RecordedEvent) -> str:
     return json.dumps(line, ensure_ascii=False) + "\n"
 
 
-def _saved(
+def _write_file(
     subject: Subject, mapper: Mapper[UUID], path: Path, first: int, last: int
 ) -> Iterator[int]:
     """Write an archive atomically, yielding the number of events after each step."""
@@ -234,11 +234,11 @@ def steps_of(
     """Archive as `archive` does, yielding between small steps."""
     config = config or policy()
     folder = folder or folder_of(config)
-    first, newest = _ends(subject.id)
-    last = _cut(subject.id, config, newest)
+    first, newest = _version_range(subject.id)
+    last = _last_to_archive(subject.id, config, newest)
     if last < first:
         return Archived(None, 0)
-    begun = _begun(app, subject.id, last)
+    begun = _start_of_log(app, subject.id, last)
     # An interrupted run may have written a file but not deleted all its rows; it is finished first.
     for begin, end, _ in files_of(folder, subject, begun):
         if begin <= first <= end <= last:
@@ -248,10 +248,10 @@ def steps_of(
         oldest = first
     path = file_of(folder, subject, begun, oldest, last)
     if oldest == first:
-        for _ in _saved(subject, app.mapper, path, first, last):
+        for _ in _write_file(subject, app.mapper, path, first, last):
             yield
     # Before anything is deleted: the remaining events can only be applied to this snapshot.
-    _keep_state(app, subject.id, last)
+    _ensure_snapshot(app, subject.id, last)
     moved = 0
     while done := _delete_some(subject.id, last):
         moved += done
@@ -261,7 +261,7 @@ def steps_of(
     return Archived(path, moved)
 
 
-def _cut(id_: UUID, config: AuditConfig, newest: int) -> int:
+def _last_to_archive(id_: UUID, config: AuditConfig, newest: int) -> int:
     """The last version to archive, which has a snapshot; the newest version always stays."""
     last = newest - config.keep_events if config.keep_events else 0
     if config.keep_days:
@@ -273,7 +273,7 @@ def _cut(id_: UUID, config: AuditConfig, newest: int) -> int:
     return last - last % SNAPSHOT_EVERY
 
 
-def _begun(app: Application[UUID], id_: UUID, version: int) -> str:
+def _start_of_log(app: Application[UUID], id_: UUID, version: int) -> str:
     try:
         aggregate: Audited = app.repository.get(id_, version=version)
         begun = aggregate.created_on
@@ -283,8 +283,7 @@ def _begun(app: Application[UUID], id_: UUID, version: int) -> str:
     return str(begun.strftime("%Y%m%dT%H%M%S%f"))
 
 
-def _keep_state(app: Application[UUID], id_: UUID, version: int) -> None:
-    """Make sure that there is a snapshot at this version."""
+def _ensure_snapshot(app: Application[UUID], id_: UUID, version: int) -> None:
     have = RecordedSnapshot.objects.filter(originator_id=id_, originator_version=version)
     if not have.exists():
         app.take_snapshot(id_, version=version)
@@ -318,8 +317,8 @@ def put_away(subject: Subject, app: Application[UUID], path: Path) -> int:
 
     Call it in the transaction that deletes the assistant.
     """
-    first, last = _ends(subject.id)
-    count = sum(_saved(subject, app.mapper, path, first, last))
+    first, last = _version_range(subject.id)
+    count = sum(_write_file(subject, app.mapper, path, first, last))
     with transaction.atomic():
         rows_of(subject.id).delete()
         RecordedSnapshot.objects.filter(originator_id=subject.id).delete()
@@ -332,6 +331,6 @@ def path_for_all(subject: Subject, app: Application[UUID], folder: Path | None, 
     Args:
         more: number of events that will still be added.
     """
-    first, last = _ends(subject.id)
-    begun = _begun(app, subject.id, last)
+    first, last = _version_range(subject.id)
+    begun = _start_of_log(app, subject.id, last)
     return file_of(folder or folder_of(policy()), subject, begun, first, last + more)

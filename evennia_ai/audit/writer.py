@@ -221,10 +221,9 @@ class Book:
         self._cancel()
         self._due, self._has_failed = deque(self._streams.values()), False
         self._flush_due()
-        self._go_on()
+        self._schedule_rest()
 
     def _flush_due(self, most: float = inf) -> None:
-        """Store the facts of due streams, of at most so many streams."""
         while self._due and (most > 0 or not self._due[0].has_waiting):
             stream = self._due.popleft()
             if not stream.has_waiting:
@@ -253,7 +252,7 @@ class Book:
                 if not tries_left:
                     raise
 
-    def _go_on(self) -> None:
+    def _schedule_rest(self) -> None:
         """Set the timer for streams that are still due, that failed, or that got new facts."""
         is_more = self._due or any(stream.waiting for stream in self._streams.values())
         if self._later is None or not is_more:
@@ -275,7 +274,7 @@ class Book:
         if not self._due:
             self._due, self._has_failed = deque(self._streams.values()), False
         self._flush_due(PORTION)
-        self._go_on()
+        self._schedule_rest()
         if self._is_ready and not self._due:
             self.upkeep.look([stream.subject for stream in self._streams.values()])
 

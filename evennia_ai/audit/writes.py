@@ -126,7 +126,7 @@ class EventStream:
         """True if items wait, or may wait again after a rollback."""
         if self.waiting or self.is_settled:
             return bool(self.waiting)
-        return bool(self._cut_off())
+        return bool(self._without_hook())
 
     def put(self, item: FactItem) -> None:
         """Queue an item; beyond the bound, the oldest is dropped."""
@@ -144,14 +144,14 @@ class EventStream:
         if self.is_settled:
             return
         # Newest first, because each puts its items at the head of the queue.
-        for write in reversed(self._cut_off()):
+        for write in reversed(self._without_hook()):
             if not _is_there(write.last):
                 self.wait_again(write.waited)
                 self.aggregate = None
             write.is_done = True
         self.writes = [write for write in self.writes if not write.is_done]
 
-    def _cut_off(self) -> list[Write]:
+    def _without_hook(self) -> list[Write]:
         """The writes without a pending hook: rolled back, or committed with the hook yet to run."""
         connections = {id(write.connection): write.connection for write in self.writes}
         hooks = {id(hook) for each in connections.values() for _, hook, _ in each.run_on_commit}

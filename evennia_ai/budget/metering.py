@@ -129,12 +129,12 @@ class TurnModel:
             reply: Reply = await (paid.addTimeout(seconds, self.time.clock) if seconds else paid)
         # The tick's time ran out before the call's own deadline; the service is not to blame.
         except DeadlineError:
-            raise self._too_late() from None
+            raise self._tick_time_over() from None
         except ModelTimeoutError as error:
             # No person is asked for more time if it is only the last word, or if nothing was sent.
             if self.turn.stopped_by or isinstance(error, NoFreeSlotError):
                 raise
-            raise self._took_all(error) from error
+            raise self._call_time_over(error) from error
         self.counter.note_usage(self._estimated, reply.usage)
         self.turn.model = self.metered.name_of(reply)
         return self._mended(reply) if self.scene.is_grounded else reply
@@ -152,12 +152,12 @@ class TurnModel:
         content = reply.content if calls else mended(reply.content, line, note, names)
         return replace(reply, content=content, tool_calls=calls)
 
-    def _too_late(self) -> Exception:
+    def _tick_time_over(self) -> Exception:
         if self.turn.stopped_by:
             return ModelTimeoutError(f"no last word within {self.wrap_up_seconds:g} s")
         return self.time.hit()
 
-    def _took_all(self, error: ModelTimeoutError) -> LimitReachedError:
+    def _call_time_over(self, error: ModelTimeoutError) -> LimitReachedError:
         """The call's deadline as a limit; if a person grants more time, the call is repeated."""
         seconds = self.metered.client.deadline_seconds
         turn = self.turn

@@ -34,7 +34,7 @@ from evennia_ai.errors import (
     NoFreeSlotError,
     StoppedError,
 )
-from evennia_ai.llm.answer_limits import PLAIN
+from evennia_ai.llm.answer_limits import MAX_TOKENS
 from evennia_ai.llm.bridge import Bridged
 from evennia_ai.llm.token_counter import TokenCounter, counter_for
 from evennia_ai.messages import outgoing
@@ -322,7 +322,7 @@ class MeteredClient:
         wanted = self.client.wanted(extra)
         answer = wanted.least if purpose == Purpose.WRAP_UP else wanted.tokens
         # A default limit shrinks to what the window leaves; a configured one does not.
-        if PLAIN not in extra and self._read("llm_max_tokens") is None:
+        if MAX_TOKENS not in extra and self._read("llm_max_tokens") is None:
             room = self._window - math.ceil(tokens * WINDOW_MARGIN)
             answer = max(wanted.least, min(answer, room))
         tokens = self._counter.most_of(tokens)

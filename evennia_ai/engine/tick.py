@@ -52,7 +52,6 @@ async def run(turn: Turn, ports: Ports, pattern: ExecutionPattern) -> Stop:
 
 
 def _ended_by(hit: LimitReachedError, turn: Turn) -> Stop:
-    """The stop of a turn that a limit ended."""
     reason = DecisionReason(hit.reason or DecisionReason.NO_BUS)
     partial = bool(turn.found_out)
     detail = denial_text(LimitKind(hit.kind), hit.cap, hit.scope, reason, has_partial=partial)

@@ -14,12 +14,13 @@ from types import MappingProxyType
 from evennia_ai.errors import ContextLengthError, ModelStatusError
 from evennia_ai.llm.token_counter import get_model_max_tokens, normalize
 
-PLAIN, REASONED = "max_tokens", "max_completion_tokens"
+# The parameter has two names; OpenAI's reasoning models accept only the second.
+MAX_TOKENS, MAX_COMPLETION_TOKENS = "max_tokens", "max_completion_tokens"
 # Tokens. The default limit, which older models accept too, and the fewest that are worth asking
 # for when a spending cap leaves less.
 MOST_TOKENS, LEAST_TOKENS = 4_096, 300
 # The same for reasoning models: their hidden reasoning counts as output.
-MOST_WITH_THOUGHT, LEAST_WITH_THOUGHT = 16_384, 2_000
+MOST_REASONING_TOKENS, LEAST_REASONING_TOKENS = 16_384, 2_000
 # Models in "json" mode, such as the embedded one, write a single short tool call.
 TOKENS_OF_A_CALL = 220
 # Repeats of one request: with the parameter's other name, a smaller value, the shortest answer.
@@ -36,8 +37,8 @@ OWNED: Mapping[str, str] = MappingProxyType(
         "top_p": "llm_top_p",
         **dict.fromkeys(
             (
-                PLAIN,
-                REASONED,
+                MAX_TOKENS,
+                MAX_COMPLETION_TOKENS,
                 "max_output_tokens",
                 "max_new_tokens",
                 "max_length",
@@ -64,9 +65,9 @@ OWNED: Mapping[str, str] = MappingProxyType(
     }
 )
 
-_NAMED_REASONED = re.compile(r"o[1-9]\b|gpt-[5-9]")
+_OPENAI_REASONING_NAMES = re.compile(r"o[1-9]\b|gpt-[5-9]")
 # Names of reasoning models. A wrong guess only gives a limit that is too large or too small.
-_THINKS = re.compile(
+_REASONING_NAMES = re.compile(
     r"o[1-9]\b|gpt-[5-9]|gpt-oss|gemini-(?:2\.5|[3-9])|grok-[4-9]|deepseek-(?:r|reason)|qwq|qwen3"
     r"|magistral|think|reason"
 )
@@ -79,12 +80,12 @@ _REFUSED = re.compile(
 _TOO_LARGE = re.compile(
     r"too large|too high|at most|exceed|maximum|less than|must be <|<=|> \d", re.IGNORECASE
 )
-_ABOUT_ANSWERS = re.compile(f"{PLAIN}|{REASONED}|in the completion")
+_ABOUT_ANSWERS = re.compile(f"{MAX_TOKENS}|{MAX_COMPLETION_TOKENS}|in the completion")
 
 
-def thinks(model: str) -> bool:
+def is_reasoning_model(model: str) -> bool:
     """True if the model is a reasoning model, judging by its name."""
-    return bool(_THINKS.search(normalize(model)))
+    return bool(_REASONING_NAMES.search(normalize(model)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,9 +108,9 @@ def wanted_of(model: str, *, is_native: bool, is_thinking: bool = False) -> Want
         return WantedTokens(TOKENS_OF_A_CALL, TOKENS_OF_A_CALL)
     # The context window holds prompt and answer, so an answer gets only a part of it.
     window = get_model_max_tokens(model)
-    if is_thinking or thinks(model):
-        tokens = min(MOST_WITH_THOUGHT, window // 2)
-        return WantedTokens(tokens, min(LEAST_WITH_THOUGHT, tokens))
+    if is_thinking or is_reasoning_model(model):
+        tokens = min(MOST_REASONING_TOKENS, window // 2)
+        return WantedTokens(tokens, min(LEAST_REASONING_TOKENS, tokens))
     tokens = min(MOST_TOKENS, window // 4)
     return WantedTokens(tokens, min(LEAST_TOKENS, tokens))
 
@@ -123,15 +124,15 @@ class AnswerLimit:
         most: the largest value that the endpoint accepts; None until it has refused one.
     """
 
-    name: str = PLAIN
+    name: str = MAX_TOKENS
     most: int | None = None
     _refused: set[str] = field(default_factory=set)
 
     @classmethod
     def of(cls, provider: str, model: str) -> AnswerLimit:
         """The first guess, before any request was sent."""
-        is_reasoned = provider == "openai" and _NAMED_REASONED.match(normalize(model))
-        return cls(REASONED if is_reasoned else PLAIN)
+        is_reasoned = provider == "openai" and _OPENAI_REASONING_NAMES.match(normalize(model))
+        return cls(MAX_COMPLETION_TOKENS if is_reasoned else MAX_TOKENS)
 
     def as_body(self, tokens: int) -> dict[str, int]:
         """The limit as a member of the request body."""
@@ -168,7 +169,7 @@ class AnswerLimit:
             return self.most
         if _REFUSED.search(text):
             self._refused.add(self.name)
-            self.name = REASONED if self.name == PLAIN else PLAIN
+            self.name = MAX_COMPLETION_TOKENS if self.name == MAX_TOKENS else MAX_TOKENS
             # Once both names were refused, switching again would loop.
             return None if self.name in self._refused else sent
         return None

@@ -27,9 +27,9 @@ from evennia_ai.errors import (
     NoFreeSlotError,
 )
 from evennia_ai.llm.answer_limits import (
+    MAX_TOKENS,
     MOST_TRIES,
     OWNED,
-    PLAIN,
     AnswerLimit,
     WantedTokens,
     wanted_of,
@@ -201,7 +201,7 @@ class UnifiedLLMClient:
         Args:
             extra: further members of the call's body; a `max_tokens` among them may not be reduced.
         """
-        if (own := extra.get(PLAIN)) is not None:
+        if (own := extra.get(MAX_TOKENS)) is not None:
             return WantedTokens(own, own)
         usual = wanted_of(
             extra.get("model", self.model),
@@ -301,7 +301,7 @@ class UnifiedLLMClient:
         body = {"model": self.model, **REQUESTS[self.tool_mode](messages, asked.tools)}
         body |= {**self._generation.as_body(), **asked.extra}
         # Each attempt adds the limit, under the name that the endpoint takes.
-        body.pop(PLAIN, None)
+        body.pop(MAX_TOKENS, None)
         call = _Call(body, self.wanted(asked.extra).tokens, asked.payment, asked.name)
         permit = self.circuit_breaker.acquire()
         try:

@@ -78,7 +78,6 @@ def _offered_call(body: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
 
 
 def _sample(schema: Mapping[str, Any]) -> Any:
-    """A value that a simple schema accepts."""
     kind = schema.get("type", "string")
     return _SAMPLES.get(kind[0] if isinstance(kind, list) else kind, "something")
 

@@ -24,7 +24,6 @@ class Slots(DeferredSemaphore):
         self._give()
 
     def _give(self) -> None:
-        """Give free slots to waiting calls."""
         # A call that fails at once releases its slot inside its callback. The outer loop then gives
         # it to the next one; recursion could overflow the stack if many wait.
         if self._is_giving:

@@ -281,7 +281,6 @@ class SpreadModel(ClientGroup):
         raise decisive(refusals)
 
     def _may_continue(self, refusals: Sequence[tuple[str, Refusal]], ends_at: float) -> bool:
-        """True if one more address may be asked."""
         if not refusals:
             return True
         # A call without time left would be charged in full and then dropped.

@@ -135,7 +135,6 @@ def quoted(names: Iterable[str], using: str = "default") -> str:
 def _insert_into(
     model: ModelBase, columns: Iterable[str], using: str, on_conflict: OnConflict | None = None
 ) -> str:
-    """An INSERT up to and including VALUES."""
     operations = connections[using].ops
     begins, table = operations.insert_statement(on_conflict=on_conflict), model._meta.db_table
     return f"{begins} {operations.quote_name(table)} ({quoted(columns, using)}) VALUES "

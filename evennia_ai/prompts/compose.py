@@ -178,7 +178,6 @@ def _with_examples(scene: Scene, parts: Sequence[Filled], specs: Specs) -> list[
 
 
 def _head_parts(texts: Iterable[Filled], value: Value) -> list[Filled]:
-    """The components of the head with their texts, in order."""
     return [(c, _filled(text, value)) for c, text in texts if c.is_static]
 
 

@@ -217,7 +217,6 @@ def _with(
 
 
 def _notes(read: Callable[[str], Any]) -> dict[str, str]:
-    """The values of placeholders that are settings."""
     return {
         "tick_rate": f"{read('tick_rate'):g}",
         "reflection_interval": str(read("reflection_interval") or ""),

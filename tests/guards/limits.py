@@ -64,7 +64,7 @@ LIMITS = (
     guard(
         "a model that takes all its time is a limit, about which people may be asked",
         "budget/metering.py",
-        "            raise self._took_all(error) from error",
+        "            raise self._call_time_over(error) from error",
         "            raise",
         "test_l9_a_model_that_takes_all_its_time",
     ),

@@ -7,12 +7,12 @@ import pytest
 from evennia_ai.errors import ContextLengthError, ModelStatusError
 from evennia_ai.llm.answer_limits import (
     LEAST_TOKENS,
-    PLAIN,
-    REASONED,
+    MAX_COMPLETION_TOKENS,
+    MAX_TOKENS,
     TOKENS_OF_A_CALL,
     AnswerLimit,
     WantedTokens,
-    thinks,
+    is_reasoning_model,
     wanted_of,
 )
 
@@ -28,7 +28,7 @@ from evennia_ai.llm.answer_limits import (
 )  # fmt: skip
 def test_hole_d22_models_that_think_are_known_by_name(expected: bool, model: str) -> None:
     """What they think counts as answer, so they need more of it."""
-    assert expected is thinks(model)
+    assert expected is is_reasoning_model(model)
 
 
 @pytest.mark.parametrize(
@@ -59,9 +59,14 @@ def test_hole_d22_a_length_that_fits_the_model(
 
 @pytest.mark.parametrize(
     ("expected", "provider", "model"),
-    [(REASONED, "openai", "o3-mini"), (REASONED, "openai", "gpt-5"), (PLAIN, "openai", "gpt-4o"),
-     (PLAIN, "custom", "o3-mini"), (PLAIN, "anthropic", "claude-3")],
-)  # fmt: skip
+    [
+        (MAX_COMPLETION_TOKENS, "openai", "o3-mini"),
+        (MAX_COMPLETION_TOKENS, "openai", "gpt-5"),
+        (MAX_TOKENS, "openai", "gpt-4o"),
+        (MAX_TOKENS, "custom", "o3-mini"),
+        (MAX_TOKENS, "anthropic", "claude-3"),
+    ],
+)
 def test_hole_d22_the_form_is_the_providers(expected: str, provider: str, model: str) -> None:
     """Its newer models refuse the older form."""
     assert {expected: 9} == AnswerLimit.of(provider, model).as_body(9)
@@ -77,11 +82,14 @@ UNSUPPORTED = (
     ("may", "body", "error"),
     [
         pytest.param(
-            4_096, {REASONED: 4_096}, ModelStatusError(400, UNSUPPORTED), id="the other form"
+            4_096,
+            {MAX_COMPLETION_TOKENS: 4_096},
+            ModelStatusError(400, UNSUPPORTED),
+            id="the other form",
         ),
         pytest.param(
             2_048,
-            {PLAIN: 2_048},
+            {MAX_TOKENS: 2_048},
             ModelStatusError(
                 400, "max_tokens is too large: 4096. This model supports at most 2048 completion"
             ),
@@ -89,34 +97,39 @@ UNSUPPORTED = (
         ),
         pytest.param(
             1_024,
-            {PLAIN: 1_024},
+            {MAX_TOKENS: 1_024},
             ModelStatusError(422, "max_tokens: 4096 > 1024, the maximum for this model"),
             id="less, in another way",
         ),
         pytest.param(
             LEAST_TOKENS,
-            {PLAIN: 4_096},
+            {MAX_TOKENS: 4_096},
             ContextLengthError(
                 400, "maximum context length is 8192; you asked for 9000 (4096 in the completion)"
             ),
             id="no room beside this prompt",
         ),
         pytest.param(
-            None, {PLAIN: 4_096}, ContextLengthError(400, "prompt is too long"), id="the prompt"
+            None,
+            {MAX_TOKENS: 4_096},
+            ContextLengthError(400, "prompt is too long"),
+            id="the prompt",
         ),
         pytest.param(
-            None, {PLAIN: 4_096}, ModelStatusError(400, "no such tool"), id="something else"
+            None, {MAX_TOKENS: 4_096}, ModelStatusError(400, "no such tool"), id="something else"
         ),
         pytest.param(
-            None, {PLAIN: 4_096}, ModelStatusError(500, UNSUPPORTED), id="it is not our fault"
+            None, {MAX_TOKENS: 4_096}, ModelStatusError(500, UNSUPPORTED), id="it is not our fault"
         ),
         pytest.param(
             None,
-            {PLAIN: 4_096},
+            {MAX_TOKENS: 4_096},
             ModelStatusError(400, "max_tokens is too large"),
             id="too large, it says no number",
         ),
-        pytest.param(None, {PLAIN: 4_096}, ModelStatusError(400, "max_tokens: hm"), id="unclear"),
+        pytest.param(
+            None, {MAX_TOKENS: 4_096}, ModelStatusError(400, "max_tokens: hm"), id="unclear"
+        ),
     ],
 )
 def test_hole_d22_an_endpoint_says_what_it_takes(
@@ -124,7 +137,7 @@ def test_hole_d22_an_endpoint_says_what_it_takes(
 ) -> None:
     """What it refuses is told otherwise, once, and so from then on."""
     limit = AnswerLimit()
-    assert may == limit.after(error, PLAIN, 4_096)
+    assert may == limit.after(error, MAX_TOKENS, 4_096)
     assert body == limit.as_body(4_096)
 
 
@@ -132,7 +145,7 @@ def test_hole_d22_two_calls_learn_the_same_once() -> None:
     """A refusal of what is not sent any more changes nothing; both forms refused is an error."""
     limit = AnswerLimit()
     for _ in range(2):
-        assert 9 == limit.after(ModelStatusError(400, UNSUPPORTED), PLAIN, 9)
-        assert {REASONED: 9} == limit.as_body(9)
+        assert 9 == limit.after(ModelStatusError(400, UNSUPPORTED), MAX_TOKENS, 9)
+        assert {MAX_COMPLETION_TOKENS: 9} == limit.as_body(9)
     refused = ModelStatusError(400, "unknown member max_completion_tokens")
-    assert limit.after(refused, REASONED, 9) is None
+    assert limit.after(refused, MAX_COMPLETION_TOKENS, 9) is None

@@ -156,7 +156,6 @@ def _read_reports(configs: Mapping[str, BudgetConfig], now: float) -> dict[str, 
 
 
 def _totals_of(scope: Scope, periods: set[str]) -> dict[tuple[str, str], Total]:
-    """The totals of all accounts of a scope in some periods, by key and period."""
     found = BudgetTotal.objects.filter(game=place.game_of(scope), scope=scope, period__in=periods)
     return {
         (row.pop("key"), row.pop("period")): Total(**row)

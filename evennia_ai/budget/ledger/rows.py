@@ -94,7 +94,6 @@ tables_wanted = _TablesWanted()
 
 
 def _lacks_tables(error: Exception) -> bool:
-    """True if the error is about a missing table."""
     if getattr(error.__cause__, "sqlstate", "") == NO_TABLE:
         return True
     database = place.connection()

@@ -144,7 +144,6 @@ def write_verified(
 
 
 def _blocks(reply: IO[bytes]) -> Iterator[bytes]:
-    """The blocks of the file as they arrive."""
     try:
         while block := reply.read(_BLOCK_BYTES):
             yield block

