@@ -49,7 +49,7 @@ _OPEN = _OpenTransaction()
 class OneCursor(transaction.Atomic):
     """A transaction whose statements share one cursor; opening a cursor costs more than a write.
 
-    Django decides when a cursor is opened whether its statements are logged, so a
+    Django decides at the opening of a cursor if its statements are logged, so a
     `CaptureQueriesContext` must begin before the transaction.
 
     Args:

@@ -41,7 +41,7 @@ class CircuitBreakerState(StrEnum):
 
 
 class CircuitBreakerMode(StrEnum):
-    """Who controls the state: the breaker itself, or a person who has overridden it."""
+    """Control of a breaker's state: automatic, or overridden by a person."""
 
     AUTOMATIC = "automatic"
     ISOLATED = "isolated"
@@ -141,7 +141,7 @@ class CircuitBreaker:
 
     @property
     def mode(self) -> CircuitBreakerMode:
-        """Who controls the state."""
+        """The mode: automatic, or one that a person has set."""
         return self._mode
 
     @property

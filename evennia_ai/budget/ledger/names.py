@@ -80,7 +80,7 @@ def identity(*, makes: bool = True) -> str:
 
 
 class OwnName:
-    """This server process's knowledge of whether its game owns its name."""
+    """The ownership of this game's name, cached in this server process once it is confirmed."""
 
     def __init__(self) -> None:
         self._own = ""  # the game's number, once its name is known to be its own

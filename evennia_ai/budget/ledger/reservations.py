@@ -163,7 +163,7 @@ class Reservation:
 
     @property
     def due(self) -> int:
-        """When it is certainly over, in seconds since 1970."""
+        """Time at which it is certainly over, in seconds since 1970."""
         return self.at + int(self.estimate.seconds) + GRACE_SECONDS
 
     @property

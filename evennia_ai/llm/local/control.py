@@ -116,7 +116,9 @@ def stop(state_dir: Path, *, patience_seconds: float = _STOP_SECONDS) -> bool:
 
 
 def describe(state_dir: Path) -> str:
-    """One line for people on how the model of this folder is."""
+    """A one-line description of the model's state, for people."""
+    # The file outlives a supervisor that was killed, so a phase other than FAILED counts only if
+    # the lock names the same process.
     snapshot, pid = read_snapshot(state_dir), supervisor_pid(state_dir)
     if snapshot is None:
         return "The embedded model has not been started."
@@ -131,7 +133,7 @@ def describe(state_dir: Path) -> str:
 
 
 def loading(state_dir: Path) -> str:
-    """Since when the model of this folder is being loaded, and what to do; "" where it is not."""
+    """A message for people while the model is loading, or ""."""
     snapshot = read_snapshot(state_dir)
     is_loading = snapshot is not None and snapshot.phase in (Phase.STARTING, Phase.RESTARTING)
     if snapshot is None or not is_loading or supervisor_pid(state_dir) != snapshot.pid:
@@ -139,7 +141,7 @@ def loading(state_dir: Path) -> str:
     since = time.strftime("%H:%M:%S", time.localtime(snapshot.started_at))
     return (
         f"The demo brain is being loaded, since {since}; wait for it, a minute or two. If it does "
-        f"not come to an answer, its log says why: {log_path(state_dir)}"
+        f"not answer then, its log says why: {log_path(state_dir)}"
     )
 
 

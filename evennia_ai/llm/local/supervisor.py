@@ -97,7 +97,7 @@ class Supervisor:
         try:
             while not self._end:
                 self._run_child()
-        except Exception as error:  # published for `assistant` commands; the log has the traceback
+        except Exception as error:  # reported in model.json; the log has the traceback
             self._give_up(f"the supervisor failed: {error}")
             raise
         finally:
