@@ -56,8 +56,7 @@ async def react(turn: Turn, ports: Ports, bounds: Bounds) -> Stop:
             return _stopped_by(error, prompt)
         calls = _calls_of(reply, turn)
         refusal = REFUSAL if holds_recital(calls, prompt.instructions) else ""
-        # Reciting its instructions is refused once, so that it can answer otherwise.
-        if not calls or (refusal and turn.has_recited):
+        if not calls or (refusal and turn.has_recited):  # a recital is refused only once
             return _silent(turn, reply)
         turn.has_recited |= bool(refusal)
         turn.is_talk = calls[0].is_spoken and {each["role"] for each in turn.said} <= {"user"}
@@ -67,8 +66,7 @@ async def react(turn: Turn, ports: Ports, bounds: Bounds) -> Stop:
         bounds.note_cut(len(calls))
         await _run(group, ports, bounds, refusal)
         stop = _end_after(group, bounds)
-        # It was told that the context is nearly full, and still did not answer.
-        if stop is None and advisory is Advisory.CRITICAL:
+        if stop is None and advisory is Advisory.CRITICAL:  # warned already, and still no answer
             fill = f"{prompt.tokens} of {prompt.max_tokens} tokens of context are used"
             stop = Stop(StopReason.CRITICAL_TOKENS, fill)
         if stop is not None:
