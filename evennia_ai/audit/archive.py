@@ -291,7 +291,7 @@ def _ensure_snapshot(app: Application[UUID], id_: UUID, version: int) -> None:
 
 def _delete_some(id_: UUID, last: int) -> int:
     """Delete at most STEP of the oldest events; return their number."""
-    # By version: not every database supports DELETE with LIMIT.
+    # By version, because Django cannot delete a sliced query set.
     versions = rows_of(id_).filter(originator_version__lte=last).order_by("originator_version")
     some = list(versions.values_list("originator_version", flat=True)[:STEP])
     if some:

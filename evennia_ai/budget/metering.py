@@ -102,7 +102,6 @@ class TurnModel:
     def compose(self, turn: Turn, specs: Specs) -> Prompt:
         """The prompt of the next call."""
         prompt = compose(self.scene, turn, specs)
-        # Of the first prompt only: its sources stay the same during a turn.
         if not turn.prompt:
             turn.prompt = fingerprints([("persona", self.scene.text), *prompt.sources])
         self._estimated = self.work.context_tokens = prompt.tokens
@@ -121,7 +120,7 @@ class TurnModel:
         seconds = self.wrap_up_seconds if self.turn.stopped_by else self.time.left()
         purpose = "wrap_up" if self.turn.stopped_by else "turn"
         bounds: dict[str, Any] = {}
-        # A small model that is only to speak writes plain text: without a schema it is faster.
+        # A small model that can only speak is asked for one line of plain text, not for JSON.
         if self.scene.is_plain(spec.name for spec in tools):
             tools, bounds = (), {"max_tokens": MOST_SAID_TOKENS, "stop": ["\n"]}
         paid = self.metered.ask(messages, tools, purpose=purpose, tokens=self._estimated, **bounds)

@@ -265,7 +265,7 @@ class MeteredClient:
             reply: Reply = await self.client.chat_completion(
                 messages, tools, payment=payment, **extra
             )
-        # A cancelled call raises CancelledError or GeneratorExit, and was possibly charged for.
+        # However it ended, also by cancellation: its attempt may be charged for.
         except BaseException as error:
             payment.fail(error)
             raise

@@ -347,7 +347,7 @@ class UnifiedLLMClient:
         try:
             answer = await self._post(call, tokens, seconds)
             return parse_reply(answer, self.tool_mode)
-        # Not only Exception: a cancelled request was sent too, and may be charged for.
+        # However it ended, also by cancellation: it was sent, and may be charged for.
         except BaseException as error:
             call.payment.spoil(error)
             raise

@@ -99,7 +99,7 @@ class FallbackClient(ClientGroup):
     async def _in_turn(self, asked: CompletionRequest, ends_at: float, slot: Slot) -> Reply:
         refusals: list[tuple[str, Refusal]] = []
         for name, client in self.models:
-            # The first model is asked even without time: otherwise there were no error to raise.
+            # The first model is asked even without time, as there would be no error to raise.
             if refusals and self._reactor.seconds() >= ends_at:
                 break
             is_last = client is self.models[-1][1]

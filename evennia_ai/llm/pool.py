@@ -157,7 +157,7 @@ class Pool:
         breaker = self.breaker_of(endpoint)
         if breaker.state is CircuitBreakerState.CLOSED:
             breaker.record_success()
-        # A breaker that staff forced open stays as they set it.
+        # A breaker that staff isolated stays as they set it.
         elif breaker.mode is CircuitBreakerMode.AUTOMATIC:
             breaker.reset()
 

@@ -272,7 +272,7 @@ class ToolResultCache:
             self._scopes.remove(scope)
             for key in [key for key, entry in self._entries.items() if entry.scope == scope]:
                 del self._entries[key]
-        # Running calls answer a question of the past: their callers still get the result, but
-        # later callers must not join them.
+        # Callers of running calls still get the result, but later callers must not join them: it
+        # may be older than the clearing.
         for key in [key for key, flight in self._flights.items() if flight.scope == scope]:
             del self._flights[key]

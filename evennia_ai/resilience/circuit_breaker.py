@@ -134,7 +134,7 @@ class CircuitBreaker:
         self._open_until = 0.0
         self._probes: dict[Permit, float] = {}
         self._probe_successes = 0
-        # Raised with every change of state, so that permits from before it can be told.
+        # Raised at each trip and reset, so that outcomes of calls from before can be ignored.
         self._generation = 0
         self._last_error: str | None = None
         self._failures = self._successes = self._rejections = 0

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Set
 from enum import Enum
 from typing import Any
 
-# 48 bits: enough for the few thousand keys of a cache, and short in logs.
+# 48 bits: ample for the 1,000 entries of a cache.
 DIGEST_BYTES = 6
 # int as hexadecimal: Python refuses to convert very long integers to decimal text.
 WRITERS: dict[type, Callable[[Any], str]] = {

@@ -77,7 +77,6 @@ class _TablesWanted:
         LedgerAwayError: a shared ledger does not answer; its connection is closed.
     """
 
-    # A class: `contextlib.contextmanager` would cost a generator for each of the frequent uses.
     def __enter__(self) -> None:
         """Do nothing."""
 
@@ -97,7 +96,7 @@ def _lacks_tables(error: Exception) -> bool:
     if getattr(error.__cause__, "sqlstate", "") == NO_TABLE:
         return True
     database = place.connection()
-    # Django closes dead connections between web requests only, and this may be none.
+    # Django closes dead connections only at the start and end of web requests.
     if not database.in_atomic_block:
         database.close_if_unusable_or_obsolete()
     try:

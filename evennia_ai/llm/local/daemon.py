@@ -23,7 +23,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Supervise the folder in the background, unless another supervisor does."""
     options = _parser().parse_args(arguments)
     state_dir: Path = options.state_dir
-    # Before the fork, so that a refusal still reaches the caller. `flock` belongs to the open file
+    # Before the fork, so that a second daemon ends here. `flock` belongs to the open file
     # description, which the child inherits.
     lock = SupervisorLock(state_dir)
     if not lock.acquire():
