@@ -64,10 +64,12 @@ class Extensions:
         used = self.used(scope, kind)
         if period := period_in(kind, scope):
             over = [
-                key for key in self.counts if key[1] == kind and period_in(*key[::-1]) != period
+                other
+                for other, of_kind in self.counts
+                if of_kind == kind and period_in(kind, other) != period
             ]
-            for key in over:
-                del self.counts[key]
+            for other in over:
+                del self.counts[other, kind]
         self.counts[scope, kind] = used + 1
 
     def end(self, scope: str) -> None:

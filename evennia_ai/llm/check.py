@@ -152,7 +152,8 @@ class _Check:
         reply, seconds = await self._ask("Say hello in one word.")
         tokens = reply.usage.completion_tokens if reply.usage.prompt_tokens else 0
         rate = tokens / seconds if seconds > 0 else 0.0
-        speed = f", {rate:.{1 if rate < 10 else 0}f} tokens a second" if rate else ""
+        decimals = 1 if rate < 10 else 0
+        speed = f", {rate:.{decimals}f} tokens a second" if rate else ""
         counted = "" if reply.usage.prompt_tokens else "; it reports no token usage"
         return True, f"answered in {seconds:.1f} s{speed}{counted}"
 

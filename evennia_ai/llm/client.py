@@ -360,7 +360,7 @@ class UnifiedLLMClient:
         ends_at, limit = self._reactor.seconds() + seconds, self._answer_limit
         tries_left = MOST_TRIES
         while True:
-            sent = limit.as_body(tokens)
+            name, sent = limit.name, limit.as_body(tokens)
             left = max(0.0, ends_at - self._reactor.seconds())
             try:
                 posted = self.transport.post({**call.body, **sent})
@@ -370,7 +370,7 @@ class UnifiedLLMClient:
             except DeadlineError:
                 raise ModelTimeoutError(f"no whole answer within {round(left, 1):g} s") from None
             except ModelStatusError as error:
-                fewer = limit.after(error, *next(iter(sent.items()))) if tries_left else None
+                fewer = limit.after(error, name, sent[name]) if tries_left else None
                 if fewer is None:
                     raise
                 tokens, tries_left = min(tokens, fewer), tries_left - 1

@@ -50,6 +50,7 @@ Head = tuple[Any, ...]  # id, game, scope, key and period of a row
 _TOTALS = BudgetTotal._meta.db_table
 _READ = ["id", "game", "scope", "key", "period", *(entry.name for entry in fields(Total))]
 _COLUMNS = tuple(field.name for field in BudgetTotal._meta.concrete_fields if field.name != "id")
+# Defaults of all columns after id, game, scope, key and period.
 _NOTHING_YET = [field.get_default() for field in BudgetTotal._meta.concrete_fields[5:]]
 
 
