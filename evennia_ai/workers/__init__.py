@@ -1,1 +1,1 @@
-"""Work that nobody waits for: done in the game's process, or by workers beside it."""
+"""Background work: done in the game's process, or by workers beside it."""

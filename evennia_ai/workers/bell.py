@@ -1,7 +1,7 @@
-"""Procrastinate as a doorbell: it tells workers that something stands on the board, and no more.
+"""Procrastinate as a doorbell: it tells workers that a job is on the board, and nothing more.
 
-It is imported by what is called here, and only where workers are set. Its own jobs hold a key of
-ours; they are rung and taken back in the transaction that writes our row.
+The package is imported by the functions in here, and only where workers are set. Its jobs carry one
+of our keys; they are deferred and cancelled in the transaction that writes our row.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from django.db import DatabaseError, connection
 from evennia_ai.memory_store.troubles import explained
 
 QUEUE, TASK = "evennia_ai", "evennia_ai.work"
-URGENT, USUAL = 10, 0
+URGENT, USUAL = 10, 0  # priorities: Procrastinate begins higher ones first
 PACKAGE = "procrastinate"
 NOT_INSTALLED = (
     "the package procrastinate is not installed; install it with: pip install 'evennia-ai[workers]'"
@@ -32,21 +32,25 @@ OTHER_TABLES = (
     "the tables of Procrastinate are of another version than the package; its documents say how "
     "they are brought up to date"
 )
-# What the package asks of its tables; of an older version one of them is not there.
-_ASKED = ("procrastinate_defer_jobs_v1", "procrastinate_fetch_job_v2", "procrastinate_retry_job_v2")
+# SQL functions that this version of the package calls; older schemas lack one of them.
+_REQUIRED_FUNCTIONS = (
+    "procrastinate_defer_jobs_v1",
+    "procrastinate_fetch_job_v2",
+    "procrastinate_retry_job_v2",
+)
 
 
 class RungError(DatabaseError):
-    """Somebody rang with that lock already, and nobody has heard it yet. The queue is well."""
+    """A job with that lock already waits in the queue; the queue itself works."""
 
 
 def is_installed() -> bool:
-    """True where the package is there."""
+    """True where the package is installed."""
     return importlib.util.find_spec(PACKAGE) is not None
 
 
 def obstacle_of_setting() -> str:
-    """The reason why workers cannot be set in this game, or ""; without asking the database."""
+    """The reason workers cannot be used in this game, or ""; without a query."""
     if not is_installed():
         return NOT_INSTALLED
     if connection.vendor != "postgresql":
@@ -55,14 +59,14 @@ def obstacle_of_setting() -> str:
 
 
 def obstacle() -> str:
-    """The reason why nothing can be left for workers now, and what to do, or ""."""
+    """The reason nothing can be left for workers now, and what to do about it, or ""."""
     if told := obstacle_of_setting():
         return told
     try:
         with connection.cursor() as cursor:
             cursor.execute("SELECT to_regclass('procrastinate_jobs') IS NOT NULL")
             is_made = cursor.fetchone()[0]
-            asked = [f"to_regproc('{name}') IS NOT NULL" for name in _ASKED]
+            asked = [f"to_regproc('{name}') IS NOT NULL" for name in _REQUIRED_FUNCTIONS]
             cursor.execute(f"SELECT {' AND '.join(asked)}")
             is_ours = cursor.fetchone()[0]
     except DatabaseError as error:
@@ -73,10 +77,10 @@ def obstacle() -> str:
 
 
 def make_tables() -> None:
-    """Make Procrastinate's tables in the game's database, all or none of them.
+    """Create Procrastinate's tables in the game's database, all or none.
 
     Raises:
-        DatabaseError: it does not let us.
+        DatabaseError: the database refuses.
     """
     schema = importlib.import_module("procrastinate.schema")
     with connection.cursor() as cursor:
@@ -85,31 +89,31 @@ def make_tables() -> None:
 
 @lru_cache(maxsize=1)
 def _manager() -> Any:
-    """The package's manager of jobs; it is given our own connection each time."""
+    """The package's job manager, which is given the game's own connection at each call."""
     manager = importlib.import_module("procrastinate.manager")
     connector = importlib.import_module("procrastinate.sync_psycopg_connector")
     return manager.JobManager(connector.SyncPsycopgConnector())
 
 
 def load() -> None:
-    """Import the package now, which takes a moment, and not while people talk."""
+    """Import the package now, because that takes a moment."""
     _manager()
     importlib.import_module("procrastinate.jobs")
 
 
 def ring(key: str, lock: str | None, priority: int, wait_seconds: float = 0.0) -> int:
-    """Ring for a job; within a transaction.
+    """Queue a bell for a job; call it within a transaction.
 
     Args:
-        lock: of all that have the same one, one at a time waits to be begun.
-        priority: what is higher is begun first.
-        wait_seconds: nobody hears it before.
+        lock: of jobs with the same lock, only one waits at a time.
+        priority: higher ones are begun first.
+        wait_seconds: no worker begins it earlier.
 
     Returns:
-        The number by which it is taken back.
+        The number by which it can be taken back.
 
     Raises:
-        RungError: another one of that lock waits.
+        RungError: another job with that lock waits.
         DatabaseError: the queue could not be written.
     """
     jobs = importlib.import_module("procrastinate.jobs")
@@ -122,25 +126,25 @@ def ring(key: str, lock: str | None, priority: int, wait_seconds: float = 0.0) -
         priority=priority,
         scheduled_at=_time_in(wait_seconds) if wait_seconds else None,
     )
-    return int(_told(_manager().defer_job, job).id)
+    return int(_call(_manager().defer_job, job).id)
 
 
 def _time_in(seconds: float) -> Any:
-    """A time to come by the database's clock, as machines differ."""
+    """A time in so many seconds, by the database's clock, since machines differ."""
     with connection.cursor() as cursor:
         cursor.execute("SELECT now() + %s", [timedelta(seconds=seconds)])
         return cursor.fetchone()[0]
 
 
 def silence(bells: Iterable[int]) -> None:
-    """Take back what nobody has begun; what is under way finds its row gone."""
+    """Take back bells that no worker has begun; a job under way finds its row gone."""
     for bell in bells:
-        _told(_manager().cancel_job_by_id, bell, delete_job=True)
+        _call(_manager().cancel_job_by_id, bell, delete_job=True)
 
 
-def _told(ask: Callable[..., object], *given: Any, **named: Any) -> Any:
-    """Ask the package over the game's own connection, within its transaction."""
-    # The package takes the driver's connection, which Django opens with its first statement.
+def _call(ask: Callable[..., object], *given: Any, **named: Any) -> Any:
+    """Call the package on the game's own connection, within its transaction."""
+    # The package takes the driver's connection, which Django opens only at the first statement.
     connection.ensure_connection()
     errors = importlib.import_module("procrastinate.exceptions")
     try:
@@ -148,5 +152,5 @@ def _told(ask: Callable[..., object], *given: Any, **named: Any) -> Any:
     except errors.AlreadyEnqueued as error:
         raise RungError(str(error)) from error
     except errors.ProcrastinateException as error:
-        # With the driver's own error behind it, by which `troubles.explained` knows what to do.
+        # With the driver's error as its cause, from which `troubles.explained` works out advice.
         raise DatabaseError(str(error)) from error.__cause__ or error

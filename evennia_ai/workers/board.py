@@ -1,10 +1,10 @@
-"""The table of jobs: what stands there, who is at it, and what came of it.
+"""The table of jobs: what waits, who works on it, and what came of it.
 
-The server puts up, takes back and takes down; a worker claims and finishes. Each result is written
-once, by the worker that began the job last; the server takes a row down before it uses it. Times
-are the database's, as machines differ. The server waits for no disk but to learn whether a call was
-begun, which is money: a job that a loss of power takes is put up anew by who waits for it, and one
-that it brings back is nobody's.
+The server posts, withdraws and collects jobs; a worker claims and finishes them. Each result is
+written once, by the worker that began the job last, and the server deletes the row before it uses
+the result. Times are the database's, since machines differ. The server does not wait for the disk,
+except to learn whether a paid call was begun: a job that a power failure loses is posted again by
+its caller, and one that it brings back belongs to nobody.
 """
 
 from __future__ import annotations
@@ -23,15 +23,16 @@ from evennia_ai.workers import bell
 
 WAITING, RUNNING, DONE, FAILED = "waiting", "running", "done", "failed"
 OVER = (DONE, FAILED)
-# So often a job is left by workers that are not set up for it, before whoever asked is told.
+# How often workers that are not set up for a job may leave it before it fails.
 MOST_REFUSALS, REFUSED_SECONDS = 8, 1.0
-# Whoever asked takes a job back himself when it is over for him; workers only if he died.
+# The server withdraws a job at its deadline; workers do so only this much later, if it has died.
 SPARE_SECONDS = 5.0
-# Of a worker that was killed, so long is told that it is missing.
+# How long a killed worker is reported as missing.
 FORGOTTEN = timedelta(hours=1)
 _TABLE = WorkJob._meta.db_table
-# One statement, as the game waits for it ten times a second. Its commit waits for no disk.
-_TAKEN_DOWN = f"""
+# One statement, since the game waits for it ten times a second. Its commit does not wait for the
+# disk: `synchronous_commit` is off for this transaction.
+_COLLECT_ENDED = f"""
 WITH unhurried AS MATERIALIZED (SELECT set_config('synchronous_commit', 'off', true) AS told)
 DELETE FROM {_TABLE} USING unhurried WHERE key IN (
     SELECT key FROM {_TABLE} WHERE run = %s AND state IN ('{DONE}', '{FAILED}') ORDER BY at LIMIT %s
@@ -41,12 +42,13 @@ DELETE FROM {_TABLE} USING unhurried WHERE key IN (
 
 @dataclass(frozen=True, slots=True)
 class PostedJob:
-    """A job as it is put up.
+    """A job as it is posted.
 
     Attributes:
-        is_alone: of an assistant's jobs of this kind one stands there at a time; the older goes.
-        priority: what is higher is begun first.
-        seconds: after which it is over for whoever asked.
+        is_alone: only one job of this kind and assistant is posted at a time; an older one is
+            dropped.
+        priority: higher ones are begun first.
+        seconds: after which nobody waits for it any more.
     """
 
     key: str
@@ -61,11 +63,11 @@ class PostedJob:
 
 
 @dataclass(frozen=True, slots=True)
-class Over:
-    """A job that is over, as it was taken down.
+class EndedJob:
+    """A job that has ended, as it was collected.
 
     Attributes:
-        is_begun: a worker began it, who did not say that nothing was sent.
+        is_begun: a worker began it, and did not report that nothing was sent.
     """
 
     key: str
@@ -79,7 +81,7 @@ class Claimed:
     """A job that a worker began.
 
     Attributes:
-        attempt: which time it is, from 1; with the key, what its result is written by.
+        attempt: number of the attempt, from 1; a result is accepted only from the last one.
     """
 
     key: str
@@ -89,25 +91,25 @@ class Claimed:
 
 
 class UnsureError(DatabaseError):
-    """The database was lost while it kept a job: it may stand there, or not."""
+    """The database failed at the commit: the job may have been posted, or not."""
 
 
 # ---- of the server -----------------------------------------------------------------------------
 
 
 def put(notice: PostedJob) -> None:
-    """Put a job up and ring for it.
+    """Post a job and ring for it.
 
     Raises:
-        RungError: another one of which one stands there at a time is still rung for.
-        UnsureError: it may have been written.
-        DatabaseError: it was not.
+        RungError: a job of which only one may be posted is still rung for.
+        UnsureError: it may have been posted.
+        DatabaseError: it was not posted.
     """
     is_written = False
     try:
         with unhurried():
             _put(notice)
-            # What fails from here on is the commit, of which nobody knows whether it happened.
+            # An error from here on is one of the commit, whose outcome is then unknown.
             is_written = True
     except DatabaseError as error:
         if is_written:
@@ -118,7 +120,7 @@ def put(notice: PostedJob) -> None:
 def _put(notice: PostedJob) -> None:
     lock = f"{notice.kind}:{notice.assistant}" if notice.is_alone else None
     if notice.is_alone:
-        _take_back(WorkJob.objects.filter(assistant=notice.assistant, kind=notice.kind))
+        _withdraw(WorkJob.objects.filter(assistant=notice.assistant, kind=notice.kind))
     rung = bell.ring(notice.key, lock, notice.priority)
     WorkJob.objects.create(
         key=notice.key,
@@ -134,54 +136,56 @@ def _put(notice: PostedJob) -> None:
 
 
 def drop(keys: Iterable[str]) -> None:
-    """Take jobs back; what a worker still makes of them finds no row."""
+    """Withdraw jobs; a worker that still works on one finds no row."""
     with unhurried():
-        _take_back(WorkJob.objects.filter(key__in=list(keys)))
+        _withdraw(WorkJob.objects.filter(key__in=list(keys)))
 
 
 def drop_unbegun(key: str) -> bool:
-    """Take a job back that nobody has begun. Returns whether that was so; nobody begins it then."""
+    """Withdraw a job that no worker has begun. Returns True if that succeeded."""
+    # A durable commit: money is given back on the strength of it.
     with transaction.atomic():
-        return bool(_take_back(WorkJob.objects.filter(key=key, attempts=0)))
+        return bool(_withdraw(WorkJob.objects.filter(key=key, attempts=0)))
 
 
 def drop_run(run: str) -> None:
-    """Take back what one run of the server put up."""
+    """Withdraw everything that one run of the server posted."""
     with transaction.atomic():
-        _take_back(WorkJob.objects.filter(run=run))
+        _withdraw(WorkJob.objects.filter(run=run))
 
 
 def drop_strangers(run: str) -> int:
-    """Take back what another run of the server put up. Returns how many there were."""
+    """Withdraw everything that other runs of the server posted. Returns the number of jobs."""
     with transaction.atomic():
-        return _take_back(WorkJob.objects.exclude(run=run))
+        return _withdraw(WorkJob.objects.exclude(run=run))
 
 
-def _take_back(found: QuerySet[WorkJob]) -> int:
-    # Locked: a worker that begins one at this moment has begun it, or finds it gone.
+def _withdraw(found: QuerySet[WorkJob]) -> int:
+    # Locked, so that a worker claiming one right now either has it or finds it gone.
     bells = list(found.select_for_update().values_list("key", "bell"))
     if not bells:
         return 0
     WorkJob.objects.filter(key__in=[key for key, _ in bells]).delete()
-    # Without the package nobody rings and nobody comes. What is under way may ring again, too.
+    # Without the package no worker runs, and there are no bells to silence.
     if bell.is_installed():
         bell.silence(number for _, number in bells)
     return len(bells)
 
 
-def over(run: str, limit: int) -> list[Over]:
-    """Take down what is over, of one run, the oldest first."""
+def collect_ended(run: str, limit: int) -> list[EndedJob]:
+    """Collect jobs of one run that have ended, oldest first."""
     with connection.cursor() as cursor:
-        cursor.execute(_TAKEN_DOWN, [run, limit])
-        # RETURNING keeps no order.
+        cursor.execute(_COLLECT_ENDED, [run, limit])
+        # RETURNING does not keep the subquery's order.
         rows = sorted(cursor.fetchall())
     return [
-        Over(key, state == DONE, bytes(result), begun > 0) for _, key, state, result, begun in rows
+        EndedJob(key, state == DONE, bytes(result), begun > 0)
+        for _, key, state, result, begun in rows
     ]
 
 
 def count(assistant: int | None, patience: float) -> tuple[int, int, int]:
-    """Number of jobs that wait, that living workers are at, and whose workers are gone."""
+    """The numbers of jobs that wait, that living workers work on, and whose workers are gone."""
     found = WorkJob.objects.all()
     if assistant is not None:
         found = found.filter(assistant=assistant)
@@ -193,12 +197,12 @@ def count(assistant: int | None, patience: float) -> tuple[int, int, int]:
 
 
 def alive(patience: float) -> QuerySet[WorkerSeen]:
-    """The workers that were heard of within so many seconds."""
+    """The workers heard of within so many seconds."""
     return WorkerSeen.objects.filter(seen_at__gte=Now() - timedelta(seconds=patience))
 
 
 def problems(patience: float) -> str:
-    """The first thing that a living worker cannot do, or ""."""
+    """The first problem that a living worker reports, or ""."""
     told = alive(patience).exclude(problem="").values_list("name", "problem").first()
     return "" if told is None else f"the worker {told[0]} says: {told[1]}"
 
@@ -209,16 +213,16 @@ def problems(patience: float) -> str:
 def claim(
     key: str, worker: str, ends: Mapping[str, tuple[int, bytes]], left: Mapping[str, bytes]
 ) -> Claimed | None:
-    """Begin a job. None: it is over, was taken back or begun too often, or is left to others.
+    """Begin a job. None: it ended, was withdrawn, was begun too often, or is left to others.
 
     Args:
-        ends: for each kind, how often it may be begun, and what it comes to after that.
-        left: the kinds that are left to other workers, and what they come to if all leave them.
+        ends: for each kind, how often it may be begun, and its result after that.
+        left: the kinds that are left to other workers, and their result if all leave them.
     """
     with transaction.atomic():
         if drop_late(key):
             return None
-        # Two workers may hear of one job, as after one was taken for dead.
+        # Two workers may hear of one job, as after one of them was taken for dead.
         row = WorkJob.objects.select_for_update().filter(key=key).first()
         if row is None or row.state in OVER:
             return None
@@ -228,7 +232,7 @@ def claim(
             row.save(update_fields=["state", "given", "result"])
             return None
         if row.kind in left:
-            _leave(row, left[row.kind])
+            _leave_row(row, left[row.kind])
             return None
         row.state, row.worker, row.attempts = RUNNING, worker, row.attempts + 1
         row.save(update_fields=["state", "worker", "attempts"])
@@ -236,29 +240,29 @@ def claim(
 
 
 def drop_late(key: str = "") -> int:
-    """Remove what is over for whoever asked: he died, or he would have. Returns how many.
+    """Withdraw jobs that nobody waits for any more. Returns their number.
 
     Args:
-        key: of the only job that is looked at; "": all.
+        key: of the only job to look at; "": all.
     """
     found = WorkJob.objects.filter(until__lt=Now())
     with transaction.atomic():
-        return _take_back(found.filter(key=key) if key else found)
+        return _withdraw(found.filter(key=key) if key else found)
 
 
 def leave(job: Claimed, words: bytes) -> None:
-    """Leave a job that was begun to another worker, as nothing was sent for it.
+    """Leave a job to another worker after it was begun, because nothing was sent for it.
 
     Args:
-        words: what it comes to when it was left too often.
+        words: its result if it was left too often.
     """
     with transaction.atomic():
         if (row := _mine(job).select_for_update().first()) is not None:
             row.attempts -= 1
-            _leave(row, words)
+            _leave_row(row, words)
 
 
-def _leave(row: WorkJob, words: bytes) -> None:
+def _leave_row(row: WorkJob, words: bytes) -> None:
     row.state, row.worker, row.refusals = WAITING, "", row.refusals + 1
     if row.refusals > MOST_REFUSALS:
         row.state, row.given, row.result = FAILED, b"", words
@@ -268,10 +272,10 @@ def _leave(row: WorkJob, words: bytes) -> None:
 
 
 def finish(job: Claimed, result: bytes, *, is_done: bool, is_sent: bool = True) -> bool:
-    """Write what came of a job, and forget its input. Returns whether anybody wants it.
+    """Write the result of a job, and forget its input. Returns True if anybody wants it.
 
     Args:
-        is_sent: False: it was not begun at all.
+        is_sent: False: nothing was sent for it, so it counts as not begun.
     """
     state = DONE if is_done else FAILED
     begun = job.attempt if is_sent else job.attempt - 1
@@ -280,12 +284,12 @@ def finish(job: Claimed, result: bytes, *, is_done: bool, is_sent: bool = True) 
 
 
 def is_there(key: str) -> bool:
-    """True where a job still stands there."""
+    """True where a job is still posted."""
     return bool(WorkJob.objects.filter(key=key).exists())
 
 
 def is_wanted(job: Claimed) -> bool:
-    """True as long as somebody waits for a job, and nobody began it after this worker."""
+    """True while somebody waits for a job, and no other worker has begun it since."""
     return bool(_mine(job).filter(until__gte=Now()).exists())
 
 
@@ -294,7 +298,7 @@ def _mine(job: Claimed) -> QuerySet[WorkJob]:
 
 
 def hello(worker: str, embeddings: str, problem: str) -> None:
-    """Say that a worker lives."""
+    """Record that a worker is alive."""
     told = {"seen_at": Now(), "embeddings": embeddings, "problem": problem[:255]}
     if not WorkerSeen.objects.filter(name=worker).update(**told):
         WorkerSeen.objects.create(name=worker, began_at=Now(), **told)
@@ -302,11 +306,11 @@ def hello(worker: str, embeddings: str, problem: str) -> None:
 
 
 def goodbye(worker: str) -> None:
-    """Say that a worker has ended as it should."""
+    """Record that a worker has ended in order."""
     WorkerSeen.objects.filter(name=worker).delete()
 
 
 def texts(keys: Sequence[str]) -> dict[str, str]:
-    """The words of memories that are not forgotten, by key."""
+    """The texts of memories that are not forgotten, by key."""
     found = Memory.objects.filter(key__in=list(keys), is_removed=False)
     return dict(found.values_list("key", "text"))

@@ -1,6 +1,6 @@
-"""The adapter of work that is done in the game's own process: the default.
+"""The default adapter for background work: the game's own process does it.
 
-Vectors are made in the thread of the store of memories; models are asked as for a reply.
+Vectors are made in the thread of the memory store; models are asked as for a reply.
 """
 
 from __future__ import annotations
@@ -16,47 +16,47 @@ from evennia_ai.memory_store.service import MemoryService
 from evennia_ai.workers import board
 from evennia_ai.workers.port import Run, WorkersStanding
 
-NO_RUN = ""
+NO_RUN = ""  # the id of no run, so that jobs of any run are withdrawn
 
 
 class Here:
-    """This process does it."""
+    """Background work in this process."""
 
     is_elsewhere = False
     portions = 1
     patience = 30.0
 
     def __init__(self, memory: Callable[[], MemoryService], problem: str = "") -> None:
-        """Make it.
+        """Set up the adapter.
 
         Args:
-            problem: why workers that were set do not do it, or "".
+            problem: the reason workers are set but not used, or "".
         """
         self._memory = memory
         self._problem = problem
 
     def begin(self) -> None:
-        """Clear away what was left for workers before they were taken out of the settings."""
+        """Withdraw jobs that were posted before workers were removed from the settings."""
         try:
             board.drop_strangers(NO_RUN)
         except DatabaseError:
-            return  # the tables are not made yet, which the check tells
+            return  # the tables do not exist yet, which a system check reports
 
     def embed(self, run: Run, items: Sequence[Item]) -> Deferred[list[bytes] | None]:
         """Make vectors in the store's thread."""
         return self._memory().add(run.assistant, items)
 
     def client(self, run: Run, client: Client) -> Client:
-        """The client itself."""
+        """Return the client itself."""
         return client
 
     def drop(self, assistant: int) -> None:
-        """Nothing: what is under way is cancelled by whoever waits for it."""
+        """Do nothing: callers cancel what is under way themselves."""
 
     def standing(self, assistant: int | None = None) -> WorkersStanding:
-        """Nothing waits for workers."""
+        """Report that nothing waits for workers."""
         return WorkersStanding(problem=self._problem)
 
     def close(self) -> Deferred[None]:
-        """There is nothing to take back."""
+        """Do nothing: there is nothing to withdraw."""
         return succeed(None)

@@ -1,8 +1,8 @@
-"""The work of workers: pure functions, and the rows in which they take and give.
+"""The work of workers: pure functions, and the formats of their input and output.
 
-A memory is named by its key and the digest of its words, so that words stand in one place alone.
-Of a request to a model the words stand in the row, until a worker is done with them; its key never
-does: a worker has it from its own settings.
+A memory is named by its key and a digest of its text, so that the text is stored in one place. The
+words of a model request are in the row until a worker is done with them; the API key never is: a
+worker has it from its own settings.
 """
 
 from __future__ import annotations
@@ -42,50 +42,51 @@ NO_KEY = (
 )
 LOST = "the worker that was at it ended without a word; it may have been charged for"
 POISON = "it ended {count} workers, the last one without a word, and is not tried again"
+# Errors of a model's reply, by the name that a result has for them.
 _REPLIES = {"large": ReplyTooLargeError, "reply": ModelReplyError}
 
 
-class Hands(Protocol):
-    """The tools of a worker.
+class JobTools(Protocol):
+    """The resources that a worker's jobs need.
 
     Attributes:
-        signature: its embedding model.
+        signature: of its embedding model.
     """
 
     signature: str
 
     async def texts(self, keys: Sequence[str]) -> dict[str, str]:
-        """The words of memories that are not forgotten, by key."""
+        """The texts of memories that are not forgotten, by key."""
 
     async def vectors(self, texts: Sequence[str]) -> Any:
         """Their vectors: float32, shape (texts, dimensions)."""
 
     def has_key(self, base_url: str, mark: str) -> bool:
-        """True where it has the key of that mark for an address; "": none is needed."""
+        """True where it has the API key of that mark for an address; "": none is needed."""
 
     async def send(
         self, base_url: str, mark: str, headers: Mapping[str, str], body: bytes
     ) -> bytes:
-        """A model's answer to a request, sent with that key."""
+        """Send a request to a model with that key, and return the answer."""
 
 
 def key_mark(key: str) -> str:
-    """A mark by which a worker with the game's own settings knows a key of its own."""
+    """A mark by which a worker with the game's settings recognises an API key of its own."""
     return str(salted_hmac("evennia_ai.workers", key).hexdigest()[:16])
 
 
 class UndoneError(Exception):
-    """A job that cannot be done, and was not begun: nothing was sent. Its text says why."""
+    """A job that cannot be done and was not begun: nothing was sent. The text says why."""
 
 
 def digest(text: str) -> str:
-    """A short mark of words, by which it is seen that they changed."""
-    # Half a character, which UTF-8 refuses, must not stop a job.
+    """A short digest of a text, to notice that it changed."""
+    # A lone surrogate, which UTF-8 refuses, must not fail a job.
     return sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
 
 class UnfitError(UndoneError):
-    """This worker is not set up for it; another may be."""
+    """This worker is not set up for the job; another may be."""
 
 
 # ---- vectors -----------------------------------------------------------------------------------
@@ -97,23 +98,23 @@ def embed_given(signature: str, items: Sequence[Item]) -> bytes:
     return json.dumps({"signature": signature, "memories": named}).encode()
 
 
-async def embed(given: bytes, hands: Hands) -> bytes:
-    """The vectors of memories, one after the other, as float32.
+async def embed(given: bytes, tools: JobTools) -> bytes:
+    """Make the vectors of memories; returns them one after the other, as float32.
 
     Raises:
-        UndoneError: it has another embedding model, or a memory is not as it was.
-        MemoryStoreError: there are no vectors to be had.
+        UndoneError: the embedding model differs, or a memory changed.
+        MemoryStoreError: the vectors could not be made.
     """
     asked = json.loads(given)
-    if asked["signature"] != hands.signature:
-        raise UnfitError(OTHER_MODEL.format(theirs=hands.signature, ours=asked["signature"]))
-    words = await hands.texts([key for key, _ in asked["memories"]])
-    # What was forgotten has no words, and so another digest.
+    if asked["signature"] != tools.signature:
+        raise UnfitError(OTHER_MODEL.format(theirs=tools.signature, ours=asked["signature"]))
+    words = await tools.texts([key for key, _ in asked["memories"]])
+    # A forgotten memory has no text, and so another digest.
     texts = [words.get(key, "") for key, _ in asked["memories"]]
     pairs = zip(texts, asked["memories"], strict=True)
     if any(digest(text) != mark for text, (_, mark) in pairs):
         raise UndoneError(CHANGED)
-    made = np.ascontiguousarray(await hands.vectors(texts), dtype=np.float32)
+    made = np.ascontiguousarray(await tools.vectors(texts), dtype=np.float32)
     return made.tobytes()
 
 
@@ -121,7 +122,7 @@ def vectors(result: bytes, count: int) -> list[Vector]:
     """The vectors that a worker wrote.
 
     Raises:
-        MemoryStoreError: they are not as many as was asked for.
+        MemoryStoreError: they are not as many as were asked for.
     """
     if not count or not result or len(result) % (4 * count):
         raise MemoryStoreError(f"a worker gave no {count} vectors")
@@ -135,43 +136,43 @@ def ask_given(base_url: str, mark: str, headers: Mapping[str, str], body: bytes)
     """The input of a job that asks a model.
 
     Args:
-        mark: of the key that goes with it, "" for none; see `key_mark`.
+        mark: of the API key to use, "" for none; see `key_mark`.
         headers: those that hold no secret.
     """
     head = {"base_url": base_url, "mark": mark, "headers": dict(headers)}
-    # JSON escapes its line breaks, so the first one ends the head.
+    # JSON escapes line breaks, so the first one ends the head.
     return json.dumps(head).encode() + b"\n" + body
 
 
-async def ask(given: bytes, hands: Hands) -> bytes:
-    """A model's answer, as it came.
+async def ask(given: bytes, tools: JobTools) -> bytes:
+    """Ask a model, and return its answer as it came.
 
     Raises:
-        UndoneError: there is no key for it here.
+        UndoneError: this worker has no key for it.
         ModelError: the service failed.
     """
     first, _, body = given.partition(b"\n")
     head = json.loads(first)
     place, mark = head["base_url"], head["mark"]
-    if not hands.has_key(place, mark):
+    if not tools.has_key(place, mark):
         raise UnfitError(NO_KEY.format(place=place))
-    return await hands.send(place, mark, head["headers"], body)
+    return await tools.send(place, mark, head["headers"], body)
 
 
-KINDS: dict[str, Callable[[bytes, Hands], Awaitable[bytes]]] = {EMBED: embed, ASK: ask}
+KINDS: dict[str, Callable[[bytes, JobTools], Awaitable[bytes]]] = {EMBED: embed, ASK: ask}
 
 
 # ---- what went wrong ---------------------------------------------------------------------------
 
 
 def poison(count: int) -> bytes:
-    """The result of a job that nobody survived."""
-    return _written("poison", POISON.format(count=count))
+    """The result of a job that ended every worker which began it."""
+    return _error_result("poison", POISON.format(count=count))
 
 
 def lost() -> bytes:
-    """The result of a job whose worker ended while it may have been charged for."""
-    return _written("lost", LOST)
+    """The result of a job whose worker ended when it may have been charged for."""
+    return _error_result("lost", LOST)
 
 
 def failure(error: Exception) -> bytes:
@@ -179,7 +180,7 @@ def failure(error: Exception) -> bytes:
     text = str(error)
     if isinstance(error, ModelStatusError):
         kind = "context" if isinstance(error, ContextLengthError) else "status"
-        return _written(
+        return _error_result(
             kind,
             text,
             status=error.status,
@@ -187,21 +188,22 @@ def failure(error: Exception) -> bytes:
             is_used_up=error.is_used_up,
         )
     if isinstance(error, ModelConnectionError):
-        return _written("connection", text, was_sent=error.was_sent)
+        return _error_result("connection", text, was_sent=error.was_sent)
     if isinstance(error, UndoneError):
-        return _written("unsent", text)
+        return _error_result("unsent", text)
     replies = (kind for kind, known in _REPLIES.items() if isinstance(error, known))
     if (reply := next(replies, "")) or isinstance(error, MemoryStoreError):
-        return _written(reply or "undone", text)
-    return _written("undone", f"a worker met a bug ({type(error).__name__})")
+        return _error_result(reply or "undone", text)
+    # Not the text of an unexpected error, which may quote words of the request.
+    return _error_result("undone", f"a worker met a bug ({type(error).__name__})")
 
 
-def _written(kind: str, text: str, **more: object) -> bytes:
+def _error_result(kind: str, text: str, **more: object) -> bytes:
     return json.dumps({"kind": kind, "text": text, **more}).encode()
 
 
-def told(result: bytes) -> str:
-    """The words of an error."""
+def text_of(result: bytes) -> str:
+    """The text of an error result."""
     return str(json.loads(result)["text"])
 
 
@@ -209,7 +211,7 @@ def store_error(result: bytes, *, is_begun: bool = True) -> MemoryStoreError:
     """The error of a job that was to make vectors.
 
     Args:
-        is_begun: whether a worker before may have sent something.
+        is_begun: whether an earlier worker may have sent something.
     """
     found = json.loads(result)
     kind, made = found["kind"], MemoryStoreError
@@ -221,10 +223,10 @@ def store_error(result: bytes, *, is_begun: bool = True) -> MemoryStoreError:
 
 
 def model_error(result: bytes, *, is_begun: bool = True) -> ModelError:
-    """The error of a job that was to ask a model, as the game would have met it.
+    """The error of a job that was to ask a model, as the game itself would have met it.
 
     Args:
-        is_begun: whether a worker before may have sent something.
+        is_begun: whether an earlier worker may have sent something.
     """
     found = json.loads(result)
     kind, text = found["kind"], found["text"]

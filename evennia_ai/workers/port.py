@@ -1,8 +1,8 @@
-"""The port of work that nobody waits for: embeddings of memories, and the model calls of nights.
+"""The port for background work: embeddings of memories, and the model calls of nights.
 
-Two adapters: `here.Here` does it in the game's process, `queued.Queued` lets workers do it. What a
-worker does is a pure function of its input (`kinds`). What comes of it is used by the game's server
-alone, and only as long as the run that asked for it goes on.
+There are two adapters: `here.Here` works in the game's process, `queued.Queued` leaves it to
+workers. A worker's job is a pure function of its input (`kinds`). Only the game's server uses the
+result, and only while the run that asked for it goes on.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from evennia_ai.memory_store.port import Item
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """The life of an assistant in which something is asked for.
+    """The run of an assistant in which something is asked for.
 
     Attributes:
-        assistant: number of its script.
-        epoch: as of its work, then.
+        assistant: primary key of its script.
+        epoch: of its work at that time.
         is_current: tells whether that still holds; False once it is stopped, reset or gone.
     """
 
@@ -35,16 +35,16 @@ class Run:
 
 @dataclass(frozen=True, slots=True)
 class WorkersStanding:
-    """The standing of work that is done by workers.
+    """The state of the work that workers do.
 
     Attributes:
         is_on: workers are set.
-        waiting: jobs that nobody has begun.
-        running: those that a living worker is at.
-        stalled: those whose worker is not heard of any more; another takes them up.
-        workers: how many live.
+        waiting: jobs that no worker has begun.
+        running: jobs that a living worker works on.
+        stalled: jobs whose worker is not heard of any more; another takes them up.
+        workers: number of living workers.
         given_up: jobs that ended every worker, since the server started.
-        problem: why not all is done, and what to do, or "".
+        problem: the reason not all is done, and what to do, or "".
     """
 
     is_on: bool = False
@@ -57,11 +57,11 @@ class WorkersStanding:
 
 
 class BackgroundWork(Protocol):
-    """The place of work that nobody waits for. To be called in the reactor's thread.
+    """The place where background work is done. Call it in the reactor's thread.
 
     Attributes:
-        is_elsewhere: by other processes than this one.
-        portions: how many portions of an assistant's memories may be asked for at one time.
+        is_elsewhere: other processes do it.
+        portions: how many portions of an assistant's memories may be asked for at a time.
         patience: seconds that a portion may take.
     """
 
@@ -70,27 +70,27 @@ class BackgroundWork(Protocol):
     patience: float
 
     def begin(self) -> None:
-        """Clear away what another run of the server left behind. It never fails."""
+        """Withdraw what another run of the server left behind. It never fails."""
 
     def embed(self, run: Run, items: Sequence[Item]) -> Deferred[list[bytes] | None]:
-        """Make vectors of memories that are in the table: a portion of them at most.
+        """Make vectors for a portion of memories that are in the table.
 
         Returns:
-            As of `MemoryService.add`; fails with PoisonError where they ended every worker, and
-            with NotBegunError where nobody took them.
+            As `MemoryService.add`. Fails with PoisonError where they ended every worker, and with
+            NotBegunError where no worker took them.
         """
 
     def client(self, run: Run, client: Client) -> Client:
-        """The same client, whose requests are sent from where such work is done."""
+        """The same client, with its requests sent from where the work is done."""
 
     def drop(self, assistant: int) -> None:
-        """Take everything back that an assistant waits for: it is stopped, or gone."""
+        """Withdraw everything that an assistant waits for, because it is stopped or gone."""
 
     def standing(self, assistant: int | None = None) -> WorkersStanding:
-        """The standing of an assistant's work, or with None of all."""
+        """The state of an assistant's work; None: of all."""
 
     def close(self) -> Deferred[None]:
-        """Take everything back: this process ends."""
+        """Withdraw everything, because this process ends."""
 
 
 class PoisonError(MemoryStoreError):
@@ -98,23 +98,24 @@ class PoisonError(MemoryStoreError):
 
 
 class NotBegunError(MemoryStoreError):
-    """No worker took it in time, or could make anything of it. It cost nothing."""
+    """No worker took it in time, or none could do it. It cost nothing."""
 
 
 class WorkerError(ModelError):
-    """A worker could not ask the model. It says nothing of the model's service."""
+    """A worker could not ask the model; that says nothing about the model's service."""
 
+    # Workers are our own affair: neither the breaker nor the assistant's errors may count it.
     blames_service = counts_as_error = False
     is_of_service = True
     trouble = "a worker cannot ask it"
 
 
 class UnsentError(WorkerError, NoFreeSlotError):
-    """No worker could ask the model, and none did. It cost nothing."""
+    """No worker could ask the model, and nothing was sent. It cost nothing."""
 
 
 class WorkerLostError(ModelConnectionError):
-    """The worker that asked the model ended. It may have been charged for, and is asked again."""
+    """The worker that asked the model ended; the call may have been charged, and is made again."""
 
     blames_service = counts_as_error = False
 

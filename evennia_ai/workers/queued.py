@@ -1,8 +1,8 @@
-"""The adapter of work that workers do: jobs are put on the board, and results taken from it.
+"""The adapter for background work that workers do: jobs are posted on the board, results collected.
 
-Whoever waits holds a Deferred in this process; a result for which there is none any more, or whose
-run is over, is dropped. A payment is reserved by who asks, before a job is put up, and settled
-after it, so that caps, breakers and stops hold as they do without workers.
+A caller holds a Deferred in this process; a result is dropped if nobody waits for it any more, or
+if its run is over. The caller reserves money before a job is posted and settles it afterwards, so
+that caps, breakers and stops apply as they do without workers.
 """
 
 from __future__ import annotations
@@ -39,12 +39,12 @@ from evennia_ai.workers.port import (
     WorkersStanding,
 )
 
-# So many heartbeats that are not heard, and a worker counts as gone.
+# A worker counts as gone after so many missed heartbeats.
 HEARTBEATS = 3
-# Results that are taken in one go, so that the game is never held up by many.
+# Jobs posted, or results collected, in one turn of the reactor: many must not hold the game up.
 AT_ONE_GO = 2
-TROUBLE_SECONDS = 5.0
-# Whether anybody works is asked of the database no more often.
+TROUBLE_SECONDS = 5.0  # until the next look after a database error
+# How long the number of living workers is cached.
 LOOK_SECONDS = 2.0
 UNSURE = "the database was lost while a job was put up, which may have been begun: {trouble}"
 ALREADY = "a call that was taken back still stands in the queue"
@@ -56,8 +56,6 @@ STALLED = "{count} jobs belong to workers that ended without a word; another tak
 
 @dataclass(frozen=True, slots=True)
 class _OpenJob:
-    """A job that somebody waits for."""
-
     done: Deferred[bytes]
     run: Run
     kind: str
@@ -65,7 +63,7 @@ class _OpenJob:
 
 
 class Queued:
-    """Workers do it."""
+    """Background work by workers."""
 
     is_elsewhere = True
 
@@ -78,6 +76,7 @@ class Queued:
         self._config = config
         self._memory = memory
         self._reactor = reactor
+        # Tells the jobs of this server process from those that an earlier one left.
         self._run = secrets.token_hex(16)
         self._open: dict[str, _OpenJob] = {}
         self._unput: list[board.PostedJob] = []
@@ -89,7 +88,7 @@ class Queued:
         self._workers = (-LOOK_SECONDS, 0)
 
     def begin(self) -> None:
-        """Take back what another run of the server put up."""
+        """Withdraw what other runs of the server posted."""
         bell.load()
         try:
             if count := board.drop_strangers(self._run):
@@ -100,7 +99,7 @@ class Queued:
     # ---- what is asked -------------------------------------------------------------------------
 
     def embed(self, run: Run, items: Sequence[Item]) -> Deferred[list[bytes] | None]:
-        """Let a worker make vectors, and keep them."""
+        """Let a worker make vectors, and store them."""
         memory = self._memory()
         return memory.add_made(run.assistant, items, partial(self._vectors, run, memory.signature))
 
@@ -110,20 +109,20 @@ class Queued:
         return kinds.vectors(result, len(items))
 
     def client(self, run: Run, client: Client) -> Client:
-        """The same client, whose requests workers send; itself while there are no workers."""
+        """The same client, with its requests sent by workers; unchanged while there are none."""
         if not self._is_able() or not self._living():
             return client
-        return sent_by(client, partial(_through, self, run, client.deadline_seconds))
+        return sent_by(client, partial(_wrap_transport, self, run, client.deadline_seconds))
 
     def do(self, run: Run, kind: str, given: bytes, *, seconds: float) -> Deferred[bytes]:
         """Let a worker do a job.
 
         Args:
-            seconds: how long it may take; whoever asks a model cancels it himself by then.
+            seconds: how long it may take; a caller that asks a model cancels it by then.
 
         Returns:
-            Its result. Fails with the error of its kind; NotBegunError, NoWorkerError,
-            UnsentError: nobody began it, so that it cost nothing; StaleEpochError: the run is over.
+            Its result. Fails with the error of its kind. NotBegunError, NoWorkerError, UnsentError:
+            no worker began it, so it cost nothing; StaleEpochError: the run is over.
         """
         if not self._is_able():
             return fail(_error(kind)(self._problem))
@@ -132,6 +131,7 @@ class Queued:
         notice = board.PostedJob(
             key, self._run, run.assistant, run.epoch, kind, given, seconds, is_ask, priority
         )
+        # An assistant makes one background call at a time, so an older one is void.
         if is_ask:
             self._supersede(run.assistant)
         done: Deferred[bytes] = Deferred(partial(self._cancelled, key))
@@ -143,7 +143,7 @@ class Queued:
         return done
 
     def _put(self) -> None:
-        """Put up what was asked for, a little at a time; what was taken back meanwhile is not."""
+        """Post what was asked for, a little at a time, leaving out what was cancelled meanwhile."""
         taken, self._unput = self._unput[:AT_ONE_GO], self._unput[AT_ONE_GO:]
         if self._unput:
             self._reactor.callLater(0, self._put)
@@ -153,7 +153,7 @@ class Queued:
         self._look_in(self._config.poll_seconds)
 
     def _put_one(self, notice: board.PostedJob) -> None:
-        """Put one up by itself, so that what hinders it hinders no other."""
+        """Post one job by itself, so that its trouble does not affect the others."""
         is_ask = notice.kind == kinds.ASK
         try:
             board.put(notice)
@@ -170,14 +170,14 @@ class Queued:
             self._end(notice.key, _error(notice.kind)(self._problem))
 
     def _supersede(self, assistant: int) -> None:
-        """Void what an assistant asks a model already."""
+        """Void the model calls that an assistant waits for already."""
         for key, each in list(self._open.items()):
             if each.kind == kinds.ASK and each.run.assistant == assistant:
                 self._drop_soon(key)
                 self._end(key, StaleEpochError(each.run.epoch, each.run.epoch))
 
     def drop(self, assistant: int) -> None:
-        """Take back everything an assistant waits for; rows go in a moment."""
+        """Withdraw everything an assistant waits for; the rows go a moment later."""
         for key, each in list(self._open.items()):
             if each.run.assistant == assistant:
                 self._drop_soon(key)
@@ -186,21 +186,21 @@ class Queued:
     # ---- what comes back -----------------------------------------------------------------------
 
     def _look_in(self, seconds: float) -> None:
-        """Look by then, or earlier if that is due already."""
+        """Look in so many seconds, unless an earlier look is due."""
         if self._timer is None or not self._timer.active():
             self._timer = self._reactor.callLater(seconds, self._look)
         elif self._timer.getTime() > self._reactor.seconds() + seconds:
             self._timer.reset(seconds)
 
     def _look(self) -> None:
-        """Take from the board what is over, a little at a time."""
+        """Collect results from the board, a little at a time."""
         wait, found = self._config.poll_seconds, []
         try:
             if self._dropped:
                 board.drop(self._dropped)
-                # Not before: where the database fails the next look takes them back.
+                # After the drop: if the database fails, the next look withdraws them.
                 self._dropped.clear()
-            found = board.over(self._run, AT_ONE_GO)
+            found = board.collect_ended(self._run, AT_ONE_GO)
         except DatabaseError as error:
             self._trouble(error)
             wait = TROUBLE_SECONDS
@@ -209,8 +209,8 @@ class Queued:
         if self._open or self._dropped:
             self._look_in(0.0 if len(found) == AT_ONE_GO else wait)
 
-    def _settle(self, over: board.Over) -> None:
-        """Give a result to whoever waits for it, as long as the run that asked goes on."""
+    def _settle(self, over: board.EndedJob) -> None:
+        """Deliver a result, as long as the run that asked for it goes on."""
         waits = self._open.get(over.key)
         if waits is None:
             return
@@ -231,7 +231,7 @@ class Queued:
             LOG.warning("a worker's job failed: %s", error)
 
     def _end(self, key: str, outcome: bytes | Exception) -> None:
-        # Out first: whoever is told may ask for the next one at once.
+        # Removed first: the callback may ask for the next job at once.
         waits = self._open.pop(key, None)
         if waits is None:
             return
@@ -243,7 +243,7 @@ class Queued:
             waits.done.callback(outcome)
 
     def _late(self, key: str) -> None:
-        # What nobody began cost nothing, and its payment is given back.
+        # A job that no worker began cost nothing, and its reservation is released.
         if self._take_unbegun(key):
             self._end(key, NotBegunError(LATE))
         else:
@@ -251,7 +251,7 @@ class Queued:
             self._end(key, MemoryStoreError(LATE))
 
     def _cancelled(self, key: str, done: Deferred[bytes]) -> None:
-        """Whoever waited has left: the deadline of a call is over, or the assistant was stopped."""
+        """Withdraw a job whose Deferred was cancelled, by its deadline or by a stop."""
         waits = self._open.pop(key, None)
         if waits is None:
             return
@@ -259,14 +259,14 @@ class Queued:
             waits.deadline.cancel()
         is_ask = waits.kind == kinds.ASK and waits.run.is_current()
         if is_ask and self._take_unbegun(key):
-            # A canceller that fires the Deferred decides the error; else it is CancelledError.
+            # A canceller that fires the Deferred chooses the error; otherwise it is CancelledError.
             done.errback(NoWorkerError("no worker took the call in time"))
         else:
             self._drop_soon(key)
 
     def _take_unbegun(self, key: str) -> bool:
-        """Take a job back if nobody has begun it, in one go with the look. False: it may be."""
-        # It was not put up yet; `_put` leaves out what nobody waits for.
+        """Withdraw a job if no worker has begun it, atomically. False: one may have."""
+        # Not posted yet; `_put` leaves out what nobody waits for.
         if any(notice.key == key for notice in self._unput):
             return True
         try:
@@ -276,14 +276,15 @@ class Queued:
             return False
 
     def _drop_soon(self, key: str) -> None:
-        """Take a row back in a moment, together with others: a stop waits for no database."""
+        """Withdraw a row in a later turn of the reactor, together with others."""
+        # A stop of many assistants must not wait for the database.
         self._dropped.add(key)
         self._look_in(0.0)
 
     # ---- its own state -------------------------------------------------------------------------
 
     def _is_able(self) -> bool:
-        """True where something can be left for workers; else `_problem` says why not."""
+        """True where jobs can be left for workers; otherwise `_problem` says why not."""
         if not self._is_ready:
             self._problem = bell.obstacle()
             self._is_ready = not self._problem
@@ -295,7 +296,7 @@ class Queued:
         renew()
 
     def _living(self) -> int:
-        """Number of living workers, as it was a moment ago."""
+        """The number of living workers, no more than two seconds old."""
         looked, count = self._workers
         if self._reactor.seconds() - looked >= LOOK_SECONDS:
             try:
@@ -307,7 +308,7 @@ class Queued:
         return count
 
     def standing(self, assistant: int | None = None) -> WorkersStanding:
-        """The standing of what workers do, from the database."""
+        """The state of the workers' jobs, from the database."""
         if not self._is_able():
             return WorkersStanding(True, given_up=self._given_up, problem=self._problem)
         try:
@@ -326,7 +327,7 @@ class Queued:
         return WorkersStanding(True, waiting, running, stalled, workers, self._given_up, problem)
 
     def close(self) -> Deferred[None]:
-        """Take everything back; what waits is over."""
+        """Withdraw everything; what waits is void."""
         if self._timer is not None and self._timer.active():
             self._timer.cancel()
         for key, each in list(self._open.items()):
@@ -342,9 +343,9 @@ def _error(kind: str) -> type[UnsentError] | type[NotBegunError]:
     return UnsentError if kind == kinds.ASK else NotBegunError
 
 
-def _through(work: Queued, run: Run, seconds: float, transport: Transport) -> Transport:
-    """A transport whose requests workers send; what needs no network stays here."""
-    # No subclass: those send in their own way, which a worker does not know.
+def _wrap_transport(work: Queued, run: Run, seconds: float, transport: Transport) -> Transport:
+    """Wrap a transport so that workers send its requests; others are returned as they are."""
+    # Not `isinstance`: subclasses send in ways of their own, which a worker does not know.
     if type(transport) is OpenAITransport:
         return WorkersTransport(work, run, seconds, transport)
     return transport
@@ -354,10 +355,10 @@ class WorkersTransport:
     """A chat completions endpoint that workers ask."""
 
     def __init__(self, work: Queued, run: Run, seconds: float, transport: OpenAITransport) -> None:
-        """Make it.
+        """Set up the transport.
 
         Args:
-            seconds: after which whoever asks has cancelled it.
+            seconds: after which the caller has cancelled the request.
         """
         self._work = work
         self._run = run
@@ -365,7 +366,7 @@ class WorkersTransport:
         self._place = transport
 
     def post(self, body: Mapping[str, object]) -> Deferred[bytes]:
-        """Ask for one completion. Cancelling takes the job back, and closes the worker's socket."""
+        """Request one completion. Cancelling withdraws the job, and closes the worker's socket."""
         place = self._place
         mark = place.mark_key(kinds.key_mark)
         given = kinds.ask_given(place.base_url, mark, place.plain_headers, encode(body))

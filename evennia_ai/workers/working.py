@@ -1,8 +1,8 @@
-"""A worker: a process beside the game that does what stands on the board, as Procrastinate rings.
+"""A worker: a process beside the game that does the jobs on the board when Procrastinate rings.
 
-It touches our tables of jobs and reads words of memories; no object of the game is ever loaded, as
-the server would not see what became of it. Everything runs in one event loop, beside two threads:
-one for the database, one for the embedding model. SIGTERM and SIGINT let it finish what it is at.
+It uses only our tables of jobs and the texts of memories. It never loads a game object, because the
+server would not see the changes. Everything runs in one event loop with two threads: one for the
+database, one for the embedding model. SIGTERM and SIGINT let it finish its current jobs.
 """
 
 from __future__ import annotations
@@ -37,26 +37,29 @@ T = TypeVar("T")
 Keys = Mapping[tuple[str, str], str]
 # How often a job looks whether anybody still waits for what it makes.
 WANTED_SECONDS = 0.5
-POLL_SECONDS = 2.0
-TRIES, PAUSE_SECONDS = 5, 1.0
-PRUNED_SECONDS = 30.0
-# So long a worker leaves a kind of jobs to others that it is not set up for.
+POLL_SECONDS = 2.0  # of Procrastinate, for jobs whose notification was lost
+TRIES, PAUSE_SECONDS = 5, 1.0  # of a query that fails
+PRUNED_SECONDS = 30.0  # Procrastinate's own timeout for stalled workers, or more
+# How long a worker leaves a kind of jobs that it is not set up for to others.
 UNFIT_SECONDS = 30.0
 LATE = "%s jobs were removed that nobody waits for any more: the server that asked has ended"
 
 
 class Threads:
-    """Two threads: of the database, as a connection is one thread's, and of the embedding model."""
+    """Two threads, one for the database and one for the embedding model.
+
+    A database connection of Django's belongs to the thread that opened it.
+    """
 
     def __init__(self) -> None:
         self._rows = ThreadPoolExecutor(1, "evennia_ai rows")
         self._model = ThreadPoolExecutor(1, "evennia_ai vectors")
 
     async def rows(self, ask: Callable[[], T]) -> T:
-        """Ask the database; what it does not answer is asked again a few times.
+        """Run a query; one that fails is tried again a few times.
 
         Raises:
-            DatabaseError: it does not answer.
+            DatabaseError: it fails each time.
         """
         loop = asyncio.get_running_loop()
         for left in reversed(range(TRIES)):
@@ -64,7 +67,7 @@ class Threads:
                 return await loop.run_in_executor(self._rows, ask)
             except DatabaseError as error:
                 LOG.warning("the database: %s", explained(error))
-                # In that thread, as Django keeps a connection for each.
+                # In that thread, because Django keeps a connection for each thread.
                 await loop.run_in_executor(self._rows, renew)
                 if not left:
                     raise
@@ -72,18 +75,18 @@ class Threads:
         raise AssertionError("unreachable")
 
     async def model(self, ask: Callable[[], T]) -> T:
-        """Ask the embedding model."""
+        """Call the embedding model."""
         return await asyncio.get_running_loop().run_in_executor(self._model, ask)
 
     async def close(self) -> None:
-        """Let go of the connection, and end both."""
+        """Close the connection, and end both threads."""
         await asyncio.get_running_loop().run_in_executor(self._rows, connections.close_all)
         self._rows.shutdown()
         self._model.shutdown()
 
 
-class OwnHands:
-    """The tools of this worker: see `kinds.Hands`."""
+class WorkerTools:
+    """The tools of this worker; see `kinds.JobTools`."""
 
     def __init__(self, embedder: Embedder, keys: Keys, most_bytes: int, threads: Threads) -> None:
         self.signature = embedder.signature
@@ -94,7 +97,7 @@ class OwnHands:
         self._transports: dict[tuple[str, str], OpenAITransport] = {}
 
     async def texts(self, keys: Sequence[str]) -> dict[str, str]:
-        """The words of memories that are not forgotten, by key."""
+        """The texts of memories that are not forgotten, by key."""
         return await self._threads.rows(partial(board.texts, keys))
 
     async def vectors(self, texts: Sequence[str]) -> Any:
@@ -108,7 +111,7 @@ class OwnHands:
     async def send(
         self, base_url: str, mark: str, headers: Mapping[str, str], body: bytes
     ) -> bytes:
-        """A model's answer to a request."""
+        """Send a request to a model, and return the answer."""
         place = base_url, mark
         if place not in self._transports:
             self._transports[place] = OpenAITransport(
@@ -121,42 +124,42 @@ class OwnHands:
         return await self._transports[place].send(body)
 
     async def close(self) -> None:
-        """Close connections, and let go of the embedding model."""
+        """Close connections and the embedding model."""
         for transport in self._transports.values():
             await transport.end()
         await self._threads.model(self._embedder.close)
 
 
 class Worker:
-    """One worker."""
+    """One worker process."""
 
     def __init__(
         self, config: WorkersConfig, embedder: Embedder, keys: Keys, most_bytes: int
     ) -> None:
-        """Make it.
+        """Set up the worker.
 
         Args:
-            keys: of models, by their address and mark.
-            most_bytes: of a model's answer.
+            keys: API keys, by address and mark.
+            most_bytes: the most of a model's answer that is read.
         """
         began = time.strftime("%H:%M:%S")
         self.name = f"{socket.gethostname()}:{os.getpid()} of {began}"
         self._config = config
         self._threads = Threads()
-        self._hands = OwnHands(embedder, keys, most_bytes, self._threads)
-        # What somebody may have charged for is paid for anew before it is sent again.
+        self._tools = WorkerTools(embedder, keys, most_bytes, self._threads)
+        # A call that may have been charged is sent again only after the game has reserved again.
         most = 1 if embedder.is_paid else config.attempts
         spoiled = kinds.lost() if embedder.is_paid else kinds.poison(most)
         self._ends = {kinds.EMBED: (most, spoiled), kinds.ASK: (1, kinds.lost())}
         self._problems: dict[str, str] = {}
-        # By kind: until when it is left to others, and what it comes to if they leave it as well.
+        # By kind: until when it is left to others, and its result if they leave it as well.
         self._left: dict[str, tuple[float, bytes]] = {}
         self._is_ending = False
         self._app: Any = None
         self._engine: Any = None
 
     def run(self) -> None:
-        """Work until a signal ends it; to be called in the main thread."""
+        """Work until a signal ends it; call it in the main thread."""
         os.nice(self._config.niceness)
         asyncio.run(self._run())
 
@@ -172,17 +175,17 @@ class Worker:
                 if not self._is_ending:
                     LOG.warning("%s lost the database, and tries again", self.name)
                     await asyncio.sleep(PAUSE_SECONDS)
-            # If it cannot be told, it counts as killed, and is forgotten after an hour.
+            # If that fails, the worker counts as killed, and is forgotten after an hour.
             with suppress(DatabaseError):
                 await self._threads.rows(partial(board.goodbye, self.name))
         finally:
-            await self._hands.close()
+            await self._tools.close()
             await self._threads.close()
 
     async def _work(self, procrastinate: ModuleType, engine: ModuleType) -> None:
-        """Work until a signal, or until the database is lost; the engine ends then as well."""
+        """Work until a signal comes or the database is lost; the engine ends in both cases."""
         self._app = procrastinate.App(connector=_connector(procrastinate, self._config))
-        self._app.task(self._do, name=bell.TASK, queue=bell.QUEUE)
+        self._app.task(self._do_job, name=bell.TASK, queue=bell.QUEUE)
         beating = None
         try:
             async with self._app.open_async():
@@ -191,13 +194,13 @@ class Worker:
                     queues=[bell.QUEUE],
                     name=self.name,
                     concurrency=self._config.calls_at_once,
-                    # A bell that was heard says nothing more; what came of it is on the board.
+                    # A bell has done its part once it was heard; the result is on the board.
                     delete_jobs="always",
                     fetch_job_polling_interval=POLL_SECONDS,
                     update_heartbeat_interval=self._config.heartbeat_seconds,
-                    # Of workers of the game's own, too: these may be heard of less often.
+                    # The game may have Procrastinate workers of its own, with longer heartbeats.
                     stalled_worker_timeout=max(PRUNED_SECONDS, self._silence),
-                    # A signal also has to end a worker that is without an engine.
+                    # Our own handlers also end a worker that has no engine just now.
                     install_signal_handlers=False,
                 )
                 beating = asyncio.create_task(self._beat())
@@ -212,7 +215,7 @@ class Worker:
                     await beating
 
     def _end(self) -> None:
-        """A signal came: finish what is under way, and begin nothing more."""
+        """Handle a signal: finish what is under way, and begin nothing more."""
         self._is_ending = True
         if self._engine is not None:
             self._engine.stop()
@@ -222,12 +225,12 @@ class Worker:
         return HEARTBEATS * self._config.heartbeat_seconds
 
     async def _beat(self) -> None:
-        """Say that it lives, and take up what dead workers left, now and then."""
+        """Report that it is alive, and take up what dead workers left, at each heartbeat."""
         while True:
             try:
                 told = "; ".join(self._problems.values())
                 await self._threads.rows(
-                    partial(board.hello, self.name, self._hands.signature, told)
+                    partial(board.hello, self.name, self._tools.signature, told)
                 )
                 if late := await self._threads.rows(board.drop_late):
                     LOG.warning(LATE, late)
@@ -252,15 +255,15 @@ class Worker:
                 else:
                     await manager.finish_job(job, status=jobs.Status.FAILED, delete_job=True)
 
-    async def _do(self, key: str) -> None:
-        """One job of the board, done when Procrastinate calls."""
+    async def _do_job(self, key: str) -> None:
+        """Do one job of the board; Procrastinate calls this for each bell."""
         now = time.monotonic()
         left = {kind: words for kind, (until, words) in self._left.items() if until > now}
         job = await self._threads.rows(partial(board.claim, key, self.name, self._ends, left))
         if job is None:
             return
         try:
-            result = await self._made(job)
+            result = await self._result_of(job)
             self._problems.pop(job.kind, None)
         except Exception as error:
             await self._threads.rows(self._failed(job, error))
@@ -269,9 +272,9 @@ class Worker:
                 await self._threads.rows(partial(board.finish, job, result, is_done=True))
 
     def _failed(self, job: Claimed, error: Exception) -> Callable[[], object]:
-        """The writing down of a job that failed."""
+        """Return the write that records a failed job."""
         words = kinds.failure(error)
-        LOG.warning("a job (%s) failed: %s", job.kind, kinds.told(words))
+        LOG.warning("a job (%s) failed: %s", job.kind, kinds.text_of(words))
         if isinstance(error, kinds.UnfitError):
             self._problems[job.kind] = str(error)
             self._left[job.kind] = time.monotonic() + UNFIT_SECONDS, words
@@ -279,9 +282,9 @@ class Worker:
         is_sent = not isinstance(error, kinds.UndoneError)
         return partial(board.finish, job, words, is_done=False, is_sent=is_sent)
 
-    async def _made(self, job: Claimed) -> bytes | None:
+    async def _result_of(self, job: Claimed) -> bytes | None:
         """The result of a job. None: nobody wants it any more."""
-        making = asyncio.ensure_future(kinds.KINDS[job.kind](job.given, self._hands))
+        making = asyncio.ensure_future(kinds.KINDS[job.kind](job.given, self._tools))
         try:
             while True:
                 done, _ = await asyncio.wait([making], timeout=WANTED_SECONDS)
@@ -290,14 +293,14 @@ class Worker:
                 if not await self._threads.rows(partial(board.is_wanted, job)):
                     return None
         finally:
-            # Closes the model's socket where nobody wants the answer any more.
+            # If nobody wants the answer any more, this closes the model's socket.
             making.cancel()
 
 
 def _connector(procrastinate: ModuleType, config: WorkersConfig) -> Any:
     """Procrastinate's own connections to the game's database."""
     given = connection.get_connection_params()
-    # Django's own classes, which only its own connections take.
+    # Classes of Django's own, which only its own connections accept.
     plain = {key: value for key, value in given.items() if key not in ("cursor_factory", "context")}
     plain["application_name"] = bell.TASK
     return procrastinate.PsycopgConnector(

@@ -212,9 +212,9 @@ def test_a_table_that_is_gone_costs_nothing(desk: Desk) -> None:
 async def _do(worker: Worker, row: str, times: int) -> None:
     try:
         for _ in range(times):
-            await worker._do(row)
+            await worker._do_job(row)
     finally:
-        await worker._hands.close()
+        await worker._tools.close()
         await worker._threads.close()
 
 
