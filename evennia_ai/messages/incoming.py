@@ -1,8 +1,8 @@
-"""From Evennia's messages to `Heard`: server-made marks first, text only for the speech itself.
+"""From Evennia's messages to `Heard`, by what the server passed along and never by the text.
 
-What a message is, who sent it and whether an assistant made it is read from what the server passed
-along: keyword arguments first, then the options beside the text, then a stored page. Text is only
-ever cut, never believed.
+The kind of a message, its sender, and whether an assistant made it are read from keyword arguments
+first, then from the options beside the text, then from a stored page. Text is only ever cut out of
+a line, never believed.
 """
 
 from __future__ import annotations
@@ -31,10 +31,10 @@ GRANTED_MARK = "assistant_hops_granted"
 CHAIN_MARK = "assistant_chain"
 SPEECH_MARK = "speech"
 NOTICE = "ai_notice"
-PAGE_IS_FRESH_SECONDS = 10.0
-# Only so that memory is safe: how long a message may be is a limit, which hearing asks.
+PAGE_IS_FRESH_SECONDS = 10.0  # an older stored page is not the one that just came
+# Characters, to protect memory; the limit on a message's length applies later, in hearing.
 MOST_HEARD = 100_000
-MOST_OF_THE_GAME = 2000
+MOST_OF_THE_GAME = 2000  # characters of a line without a sender, as of a command's output
 
 _SOURCES = {
     "say": Source.SAY,
@@ -54,12 +54,12 @@ _NO_MARKS: Mapping[str, Any] = {}
 
 
 class _Reading(NamedTuple):
-    """A message as it was read, for all others in the room who are sent the very same.
+    """The last message read; a message to a room reaches all who are in it with the same objects.
 
     Attributes:
-        options: the object itself: one for all receivers of a message.
-        marked: what was in it.
-        account: the number of the account behind the sender, or None.
+        options: the options object itself, which all recipients of a message share.
+        marked: a copy of what was in it.
+        account: primary key of the account behind the sender, or None.
     """
 
     rendered: str
@@ -70,6 +70,7 @@ class _Reading(NamedTuple):
     heard: Heard | None
 
 
+# Who speaks by a way of the game's own, and the options that such a way cannot carry.
 _speaking: ContextVar[tuple[Any, Mapping[str, Any]]] = ContextVar(
     "speaking", default=(None, _NO_MARKS)
 )
@@ -77,19 +78,19 @@ _newest = _Reading("", None, None, object(), None, None)
 
 
 def marks(kind: str, hops: int, **more: Any) -> dict[str, Any]:
-    """The server-made options that go with a message of an assistant.
+    """The options that the server sends with a message of an assistant.
 
     Args:
-        more: further ones; they change none of its own.
+        more: further options; they cannot replace these.
     """
     return {**more, "type": kind, ASSISTANT_MARK: True, HOPS_MARK: hops}
 
 
 @contextmanager
 def speaking(speaker: GameObject, options: Mapping[str, object]) -> Iterator[None]:
-    """Let all that a body sends meanwhile count as sent with these options.
+    """Let everything that a body sends within the block count as sent with these options.
 
-    For ways of the game's own to send something, which take no options along.
+    For ways of the game's own to send something, which take no options.
     """
     token = _speaking.set((speaker, options))
     try:
@@ -99,17 +100,15 @@ def speaking(speaker: GameObject, options: Mapping[str, object]) -> Iterator[Non
 
 
 def notice(line: str) -> tuple[str, dict[str, Any]]:
-    """A line for whoever watches through an assistant's eyes, which it does not hear itself."""
+    """A line for a player who watches through an assistant's body; the assistant ignores it."""
     return line, {"type": NOTICE}
 
 
 def sender_of(from_obj: object) -> Any:
-    """The sender of a message, or None.
-
-    Evennia gives it as such, as the first of several, or (its RSS bot) as the number of an account.
-    """
+    """The sender of a message, or None."""
     if not from_obj:
         return None
+    # Evennia passes an object, a list of them, or (its RSS bot) the id of an account.
     sender = next(iter(make_iter(from_obj)))
     if isinstance(sender, int) and not isinstance(sender, bool):
         return AccountDB.objects.filter(id=sender).first()
@@ -117,37 +116,37 @@ def sender_of(from_obj: object) -> Any:
 
 
 def id_of(being: Being) -> str:
-    """A being's "#12", or "*#3" if it is an account: their numbers are counted apart."""
+    """The id of an object, "#12", or of an account, "*#3": the two are numbered separately."""
     return f"*{being.dbref}" if isinstance(being, AccountDB) else str(being.dbref)
 
 
 def person_of(being: Being) -> str:
-    """The id of the player behind a being, else its own: all characters of one are one person."""
+    """The id of a being's player, else its own: all characters of a player are one person."""
     account = getattr(being, "account", None)
     return id_of(account if account is not None else being)
 
 
 def face_of(being: Being, looker: Being | None) -> str:
-    """The person that somebody takes a being for: the player behind it, or somebody in a mask."""
+    """The person that an observer takes a being for: its player, or somebody in a mask."""
     return names.mask_of(being, looker) or person_of(being)
 
 
 def find_being(being_id: str) -> Any:
-    """The object ("#12") or account ("*#3") of an id, or None when it is gone.
+    """The object ("#12") or account ("*#3") of an id, or None when it was deleted.
 
-    Of a mask ("#12~1a2b3c4d") it is whoever wore it: for the game and its staff alone. Whoever is
-    in memory is found without a statement.
+    For a mask ("#12~1a2b3c4d") it is the one who wore it: for the game and its staff only.
     """
     model = AccountDB if being_id.startswith("*") else ObjectDB
     number = being_id.partition("~")[0].lstrip("*#")
     if not number.isdecimal():
         return None
+    # Nearly always in Evennia's identity map, which saves a query for each message.
     known = model.get_cached_instance(int(number))
     return known if known is not None else model.objects.filter(id=number).first()
 
 
 def key_of(being_id: str, gone: str | None = None) -> str:
-    """The key of whoever has an id; `gone`, or else the id, where nobody has it any more."""
+    """The key of the being of an id; `gone`, or else the id itself, where it was deleted."""
     being = find_being(being_id)
     return str(being.key) if being is not None else being_id if gone is None else gone
 
@@ -163,15 +162,16 @@ def read(
 
     Args:
         text: a string, or the pair (string, options) of Evennia's messages.
-        from_obj: who sent it; None is the game itself.
+        from_obj: the sender; None is the game itself.
         listener: the character that received it.
-        kwargs: what else the server passed along; believed before the options.
+        kwargs: what else the server passed along; takes precedence over the options.
 
     Returns:
         What was heard, or None when it has no words.
     """
     global _newest
     rendered, options, marked, sender, account, heard = _newest
+    # Everything that the result depends on must be the same; the cheap comparisons come first.
     is_plain = from_obj is not listener and (not kwargs or len(kwargs) == 1)
     if (
         from_obj is sender
@@ -194,7 +194,7 @@ def read(
 
 
 def _is_same_for_all(text: Sequence[object], from_obj: object) -> bool:
-    """True where what was heard depends on nothing of the listener's, as a name only it sees."""
+    """True where the result does not depend on the listener, as on a name that only it sees."""
     if len(text) != 2 or not isinstance(text[1], Mapping):
         return False
     if not names.is_alike_for_all(from_obj) or _speaking.get()[0] is not None:
@@ -210,7 +210,7 @@ def _read(
     if not rendered or options.get("type") == NOTICE:
         return None
     if not from_obj:
-        return _told_by_game(rendered)
+        return _from_game(rendered)
     marked = {**options, **kwargs} if kwargs and len(kwargs) > 1 else options
     sender = sender_of(from_obj)
     speaker, more = _speaking.get()
@@ -222,7 +222,7 @@ def _read(
         return _read_formatted_channel(rendered, marked, sender, listener)
     source = _source_of(marked.get("type"))
     if source is None and sender == listener:
-        return _told_by_game(rendered)  # commands answer in the name of whoever typed them
+        return _from_game(rendered)  # Evennia's commands answer with the typist as sender
     evidence = Evidence.KWARGS if kwargs and "type" in kwargs else Evidence.OOB
     if source is None:
         source, evidence = Source.EMIT, Evidence.NONE
@@ -231,7 +231,7 @@ def _read(
 
 
 def _unpacked(text: object) -> tuple[str, Mapping[str, Any]]:
-    """The words and the options of a message, empty where there are none."""
+    """The text and the options of a message, empty where there are none."""
     rendered, options = text, None
     if isinstance(text, (tuple, list)) and text:
         rendered, options = text[0], text[1] if len(text) > 1 else None
@@ -239,7 +239,7 @@ def _unpacked(text: object) -> tuple[str, Mapping[str, Any]]:
     return words, options if isinstance(options, Mapping) else {}
 
 
-def _told_by_game(rendered: str) -> Heard | None:
+def _from_game(rendered: str) -> Heard | None:
     body = plain(rendered).strip()[:MOST_OF_THE_GAME]
     return Heard(body, Source.SYSTEM, evidence=Evidence.OOB) if body else None
 
@@ -251,11 +251,9 @@ def _source_of(kind: object) -> Source | None:
 def _body(
     rendered: str, marked: Mapping[str, object], source: Source, sender: Being, listener: Being
 ) -> str:
-    """The speech of a message: as the server gave it apart, else cut out of the line.
-
-    What was given apart and is not in the line was altered for this listener, as a language that it
-    does not know is: then the line counts.
-    """
+    """The speech of a message: from the option that holds it, else cut out of the line."""
+    # Where the option's words are not in the line, the line was altered for this listener, as in a
+    # language that it does not know, and only the line counts.
     given = marked.get(SPEECH_MARK)
     if isinstance(given, str) and (source not in _QUOTED or _is_within(given, rendered)):
         return plain(given).strip()
@@ -283,7 +281,7 @@ def _heard(
 ) -> Heard:
     on_channel = source is Source.CHANNEL
     is_assistant = marked.get(ASSISTANT_MARK) is True
-    # Of an assistant's alone: nobody else says who pays for what comes of it.
+    # Only from assistants: nobody else may say who pays for what comes of a message.
     chain = CHAINS.get(marked.get(CHAIN_MARK)) if is_assistant else None
     cut = body if len(body) <= MOST_HEARD else body[: MOST_HEARD - 1] + "…"
     return Heard(
@@ -307,7 +305,7 @@ def _heard(
 def read_channel(
     message: str, channel: Channel, senders: object, kwargs: Mapping[str, object], listener: Being
 ) -> Heard | None:
-    """Read what a channel passed to its listeners' hooks, before it was dressed for anybody.
+    """Read what a channel passed to its listeners' hooks, before it was formatted for anybody.
 
     Args:
         senders: as given to `Channel.msg`; without any it is the game's own announcement.
@@ -315,7 +313,7 @@ def read_channel(
     sender = sender_of(senders)
     body = plain(str(message)).strip()[:MOST_HEARD]
     if body and sender is None and kwargs.get("relayed"):
-        # Discord's bot does not name itself; all that come by it are one person.
+        # Evennia's Discord bot names no sender, so all who speak through it count as one person.
         person, name = f"relay of {channel.key}", "a relay"
         return Heard(
             body,
@@ -334,7 +332,7 @@ def read_channel(
 def _read_formatted_channel(
     rendered: str, marked: Mapping[str, object], sender: Being, listener: Being
 ) -> Heard | None:
-    """Read a channel's line that came dressed as for a client: `[Public] Tom: hello`."""
+    """Read a channel's line that came formatted as for a client: `[Public] Tom: hello`."""
     number = marked["from_channel"]
     channel = ChannelDB.objects.filter(id=number).first() if isinstance(number, int) else None
     if channel is None:
@@ -349,10 +347,10 @@ def _read_formatted_channel(
 
 
 def read_page(text: object, account: Account) -> Heard | None:
-    """Read a stock page: a bare line to an account, whose sender only the stored page tells.
+    """Read a page of Evennia's: a bare line to an account, whose sender only the stored page names.
 
     Returns:
-        What was heard, or None when no page of the last ten seconds says the same.
+        What was heard, or None when no page of the last ten seconds has the same words.
     """
     rendered = text[0] if isinstance(text, (tuple, list)) and text else text
     if not isinstance(rendered, str):
@@ -366,7 +364,7 @@ def read_page(text: object, account: Account) -> Heard | None:
     if page is None or time.time() - page.date_created.timestamp() > PAGE_IS_FRESH_SECONDS:
         return None
     sender = next(iter(page.senders), None)
-    # Of two pages at once the newest may be another one than this line.
+    # Of two pages at once the newest may not be the one of this line.
     if sender is None or not rendered.rstrip().endswith(page.message.rstrip()):
         return None
     body = plain(page.message).strip()

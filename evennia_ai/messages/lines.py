@@ -1,6 +1,6 @@
-"""Lines as the game shows them: what of them is speech, and what a model wrote put in as text.
+"""Lines as the game shows them: speech is cut out of them, and model text is put into them.
 
-Text is only ever cut here, never believed: what a line is its options say.
+Text is only ever cut here, never believed: its options say what a line is.
 """
 
 from __future__ import annotations
@@ -14,29 +14,28 @@ from twisted.internet.interfaces import IWriteDescriptor
 
 _SINGLE = {"'": "'", "\u2018": "\u2019"}
 _CLOSING = {'"': '"', "“": "”", "«": "»", "„": "“", **_SINGLE}
-# A whisper in Evennia's rpsystem: the hook before speech gives an emote, and nobody reads it.
+# A whisper in Evennia's rpsystem: `at_pre_say` returns an emote, which is never parsed.
 _UNREAD_EMOTE = re.compile(
     rf'{re.escape(getattr(settings, "RPSYSTEM_EMOTE_PREFIX", "/"))}me\s+\w+,?\s+"(.*)"\Z',
     re.IGNORECASE | re.DOTALL,
 )
-# Frames of speech without quotation marks: the name in brackets, or a mark or one verb behind it.
+# Speech without quotation marks: the name in brackets, or followed by a sign or by one verb.
 _BRACKETED = re.compile(r"[<\[({*]([^<>\[\](){}*]+)[>\])}*]:?\s+")
 _FRAME = re.compile(r"(?:[^\W\d_A-Z][^\W\d_]*)?[:>]\s+")
+# Beginnings of addresses that Evennia's web client turns into links.
 _LINK = re.compile(r"\b([hfw])(ttps?|tp|ww)(?=://|\.)", re.IGNORECASE)
 
 
 def literal(text: str) -> str:
-    """Text in a form that Evennia's markup leaves alone.
-
-    A doubled `|` is shown as one, but the marks of clickable links (`|lc`, `|lt`, `|lu`, `|le`) are
-    looked for after that, and would run a command with one click: an invisible blank parts them.
-    An address such as `https://`, of which the web client would make a link, is parted by a joiner,
-    at which no line is broken. Of `{{` Evennia would take one brace away, so it is doubled too.
-    Where the game evaluates `$func()` in all that it sends, that is escaped too.
-    """
+    """Escape text so that Evennia's markup leaves it alone."""
+    # Where the game evaluates `$func()` in everything that it sends.
     if settings.FUNCPARSER_PARSE_OUTGOING_MESSAGES_ENABLED:
         text = text.replace("$", "\\$")
+    # A word joiner breaks up `https://`, which the web client would turn into a link.
     text = _LINK.sub("\\1\u2060\\2", text)
+    # Evennia shows `||` as `|`, but looks for the marks of clickable links (`|lc`, `|lt`, `|lu`,
+    # `|le`) after that: one click would run a command. A zero-width space breaks them up. Of `{{`
+    # it removes one brace, so it is doubled.
     return text.replace("|l", "|\u200bl").replace("|", "||").replace("{{", "{{{{")
 
 
@@ -48,9 +47,9 @@ def plain(rendered: str) -> str:
 def cut_speech(rendered: str, name: str) -> str:
     """The speech inside a rendered line such as `Tom whispers: "|nhello|n"`.
 
-    What stands between the first quotation mark after the speaker's name and the last one, be they
-    double or single as in `Tom says 'hello'`; without marks, everything after the name and what
-    frames it: `<Tom> hello`, `[Tom] hello`, `Tom: hello`, `Tom says: hello`.
+    That is what stands between the first quotation mark after the speaker's name and the last one,
+    double or single, as in `Tom says 'hello'`. Without marks it is everything after the name and
+    its frame: `<Tom> hello`, `[Tom] hello`, `Tom: hello`, `Tom says: hello`.
     """
     rest = cut_name(rendered, name)
     inside = _BRACKETED.match(rest)
@@ -66,7 +65,7 @@ def cut_speech(rendered: str, name: str) -> str:
 
 
 def _opens(line: str, at: int) -> bool:
-    """True where a mark begins a speech: an apostrophe does if its partner ends the line."""
+    """True where a mark begins a speech; an apostrophe does only if its partner ends the line."""
     mark = line[at]
     if mark not in _SINGLE:
         return True
@@ -74,24 +73,22 @@ def _opens(line: str, at: int) -> bool:
 
 
 def without_emote(speech: str) -> str:
-    """The words of a speech that is an emote which nobody read, such as `/Me whispers "hello"`."""
+    """The words of a speech that is an unparsed emote, such as `/Me whispers "hello"`."""
     unread = _UNREAD_EMOTE.match(speech)
     return unread[1].strip() if unread else speech
 
 
 def cut_name(rendered: str, name: str) -> str:
-    """A rendered line without its markup and without the name it begins with."""
+    """A rendered line without its markup and without the name that it begins with."""
     line = plain(rendered)
     is_first = name and line[: len(name)].casefold() == name.casefold()
     return (line[len(name) :] if is_first else line).strip()
 
 
 def send_now() -> None:
-    """Hand what was said to the portal, which outlives the server.
-
-    Until the reactor turns it waits in this process; a server that is killed by then would know
-    that it was said, and nobody would have heard it.
-    """
+    """Write what was said to the portal, which outlives the server."""
+    # Until the reactor turns, it is only buffered in this process. If the server were killed by
+    # then, the audit log would say that it was said, and nobody would have heard it.
     service = evennia.EVENNIA_SERVER_SERVICE
     line = getattr(service and service.amp_protocol, "transport", None)
     if line is None or not IWriteDescriptor.providedBy(line):

@@ -1,7 +1,7 @@
 """From the model's text to what players see: shown as text, never as markup or template.
 
-`msg_contents` evaluates its template before the mapping is filled in, so model text travels in the
-mapping, with `|` doubled; there braces and `$func()` are plain characters.
+`msg_contents` evaluates its template before it fills the mapping in, so model text travels in the
+mapping with `|` doubled; in there braces and `$func()` are plain characters.
 """
 
 from __future__ import annotations
@@ -43,23 +43,23 @@ TOO_MUCH_LINE = (
 LATER_LINE = '{name} nods. "One moment, please; I will come to that."'
 ASKING_LINE = "{name} pauses over that, and waits for a word from somebody."
 THINKING_LINES = ("{name} thinks for a moment.", "{name} is still thinking.")
-Marks = Mapping[str, object]  # of the server's, beside those that every message has
+Marks = Mapping[str, object]  # options beyond those that every message of an assistant has
 NO_MORE: Marks = MappingProxyType({})
+# Of one message; what is longer is cut at a sentence.
 MOST_CHARACTERS = {"say": 700, "whisper": 700, "page": 700, "channel": 400, "pose": 300}
 
 
 def speech(text: str, kind: str, speaker: GameObject) -> str:
-    """A model's text, cleaned, on one line, shortened for its kind, and in literal form.
-
-    A line break would let it draw lines of its own, such as what somebody else seems to say.
+    """Model text as it is said: cleaned, on one line, shortened for its kind, and escaped.
 
     Raises:
-        ToolError: nothing of it can be said.
+        ToolError: nothing in it can be said.
     """
-    return _shown(phrasing.phrased(text, kind, speaker).words, kind)
+    return _one_literal_line(phrasing.phrased(text, kind, speaker).words, kind)
 
 
-def _shown(text: str, kind: str) -> str:
+def _one_literal_line(text: str, kind: str) -> str:
+    # A line break would let the model draw lines of its own, such as another player's speech.
     words = " ".join(text.split())
     said = cut_at_sentence(words, MOST_CHARACTERS[kind])
     if not said:
@@ -68,7 +68,7 @@ def _shown(text: str, kind: str) -> str:
 
 
 def muters(character: GameObject, beings: Collection[Being]) -> list[Being]:
-    """Those of some beings who have muted the assistant in this body."""
+    """The beings among these who have muted the assistant in this body."""
     script = getattr(character, "assistant_script", None)
     work = script.work if script is not None else None
     if work is None or not work.muted:
@@ -77,7 +77,7 @@ def muters(character: GameObject, beings: Collection[Being]) -> list[Being]:
 
 
 def is_hushed(script: Assistant | None, room: GameObject) -> bool:
-    """True while an assistant is to be quiet in a room, as somebody asked it."""
+    """True while an assistant was asked to be quiet in a room."""
     if script is None or script.work is None or room is None:
         return False
     hushed = script.work.hushed
@@ -85,6 +85,7 @@ def is_hushed(script: Assistant | None, room: GameObject) -> bool:
         return False
     if hushed[room.dbref] > script.clock.seconds():
         return True
+
     del hushed[room.dbref]
     return False
 
@@ -100,17 +101,17 @@ def _refuse_hushed(character: GameObject) -> None:
 
 
 def _words(text: str, kind: str, speaker: GameObject) -> str:
-    """A model's text as it can be sent: where that is an emote, nothing is read into it."""
+    """Model text as it can be sent; if it is sent as an emote, nothing is parsed in it."""
     return _sendable(phrasing.phrased(text, kind, speaker).words, kind, speaker)
 
 
 def _sendable(words: str, kind: str, speaker: GameObject) -> str:
-    said = _shown(words, kind)
+    said = _one_literal_line(words, kind)
     return phrasing.as_words(said) if phrasing.emote_of(speaker) else said
 
 
 def _audible_room(character: GameObject) -> Any:
-    """The room in which all hear what is said aloud.
+    """The room in which everybody hears what is said aloud.
 
     Raises:
         ToolError: nobody can hear anything there.
@@ -133,17 +134,18 @@ def _emote(
     to: Being | None = None,
     adds_name: bool = False,
 ) -> None:
-    """Send an emote as the game's own commands do; it takes no options of ours along.
+    """Send an emote as the game's own commands do.
 
     Args:
-        to: who alone receives it; None: the room.
-        adds_name: begin it with the character, where it has no reference to that.
+        to: the only recipient; None: the room.
+        adds_name: begin with the character's name if the emote does not refer to it.
     """
     receivers = [to]
     if to is None:
         here = _audible_room(character).contents
         deaf = muters(character, here)
         receivers = [being for being in here if being not in deaf]
+    # `send_emote` takes no options of ours.
     with speaking(character, options):
         send(
             character,
@@ -165,7 +167,7 @@ def _to_room(character: GameObject, template: str, options: Marks, **mapping: An
 
 
 def _note_said(character: GameObject, text: str, source: str, to: TypedObject) -> None:
-    """Let the game's code know, after it was said."""
+    """Tell the game's code what was said, afterwards."""
     send_now()
     named = {"source": source, "to": to, "is_private": source in PRIVATE}
     script = getattr(character, "assistant_script", None)
@@ -182,14 +184,14 @@ def say(
     more: Marks = NO_MORE,
     may_emote: bool = True,
 ) -> str:
-    """Say something aloud, and do before and after it what stage directions in it tell.
+    """Say something aloud, and act out the stage directions before and after it.
 
     Args:
-        more: further marks of the server, beside those that every message has.
-        may_emote: whether it may do anything; else stage directions are dropped.
+        more: further options.
+        may_emote: whether it may act; otherwise stage directions are dropped.
 
     Returns:
-        What was said, or what was done where nothing was.
+        What was said, or what was done where nothing was said.
 
     Raises:
         ToolDeniedError: it was asked to be quiet here.
@@ -280,7 +282,7 @@ def channel(
 ) -> str:
     """Say something on a channel. Returns what was said."""
     _refuse_unable(character)
-    # A colon in front would make it a pose.
+    # Evennia's channels turn a line that begins with a colon into a pose.
     said = speech(text, "channel", character).lstrip(" :;")
     if not said:
         raise ToolError("there is nothing in the message that can be said; write plain words")
@@ -292,13 +294,11 @@ def channel(
 
 
 def _to_channel(character: GameObject, to: Channel, said: str, options: dict[str, Any]) -> None:
-    """Send it to all but those who muted the assistant.
-
-    Evennia knows no listener who is deaf to one speaker: where there are some, it goes to the
-    others by the same hooks.
-    """
+    """Send a line to everybody on a channel but those who muted the assistant."""
     listeners = to.subscriptions.online() if to.send_to_online_only else to.subscriptions.all()
     deaf = muters(character, listeners)
+    # Evennia can mute a channel for a listener, but not a single speaker: if anybody muted the
+    # assistant, the line goes to each of the others through the same hooks.
     if not deaf:
         to.msg(said, senders=character, **options)
         return
@@ -308,16 +308,17 @@ def _to_channel(character: GameObject, to: Channel, said: str, options: dict[str
         return
     for listener in listeners:
         if listener not in deaf and listener not in to.mutelist:
-            _pass_on(listener, shown, to, options)
+            _send_to(listener, shown, to, options)
     to.at_post_msg(shown, **options)
 
 
-def _pass_on(listener: Being, shown: str, to: Channel, options: Mapping[str, object]) -> None:
+def _send_to(listener: Being, shown: str, to: Channel, options: Mapping[str, object]) -> None:
     try:
         line = listener.at_pre_channel_msg(shown, to, **options)
         if line:
             listener.channel_msg(line, to, **options)
             listener.at_post_channel_msg(line, to, **options)
+    # As in Evennia's own loop, one listener's broken hook must not silence the others.
     except Exception:
         logger.log_trace(f"[assistant] {listener} could not hear the channel {to}")
 
@@ -331,6 +332,7 @@ def emote(character: GameObject, text: str, *, hops: int, more: Marks = NO_MORE)
     _refuse_unable(character)
     _refuse_hushed(character)
     action = _words(text, "pose", character)
+    # Models often begin with their own name, which the line adds anyway.
     if action.casefold().startswith(character.key.casefold() + " "):
         action = action[len(character.key) :].lstrip()
     room, options = character.location, marks("pose", hops, **more)
@@ -348,11 +350,10 @@ def tell(
     """Show one line of fiction to one person alone.
 
     Args:
-        is_of_body: the line tells why its body cannot act, while which it says nothing else.
+        is_of_body: the line says why the body cannot act; nothing else may be said meanwhile.
 
     Returns:
-        Whether it was shown: not to a bot, which would pass it on, nor to whoever is gone or muted
-        the assistant.
+        True where it was shown: not to a bot, to somebody who muted the assistant, or who is gone.
     """
     if not is_of_body and ability.inability(character):
         return False
@@ -364,7 +365,7 @@ def tell(
 
 
 def show(character: GameObject, line: str, *, hops: int) -> None:
-    """Show one line of fiction to the room, unless it was asked to be quiet there."""
+    """Show one line of fiction to the room, unless the assistant was asked to be quiet."""
     if character is None:
         return
     if not is_hushed(getattr(character, "assistant_script", None), character.location):
@@ -372,22 +373,21 @@ def show(character: GameObject, line: str, *, hops: int) -> None:
 
 
 def announce(character: GameObject, line: str, *, hops: int) -> None:
-    """Show one line of fiction to the room, hushed or not; without a room nobody sees it."""
+    """Show one line of fiction to the room, quiet or not."""
     if character.location is None or ability.inability(character):
         return
-    people = character.location.contents
-    deaf = muters(character, people)
-    for person in people:
-        if person is not character and person not in deaf:
+    for person in character.location.contents:
+        if person is not character:
             tell(character, person, line, hops=hops)
 
 
 def alert_staff(told: Notice | str, *, is_over: bool = False) -> None:
-    """Tell the log, and every online account with the Admin permission, what really is.
+    """Tell the log, and every online account with the Admin permission, what is going on.
 
-    Trouble that is over wakes nobody who watches the log. A line may end with what is to be typed.
+    A line may end with a command to type.
     """
     notice = Notice(told) if isinstance(told, str) else told
+    # The end of a problem should not wake anybody who watches the log for errors.
     log = logger.log_info if is_over else logger.log_err
     log(f"[assistant] {' | '.join(filter(None, (notice.line, notice.detail)))}")
     text = f"{literal(notice.line)}\n  {literal(notice.detail)}".rstrip()

@@ -1,8 +1,8 @@
-"""A model's text as an assistant may say it: by its settings, by who stands there, and as an emote.
+"""Model text as an assistant may say it: by its settings, by who is present, and as an emote.
 
-In games with Evennia's rpsystem whatever is said, whispered or done is an emote, which is read
-before it is sent: it names people by references, and marks languages. What a model wrote is no
-emote: it is made into words that none of that is read into.
+In games with Evennia's rpsystem everything that is said, whispered or done is an emote, which is
+parsed before it is sent: it names people by references, and marks languages. Model text must not be
+parsed so: it is turned into words that contain none of that.
 """
 
 from __future__ import annotations
@@ -21,19 +21,16 @@ from evennia_ai.core.typed_objects import GameObject
 from evennia_ai.runtime import names, state
 
 POSE = "pose"
-# Where all who hear what is said see what is done.
+# The one kind of speech in which everybody who hears the words also sees a pose.
 SEEN_BY_ALL = "say"
 
 
 def phrased(text: str, kind: str, speaker: GameObject) -> Phrased:
-    """A model's text for one way to speak: plain words, with what is done before and after them.
-
-    Without its room a stage direction would tell more people than the words do, so beside a
-    whisper, a page and a channel it is dropped. Where nothing else was written it is said in
-    brackets.
+    """Model text for one kind of speech: plain words, with actions before and after them.
 
     Args:
-        kind: say, whisper, page, channel or pose. In a pose all is done, and starred words stay.
+        kind: say, whisper, page, channel or pose. In a pose everything is done, and starred words
+            stay.
     """
     words = clean_speech(text, speaker=speaker.key)
     if not _read(speaker, "plain_speech"):
@@ -46,6 +43,8 @@ def phrased(text: str, kind: str, speaker: GameObject) -> Phrased:
         return Phrased(found.words.replace("*", ""))
     if kind == SEEN_BY_ALL and wish is StageDirections.EMOTE:
         return found
+    # Beside a whisper, page or channel a pose would tell the room more than the words do, so it is
+    # dropped, or said in brackets if there is nothing else.
     return Phrased(found.words or in_brackets(found))
 
 
@@ -61,7 +60,7 @@ def _read(speaker: GameObject, name: str) -> Any:
 
 
 def _directions(speaker: GameObject) -> StageDirections:
-    """The setting; what code stored there and is none of its words counts as not set."""
+    """The setting for stage directions; an unknown value counts as not set."""
     stored = _read(speaker, "stage_directions")
     known = stored in tuple(StageDirections)
     return StageDirections(stored if known else state.DEFAULTS["stage_directions"])
@@ -76,7 +75,7 @@ def _own_names(speaker: GameObject) -> tuple[str, ...]:
 
 
 def _others(speaker: GameObject) -> Iterator[str]:
-    """The names of those whom the speaker sees where it is."""
+    """The names of everybody else whom the speaker sees in the room."""
     place = getattr(speaker, "location", None)
     for being in place.contents if place is not None else ():
         if isinstance(being, DefaultCharacter) and being is not speaker:
@@ -87,33 +86,29 @@ Send = Callable[..., None]
 
 _PREFIX = re.escape(getattr(settings, "RPSYSTEM_EMOTE_PREFIX", "/"))
 _REFERENCE = re.compile(rf"({_PREFIX})(?=\w)")
-_ONESELF = re.compile(r"@(?!\w)")
-# Quotes begin a language, and braces a reference; rpsystem breaks at a brace of its own text.
+_BARE_SELF = re.compile(r"@(?!\w)")
+# rpsystem reads quotes as speech in a language, and fails on a brace in the text.
 _PLAIN = str.maketrans({'"': "'", "“": "'", "”": "'", "{": "(", "}": ")"})
 _ENDS = (".", "?", "!", '"', "…")
 
 
 def emote_of(character: GameObject) -> Send | None:
-    """The function by which a character's game sends emotes; None where speech is no emote there.
-
-    It stands beside the class, also where a game has a copy of its own.
-    """
+    """The function that sends a character's emotes; None where the game's speech is no emote."""
     if not names.has_description(character):
         return None
+    # Looked up next to the class, because a game may use a copy of rpsystem of its own.
     modules = (sys.modules.get(kind.__module__) for kind in type(character).__mro__)
     found = (getattr(module, "send_emote", None) for module in modules)
     return next(filter(None, found), None)
 
 
 def as_words(text: str) -> str:
-    """Text of which an emote makes no reference, no language and no placeholder.
-
-    An invisible joiner parts the sign of a reference from its word.
-    """
+    """Text in which an emote finds no reference, language or placeholder."""
+    # An invisible word joiner separates the sign of a reference from its word.
     text = _REFERENCE.sub("\\1\u2060", text.translate(_PLAIN))
-    return _ONESELF.sub("\uff20", text)
+    return _BARE_SELF.sub("\uff20", text)
 
 
 def as_sentence(action: str) -> str:
-    """A pose with the full stop that the game's own command gives it."""
+    """A pose with the full stop that the game's own command adds."""
     return action if action.endswith(_ENDS) else f"{action}."

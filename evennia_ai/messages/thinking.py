@@ -1,4 +1,4 @@
-"""Being seen to think: a line of fiction when an answer takes its time."""
+"""Lines of fiction that show an assistant thinking while an answer takes its time."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from evennia_ai.runtime.assistant import Clock
 
 FIRST_AFTER_SECONDS = 2.0
 EVERY_SECONDS = 6.0
-MOST_LINES = 10
+MOST_LINES = 10  # then it stays quiet, however long the answer takes
 
 
 class Thinking:
@@ -16,7 +16,7 @@ class Thinking:
 
     Args:
         lines: shown in turn, from the first.
-        show: shows one line to whoever is near.
+        show: shows one line to those present.
         clock: the reactor, or a test's clock.
     """
 
@@ -28,7 +28,7 @@ class Thinking:
         self._call = clock.callLater(FIRST_AFTER_SECONDS, self._next)
 
     def stop(self) -> None:
-        """No further line."""
+        """Show no further line."""
         if self._call is not None and self._call.active():
             self._call.cancel()
         self._call = None
@@ -38,5 +38,5 @@ class Thinking:
         self._shown += 1
         more = self._shown < MOST_LINES
         self._call = self._clock.callLater(EVERY_SECONDS, self._next) if more else None
-        # Last: who sees it may end the turn, and with it the line after this.
+        # Last: a hook that sees the line may end the turn, which cancels the next line.
         self._show(line)
