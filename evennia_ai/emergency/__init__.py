@@ -1,7 +1,7 @@
 """The emergency stop: one flag that keeps an assistant from acting until a person clears it.
 
-A person stops an assistant; one that stops itself is locked: the same thing with another cause.
-Works with any script-like object: one with `db`, and perhaps `obj`, `clock` and `work`.
+A stop is made by a person; a lockout is the same flag set by the assistant itself, with a cause.
+Both work with any script-like object: one with `db`, and perhaps `obj`, `clock` and `work`.
 """
 
 from evennia_ai.core.safety.lockout import State

@@ -32,17 +32,18 @@ from evennia_ai.runtime.work import Work
 from evennia_ai.tasks import remote_tasks, task_waits
 
 RETURNED_LINE = '{name} stops short. "I have to break off here. Ask me again another time."'
-LOCKED_SECONDS = 1.0
+LOCKED_SECONDS = 1.0  # a write that fails after this long waited for another process
+# Fields of `Work` that storing a stop changes.
 CHANGED = ("executions", "given_up", "history", "inbox", "metrics", "unkept")
 NOTHING = Dropped()
 
 
 @dataclass(slots=True)
 class Stopping:
-    """A stop on its way: what was found under way, and whether anything changes by it.
+    """A stop in progress: what was under way, and whether the stop changes anything.
 
     Attributes:
-        before: what of its memory changes as it is stored, as that was before.
+        before: the fields of `Work` that storing changes, as they were before.
     """
 
     script: Assistant
@@ -60,12 +61,12 @@ class Stopping:
 
 
 def lockout_of(script: Assistant) -> Lockout | None:
-    """The lockout of an assistant; None when it may act, or when nobody wrote down why."""
+    """The lockout of an assistant; None when it may act, or when nobody stored why not."""
     return Lockout.from_stored(_read(script, "lockout")) if is_stopped(script) else None
 
 
 def state_of(script: Assistant) -> State:
-    """The state of an assistant: it may act or not, and acts or not."""
+    """The state of an assistant: whether it may act, and whether it does."""
     is_ticking = bool(getattr(work_of(script), "is_ticking", False))
     return states.state_of(lockout_of(script), is_stopped(script), is_ticking)
 
@@ -75,10 +76,8 @@ def state_of(script: Assistant) -> State:
 
 @contextmanager
 def undisturbed() -> Iterator[None]:
-    """Let nothing come between many cancellations.
-
-    The garbage that they make would be collected several times over, which takes longer than they.
-    """
+    """Run many cancellations without garbage collections and other reactor work in between."""
+    # Cancelling many creates so much garbage that collecting it would take longer than the work.
     was_enabled = gc.isenabled()
     gc.disable()
     try:
@@ -90,9 +89,9 @@ def undisturbed() -> Iterator[None]:
 
 
 def fence(script: Assistant, lockout: Lockout) -> Stopping:
-    """Void everything under way, in memory only: nothing starts, or goes on, from here on."""
+    """Void everything under way, in memory only: from here on nothing starts or goes on."""
     if (work := work_of(script)) is not None:
-        # Holds at once, and as long as the stop is not stored; see `state.is_stopped`.
+        # In effect at once, until the stop is stored; see `state.is_stopped`.
         work.is_stopping = True
         work.stops += 1
         work.epoch += 1
@@ -100,7 +99,7 @@ def fence(script: Assistant, lockout: Lockout) -> Stopping:
 
 
 def hang_up(stopping: Stopping) -> None:
-    """Close the sockets of its model calls; what waits for them is cancelled by `cancel`."""
+    """Close the sockets of its model calls; `cancel` cancels what waits for them."""
     if (work := work_of(stopping.script)) is not None:
         with whatever_happens("what was under way could not be broken off"):
             for request in tuple(work.requests):
@@ -119,7 +118,7 @@ def cancel(stopping: Stopping) -> None:
                 running.cancel()
         with whatever_happens("what the store of memories is told could not be broken off"):
             indexing.halt(script)
-        # Whoever was talking with it has to address it again to be told that it does not answer.
+        # Players must address it again, and are then told that it does not answer.
         work.conversations.by_place.clear()
 
 
@@ -137,14 +136,14 @@ def _count(stopping: Stopping, work: Work) -> None:
 
 
 def judge(stopping: Stopping) -> None:
-    """Find out whether anything changes by a stop, when those before it are stored."""
+    """Find out whether a stop changes anything, once earlier stops are stored."""
     with whatever_happens("it could not be found out whether it is stopped already"):
         before, is_kill = state_of(stopping.script), stopping.lockout.cause is Cause.KILL
         stopping.is_new = states.move(before, Move.KILL if is_kill else Move.HALT) is not before
 
 
 def store(stopping: Stopping) -> None:
-    """Store the stop and what was used until then, and empty the inbox, in one write."""
+    """Store the stop and the usage up to then, and empty the inbox, in one write."""
     script, work, values = stopping.script, work_of(stopping.script), {}
     told: list[Fact] = []
     _note_memory(stopping, work)
@@ -164,12 +163,13 @@ def store(stopping: Stopping) -> None:
             values |= {"pending_events": [], "current_tool_call": None}
         write(script, *told, **values)
         stopping.is_stored = True
+    # Also if the write failed: a stopped assistant must not go on with what waits in memory.
     if work is not None:
         work.inbox = []
 
 
 def _note_memory(stopping: Stopping, work: Work | None) -> None:
-    """Note what changes in memory as a stop is stored; where that was undone, begin with it."""
+    """Save the fields that storing a stop changes, or restore them after a rollback."""
     if work is None:
         return
     if not stopping.before:
@@ -179,10 +179,10 @@ def _note_memory(stopping: Stopping, work: Work | None) -> None:
 
 
 def store_each(all_of_them: list[Stopping]) -> bool:
-    """Store one by one what could not be stored together, or was undone with it.
+    """Store one by one the stops whose common transaction failed or was rolled back.
 
     Returns:
-        False where another process holds the database: to wait for it once more is enough.
+        False where another process holds the database, so that one more wait was enough.
     """
     for stopping in all_of_them:
         stopping.is_stored = False
@@ -197,14 +197,14 @@ def store_each(all_of_them: list[Stopping]) -> bool:
 
 
 def settle(stopping: Stopping) -> Dropped:
-    """Tell everybody whom it concerns."""
+    """Tell everybody concerned."""
     script, lockout = stopping.script, stopping.lockout
     if (work := work_of(script)) is not None:
         work.is_stopping = not stopping.is_stored
     if not stopping.is_stored:
         told = f"{name_of(script)}: the stop could not be stored, and holds until a restart."
         alert(Notice(told))
-    dropped = _return(stopping)
+    dropped = _reject_waiting(stopping)
     with whatever_happens("the open questions could not be withdrawn"):
         if _is_ours(script):
             approvals.discard_all(script, f"{name_of(script)} is stopped")
@@ -222,8 +222,8 @@ def settle(stopping: Stopping) -> Dropped:
     return dropped
 
 
-def _return(stopping: Stopping) -> Dropped:
-    """Give every waiting message back: each sender is told once, in private."""
+def _reject_waiting(stopping: Stopping) -> Dropped:
+    """Reject every waiting message: each sender is told once, in private."""
     by_person: dict[str, list[Event]] = {}
     for stored in stopping.inbox:
         with whatever_happens("a waiting message cannot be read"):
@@ -254,7 +254,7 @@ def _tell(script: Assistant, event: Event) -> bool:
 
 
 def alert(told: Notice, dropped: Dropped = NOTHING, name: str = "") -> None:
-    """Tell staff of a stop, and how one ends it."""
+    """Tell staff about a stop, and how to end it."""
     until = f"Until: assistant emergency clear {name}" if name else ""
     with whatever_happens("staff could not be told"):
         line = " ".join(filter(None, (told.line, dropped.describe(), until)))
@@ -266,7 +266,7 @@ def alert(told: Notice, dropped: Dropped = NOTHING, name: str = "") -> None:
 
 @contextmanager
 def whatever_happens(problem: str) -> Iterator[None]:
-    """A stop goes on, whatever of it fails."""
+    """Log an error and go on: no failing step may keep a stop from being completed."""
     try:
         yield
     except Exception:
@@ -279,20 +279,20 @@ def _is_ours(script: Assistant) -> bool:
 
 
 def work_of(script: Assistant) -> Work | None:
-    """The memory of an assistant that runs; None of anything else."""
+    """The memory of a running assistant; None for anything else."""
     work = getattr(script, "work", None)
     return work if isinstance(work, Work) else None
 
 
 def has_questions(script: Assistant) -> bool:
-    """True where people are asked something for it."""
+    """True where people are asked something on its behalf."""
     with whatever_happens("its questions could not be read"):
         return _is_ours(script) and bool(approvals.stored(script))
     return False
 
 
 def is_stopped(script: Assistant) -> bool:
-    """True where the flag is up, whoever put it up."""
+    """True where the stored flag is set."""
     return bool(_read(script, "emergency_stop"))
 
 
@@ -301,14 +301,14 @@ def _read(script: Assistant, name: str) -> Any:
 
 
 def write(script: Assistant, *facts: Fact, **values: Any) -> None:
-    """Store values; what nobody ever stored and is as by default needs no storing."""
+    """Store values, leaving out defaults that were never stored."""
     if _is_ours(script):
         known = script.attributes.has
         changed = {k: v for k, v in values.items() if v != state.DEFAULTS[k] or known(k)}
         if work_of(script) is None:
             state.write(script, *facts, **changed)
             return
-        # What the assistant did before is nobody's act but its own.
+        # Facts of its own earlier acts must not be attributed to the person who stops it.
         own = [signed(each) for each in facts]
         with acting("", "", is_logged=actor().is_logged):
             turns.keep_usage(script, *own, **changed)

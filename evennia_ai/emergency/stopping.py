@@ -1,7 +1,7 @@
-"""Stops of one assistant and of several at once, and the return from them.
+"""Stops of one assistant and of several at once, and how they are cleared.
 
-First everything under way is void, the sockets of its model calls are closed, and it is cancelled,
-all in memory; then the stop is stored; then it is told. `steps` has each of these steps.
+First everything under way is voided, the sockets of its model calls are closed, and it is
+cancelled, all in memory. Then the stop is stored, and then people are told. `steps` has each step.
 """
 
 from __future__ import annotations
@@ -48,11 +48,11 @@ from evennia_ai.memory import indexing
 from evennia_ai.runtime import game_thread, services
 from evennia_ai.runtime.assistant import Assistant
 
-# Of many that are stopped at once, so many are cancelled, and then so many stored and told of, in
-# one turn of the reactor.
+# Of many that are stopped at once, how many are cancelled, and then stored, in one turn of the
+# reactor.
 CANCELS, PORTION = 100, 10
 NOT_ACTIVE = "Emergency stop is not active"
-WELCOME = "nobody has to wait any more; it was not stopped"
+COOLING_CLEARED = "nobody has to wait any more; it was not stopped"
 CLEARED = "Emergency stop cleared; the assistant goes on with its next beat"
 BODILESS = "Emergency stop cleared; the assistant has no body, and does nothing until it has one"
 
@@ -65,20 +65,20 @@ def trigger_emergency_stop(
     by: str = "",
     is_alarm: bool = True,
 ) -> Dropped:
-    """Stop an assistant at once, and tell everybody whom it concerns. It never fails.
+    """Stop an assistant at once, and tell everybody concerned. It never fails.
 
     Stopping twice is harmless. A stop turns a lockout into a stop; no lockout changes a stop.
 
     Args:
         reason: in words, for staff.
-        cause: why; anything but KILL is a lockout.
-        by: who stops it, or "" when it stops itself.
-        is_alarm: staff are told, and the log at the level of errors; else the log alone, as of
-            what goes its way.
+        cause: anything but KILL is a lockout.
+        by: the person who stops it, or "" when it stops itself.
+        is_alarm: tell staff, and log an error; otherwise only the log is told, as for a stop that
+            is part of normal operation.
     """
     stopping = fence(script, Lockout(cause, reason, now(script), by))
     cancel(stopping)
-    # An earlier stop of several may wait to be stored, and has the first word on the cause.
+    # An earlier stop of several may still wait to be stored; the cause is the earlier one's.
     with whatever_happens("earlier stops could not be ended"):
         finish(script)
     judge(stopping)
@@ -95,18 +95,16 @@ def trigger_emergency_stop(
 
 
 @dataclass(eq=False, slots=True)
-class _Several:
-    """Several stops on their way: all are void and hung up; they are cancelled, then stored.
-
-    Both is done in portions.
+class _BulkStop:
+    """Several stops in progress: all are void and hung up; portions are cancelled, then stored.
 
     Attributes:
-        uncancelled: those void and nothing else.
-        waiting: those cancelled and not stored.
-        context: of whoever stops them, for the record.
-        held: calls that wait for a slot begin when all are cancelled.
-        gives_up: nothing more can be stored, since another process holds the database.
-        is_busy: a portion is being done, of which hooks of the game may stop others.
+        uncancelled: stops that are void and nothing more.
+        waiting: stops that are cancelled and not stored.
+        context: of the person who stops them, for the audit log.
+        held: while open, calls that wait for a slot do not begin.
+        gives_up: nothing more can be stored, because another process holds the database.
+        is_busy: a portion is being worked on, in which hooks of the game may stop others.
     """
 
     uncancelled: deque[Stopping]
@@ -131,11 +129,11 @@ class _Several:
                 self.held.close()
 
     def store_some(self) -> None:
-        """Store a portion of them, and tell of it."""
+        """Store a portion of them, and tell people."""
         self._do([self.waiting.popleft() for _ in range(min(PORTION, len(self.waiting)))])
 
     def store_one(self, script: Assistant) -> None:
-        """Store that of one of them now, if it waits for that."""
+        """Store the stop of one of them now, if it still waits."""
         for stopping in [each for each in self.waiting if each.script is script]:
             self.waiting.remove(stopping)
             self._do([stopping])
@@ -172,7 +170,8 @@ class _Several:
 
     @staticmethod
     def _keep_records(portion: list[Stopping]) -> None:
-        """Store what was dropped; else the facts of all would wait for one turn of the reactor."""
+        """Store what was dropped."""
+        # Otherwise the facts of all portions would be written in a single turn of the reactor.
         with (
             whatever_happens("what was dropped is recorded later"),
             transaction.atomic(),
@@ -200,8 +199,8 @@ class _Several:
         alert(Notice(told), self.dropped, name)
 
 
-_UNDER_WAY: list[_Several] = []
-_stops = 0
+_UNDER_WAY: list[_BulkStop] = []
+_stops = 0  # bulk stops in this process; see `count_of_stops`
 
 
 def _cancel(stops: Iterable[Stopping]) -> None:
@@ -211,31 +210,31 @@ def _cancel(stops: Iterable[Stopping]) -> None:
 
 
 def count_of_stops() -> int:
-    """A number that changes whenever several are stopped at once."""
+    """A number that changes whenever several assistants are stopped at once."""
     return _stops
 
 
 def stop_all(scripts: Iterable[Assistant], reason: str, by: str = "") -> Deferred[int]:
-    """Stop several assistants: none of them does anything more when this returns.
+    """Stop several assistants: when this returns, none of them does anything more.
 
-    All are cancelled before anything is stored or told of any. Of many, some are cancelled, and
-    then stored, in each of the next turns of the reactor, for the game to go on meanwhile.
+    All are voided before anything is stored or told. Of many, portions are cancelled and then
+    stored in the next turns of the reactor, so that the game goes on meanwhile.
 
     Returns:
-        How many were not stopped before, when all are stored.
+        Fires with how many were not stopped before, when all are stored.
     """
     global _stops
     _stops += 1
-    # Who stores a question that others share hands it on when cancelled: they go last.
+    # Cancelling the owner of a shared question transfers it to another waiter: owners go last.
     those = [
         fence(script, Lockout(Cause.KILL, reason, now(script), by))
         for script in sorted(scripts, key=has_questions)
     ]
-    # Sockets first: to unwind what waits behind each takes many times as long.
+    # Sockets first: unwinding what waits behind each of them takes many times longer.
     with undisturbed():
         for stopping in those:
             hang_up(stopping)
-    several = _Several(deque(those), reason)
+    several = _BulkStop(deque(those), reason)
     with whatever_happens("calls that wait for a slot could not be held back"):
         several.held.enter_context(services.pool().held())
     _UNDER_WAY.append(several)
@@ -248,22 +247,20 @@ def stop_all(scripts: Iterable[Assistant], reason: str, by: str = "") -> Deferre
 
 
 def _go_on() -> None:
-    """Do a portion now, and the next one in another turn of the reactor."""
+    """Work on a portion now, and on the next in a later turn of the reactor."""
     try:
         _do_portion()
     finally:
         if _is_cancelling():
             services.pacer().call_first(_go_on)
         elif _UNDER_WAY:
-            # Beside all that waits for its turn, and not in its place: to store all takes a while.
+            # Not through the pacer: storing takes a while, and must not wait behind beats.
             reactor.callLater(0, _go_on)
 
 
 def _do_portion() -> None:
-    """Cancel some of those who are to be stopped; where all are cancelled, store some.
-
-    Outside of any transaction: to begin one takes as long as others hold the database.
-    """
+    """Cancel a portion of those that are being stopped; once all are cancelled, store one."""
+    # Never within a transaction: beginning one waits for other processes to release the database.
     for several in _UNDER_WAY:
         if several.uncancelled and not several.is_busy:
             several.cancel_some()
@@ -277,12 +274,12 @@ def _is_cancelling() -> bool:
 
 
 def finish(script: Assistant | None = None) -> None:
-    """Store what is left of stops under way, before a process ends or anything else is decided.
+    """Complete stops under way, before the process ends or anything else is decided.
 
-    What the game asks for in the middle of a portion leaves the rest of that one as it is.
+    A call from within a portion, as by a hook of the game, leaves the rest of that portion alone.
 
     Args:
-        script: of this assistant alone; None: of all.
+        script: complete only the stop of this assistant; None: all.
     """
     for several in tuple(_UNDER_WAY):
         while several.uncancelled and not several.is_busy:
@@ -298,12 +295,12 @@ def clear_emergency_stop(script: Assistant, *, by: str = "") -> tuple[bool, str]
     """Let an assistant act again. Nothing is refunded, and no history is lost.
 
     Returns:
-        Whether there was a stop to clear, and a sentence for whoever asked.
+        Whether there was a stop to clear, and a sentence for the caller.
     """
     finish(script)
     work = work_of(script)
     if not (is_stopped(script) or (work is not None and work.is_stopping)):
-        return _let_back(script)
+        return _clear_cooling(script)
     before = lockout_of(script)
     was = before.cause.value if before else Cause.KILL.value
     told = fact("EmergencyStopCleared", cause=was, cleared_by=by)
@@ -319,13 +316,13 @@ def clear_emergency_stop(script: Assistant, *, by: str = "") -> tuple[bool, str]
 
 
 def clear_all(scripts: Iterable[Assistant], *, by: str = "") -> Deferred[int]:
-    """Let several assistants act again; of many each in its own time, for the game to go on.
+    """Let several assistants act again, many of them one after the other, so that the game goes on.
 
-    Whoever is stopped anew before it is its turn stays stopped; so do all that are left when the
-    process ends.
+    An assistant that is stopped again before its turn stays stopped; so do all that are left when
+    the process ends.
 
     Returns:
-        How many there was something to clear of, when all is stored.
+        Fires with how many had something to clear, when all is stored.
     """
     met = [(script, _stops_of(script)) for script in scripts]
     steps = _clear_each(met, by)
@@ -343,7 +340,7 @@ def _clear_each(met: Sequence[tuple[Assistant, int]], by: str) -> game_thread.St
     """Clear one after the other.
 
     Args:
-        met: each with the number of its stops when somebody wanted it cleared.
+        met: each with its number of stops when the person asked for it.
     """
     count = 0
     for script, stops in met:
@@ -354,11 +351,11 @@ def _clear_each(met: Sequence[tuple[Assistant, int]], by: str) -> game_thread.St
     return count
 
 
-def _let_back(script: Assistant) -> tuple[bool, str]:
-    """Let those ask again who have to wait; without any there is nothing to clear."""
+def _clear_cooling(script: Assistant) -> tuple[bool, str]:
+    """Let people who have to wait ask again; without any there is nothing to clear."""
     work = work_of(script)
     if work is None or not work.blame.people:
         return False, NOT_ACTIVE
     work.blame = Blame()
     write(script, cooling={}, consecutive_errors=0)
-    return True, WELCOME
+    return True, COOLING_CLEARED
