@@ -1,1 +1,1 @@
-"""The life of one assistant beside its script: state, work in memory, turns, names and rights."""
+"""One assistant at run time, below its script: state, working memory, turns, names and rights."""

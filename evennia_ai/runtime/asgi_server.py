@@ -1,6 +1,6 @@
-"""An ASGI application on a port of its own, and the turns of the requests to it.
+"""An ASGI application on a port of its own, and the turn that each request takes.
 
-Imported only by what is imported where a setting names a port: games without one need no uvicorn.
+Imported only where a setting names a port, so that games without one need no uvicorn.
 """
 
 from __future__ import annotations
@@ -18,18 +18,18 @@ from starlette.types import ASGIApp
 from evennia_ai.core.safety.addresses import client_of
 from evennia_ai.runtime.web_requests import LONGEST_HEADER, trusted_proxies
 
-# The server before a reload lets go of the port when it ends, which may be a moment later.
+# After a reload the old server may hold the port for a moment longer.
 BIND_TRIES, BIND_SECONDS = 60, 0.5
-GRACE_SECONDS = 1
+GRACE_SECONDS = 1  # for open requests, when the server stops
 KEEP_ALIVE_SECONDS = 30
 
 
 class AsgiServer:
-    """A port, from before it is bound to its end. All but `stop` runs on the asyncio lane.
+    """A server on a port, from binding to its end. Everything but `stop` runs on the asyncio lane.
 
     Args:
-        most_connections: beyond these a request is told to come later.
-        loggers: of libraries, which say nothing: what they complain of is said to whoever asked.
+        most_connections: requests beyond these are told to come back later.
+        loggers: names of library loggers to silence; their complaints are answered to the client.
     """
 
     def __init__(
@@ -42,10 +42,10 @@ class AsgiServer:
         self._is_stopped = False
 
     async def bind(self) -> socket.socket | None:
-        """The listening socket; None: it was stopped meanwhile.
+        """Open the listening socket; None: the server was stopped meanwhile.
 
         Raises:
-            OSError: the port is another's.
+            OSError: another program has the port.
         """
         family = socket.AF_INET6 if ":" in self._host else socket.AF_INET
         for tries_left in reversed(range(BIND_TRIES)):
@@ -61,17 +61,17 @@ class AsgiServer:
 
     async def serve(self, app: ASGIApp, listener: socket.socket) -> None:
         """Serve until `stop`."""
-        # Where no handler is found at all Python writes warnings to stderr.
+        # Without any handler Python would write the warnings to stderr.
         for name in self._loggers:
             logging.getLogger(name).addHandler(logging.NullHandler())
             logging.getLogger(name).propagate = False
         self._web = uvicorn.Server(self._settings(app))
-        # `stop` may have come from another thread before there was a server to tell.
+        # `stop` may have been called from another thread before there was a server to tell.
         self._web.should_exit = self._is_stopped
         await self._web.serve(sockets=[listener])
 
     def stop(self) -> None:
-        """Let go of the port, soon, and end; may be called in any thread."""
+        """Release the port and end, soon; may be called from any thread."""
         self._is_stopped = True
         if self._web is not None:
             self._web.should_exit = True
@@ -79,14 +79,14 @@ class AsgiServer:
     def _settings(self, app: ASGIApp) -> uvicorn.Config:
         return uvicorn.Config(
             app,
-            # Named, else uvicorn takes httptools wherever another package brought it along.
+            # Otherwise uvicorn picks httptools wherever another package installed it.
             http="h11",
             ws="none",
             lifespan="off",
-            # Else uvicorn sets up the logging of the whole process.
+            # Otherwise uvicorn configures logging for the whole process.
             log_config=None,
             access_log=False,
-            # Else uvicorn believes X-Forwarded-For of the loopback; `web_requests` judges that.
+            # Otherwise uvicorn trusts X-Forwarded-For from loopback; `web_requests` judges that.
             proxy_headers=False,
             server_header=False,
             limit_concurrency=self._most_connections,
@@ -96,7 +96,7 @@ class AsgiServer:
 
 
 def address_of(listener: socket.socket) -> str:
-    """The address of a listening socket, without a path."""
+    """The URL of a listening socket, without a path."""
     host, port = listener.getsockname()[:2]
     return f"http://{f'[{host}]' if ':' in host else host}:{port}"
 
@@ -105,18 +105,19 @@ def client_address(request: Request) -> str:
     """The address that a request comes from."""
     peer = request.client.host if request.client else ""
     forwarded = request.headers.get("x-forwarded-for", "")
+    # The end of the header is what trusted proxies appended.
     return client_of(peer, forwarded[-LONGEST_HEADER:], trusted_proxies())[:60]
 
 
 class RequestTurn:
-    """The turn of a request, from when it has come until its answer, or until it has to wait.
+    """The turn of a request: held while it works, given up while it waits for the game.
 
-    A server's library and the game are two threads of one interpreter: where both have much to do,
-    each query of the game's waits five milliseconds for the other thread. So one waits while the
-    other works.
+    The server's library and the game run in two threads of one interpreter. While both are busy,
+    each query of the game waits five milliseconds for the GIL, so one of them waits while the other
+    works.
 
     Args:
-        free: the one turn that there is.
+        free: a semaphore of one turn.
     """
 
     def __init__(self, free: asyncio.Semaphore) -> None:
@@ -124,12 +125,12 @@ class RequestTurn:
         self._is_mine = False
 
     async def begin(self) -> None:
-        """Wait for it."""
+        """Wait for the turn."""
         await self._free.acquire()
         self._is_mine = True
 
     def end(self) -> None:
-        """Let the next request have it; doing it again does nothing."""
+        """Pass the turn on; calling it again does nothing."""
         if self._is_mine:
             self._is_mine = False
             self._free.release()

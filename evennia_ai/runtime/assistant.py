@@ -1,4 +1,4 @@
-"""The script of an assistant as the rooms below it see it: `assistant_script.AssistantScript`."""
+"""Protocols of an assistant's script and body, for the rooms below `assistant_script`."""
 
 from __future__ import annotations
 
@@ -14,22 +14,23 @@ from evennia_ai.runtime.work import Work
 
 
 class Clock(Protocol):
-    """Twisted's reactor, or the clock of a test: both tell seconds and call later."""
+    """Twisted's reactor, or a test's clock: both tell the time in seconds and call later."""
 
     seconds: Callable[[], float]
     callLater: Callable[..., Any]  # noqa: N815 - Twisted's name
 
 
 class Assistant(Script, Protocol):
-    """A script with what an assistant adds to it.
+    """A script with what `assistant_script.AssistantScript` adds to it.
 
     Attributes:
-        work: what lives in memory while it runs.
-        silence: why it does not answer now; "" where it does.
-        changing: a block in which settings of these names change together.
+        work: its memory while it runs.
+        silence: the reason it does not answer now; "" where it does.
+        changing: a context manager in which settings of these names change together.
     """
 
     pk: int
+    # A protocol, since these rooms must not import the class: imports only go down.
     work: Work
     clock: Clock
     silence: str

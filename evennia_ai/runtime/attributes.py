@@ -1,4 +1,4 @@
-"""The store of an assistant's settings and state: Evennia's attributes, read all at once."""
+"""The attributes of an assistant, its settings and state, read from the database all at once."""
 
 from __future__ import annotations
 
@@ -26,7 +26,8 @@ _NAMES = tuple(field.name for field in _COLUMNS)
 
 
 def read(script: Assistant, name: str) -> Any:
-    """A setting of the assistant: as stored, else its default. Containers come as plain copies."""
+    """A setting as stored, else its default. Containers come as plain copies."""
+    # Called dozens of times a turn: the common types skip Evennia's deserialization.
     default, attribute = DEFAULTS[name], script.attributes.find(name)
     value = None if attribute is None else attribute.db_value
     if value is None:
@@ -35,10 +36,8 @@ def read(script: Assistant, name: str) -> Any:
 
 
 def _copied(value: object, attribute: object) -> Any:
-    """A container as it was stored, with the game's objects that are in it.
-
-    Evennia's own reading builds a tree of watched containers first, and a plain one of that.
-    """
+    """A plain copy of a stored container, with the game objects in it."""
+    # Evennia's own reading would build a tree of saver containers first, then a plain one of it.
     if value.__class__ is list:
         return [v if v.__class__ in _SCALARS else _copied(v, attribute) for v in value]
     if value.__class__ is dict and _SCALARS.issuperset(map(type, value)):
@@ -49,38 +48,39 @@ def _copied(value: object, attribute: object) -> Any:
 
 
 class AllAtOnce(ModelAttributeBackend):
-    """Attributes that are read all at once, when the first of them is asked for.
+    """An attribute backend that reads all attributes at once, when the first is asked for.
 
-    Evennia asks the database for each by itself, also for those that nobody ever set; an assistant
-    has dozens of settings, nearly all of them at their defaults.
+    Evennia queries each by itself, also those that were never set; an assistant has dozens of
+    settings, nearly all of them at their defaults.
     """
 
     _is_loaded = False
 
     def query_key(self, key: str, category: str | None) -> list[Any]:
-        """The link to one attribute; asked only for what is not in the cache."""
-        # Where a game turns Evennia's cache off nothing that was read may be kept.
+        """The link to one attribute; Evennia asks only for what is not in its cache."""
+        # A game that turns Evennia's attribute cache off expects fresh values at each read.
         if not (settings.TYPECLASS_AGGRESSIVE_CACHE and self.obj.pk):
             return list(super().query_key(key, category))
         if not self._is_loaded:
             self._load()
         found = self._cache.get(f"{key}-{category}")
-        # Evennia takes nothing but `attribute` from the link that it is given.
+        # Evennia reads nothing but `attribute` from the link.
         return [SimpleNamespace(attribute=found)] if found else []
 
     def find(self, key: str) -> Any:
-        """The attribute of a name without a category, or None; asked for 80 times a turn."""
-        if not self._is_loaded:  # then this reads all of them, where they may be kept at all
+        """An attribute without a category, or None; asked for 80 times a turn."""
+        # `get` loads all of them, unless the game turned the cache off.
+        if not self._is_loaded:
             found = self.get(key)
             return found[0] if found else None
         found = self._cache.get(f"{key}-None")
-        # One that was deleted may be in the cache still; Django took its id away.
+        # A deleted attribute may still be cached; Django has cleared its id.
         return found if found is not None and found.id else None
 
     def do_create_attribute(
         self, key: str, category: str | None, lockstring: str, value: object, strvalue: bool
     ) -> Attribute:
-        """Store one that was never set."""
+        """Store an attribute that did not exist."""
         packed, text = (None, value) if strvalue else (to_pickle(value), None)
         made = self._new(
             db_key=key,
@@ -93,26 +93,24 @@ class AllAtOnce(ModelAttributeBackend):
         return made
 
     def create(self, values: Mapping[str, object]) -> None:
-        """Store plain values that were never set, by name: two statements for all of them."""
+        """Store plain values of attributes that did not exist, with two statements for all."""
         self._insert([self._new(db_key=key, db_value=value) for key, value in values.items()])
 
     def _new(self, **columns: Any) -> Attribute:
         return Attribute(db_model=self._model, db_attrtype=self._attrtype, **columns)
 
     def _insert(self, made: list[Attribute]) -> None:
-        """Two statements, where Evennia's own makes five for each.
-
-        Django's `add` asks first whether the link is there, and both compile all of it anew.
-        """
+        """Insert attributes and links with two statements, where Evennia needs five for each."""
+        # Not Django's `add`: it first queries whether the link exists.
         with transaction.atomic(savepoint=False):
-            # MySQL tells no ids of several rows; there each is saved by itself.
+            # MySQL returns no ids for a multi-row insert, so each row is saved by itself there.
             if connection.features.can_return_rows_from_bulk_insert:
                 rows = [[field.pre_save(each, add=True) for field in _COLUMNS] for each in made]
                 ids = insert(Attribute, _NAMES, rows, are_ids_wanted=True)
                 for each, number in zip(made, ids, strict=True):
                     each.id = number
                     each._state.adding, each._state.db = False, connection.alias
-                    # Evennia's identity map has to know it, else a query makes it twice.
+                    # Without this, a later query would create a second instance of the row.
                     Attribute.cache_instance(each)
             else:
                 for each in made:
@@ -127,7 +125,7 @@ class AllAtOnce(ModelAttributeBackend):
 
     @classmethod
     def load_all(cls, several: Iterable[AllAtOnce]) -> None:
-        """Read all attributes of several, where they are not read yet, by one statement."""
+        """Read the attributes of several objects, where that is not done, with one statement."""
         unread = {each._objid: each for each in several if not each._is_loaded}
         links = ScriptDB.db_attributes.through.objects.filter(
             scriptdb__id__in=unread, attribute__db_attrtype=AttributeHandler._attrtype
@@ -141,23 +139,23 @@ class AllAtOnce(ModelAttributeBackend):
             backend._is_loaded = True
 
     def reset_cache(self) -> None:
-        """Forget what was read."""
+        """Forget everything that was read."""
         super().reset_cache()
         self._is_loaded = False
 
 
 def load_together(scripts: Iterable[Assistant]) -> None:
-    """Read the attributes of several assistants by one statement, where they may be kept."""
+    """Read the attributes of several assistants with one statement, where they may be cached."""
     if settings.TYPECLASS_AGGRESSIVE_CACHE:
         AllAtOnce.load_all([each.attributes.backend for each in scripts])
 
 
 class WatchedAttributes(AttributeHandler):
-    """The attributes of an assistant's script: when one is set, that is recorded and counts.
+    """The attribute handler of an assistant: changes are audited and take effect at once.
 
     Attributes:
-        find: gives one attribute itself, or None where none was ever set.
-        create: stores several that were never set, for somebody who tells of it himself.
+        find: one Attribute, or None where it was never set.
+        create: stores several that were never set, for a caller that audits the change itself.
     """
 
     def __init__(self, obj: Assistant, backend_class: type[AllAtOnce]) -> None:
@@ -169,34 +167,35 @@ class WatchedAttributes(AttributeHandler):
         """Set one attribute."""
         with self.obj.changing(key):
             super().add(key, *args, **kwargs)
+        # State is written every turn, and no cached setting depends on it.
         if key not in STATE:
-            self._listen_anew()
+            self._drop_cached_settings()
 
     def remove(self, key: str | None = None, *args: Any, **kwargs: Any) -> None:
         """Remove attributes."""
         with self.obj.changing(*_names(key)):
             super().remove(key, *args, **kwargs)
-        self._listen_anew()
+        self._drop_cached_settings()
 
     def batch_add(self, *args: Any, **kwargs: Any) -> None:
-        """Set several attributes: tuples that begin with their names."""
+        """Set several attributes, given as tuples that begin with the name."""
         with self.obj.changing(*(item[0] for item in args)):
             super().batch_add(*args, **kwargs)
-        self._listen_anew()
+        self._drop_cached_settings()
 
     def clear(self, *args: Any, **kwargs: Any) -> None:
         """Remove all attributes."""
         with self.obj.changing(*ATTRIBUTES):
             super().clear(*args, **kwargs)
-        self._listen_anew()
+        self._drop_cached_settings()
 
-    def _listen_anew(self) -> None:
+    def _drop_cached_settings(self) -> None:
         if (work := self.obj.work) is not None:
             work.read_anew()
 
 
 def _names(key: str | Iterable[str] | None) -> tuple[str, ...]:
-    """The names that Evennia's handler takes as one text or several."""
+    """Names in the form that Evennia's handler takes them: None, one, or several."""
     if key is None:
         return ()
     return (key,) if isinstance(key, str) else tuple(key)

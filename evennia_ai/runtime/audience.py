@@ -1,4 +1,4 @@
-"""The audience of what an assistant answers, as it is at the moment of asking."""
+"""The audience of an assistant's answer, as it is at the moment of asking."""
 
 from __future__ import annotations
 
@@ -11,13 +11,14 @@ from evennia_ai.core.memory.recollection import person_audience
 from evennia_ai.core.typed_objects import Being, GameObject
 from evennia_ai.runtime.assistant import Assistant
 
+# Sources whose answer reaches the player wherever the character stands.
 ELSEWHERE = frozenset((Source.PAGE, Source.CHANNEL))
 
 
 def sole_recipient(script: Assistant, event: Event) -> str:
-    """The player who alone hears the answer to an event, "" where others do, or nobody.
+    """The player who alone hears the answer to an event; "" where others do, or nobody.
 
-    A task's report goes to whoever gave it: who may know of that turn hears the answer.
+    A task's report goes to the one who gave it, so the turn's own audience hears it.
     """
     if event.kind == OWN:
         return ""
@@ -27,7 +28,7 @@ def sole_recipient(script: Assistant, event: Event) -> str:
 
 
 def is_alone(body: GameObject, event: Event) -> bool:
-    """True where nobody but whoever caused an event hears what is answered."""
+    """True where only the one who caused an event hears the answer."""
     if event.source in PRIVATE:
         return True
     if event.source == CHANNEL or body.location is None:
@@ -36,7 +37,7 @@ def is_alone(body: GameObject, event: Event) -> bool:
 
 
 def listeners(body: GameObject, event: Event) -> Iterator[Any]:
-    """Others in the room who hear what is said there: players, and assistants."""
+    """Others in the room who hear what is said there: players and assistants."""
     here = body.location.contents if body.location is not None else ()
     return (thing for thing in here if thing != body and _listens(thing, event))
 
@@ -44,7 +45,7 @@ def listeners(body: GameObject, event: Event) -> Iterator[Any]:
 def _listens(thing: GameObject, event: Event) -> bool:
     if thing.dbref == event.sender_id:
         return False
-    # The column: `account` would ask the database for each thing in the room.
+    # The raw column: `account` would cost a query for each object in the room.
     account = getattr(thing, "db_account_id", None)
     if account is not None:
         return bool(event.person != f"*#{account}")
@@ -52,7 +53,7 @@ def _listens(thing: GameObject, event: Event) -> bool:
 
 
 def has_ears(thing: GameObject) -> bool:
-    """True where somebody learns what a thing is sent: a player, or an assistant."""
+    """True where somebody learns what an object is sent: a player or an assistant."""
     if getattr(thing, "db_account_id", None) is not None:
         return True
     return bool(thing.sessions.count()) or has_assistant(thing)
@@ -64,7 +65,7 @@ def has_assistant(thing: GameObject) -> bool:
 
 
 def ears(body: GameObject) -> Iterator[Any]:
-    """Everybody in the room who hears what is said there, a player in the body itself included."""
+    """Everybody in the room who hears what is said there, a player in the body included."""
     here = body.location.contents if body.location is not None else ()
     for thing in here:
         if has_ears(thing) if thing != body else thing.sessions.count():
@@ -75,10 +76,8 @@ def ears(body: GameObject) -> Iterator[Any]:
 
 
 def is_online(being: Being) -> bool:
-    """True while a player is behind a character or an account.
-
-    Of a server that was killed a character keeps the numbers of sessions that play it no more.
-    """
+    """True while a player is behind a character or an account."""
+    # After a kill of the server, a character still lists sessions that no longer puppet it.
     sessions = being.sessions.all()
     if not hasattr(type(being), "location"):
         return bool(sessions)
@@ -90,15 +89,15 @@ def is_online(being: Being) -> bool:
 
 
 def is_there(body: GameObject, event: Event, asker: GameObject | None) -> bool:
-    """True where whoever caused an event can hear the answer: in the game, and where it is given.
+    """True where the one who caused an event can hear the answer: online, and in the right place.
 
-    What nobody plays, such as a shopkeeper of the game's own, is there wherever it stands.
+    An object that nobody plays, such as the game's own shopkeeper, counts wherever it stands.
 
     Args:
-        asker: who that is; None when gone for good.
+        asker: the object or account; None when it was deleted.
     """
     if not event.sender_id or getattr(asker, "is_bot", False):
-        return True  # relayed from elsewhere
+        return True  # relayed from outside the game, where nobody can be looked for
     if asker is None or (event.person.startswith("*") and not is_online(asker)):
         return False
     place = body.location
@@ -111,7 +110,7 @@ def is_there(body: GameObject, event: Event, asker: GameObject | None) -> bool:
 
 
 def is_overheard(body: GameObject, event: Event) -> bool:
-    """True where players beside whoever asked hear what is answered."""
+    """True where players besides the asker hear the answer."""
     if event.source in PRIVATE:
         return False
     return event.source == CHANNEL or any(map(is_online, listeners(body, event)))

@@ -1,4 +1,4 @@
-"""A fence around what takes a while: void once the assistant was stopped, reset or reloaded."""
+"""A fence around long work: it breaks once the assistant is stopped, reset or reloaded."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from evennia_ai.workers.port import Run
 
 @dataclass(frozen=True, slots=True)
 class Fence:
-    """The life and the epoch in which something began that the model is asked for."""
+    """The run and the epoch of an assistant in which some work began."""
 
     script: Assistant
     work: Work
@@ -21,20 +21,21 @@ class Fence:
 
     @classmethod
     def of(cls, script: Assistant) -> Fence:
-        """One that holds as long as nothing stops or resets the assistant."""
+        """Make a fence that holds until something stops, resets or reloads the assistant."""
+        # Both: a reload replaces `work`, and a stop or reset only raises its epoch.
         return cls(script, script.work, script.work.epoch)
 
     def check(self) -> None:
-        """Raise StaleEpochError when that is over."""
+        """Raise StaleEpochError if it no longer holds."""
         if self.script.work is not self.work or self.work.epoch != self.epoch:
             raise StaleEpochError(self.epoch, self.script.work.epoch)
 
     def holds(self) -> bool:
-        """True while it is not over, and no stop is active."""
+        """True while it holds and no emergency stop is active."""
         is_same = self.script.work is self.work and self.work.epoch == self.epoch
         return is_same and not state.is_stopped(self.script)
 
     @property
     def run(self) -> Run:
-        """The same for what workers do."""
+        """The same condition in the form that workers take."""
         return Run(self.script.pk, self.epoch, self.holds)

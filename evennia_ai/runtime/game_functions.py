@@ -17,7 +17,7 @@ from evennia_ai.core.typed_objects import Being, GameObject
 from evennia_ai.errors import ConfigurationError
 
 MACROS, QUEST_STATE = "EVENNIA_AI_MACROS", "EVENNIA_AI_QUEST_STATE"
-LONGEST_VALUE = 200
+LONGEST_VALUE = 200  # characters of a macro's value in a prompt
 _NAME = re.compile(r"[a-z][a-z_]{0,39}")
 _NONE: Mapping[str, Callable[..., object]] = MappingProxyType({})
 
@@ -27,7 +27,7 @@ def _function(path: str, setting: str) -> Callable[..., object]:
     module, _, name = path.rpartition(".")
     try:
         found: Any = getattr(importlib.import_module(module), name)
-    except Exception as error:  # whatever a module of the game does while it is imported
+    except Exception as error:  # importing the game's module may raise anything
         raise ConfigurationError(
             f"{setting} names {path!r}, which is not there: {error}"
         ) from error
@@ -38,13 +38,14 @@ def _function(path: str, setting: str) -> Callable[..., object]:
 
 
 def macros() -> Mapping[str, Callable[..., object]]:
-    """The game's own macros by name: each is called with the assistant's body.
+    """The game's own macros by name; each is called with the assistant's body.
 
     Raises:
-        ConfigurationError: a name is none, or there is no such function.
+        ConfigurationError: a name is not valid, or there is no such function.
     """
     given = getattr(settings, MACROS, _NONE)
-    if given is _NONE:  # as in most games, and asked twenty times a turn
+    # Most games set none, and a turn asks twenty times.
+    if given is _NONE:
         return _NONE
     example = "{'moon': 'world.macros.moon'}"
     if not isinstance(given, Mapping):
@@ -59,7 +60,7 @@ def macros() -> Mapping[str, Callable[..., object]]:
 
 
 def macro_value(name: str, body: GameObject) -> str:
-    """The value of one of the game's macros, on one line; "" where it has none, or fails."""
+    """The value of one of the game's macros, on one line; "" where it has none or fails."""
     try:
         return one_line(str(macros()[name](body) or ""), LONGEST_VALUE)
     except Exception:
@@ -68,7 +69,7 @@ def macro_value(name: str, body: GameObject) -> str:
 
 
 def quest_state(being: Being, quest: str) -> str:
-    """The state of somebody's quest; "" where the game says nothing of it, or its function fails.
+    """The state of a player's quest; "" where the game gives none or its function fails.
 
     Raises:
         ConfigurationError: the setting names no function.
@@ -87,10 +88,10 @@ def quest_state(being: Being, quest: str) -> str:
 
 
 def check_settings() -> None:
-    """Find the functions that are named once.
+    """Look up every function that is named, once.
 
     Raises:
-        ConfigurationError: one of them is not there.
+        ConfigurationError: one of them does not exist.
     """
     macros()
     if path := getattr(settings, QUEST_STATE, ""):

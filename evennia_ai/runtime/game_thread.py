@@ -1,11 +1,10 @@
-"""The game's own thread: the way into it from elsewhere and back, and long work in it.
+"""Calls into the game's own thread from other threads, and long work within it.
 
-Views run in web threads and some servers on the asyncio lane, and what belongs to the game is
-touched in the reactor's thread only: they hop, with a time limit and room for so many. Evennia's
-`run_in_main_thread` decides at import and does not hop.
+Views run in web threads and some servers on the asyncio lane, but game objects may be touched only
+in the reactor's thread. Calls hop there with a time limit and a bounded number of waiters.
+Evennia's `run_in_main_thread` does not: it decides at import which thread is the main one.
 
-Long work in it is a generator, each step of which takes a few milliseconds: the game goes on
-between two steps.
+Long work is a generator whose steps take a few milliseconds each: the game goes on between them.
 """
 
 from __future__ import annotations
@@ -26,19 +25,18 @@ from twisted.python.failure import Failure
 
 from evennia_ai.llm.bridge import pacer_of
 
-POLL_SECONDS = 0.02
-SLICE_SECONDS = 0.002
+POLL_SECONDS = 0.02  # per turn of a reactor that is run by hand
+SLICE_SECONDS = 0.002  # the reactor's time that paced work takes in one go
 T = TypeVar("T")
-# Work that is done a little at a time. What is not done of it when a process ends is never done.
+# Work done step by step. Steps left when the process ends are never done.
 Steps = Generator[None, None, T]
-# Wherever the reactor does not answer to a hop, nothing is done and this is told.
 NOT_BEGUN = "the game is busy and did not get to it within {seconds:g} s; nothing was done"
 CUT_OFF = "the game took longer than {seconds:g} s; what had begun was called off where it could be"
 NO_ROOM = "{count} requests wait for the game already"
 
 
 class GameBusyError(Exception):
-    """The game does not answer in time, or too many wait for it.
+    """The game does not answer in time, or too many requests wait for it.
 
     Attributes:
         retry_seconds: when to ask again.
@@ -50,7 +48,7 @@ class GameBusyError(Exception):
 
 
 class WaitingRoom:
-    """Places for requests that wait at one time."""
+    """A bounded number of places for requests that wait at the same time."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -61,7 +59,7 @@ class WaitingRoom:
         """Hold a place.
 
         Raises:
-            GameBusyError: all are taken.
+            GameBusyError: all places are taken.
         """
         with self._lock:
             if self._count >= most:
@@ -74,11 +72,12 @@ class WaitingRoom:
                 self._count -= 1
 
 
+# A long request, as one that waits for a model, takes a place in both: some are left to quick ones.
 ANY, LONG = WaitingRoom(), WaitingRoom()
 
 
 class _Hop:
-    """One call on its way into the game's thread and back."""
+    """One call into the game's thread and back."""
 
     def __init__(self, function: Callable[[], object], tell: Callable[[], object] = bool) -> None:
         self.function = function
@@ -91,14 +90,14 @@ class _Hop:
         self._is_given_up = False
 
     def begin(self) -> None:
-        """In the game's thread: make the call, unless nobody waits for it any more."""
+        """In the game's thread: make the call, unless its caller has given up."""
         with self._lock:
             if self._is_given_up:
                 return
             self._has_begun = True
         try:
             value = self.function()
-        except BaseException:  # also an exit: another thread waits to be told
+        except BaseException:  # SystemExit too: another thread waits for the outcome
             value = Failure()
         if isinstance(value, Deferred):
             self.waiting = value
@@ -114,36 +113,36 @@ class _Hop:
         self.tell()
 
     def give_up(self) -> bool:
-        """Wait no longer: what has not begun never begins.
+        """Wait no longer: a call that has not begun never begins.
 
         Returns:
-            Whether it had begun.
+            True where it had begun.
         """
-        # Under the lock of `begin`: it has begun for both threads, or for neither.
+        # Under the same lock as `begin`, so that both threads agree on whether it has begun.
         with self._lock:
             self._is_given_up = True
             return self._has_begun
 
     def cancel(self) -> None:
-        """In the game's thread: call off what still waits for something."""
+        """In the game's thread: cancel what the call still waits for."""
         if self.waiting is not None:
             self.waiting.cancel()
 
     def value(self) -> Any:
-        """The outcome; an error that was raised there is raised here."""
+        """The outcome; an error is raised here again."""
         if isinstance(self.outcome, Failure):
             self.outcome.raiseException()
         return self.outcome
 
 
 def run(function: Callable[[], object], timeout_seconds: float) -> Any:
-    """Call a function in the game's thread and give what it gives; a Deferred is waited for.
+    """Call a function in the game's thread and return its result; a Deferred is waited for.
 
     Raises:
-        GameBusyError: it is not over in time. What had not begun never begins.
+        GameBusyError: it did not end in time. What had not begun never begins.
     """
     hop = _Hop(function)
-    # It is None where no reactor was ever started, as in a shell.
+    # `ioThread` is None where no reactor was ever started, as in a shell.
     if threadable.ioThread is None or threadable.isInIOThread():
         _run_here(hop, timeout_seconds)
         cancel = hop.cancel
@@ -155,17 +154,17 @@ def run(function: Callable[[], object], timeout_seconds: float) -> Any:
 
 
 async def run_async(function: Callable[[], object], timeout_seconds: float) -> Any:
-    """The same as `run`, for a coroutine: of many at once the game does some between its own.
+    """Like `run`, for a coroutine; calls take turns with the game's own work.
 
-    A coroutine that is cancelled meanwhile calls off what it asked for.
+    Cancelling the coroutine cancels the call as well.
 
     Raises:
-        GameBusyError: it is not over in time. What had not begun never begins.
+        GameBusyError: it did not end in time. What had not begun never begins.
     """
     loop, is_over = asyncio.get_running_loop(), asyncio.Event()
     made = _Hop(function, lambda: loop.call_soon_threadsafe(is_over.set))
     cancel = partial(reactor.callFromThread, made.cancel)
-    # Not `callFromThread`: of a hundred requests all would be done before the game goes on.
+    # Not `callFromThread`: a hundred calls would all run before the game goes on.
     pacer_of(reactor).call_from_thread(made.begin)
     try:
         await asyncio.wait_for(is_over.wait(), timeout_seconds)
@@ -182,12 +181,12 @@ def _outcome(hop: _Hop, cancel: Callable[[], object], timeout_seconds: float) ->
     """The outcome of a hop whose time is over.
 
     Raises:
-        GameBusyError: it has none; it is called off.
+        GameBusyError: there is none; the call is cancelled.
     """
     if hop.is_over.is_set():
         return hop.value()
     has_begun = hop.give_up()
-    # It may have ended between the end of the wait and the giving up.
+    # It may have ended between the timeout and giving up.
     if hop.is_over.is_set():
         return hop.value()
     cancel()
@@ -195,25 +194,22 @@ def _outcome(hop: _Hop, cancel: Callable[[], object], timeout_seconds: float) ->
 
 
 def _run_here(hop: _Hop, timeout_seconds: float) -> None:
-    """In the game's own thread, as in a shell or a test, where the caller turns the reactor.
-
-    A web server never does this: its views have threads of their own.
-    """
+    """Run the call in the game's own thread, as in a shell or test, turning the reactor."""
     hop.begin()
     end = time.monotonic() + timeout_seconds
     while not hop.is_over.is_set() and time.monotonic() < end:
-        # Nobody else turns the reactor here: to wait without it would be to wait for ever.
+        # Nobody else runs the reactor here, so waiting without it would never end.
         reactor.iterate(POLL_SECONDS)
 
 
 def paced(steps: Steps[T]) -> Deferred[T]:
-    """Begin with some steps, soon; who acts now is who acts in each.
+    """Run steps in slices, soon, in the caller's context.
 
     Returns:
-        What the generator returns or raises. Cancelled, it closes the generator.
+        Fires with what the generator returns or raises. Cancelling it closes the generator.
     """
     done: Deferred[T] = Deferred(lambda _: steps.close())
-    # The reactor calls in a context of its own, in which nobody acts.
+    # The audit log reads the actor from context variables, which the reactor's calls do not keep.
     actor = copy_context()
 
     def go_on() -> None:
@@ -222,8 +218,8 @@ def paced(steps: Steps[T]) -> Deferred[T]:
             while not done.called:
                 actor.run(next, steps)
                 if (took := reactor.seconds() - began) >= SLICE_SECONDS:
-                    # As long as it took, be it that the machine is busy: half of the time is the
-                    # game's. Where the reactor is turned by hand nobody is made way for.
+                    # Pause for as long as the slice took, so that half of the time is the game's
+                    # even on a busy machine. A reactor turned by hand has nothing to give way to.
                     reactor.callLater(took if reactor.running else 0, go_on)
                     return
         except StopIteration as end:
@@ -236,7 +232,7 @@ def paced(steps: Steps[T]) -> Deferred[T]:
 
 
 def finish(steps: Steps[T]) -> T:
-    """All steps at once, for what is small, and where there is no game to go on."""
+    """Run all steps at once, for small work, and where no game is running."""
     while True:
         try:
             next(steps)

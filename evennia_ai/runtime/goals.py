@@ -1,7 +1,7 @@
-"""Goals of one assistant, read and written, and the clocks by which they have their time.
+"""Goals of one assistant, read and written, and the clocks that their times refer to.
 
-Each change is stored with what tells of it. The clocks are the wall's, and the game's with its own
-calendar.
+Each change is stored together with its facts for the audit log. The clocks are real time, and game
+time with the game's own calendar.
 """
 
 from __future__ import annotations
@@ -22,7 +22,8 @@ from evennia_ai.runtime import state
 from evennia_ai.runtime.assistant import Assistant
 
 HOURS = "EVENNIA_AI_NAMED_HOURS"
-LOOK_SECONDS = 60.0
+LONGEST_CHECK_SECONDS = 60.0  # between two looks at the game's clock
+# `outcome` of the open parts of a goal that is closed.
 _DROPPED_ALONG = "its goal was closed"
 
 
@@ -41,13 +42,13 @@ def add(
     by: str = goals.STAFF,
     when: str = "",
 ) -> int:
-    """Set a goal, and return its number.
+    """Add a goal and return its number.
 
     Args:
-        when: its time, such as "at dusk" or "daily at 08:00"; "": it has none.
+        when: its time, such as "at dusk" or "daily at 08:00"; "": none.
 
     Raises:
-        ValueError: it cannot be set; the text says why.
+        ValueError: it cannot be added; the text says why.
     """
     timing = None
     if when.strip():
@@ -69,7 +70,7 @@ def split(script: Assistant, number: int, texts: Sequence[str]) -> list[int]:
 
 
 def complete(script: Assistant, number: int, outcome: str) -> StoredGoal | None:
-    """End a goal as reached; a daily one only for this time. As `close`.
+    """Close a goal as reached, a daily one only for today. Returns what `close` does.
 
     Raises:
         ValueError: no open goal has that number.
@@ -83,17 +84,15 @@ def complete(script: Assistant, number: int, outcome: str) -> StoredGoal | None:
 
 
 def is_daily(script: Assistant, number: int) -> bool:
-    """True for an open goal that comes back every day."""
+    """True for an open goal that recurs every day."""
     timings = {goal["id"]: goals.timing_of(goal) for goal in goals.active(of(script))}
     timing = timings.get(number)
     return timing is not None and timing["is_daily"]
 
 
 def is_time(script: Assistant) -> bool:
-    """True where the time of a goal has come.
-
-    Asked of every idle beat: no statement, but where the game's time was set back.
-    """
+    """True where a goal's time has come."""
+    # Asked at every idle beat, so it writes only where game time was set back.
     stored, autonomy, now = of(script), script.work.autonomy, script.clock.seconds()
     if autonomy.looked_at == stored.get("version", 0) and now < autonomy.look_after:
         return False
@@ -102,13 +101,15 @@ def is_time(script: Assistant) -> bool:
         state.write(script, current_goals=known)
     left = goals.waits_for(known, clocks)
     autonomy.looked_at = known.get("version", 0)
-    # Game time may be set anew meanwhile.
-    autonomy.look_after = math.inf if left is None else now + min(max(left, 0.0), LOOK_SECONDS)
+    # Not until the time itself: staff may change the game's clock meanwhile.
+    autonomy.look_after = (
+        math.inf if left is None else now + min(max(left, 0.0), LONGEST_CHECK_SECONDS)
+    )
     return left is not None and left <= 0
 
 
 def come_due(script: Assistant, late_seconds: float) -> list[Missed]:
-    """Begin the goals whose time has come, and give up what was missed; returns the latter."""
+    """Begin the goals whose time has come, and drop missed ones. Returns the missed ones."""
     before = of(script)
     changed, missed = goals.come_due(before, clocks_of(script), late_seconds)
     if changed is before:
@@ -122,10 +123,10 @@ def come_due(script: Assistant, late_seconds: float) -> list[Missed]:
 
 
 def close(script: Assistant, number: int, status: str, outcome: str) -> StoredGoal | None:
-    """End a goal, as reached or as given up; what is open of its parts is dropped.
+    """Close a goal as reached or dropped; its open parts are dropped with it.
 
     Returns:
-        The goal that it was a part of, where all of that one's parts are closed now.
+        The goal it was a part of, if all parts of that one are closed now.
 
     Raises:
         ValueError: no open goal has that number.
@@ -160,14 +161,14 @@ def _created(changed: StoredGoals, numbers: Sequence[int]) -> list[Fact]:
 
 
 def clocks_of(script: Assistant) -> Clocks:
-    """Both clocks as they stand; no statement but the first in a game without TIME_GAME_EPOCH."""
+    """Both clocks as they stand; without TIME_GAME_EPOCH the first call costs a query."""
     zone = timezone.get_default_timezone()
-    return {REAL: DayClock(script.clock.seconds(), zone), GAME: _of_game()}
+    return {REAL: DayClock(script.clock.seconds(), zone), GAME: _game_clock()}
 
 
-def _of_game() -> DayClock:
+def _game_clock() -> DayClock:
     """The game's clock; `TIME_UNITS` is the calendar of Evennia's contrib custom_gametime."""
-    # Imported by Evennia when it has a database: before that, gametime complains aloud.
+    # Through `evennia`, which imports gametime once there is a database; before, it logs errors.
     now, rate = evennia.gametime.gametime(absolute=True), float(settings.TIME_FACTOR)
     units: Mapping[str, float] = getattr(settings, "TIME_UNITS", None) or {}
     if not units:
@@ -182,10 +183,10 @@ def _of_game() -> DayClock:
 
 
 def named_hours() -> dict[str, str]:
-    """The hours of the game's day that have a name, in words of one line and small letters.
+    """The named hours of the game's day, by name in lower case.
 
     Raises:
-        ConfigurationError: one that the game sets is none.
+        ConfigurationError: the game sets one that is not an hour.
     """
     own = getattr(settings, HOURS, {})
     if not isinstance(own, Mapping):

@@ -1,8 +1,8 @@
-"""Names of beings as somebody sees them: no other name gets into a prompt, a line or a list.
+"""Names of characters and objects as a given observer sees them.
 
-In a game with short descriptions, masks and recognition a key is a secret. A being's own
-`get_display_name` says what whoever looks may know; everything here asks it. Where a class has
-Evennia's own, all see the key, and nothing is asked.
+In a game with short descriptions, masks and recognition the key is a secret. A being's own
+`get_display_name` says what an observer may know, and no other name gets into a prompt, a line or a
+list. Where a class has Evennia's own method, everybody sees the key, and nothing has to be asked.
 """
 
 from __future__ import annotations
@@ -24,51 +24,50 @@ from evennia_ai.runtime.attributes import read
 
 B = TypeVar("B", bound=Being)
 SOMEBODY = "somebody"
-# A lock of Evennia's rpsystem: whoever does not pass it cannot recognise the being.
+# The lock type of Evennia's rpsystem that allows an observer to recognise somebody.
 RECOGNISED = "enable_recog"
 _ALIKE_FOR_ALL = (DefaultObject.get_display_name, DefaultAccount.get_display_name)
 _ARTICLE = re.compile(r"(?:a|an|the)\s+(?=\w)", re.IGNORECASE)
 _TAIL_NOTE = re.compile(r"\s*\[[^\[\]]*\]\Z")
-_HASH_DIGITS = 8
-_told_of: set[type] = set()
+_HASH_DIGITS = 8  # of a mask's id
+_logged_classes: set[type] = set()
 
 
 def is_alike_for_all(being: object) -> bool:
-    """True where everybody sees the same name: the class has Evennia's own way to show it."""
+    """True where everybody sees the same name, because the class has Evennia's own method."""
     return getattr(type(being), "get_display_name", None) in _ALIKE_FOR_ALL
 
 
 def shown(being: Being, looker: Being | None) -> str:
-    """The name that somebody sees, with the game's markup: for lines that a client is sent.
-
-    What a builder sees beside it, the number as "(#12)", is left out. A game's method that breaks
-    is logged once for its class.
+    """The name that an observer sees, with the game's markup: for lines sent to a client.
 
     Args:
-        looker: a character or an account; None: a stranger whom nothing was told.
+        looker: a character or an account; None: a stranger.
     """
     try:
-        name = _asked(being, looker)
+        name = _ask_game(being, looker)
+    # A broken method of the game is logged once for its class, and a safe name is used.
     except Exception:
-        _tell_once(type(being))
+        _log_once(type(being))
         name = _known_to_all(being)
+    # Builders see the dbref behind the name, as in "Tom(#12)"; others must not.
     return name.replace(f"(#{being.id})", "").strip() if name else SOMEBODY
 
 
 def name_of(being: Being, looker: Being | None) -> str:
-    """The name that somebody sees, as plain text; "somebody" where that is nothing.
+    """The name that an observer sees, as plain text; "somebody" where there is none.
 
-    A player whose character is known by a description is not named by the account, which mostly
+    A player whose character is known by a description is not named by the account, which usually
     has the character's key.
 
     Args:
-        looker: a character or an account; None: a stranger whom nothing was told.
+        looker: a character or an account; None: a stranger.
     """
     return _plain_name(_played(being), looker)
 
 
 def name_on_channel(sender: Being, looker: Being | None) -> str:
-    """The name that a channel shows of whoever sends something there: mostly the account's."""
+    """The name that a channel shows for a sender: usually the account's."""
     return _plain_name(sender, looker)
 
 
@@ -79,16 +78,16 @@ def _plain_name(being: Being, looker: Being | None) -> str:
 
 
 def _played(being: Being) -> Any:
-    """Of an account the character it plays, if that is known by a description; else the being."""
+    """For an account, the character it plays, if that is known by a description; else the being."""
     played = eyes_of(being)
     return played if played is being or has_description(played) else being
 
 
 def called(being: Being, looker: Being | None) -> tuple[str, ...]:
-    """All names that somebody may call a being by, the one that is seen first.
+    """All names that an observer may call a being by, the visible one first.
 
-    The key and the aliases are among them where what is seen has the key in it, and the game finds
-    the being by it. What is seen counts without an article and without a note in brackets too.
+    The key and aliases are included only where the visible name contains the key. The visible name
+    also counts without its article, and without a note in brackets.
     """
     if is_alike_for_all(being):
         return (str(being.key), *being.aliases.all())
@@ -101,17 +100,17 @@ def called(being: Being, looker: Being | None) -> tuple[str, ...]:
 
 
 def _is_in(key: str, seen: str) -> bool:
-    """True where a key is part of what is seen, as a whole word."""
+    """True where a key is part of the visible name, as a whole word."""
     return bool(re.search(rf"(?<!\w){re.escape(key)}(?!\w)", seen, re.IGNORECASE))
 
 
 def hides_key(being: Being, looker: Being | None) -> bool:
-    """True where somebody does not know a being by its key."""
+    """True where an observer does not know a being by its key."""
     return not is_alike_for_all(being) and str(being.key) not in called(being, looker)
 
 
 def is_called(being: Being, name: str, looker: Being | None) -> bool:
-    """True for a name, in any case, that somebody may call a being by."""
+    """True for a name, in any case, that an observer may call a being by."""
     wanted = name.strip().casefold()
     return bool(wanted) and wanted in map(str.casefold, called(being, looker))
 
@@ -122,19 +121,19 @@ def has_description(being: Being) -> bool:
 
 
 def found_by_game(looker: GameObject, name: str, beings: Collection[B]) -> list[B]:
-    """Those of some beings that the game's own search finds for somebody, by description or recog.
+    """The beings that the game's own search finds for an observer, by description or recog.
 
     Empty where the game searches as Evennia does: then only whole names count.
     """
     if not (has_description(looker) and name.strip()):
         return []
-    # Quietly, else Evennia tells the body that it found nothing.
+    # `quiet`, or Evennia would tell the body that it found nothing.
     found: Iterable[Any] = looker.search(name, candidates=list(beings), quiet=True) or ()
     return [being for being in found if being in beings]
 
 
 def eyes_of(being: Being | None) -> Any:
-    """By whose eyes somebody sees: of an account the character it plays, which knows names."""
+    """The being whose view counts: for an account the character it plays, which knows names."""
     plays = getattr(being, "get_all_puppets", None)
     return next(iter(plays()), being) if plays is not None else being
 
@@ -143,9 +142,9 @@ def eyes_of(being: Being | None) -> Any:
 
 
 def mask_of(being: Being, looker: Being | None) -> str:
-    """The id of a masked being as long as it wears this mask, "#12~1a2b3c4d"; "" for none.
+    """The id of a masked being while it wears this mask, "#12~1a2b3c4d"; "" if it wears none.
 
-    It is masked for whoever is not let recognise it. Another mask is somebody else.
+    It is masked for observers who are not allowed to recognise it. Another mask is another person.
     """
     being = _played(being)
     if is_alike_for_all(being) or not has_description(being) or being == looker:
@@ -159,28 +158,28 @@ def mask_of(being: Being, looker: Being | None) -> str:
 # ---- asking the game ---------------------------------------------------------------------------
 
 
-def _asked(being: Being, looker: Being | None) -> str:
-    """The name by the being's own method, which need not take more than who looks."""
+def _ask_game(being: Being, looker: Being | None) -> str:
+    """Ask the being's own method, which may not take more than the observer."""
     try:
         return str(being.get_display_name(looker, noid=True) or "")
-    # An error of that kind from within the method comes out of the second call.
+    # A TypeError from within the method is raised again by the second call.
     except TypeError:
         return str(being.get_display_name(looker) or "")
 
 
 def _known_to_all(being: Being) -> str:
-    """The name where a game's method breaks: the short description, or else the key."""
+    """A safe name where the game's method fails: the short description, or else the key."""
     try:
         description = getattr(being, "sdesc").get() if has_description(being) else ""  # noqa: B009
-    # Not the key: where there are descriptions it is a secret.
+    # Not the key, which is a secret in a game with descriptions.
     except Exception:
         return SOMEBODY
     return str(description or being.key)
 
 
-def _tell_once(kind: type) -> None:
-    if kind not in _told_of:
-        _told_of.add(kind)
+def _log_once(kind: type) -> None:
+    if kind not in _logged_classes:
+        _logged_classes.add(kind)
         logger.log_trace(f"[assistant] get_display_name of {kind.__module__}.{kind.__name__} broke")
 
 
@@ -189,7 +188,7 @@ GENDER = "gender"  # of Evennia's contrib `gendersub`
 
 
 def pronouns(script: Assistant) -> Pronouns:
-    """The pronouns that people read of an assistant."""
+    """The pronouns that players read for an assistant."""
     wish = read(script, PRONOUNS)
     body = script.obj
     gender = body.attributes.get(GENDER) if body is not None else None
@@ -197,5 +196,5 @@ def pronouns(script: Assistant) -> Pronouns:
 
 
 def wording(script: Assistant) -> Wording:
-    """The forms of these, for texts."""
+    """The forms of its pronouns, for texts."""
     return FORMS[pronouns(script)]

@@ -1,8 +1,8 @@
-"""In Evennia's portal: tells the server who really asked, in a header that no client can write.
+"""In Evennia's portal: passes the client's real address to the server, in a signed header.
 
-The portal's web proxy passes requests on as they came, so that to the server all come from the
-portal, or from whatever address a header of the client's says. `evennia_ai.apps` names this module
-in PORTAL_SERVICES_PLUGIN_MODULES.
+The portal's web proxy forwards requests as they came. To the server they all come from the portal,
+or from the address that a header of the client claims. `evennia_ai.apps` adds this module to
+PORTAL_SERVICES_PLUGIN_MODULES.
 """
 
 from __future__ import annotations
@@ -14,49 +14,48 @@ from twisted.web.server import Request, Site
 
 HEADER = b"x-evennia-ai-peer"
 KEY = "HTTP_X_EVENNIA_AI_PEER"
+# Signed with the game's SECRET_KEY, so that a client cannot send the header itself.
 SALT = "evennia_ai.runtime.portal_peers"
 NO_PROXY = "[assistant] no web proxy was found in the portal: limits by address hold for all as one"
 
 
 def start_plugin_services(portal: MultiService) -> None:
-    """Called by Evennia's portal when it starts: every web proxy of it tells who is connected."""
-    # Twisted keeps the site that a TCP server serves among the arguments of its service.
+    """Let every web proxy add the header; called by Evennia's portal when it starts."""
+    # Twisted keeps a TCP service's factory, here the site, among the service's arguments.
     sites = [site for service in portal for site in getattr(service, "args", ())]
     proxies = [site for site in sites if isinstance(site, Site)]
     for site in proxies:
-        site.requestFactory = _telling(site.requestFactory)
+        site.requestFactory = _with_header(site.requestFactory)
     if not proxies:
         logger.log_warn(NO_PROXY)
 
 
-def _telling(kind: type[Request]) -> type[Request]:
-    """A kind of request that tells who is connected, and is else what it was."""
+def _with_header(kind: type[Request]) -> type[Request]:
+    """Derive a request class that adds the header."""
 
-    class Telling(kind):
-        """A request to the portal."""
+    class WithHeader(kind):
+        """A request that adds the client's address before it is processed."""
 
         def process(self) -> None:
-            """Tell it before anything reads the headers."""
-            tell(self)
+            """Add the header before anything reads the headers."""
+            add_header(self)
             super().process()
 
         def finish(self) -> None:
-            """End the answer, unless whoever asked has left, which the proxy does not look at.
-
-            Else the portal's log has a traceback of each page that was left while it followed
-            what happens.
-            """
+            """End the answer, unless the client has left."""
+            # Twisted's proxy does not check that: the portal would log a traceback for each
+            # event stream that a browser closes.
             if self.channel is not None:
                 super().finish()
 
-    return Telling
+    return WithHeader
 
 
-def tell(request: Request) -> None:
-    """Put the header in, in the place of any that was sent."""
+def add_header(request: Request) -> None:
+    """Set the header, replacing any that the client sent."""
     headers = request.requestHeaders
     for name, _ in list(headers.getAllRawHeaders()):
-        # To the server both signs are the same.
+        # WSGI maps "-" and "_" to the same variable, so both spellings must go.
         if name.lower().replace(b"_", b"-") == HEADER:
             headers.removeHeader(name)
     peer = _connected(request)
@@ -65,16 +64,17 @@ def tell(request: Request) -> None:
 
 
 def peer_of(header: str) -> str:
-    """The address that the portal told; "" where it told none."""
+    """The address that the portal signed; "" where the header is missing or forged."""
     peer, _, signature = header.partition(" ")
     return peer if peer and constant_time_compare(signature, _signature(peer)) else ""
 
 
 def _connected(request: Request) -> str:
-    """The address at the other end, which Evennia may have replaced by what a client sent."""
+    """The address at the other end of the socket."""
+    # From the socket: Evennia may have replaced the request's client by what a header says.
     try:
         return str(request.transport.getHandle().getpeername()[0])
-    # Of a connection that is closed already nobody can tell who was there.
+    # The connection may be closed already.
     except (AttributeError, OSError, IndexError):
         return ""
 

@@ -1,6 +1,6 @@
-"""One act for many, each in its turn: the game goes on meanwhile, and none is left out.
+"""One act on many assistants, in portions: the game goes on meanwhile, and none is left out.
 
-What is done so is work in the game's thread (`game_thread`) that the end of a process hurries.
+Built on the paced work of `game_thread`; the end of a process finishes what is left.
 """
 
 from __future__ import annotations
@@ -15,24 +15,23 @@ from twisted.internet.defer import Deferred, succeed
 
 from evennia_ai.runtime.game_thread import Steps, finish, paced
 
-# So few are done at once.
-FEW = 10
-# Multiples of it lie evenly, however many there are.
+FEW = 10  # so many are done at once, without pacing
+# The golden ratio: its multiples, modulo 1, spread evenly, however many there are.
 GOLDEN = 0.618033988749895
 
 
 def apart(number: int, seconds: float) -> float:
-    """A wait of so many seconds at most, and half of them at least, for each number another."""
+    """A delay between half of `seconds` and all of it, different for each number."""
     return seconds * (0.5 + number * GOLDEN % 0.5)
 
 
 @dataclass(eq=False, slots=True)
 class _Round:
-    """An act on each of many.
+    """One act on each of many.
 
     Attributes:
-        left: those it was not done to yet, in order, by identity: a deleted one has no hash.
-        context: of whoever wanted it, for the record.
+        left: those still to be done, in order, by `id()`: a deleted one has no hash.
+        context: of the person who wanted it, for the audit log.
     """
 
     left: dict[int, Any]
@@ -40,17 +39,18 @@ class _Round:
     context: Context
 
     def steps(self) -> Steps[None]:
-        """One after the other; earlier rounds have the first word on each."""
+        """Act on one after the other; earlier rounds act on each before this one."""
         while self.left:
             settle(next(iter(self.left.values())), self)
             yield
 
     def do(self, thing: Any) -> None:
-        """Do it to one of them, if that is left. One that breaks keeps no other from it."""
+        """Act on one of them, unless that is done."""
         if self.left.pop(id(thing), None) is None:
             return
         try:
             self.context.copy().run(self.act, thing)
+        # One that fails must not keep the others from their turn.
         except Exception:
             logger.log_trace("[assistant] what was to be done to all failed for one of them")
 
@@ -59,10 +59,11 @@ _ROUNDS: list[_Round] = []
 
 
 def to_each(things: Iterable[Any], act: Callable[[Any], object]) -> Deferred[None]:
-    """Do something to each of many, a little at a time; to a few of them at once.
+    """Do something to each of many, in portions; to a few of them at once.
 
-    Whoever decides on one of them meanwhile calls `settle` first, and the end of a process calls
-    `finish_rounds`: later words count, and none is lost.
+    Code that decides about one of them meanwhile calls `settle` first, and the end of a process
+    calls `finish_rounds`: so acts apply in the order in which they were asked for, and none is
+    lost.
     """
     about = _Round({id(thing): thing for thing in things}, act, copy_context())
     if len(about.left) <= FEW:
@@ -78,7 +79,7 @@ def to_each(things: Iterable[Any], act: Callable[[Any], object]) -> Deferred[Non
 
 
 def settle(thing: Any, until: _Round | None = None) -> None:
-    """Do to one thing what rounds under way have not done to it yet, in their order."""
+    """Do to one thing what pending rounds have not done to it yet, in their order."""
     for each in tuple(_ROUNDS):
         if each is until:
             break
@@ -88,6 +89,6 @@ def settle(thing: Any, until: _Round | None = None) -> None:
 
 
 def finish_rounds() -> None:
-    """Do at once what is left of them."""
+    """Finish all pending rounds at once."""
     for each in tuple(_ROUNDS):
         finish(each.steps())

@@ -1,4 +1,4 @@
-"""The process's services, as the game's settings make them: models, connections, memory."""
+"""The services of the process, built from the game's settings: models, connections, memory."""
 
 from __future__ import annotations
 
@@ -53,13 +53,11 @@ from evennia_ai.workers.queued import Queued
 
 
 def close_at_the_end(close: Callable[[], Deferred[object]]) -> None:
-    """Begin to close something when the reactor stops, without holding that up.
+    """Start closing something when the reactor stops, without delaying the stop."""
 
-    The portal starts the next server as soon as this one lets go of it, and the next one gives up
-    where it finds this one's pid file, which goes when the reactor has stopped.
-    """
-
-    def begin() -> None:  # a Deferred that it returned would be waited for
+    # Not waited for: the portal starts the next server as soon as this one disconnects, and that
+    # server gives up if it finds this one's pid file, which goes when the reactor has stopped.
+    def begin() -> None:  # returns no Deferred, or the reactor would wait for it
         close().addErrback(lambda failure: logger.log_warn(f"[assistant] closing: {failure.value}"))
 
     reactor.addSystemEventTrigger("before", "shutdown", begin)
@@ -76,7 +74,7 @@ def _number(name: str) -> float:
         number = float(value)
     except (TypeError, ValueError):
         number = math.nan
-    # `float` takes True for 1, and nobody means that.
+    # `float(True)` is 1.0, which nobody means.
     if isinstance(value, bool) or not math.isfinite(number) or number <= 0:
         raise ConfigurationError(f"{name} is {value!r}; it must be a number above 0")
     return number
@@ -95,12 +93,12 @@ def _whole_number(name: str) -> int:
 
 
 def pacer() -> Pacer:
-    """The process's queue, for beats and for what comes back from models."""
+    """The process's queue for beats and for results of models."""
     return pacer_of(reactor)
 
 
 def breaker_config() -> BreakerConfig:
-    """The setting that tells when a model's service is left alone.
+    """The setting of the circuit breakers of model services.
 
     Raises:
         ConfigurationError: something in it is wrong.
@@ -110,7 +108,7 @@ def breaker_config() -> BreakerConfig:
 
 @lru_cache(maxsize=1)
 def pool() -> Pool:
-    """The process's pool."""
+    """The process's pool of model connections."""
     state_dir, pid_file = places_of_game()
     made = Pool(
         PoolConfig(
@@ -132,7 +130,7 @@ def endpoint() -> Endpoint:
     """The model that answers unless an assistant names its own.
 
     Raises:
-        ConfigurationError: what is set does not fit together.
+        ConfigurationError: the model settings do not fit together.
     """
     found = endpoints.resolve(os.environ, settings)
     given = getattr(settings, REPLICAS, GAME_SETTINGS[REPLICAS].default)
@@ -142,12 +140,12 @@ def endpoint() -> Endpoint:
 def fallbacks(
     own: object = (), first: Endpoint | None = None, game: Endpoint | None = None
 ) -> tuple[Endpoint, ...]:
-    """The models that are asked, in order, where the first fails: an assistant's own or the game's.
+    """The models to ask, in order, where the first fails: an assistant's own or the game's.
 
     Args:
-        own: the assistant's list of names, empty for none.
-        first: the assistant's own model, the game's when None.
-        game: the game's model, where it is known already.
+        own: the assistant's list of names; empty for none.
+        first: the assistant's own model; None: the game's.
+        game: the game's model, where the caller has it already.
 
     Raises:
         ConfigurationError: the list is wrong.
@@ -160,12 +158,13 @@ def fallbacks(
 
 
 def tool_modules() -> tuple[str, ...]:
-    """Modules with tools of the game.
+    """The names of the modules that define the game's tools.
 
     Raises:
         ConfigurationError: the setting is not a list of names.
     """
     modules = getattr(settings, "EVENNIA_AI_TOOL_MODULES", ())
+    # Not any sequence: a single string would count as a list of its characters.
     if isinstance(modules, (list, tuple)) and all(isinstance(name, str) for name in modules):
         return tuple(modules)
     raise ConfigurationError(
@@ -174,7 +173,7 @@ def tool_modules() -> tuple[str, ...]:
 
 
 def most_tools() -> int:
-    """The most tools that a model is shown at once; the others it finds by `find_tools`.
+    """The most tools that a model is shown at once; it finds others with `find_tools`.
 
     Raises:
         ConfigurationError: it is not a number.
@@ -183,7 +182,7 @@ def most_tools() -> int:
 
 
 def tools_by_need() -> bool:
-    """True where a model is shown tools as messages call for them, not all of them always.
+    """True where a model is shown tools as messages call for them, not always all of them.
 
     Raises:
         ConfigurationError: it is neither True nor False.
@@ -196,7 +195,7 @@ def tools_by_need() -> bool:
 
 
 def answers_per_line() -> int:
-    """The most assistants that answer a line that calls nobody; 0: all that hear it.
+    """The most assistants that answer a line addressed to nobody; 0: all that hear it.
 
     Raises:
         ConfigurationError: the setting is wrong.
@@ -206,10 +205,10 @@ def answers_per_line() -> int:
 
 
 def mcp_server_config() -> McpServerConfig:
-    """The setting of the MCP server for staff.
+    """The settings of the MCP server for staff.
 
     Raises:
-        ConfigurationError: something in it is wrong, or the SDK is missing.
+        ConfigurationError: something in them is wrong, or the SDK is missing.
     """
     name = McpServerConfig.NAME
     config = McpServerConfig.from_stored(getattr(settings, name, {}))
@@ -219,10 +218,10 @@ def mcp_server_config() -> McpServerConfig:
 
 
 def a2a_config() -> A2aConfig:
-    """The setting of the A2A server for agents elsewhere.
+    """The settings of the A2A server for agents outside the game.
 
     Raises:
-        ConfigurationError: something in it is wrong, or the SDK is missing.
+        ConfigurationError: something in them is wrong, or the SDK is missing.
     """
     name = A2aConfig.NAME
     config = A2aConfig.from_stored(getattr(settings, name, {}))
@@ -235,7 +234,7 @@ def a2a_config() -> A2aConfig:
 
 
 def mcp_configs() -> dict[str, ServerConfig]:
-    """The MCP servers of the game.
+    """The MCP servers that the game uses.
 
     Raises:
         ConfigurationError: the setting is wrong, or the SDK is missing.
@@ -249,11 +248,13 @@ def mcp_configs() -> dict[str, ServerConfig]:
 Remotes = TypeVar("Remotes", RemoteServers, RemoteSpecialists)
 
 
-def _elsewhere(kind: Callable[..., Remotes], read: Callable[[], Mapping[str, object]]) -> Remotes:
-    """The agents or servers elsewhere that the settings name; none where these are wrong."""
+def _connect_remotes(
+    kind: Callable[..., Remotes], read: Callable[[], Mapping[str, object]]
+) -> Remotes:
+    """Connect to the agents or servers in the settings; to none where these are wrong."""
     try:
         configs = read()
-    except ConfigurationError as error:  # `evennia check` says it too; the game goes on without
+    except ConfigurationError as error:  # `evennia check` reports it too; the game must start
         logger.log_err(f"[assistant] {error}")
         configs = {}
     made = kind(
@@ -270,14 +271,14 @@ def _elsewhere(kind: Callable[..., Remotes], read: Callable[[], Mapping[str, obj
 
 @lru_cache(maxsize=1)
 def remote_servers() -> RemoteServers:
-    """The game's MCP servers, connecting in the background from the first time this is asked."""
-    made = _elsewhere(RemoteServers, mcp_configs)
+    """The game's MCP servers; the first call starts connecting in the background."""
+    made = _connect_remotes(RemoteServers, mcp_configs)
     close_at_the_end(made.close)
     return made
 
 
 def remote_configs() -> dict[str, Remote]:
-    """The agents elsewhere that assistants may give tasks to.
+    """The agents outside the game that assistants may delegate to.
 
     Raises:
         ConfigurationError: the setting is wrong.
@@ -287,25 +288,25 @@ def remote_configs() -> dict[str, Remote]:
 
 @lru_cache(maxsize=1)
 def remote_specialists() -> RemoteSpecialists:
-    """The game's agents elsewhere, whose cards are looked at from the first time this is asked."""
-    return _elsewhere(RemoteSpecialists, remote_configs)
+    """The agents outside the game; the first call starts fetching their cards in the background."""
+    return _connect_remotes(RemoteSpecialists, remote_configs)
 
 
 def leave_remote_servers() -> None:
-    """Begin to end the programs of the MCP servers: the game's server is about to end.
+    """Start ending the MCP servers' programs, because the game's server is about to end.
 
-    Evennia lets the reactor run for a second more. What is there then ends with the process.
+    Evennia runs the reactor for one more second; whatever is left then ends with the process.
     """
-    # To ask for servers that nobody used yet would begin to connect to them.
+    # Asking for servers that nobody has used would start connecting to them.
     if remote_servers.cache_info().currsize:
         remote_servers().close().addErrback(lambda _: None)
 
 
 def memory_settings() -> MemorySettings:
-    """The settings of the store where memories are found by their meaning.
+    """The settings of the vector store of memories.
 
     Raises:
-        ConfigurationError: something of it is wrong, or a package is missing.
+        ConfigurationError: something in them is wrong, or a package is missing.
     """
     folder = Path(settings.GAME_DIR) / "server" / "ai_memory"
     default = str(GAME_SETTINGS[opening.STORE].default)
@@ -314,10 +315,10 @@ def memory_settings() -> MemorySettings:
 
 @lru_cache(maxsize=1)
 def memory() -> MemoryService:
-    """The game's store of memories; it is opened by what is first asked of it."""
+    """The game's memory service; its store opens at the first use."""
     try:
         made = opening.make_service(memory_settings(), reactor)
-    except ConfigurationError as error:  # `evennia check` says it too; the game goes on without
+    except ConfigurationError as error:  # `evennia check` reports it too; the game must start
         logger.log_err(f"[assistant] {error}")
         made = opening.absent_service(str(error), reactor)
     close_at_the_end(made.close)
@@ -325,10 +326,10 @@ def memory() -> MemoryService:
 
 
 def workers_config() -> WorkersConfig:
-    """The setting of workers.
+    """The settings of the workers.
 
     Raises:
-        ConfigurationError: something in it is wrong, or cannot be in this game.
+        ConfigurationError: something in them is wrong, or this game cannot have workers.
     """
     config = WorkersConfig.from_stored(getattr(settings, WorkersConfig.NAME, {}))
     if config.engine and (told := bell.obstacle_of_setting()):
@@ -338,10 +339,10 @@ def workers_config() -> WorkersConfig:
 
 @lru_cache(maxsize=1)
 def work() -> BackgroundWork:
-    """The place of work that nobody waits for: in this process, or by workers."""
+    """The place where background work is done: in this process, or by workers."""
     try:
         config = workers_config()
-    except ConfigurationError as error:  # `evennia check` says it too; the game does it itself
+    except ConfigurationError as error:  # `evennia check` reports it too; the game must start
         logger.log_err(f"[assistant] {error}")
         return Here(memory, str(error))
     if not config.engine:
@@ -352,10 +353,10 @@ def work() -> BackgroundWork:
 
 
 def model_keys() -> dict[tuple[str, str], str]:
-    """The keys of the game's models, by address and mark: what a worker may send.
+    """The API keys that a worker may send, by address and mark of the key.
 
     Raises:
-        ConfigurationError: what is set does not fit together.
+        ConfigurationError: the model settings do not fit together.
     """
     known = [place for model in (endpoint(), *fallbacks()) for place in model.each if place.api_key]
     return {(place.base_url, key_mark(place.api_key)): place.api_key for place in known}
@@ -371,7 +372,7 @@ def reply_bytes() -> int:
 
 
 def check_settings() -> str:
-    """Read everything once that can be wrong.
+    """Read every setting that can be wrong, once.
 
     Returns:
         What the owner should know although it is not a mistake, or "".

@@ -1,7 +1,7 @@
-"""Servers beside the game, each on a port of its own, which are started where a setting names one.
+"""Servers beside the game, each on its own port, started only where a setting names one.
 
-A server stands in a module that imports what it needs, and is imported only then, in a thread: that
-may take a second, during which neither the game nor a connection waits.
+A server's module imports heavy libraries, so it is imported in a thread when it starts: that may
+take a second, during which neither the game nor a connection waits.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ class SideServer(Protocol):
         """Serve until `stop`, on the asyncio lane."""
 
     def stop(self) -> None:
-        """Let go of the port, soon, and end; may be called in any thread."""
+        """Release the port and end, soon; may be called from any thread."""
 
 
 class SideServerConfig(Protocol):
-    """The settings of a server, of which a port of 0 starts none."""
+    """The settings of a server; a port of 0 means that it is off."""
 
     @property
     def port(self) -> int:
@@ -44,22 +44,22 @@ C = TypeVar("C", bound=SideServerConfig)
 
 
 def wanted(read: Callable[[], C]) -> C | None:
-    """The settings of a server that is to start; None where they name no port, or are wrong."""
+    """The settings of a server that should start; None where they name no port or are wrong."""
     try:
         config = read()
-    except ConfigurationError as error:  # `evennia check` says it too; the game goes on without
+    except ConfigurationError as error:  # `evennia check` reports it too; the game must start
         logger.log_err(f"[assistant] {error}")
         return None
     return config if config.port else None
 
 
 class Starter:
-    """A server of a process, from before its module is imported to its end.
+    """Starts and stops one server, whose module it imports.
 
     Args:
         name: of the server, in the game's log.
-        module: dotted name of the module that it stands in.
-        make: makes it, of the module, once that is imported.
+        module: dotted name of its module.
+        make: builds the server from the imported module.
     """
 
     def __init__(self, name: str, module: str, make: Callable[[ModuleType], SideServer]) -> None:
@@ -69,15 +69,15 @@ class Starter:
         self._ended: Deferred[None] = succeed(None)
 
     def start(self) -> None:
-        """Begin to serve, in the background: the game does not wait for it."""
-        self._ended = as_deferred(self._run(), reactor).addErrback(self._complain)
+        """Start serving in the background."""
+        self._ended = as_deferred(self._run(), reactor).addErrback(self._log_end)
         services.close_at_the_end(self.stop)
 
     def stop(self) -> Deferred[None]:
-        """Begin to end it.
+        """Start ending it.
 
         Returns:
-            Fires when it has let go of its port.
+            Fires when it has released its port.
         """
         self._is_stopped = True
         if self._server is not None:
@@ -92,10 +92,10 @@ class Starter:
         if not self._is_stopped:
             await self._server.run()
 
-    def _complain(self, failure: Failure) -> None:
+    def _log_end(self, failure: Failure) -> None:
         logger.log_err(f"[assistant] the {self._name} ended: {failure.getErrorMessage()}")
 
 
 def log_from_lane(text: str) -> None:
-    """Write a line into the game's log, from another thread."""
+    """Write a line to the game's log from another thread."""
     reactor.callFromThread(logger.log_info, f"[assistant] {text}")

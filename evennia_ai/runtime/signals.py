@@ -1,8 +1,8 @@
-"""Signals for the code of a game: what an assistant said and did, and what became of it.
+"""Signals for the game's code: what an assistant said and did, and what came of it.
 
-They are sent in the reactor's thread, after the fact; `sender` is the class of the assistant's
-script, `assistant` the script. A receiver that raises is logged and harms nothing. What stands in
-the record as well is passed on from there, by `Relay`.
+They are sent in the reactor's thread, after the fact. `sender` is the class of the assistant's
+script, `assistant` the script. A receiver that raises is logged and harms nothing. Signals whose
+event is in the audit log are sent from there, by `Relay`.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from evennia.utils import logger
 from evennia_ai.core.typed_objects import GameObject
 from evennia_ai.runtime.assistant import Assistant
 
-# What follows each are its arguments, beside `assistant`.
+# The comments list each signal's arguments besides `assistant`.
 assistant_said = Signal()  # text, source ("say", "whisper", ...), to, is_private
 assistant_stopped = Signal()  # cause, reason, by
 assistant_cleared = Signal()  # cause, by
@@ -34,13 +34,13 @@ question_asked = Signal()  # number, kind
 
 @dataclass(frozen=True, slots=True)
 class _Row:
-    """The details of a record's event that go along with a signal.
+    """The signal that one event of the audit log is sent as.
 
     Attributes:
-        details: arguments of the signal, and what the record calls them.
+        details: the signal's arguments, and the event's names for them.
         fixed: further arguments.
-        hook: what the body is told by, or "".
-        is_gone: there is no such assistant any more; its name goes along in place of it.
+        hook: the hook of the body that is called too, or "".
+        is_gone: the assistant no longer exists; its name is sent instead of the script.
     """
 
     signal: Signal
@@ -73,24 +73,25 @@ FROM_RECORD: dict[str, _Row] = {
 }
 
 
-# Those that were started, by the names that they had then.
+# Started assistants, by the name that each had then; weak, so that deleted ones drop out.
 RUNNING: WeakValueDictionary[str, Any] = WeakValueDictionary()
 
 
 def send(signal: Signal, assistant: Assistant | None, **named: object) -> None:
-    """Send a signal; whatever its receivers do, this goes through."""
+    """Send a signal; errors of its receivers are logged."""
     if not signal.receivers:
         return
     kind = None if assistant is None else type(assistant)
     told = signal.send_robust(sender=kind, assistant=assistant, **named)
     for receiver, outcome in told:
         if isinstance(outcome, Exception):
+            # An error's text may quote what was said.
             shown = type(outcome).__name__ if named.get("is_private") else repr(outcome)
             log_fault(f"{receiver!r} raised {shown}", outcome)
 
 
 def call_hook(body: GameObject, name: str, *arguments: Any, **named: object) -> None:
-    """Call a hook of an assistant's body, where it has one; whatever that does, this goes on."""
+    """Call a hook of an assistant's body, if it has one; its errors are logged."""
     try:
         hook = getattr(body, name, None)
         if hook is not None:
@@ -101,7 +102,7 @@ def call_hook(body: GameObject, name: str, *arguments: Any, **named: object) -> 
 
 
 def log_fault(text: str, error: BaseException) -> None:
-    """Log that something failed, and where, without the values that a whole trace would show."""
+    """Log an error and the place where it was raised, but no values, as a traceback would show."""
     place, last = "", error.__traceback__
     while last is not None:
         place, last = f"{last.tb_frame.f_code.co_filename}:{last.tb_lineno}", last.tb_next
@@ -110,41 +111,41 @@ def log_fault(text: str, error: BaseException) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Relay:
-    """Passes on to the game's code what the record is told: one for `audit.LISTENERS`.
+    """Sends signals for events of the audit log; one instance goes into `audit.LISTENERS`.
 
     Args:
-        find: gives the script of an assistant of that name, or None. It is asked only where
+        find: returns the script of the assistant of a name, or None. It is called only where
             somebody listens.
     """
 
     find: Callable[[str], Any]
 
     def __call__(self, event: str, name: str, details: Mapping[str, object]) -> None:
-        """Pass one event on, if there is a signal for it."""
+        """Send the signal for one event, if there is one."""
         row = FROM_RECORD.get(event)
         if row is None or not (row.hook or row.signal.receivers):
             return
         if row.is_gone:
-            _pass(row, None, {**details, "name": name})
+            _send_row(row, None, {**details, "name": name})
             return
         try:
             script = _running(name) or self.find(name)
-        # The record is written by now; only who listens in the game's code misses it.
+        # The event is in the audit log by now; only listeners in the game's code miss it.
         except Exception:
             logger.log_trace(f"[assistant] {event} of {name} could not be passed on")
             return
         if script is not None:
-            _pass(row, script, details)
+            _send_row(row, script, details)
 
 
 def _running(name: str) -> Assistant | None:
-    """The assistant of that name in memory, where it runs; to ask the database takes longer."""
+    """The running assistant of that name, found without a query."""
     script = RUNNING.get(name)
     # It may have been renamed or deleted since it was started.
     return script if script is not None and script.pk and script.key == name else None
 
 
-def _pass(row: _Row, script: Assistant | None, details: Mapping[str, object]) -> None:
+def _send_row(row: _Row, script: Assistant | None, details: Mapping[str, object]) -> None:
     named = {ours: details.get(theirs, "") for ours, theirs in row.details.items()}
     named |= row.fixed
     send(row.signal, script, **named)

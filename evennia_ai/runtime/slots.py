@@ -1,7 +1,7 @@
-"""The running of turns: one at a time in the assistant's place, others beside it.
+"""Running turns: one at a time in the assistant's slot, others set aside.
 
-A turn leaves the place while a person is asked about a limit of it, and comes back to it for what
-it does next. Nothing here knows what a turn does.
+A turn leaves the slot while a person is asked about one of its limits, and returns to it to go on.
+Nothing in here knows what a turn does.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ from evennia_ai.core.turn.turn import Turn
 
 @dataclass(slots=True, eq=False)
 class Seat:
-    """The running of one turn, in the place or beside it.
+    """One running turn, in the slot or set aside.
 
     Attributes:
-        drop: told why the turn ended while it was set aside.
+        drop: called with the reason when the turn ends while it is set aside.
         running: the turn's coroutine; cancelling it ends the turn.
-        is_due: what it waited for is there, and it may have the place again.
-        left: fires when it leaves the place: it ended, or is set aside; None while it is aside.
-        called: fires when it has the place again; None while nothing waits for that.
+        is_due: its wait is over, and it may have the slot again.
+        left: fires when it leaves the slot, by ending or being set aside; None while it is aside.
+        called: fires when it gets the slot back; None unless it waits for that.
     """
 
     turn: Turn
@@ -36,10 +36,10 @@ class Seat:
     called: Deferred[None] | None = None
 
     def begin(self, answering: Coroutine[Deferred[object], Any, None]) -> Deferred[None]:
-        """Run the turn, in the place.
+        """Run the turn in the slot.
 
         Returns:
-            Fires when it leaves the place, and fails as the turn does that ends there.
+            Fires when it leaves the slot; fails if the turn fails there.
         """
         left = self.left = Deferred()
         self.running = Deferred.fromCoroutine(answering)
@@ -47,20 +47,20 @@ class Seat:
         return left
 
     def step_aside(self) -> None:
-        """Leave the place for others; the turn goes on waiting."""
+        """Leave the slot to others; the turn goes on waiting."""
         left, self.left = self.left, None
         if left is not None:
             left.callback(None)
 
     def come_back(self) -> Deferred[None]:
-        """Ask for the place again; fires when it is free for what the turn does next."""
+        """Ask for the slot again; fires when the turn gets it."""
         called = self.called = Deferred()
         self.is_due = True
         return called
 
     def go_on(self) -> Deferred[None]:
-        """Have the place again; as `begin`."""
-        # Made before the turn is called, which may run to its end at once.
+        """Give the slot back to the turn; returns the same as `begin`."""
+        # Before the callback, in which the turn may run to its end.
         left = self.left = Deferred()
         called, self.called, self.is_due = self.called, None, False
         if called is not None:
@@ -68,7 +68,7 @@ class Seat:
         return left
 
     def cancel(self) -> None:
-        """End the turn wherever it is."""
+        """End the turn, wherever it is."""
         if self.running is not None:
             self.running.cancel()
 
@@ -76,6 +76,6 @@ class Seat:
         left, self.left = self.left, None
         if left is not None:
             left.callback(outcome)
-        # Nobody waits in the place for a turn that ends beside it.
+        # Nobody waits in the slot for a turn that ends while it is set aside.
         elif isinstance(outcome, Failure):
             self.drop(self.turn, outcome)

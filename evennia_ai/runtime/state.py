@@ -1,8 +1,8 @@
 """The state of an assistant: defaults, working copies, and the only writer of `script.db`.
 
-Configuration is read, with its default from `core.settings.game`; a value is stored only once
-somebody sets it. The inbox and the conversation are worked on as plain copies in `script.work` and
-written whole at a checkpoint, all values of a checkpoint in one transaction.
+Settings are read with their defaults from `core.settings.game`; a value is stored only once
+somebody sets it. The inbox and the conversation are edited as plain copies in `script.work` and
+written whole at a checkpoint, with all values of the checkpoint in one transaction.
 """
 
 from __future__ import annotations
@@ -46,11 +46,12 @@ from evennia_ai.runtime.work import Work
 
 ExtraWrites = Callable[[], object]
 G = TypeVar("G", bound=SettingsGroup)
+# Plain SQL, since Django compiles an UPDATE again each time and a turn writes several values.
 _UPDATE = f"UPDATE {Attribute._meta.db_table} SET db_value = %s WHERE id = %s"
 
 
 def is_stopped(script: Assistant) -> bool:
-    """True where an emergency stop holds, be it that it is not stored yet."""
+    """True while an emergency stop is active, stored already or not."""
     is_stopping = script.work is not None and script.work.is_stopping
     return is_stopping or bool(read(script, "emergency_stop"))
 
@@ -58,14 +59,14 @@ def is_stopped(script: Assistant) -> bool:
 def write(
     script: Assistant, *facts: Fact, extra_writes: ExtraWrites | None = None, **values: object
 ) -> None:
-    """Store values and what is to be told of them, all or none of it.
+    """Store values and the facts about them, all or none.
 
-    Settings that change are told of by themselves. What was recorded meanwhile goes along.
+    Changed settings add facts of their own. Facts that were recorded meanwhile are stored too.
 
     Args:
-        facts: for the record: what happened by which the values are what they are.
-        extra_writes: writes rows of other tables, in the same transaction; perhaps called
-            twice, the first time undone.
+        facts: for the audit log: what happened that led to these values.
+        extra_writes: writes rows of other tables in the same transaction. It may be called twice,
+            with the first call rolled back.
     """
     if not STATE.issuperset(values):
         if script.work is not None:
@@ -73,7 +74,8 @@ def write(
         facts = (*_changes(settings_of(script, values), values), *facts)
     try:
         _store(script, facts, values, extra_writes)
-    except audit.RecordConflictError:  # another process told something of it meanwhile
+    # Another process appended to this assistant's audit log; the second try reads its end again.
+    except audit.RecordConflictError:
         _store(script, facts, values, extra_writes)
 
 
@@ -102,7 +104,7 @@ def _store(
             if is_told:
                 audit.keep(script, facts)
     except BaseException:
-        # What is in memory must not know of what was never stored.
+        # Memory must not hold what was never stored.
         for attribute, packed in before:
             attribute.db_value = packed
         script.attributes.reset_cache()
@@ -110,12 +112,12 @@ def _store(
 
 
 def settings_of(script: Assistant, names: Iterable[str]) -> dict[str, Any]:
-    """The settings among some names, as they are now."""
+    """The current values of those names that are settings."""
     return {n: read(script, n) for n in names if n in ATTRIBUTES and n not in STATE}
 
 
 def _changes(before: Mapping[str, object], now: Mapping[str, object]) -> list[Fact]:
-    """A fact for each setting that changes; those of one edit name each other."""
+    """A fact for each setting that changes; those of one edit refer to each other."""
     changed = {name: old for name, old in before.items() if now[name] != old}
     beside = {"together": sorted(changed)} if len(changed) > 1 else {}
     return [
@@ -126,11 +128,9 @@ def _changes(before: Mapping[str, object], now: Mapping[str, object]) -> list[Fa
 
 @contextmanager
 def changing(script: Assistant, names: Iterable[str]) -> Iterator[None]:
-    """Tell of settings that are changed from outside, by `script.db` say, and store both or none.
-
-    An assistant that is being made has no record yet; it begins with what is set by then.
-    """
+    """Audit settings that code changes from outside, as through `script.db`; both or neither."""
     before = settings_of(script, names)
+    # An assistant being created has no audit log yet; the log begins with what is set by then.
     if not before or script.work is None or script.work.is_closing:
         yield
         return
@@ -149,15 +149,12 @@ def _prepare(
     changed: list[tuple[str | None, int]],
     new: dict[str, object],
 ) -> None:
-    """Add the row to update for a value, or the attribute to make that does not exist yet.
-
-    The attribute handler stores one value with two statements and a commit each, and copies it
-    deeply before it is pickled. Here all values of a checkpoint are one statement, and nothing is
-    copied.
-    """
+    """Prepare a value: the row to update, or the attribute to create."""
+    # Evennia's handler takes two statements and a commit for each value, and deep-copies it before
+    # pickling. Here all values of a checkpoint are one statement, and nothing is copied.
     if name not in DEFAULTS:
         raise KeyError(f"an assistant keeps no {name!r}")
-    # What it writes itself is plain already; what people set may hold anything of the game.
+    # State is plain already; what people set may hold game objects, which must be packed.
     packed = value if name in STATE else to_pickle(value)
     attribute = script.attributes.find(name)
     if attribute is None:
@@ -165,13 +162,13 @@ def _prepare(
         return
     before.append((attribute, attribute.db_value))
     attribute.db_value = packed
-    # As Evennia's attribute column holds it: what `dbsafe_decode` reads back.
+    # The format of Evennia's attribute column, as `dbsafe_decode` reads it back.
     data = b"" if packed is None else b2a_base64(dumps(packed, DEFAULT_PROTOCOL), newline=False)
     changed.append((data.decode() or None, attribute.id))
 
 
 def rebuild(script: Assistant) -> Work:
-    """Working copies of what is stored, for a process that has just begun."""
+    """Build the working copies from what is stored, at a start."""
     usage = read(script, "usage")
     return Work(
         inbox=list(read(script, "pending_events")),
@@ -194,7 +191,7 @@ def rebuild(script: Assistant) -> Work:
 
 
 def flush(script: Assistant) -> None:
-    """Store what is worth keeping over a restart but not a write for each message."""
+    """Store what should survive a restart but is not worth a write for each message."""
     work = script.work
     now: dict[str, Any] = {
         "company": work.senders.as_stored(),
@@ -207,7 +204,7 @@ def flush(script: Assistant) -> None:
 
 
 def held(group: type[G], own: object) -> G:
-    """A group as it holds for an assistant: its own settings over the game's and the defaults.
+    """The settings of a group in effect: the assistant's own over the game's over the defaults.
 
     Raises:
         ConfigurationError: something in them is wrong; the text names the path.
@@ -218,25 +215,24 @@ def held(group: type[G], own: object) -> G:
 
 
 def hearing_config(script: Assistant) -> HearingConfig:
-    """The settings of dealing with people: its own keys, the game's, and the defaults.
-
-    What is set and makes no sense counts as not set: no assistant is silent for a slip.
-    """
+    """The hearing settings in effect."""
     work = script.work
     if work.rate_limits is None:
         try:
             work.rate_limits = held(HearingConfig, read(script, "hearing_config"))
+        # The defaults, since a slip in a setting must not silence an assistant.
         except ConfigurationError:
             work.rate_limits = HearingConfig()
     return work.rate_limits
 
 
 def memory_config(script: Assistant) -> MemoryConfig:
-    """The settings of its memory. What makes no sense counts as: it remembers nothing at all."""
+    """The memory settings in effect."""
     work = script.work
     if work.memory is None:
         try:
             work.memory = held(MemoryConfig, read(script, "memory_config"))
+        # Off, since a slip in a setting must not make it remember what it should not.
         except ConfigurationError as error:
             logger.log_err(f"[assistant] {script.key} remembers nothing: {error}")
             work.memory = MemoryConfig(enabled=False)
@@ -245,24 +241,21 @@ def memory_config(script: Assistant) -> MemoryConfig:
 
 def safety_config(script: Assistant) -> SafetyConfig:
     """Its limits and checks."""
-    return (script.work.bounds or _bounds(script))[0]
+    return (script.work.bounds or _read_bounds(script))[0]
 
 
 def budget_config(script: Assistant) -> BudgetConfig:
-    """The caps on what it costs."""
-    return (script.work.bounds or _bounds(script))[1]
+    """Its caps on cost."""
+    return (script.work.bounds or _read_bounds(script))[1]
 
 
-def _bounds(script: Assistant) -> tuple[SafetyConfig, BudgetConfig]:
-    """Both, read anew since a setting changed.
-
-    What is wrong with them stands in `runtime.work.safety_problem`: an assistant does not act at
-    all then, and the defaults are no more than what the rest of it finds meanwhile.
-    """
+def _read_bounds(script: Assistant) -> tuple[SafetyConfig, BudgetConfig]:
+    """Read both again, and note in `work.safety_problem` what is wrong with them."""
     work, problem = script.work, ""
     try:
         safety = held(SafetyConfig, read(script, "safety_config"))
         bounds = safety, held(BudgetConfig, read(script, "budget_config"))
+    # With a problem it does not act at all; the defaults only serve code that reads them anyway.
     except ConfigurationError as error:
         bounds, problem = (SafetyConfig(), BudgetConfig()), str(error)
     if problem and problem != work.safety_problem:
@@ -272,7 +265,7 @@ def _bounds(script: Assistant) -> tuple[SafetyConfig, BudgetConfig]:
 
 
 def mute(script: Assistant, person: str, *, is_muted: bool) -> bool:
-    """Let a person neither hear nor be heard, or again both. Returns whether that changed."""
+    """Mute an assistant for a person, or unmute it. Returns True if that changed."""
     work = script.work
     if (person in work.muted) is is_muted:
         return False
@@ -284,19 +277,19 @@ def mute(script: Assistant, person: str, *, is_muted: bool) -> bool:
 
 
 def _drop_words_of(script: Assistant, person: str) -> None:
-    """Drop what a person said and nobody answered yet, also while the model works on it."""
+    """Drop a person's words that nobody answered yet, also while the model works on them."""
     work = script.work
     work.overheard = [item for item in work.overheard if item.person != person]
     theirs = [i for i in work.inbox if i.get("person") == person and i["kind"] != inbox.TASK]
     if work.busy.intersection(item["id"] for item in theirs):
-        # The whole turn is void; others whose words are in it are answered anew.
+        # The whole turn is void; others whose words are part of it are answered again.
         bump_epoch(script)
     if theirs:
         discard(script, theirs)
 
 
 def overhear(script: Assistant, item: Overheard) -> None:
-    """Keep something that needs no answer, in memory only."""
+    """Remember a message that needs no answer, in memory only."""
     work, config = script.work, hearing_config(script)
     work.overheard = with_newest(
         work.overheard,
@@ -307,10 +300,10 @@ def overhear(script: Assistant, item: Overheard) -> None:
 
 
 def push(script: Assistant, event: Event) -> list[Event]:
-    """Put an event into the inbox; whoever does so stores `pending_events` with what else changes.
+    """Put an event into the inbox; the caller stores `pending_events` with its other changes.
 
     Returns:
-        The events that had to make room.
+        The events that were pushed out.
     """
     work = script.work
     limit = read(script, "max_pending_events")
@@ -319,7 +312,7 @@ def push(script: Assistant, event: Event) -> list[Event]:
 
 
 def discard(script: Assistant, events: Sequence[inbox.Stored]) -> None:
-    """Take events out of the inbox that nobody answers."""
+    """Remove events from the inbox that nobody will answer."""
     work = script.work
     work.inbox = inbox.settle(work.inbox, {item["id"] for item in events})
     write(script, pending_events=work.inbox)
@@ -327,15 +320,15 @@ def discard(script: Assistant, events: Sequence[inbox.Stored]) -> None:
 
 
 def let_go(work: Work) -> None:
-    """End the turns set aside whose events wait no longer, or begin anew; nothing is asked on.
+    """End the turns set aside whose events left the inbox or start over, with their questions.
 
-    A task whose agent elsewhere waits for an answer of a turn that is void is called off there.
+    Also cancel tasks of void turns that wait for an answer to their agent outside the game.
     """
     if work.aside:
         kept = {item["id"] for item in work.inbox if inbox.SAVED_TURN in item}
         for scope, seat in list(work.aside.items()):
             first = seat.turn.events[0]
-            # Nothing of an act of its own waits in the inbox.
+            # A turn of its own has no event in the inbox.
             if first.kind != inbox.OWN and first.id not in kept:
                 del work.aside[scope]
                 seat.cancel()
@@ -346,19 +339,19 @@ def let_go(work: Work) -> None:
 
 
 def bump_epoch(script: Assistant) -> None:
-    """Void everything under way: it is cancelled, and what still comes back is too late."""
+    """Void everything under way: it is cancelled, and results that still arrive are ignored."""
     work = script.work
     if work is None:
         return
-    # First: what is cancelled below ends at once, and has to find its turn void.
+    # First: what is cancelled below ends at once, and must find its turn void.
     work.epoch += 1
     work.running = frozenset()
     aside = tuple(work.aside.values())
-    # Emptied before any of them is cancelled, which calls back into what reads it.
+    # Emptied before any is cancelled, because cancelling calls back into code that reads it.
     work.aside.clear()
     for running in (work.in_flight, *aside, work.compacting, work.resting):
         if running is not None:
             running.cancel()
-    for task in tuple(work.unanswered):  # also of turns that are noted, and run by nothing
+    for task in tuple(work.unanswered):  # also of turns that are only stored, with no coroutine
         task.cancel()
     work.in_flight = work.compacting = work.resting = None

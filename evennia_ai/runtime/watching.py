@@ -1,7 +1,7 @@
-"""Changes of assistants, told to whoever watches: names of what is new, and never its words.
+"""Changes of assistants, announced to watchers by name only, without any words.
 
-The newest changes are kept, so that whoever was away for a moment learns what was missed. With
-nobody watching a change is one more entry of a short list.
+The newest changes are kept, so that a watcher who was away for a moment learns what was missed.
+Without watchers a change is one more entry of a short list.
 """
 
 from __future__ import annotations
@@ -19,15 +19,15 @@ from evennia_ai.core.settings.services import WebConfig
 from evennia_ai.engine.recording import Listener, TurnRing
 from evennia_ai.errors import ConfigurationError
 
-MOST_CHANGES = 500
+MOST_CHANGES = 500  # kept for watchers who come back
 
 
 class Change(NamedTuple):
-    """Something is new: a turn began, went on or ended, or something of it is in the record.
+    """One change: a turn began, went on or ended, or something of it was recorded.
 
     Attributes:
         number: counts the changes of this process, from 1.
-        assistant: the name of the one that it is about; "game" for what is no single one's.
+        assistant: its name; "game" for what concerns no single one.
     """
 
     number: int
@@ -41,7 +41,7 @@ class Feed:
     """The changes of this process, in order.
 
     Attributes:
-        epoch: tells this process from the one before it.
+        epoch: distinguishes this process from earlier ones.
         watchers: called at each change.
     """
 
@@ -52,44 +52,45 @@ class Feed:
         self._kept: deque[Change] = deque(maxlen=most)
 
     def tell(self, assistant: str) -> None:
-        """Note that something is new, and tell whoever watches; whatever they do, it goes on."""
+        """Add a change, and call the watchers; their errors are logged."""
         self.count += 1
         change = Change(self.count, assistant)
         self._kept.append(change)
-        # A copy: a watcher may leave while it is told.
+        # A copy, since a watcher may leave in its call.
         for watcher in tuple(self.watchers) if self.watchers else ():
             try:
                 watcher(change)
+            # A watcher that fails is dropped: it would fail at every change from now on.
             except Exception:
                 self.watchers.discard(watcher)
                 logger.log_trace("[assistant] a page that watches failed, and is told no more")
 
     @property
     def mark(self) -> str:
-        """The place in the feed at this moment, by which `after` goes on from there."""
+        """The current position in the feed, from which `after` continues."""
         return f"{self.epoch}-{self.count}"
 
     def after(self, mark: str) -> list[Change] | None:
-        """The changes after a mark; None where it is another process's, or no mark at all."""
+        """The changes after a mark; None if it is malformed or of another process."""
         epoch, _, number = mark.partition("-")
-        # The length is bounded first, since `int` raises for thousands of digits.
+        # The length is bounded, since `int` raises for thousands of digits.
         known = epoch == self.epoch and number.isascii() and number.isdigit() and len(number) < 16
         return self.since(int(number)) if known else None
 
     def since(self, number: int) -> list[Change] | None:
-        """The changes after that of a number, in order; None where some of them are gone."""
+        """The changes after a number, in order; None where some of them are gone."""
         if number > self.count or number < self.count - len(self._kept):
             return None
         return [change for change in self._kept if change.number > number]
 
 
 FEED = Feed()
-# Told of each turn of an assistant, by its name, that has ended.
+# Called with the assistant's name and the recorded turn, at the end of each turn.
 ENDED: list[Listener] = []
 
 
 def web_config() -> WebConfig:
-    """The game's settings of the workbench. One that makes no sense counts as not set."""
+    """The game's settings of the workbench; settings that make no sense count as not set."""
     try:
         return WebConfig.from_stored(getattr(settings, WebConfig.NAME, {}))
     except ConfigurationError:
@@ -97,7 +98,7 @@ def web_config() -> WebConfig:
 
 
 def ring_for(name: str) -> TurnRing:
-    """The place for the last turns of an assistant, as the game's settings have it."""
+    """The ring of an assistant's last turns, sized by the game's settings."""
     config = web_config()
     most = config.recorded_turns if config.enabled else 0
     tell = partial(FEED.tell, name)

@@ -1,4 +1,4 @@
-"""Requests of the web, to the API and to pages: settings, whose login it is, where it is from."""
+"""Web requests to the API and to pages: settings, the session, and the client's address."""
 
 from __future__ import annotations
 
@@ -15,69 +15,67 @@ from evennia_ai.core.settings.services import ApiConfig
 from evennia_ai.runtime import portal_peers
 
 LOOPBACK = ("127.0.0.1", "127.0.0.0/8", "::1")
-LONGEST_HEADER = 2000
+LONGEST_HEADER = 2000  # characters of X-Forwarded-For that are read, from its end
 
 
 def api_config() -> ApiConfig:
-    """The game's settings of the API, which hold for pages too.
+    """The game's settings of the API, which apply to pages too.
 
     Raises:
-        ConfigurationError: something in it is wrong.
+        ConfigurationError: something in them is wrong.
     """
     return ApiConfig.from_stored(getattr(settings, ApiConfig.NAME, {}))
 
 
 def trusted_proxies() -> tuple[str, ...]:
-    """Addresses of proxies whose word is taken for who asked them.
-
-    Evennia names the loopback in UPSTREAM_IPS for its own proxy, which passes on whatever header
-    it is sent; that one is asked in another way.
-    """
+    """Addresses of proxies that are trusted to name their clients."""
+    # Evennia puts loopback into UPSTREAM_IPS for its own proxy, which forwards any header that a
+    # client sends; for that one `portal_peers` tells the address.
     named = [str(address) for address in getattr(settings, "UPSTREAM_IPS", ())]
     believed = [entry for entry in named if not is_within(entry, LOOPBACK)]
     return (*api_config().trusted_proxies, *filter(is_network, believed))
 
 
 def address_of(meta: Mapping[str, object]) -> str:
-    """The address a request comes from: what the client itself says of it is not believed.
+    """The address that a request comes from; the client's own claims are not trusted.
 
     Args:
-        meta: of Django's request, its `META`.
+        meta: `META` of Django's request.
     """
     forwarded = str(meta.get("HTTP_X_FORWARDED_FOR", ""))
     peer = portal_peers.peer_of(str(meta.get(portal_peers.KEY, "")))
     if not peer:
         peer = str(meta.get("REMOTE_ADDR") or "")
-        # Evennia's web server puts a part of that header in the place of the address of its proxy.
+        # Evennia's web server replaces its proxy's address with a part of that header.
         if peer in forwarded:
             peer = LOOPBACK[0]
-    # From the end, where proxies add what they saw; the beginning is the client's own word.
+    # The end, where proxies append what they saw; the client itself wrote the beginning.
     return client_of(peer, forwarded[-LONGEST_HEADER:], trusted_proxies())[:60]
 
 
 def read_only_session(key: str | None) -> SessionBase:
-    """A stored session, of which nothing is ever written."""
-    session: SessionBase = _kind(settings.SESSION_ENGINE)(key)
+    """A stored session that is never written."""
+    session: SessionBase = _read_only_class(settings.SESSION_ENGINE)(key)
     return session
 
 
 @lru_cache(maxsize=4)
-def _kind(engine: str) -> Any:
-    """Sessions as the game keeps them, but only read."""
+def _read_only_class(engine: str) -> Any:
+    """Derive a class from the game's session store that only reads."""
     kind: Any = import_module(engine).SessionStore
 
     class ReadOnly(kind):
-        """A session of which nothing is written."""
+        """A session that is never written."""
 
         def save(self, must_create: bool = False) -> None:
-            """Changes are forgotten with the request."""
+            """Do nothing: changes end with the request."""
 
         def create(self) -> None:
-            """There is none."""
+            """Do nothing."""
 
         def delete(self, session_key: str | None = None) -> None:
-            """The stored session stays."""
+            """Do nothing: the stored session stays."""
 
-    # Django signs what it stores with the name of the class that stored it.
+    # Django's signature of a session includes the name of the class that stored it.
     ReadOnly.__qualname__ = kind.__qualname__
     return ReadOnly

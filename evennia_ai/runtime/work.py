@@ -1,6 +1,6 @@
-"""The memory of an assistant that runs: working copies of its state, and what is under way.
+"""The memory of a running assistant: working copies of its state, and what is under way.
 
-Rebuilt at every start by `runtime.state.rebuild`; nothing here is written by itself.
+`runtime.state.rebuild` makes it again at every start; nothing in here is written by itself.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from evennia_ai.resilience import CircuitBreakerRegistry, ToolResultCache
 from evennia_ai.runtime.slots import Seat
 
 MOST_INNER_CALLS = 20
-_NONE: frozenset[str] = frozenset()
+_NONE: frozenset[str] = frozenset()  # shared, since `set_aside` is asked for many times a turn
 
 
 class InnerCall(NamedTuple):
@@ -40,7 +40,7 @@ class InnerCall(NamedTuple):
 
     Attributes:
         at: seconds on the clock.
-        tools: names of those that the model called.
+        tools: names of the tools that the model called.
     """
 
     at: float
@@ -51,23 +51,23 @@ class InnerCall(NamedTuple):
 
 
 class Unanswered(Protocol):
-    """A task whose agent, outside the game, waits for an answer that a turn may give.
+    """A delegated task whose agent, outside the game, waits for an answer that a turn may give.
 
     Attributes:
-        scope: of the turn that gave it.
+        scope: of the turn that delegated it.
     """
 
     scope: str
 
     def cancel(self) -> None:
-        """Call it off there: the turn is void."""
+        """Cancel the task at the agent: the turn is void."""
 
 
 class ModelRequest(Protocol):
-    """A model call that is under way, whoever waits for it."""
+    """A model call that is under way."""
 
     def drop(self) -> None:
-        """Close its socket; who waits for it is cancelled afterwards."""
+        """Close its socket; what waits for it is cancelled afterwards."""
 
 
 @dataclass(slots=True)
@@ -75,60 +75,59 @@ class Work:
     """Runtime state, rebuilt at every start.
 
     Attributes:
-        epoch: goes up whenever everything under way is void.
-        stops: how many emergency stops there were, of one that was stopped already too.
-        is_stopping: an emergency stop is not stored yet, or could not be; see `state.is_stopped`.
+        epoch: raised whenever everything under way becomes void.
+        stops: number of emergency stops, also of an assistant that was stopped already.
+        is_stopping: a stop is in effect but not stored yet, or could not be stored; see
+            `state.is_stopped`.
         in_flight: the Deferred of the running tick, or None.
-        requests: its model calls that are under way, of turns and of all else.
-        compacting: the Deferred of a summary that is being made beside it, or None.
+        requests: model calls under way, of turns and of everything else.
+        compacting: the Deferred of a summary that is made in the background, or None.
         running: ids of the events that the running tick answers.
-        seat: the running of that tick's turn, or None.
-        aside: turns that wait beside it for a person's answer, by their scope; see `runtime.slots`.
-        unanswered: what agents outside the game ask of its turns, while nobody sees to it.
-        questions: what people are asked for it, as `runtime.asked` read it, or None when that has
-            to be read anew.
-        asked_in: the transaction in which that changed, which perhaps is open still.
-        asked_about: the senders of messages that wait for leave to be as long as they are.
+        seat: the running tick's turn, or None.
+        aside: turns that wait for a person's answer, by their scope; see `runtime.slots`.
+        unanswered: tasks whose agents, outside the game, wait for an answer of its turns.
+        questions: open questions to people, as `runtime.asked` read them; None: read them again.
+        asked_in: the transaction that changed them, which may still be open.
+        asked_about: the senders of long messages that wait for approval.
         chosen: the number of the last open line that it was chosen to answer; see
-        `agent.answerers`.
-        ear, rate_limits: settings of hearing, or None when they have to be read anew.
-        ear_problem: why some of its settings could not be read, or "".
-        blame: who has to wait, and what counts towards a lockout.
-        overheard: what it heard and need not answer.
-        muted: the persons who want neither to hear it nor to be heard.
-        turned_away: messages that had to make room in the inbox, of which no log tells yet.
-        turned_away_told_at: when the log was told last.
+            `agent.answerers`.
+        ear, rate_limits: hearing settings in effect; None: read them again.
+        ear_problem: the reason some of these settings could not be read, or "".
+        blame: who has to cool off, and the errors that count towards a lockout.
+        overheard: messages that it heard and need not answer.
+        muted: persons who muted it; they neither hear it nor are heard.
+        turned_away: messages pushed out of the inbox that are not logged yet.
+        turned_away_told_at: when they were logged last.
         capture: lines of command output for a tool that waits for them, or None.
-        breakers: one for each tool.
+        breakers: circuit breakers of its tools.
         tool_cache: results of tools that may be used again.
         compact_after: seconds on the clock before which no compaction is tried again.
-        autonomy: when it last did something of its own accord, and how that went.
-        context_tokens, max_context_tokens: of the last prompt, 0 before the first.
-        bounds: its limits, checks and caps, or None when they have to be read anew.
+        autonomy: when it last acted by itself, and how that went.
+        context_tokens, max_context_tokens: of the last prompt; 0 before the first.
+        bounds: limits, checks and caps in effect; None: read them again.
         safety_problem: what is wrong with these settings, or "".
         extensions: how often its limits were extended without asking.
-        ticks: how many it had, and its own number of the next one less one.
-        executions, metrics: its last tool calls, and what all of them add up to.
-        unkept: facts of what `usage` counts already, to be written with it.
-        given_up: ids of calls of which nobody knows whether they happened.
-        memory: what it remembers, or None when that has to be read anew.
-        talks: its working memory, by person: the talk that is going on; see `memory.talks`.
-        beside: the Deferreds of calls that people let it make beside its turns.
-        resting: the Deferred of a step of its sleep, or of facts drawn while awake, or None.
-        unsorted: entries of the journal that no facts were drawn from; None: not counted yet.
-        sort_after: seconds on the clock before which none are drawn while awake; None: not set.
+        ticks: number of its ticks; the next tick gets the following number.
+        executions, metrics: its last tool calls, and totals over all of them.
+        unkept: facts that `usage` counts already, to be stored with it.
+        given_up: ids of calls whose outcome is unknown.
+        memory: memory settings in effect; None: read them again.
+        talks: current conversations, by person; see `memory.talks`.
+        beside: the Deferreds of calls that people have it make beside its turns.
+        resting: the Deferred of a step of its sleep, or of fact extraction by day, or None.
+        unsorted: journal entries that no facts were extracted from; None: not counted yet.
+        sort_after: seconds on the clock before which no facts are extracted by day; None: not set.
         inner_calls: its newest model calls in contexts that nobody watches.
-        reflect_after: seconds on the clock before which it thinks nothing over while awake; None:
-            not set.
-        has_news: something may have come into its journal since it looked whether to do so.
-        indexing: what is known of its memories in the store; see `memory.indexing`.
-        lore: the lore it may tell, or None when that has to be read; see `memory.lore`.
-        profiles: those of the beings that are there, as they were read; see `memory.profiles`.
+        reflect_after: seconds on the clock before which it does not reflect by day; None: not set.
+        has_news: its journal may have grown since it last considered reflecting.
+        indexing: the state of its memories in the vector store; see `memory.indexing`.
+        lore: the lore it may tell; None: read it again; see `memory.lore`.
+        profiles: profiles of those present, as read last; see `memory.profiles`.
         hushed: rooms ("#2") in which it keeps silent, and until when on the clock.
         trace_due: seconds on the clock before which its trace is not pruned again.
-        unable: while its body cannot act, the persons who were told so; else None.
-        calls_of_game: the newest messages that game code told it of, and when.
-        recorded: its last turns as they were.
+        unable: the persons who were told that its body cannot act; None while it can.
+        calls_of_game: the newest messages that game code reported, and when.
+        recorded: its last turns, as recorded.
     """
 
     inbox: list[inbox.Stored] = field(default_factory=list)
@@ -204,9 +203,9 @@ class Work:
 
     @property
     def busy(self) -> frozenset[str]:
-        """Ids of the events that are being answered, be it that a person is asked meanwhile."""
+        """Ids of the events that are being answered, including turns that wait for a person."""
         return self.running | self.set_aside if self.aside else self.running
 
     def read_anew(self) -> None:
-        """A setting may have changed."""
+        """Drop cached settings, because one may have changed."""
         self.ear = self.rate_limits = self.bounds = self.memory = None

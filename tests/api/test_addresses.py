@@ -69,7 +69,7 @@ def passed_on(address: str, **headers: str) -> dict[str, str]:
     """What the server is told of a request that the portal passed on."""
     sent = {name.encode(): [value.encode()] for name, value in headers.items()}
     request = _Passing(address, sent)
-    portal_peers.tell(request)
+    portal_peers.add_header(request)
     return {
         f"HTTP_{name.decode().upper().replace('-', '_')}": b",".join(values).decode()
         for name, values in request.requestHeaders.getAllRawHeaders()
@@ -112,7 +112,7 @@ class TestWhere(ApiTest):
 
     def test_an_answer_that_nobody_waits_for_ends_in_silence(self) -> None:
         """Twisted's proxy ends it whether anybody is there or not; else it ends as ever."""
-        kind = portal_peers._telling(Request)
+        kind = portal_peers._with_header(Request)
         left, waited_for = kind(DummyChannel(), False), kind(DummyChannel(), False)
         left.connectionLost(Failure(ConnectionLost()))
         left.finish()

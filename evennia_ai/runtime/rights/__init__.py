@@ -1,4 +1,4 @@
-"""Rights: people as locks see them, and the rights that somebody has over an assistant."""
+"""Rights: people as Evennia's locks see them, and a person's rights over an assistant."""
 
 from evennia_ai.runtime.rights.bodies import (
     OF_ASSISTANTS,

@@ -1,4 +1,4 @@
-"""Rights over an assistant: locks of its body, which Evennia's own command `lock` sets."""
+"""Rights over an assistant: locks of its body, set with Evennia's own command `lock`."""
 
 from __future__ import annotations
 
@@ -11,25 +11,25 @@ from evennia_ai.runtime.assistant import Assistant
 from evennia_ai.runtime.names import wording
 from evennia_ai.runtime.rights.people import Right, forms_of, is_staff
 
-# The kinds of locks that concern the assistant in a body, and nothing else of the game.
+# Prefixes of the lock types that concern the assistant in a body, and nothing else in the game.
 OF_ASSISTANTS = ("ai_", "tool_")
-# Evennia's own, which lets whoever passes it change every lock of the thing.
+# Evennia's own lock type; passing it allows changing every other lock of the object.
 OF_EVENNIA, OF_EVENNIA_BY_DEFAULT = "control", "perm(Developer)"
 
 
 def kinds_of_locks(body: GameObject) -> list[str]:
-    """The kinds of all locks that hold for the assistant in a body: the body's, and its own."""
+    """The types of all locks that apply to the assistant in a body: the body's and its own."""
     script = getattr(body, "assistant_script", None)
     return [*body.locks.locks, *(script.locks.locks if script is not None else ())]
 
 
 def lock_of(body: TypedObject, right: Right) -> str:
-    """The lock that decides a right by itself, as it is written; "" where none does.
+    """The lock string that decides a right; "" where there is none.
 
-    A lock of the body goes before one that the assistant has of its own, as one that was adopted
-    has: the body of that is locked as the game had it.
+    A lock of the body comes before the assistant's own, which an adopted one has because the locks
+    of its body are the game's.
     """
-    # Asked for each of a thousand in one turn of the reactor: the script's only where they count.
+    # A stop of many asks this for each of them; parsing the script's locks as well would show.
     if lock := str(body.locks.get(right) or ""):
         return lock
     script = getattr(body, "assistant_script", None)
@@ -39,18 +39,18 @@ def lock_of(body: TypedObject, right: Right) -> str:
 
 
 def has_right(script: Assistant, person: Being, right: Right, *, is_staff: bool) -> bool:
-    """True where a person has a right over an assistant, in any form; no assistant has any.
+    """True where a person has a right over an assistant, in any form; assistants never have one.
 
     Args:
         right: one of OF_THE_BODY.
         is_staff: whether the person is staff.
     """
-    # A player in an assistant's body is a person, and acts as one.
+    # A player who puppets an assistant's body is a person, and keeps their rights.
     if getattr(person, "assistant_script", None) is not None and not person.sessions.count():
         return False
-    body = script.obj or script  # one that has lost its body is locked by itself
+    body = script.obj or script  # one that lost its body carries its locks itself
     if lock := lock_of(body, right):
-        # The kind that was found: it may be Evennia's `control` in the place of ours.
+        # By the type that was found, which may be Evennia's `control` instead of ours.
         return any(body.access(form, lock.partition(":")[0]) for form in forms_of(person))
     if right is Right.CONTROL:
         return is_staff
@@ -59,7 +59,7 @@ def has_right(script: Assistant, person: Being, right: Right, *, is_staff: bool)
 
 
 def lacking(script: Assistant, right: Right) -> str:
-    """The rights that somebody lacks over an assistant, in words."""
+    """The rights that a person lacks over an assistant, in words."""
     if lock := lock_of(script.obj or script, right):
         return f"{wording(script).their} lock {lock!r}"
     if right is Right.CONTROL:
@@ -71,23 +71,23 @@ def lacking(script: Assistant, right: Right) -> str:
 
 
 def own_locks(script: Assistant) -> str:
-    """The locks that an assistant has of its own where its body is locked by the game.
+    """The locks that an assistant needs of its own where the game locks its body.
 
-    Those that it has already stay, as of a body before.
+    Locks that it has already, as from an earlier body, are left out.
     """
     wanted = {"tool_move": "false()", Right.CONTROL: "perm(Builder)"}
     return ";".join(f"{kind}:{rule}" for kind, rule in wanted.items() if not script.locks.get(kind))
 
 
 def decides(script: Assistant, kind: str) -> bool:
-    """True where a lock of the assistant's own decides what its body has no lock for."""
+    """True where a lock of the assistant's own stands in for one that its body lacks."""
     return kind.startswith(OF_ASSISTANTS) and bool(script.locks.get(kind))
 
 
 def locks_for(maker: Being | None) -> str:
-    """The locks of a new body: its maker and admins have Evennia's rights, builders may run it.
+    """The locks of a new body: Evennia's rights for its maker and admins; builders may control it.
 
-    Whoever asks an assistant to leave its post shall not get it to; an owner may change that.
+    It may not move, so that nobody can talk it away from its post; an owner may change that.
 
     Args:
         maker: a character or an account; None for code.
@@ -95,7 +95,7 @@ def locks_for(maker: Being | None) -> str:
     account = getattr(maker, "account", None) or maker
     named = ""
     if account is not None:
-        # Evennia's `pid` is the account behind whoever asks, `id` the object that asks.
+        # In Evennia's locks `pid` is the account behind the accessing object, `id` that object.
         kind = "pid" if hasattr(account, "get_all_puppets") else "id"
         named = f"{kind}({account.id}) or "
     own = ";".join(f"{access}:{named}perm(Admin)" for access in (OF_EVENNIA, "delete"))
@@ -103,11 +103,11 @@ def locks_for(maker: Being | None) -> str:
 
 
 def sort_locks(body: GameObject) -> bool:
-    """Give a body of an older game the lock `ai_control`; whether it had none and needed one.
+    """Give a body from an older game the lock `ai_control`. Returns True if it needed one.
 
-    It was Evennia's `control` once that named who may run an assistant. Whoever that named goes on
-    to, and of Evennia's own right nobody keeps it but admins whom it named. A body that has the
-    locks which Evennia gives to what somebody makes is left as it is.
+    There, Evennia's `control` named who may control an assistant. Those people keep that right, but
+    only admins among them keep Evennia's own. A body with the locks that Evennia gives to new
+    objects is left as it is.
     """
     locks = body.locks
     control = rest_of(str(locks.get(OF_EVENNIA) or ""))
@@ -120,7 +120,7 @@ def sort_locks(body: GameObject) -> bool:
 
 
 def knows_key(script: Assistant, person: Being | None) -> bool:
-    """True where somebody may name an assistant by its key.
+    """True where a person may know an assistant's key.
 
     Args:
         person: a character or an account; None: the game's own code.
@@ -132,7 +132,7 @@ def knows_key(script: Assistant, person: Being | None) -> bool:
 
 
 def name_before(script: Assistant, person: Being | None) -> str:
-    """The name of an assistant in what somebody reads.
+    """The name of an assistant in texts for a person.
 
     Args:
         person: a character or an account; None: the game's own code.

@@ -1,10 +1,10 @@
-"""The rights there are, and people as locks see them: in all their forms, and quelled.
+"""The kinds of rights, and people as locks see them: in all their forms, and quelled.
 
-Evennia honours `quell` only while a character is played: its lock functions look at `_quell` of the
-account behind a character, and an account that is asked by itself keeps all it has. Here a quelled
-account has what Evennia gives to its character: what both of them have, and no superuser's way.
-Conditions on people are written by owners as a permission ("Builder") or a lock string, which is
-told from a permission by its brackets: `perm(Builder) or id(5)`.
+Evennia honours `quell` only while a character is puppeted: its lock functions look at `_quell` of
+the account behind a character, and an account that is checked by itself keeps all it has. Here a
+quelled account has what Evennia gives its character: what both of them have, without superuser
+status. Owners write conditions on people as a permission ("Builder") or as a lock string, which is
+recognised by its brackets: `perm(Builder) or id(5)`.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from evennia_ai.errors import ConfigurationError
 
 
 class Right(StrEnum):
-    """The right that an act needs: one of two settings of the game, or a lock of the body."""
+    """The right that an act needs: one of two settings of the game, or a lock type of the body."""
 
     STAFF = "staff"
     OWNER = "owner"
@@ -34,7 +34,7 @@ class Right(StrEnum):
     DELETE = "ai_delete"
 
 
-# Each right: what it is for, and who has it where the body has no such lock.
+# For each right: its purpose, and who has it where the body has no such lock.
 MEANINGS: Mapping[Right, tuple[str, str]] = MappingProxyType(
     {
         Right.STAFF: ("looking at what assistants do, creating one", "Builders"),
@@ -58,7 +58,7 @@ MEANINGS: Mapping[Right, tuple[str, str]] = MappingProxyType(
     }
 )
 OF_THE_BODY = tuple(Right)[2:]
-# Who may raise a cap: whoever has the right over the account that it belongs to.
+# The right needed to raise a cap, by the scope of the budget that it belongs to.
 RAISES: Mapping[Scope, Right] = MappingProxyType(
     {
         Scope.ALL_GAMES: Right.OWNER,
@@ -70,6 +70,7 @@ RAISES: Mapping[Scope, Right] = MappingProxyType(
 )
 
 
+# Attributes in which Evennia stores these on an account.
 QUELLED, LAST_PUPPET = "_quell", "_last_puppet"
 
 
@@ -78,35 +79,35 @@ def _is_account(being: Being) -> TypeGuard[Account]:
 
 
 def seen(being: Being) -> Any:
-    """A being as locks are to see it: itself, unless it is an account that is quelled."""
+    """A being as locks should see it: itself, or a `Quelled` view of a quelled account."""
     if _is_account(being) and being.attributes.get(QUELLED):
         return Quelled(being)
     return being
 
 
 def forms_of(person: Being) -> list[Any]:
-    """A person in all forms, as locks see them: itself, its account, what that plays."""
+    """A person in all forms, as locks see them: the being, its account, and what that puppets."""
     account = getattr(person, "account", None) or person
     puppets = account.get_all_puppets() if _is_account(account) else []
     return [seen(form) for form in dict.fromkeys((person, account, *filter(None, puppets)))]
 
 
 def lets(thing: TypedObject, being: Being, kind: str, *, default: bool = False) -> bool:
-    """True where a thing's lock of a type lets a being pass, as what it is and in no other form."""
+    """True where a lock of an object lets a being pass, in this one form."""
     return bool(thing.access(seen(being), kind, default=default))
 
 
 class Quelled:
-    """A quelled account, for locks to look at."""
+    """A quelled account as locks should see it."""
 
-    # On the class, so that `__getattr__` is never asked for the account's own.
+    # On the class, so that `__getattr__` is never asked for the account's own value.
     is_superuser = False
 
     def __init__(self, account: Account) -> None:
-        """See an account as what it is while it is quelled."""
+        """Wrap an account."""
         self._account = account
-        self.permissions = _Least(account)
-        self.locks = _NoWayAround()
+        self.permissions = _QuelledPermissions(account)
+        self.locks = _NoBypass()
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._account, name)
@@ -120,21 +121,22 @@ class Quelled:
         )
 
 
-class _NoWayAround:
-    """The answer to what lock handlers ask first: no lock is open to all that is done."""
+class _NoBypass:
+    """A lock handler without the superuser's bypass, which Evennia's locks look for first."""
 
     lock_bypass = False
 
 
-class _Least:
+class _QuelledPermissions:
     """The permissions of a quelled account."""
 
     def __init__(self, account: Account) -> None:
         self._account = account
 
     def all(self) -> list[str]:
-        """The lesser rank of the account and its character, and what has no rank of either."""
+        """The lower rank of the account and its character, and all permissions without a rank."""
         account = self._account
+        # An account that puppets nobody is as quelled as with its last character.
         played = account.get_all_puppets() or [account.attributes.get(LAST_PUPPET)]
         held = [_held(being) for being in (account, *played)]
         ranks = [name.casefold() for name in settings.PERMISSION_HIERARCHY]
@@ -144,13 +146,13 @@ class _Least:
 
 
 def _held(being: Being) -> list[str]:
-    """The permissions of a being; of nobody none."""
+    """The permissions of a being, in lower case; none for None."""
     return [name.casefold() for name in being.permissions.all()] if being is not None else []
 
 
 def _rank(name: str, ranks: list[str]) -> int:
-    """The place of a permission, in singular or plural, among the ranks; -1: it has none."""
-    # Evennia takes ranks in the plural too.
+    """The index of a permission among the ranks; -1: it is not a rank."""
+    # Evennia accepts plural ranks too.
     known = next((each for each in (name, name.removesuffix("s")) if each in ranks), "")
     return ranks.index(known) if known else -1
 
@@ -162,7 +164,7 @@ def meets(being: Being, condition: str, judge: TypedObject) -> bool:
     """True where a being meets one condition.
 
     Args:
-        judge: the object whose lock handler works a lock string out: the assistant's body.
+        judge: the object whose lock handler evaluates a lock string: the assistant's body.
 
     Raises:
         ConfigurationError: the condition is not a lock string.
@@ -172,7 +174,7 @@ def meets(being: Being, condition: str, judge: TypedObject) -> bool:
         return bool(being.check_permstring(condition))
     try:
         locks = f"{_ACCESS}:{condition}"
-        # Named, because Evennia takes a lock string of which nothing is left as passed.
+        # With an access type, since Evennia passes a lock string in which it finds no lock.
         return bool(judge.locks.check_lockstring(being, locks, access_type=_ACCESS))
     except LockException as error:
         raise ConfigurationError(f"{condition!r} is not a lock string: {error}") from error
@@ -188,17 +190,17 @@ DEFAULTS = {STAFF_LOCK: "perm(Builder)", OWNER_LOCK: "perm(Admin)"}
 
 
 def is_staff(person: Being) -> bool:
-    """True where a person (a character or an account) is staff."""
+    """True where a character or account is staff."""
     return _passes(person, STAFF_LOCK)
 
 
 def is_owner(person: Being) -> bool:
-    """True where a person may change what concerns the whole game."""
+    """True where a character or account may change what concerns the whole game."""
     return _passes(person, OWNER_LOCK)
 
 
 def wanted(right: Right) -> str:
-    """The lock string of the game that a right asks for: of STAFF or of OWNER."""
+    """The game's lock string for a right: STAFF or OWNER."""
     lock = STAFF_LOCK if right is Right.STAFF else OWNER_LOCK
     return str(getattr(settings, lock, DEFAULTS[lock]))
 
