@@ -1,6 +1,6 @@
-"""Questions before a dangerous call: asked once, and the call is run later by hand, on a yes.
+"""Questions before a dangerous call: asked once, and after a yes the call is run by hand.
 
-People are told whose tool it is, with what it is called, and what a yes does.
+People are shown whose tool it is, its arguments, and what a yes does.
 """
 
 from __future__ import annotations
@@ -29,19 +29,20 @@ from evennia_ai.runtime.assistant import Assistant
 from evennia_ai.runtime.names import name_of
 from evennia_ai.tools import REGISTRY
 
-MOST_OPEN = 20
-MOST_SHOWN, MOST_VALUE = 240, 120
+MOST_OPEN = 20  # open questions of one assistant
+MOST_SHOWN, MOST_VALUE = 240, 120  # characters of all arguments, and of one value
 MOST_NAME = 64
-MOST_INSIDE = 10
-# What a terminal would take for colour; markup of the game's is shown as the text that it is.
+MOST_INSIDE = 10  # items of a list
+# ANSI escape sequences, which could hide text; the game's own markup is shown literally anyway.
 _COLOUR = re.compile(r"\x1b(?:\[[0-9;?]*[ -/]*[@-~]|[@-Z\\-_])")
 
 
 def ask_about_call(script: Assistant, turn: Turn, call: ToolCall) -> ToolResult:
-    """Ask whoever may allow a call, and tell the model that it has to wait."""
+    """Ask the people who may allow a call, and tell the model that it has to wait."""
     asked = {"tool": call.name, "arguments": dict(call.arguments)}
     waiting = store.pending(script)
-    is_one = right_for(call.name) is not None  # a change is decided before the next is proposed
+    # A tool that names a right proposes changes: one is decided before the next is proposed.
+    is_one = right_for(call.name) is not None
     alike = (q for q in waiting if q.call == asked or (is_one and q.call.get("tool") == call.name))
     known = next(alike, None)
     if known is not None:
@@ -60,7 +61,7 @@ def ask_about_call(script: Assistant, turn: Turn, call: ToolCall) -> ToolResult:
         return ToolResult(False, str(error), Fault.FAILED, error)
     telling.record("question_asked", script, question, people=question.people)
     store.begin(script, question)
-    # Once it is stored, so that whoever answers at once finds it.
+    # Only once it is stored, so that an immediate answer finds it.
     telling.announce()
     look_later(script, question)
     names = ", ".join(name_of(person, script.obj) for person in people)
@@ -95,13 +96,13 @@ def _question(script: Assistant, turn: Turn, call: ToolCall, people: Sequence[Be
 def describe_call(
     turn: Turn, call: ToolCall, people: Sequence[Being], servers: RemoteServers
 ) -> str:
-    """A call in one line: whose tool it is, and with what; no words that not all of them may know.
+    """A call in one line: the tool and its arguments, without words that some of them may not know.
 
-    What is cut says how long it is, so that nobody allows what stands behind the cut unawares.
+    What is cut says how long it is, so that nobody approves hidden text unawares.
     """
     asked = [listener(name_of(each, None), (person_audience(person_of(each)),)) for each in people]
     is_private = not may_leave(WAYS["question"], turn.held, asked).is_allowed
-    given = shown(call.arguments, is_private=True) if is_private else _cut(call.arguments)
+    given = shown(call.arguments, is_private=True) if is_private else _shortened(call.arguments)
     words = json.dumps(given, ensure_ascii=False)
     line = one_line(words, MOST_SHOWN)
     if len(words) > MOST_SHOWN:
@@ -116,7 +117,7 @@ def consequences(script: Assistant) -> str:
 
 
 def _tool_of(call: ToolCall, servers: RemoteServers) -> str:
-    """The tool's name; of one elsewhere as its server calls it, and which server that is."""
+    """The tool's name; for a remote tool its server's name for it, and the server."""
     origin = None if call.name in REGISTRY else servers.origin(call.name)
     if origin is None:
         return call.name
@@ -124,17 +125,17 @@ def _tool_of(call: ToolCall, servers: RemoteServers) -> str:
     return f"use {one_line(name, MOST_NAME)} of {server}, a server outside the game, with"
 
 
-def _cut(value: object) -> object:
-    """Arguments without colour and control characters, each text cut."""
+def _shortened(value: object) -> object:
+    """Arguments without escape sequences and control characters, with each text cut."""
     if isinstance(value, Mapping):
-        return {_text(str(key)): _cut(item) for key, item in value.items()}
+        return {_shortened_text(str(key)): _shortened(item) for key, item in value.items()}
     if isinstance(value, (list, tuple)):
         more = len(value) - MOST_INSIDE
         rest = [f"… and {more} more"] if more > 0 else []
-        return [*map(_cut, value[:MOST_INSIDE]), *rest]
-    return _text(value) if isinstance(value, str) else value
+        return [*map(_shortened, value[:MOST_INSIDE]), *rest]
+    return _shortened_text(value) if isinstance(value, str) else value
 
 
-def _text(value: str) -> str:
+def _shortened_text(value: str) -> str:
     line = one_line(_COLOUR.sub("", value), MOST_VALUE)
     return f"{line} ({len(value):,} characters)" if len(value) > MOST_VALUE else line

@@ -1,4 +1,4 @@
-"""Decisions at an assistant's limits: its settings, the people who may be asked, and the record."""
+"""Decisions at an assistant's limits: its settings, the people to ask, and the audit log."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ from evennia_ai.runtime import state
 from evennia_ai.runtime.assistant import Assistant
 from evennia_ai.tasks import delegations
 
-LONGEST_TASK = 80
-MOST_KEPT = 1_000
-# Caps that were raised, by what they were when they were met.
+LONGEST_TASK = 80  # characters of a task in a question
+MOST_KEPT = 1_000  # entries of each of the two tables below
+# Raised caps, as scope, kind and the value that was met.
 _RAISED: set[tuple[str, str, float]] = set()
-# How often the game's own settings extended a cap of the game, without asking.
-_OF_GAME = Extensions()
+# How often the game's settings extended each of the game's caps without asking.
+_GAME_EXTENSIONS = Extensions()
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +51,7 @@ class _People:
     is_moot: Callable[[], bool] | None
 
     async def ask(self, asking: ApprovalRequest, timeout_seconds: float) -> Answer:
-        """Put a question to them, and wait, unless everybody else would have to wait with it."""
+        """Put a question to them and wait, unless all other turns would have to wait as well."""
         if holding.is_full(self.script, self.turn) and store.find_key(asking.key) is None:
             return Answer(QuestionOutcome.CROWDED)
         asked = approvals.ask(
@@ -74,18 +74,18 @@ async def ask(
     event: Event | None = None,
     turn: Turn | None = None,
 ) -> Decision:
-    """Decide whether something that reached a limit may go on; whoever asks applies the extension.
+    """Decide whether something that reached a limit may go on; the caller applies the extension.
 
     Args:
         task: what is under way, in words.
         detail: what came of it so far.
-        event: what it is done for.
-        turn: the turn that is set aside while a person is asked; None: nothing is.
+        event: the event that it is done for.
+        turn: the turn to set aside while a person is asked; None: nothing is set aside.
 
     Raises:
         CancelledError: it was cancelled meanwhile.
     """
-    config, extensions = _on_limit(script, hit)
+    config, extensions = _policy_for(script, hit)
     setting = setting_of(script, hit, turn)
     is_moot = setting.is_moot if setting else None
     if hit.kind.startswith(MONEY):
@@ -107,23 +107,23 @@ async def ask(
     return decision
 
 
-def _on_limit(script: Assistant, hit: LimitReachedError) -> tuple[OnLimit, Extensions]:
-    """The setting for a limit, and the counts of how often it was extended without asking.
+def _policy_for(script: Assistant, hit: LimitReachedError) -> tuple[OnLimit, Extensions]:
+    """The setting for a limit, and the counts of its extensions without asking.
 
-    Where the game sets a cap the game's own settings count, and the assistant's only where they let
-    less go on. The game's grants are counted once for all assistants.
+    Where the game sets a cap, the game's setting applies, and the assistant's own only where it is
+    stricter. Extensions of the game's caps are counted once for all assistants.
     """
     own = state.safety_config(script).on_limit
     if not _is_of_game(hit):
         return own, script.work.extensions
     game = state.held(SafetyConfig, {}).on_limit
-    for key in list(_OF_GAME.counts)[:-MOST_KEPT]:
-        del _OF_GAME.counts[key]
-    return own.tightened(game, LimitKind(hit.kind)), _OF_GAME
+    for key in list(_GAME_EXTENSIONS.counts)[:-MOST_KEPT]:
+        del _GAME_EXTENSIONS.counts[key]
+    return own.tightened(game, LimitKind(hit.kind)), _GAME_EXTENSIONS
 
 
 def _is_of_game(hit: LimitReachedError) -> bool:
-    """True for a cap that the game sets: its own, a player's, or one of every assistant."""
+    """True for a cap that the game sets: its own, a player's, or one for every assistant."""
     if not hit.kind.startswith(MONEY):
         return False
     given = getattr(settings, GAME_NAME, {}).get(Scope.ASSISTANT, {})
@@ -132,16 +132,14 @@ def _is_of_game(hit: LimitReachedError) -> bool:
 
 
 def _is_moot(script: Assistant, hit: LimitReachedError) -> bool:
-    """True where a cap on money is higher than when it was met, is gone, or its time is over.
-
-    With less than is needed the call meets it again, and the next question says how much that is.
-    """
+    """True where a cap on money was raised or removed, or its period is over."""
+    # A cap raised by too little is moot as well: the call meets it again, and asks for the rest.
     account, name = account_of(hit), hit.kind.removeprefix(MONEY)
     cap, now = CAPS[name], script.clock.seconds()
     if script.work is None:
         return False
     configured = getattr(state.budget_config(script).caps_of(account.scope), name)
-    if script.work.safety_problem:  # nothing is known of its caps
+    if script.work.safety_problem:  # its caps cannot be read
         return False
     if not configured or account.period != period_of(cap.span, now):
         return True
@@ -153,7 +151,7 @@ def _is_moot(script: Assistant, hit: LimitReachedError) -> bool:
     return as_amount(cap.measure, standing.allowed) > hit.cap
 
 
-NAMED_SO = {Scope.ALL_GAMES: "all games together", Scope.GAME: "the whole game"}
+SCOPE_WORDS = {Scope.ALL_GAMES: "all games together", Scope.GAME: "the whole game"}
 
 
 def _whose(script: Assistant, hit: LimitReachedError) -> str:
@@ -161,8 +159,8 @@ def _whose(script: Assistant, hit: LimitReachedError) -> str:
     if not hit.kind.startswith(MONEY):
         return ""
     account = account_of(hit)
-    if account.scope in NAMED_SO:
-        return NAMED_SO[account.scope]
+    if account.scope in SCOPE_WORDS:
+        return SCOPE_WORDS[account.scope]
     if account.scope is Scope.ASSISTANT:
         return str(script.key) if is_of(script, account) else account.key
     return f"the player {key_of(account.key)}"
@@ -178,17 +176,17 @@ def _report(error: BaseException) -> None:
 
 @dataclass(frozen=True, slots=True)
 class TurnLimits:
-    """The limits of an assistant's turns."""
+    """The limits of an assistant's turns, as the engine asks for them."""
 
     script: Assistant
 
     @property
     def config(self) -> SafetyConfig:
-        """Its limits and checks."""
+        """The assistant's limits and checks."""
         return state.safety_config(self.script)
 
     async def extend(self, turn: Turn, hit: LimitReachedError) -> bool:
-        """Ask whether a turn that reached a limit may go on; after a yes the grant is applied."""
+        """Ask whether a turn that reached a limit may go on; a grant is applied."""
         decision = await ask(
             self.script,
             hit,
@@ -208,7 +206,7 @@ class TurnLimits:
         return True
 
     def cut(self, turn: Turn, hit: LimitReachedError) -> None:
-        """Record that what went beyond a limit was left out."""
+        """Record that what exceeded a limit was left out."""
         kept, event = hit.cap, turn.event
         audit.record(f"{hit.kind}_exceeded", self.script, attempted=hit.used, kept=kept)
         told = f"{hit.kind}: {hit.used:g} were wanted, {kept:g} kept"
@@ -216,19 +214,19 @@ class TurnLimits:
 
 
 def _raise_once(hit: LimitReachedError, decision: Decision) -> None:
-    """Raise a cap of the ledger: once, however many turns met it and share the answer."""
+    """Raise a cap of the ledger once, however many turns met it and share the answer."""
     met = (hit.scope, hit.kind, hit.cap)
     if met in _RAISED:
         return
     if len(_RAISED) >= MOST_KEPT:
-        # At worst an answer that some still share raises its cap once more.
+        # At worst an answer that turns still share raises its cap a second time.
         _RAISED.clear()
     ledger.grant(hit, decision.extension, by=decision.reason.value)
-    _RAISED.add(met)  # not before: a ledger that was away is asked again by the next turn
+    _RAISED.add(met)  # after the grant, so that the next turn tries again if the ledger failed
 
 
 def task_of(turn: Turn) -> str:
-    """The subject of a turn, for staff: what was said in private is not told."""
+    """The subject of a turn for staff, without words that were said in private."""
     event = turn.event
     if event.kind == OWN:
         return "something of my own"
@@ -237,7 +235,7 @@ def task_of(turn: Turn) -> str:
 
 
 def _is_open(turn: Turn) -> bool:
-    """True where staff may be told its words."""
+    """True where staff may know its words."""
     return may_leave(WAYS["staff"], turn.kept_audiences).is_allowed
 
 

@@ -1,4 +1,4 @@
-"""The acts of people on a question: answer it, take it, drop it, or stop who asks it."""
+"""Acts of people on a question: answer it, claim it, drop it, or stop the asking assistant."""
 
 from __future__ import annotations
 
@@ -13,14 +13,15 @@ from evennia_ai.core.typed_objects import Being
 from evennia_ai.messages.incoming import person_of
 from evennia_ai.runtime.assistant import Assistant
 
+# How long an answer waits for a turn that asks the same again, as after a restart.
 KEPT_SECONDS = 300.0
 
 
 def give(script: Assistant, question: Question, choice: Choice, by: Being) -> bool:
-    """Give an answer. The right to is checked already.
+    """Give an answer; the caller has checked the right to.
 
     Returns:
-        Whether somebody waits for it; if not, it is kept for whoever asks the same again.
+        True where somebody waits for it; otherwise it is kept for a turn that asks the same again.
     """
     person, waiting = person_of(by), WAITING.get(question.asking.key)
     facts = {"by": person, "choice": choice.id}
@@ -28,7 +29,7 @@ def give(script: Assistant, question: Question, choice: Choice, by: Being) -> bo
         answer = Answer(QuestionOutcome.ANSWERED, choice.id, by.key)
         resolve(waiting, answer, "question_answered", f"{by.key} answered {choice.id}", **facts)
         return True
-    # A restart has set it, after which whoever asked may be on the way back.
+    # `kept_until` is set after a restart, when the turn that asked may be on its way back.
     until = question.kept_until or script.clock.seconds() + KEPT_SECONDS
     kept = replace(question, choice=choice.id, by=by.key, expires_at=0.0, kept_until=until)
     telling.record("question_answered", script, question, is_kept=True, **facts)
@@ -38,7 +39,7 @@ def give(script: Assistant, question: Question, choice: Choice, by: Being) -> bo
 
 
 def claim(script: Assistant, question: Question, by: Being) -> None:
-    """Let one person be the one who is asked."""
+    """Make one person the only one who is asked."""
     person = person_of(by)
     telling.record("question_claimed", script, question, by=person)
     store.put(script, replace(question, people=(person,), told=(person,)))
@@ -46,7 +47,7 @@ def claim(script: Assistant, question: Question, by: Being) -> None:
 
 
 def drop(script: Assistant, question: Question, by: Being) -> None:
-    """Close a question without an answer; whoever waits goes on as after a no."""
+    """Close a question without an answer; what waits for it goes on as after a no."""
     facts = {"by": person_of(by)}
     _discard(script, question, f"{by.key} dropped it", **facts)
 
@@ -60,9 +61,9 @@ def _discard(script: Assistant, question: Question, why: str, **facts: Any) -> N
 
 
 def discard_of(script: Assistant, person: str) -> None:
-    """Close what an assistant asks at a person's words, but for what somebody waits for, or runs.
+    """Close what an assistant asks because of a person, unless it is waited for or being run.
 
-    Void what is under way for them first: what waited for an answer is closed by that.
+    Void what is under way for that person first: that closes the questions that are waited for.
     """
     for question in store.stored(script):
         is_theirs = question.event.get("person") == person
@@ -71,13 +72,13 @@ def discard_of(script: Assistant, person: str) -> None:
 
 
 def discard_all(script: Assistant, why: str) -> int:
-    """Close all questions of an assistant: it was stopped, or its history reset.
+    """Close all questions of an assistant, which was stopped or whose history was reset.
 
-    What others ask too stays open for them. Void what is under way first
+    A question that other assistants share stays open for them. Void what is under way first
     (`runtime.state.bump_epoch`), or it goes on with the refusal.
 
     Returns:
-        How many were closed.
+        The number of closed questions.
     """
     count = 0
     for waiting in list(WAITING.values()):

@@ -1,7 +1,7 @@
-"""Waiting for a person's answer about a turn's limit, beside the assistant's other work.
+"""Waiting for a person's answer about a turn's limit, beside the assistant's other turns.
 
-The turn leaves the place for turns while its question is open, and has it again at the next free
-moment after the answer, or after the time for it. Its asker's further messages wait until then.
+The turn leaves the slot while its question is open, and gets it back at the next free moment after
+the answer or the timeout. Further messages of its sender wait until then.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ from evennia_ai.runtime.slots import Seat
 from evennia_ai.runtime.turns import aside
 from evennia_ai.runtime.work import Work
 
-# With so many set aside nobody is asked about one more: it would wait in the place, and everybody
-# else with it.
+# Turns set aside at once. One more would have to wait in the slot and hold up everybody, so nobody
+# is asked about it.
 MOST_ASIDE = 10
 ASIDE = "for an answer about the message before"
 _NOBODY: frozenset[str] = frozenset()
@@ -33,12 +33,12 @@ async def wait(script: Assistant, turn: Turn | None, asked: Deferred[Answer]) ->
     """Wait for the answer to a question about a turn, and let others be answered meanwhile.
 
     Args:
-        turn: what was asked about; None: no turn, such as a message that is too long.
-        asked: the answer to come.
+        turn: the turn in question; None: none, as for a message that is too long.
+        asked: fires with the answer.
 
     Raises:
-        CancelledError: the turn was dropped meanwhile, by a stop say.
-        StaleEpochError: the assistant's life in this process ended.
+        CancelledError: the turn was dropped meanwhile, as by a stop.
+        StaleEpochError: the assistant was reloaded.
     """
     seat = None if asked.called or turn is None else _seat_of(script, turn)
     answer: Answer
@@ -48,14 +48,14 @@ async def wait(script: Assistant, turn: Turn | None, asked: Deferred[Answer]) ->
     work = script.work
     aside.hold(script, seat.turn)
     work.aside[seat.turn.scope], work.seat = seat, None
-    # Last: with the place free the next turn may begin.
+    # Last: with the slot free the next turn may begin.
     seat.step_aside()
     showing = script.clock.callLater(FIRST_AFTER_SECONDS, _show, script, seat.turn)
     try:
         answer = await asked
         return answer
     except CancelledError:
-        # A turn that is void does not come back to the place.
+        # A void turn does not come back to the slot.
         seat = None
         raise
     finally:
@@ -66,7 +66,7 @@ async def wait(script: Assistant, turn: Turn | None, asked: Deferred[Answer]) ->
 
 
 def _show(script: Assistant, turn: Turn) -> None:
-    """Let the room know that it waits, once, however many wait; and each who asked, wherever."""
+    """Show that it waits: once to the room, and to each sender who is elsewhere."""
     body, event = script.obj, turn.event
     if body is None or event.kind == OWN:
         return
@@ -80,7 +80,7 @@ def _show(script: Assistant, turn: Turn) -> None:
 
 
 async def _come_back(script: Assistant, work: Work, seat: Seat) -> None:
-    """Have the place again before anything else is done, whatever became of the question."""
+    """Get the slot back before anything else is done, whatever became of the question."""
     if script.work is not work or work.is_closing:
         raise StaleEpochError(work.epoch, work.epoch + 1)
     called = seat.come_back()
@@ -89,26 +89,24 @@ async def _come_back(script: Assistant, work: Work, seat: Seat) -> None:
 
 
 def _seat_of(script: Assistant, turn: Turn) -> Seat | None:
-    """The running of a turn that may be set aside; None where it has to wait in its place.
-
-    In the middle of what others notice nothing is set aside: nobody could say what became of it.
-    """
+    """The seat of a turn that may be set aside; None where it has to wait in the slot."""
     seat: Seat | None = script.work.seat
     if seat is None or seat.turn is not turn or len(script.work.aside) >= MOST_ASIDE:
         return None
+    # In the middle of an effect nothing is set aside: its outcome would be unknown.
     noted = state.read(script, "current_tool_call")
     return None if noted and "tool" in noted else seat
 
 
 def is_full(script: Assistant, turn: Turn | None) -> bool:
-    """True where a turn has the place, and as many are set aside as can be."""
+    """True where a turn has the slot and no more turns can be set aside."""
     seat: Seat | None = script.work.seat
     is_seated = turn is not None and seat is not None and seat.turn is turn
     return is_seated and len(script.work.aside) >= MOST_ASIDE
 
 
 def take_back(script: Assistant) -> Turn | None:
-    """The turn that was set aside and may go on now, under way again; None without one."""
+    """The turn that was set aside and may go on now, under way again; None if there is none."""
     if not script.work.aside:
         return None
     due = next((seat for seat in script.work.aside.values() if seat.is_due), None)
@@ -125,12 +123,12 @@ def is_due(script: Assistant) -> bool:
 
 
 def is_one_its_own(script: Assistant) -> bool:
-    """True while an act of the assistant's own is set aside: it does one at a time."""
+    """True while a turn of the assistant's own is set aside; it takes one at a time."""
     return any(seat.turn.event.kind == OWN for seat in script.work.aside.values())
 
 
 def people(script: Assistant) -> frozenset[str]:
-    """Those whose turn is set aside: one thing after another, also for them."""
+    """Persons whose turn is set aside; their further messages wait."""
     if not script.work.aside:
         return _NOBODY
     turns = [seat.turn.event for seat in script.work.aside.values()]

@@ -1,7 +1,7 @@
-"""The settings of limits while somebody is asked: with another value nothing is left to ask.
+"""Changes of a limit's setting while somebody is asked: they may leave nothing to ask.
 
-A limit is read anew at each step, or it was read when its tick or its wait began: to the latter a
-change is handed as a grant. Caps on money have accounts of their own (`approvals.checkpoints`).
+Some limits are read again at each step; others were read when their tick or wait began, and there a
+change is applied as a grant. Caps on money have accounts of their own (`approvals.checkpoints`).
 """
 
 from __future__ import annotations
@@ -15,16 +15,16 @@ from evennia_ai.errors import ConfigurationError, LimitReachedError
 from evennia_ai.runtime import state
 from evennia_ai.runtime.assistant import Assistant
 
-# Of these a tick or a wait under way goes by the value with which it began.
+# Limits whose value is read when the tick or the wait begins.
 AS_BEGUN = (LimitKind.ITERATIONS, LimitKind.TICK_SECONDS, LimitKind.DELEGATION_SECONDS)
-# Counted over a chain of delegations they are limits of its first turn, which keeps them.
+# Limits that a chain of delegations counts by the settings of its first assistant.
 OF_CHAINS = (LimitKind.TASK_ITERATIONS, LimitKind.TASK_TOKENS, LimitKind.DELEGATIONS)
-# More than any tick or wait comes to: the limit is gone.
+# Stands for no limit: more than any tick or wait comes to.
 ENDLESS = 1e9
 
 
 def setting_of(script: Assistant, hit: LimitReachedError, turn: Turn | None) -> LimitSetting | None:
-    """The setting of a limit that was met just now; None where no assistant has one."""
+    """The setting of a limit that was just met; None where no assistant has one."""
     kind = LimitKind(hit.kind)
     if kind.startswith(MONEY) or kind is LimitKind.MODEL_CALL_SECONDS:
         return None
@@ -39,7 +39,7 @@ class LimitSetting:
     """The setting of a limit that was met.
 
     Attributes:
-        value: what it was then.
+        value: its value then.
     """
 
     script: Assistant
@@ -47,18 +47,18 @@ class LimitSetting:
     value: float
 
     def is_moot(self) -> bool:
-        """True where what was used, or is wanted, is within the limit by now."""
+        """True where what was used or wanted is within the limit by now."""
         now = _value(self.script, LimitKind(self.hit.kind))
         if now is None:
             return False
         cap, used = self.hit.cap + now - self.value, self.hit.used
-        # How long a message is is no count that goes on: with as much as it takes it is let in.
+        # A message's length does not grow: it fits at exactly the limit.
         is_whole = self.hit.kind == LimitKind.MESSAGE_CHARACTERS and cap == used
         return not now or cap > used or is_whole
 
     @property
     def more(self) -> float:
-        """The grant that lets what is under way go on by the new value; 0: it reads that itself."""
+        """The grant that applies the new value to what is under way; 0: that reads it itself."""
         now = _value(self.script, LimitKind(self.hit.kind))
         if self.hit.kind not in AS_BEGUN or now is None:
             return 0.0

@@ -1,4 +1,4 @@
-"""The people of a question: those who are asked, those who may answer, and those who are here."""
+"""The people of a question: who is asked, who may answer, and who is present."""
 
 from __future__ import annotations
 
@@ -37,15 +37,15 @@ class Elsewhere(NamedTuple):
     """People who are asked by another way than a session of the game.
 
     Attributes:
-        of_task: the account that waits so for a task, by the id of its event; None: nobody.
-        is_here: True where a person waits so for any.
+        of_task: returns the account that waits for a task, by its event's id; None: nobody does.
+        is_here: True where a person waits for any task.
     """
 
     of_task: Callable[[str], Any]
     is_here: Callable[[str], bool]
 
 
-# Those who wait by another way: `operations.peers.tasks` has peers.
+# Registered ways to reach people; `operations.peers.tasks` adds the accounts of peers.
 ELSEWHERE: list[Elsewhere] = []
 
 
@@ -56,16 +56,15 @@ def _online() -> list[Any]:
 
 
 def is_of(script: Assistant, account: BudgetAccount) -> bool:
-    """True where an account of the ledger is an assistant's own."""
+    """True where a budget account is an assistant's own."""
     return script is not None and str(script.key)[:MOST_KEY].casefold() == account.key
 
 
 def may_decide(script: Assistant, question: Question, being: Being) -> bool:
-    """True where a person has the right over what a question wants more of.
+    """True where a person has the right over what a question is about.
 
-    A cap on money belongs to the account it is counted over: the game's and a player's are an
-    owner's to raise, an assistant's is for who may set it up. All else is for who runs the
-    assistant.
+    A cap on money belongs to the account it is counted in: the game's and a player's are raised by
+    owners, an assistant's by those who may configure it. Anything else is for those who control it.
     """
     head, account = head_of(script, question), account_asked(question.asking)
     if account is None:
@@ -89,13 +88,13 @@ def _accounts_and(being: Being) -> list[Any]:
 
 
 def listeners(script: Assistant, question: Question) -> list[Any]:
-    """The accounts here that may decide what is asked; elsewhere whoever waits for the task."""
+    """The accounts present that may decide a question, and those waiting elsewhere."""
     found = _here(task_of(question))
     return [account for account in found if may_decide(script, question, account)]
 
 
 def _here(task: str) -> list[Any]:
-    """Accounts online, and whoever waits elsewhere for a task."""
+    """Accounts online, and those that wait elsewhere for a task."""
     waiting = [way.of_task(task) for way in ELSEWHERE]
     return list(dict.fromkeys((*_online(), *filter(None, waiting))))
 
@@ -112,12 +111,13 @@ def _head_of_chain(number: str) -> str:
 
 
 def head_of(script: Assistant, question: Question) -> Any:
-    """The script whose controllers may answer; None when it was deleted."""
+    """The script whose controllers may answer; None where it was deleted."""
+    # A root of 0: the asking assistant is the head of its chain itself.
     return ScriptDB.objects.filter(id=question.root).first() if question.root else script
 
 
 def is_assistant(being: Being) -> bool:
-    """True for an assistant's body or account: no assistant answers any."""
+    """True for an assistant's body or account: assistants answer no questions."""
     account = getattr(being, "account", None) or being
     return bool(
         getattr(being, "assistant_script", None) or account.attributes.get("assistant_body")
@@ -127,7 +127,7 @@ def is_assistant(being: Being) -> bool:
 def may_answer(script: Assistant, question: Question, person: Being, *, is_staff: bool) -> bool:
     """True where this person may answer a question.
 
-    What is waited for, whoever may decide it; a call, whoever was asked, or staff.
+    A question that is waited for: those who may decide it. A call: those who were asked, and staff.
     """
     if is_assistant(person):
         return False
@@ -140,15 +140,15 @@ def may_answer(script: Assistant, question: Question, person: Being, *, is_staff
 
 
 def right_for(tool: str) -> Right | None:
-    """The right that a yes to a call of a tool needs; None: none but to be asked."""
+    """The right needed to approve a call of a tool; None: being asked is enough."""
     found = REGISTRY.get(tool)
     return found.confirmed_by if found is not None else None
 
 
 def who_may_allow(script: Assistant, event: Event, tool: str) -> list[Any]:
-    """The people asked before a dangerous call: asker, staff online, or who meets a condition.
+    """The people asked before a dangerous call: asker, staff online, or those who meet a condition.
 
-    Where the tool names a right it is those online who have it.
+    For a tool that names a right, they are those online who have it.
     """
     right = right_for(tool)
     if right is not None:
@@ -157,11 +157,12 @@ def who_may_allow(script: Assistant, event: Event, tool: str) -> list[Any]:
     by = str(state.read(script, "confirm_by"))
     if by == ASKER:
         being = find_being(event.sender_id)
-        # After a hop the sender is another assistant, which allows nothing.
+        # After a hop the sender is another assistant, which must not approve anything.
         return [being] if being is not None and not event.hops else []
     online = _online()
     if by == STAFF:
         return [account for account in online if seen(account).check_permstring("Admin")]
+    # Otherwise the setting is the name of a person, or else a permission or lock string.
     named = [account for account in online if by.casefold() in _names(account)]
     return named or [account for account in online if _meets(script, account, by)]
 
@@ -186,12 +187,12 @@ def is_here(person: str) -> bool:
 
 
 def asked_are_here(people: Iterable[str]) -> bool:
-    """True while one of these persons plays."""
+    """True while one of these persons is present."""
     return any(map(is_here, people))
 
 
 def reach(person: str, question: Question) -> Any:
-    """The receiver of a line for a person: the account online, else the character that asked.
+    """The recipient of a line for a person: the account online, else the character that asked.
 
     Returns:
         None while the person is away.

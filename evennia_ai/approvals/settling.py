@@ -1,7 +1,7 @@
-"""A dangerous call after the answer: on a yes it is run, and its question stays until it is over.
+"""A dangerous call after the answer: after a yes it is run, and its question stays until it ended.
 
-The question goes in the transaction that records the call. Whatever comes between, a restart finds
-it there: nobody knows then whether the call happened, and it is not run again.
+The question is removed in the transaction that records the call. If a crash comes in between, a
+restart finds it: the call's outcome is then unknown, and it is not run again.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ UNKNOWN = "the game stopped meanwhile, and nobody knows whether it was done"
 def call_of(question: Question) -> ToolCall:
     """The call that a question is about."""
     asked = question.call
-    # One id for one yes, by which the record shows after a crash whether it was run.
+    # One id for one yes: after a crash the audit log shows by it whether the call was run.
     return ToolCall(f"question_{question.number}", asked["tool"], asked["arguments"])
 
 
 def close_call(script: Assistant, question: Question, choice: str, by: Being) -> Question:
-    """Close a question about a call, so that nobody answers it twice; after a yes it is kept.
+    """Close a question about a call, so that it cannot be answered twice; after a yes it is kept.
 
     Returns:
         The question with its answer.
@@ -53,16 +53,16 @@ def close_call(script: Assistant, question: Question, choice: str, by: Being) ->
 
 
 def notice(script: Assistant, question: Question, text: str) -> Event:
-    """The message that lets the assistant know, so that it can tell whoever asked for it."""
+    """The event that tells the assistant of the outcome, so that it can tell the asker."""
     told = {"id": new_key(12), "kind": NOTICE, "body": text, "at": script.clock.seconds()}
     return Event.from_stored({**question.event, **told})
 
 
 def settled(script: Assistant, question: Question, text: str) -> dict[str, Any]:
-    """The values for `turns.keep` when a call is over: its question goes, the assistant is told.
+    """The values for `turns.keep` when a call has ended: the question goes, the assistant is told.
 
     Args:
-        text: what came of it; "": nobody is told, as after a stop.
+        text: the outcome; "": the assistant is not told, as after a stop.
     """
     if text:
         script.push(notice(script, question, text))
@@ -71,12 +71,12 @@ def settled(script: Assistant, question: Question, text: str) -> dict[str, Any]:
 
 
 def is_being_run(question: Question) -> bool:
-    """True where somebody said yes to its call, and what came of that is not stored yet."""
+    """True where somebody approved its call and the outcome is not stored yet."""
     return bool(question.call and question.choice)
 
 
 def give_up(script: Assistant, question: Question) -> None:
-    """After a start: a call that was being run is taken as one of which nobody knows."""
+    """After a start, treat a call that was being run as one with an unknown outcome."""
     turn = turns.by_hand(script, Event.from_stored(question.event))
     turn.facts.append(interrupted.unknown(turn, call_of(question)))
     text = f"{question.by} said yes to question {question.number}; {UNKNOWN}"

@@ -1,4 +1,4 @@
-"""Putting questions to people: to each the oldest, and the next when that is closed."""
+"""Putting questions to people: to each person the oldest, and the next when that is closed."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from evennia_ai.runtime.rights import name_before
 
 
 def as_seen(question: Question, script: Assistant, being: Being) -> Question:
-    """A question as somebody is shown it: its asker by the name that they know."""
+    """A question as a person is shown it: the asking assistant by the name that they know."""
     name = name_before(script, being)
     if name == str(script.key):
         return question
@@ -27,19 +27,19 @@ def as_seen(question: Question, script: Assistant, being: Being) -> Question:
 
 
 def tell(person: str, question: Question, line: str) -> bool:
-    """Show a line to a person, as text that is not markup. Returns whether he is here."""
+    """Show a line to a person, without interpreting markup. Returns True if they are present."""
     being = reach(person, question)
     if being is None:
         return False
     try:
         being.msg(literal(line))
-    except Exception:  # whatever a game's own hooks do, the others are told too
+    except Exception:  # a broken hook of the game must not keep it from the others
         logger.log_trace(f"[assistant] a question could not be told to {person}")
     return True
 
 
 def announce() -> None:
-    """Put to everybody who is asked the oldest question, unless one is before them already."""
+    """Show each person their oldest question, unless they have one to answer already."""
     entries = store.everywhere()
     for person in sorted({person for _, question in entries for person in question.people}):
         _put_next(person, entries)
@@ -55,7 +55,7 @@ def _put_next(person: str, entries: list[store.Entry]) -> None:
     if being is None or not tell(person, question, as_seen(question, script, being).line()):
         return
     shown = replace(question, told=(*question.told, person))
-    # In the list too: the next person may be told of the same question, and adds to `told`.
+    # In the list too: the next person may be shown the same question, and adds to `told`.
     entries[place] = (script, shown)
     store.put(script, shown)
 
@@ -69,13 +69,13 @@ def close(
     kept: Question | None = None,
     **facts: object,
 ) -> None:
-    """Take a question out, write down how it ended, tell who saw it, and put the next.
+    """Close a question: record how it ended, tell those who saw it, and put the next.
 
     Args:
-        event: the name of the record.
+        event: the name of the audit event.
         why: how it ended, in words that follow "question 3 is closed:".
-        kept: as it is stored on, answered; None: not at all.
-        facts: more for the record; `by` is the person who need not be told.
+        kept: the answered question that is stored instead; None: it is removed.
+        facts: more for the audit event; `by` is the person who need not be told.
     """
     record(event, script, question, **facts)
     if kept is None:
@@ -89,15 +89,13 @@ def close(
 
 
 def record(event: str, script: Assistant, question: Question, **facts: object) -> None:
-    """Tell of what happens to a question, before it is stored: both are written at once.
-
-    Of its words no more is told than what it is about.
-    """
+    """Record an event of a question, before the question is stored: both are written together."""
+    # Only what it is about, never its words, which may be private.
     asking = question.asking
     about = {"number": question.number, "kind": asking.kind, "key": asking.key}
     audit.record(event, script, **about, **facts)
 
 
 def ask_these(question: Question, people: Iterable[Being]) -> Question:
-    """The question as put to these people, whom it is told anew."""
+    """The question as put to these people, none of whom has seen it yet."""
     return replace(question, people=tuple(person_of(person) for person in people), told=())

@@ -1,1 +1,1 @@
-"""Tasks that are with others: delegations, and who waits for the report."""
+"""Delegated tasks and requests, and who waits for their reports."""

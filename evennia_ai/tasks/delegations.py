@@ -1,7 +1,7 @@
-"""Tasks that are with other assistants: whom they may be handed to, and who waits for whom.
+"""Tasks given to other assistants: who may be given one, and who waits for whom.
 
-How such a wait ends is in `tasks.task_waits`. After a restart nobody waits: the requester's own
-event is taken again, and it decides anew.
+`tasks.task_waits` ends such waits. After a restart nobody waits: the requester takes its own event
+again and decides again.
 """
 
 from __future__ import annotations
@@ -30,30 +30,31 @@ from evennia_ai.tasks import task_waits
 from evennia_ai.tasks.task_waits import TaskWait
 
 DELEGATE = "delegate_task"
-MOST_TOLD, LONGEST_NAME = 20, 60
+MOST_TOLD, LONGEST_NAME = 20, 60  # specialists in a prompt, and characters of a name
 
 
-# ---- specialists, whom tasks may be handed to --------------------------------------------------
+# ---- specialists, who may be given tasks -------------------------------------------------------
 
 
 def specialists_here(script: Assistant, tag: str) -> list[Any]:
-    """The other assistants with a tag, of whatever category, by name."""
+    """The other assistants with a tag, in any category, by name."""
     found = ScriptDB.objects.filter(
         db_tags__db_key=tag.strip().casefold(), db_tags__db_tagtype__isnull=True
     ).distinct()
+    # The tag may stand on any script; only assistants have an inbox.
     others = [other for other in found if hasattr(other, "enqueue") and other is not script]
     return sorted(others, key=lambda other: str(other.key).casefold())
 
 
 def specialists_elsewhere(script: Assistant) -> list[RemoteSpecialist]:
-    """The agents outside the game that an assistant may ask, by name."""
+    """The agents outside the game that an assistant may delegate to, by name."""
     return services.remote_specialists().of(str(script.key))
 
 
 def find_elsewhere(
     script: Assistant, known: Sequence[Assistant], name: str | None
 ) -> RemoteSpecialist | None:
-    """The agent elsewhere of a name, where the assistant may ask it and nobody here has that name.
+    """The agent outside the game of a name, unless a specialist in the game has that name.
 
     Args:
         known: the specialists in the game.
@@ -67,7 +68,7 @@ def find_elsewhere(
 
 
 def told_specialists(script: Assistant) -> tuple[str, ...]:
-    """All specialists of an assistant, a line each for a model; none where it hands no tasks on."""
+    """All specialists of an assistant, one line each for a prompt; none if it may not delegate."""
     config = ExecutionConfig.from_stored(state.read(script, "execution_config"))
     return tuple(_lines(script, config)) if config.sub_agents_enabled else ()
 
@@ -84,11 +85,11 @@ def _lines(script: Assistant, config: ExecutionConfig) -> Iterator[str]:
 
 @dataclass(eq=False, slots=True, kw_only=True)
 class Delegation(TaskWait):
-    """A task that is with another assistant.
+    """A task that another assistant works on.
 
     Attributes:
-        requester: the script of the one who waits.
-        chain: what the hops of its chain are counted over: the first task of it.
+        requester: the script of the assistant that waits.
+        chain: the scope that hops are counted in: the first task of the chain.
     """
 
     requester: Assistant
@@ -107,10 +108,10 @@ class Delegation(TaskWait):
 
 
 def task_of(requester: GameObject, turn: Turn, body: str, at: float) -> Event:
-    """A task as its delegate finds it, with the audience of the turn that gives it.
+    """The event of a task for its delegate, with the audience of the turn that gives it.
 
     Args:
-        requester: the body of whoever gives it.
+        requester: the body of the assistant that gives it.
         at: seconds since 1970.
     """
     return Event(
@@ -120,6 +121,7 @@ def task_of(requester: GameObject, turn: Turn, body: str, at: float) -> Event:
         sender_id=id_of(requester),
         sender_name=names.name_of(requester, None),
         body=body,
+        # Believed no more than the least trusted message that it comes from.
         trust=min(event.trust for event in turn.events),
         rule=0,
         hops=turn.hops,
@@ -141,13 +143,12 @@ def begin(
     body: str,
     late: Callable[[Delegation], None] | None = None,
 ) -> Delegation:
-    """Note that a task goes to a delegate; whoever begins it puts `event` into the inbox.
+    """Record that a task is given to a delegate; the caller puts `event` into the inbox.
 
-    It counts for the person who caused it, and is believed no more than what it comes from. It has
-    the audience of the turn that gives it.
+    It counts for the person who caused it.
 
     Args:
-        late: called when the time for it is over, which else ends the wait.
+        late: called when its time is over; by default that ends the wait.
     """
     now = requester.clock.seconds()
     event = task_of(requester.obj, turn, body, now)
@@ -173,41 +174,41 @@ def end_late(held: Delegation) -> None:
     task_waits.give_up(held, ToolError("the time for it is over"))
 
 
-def _open() -> list[Delegation]:
+def _open_delegations() -> list[Delegation]:
     return [held for held in task_waits.every() if isinstance(held, Delegation)]
 
 
 def of(event: Event) -> Delegation | None:
-    """The delegation that an event is the task of, while somebody waits for it."""
+    """The delegation whose task an event is, while somebody waits for it."""
     held = task_waits.of(event)
     return held if isinstance(held, Delegation) else None
 
 
 def chain_of(turn: Turn) -> str:
-    """The scope over which the hops of a turn's chain are counted."""
+    """The scope in which the hops of a turn's chain are counted."""
     held = of(turn.event)
     return turn.scope if held is None else held.chain
 
 
 def count_of(script: Assistant) -> int:
-    """The number of an assistant's tasks that are with others."""
-    return sum(held.requester is script for held in _open())
+    """The number of an assistant's tasks that others work on."""
+    return sum(held.requester is script for held in _open_delegations())
 
 
 def waits_for(script: Assistant, other: Assistant) -> bool:
-    """True where an assistant is another one, or waits for it, perhaps by way of more."""
-    # It ends, as no task is given to whoever waits for its giver.
+    """True where an assistant is the other one, or waits for it, directly or through others."""
+    # The recursion ends: no task is given to an assistant that waits for its giver.
     return script is other or any(
-        waits_for(held.delegate, other) for held in _open() if held.requester is script
+        waits_for(held.delegate, other) for held in _open_delegations() if held.requester is script
     )
 
 
 def root_of(script: Assistant, event: Event | None) -> Any:
-    """The assistant whose people are asked about an event: the one at the top of its chain.
+    """The assistant whose people are asked about an event: the head of its chain.
 
     Returns:
-        The assistant itself for what is not a task, or one of a program's; None for a task that
-        nobody waits for.
+        The assistant itself for an event that is no task, or a program's request; None for a task
+        that nobody waits for.
     """
     while event is not None and event.kind == TASK:
         held = task_waits.of(event)
@@ -220,9 +221,9 @@ def root_of(script: Assistant, event: Event | None) -> Any:
 
 
 def is_heard(script: Assistant, event: Event) -> bool:
-    """True where anybody can hear what is answered: whoever asked, or others who are there.
+    """True where anybody hears the answer: the sender, or others who are present.
 
-    A task is heard while whoever it is done for hears the assistant at the top of its chain.
+    A task is heard while the sender at the head of its chain hears the answer.
     """
     if event.kind == OWN:
         return True
@@ -232,19 +233,19 @@ def is_heard(script: Assistant, event: Event) -> bool:
     if not isinstance(held, Delegation) or held.asked_in is None:
         return held is not None
     requester = held.requester
-    # What a person has it do by hand is not a turn of its own: that person waits elsewhere.
+    # A call by hand is no turn of the requester, and the person who made it waits elsewhere.
     is_by_hand = requester.work is None or held.asked_in.id not in requester.work.busy
     return is_by_hand or is_heard(requester, held.asked_in)
 
 
 def is_awaited(script: Assistant, event: Event) -> bool:
-    """True where whoever asked is there to hear the answer."""
+    """True where the sender is present to hear the answer."""
     body = script.obj
     if event.kind == OWN or body is None:
         return True
     if event.kind == TASK:
         return is_heard(script, event)
     is_elsewhere = event.source in audience.ELSEWHERE
-    # By page and channel the player is reached, whichever character is played by now.
+    # A page or a channel reaches the player, whichever character they play by now.
     asker = find_being((is_elsewhere and event.person) or event.sender_id)
     return audience.is_there(body, event, asker)

@@ -1,8 +1,8 @@
-"""The parts of what an assistant makes for a peer: data, files and links, checked and kept as JSON.
+"""The parts of an artifact that an assistant makes for a peer, checked and stored as JSON.
 
 An artifact is `{"id", "name", "parts"}`. A part is one of `{"text": str}`, `{"data": object}` and
-`{"file": {"name", "type", "text" | "base64" | "url"}}`. Text is kept as text, so that a person who
-is forgotten leaves it as well.
+`{"file": {"name", "type", "text" | "base64" | "url"}}`. Text stays text, so that names of a
+forgotten person can be removed from it.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from evennia_ai.core.safety.addresses import read_address
 from evennia_ai.core.text.web_addresses import url_fault
 
 TEXT, JSON = "text/plain", "application/json"
-LONGEST_NAME, LONGEST_TYPE, LONGEST_URL = 64, 100, 2_000
-MOST_BYTES = 16_000
-MOST_MODES = 20
+LONGEST_NAME, LONGEST_TYPE, LONGEST_URL = 64, 100, 2_000  # characters
+MOST_BYTES = 16_000  # of one part
+MOST_MODES = 20  # media types that a peer may name
 NO_NAME = "a name has 1 to {most} letters, digits, blanks and . _ -, not {name!r}"
 NO_TYPE = "{given!r} is not a media type, such as text/plain"
 ONE_OF = "give one of content, base64 and url"
@@ -38,10 +38,10 @@ _TYPE = re.compile(r"[a-z0-9][a-z0-9.+-]*/[a-z0-9*][a-z0-9.+*-]*")
 
 
 def named(name: str) -> str:
-    """A name of something made.
+    """Check the name of an artifact.
 
     Raises:
-        ValueError: it is none.
+        ValueError: it is not valid.
     """
     name = name.strip()
     if len(name) > LONGEST_NAME or not _NAME.fullmatch(name):
@@ -50,10 +50,10 @@ def named(name: str) -> str:
 
 
 def typed(given: str) -> str:
-    """A media type, without its parameters: `Text/Plain; charset=utf-8` is `text/plain`.
+    """Normalize a media type: `Text/Plain; charset=utf-8` becomes `text/plain`.
 
     Raises:
-        ValueError: it is none.
+        ValueError: it is not a media type.
     """
     kind = given.partition(";")[0].strip().lower()
     if len(kind) > LONGEST_TYPE or not _TYPE.fullmatch(kind):
@@ -62,7 +62,7 @@ def typed(given: str) -> str:
 
 
 def modes_of(given: Collection[str]) -> list[str]:
-    """The media types that a peer takes; what is none is left out."""
+    """The media types that a peer accepts; invalid ones are left out."""
     found = []
     for each in list(given)[:MOST_MODES]:
         kind = each.partition(";")[0].strip().lower()
@@ -72,13 +72,13 @@ def modes_of(given: Collection[str]) -> list[str]:
 
 
 def is_taken(kind: str, modes: Collection[str]) -> bool:
-    """True where a peer that takes these media types takes that one; without any it takes all."""
+    """True where a peer that accepts these media types accepts that one; () accepts all."""
     family = kind.partition("/")[0]
     return not modes or not {kind, f"{family}/*", "*/*"}.isdisjoint(modes)
 
 
 def check_taken(kind: str, modes: Sequence[str]) -> None:
-    """Look whether a peer takes a media type.
+    """Check that a peer accepts a media type.
 
     Raises:
         ValueError: it does not.
@@ -91,10 +91,10 @@ def data_part(data: Mapping[str, object]) -> dict[str, Any]:
     """An object as a part.
 
     Raises:
-        ValueError: it is too long, or no JSON: a number that is none, half a character.
+        ValueError: it is too long, or not valid JSON: NaN, infinity, or half a surrogate pair.
     """
     try:
-        # Half a character fails to encode, which is a ValueError as well.
+        # Half a surrogate pair fails to encode with a UnicodeEncodeError, which is a ValueError.
         text = json.dumps(data, ensure_ascii=False, allow_nan=False).encode()
     except ValueError:
         raise ValueError(NO_JSON) from None
@@ -103,15 +103,15 @@ def data_part(data: Mapping[str, object]) -> dict[str, Any]:
 
 
 def file_part(name: str, kind: str, content: str, encoded: str, url: str) -> dict[str, Any]:
-    """A file as a part, of one of the three.
+    """A file as a part, from exactly one of the three sources.
 
     Args:
         content: its text.
         encoded: its bytes, as base64.
-        url: where it is to be had.
+        url: its address.
 
     Raises:
-        ValueError: it cannot be sent so; the text says why.
+        ValueError: it cannot be sent; the text says why.
     """
     if sum(map(bool, (content, encoded, url))) != 1:
         raise ValueError(ONE_OF)
@@ -134,10 +134,10 @@ def _fit(size: int) -> None:
 
 
 def _checked(url: str) -> str:
-    """An address that a peer may be sent to: nothing is asked of it here.
+    """Check an address that a peer is sent to; nothing is fetched.
 
     Raises:
-        ValueError: it is none, or the open network does not have it.
+        ValueError: it is not an address, or not one on the public internet.
     """
     url = url.strip()
     is_fit = len(url) <= LONGEST_URL and url.isprintable() and not re.search(r"\s", url)
@@ -145,6 +145,7 @@ def _checked(url: str) -> str:
         raise ValueError(NO_URL.format(url=url[:100]))
     host = urlsplit(url).hostname or ""
     address = read_address(f"[{host}]")
+    # A model could name internal hosts, which the peer would then try to reach.
     is_within = address is not None and not address.is_global
     if is_within or host == "localhost" or host.endswith(".localhost"):
         raise ValueError(WITHIN.format(host=host[:100]))

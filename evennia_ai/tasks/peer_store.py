@@ -1,7 +1,7 @@
-"""The tables of what peers asked by A2A: tasks, what happened to them, and who is told.
+"""The tables of tasks that peers gave by A2A: tasks, their events, and addresses to notify.
 
-All is written in the game's transaction. A state that ends a task is final: `move` changes nothing
-of a task that has one, whoever comes first.
+Everything is written in the game's transactions. A final state stays: `move` changes no task that
+has one, whichever process comes first.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ COMPLETED, FAILED, CANCELED = "completed", "failed", "canceled"
 FINAL = (COMPLETED, FAILED, CANCELED)
 ASKING = (INPUT_REQUIRED, AUTH_REQUIRED)
 STATUS, ARTIFACT = "status", "artifact"
-MOST_WORDS = 200
-# Of what one task made: pieces, those made again among them, and characters of them all.
+MOST_WORDS = 200  # messages of one task
+# Artifacts of one task, replaced ones included, and the characters of all of them.
 MOST_MADE, LONGEST_MADE = 16, 100_000
-# When an address is told something next that was told the end of its task.
+# `next_at` of an address that was told of the end of its task.
 NEVER = 1e18
-ACCOUNT = "*#"
+ACCOUNT = "*#"  # what the id of a person who has an account begins with
 TABLES = (PeerTask, PeerEvent, PeerHook)
-# Told the id of a task of which something new is stored.
+# Called with the id of a task when something new of it is stored.
 CHANGED: list[Callable[[str], None]] = []
 
 
@@ -38,14 +38,14 @@ CHANGED: list[Callable[[str], None]] = []
 
 
 def begin(task: PeerTask) -> None:
-    """Put a task in with its first event."""
+    """Insert a task with its first event."""
     with transaction.atomic():
         task.save(force_insert=True)
         _add(task, STATUS, {"state": task.state}, task.made_at)
 
 
 def prune(now: float, kept_seconds: float) -> int:
-    """Drop the tasks that were over long ago. Returns how many there were."""
+    """Delete tasks that ended long ago. Returns their number."""
     with transaction.atomic():
         old = PeerTask.objects.filter(state__in=FINAL, changed_at__lt=now - kept_seconds)
         numbers = list(old.values_list("pk", flat=True))
@@ -55,15 +55,15 @@ def prune(now: float, kept_seconds: float) -> int:
 
 
 def remove(number: str) -> None:
-    """Take out a task that never began."""
+    """Delete a task that never began."""
     with transaction.atomic():
         _remove([number])
 
 
 def find(number: str, **where: object) -> PeerTask | None:
-    """The task of that id, if it is one of those: a peer finds no other's."""
+    """The task of an id, if it matches; a peer finds only its own."""
     if not number.isprintable():
-        return None  # PostgreSQL takes no NUL, not even to look for it
+        return None  # PostgreSQL refuses NUL characters even in a query
     task: PeerTask | None = PeerTask.objects.filter(pk=number, **where).first()
     return task
 
@@ -75,24 +75,24 @@ def by_request(request: str) -> PeerTask | None:
 
 
 def unfinished(**where: object) -> list[PeerTask]:
-    """The tasks that are not over, the oldest first."""
+    """The tasks that have not ended, oldest first."""
     return list(PeerTask.objects.filter(**where).exclude(state__in=FINAL).order_by("made_at"))
 
 
 def count_unfinished(**where: object) -> int:
-    """The number of them."""
+    """The number of tasks that have not ended."""
     return int(PeerTask.objects.filter(**where).exclude(state__in=FINAL).count())
 
 
 def page(wanted: Mapping[str, object], before: str, limit: int) -> tuple[list[PeerTask], int]:
-    """Tasks, the last changed first.
+    """One page of tasks, the last changed first.
 
     Args:
-        wanted: what is asked of the rows.
-        before: of the page before: when its last one was changed, and its id.
+        wanted: filters on the rows.
+        before: of the last task of the previous page: when it was changed, and its id.
 
     Returns:
-        One task more than `limit` where there are more, and how many there are on all pages.
+        One task more than `limit` where there are more, and the number of tasks on all pages.
     """
     rows = found = PeerTask.objects.filter(**wanted)
     if before:
@@ -112,15 +112,15 @@ def move(
     answer: str = "",
     artifact: Mapping[str, object] | None = None,
 ) -> bool:
-    """Let a task come into another state, and add the events of it.
+    """Change the state of a task, and add the events of the change.
 
     Args:
-        told: what the event says beside the state.
-        question: the number of what is asked now.
-        artifact: what it made, told before.
+        told: what the event says besides the state.
+        question: the number of the question that is asked now.
+        artifact: something that it made, announced before the state.
 
     Returns:
-        False where it was over already: nothing is changed then.
+        False where it had ended already: then nothing changes.
     """
     changes: dict[str, Any] = {"state": state, "changed_at": now}
     if question is not None:
@@ -129,7 +129,7 @@ def move(
         changes["answer"] = answer
     with transaction.atomic():
         open_ones = PeerTask.objects.filter(pk=task.pk).exclude(state__in=FINAL)
-        # The database decides who is first: a look before could be out of date.
+        # The database decides who comes first; a check before it could be out of date.
         if not open_ones.update(**changes):
             return False
         if artifact is not None:
@@ -140,22 +140,22 @@ def move(
 
 
 def say(task: PeerTask, message: Mapping[str, object]) -> None:
-    """Add a message to what was said; beyond `MOST_WORDS` the oldest but the first go."""
+    """Add a message to a task; beyond `MOST_WORDS` the oldest but the first are dropped."""
     words = said(task)
     words.append(dict(message))
     if len(words) > MOST_WORDS:
-        del words[1]
+        del words[1]  # the first holds the task itself and the peer's metadata
     task.words = json.dumps(words, ensure_ascii=False)
     PeerTask.objects.filter(pk=task.pk).update(words=task.words)
 
 
 def said(task: PeerTask) -> list[dict[str, Any]]:
-    """The messages of a task, the oldest first."""
+    """The messages of a task, oldest first."""
     return list(json.loads(task.words))
 
 
 def modes_of(task: PeerTask) -> list[str]:
-    """The media types that whoever gave a task takes; none: all."""
+    """The media types that the peer of a task accepts; empty: all."""
     return list(said(task)[0].get("modes", ()))
 
 
@@ -163,10 +163,10 @@ def modes_of(task: PeerTask) -> list[str]:
 
 
 def make(task: PeerTask, made: Mapping[str, object], now: float) -> bool:
-    """Add something that a task made, or made anew: one by each id.
+    """Add an artifact, or replace one of the same id.
 
     Returns:
-        False where the task is over, or there is no room for it.
+        False where the task has ended, or there is no room for it.
     """
     with transaction.atomic():
         is_open = PeerTask.objects.filter(pk=task.pk).exclude(state__in=FINAL).exists()
@@ -175,13 +175,13 @@ def make(task: PeerTask, made: Mapping[str, object], now: float) -> bool:
         if not is_open or len(before) >= MOST_MADE or size > LONGEST_MADE:
             return False
         _add(task, ARTIFACT, made, now)
-        # Not before: nobody is to be told of what may still be undone.
+        # After the commit: nobody may be told of what may still be rolled back.
         transaction.on_commit(lambda: tell(task.pk))
     return True
 
 
 def made_of(task: str) -> list[dict[str, Any]]:
-    """All that a task made: of each id what was made last, its answer at the end."""
+    """All artifacts of a task, the last version of each; its answer is the last."""
     found: dict[str, dict[str, Any]] = {}
     for event in PeerEvent.objects.filter(task=task, kind=ARTIFACT).order_by("pk"):
         made = read(event)
@@ -190,7 +190,7 @@ def made_of(task: str) -> list[dict[str, Any]]:
 
 
 def tell(task: str) -> None:
-    """Tell whoever listens that there is news of a task."""
+    """Call the listeners for news of a task."""
     for listener in CHANGED:
         listener(task)
 
@@ -201,7 +201,7 @@ def _add(task: PeerTask, kind: str, data: Mapping[str, object], at: float) -> No
 
 
 def events(task: str, after: int) -> list[PeerEvent]:
-    """The events of a task since the event of that number, in order."""
+    """The events of a task after that number, in order."""
     return list(PeerEvent.objects.filter(task=task, pk__gt=after).order_by("pk"))
 
 
@@ -211,7 +211,7 @@ def read(event: PeerEvent) -> dict[str, Any]:
 
 
 def last_event(task: str, **where: object) -> PeerEvent | None:
-    """The last thing that happened to a task, of all or of those."""
+    """The last event of a task among those that match."""
     found = PeerEvent.objects.filter(task=task, **where)
     event: PeerEvent | None = found.order_by("-pk").first()
     return event
@@ -221,7 +221,7 @@ def last_event(task: str, **where: object) -> PeerEvent | None:
 
 
 class DueHook(NamedTuple):
-    """An address that something is to be told to: about which task, and what comes next."""
+    """An address with something to send: about which task, and the next event."""
 
     hook: PeerHook
     task: PeerTask
@@ -229,10 +229,10 @@ class DueHook(NamedTuple):
 
 
 def put_hook(hook: PeerHook, since: PeerEvent | None) -> None:
-    """Keep an address, in the place of one of the same name.
+    """Store an address, replacing one of the same key.
 
     Args:
-        since: the event of the task after which it is told; None: of all.
+        since: the event of the task after which to notify; None: from the beginning.
     """
     if since is not None:
         hook.sent = since.pk
@@ -243,24 +243,24 @@ def put_hook(hook: PeerHook, since: PeerEvent | None) -> None:
 
 
 def hooks(task: str) -> list[PeerHook]:
-    """The addresses that are told of a task."""
+    """The addresses to notify about a task."""
     return list(PeerHook.objects.filter(task=task).order_by("pk"))
 
 
 def remove_hook(task: str, key: str) -> int:
-    """Take an address out. Returns how many there were."""
+    """Delete an address. Returns the number deleted."""
     return int(PeerHook.objects.filter(task=task, key=key).delete()[0])
 
 
 def due_hooks(
     now: float, most: int, most_of_one: int, *, busy: Collection[int], full: Collection[int]
 ) -> list[DueHook]:
-    """The addresses that something is to be told to now, those that wait for longest first.
+    """The addresses with something to send now, longest waiting first.
 
     Args:
-        most, most_of_one: as many at most, of all accounts and of one.
-        busy: numbers of addresses that are being told something.
-        full: accounts of which nobody is told anything more now.
+        most, most_of_one: the most to return, of all accounts together and of one.
+        busy: ids of addresses that are being sent to.
+        full: accounts that get nothing more for now.
     """
     later = PeerEvent.objects.filter(task=OuterRef("task"), pk__gt=OuterRef("sent")).order_by("pk")
     whose = PeerTask.objects.filter(pk=OuterRef("task")).values("account")
@@ -270,6 +270,7 @@ def due_hooks(
     )
     found = found.filter(following__isnull=False, account__isnull=False)
     found = found.exclude(account__in=list(full))
+    # A share for each account, so that one with many addresses does not starve the others.
     in_turn = Window(RowNumber(), partition_by=[F("account")], order_by=["next_at", "pk"])
     found = found.annotate(place=in_turn).filter(place__lte=most_of_one)
     hooks = list(found.order_by("next_at", "pk")[:most])
@@ -279,10 +280,10 @@ def due_hooks(
 
 
 def note_sent(hook: int, event: int) -> None:
-    """An address was told of an event, or never will be; after the last there is no next one."""
+    """Note that an address was sent an event, or never will be; the last event ends its turn."""
     told = PeerEvent.objects.filter(pk=event).first()
     next_at = NEVER if told is not None and _is_end(told) else 0.0
-    # Never backwards, so that an address is not told the same twice.
+    # Never backwards, so that an address is not sent the same event twice.
     PeerHook.objects.filter(pk=hook, sent__lt=event).update(sent=event, tries=0, next_at=next_at)
 
 
@@ -291,13 +292,13 @@ def _is_end(event: PeerEvent) -> bool:
 
 
 def note_failure(hook: int, why: str, next_at: float) -> None:
-    """An address could not be told; it is tried again then."""
+    """Note that an address could not be reached; it is tried again at `next_at`."""
     changes = {"problem": why, "next_at": next_at, "tries": F("tries") + 1}
     PeerHook.objects.filter(pk=hook).update(**changes)
 
 
 def note_problem(hook: int, why: str) -> None:
-    """An address is not told of something, for good."""
+    """Note why something is never sent to an address."""
     PeerHook.objects.filter(pk=hook).update(problem=why)
 
 
@@ -305,7 +306,7 @@ def note_problem(hook: int, why: str) -> None:
 
 
 def forget(assistant: int, person: str, name: PersonNames) -> None:
-    """Take out all that a person asked an assistant, and their name in what others asked."""
+    """Delete everything that a person asked an assistant, and their name in what others asked."""
     account = person.removeprefix(ACCOUNT)
     mine = PeerTask.objects.filter(assistant=assistant)
     if account.isdecimal():
@@ -319,7 +320,7 @@ def forget(assistant: int, person: str, name: PersonNames) -> None:
 
 
 def _hidden(data: str, name: PersonNames) -> str:
-    """JSON that names nobody of these names; of mappings only the values are words."""
+    """JSON without these names; only values are changed, not keys."""
 
     def hide(value: object) -> object:
         if isinstance(value, str):
@@ -332,7 +333,7 @@ def _hidden(data: str, name: PersonNames) -> str:
 
 
 def remove_all(assistant: int) -> None:
-    """Take out all that an assistant was asked."""
+    """Delete everything that an assistant was asked."""
     _remove(list(PeerTask.objects.filter(assistant=assistant).values_list("pk", flat=True)))
 
 

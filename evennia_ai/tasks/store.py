@@ -1,7 +1,7 @@
-"""The table of what programs ask by a name of their own: written, found, forgotten and pruned here.
+"""The table of named requests of programs: written, found, forgotten and pruned only here.
 
-A row is written before the task goes into an inbox, and closed before anybody is told how it ended,
-so that a program that asks again by the same name gets its answer, whatever happened meanwhile.
+A row is written before the task goes into an inbox, and closed before anybody is told how it ended.
+So a program that asks again by the same name gets its answer, whatever happened meanwhile.
 """
 
 from __future__ import annotations
@@ -14,53 +14,53 @@ from evennia_ai.models import PendingTask
 from evennia_ai.tasks import peer_store, remote_tasks
 
 OPEN, ANSWERED, FAILED = "open", "answered", "failed"
-TALK = "talk"
-KEPT_SECONDS = 86_400.0
+TALK = "talk"  # the `reason` of a report that is only words, for which nothing was done
+KEPT_SECONDS = 86_400.0  # that an outcome is kept after the end of its time
 
 
 def digest_of(words: str) -> str:
-    """A fingerprint of what was asked: one name stands for one task."""
+    """A fingerprint of a request: one name stands for one task."""
     return sha256(words.encode("utf-8", "replace")).hexdigest()
 
 
 def begin(task: PendingTask) -> None:
-    """Put a task in, and drop those whose time was over more than a day ago."""
+    """Insert a task, and delete those whose time ended more than a day ago."""
     PendingTask.objects.filter(ends_at__lt=task.began_at - KEPT_SECONDS).delete()
-    # Never an update: of two requests by one name at a time the later one fails.
+    # `force_insert`, so that of two simultaneous requests by one name the second fails.
     task.save(force_insert=True)
 
 
 def find(assistant: int, person: str, name: str) -> PendingTask | None:
-    """The task that a person, or "" for the game, asked an assistant by a name."""
+    """The task that a person, or "" for the game, gave an assistant under a name."""
     found = PendingTask.objects.filter(assistant=assistant, person=person, name=name)
     task: PendingTask | None = found.first()
     return task
 
 
 def still_open(events: Collection[str]) -> list[PendingTask]:
-    """Those of some events that were asked so, and have not ended."""
+    """The named tasks among some events that have not ended."""
     return list(PendingTask.objects.filter(pk__in=events, state=OPEN))
 
 
 def close(event: str, state: str, text: str, now: float, *, reason: str = "") -> None:
-    """Write down how a task ended, once.
+    """Store how a task ended, once.
 
     Args:
         event: id of the task.
         text: the report, or why there is none.
-        reason: the latter in one word; of a report `TALK` where it is mere words.
+        reason: that reason in one word; for a report, `TALK` where it is only words.
     """
     found = PendingTask.objects.filter(pk=event, state=OPEN)
     found.update(state=state, answer=text, reason=reason, ended_at=now)
 
 
 def remove(event: str) -> None:
-    """Take out a task that never began."""
+    """Delete a task that never began."""
     PendingTask.objects.filter(pk=event).delete()
 
 
 def forget(assistant: int, person: str, name: PersonNames) -> None:
-    """Take out all that a person asked an assistant, and their name in what it told others."""
+    """Delete everything that a person asked an assistant, and their name in its other answers."""
     tasks = PendingTask.objects.filter(assistant=assistant)
     tasks.filter(person=person).delete()
     for task in tasks:
@@ -70,7 +70,7 @@ def forget(assistant: int, person: str, name: PersonNames) -> None:
 
 
 def remove_all(assistant: int) -> None:
-    """Take out all that an assistant was asked."""
+    """Delete everything that an assistant was asked."""
     PendingTask.objects.filter(assistant=assistant).delete()
     peer_store.remove_all(assistant)
     remote_tasks.remove_all(assistant)

@@ -1,8 +1,8 @@
-"""Tasks that are with an assistant: who waits for the report, until when, and how that ends.
+"""Tasks that an assistant works on: who waits for the report, until when, and how that ends.
 
-Another assistant may wait for it (`tasks.delegations`), or a program (`tasks.programs`). One
-kind of watch looks after every wait. After a restart only what a program asked by a name of its own
-is waited for again (`tasks.store`); every other task is dropped unread.
+Another assistant may wait (`tasks.delegations`), or a program (`tasks.programs`). Each wait has the
+same kind of watch. After a restart only named requests of programs are waited for again
+(`tasks.store`); every other task is dropped unread.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ LOOK_EVERY_SECONDS = 5.0
 
 
 class Watch:
-    """The timers of one wait: a look whether a report can still come, and the limit on its time.
+    """The timers of one wait: a regular check whether a report can still come, and the time limit.
 
     Args:
         look: called every five seconds.
@@ -41,7 +41,7 @@ class Watch:
         self._clock, self._late = clock, late
         self._limit: Any = None
         self._looking = LoopingCall(look)
-        # Before it starts, else it goes by the reactor.
+        # Before it starts, or it would run on the reactor's clock.
         self._looking.clock = clock
         self._looking.start(LOOK_EVERY_SECONDS, now=False)
 
@@ -51,7 +51,7 @@ class Watch:
             self._limit = self._clock.callLater(seconds, self._late)
 
     def stop(self) -> None:
-        """End both; no timer stays behind."""
+        """Stop both timers."""
         if self._looking.running:
             self._looking.stop()
         if self._limit is not None and self._limit.active():
@@ -60,18 +60,18 @@ class Watch:
 
 @dataclass(eq=False, slots=True, kw_only=True)
 class TaskWait(ABC):
-    """A task that is with an assistant, and whose report somebody waits for.
+    """A task that an assistant works on, and whose report somebody waits for.
 
     Attributes:
-        delegate: the script of whoever does it.
-        event: the task as that one finds it in its inbox.
-        began_at: seconds on the clock of whoever waits.
-        asked_in: the event that the one who waits is answering; None where no assistant waits.
+        delegate: the script of the assistant that does it.
+        event: the task in that assistant's inbox.
+        began_at: seconds on the clock of the one who waits.
+        asked_in: the event that the waiting assistant is answering; None where none waits.
         is_quiet: nobody but the one who waits may notice anything of it.
-        learned: the audiences of what the report was made of.
-        answer: fires with the report; cancelling it takes the task back.
+        learned: the audiences of what the report was made from.
+        answer: fires with the report; cancelling it withdraws the task.
         watch: its timers, from `expect` until it ends.
-        is_talk: the report is mere words, for which nothing was done.
+        is_talk: the report is only words, for which nothing was done.
     """
 
     delegate: Assistant
@@ -93,18 +93,18 @@ class TaskWait(ABC):
 
     @abstractmethod
     def error(self, why: str, *, is_lost: bool = False) -> Exception:
-        """The error that the one who waits gets in place of a report.
+        """The error in place of a report.
 
         Args:
-            is_lost: nobody said so; it was found out.
+            is_lost: nobody reported this; it was found out by looking.
         """
 
     def cut(self, text: str) -> str:
-        """A report, as long as the one who waits takes it."""
+        """Cut a report to the length that the one who waits accepts."""
         return text
 
     def loss(self) -> str:
-        """The reason why no report can come any more although nobody said so, or ""."""
+        """The reason no report can come any more, found by looking; "" while one can."""
         delegate, work = self.delegate, self.delegate.work
         if delegate.pk is None or work is None:
             return "it is gone"
@@ -113,19 +113,20 @@ class TaskWait(ABC):
         return delegate.silence
 
     def look(self) -> None:
-        """End the wait where no report can come any more."""
+        """End the wait if no report can come any more."""
         try:
             if why := self.loss():
                 give_up(self, self.error(why, is_lost=True))
-        except Exception:  # the next look may succeed, and the limit ends it in any case
+        except Exception:  # the next check may succeed, and the limit ends it in any case
             logger.log_trace(f"[assistant] {self.delegate.key}: a wait could not be looked after")
 
 
+# Open waits by the id of their event, oldest first.
 _OPEN: dict[str, TaskWait] = {}
 
 
 def start_anew() -> None:
-    """Forget all that is open, untold: between two tests, which have a database each."""
+    """Forget all open waits without telling anybody: between tests with separate databases."""
     waits = every()
     _OPEN.clear()
     for wait in waits:
@@ -134,11 +135,11 @@ def start_anew() -> None:
 
 
 def expect(wait: TaskWait, clock: Clock, seconds: float, late: Callable[[], None]) -> None:
-    """Wait from now on; the event is put into the inbox after that.
+    """Start waiting; the caller puts the event into the inbox afterwards.
 
     Args:
-        clock: of whoever waits.
-        seconds: the time for it; 0: no limit.
+        clock: of the one who waits.
+        seconds: the time limit; 0: none.
         late: called when that is over.
     """
     _OPEN[wait.event.id] = wait
@@ -147,7 +148,7 @@ def expect(wait: TaskWait, clock: Clock, seconds: float, late: Callable[[], None
 
 
 def every() -> list[TaskWait]:
-    """All that is waited for, the oldest first."""
+    """All open waits, oldest first."""
     return list(_OPEN.values())
 
 
@@ -157,7 +158,7 @@ def of(event: Event) -> TaskWait | None:
 
 
 def by_id(number: str) -> TaskWait | None:
-    """The same by the number of the event."""
+    """The wait for the report of the event of that id."""
     return _OPEN.get(number)
 
 
@@ -179,12 +180,12 @@ def is_quiet(event: Event | None) -> bool:
 def answer(
     event: Event, text: str, *, held: Held, stopped_by: str = "", is_talk: bool = False
 ) -> bool:
-    """Give a report to whoever waits for it.
+    """Deliver a report to the one who waits for it.
 
     Args:
-        is_talk: it is mere words, for which nothing was done.
-        held: the audiences of what it was made of.
-        stopped_by: the limit that kept the delegate from doing all of it, or "".
+        is_talk: the report is only words, for which nothing was done.
+        held: the audiences of what it was made from.
+        stopped_by: the limit that kept the delegate from finishing, or "".
 
     Returns:
         True where anybody waits.
@@ -198,17 +199,17 @@ def answer(
     wait.is_talk = is_talk
     report = wait.cut(text)
     _end(wait, report, characters=len(text))
-    # Kept by now: a program that asks again by its name gets the same.
+    # The outcome is stored by now: a program that asks again by the name gets the same.
     _deliver(wait, report)
     return True
 
 
 def fail(event: Event, why: str, *, so_far: str = "", held: Held = OPEN) -> bool:
-    """Tell whoever waits that no report will come. Returns True where anybody waits.
+    """Tell the one who waits that no report will come. Returns True where anybody waits.
 
     Args:
-        so_far: what came of it before it ended.
-        held: the audiences of what that was made of.
+        so_far: what was found before it ended.
+        held: the audiences of what that was made from.
     """
     wait = of(event)
     if wait is None:
@@ -221,11 +222,11 @@ def fail(event: Event, why: str, *, so_far: str = "", held: Held = OPEN) -> bool
 
 
 def end(event: Event, act: str, *, held: Held) -> bool:
-    """The delegate's turn is over, and it gave no report.
+    """End the wait for a delegate whose turn ended without a report.
 
     Args:
         act: the last thing it did, in words, or "" if it chose to do nothing.
-        held: the audiences of what that was made of.
+        held: the audiences of what that was made from.
     """
     if not act:
         return fail(event, DID_NOTHING)
@@ -233,39 +234,39 @@ def end(event: Event, act: str, *, held: Held) -> bool:
 
 
 def give_up(wait: TaskWait, error: Exception) -> None:
-    """End a wait with an error, and take the task back."""
+    """End a wait with an error, and withdraw the task."""
     if withdraw(wait, str(error), error):
         _deliver(wait, error)
 
 
 def withdraw(wait: TaskWait, why: str, error: Exception | None = None) -> bool:
-    """Take a task back: it leaves the delegate's inbox, and what is under way for it is dropped.
+    """Withdraw a task: it leaves the delegate's inbox, and work on it is dropped.
 
     Returns:
-        True where anybody waited for it still.
+        True where anybody still waited for it.
     """
     is_open = _end(wait, error or wait.error(why), why=why)
     if is_open:
-        _take_back(wait)
+        _remove_from_inbox(wait)
     return is_open
 
 
-def _take_back(wait: TaskWait) -> None:
+def _remove_from_inbox(wait: TaskWait) -> None:
     delegate, work = wait.delegate, wait.delegate.work
     if work is None or delegate.pk is None:
         return
-    # Asked first: to discard it ends turns that are set aside, which are busy too.
+    # Before the discard, which ends turns that are set aside, and those are busy too.
     is_begun = wait.event.id in work.busy
     try:
         state.discard(delegate, [wait.event.as_stored()])
-    except Exception:  # a stop must not fail for it; nobody takes up what nobody waits for
+    except Exception:  # a stop must not fail here; a task nobody waits for is dropped later anyway
         logger.log_trace(f"[assistant] {delegate.key}: a task could not be taken back")
     if is_begun:
         state.bump_epoch(delegate)
 
 
 def _close(wait: TaskWait) -> bool:
-    """Wait no longer, and stop the timers. Returns True where it was still open."""
+    """Stop waiting and stop the timers. Returns True where it was still open."""
     if wait.watch is not None:
         wait.watch.stop()
     return _OPEN.pop(wait.event.id, None) is not None
@@ -279,11 +280,12 @@ def _end(wait: TaskWait, outcome: str | Exception, **facts: Any) -> bool:
 
 
 def _deliver(wait: TaskWait, outcome: str | Exception) -> None:
-    """Wake whoever waits in a moment: not in the middle of what the delegate is doing."""
+    """Wake the one who waits, in a later turn of the reactor."""
 
     def give() -> None:
         if not wait.answer.called:
             is_error = isinstance(outcome, Exception)
             (wait.answer.errback if is_error else wait.answer.callback)(outcome)
 
+    # Not now: the delegate may be in the middle of its own tool call.
     services.pacer().call(give)

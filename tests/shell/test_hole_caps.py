@@ -44,7 +44,7 @@ class CapsTest(RightsTest, HearingTest):
         ledger.start_anew()
         self.addCleanup(ledger.start_anew)
         checkpoints._RAISED.clear()
-        checkpoints._OF_GAME.counts.clear()
+        checkpoints._GAME_EXTENSIONS.counts.clear()
         self.account.unpuppet_object(self.session)
         evennia.SESSION_HANDLER.pop(self.session.sessid, None)
         self.denied: list[dict[str, Any]] = []
