@@ -1,7 +1,7 @@
-"""The script behind an assistant: its beat, its inbox, and the wiring of one tick.
+"""The Evennia script that runs an assistant: its timer, its inbox and the wiring of one tick.
 
-Attach it to the character it moves: `script.obj` is that character, and None once the game has
-deleted it. No rules here.
+Attach it to the character it moves: `script.obj` is that character, or None once the game has
+deleted it. The module holds no rules: it calls `agent`, `approvals`, `emergency` and the rest.
 """
 
 from __future__ import annotations
@@ -19,11 +19,9 @@ from twisted.python.failure import Failure
 
 from evennia_ai import approvals, consolidation, emergency
 from evennia_ai.agent import (
-    attaching,
     autonomy,
     compaction,
     database_outages,
-    delegating,
     incapacity,
     preparation,
     queueing,
@@ -44,7 +42,7 @@ from evennia_ai.core.safety.lockout import Cause
 from evennia_ai.core.turn.autonomy import Skip, may_tick
 from evennia_ai.core.turn.turn import Turn
 from evennia_ai.core.typed_objects import Being
-from evennia_ai.errors import ConfigurationError, NobodyListensError, StaleEpochError
+from evennia_ai.errors import NobodyListensError, StaleEpochError
 from evennia_ai.llm.endpoints import Endpoint
 from evennia_ai.llm.fallback import Client
 from evennia_ai.memory import indexing, modes, paying
@@ -58,7 +56,6 @@ from evennia_ai.runtime.turns import interrupted
 from evennia_ai.runtime.work import Work
 from evennia_ai.tasks import programs, remote_tasks
 from evennia_ai.tool_execution import execute_react_loop
-from evennia_ai.tools import load_modules
 
 STRAY = (
     "[assistant] the script {name} (#{number}) on {body} is not an assistant, since neither "
@@ -68,69 +65,60 @@ STRAY = (
 
 
 class AssistantScript(NearBody, AmongMany, DefaultScript):
-    """Moves one character. Everything it keeps is described in `runtime.state.DEFAULTS`."""
+    """Runs one assistant. `runtime.state.DEFAULTS` describes everything it stores."""
 
     clock: Clock = reactor
-    work: Work = None  # type: ignore[assignment]  # until it is started
+    work: Work = None  # type: ignore[assignment]  # set by `at_start`
 
-    @cached_property  # unlike Evennia's, not a call once it is there; it is read 80 times a turn
+    # Not Evennia's `lazy_property`, which costs a call at each read: a turn reads this 80 times.
+    @cached_property
     def attributes(self) -> WatchedAttributes:
-        """The store of its settings and its state."""
+        """The attribute handler that holds its settings and its state."""
         return WatchedAttributes(self, AllAtOnce)
 
     @lazy_property
     def db(self) -> Settings:
-        """Its settings and its state: as stored, else as they hold."""
+        """Settings and state: the stored value, else the value that applies by default."""
         return Settings(self)
 
     @lazy_property
     def ndb(self) -> InMemory:
-        """Whatever a process keeps of it until a restart."""
+        """Values that this process keeps in memory until it restarts."""
         return InMemory(self)
 
     def at_idmapper_flush(self) -> bool:
-        """True where Evennia may drop it from memory: never while something lives there."""
+        """Tell Evennia whether it may drop the script from memory."""
+        # A fresh instance from the database would have an empty `work` beside the running one.
         return bool(super().at_idmapper_flush()) and self.work is None
 
     def changing(self, *names: str) -> AbstractContextManager[None]:
-        """Around a change of its attributes from outside: what is a setting goes on record."""
+        """Return a context manager for outside changes to attributes; settings are audited."""
         return state.changing(self, names)
 
     @property
     def is_stray(self) -> bool:
-        """True where it is not an assistant of the game, as of Evennia's `scripts` and `copy`."""
+        """True for a script that Evennia's `scripts` or `copy` made, which is no assistant."""
         return not starting.has_tag(self)
 
     def at_script_creation(self) -> None:
-        """Set the timer; all other settings keep their defaults until somebody sets them."""
+        """Set up the timer; every other setting keeps its default until somebody changes it."""
         self.persistent = True
         self.interval = state.DEFAULTS["tick_rate"]
-        # Else Evennia fires the timer at once, before whoever makes it has set anything.
+        # Otherwise Evennia fires the timer at once, before the caller has configured anything.
         self.start_delay = True
 
     def at_start(self, **kwargs: Any) -> None:
-        """Rebuild what lives in memory, and go on with what a restart interrupted."""
+        """Rebuild the in-memory state and resume what a restart interrupted."""
         starting.read_ahead(self)
         if self.is_stray:
             logger.log_warn(STRAY.format(name=self.key, number=self.pk, body=self.obj or "no body"))
             return
+        # Evennia also calls this hook when a paused or running script is started again.
         if self.work is None or self.work.is_closing:
-            self._load_tools()
-            services.remote_servers()
-            services.remote_specialists()
-            self.work = state.rebuild(self)
-            signals.RUNNING[str(self.key)] = self
-            approvals.move_in(self)
-            upgrades.begin_record(self)
-            upgrades.sort_out(self)
-            approvals.take_up(self)
-            programs.take_up(self)
-            remote_tasks.take_up(self)
-            if state.memory_config(self).enabled and not paying.is_held(self):
-                services.memory().open()  # so that no turn waits for it
-            indexing.soon(self)
+            self._rebuild()
         self.ndb.circuit_breaker_registry = self.work.breakers
         self.ndb.tool_cache = self.work.tool_cache
+        # Both live in memory only, so every start sets them again.
         if self.obj is not None:
             give_ears(self.obj)
             self.obj.assistant_script = self
@@ -138,47 +126,63 @@ class AssistantScript(NearBody, AmongMany, DefaultScript):
         self.beat_soon()
         warming.begin(self)
 
-    def _load_tools(self) -> None:
-        """Load the game's tools; one that is broken must not keep the game from starting."""
-        try:
-            load_modules((delegating.__name__, attaching.__name__, *services.tool_modules()))
-        except ConfigurationError as error:
-            logger.log_err(f"[assistant] {self.key} goes on without some tools: {error}")
+    def _rebuild(self) -> None:
+        starting.load_tools(self)
+        # Both connect in the background from their first use, so that no turn waits for them.
+        services.remote_servers()
+        services.remote_specialists()
+        self.work = state.rebuild(self)
+        signals.RUNNING[str(self.key)] = self
+        # Old questions become rows before the audit log begins, since it begins with all open ones.
+        approvals.migrate_questions(self)
+        upgrades.begin_audit_log(self)
+        upgrades.separate_control_lock(self)
+        approvals.resume(self)
+        programs.resume(self)
+        remote_tasks.end_orphans(self)
+        if state.memory_config(self).enabled and not paying.is_held(self):
+            services.memory().open()  # so that no turn waits for it
+        indexing.soon(self)
 
     def keep_pace(self) -> None:
-        """Let the timer beat as its settings say, awake or asleep, from now on."""
+        """Apply the tick rate that the settings give, awake or asleep, to the running timer."""
         is_asleep = modes.is_asleep(self)
         rate = modes.nights(self).tick_rate_sleep if is_asleep else state.read(self, "tick_rate")
         task = self.ndb._task
         if task is None or task.interval == rate:
             return
         task.interval = self.interval = rate
-        if task.running and task.call is not None:  # no beat of its own is under way
+        # Within its own beat a LoopingCall has no `call`; it picks up the new interval by itself.
+        if task.running and task.call is not None:
             task.stop()
             task.start(rate, now=False)
 
     def at_server_start(self) -> None:
-        """Evennia revives only timers it paused itself: none after a kill, none made offline."""
+        """Start the timer where Evennia did not."""
+        # Evennia revives only timers that it paused: none after a kill, none created offline.
         task = self.ndb._task
         if self.is_active and (task is None or not task.running):
             self._start_task(force_restart=True)
 
     def at_repeat(self, **kwargs: Any) -> None:
-        """The timer fires."""
+        """Run one beat when the timer fires."""
         self._beat()
 
     def at_script_delete(self) -> bool:
-        """Drop what is under way; that its settings go with it is not a change of them."""
+        """Drop what is under way before the script goes."""
+        # Closed by that, it audits no changes: its settings are deleted, not changed.
         self.at_pause()
         return bool(super().at_script_delete())
 
     def at_pause(self, auto_pause: bool = False, **kwargs: Any) -> None:
-        """Drop what is under way; the event stays in the inbox and is taken again."""
+        """Drop what is under way; its events stay in the inbox and are taken again at a start."""
         work = self.work
+        # Stops and bulk acts that run in portions would lose the portions that are left.
         emergency.finish()
         rounds.finish_rounds()
         if work is not None and not work.is_closing:
             work.is_closing = True
+            # Before the flush, which also stores the traces that cancelled turns leave.
             state.bump_epoch(self)
             remote_tasks.give_up_all(self)
             state.flush(self)
@@ -191,12 +195,12 @@ class AssistantScript(NearBody, AmongMany, DefaultScript):
         services.leave_remote_servers()
 
     def at_server_reload(self) -> None:
-        """Let go of what the next process has for itself."""
+        """Close connections that the next process will open for itself."""
         services.leave_remote_servers()
 
     @property
     def silence(self) -> str:
-        """The reason it does not act now, in words, or ""."""
+        """The reason it does not act now, in words; "" when it may act."""
         if state.is_stopped(self):
             return "an emergency stop is active"
         body = self.obj
@@ -208,6 +212,7 @@ class AssistantScript(NearBody, AmongMany, DefaultScript):
             return "it is not enabled"
         if self.work is None:
             return "it is not running"
+        # Reading the limits sets `safety_problem`: with broken limits it must not act at all.
         state.safety_config(self)
         return self.work.safety_problem or ability.reason_of(body)
 
@@ -218,11 +223,11 @@ class AssistantScript(NearBody, AmongMany, DefaultScript):
     def trigger_emergency_stop(
         self, reason: str, *, cause: Cause = Cause.KILL, by: str = ""
     ) -> None:
-        """Stop at once."""
+        """Stop the assistant at once; see `emergency.trigger_emergency_stop`."""
         emergency.trigger_emergency_stop(self, reason, cause=cause, by=by)
 
     def clear_emergency_stop(self, *, by: str = "") -> tuple[bool, str]:
-        """Let it act again, and go on with what waits."""
+        """Lift an emergency stop and resume with the waiting messages."""
         outcome = emergency.clear_emergency_stop(self, by=by)
         self.beat_soon()
         return outcome
@@ -235,26 +240,29 @@ class AssistantScript(NearBody, AmongMany, DefaultScript):
         timeout_seconds: float | None = None,
         name: str = "",
     ) -> Deferred[str]:
-        """Ask it something, from game code; as `agent.requests.ask` says."""
+        """Ask the assistant something from game code; see `agent.requests.ask`."""
         return requests.ask(self, question, asker=asker, timeout_seconds=timeout_seconds, name=name)
 
     def enqueue(self, event: Event) -> None:
-        """Take an event in. It is durable when this returns; the answer comes later."""
+        """Store an event in the inbox. It is durable on return; the answer comes later."""
         dropped = state.push(self, event)
         state.write(self, pending_events=self.work.inbox)
         turn_away(self, dropped)
+        # After a short wait, in which further messages join the same turn.
         self.beat_soon(state.hearing_config(self).batch_seconds, is_called=True)
 
     def push(self, event: Event) -> None:
-        """Take an event in that somebody stores with what else he changes."""
+        """Put an event into the inbox; the caller stores the inbox with other values."""
         turn_away(self, state.push(self, event))
 
     def beat_soon(self, after_seconds: float = 0.0, *, is_called: bool = False) -> None:
-        """Bring the next beat forward if something waits that somebody is there to hear."""
-        if self.work is None or self.work.is_stopping:  # of many at once, each would be asked
+        """Bring the next beat forward if something waits that can be answered now."""
+        # While many are stopped at once, each would look through its inbox in vain.
+        if self.work is None or self.work.is_stopping:
             return
         if not (is_called or queueing.is_called(self)):
             return
+        # The pacer spreads the beats of many assistants over several turns of the reactor.
         if after_seconds > 0:
             self.clock.callLater(after_seconds, services.pacer().call, self._beat)
         else:
@@ -262,57 +270,63 @@ class AssistantScript(NearBody, AmongMany, DefaultScript):
 
     def _beat(self) -> None:
         if self.work is not None:
+            # What it is called by is cached, and a game may rename its body at any time.
             self.work.read_anew()
-            incapacity.heed(self)
+            incapacity.check_body(self)
             approvals.withdraw_moot(self)
-        ended, broke = database_outages.went_well, database_outages.broke
-        self.at_tick().addCallbacks(lambda _: ended(self), partial(broke, self))
+        self.at_tick().addCallbacks(
+            lambda _: database_outages.on_beat_succeeded(self),
+            partial(database_outages.on_beat_failed, self),
+        )
 
     def endpoint(self) -> Endpoint:
         """The model that answers for this assistant.
 
         Raises:
-            ConfigurationError: what is set does not fit together.
+            ConfigurationError: the model settings do not fit together.
         """
         return preparation.endpoint_of(self, services.endpoint())
 
     def client(self) -> Client:
-        """A client for its model, and for those that stand in when it fails.
+        """A client for its model and the models that it falls back to.
 
         Raises:
-            ConfigurationError: what is set does not fit together.
+            ConfigurationError: the model settings do not fit together.
         """
         return preparation.client_of(self)
 
-    def _skips(self) -> Skip | None:
+    def _reason_to_skip(self) -> Skip | None:
         work = self.work
-        if work.is_ticking:  # as of all that wait for their model; nothing else matters then
+        # The cheap checks come first: most beats end here, and each runs on every assistant.
+        if work.is_ticking:
             return Skip.TICKING
         has_event = bool(work.inbox or work.aside)
         has_reason = not has_event and (
             consolidation.move_of(self) is not None or autonomy.reason(self) is not None
         )
-        if not (has_event or has_reason):  # as in most beats; the rest need not be asked then
+        if not (has_event or has_reason):
             return Skip.NOTHING_TO_DO
         return may_tick(
             emergency_stop=state.is_stopped(self),
             enabled=not self.silence,
-            is_ticking=work.is_closing,
+            is_ticking=work.is_closing,  # as if busy: while it closes, nothing may begin
             has_event=has_event,
             has_reason=has_reason,
         )
 
     @inlineCallbacks
     def at_tick(self) -> Any:
-        """One pass: take what is due, answer it, settle it."""
+        """Run one tick: take the turn that is due, answer it and close it."""
         work = self.work
-        if work is None or self._skips() is not None:
+        if work is None or self._reason_to_skip() is not None:
             return
+        # First: what a crash cut off in the middle of an effect must not be answered again.
         self._recover()
         if (yield consolidation.rest(self)):
             self.beat_soon()
             return
-        turn = self._take()
+        turn = self._next_turn()
+        # Not a turn but the seconds until one is due, or None.
         if not isinstance(turn, Turn):
             if turn is not None:
                 self.beat_soon(turn)
@@ -323,9 +337,10 @@ class AssistantScript(NearBody, AmongMany, DefaultScript):
             lines, lambda line: outgoing.show(self.obj, line, hops=turn.hops), self.clock
         )
         try:
-            yield self._think(turn)
+            yield self._run_turn(turn)
         except (CancelledError, StaleEpochError, NobodyListensError) as error:
             turn_lifecycle.break_off(self, turn, incapacity.why_cut_off(self), error)
+        # Whatever breaks, the sender is told and the next beat takes the next message.
         except Exception as error:
             turn_lifecycle.fail(self, turn, error)
         finally:
@@ -333,36 +348,37 @@ class AssistantScript(NearBody, AmongMany, DefaultScript):
             work.is_ticking, work.seat = False, None
             self.beat_soon()
 
-    def _take(self) -> Turn | float | None:
-        """The turn that is due: somebody's, or one of its own when nobody waits who is there."""
+    def _next_turn(self) -> Turn | float | None:
+        """The turn that is due, the seconds until one is due, or None."""
         due = turn_lifecycle.take(self)
         reason = autonomy.reason(self) if due is None else None
         return due if reason is None else autonomy.begin(self, reason)
 
     def _recover(self) -> None:
-        """Give up the event whose answer a crash or a stop cut off while it was given."""
+        """Close the event whose answer was cut off in the middle of an effect."""
         if cut_off := interrupted.recover(self):
             logger.log_warn(f"[assistant] {self.key}: cut off, and not repeated: {cut_off}")
 
-    def _think(self, turn: Turn) -> Deferred[None]:
-        """Run a turn, or go on with one, until it ends or is set aside; it can be dropped."""
+    def _run_turn(self, turn: Turn) -> Deferred[None]:
+        """Start or resume a turn; the Deferred fires when it ends or is set aside."""
         work = self.work
         seat = work.aside.pop(turn.scope, None)
         is_new = seat is None
-        seat = work.seat = seat or Seat(turn, self._drop)
+        seat = work.seat = seat or Seat(turn, self._on_end_aside)
         left = seat.begin(self._answer(turn)) if is_new else seat.go_on()
-        if not left.called:  # it may be over already, as where a limit ends it
+        # A turn may end before its first wait, as when a limit ends it.
+        if not left.called:
             work.in_flight = seat.running
         return left
 
-    def _drop(self, turn: Turn, failure: Failure) -> None:
-        """A turn ended while it was set aside: it was cancelled, or something is broken."""
+    def _on_end_aside(self, turn: Turn, failure: Failure) -> None:
+        """Close a turn that was cancelled, or failed, while it was set aside."""
         if not failure.check(CancelledError, StaleEpochError):
             logger.log_err(f"[assistant] {self.key}: {failure.getTraceback()}")
         turn_lifecycle.break_off(self, turn, incapacity.why_cut_off(self))
 
     async def _answer(self, turn: Turn) -> None:
-        """Run the loop and close the turn."""
+        # The demo brain reads one prompt at a time; a prompt read ahead must not delay a reply.
         warming.give_way()
         client = self.client()
         metered = MeteredClient(self, client, turn.payer, spent=turn.spent)
@@ -376,6 +392,8 @@ class AssistantScript(NearBody, AmongMany, DefaultScript):
             turn_lifecycle.pause(self, turn, stop)
         else:
             turn_lifecycle.close(self, turn, stop)
-            if not self.silence:  # closing a turn may lock it
-                keep = partial(consolidation.extract, self)
-                compaction.begin_if_due(self, client, before=keep)
+            # Closing the turn may have locked the assistant.
+            if not self.silence:
+                # Facts are extracted while the messages are there, before they are summed up.
+                extract_facts = partial(consolidation.extract, self)
+                compaction.begin_if_due(self, client, before=extract_facts)

@@ -1,1 +1,1 @@
-"""A turn from the ear to the mouth: hearing, queue, preparation, end, and acting unasked."""
+"""A turn from the incoming message to the answer, and turns that an assistant begins by itself."""

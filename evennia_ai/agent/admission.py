@@ -1,7 +1,7 @@
-"""Admission of a message that triggers: it waits for an answer, whole or cut, or is turned away.
+"""Admission of a message that triggers: it is queued, whole or cut, or it is rejected.
 
-Whoever gets no answer is told, in private and in character. What reaches a limit is decided on at
-the one checkpoint; where that takes a person's answer, the message waits in memory.
+A sender who gets no answer is told so, in private and in character. Where a limit is reached, the
+one checkpoint decides; while that waits for a person's answer, the message is kept in memory.
 """
 
 from __future__ import annotations
@@ -37,14 +37,14 @@ from evennia_ai.runtime import ability, names, state
 from evennia_ai.runtime.assistant import Assistant
 
 ADDRESSED = ("direct_address", "direct_message")
-# What a yes grants where assistants talk on and on: a message, and the answer to it.
+# Hops that one approval grants to a chain between assistants: a message and its answer.
 HOPS_OF_AN_EXCHANGE = 2
 CUT = " (cut)"
 SIZE_PATH = LIMITS[LimitKind.MESSAGE_CHARACTERS].path
 
 
 def place_of(script: Assistant, heard: Heard) -> str:
-    """The place of a talk: the channel's name, or the room's "#2"."""
+    """The place of a conversation: the channel's name, or the room's "#2"."""
     if heard.source is CHANNEL:
         return heard.place
     room = script.obj.location
@@ -52,83 +52,84 @@ def place_of(script: Assistant, heard: Heard) -> str:
 
 
 def overhear(script: Assistant, record: DecisionTrace, heard: Heard) -> None:
-    """Keep in mind what is not answered."""
+    """Remember a message that needs no answer."""
     place, trust = place_of(script, heard), record.verdict.trust
     state.overhear(script, Overheard.from_heard(heard, trust, place))
 
 
 def queue(script: Assistant, record: DecisionTrace, heard: Heard) -> bool:
-    """Queue what triggers, unless the assistant may not answer or the sender asks too much.
+    """Queue a message that triggers, unless the assistant is silent or the sender is over a limit.
 
     Returns:
-        Whether it waits for an answer now, or for somebody who may allow one.
+        True where it waits for an answer now, or for a person who may allow one.
     """
-    if _is_silent(script, record, heard) or _cools_off(script, record, heard):
+    if _is_silent(script, record, heard) or _is_cooling_off(script, record, heard):
         return False
     size = state.safety_config(script).size
     is_too_long = 0 < size.message_characters < len(heard.body)
-    # Size is judged before the sender's turn is counted: a message that is given back costs none.
+    # Before the sender's turn is counted: a message that is rejected for its size costs no turn.
     if is_too_long and size.on_oversize is Oversize.DENY:
-        _deny_length(script, record, len(heard.body), size.message_characters)
+        _reject_length(script, record, len(heard.body), size.message_characters)
         return False
     if is_too_long and size.on_oversize is Oversize.CUT:
-        # Cut before it is an event: what is stored, paid for and remembered is the short text.
+        # Before it becomes an event: only the short text is stored, paid for and remembered.
         heard = _cut(record, heard, size.message_characters)
     event = event_of(script, record, heard)
     admission = _admit(script, event)
     if admission.is_refusal:
         record.note("refused", f"limit {admission.value}, in hearing_config")
-        _turn_away(script, record, outgoing.TOO_MUCH_LINE)
+        _reject(script, record, outgoing.TOO_MUCH_LINE)
     elif is_too_long and size.on_oversize is Oversize.ASK:
         asking = _ask_for_length(script, record, event, len(heard.body), size.message_characters)
-        _begin(script, record, asking)
+        _decide_later(script, record, asking)
     else:
-        _take(script, record, event, admission)
+        _enqueue(script, record, event, admission)
     return not admission.is_refusal
 
 
 def _is_silent(script: Assistant, record: DecisionTrace, heard: Heard) -> bool:
-    """True where it answers nobody now, or nothing that is said openly here. Then that is told."""
+    """True where it answers nobody now, or nobody in this room; the sender is told."""
     if script.silence:
         record.note("silent", script.silence)
         if line := ability.inability(script.obj):
             if is_for_it(record) and tell_unable(script, heard, line):
                 record.note("told", "that its body cannot act")
             return True
-        # What is refused for good is given back, each message by itself.
-        _turn_away(script, record, outgoing.STOPPED_LINE, is_each=state.is_stopped(script))
+        # After a stop nothing is answered later, so each message is rejected, not one a minute.
+        _reject(script, record, outgoing.STOPPED_LINE, is_each=state.is_stopped(script))
         return True
     if heard.source in SPOKEN and outgoing.is_hushed(script, script.obj.location):
         record.note("hushed", "somebody asked it to be quiet here")
         overhear(script, record, heard)
-        _turn_away(script, record, outgoing.HUSHED_LINE)
+        _reject(script, record, outgoing.HUSHED_LINE)
         return True
     return False
 
 
-def _cools_off(script: Assistant, record: DecisionTrace, heard: Heard) -> bool:
-    """True where the sender has to wait for what came of earlier requests. Then that is told."""
+def _is_cooling_off(script: Assistant, record: DecisionTrace, heard: Heard) -> bool:
+    """True where the sender has to wait because of earlier requests; the sender is told."""
     seconds = cooling_seconds(script, heard.person)
     if seconds:
         record.note("refused", f"{heard.sender_name} has to wait {number(round(seconds))} s more")
-        _turn_away(script, record, cooling_line(seconds))
+        _reject(script, record, cooling_line(seconds))
     return seconds > 0
 
 
-def _take(script: Assistant, record: DecisionTrace, event: Event, admission: Admission) -> None:
-    """Put an event into the inbox; when a person speaks, what it did by itself is over."""
+def _enqueue(script: Assistant, record: DecisionTrace, event: Event, admission: Admission) -> None:
+    """Put an event into the inbox; a person's message ends a run of the assistant's own turns."""
     waiting = len(script.work.inbox)
     record.note(admission.value, f"{waiting} waiting before it" if waiting else "")
     script.enqueue(event)
     if admission is Admission.LATER or event.person in holding.people(script):
         _ask_for_patience(script, record)
+    # A message without hops comes from a person; assistants must not renew each other's turns.
     if event.hops == 0 and state.read(script, "own_turns"):
         state.write(script, own_turns=0)
         script.work.extensions.end(f"own {script.obj.dbref}")
 
 
 def event_of(script: Assistant, record: DecisionTrace, heard: Heard) -> Event:
-    """The event that a message becomes, without the name it is addressed by."""
+    """Turn a message into an event, without the name that it is addressed to."""
     ear = ear_for(script, incoming.find_being(heard.sender_id))
     return Event.from_heard(
         heard,
@@ -142,13 +143,14 @@ def event_of(script: Assistant, record: DecisionTrace, heard: Heard) -> Event:
 
 
 def _admit(script: Assistant, event: Event) -> Admission:
-    """Count an event for its sender. Of assistants nothing waits for its minute."""
+    """Count an event for its sender."""
     work, config = script.work, state.hearing_config(script)
+    # Messages of assistants never wait for the next minute: they are admitted now or rejected.
     if event.hops:
         config = config.model_copy(update={"queued_per_player": 0})
     busy = work.busy
     waiting = [item for item in work.inbox if item["id"] not in busy]
-    # Long messages that wait for leave are in no inbox, and would else pass every limit.
+    # Long messages that wait for approval are in no inbox, and would otherwise escape the limits.
     asked_about = work.asked_about.count(event.person)
     stored = event.as_stored()
     return work.senders.meet(event.person).admit(
@@ -161,13 +163,11 @@ def _admit(script: Assistant, event: Event) -> Admission:
     )
 
 
-def _turn_away(
-    script: Assistant, record: DecisionTrace, line: str, *, is_each: bool = False
-) -> None:
-    """Tell a person who spoke to it, in private, that no answer will come.
+def _reject(script: Assistant, record: DecisionTrace, line: str, *, is_each: bool = False) -> None:
+    """Tell a person who addressed the assistant, in private, that no answer will come.
 
     Args:
-        is_each: of each message; else once a minute.
+        is_each: tell it for every message; otherwise once a minute.
     """
     heard = record.heard
     if not is_for_it(record):
@@ -181,7 +181,7 @@ def _turn_away(
 
 
 def _ask_for_patience(script: Assistant, record: DecisionTrace) -> None:
-    """Tell a person who spoke to it, once a minute, that the answer takes a moment."""
+    """Tell a person who addressed the assistant, once a minute, that the answer takes a while."""
     heard, now = record.heard, script.clock.seconds()
     if is_for_it(record) and script.work.senders.meet(heard.person).may_tell_later(now):
         person = incoming.find_being(heard.sender_id)
@@ -190,24 +190,24 @@ def _ask_for_patience(script: Assistant, record: DecisionTrace) -> None:
 
 
 def is_for_it(record: DecisionTrace) -> bool:
-    """True where a person spoke to it, and so wants to know what becomes of that."""
+    """True where a person addressed the assistant, and should learn what becomes of it."""
     return not record.heard.from_assistant and record.verdict.name in ADDRESSED
 
 
 def tell_unable(script: Assistant, heard: Heard | Event, line: str) -> bool:
-    """Tell a sender why its body cannot act, once until it can again. Returns whether they were."""
+    """Tell a sender why the body cannot act, once until it can again. Returns True if told."""
     work = script.work
     told = work.unable = set() if work.unable is None else work.unable
     if heard.hops or heard.person in told:
         return False
-    # Noted before telling, which may run hooks of the game that speak to it again.
+    # Noted first: telling may run hooks of the game that speak to the assistant again.
     told.add(heard.person)
     person = incoming.find_being(heard.sender_id)
     return outgoing.tell(script.obj, person, line, hops=1, is_of_body=True)
 
 
 def tell_of_mute(script: Assistant, record: DecisionTrace, heard: Heard) -> None:
-    """Tell a person who muted it that it got nothing; the game says so, not the assistant."""
+    """Tell a person who muted the assistant that it heard nothing, in the game's own voice."""
     person = None if heard.from_assistant else incoming.find_being(heard.sender_id)
     if person is not None and not getattr(person, "is_bot", False):
         person.msg(
@@ -220,17 +220,19 @@ def tell_of_mute(script: Assistant, record: DecisionTrace, heard: Heard) -> None
 
 
 def end_or_extend(script: Assistant, record: DecisionTrace, heard: Heard) -> None:
-    """End a chain of answers between assistants, or let it go on for one more exchange."""
-    _begin(script, record, _ask_for_hops(script, record, heard))
+    """End a chain of messages between assistants, or let it go on for one more exchange."""
+    _decide_later(script, record, _ask_for_hops(script, record, heard))
 
 
-def _begin(script: Assistant, record: DecisionTrace, asking: Coroutine[Any, Any, None]) -> None:
-    """Let the checkpoint decide; nobody waits for it."""
+def _decide_later(
+    script: Assistant, record: DecisionTrace, asking: Coroutine[Any, Any, None]
+) -> None:
+    """Let the checkpoint decide in the background."""
 
     def report(failure: Failure) -> None:
         if failure.check(CancelledError, StaleEpochError):
             record.note("cut off", "by a stop, a reset or a restart")
-            _turn_away(script, record, outgoing.STOPPED_LINE)
+            _reject(script, record, outgoing.STOPPED_LINE)
         else:
             logger.log_err(f"[assistant] {script.key}: {failure.getTraceback()}")
 
@@ -242,23 +244,22 @@ def _cut(record: DecisionTrace, heard: Heard, most: int) -> Heard:
     return replace(heard, body=cut_at_sentence(heard.body[: most + 1], most) + CUT)
 
 
-def _deny_length(script: Assistant, record: DecisionTrace, length: int, most: int) -> None:
-    """Give a message back that is too long."""
+def _reject_length(script: Assistant, record: DecisionTrace, length: int, most: int) -> None:
     facts = {"scope": f"message {record.number}", "used": length, "cap": most}
     audit.record("limit_denied", script, kind=LimitKind.MESSAGE_CHARACTERS.value, **facts)
-    _give_back(script, record, length, most)
+    _return_message(script, record, length, most)
 
 
-def _give_back(script: Assistant, record: DecisionTrace, length: int, most: int) -> None:
+def _return_message(script: Assistant, record: DecisionTrace, length: int, most: int) -> None:
     record.note("refused", f"{number(length)} characters, of {number(most)} in {SIZE_PATH}")
     line = outgoing.TOO_LONG_LINE.replace("{most}", number(most))
-    _turn_away(script, record, line, is_each=True)
+    _reject(script, record, line, is_each=True)
 
 
 async def _ask_for_length(
     script: Assistant, record: DecisionTrace, event: Event, length: int, most: int
 ) -> None:
-    """Take a long message in once somebody allows it; until then it waits in memory."""
+    """Queue a long message once a person allows it; until then it waits in memory."""
     hit = LimitReachedError(
         LimitKind.MESSAGE_CHARACTERS,
         used=length,
@@ -269,22 +270,22 @@ async def _ask_for_length(
     record.note("asked", f"whether {number(length)} characters may be read")
     task = f"a message of {record.heard.sender_name}"
     asked_about = script.work.asked_about
-    # Counted while the question is open, so that nobody fills memory with long messages.
+    # Counted while the question is open, so that nobody can fill memory with long messages.
     asked_about.append(event.person)
     try:
         decision = await _decide(script, hit, task=task, event=event)
     finally:
         asked_about.remove(event.person)
     if not decision.allow_continue:
-        _give_back(script, record, length, most)
-    # The yes may come an hour later: it may be muted, stopped or without a body by now.
+        _return_message(script, record, length, most)
+    # The approval may come an hour later: by then it may be muted, stopped or without a body.
     elif event.person not in script.work.muted and not _is_silent(script, record, record.heard):
-        _take(script, record, event, Admission.YES)
+        _enqueue(script, record, event, Admission.YES)
 
 
 async def _ask_for_hops(script: Assistant, record: DecisionTrace, heard: Heard) -> None:
-    """Hops that are granted go with the message and with its answer: both ends count alike."""
     ear = script.work.ear or read_ear(script)
+    # Grants travel with the message and its answer, so that both ends count alike.
     cap = ear.max_agent_hops + heard.hops_granted
     hit = LimitReachedError(
         LimitKind.AGENT_HOPS,
@@ -312,7 +313,7 @@ async def _ask_for_hops(script: Assistant, record: DecisionTrace, heard: Heard) 
 
 
 def _chain_of(script: Assistant, heard: Heard) -> str:
-    """The scope of hops: a pair that talks in private, or whoever talks at a place."""
+    """The scope that hops are counted in: a pair in private, or everybody at one place."""
     if heard.source in PRIVATE:
         return f"chain {' '.join(sorted((heard.sender_id, script.obj.dbref)))}"
     return f"chain {talk_of(heard.source, place_of(script, heard))}"
@@ -332,16 +333,16 @@ async def _decide(
         times: how often it was extended before, where only the message itself knows.
 
     Raises:
-        StaleEpochError: the assistant's life in this process ended meanwhile.
+        StaleEpochError: the assistant was reloaded or stopped meanwhile.
     """
     work, extensions = script.work, script.work.extensions
-    # The chain is known to its message alone; the counts know scopes of tasks and accounts.
+    # Only the message knows how often its chain was extended; no count outlives the exchange.
     extensions.counts[hit.scope, hit.kind] = times
     try:
         decision = await checkpoints.ask(script, hit, task=task, event=event)
     finally:
         extensions.end(hit.scope)
-    # A reload makes new working copies: to queue into the old ones would lose the message.
+    # A reload rebuilds `work`; a message queued in the old one would be lost.
     if script.work is not work or work.is_closing:
         raise StaleEpochError(work.epoch, work.epoch + 1)
     return decision

@@ -1,7 +1,7 @@
-"""The choice of who answers an open line: whom it calls, or as many of its hearers as are wanted.
+"""The choice of who answers a line that several assistants hear.
 
-All who hear a line are told of it within one moment of the game. Those who would answer although it
-calls none of them wait until that moment is over; then some of them are chosen.
+All who hear a line learn of it within one turn of the reactor. Those whom it names answer at once;
+if it names none, the others wait until that turn is over, and then some of them are chosen.
 """
 
 from __future__ import annotations
@@ -27,12 +27,13 @@ from evennia_ai.runtime.work import Work
 
 PER_ROOM = "ai_answers_per_line"
 LEFT = "left to others"
+# Numbers the choices, so that the assistant chosen longest ago ranks first.
 _numbers = count(1)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Candidate:
-    """An assistant that would answer a line, and what it heard of it."""
+    """An assistant that would answer a line, and the message as it heard it."""
 
     script: Assistant
     work: Work
@@ -41,11 +42,11 @@ class Candidate:
 
     @property
     def is_alive(self) -> bool:
-        """True where it goes on as it was when it heard the line."""
+        """True where the assistant is still the same run that heard the line."""
         return self.script.work is self.work and not self.work.is_closing
 
     def offer(self) -> Offer:
-        """Its rank among several who would answer."""
+        """Its rank among several that would answer."""
         known = self.work.senders.people.get(self.heard.person)
         began = float("-inf") if known is None else known.turn_began
         is_talking = self.record.verdict.name == "continued_address"
@@ -57,23 +58,22 @@ class HeardLine:
     """One line, as several assistants hear it.
 
     Attributes:
-        called: names of those whom it calls.
-        candidates: those who would answer although it does not call them.
+        called: names of the assistants that it names.
+        candidates: those that would answer although it does not name them.
     """
 
     called: list[str] = field(default_factory=list)
     candidates: list[Candidate] = field(default_factory=list)
 
 
-# Lines of this moment, by where they were said, by whom, and their words.
+# Lines of this turn of the reactor, by place, source, sender and words.
 _lines: dict[tuple[str, ...], HeardLine] = {}
 
 
 def answer(script: Assistant, record: DecisionTrace, heard: Heard) -> None:
     """Let an assistant answer what triggers it: at once, or if it is chosen among several.
 
-    What is said to one alone is that one's; an open line that calls somebody is left to whom it
-    calls.
+    A private message is for one assistant; an open line that names one is left to those it names.
     """
     if heard.source is not CHANNEL and heard.source not in SPOKEN:
         queue(script, record, heard)
@@ -87,7 +87,7 @@ def answer(script: Assistant, record: DecisionTrace, heard: Heard) -> None:
 
 
 def _may_have_rivals(script: Assistant, heard: Heard) -> bool:
-    """True where other assistants may hear the same."""
+    """True where other assistants may hear the same line."""
     if heard.source is CHANNEL:
         return True
     room = script.obj.location
@@ -96,11 +96,12 @@ def _may_have_rivals(script: Assistant, heard: Heard) -> bool:
 
 
 def _line_of(script: Assistant, heard: Heard) -> HeardLine:
-    """The line that was heard; what is to be decided of it is decided when the moment is over."""
+    """The entry for a line; it is decided once all who hear it have been told."""
     talk = talk_of(heard.source, place_of(script, heard))
     key = (talk, heard.source, heard.sender_id, heard.body)
     if key not in _lines:
         _lines[key] = HeardLine()
+        # Evennia tells all who are in a room, or on a channel, without returning to the reactor.
         reactor.callLater(0, _decide, key)
     return _lines[key]
 
@@ -109,32 +110,33 @@ def _decide(key: tuple[str, ...]) -> None:
     line = _lines.pop(key)
     candidates = [each for each in line.candidates if each.is_alive]
     if line.called:
-        _leave(candidates, f"to {' and '.join(line.called)}, whom it calls")
+        _leave_to_others(candidates, f"to {' and '.join(line.called)}, whom it calls")
         return
     candidates.sort(key=lambda each: each.offer().rank)
     chosen: list[Candidate] = []
     while candidates:
-        most = _most(candidates[0])
+        most = _answer_limit(candidates[0])
         if 0 < most <= len(chosen):
             break
         first = candidates.pop(0)
+        # One that rejects the message, as for its rate limit, leaves its place to the next.
         if queue(first.script, first.record, first.heard):
             first.work.chosen = next(_numbers)
             chosen.append(first)
-    _leave(candidates, f"to {' and '.join(str(each.script.key) for each in chosen)}")
+    _leave_to_others(candidates, f"to {' and '.join(str(each.script.key) for each in chosen)}")
 
 
-def _leave(candidates: Sequence[Candidate], whom: str) -> None:
-    """Let others answer; what was said is known all the same when these answer next."""
+def _leave_to_others(candidates: Sequence[Candidate], whom: str) -> None:
+    """Let others answer; these assistants remember the line for when they answer next."""
     for each in candidates:
         each.record.note(LEFT, whom)
         overhear(each.script, each.record, each.heard)
 
 
-def _most(candidate: Candidate) -> int:
-    """The most that may answer a line where this one heard it.
+def _answer_limit(candidate: Candidate) -> int:
+    """The most assistants that may answer a line, for the room or channel where this one heard it.
 
-    What is set and makes no sense counts as the default, and is logged.
+    A setting that makes no sense counts as the default, and is logged.
     """
     room = candidate.script.obj.location
     try:

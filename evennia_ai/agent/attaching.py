@@ -1,7 +1,7 @@
-"""Data, files and links that an assistant makes for a peer beside its report, as two tools.
+"""Data, files and links that an assistant attaches to its report for a peer: two tools.
 
-An agent elsewhere reads each as soon as it is attached; nobody else does. Elsewhere than in a task
-of a peer's there is no use for them, and they are not shown.
+The agent outside the game can read each as soon as it is attached; nobody else can. In any other
+turn the tools have no use and are not shown.
 """
 
 from __future__ import annotations
@@ -19,26 +19,28 @@ from evennia_ai.tasks import peer_parts, peer_store, task_waits
 from evennia_ai.tasks.programs import ProgramRequest
 from evennia_ai.tools import tool
 
-NOBODY = "nobody waits elsewhere for what is attached; only an agent elsewhere gets it"
+NO_PEER_WAITS = "nobody waits elsewhere for what is attached; only an agent elsewhere gets it"
 NO_ROOM = (
     f"there is no room for it: a task has at most {peer_store.MOST_MADE} pieces, of "
     f"{peer_store.LONGEST_MADE:,} characters together"
 )
 
 
-def _task(turn: Turn) -> PeerTask | None:
-    """The task of a peer's that a turn works on."""
+def _peer_task(turn: Turn) -> PeerTask | None:
+    """The peer's task that a turn works on, while it is open."""
     if not turn.events or turn.event.kind != TASK:
         return None
     wait = task_waits.of(turn.event)
+    # A peer's task is always a named request; for any other the query would be in vain.
     if not isinstance(wait, ProgramRequest) or not wait.is_kept:
         return None
     task = peer_store.by_request(turn.event.id)
     return task if task is not None and task.state not in peer_store.FINAL else None
 
 
+# Read at each offer of tools: outside such a task the model is not even shown these two.
 def _is_for_peer(character: Character, turn: Turn) -> bool:
-    return _task(turn) is not None
+    return _peer_task(turn) is not None
 
 
 @tool(category="safe_chain", useful_when=_is_for_peer)
@@ -90,17 +92,18 @@ def attach_file(
 def _attach(
     character: Character, turn: Turn, name: str, kind: str, part: Callable[[], dict[str, Any]]
 ) -> str:
-    """Keep a part, and let it be sent.
+    """Store a part with the task, and let it be sent.
 
     Raises:
-        ToolError: it cannot be.
+        ToolError: it is not a valid part, or there is no room for it.
     """
-    task, script = _task(turn), character.assistant_script
+    task, script = _peer_task(turn), character.assistant_script
     if task is None:
-        raise ToolError(NOBODY)
+        raise ToolError(NO_PEER_WAITS)
     try:
         name, kind = peer_parts.named(name), peer_parts.typed(kind)
         peer_parts.check_taken(kind, peer_store.modes_of(task))
+        # The id is made of the name, so that the same name again replaces what it named.
         made = {"id": f"made:{name}", "name": name, "parts": [part()]}
     except ValueError as error:
         raise ToolError(str(error)) from None

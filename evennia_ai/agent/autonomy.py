@@ -1,4 +1,4 @@
-"""Acting unasked: whether there is a reason now, and the turn that comes of it."""
+"""Turns that an assistant begins by itself: the reason to, and the turn that results."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ MISSED_ONLY = (
     "create_goal; else choose noop."
 )
 MISSED = " You could not act when it was time for: {lines}. None of it is caught up."
-MOST_MISSED = 10
+MOST_MISSED = 10  # missed goals that a prompt and staff are told one by one
 SPEAK_UP = (
     "Nobody spoke to you, but you are not alone. If there is something worth saying to what you "
     "noticed, say it; else choose noop."
@@ -40,7 +40,7 @@ SPEAK_UP = (
 
 
 def config(script: Assistant) -> AutonomyConfig:
-    """Its settings of acting unasked; one that makes no sense counts as not set."""
+    """Its autonomy settings; settings that make no sense count as not set."""
     try:
         return AutonomyConfig.from_stored(state.read(script, "autonomy_config"))
     except (ConfigurationError, TypeError):
@@ -48,7 +48,8 @@ def config(script: Assistant) -> AutonomyConfig:
 
 
 def reason(script: Assistant) -> ActReason | None:
-    """The reason to act unasked at this beat, or None. Asked at every idle beat: no statement."""
+    """The reason to act unasked at this beat, or None."""
+    # Asked at every idle beat of every assistant, so nothing in here may query the database.
     if modes.is_asleep(script) or holding.is_one_its_own(script):
         return None
     wanted, known = config(script), goals.of(script)
@@ -62,7 +63,7 @@ def reason(script: Assistant) -> ActReason | None:
     ):
         return None
     has_goal = is_time or tree.next_step(known) is not None
-    # Late, since it asks for the room; most idle beats end above.
+    # Late, because it looks up the room; most idle beats end above.
     if outgoing.is_hushed(script, script.obj.location):
         return None
     return reason_to_act(
@@ -82,36 +83,38 @@ def _has_company(body: GameObject) -> bool:
 
 
 def _is_anybody_online() -> bool:
-    """True where somebody plays; a bot, such as that of a chat relay, does not."""
+    """True where a person plays; a bot, such as a chat relay's, does not count."""
     accounts = (session.get_account() for session in evennia.SESSION_HANDLER.get_sessions())
     return any(account is not None and not account.is_bot for account in accounts)
 
 
 def begin(script: Assistant, why: ActReason) -> Turn | None:
-    """The turn of an act of its own; None when it had as many in a row as it may.
+    """Begin a turn of its own; None when it had as many in a row as it may.
 
-    None too where the time came of a part whose whole still waits: nothing is to be done yet.
+    Also None when the due goal is part of a goal that still waits for its time: nothing is to be
+    done.
     """
     now = script.clock.seconds()
     if _is_at_limit(script):
         _ask_for_more(script)
+    # Asked again: settings may extend the limit without a person, and then it has room now.
     if _is_at_limit(script):
         script.work.autonomy.begin(now)
         return None
-    missed = _missed(script) if why is ActReason.GOAL else ""
+    missed = _take_due_goals(script) if why is ActReason.GOAL else ""
     if why is ActReason.GOAL and not missed and tree.next_step(goals.of(script)) is None:
         return None
     script.work.autonomy.begin(now)
-    # Counted before anything is paid: what a crash cuts off was a turn too.
+    # Counted before anything is paid: a turn that a crash cuts off was a turn too.
     state.write(script, own_turns=state.read(script, "own_turns") + 1)
     return turns.of_goal(script, event_of(script, why, missed))
 
 
 def event_of(script: Assistant, why: ActReason, missed: str = "") -> Event:
-    """The event of an act of its own.
+    """The event that a turn of its own answers.
 
     Args:
-        missed: a sentence on times that were missed.
+        missed: a sentence on goals whose time was missed.
     """
     return Event(
         id=f"own{new_key(12)}",
@@ -128,7 +131,7 @@ def event_of(script: Assistant, why: ActReason, missed: str = "") -> Event:
 
 
 def _next_step(known: tree.StoredGoals, missed: str) -> str:
-    """The goal that is worked on next, in words for the model, and what it is a part of."""
+    """The goal that is worked on next, in words for the model, and the goal that it is part of."""
     goal = tree.next_step(known)
     if goal is None:
         return MISSED_ONLY.format(missed=missed) if missed else SPEAK_UP
@@ -139,16 +142,13 @@ def _next_step(known: tree.StoredGoals, missed: str) -> str:
     return NEXT_STEP.format(id=goal["id"], text=goal["text"], whole=whole, time=time, missed=missed)
 
 
-def _missed(script: Assistant) -> str:
-    """Begin the goals whose time has come; a sentence on those that were missed, or "".
-
-    Staff are told of these as well.
-    """
+def _take_due_goals(script: Assistant) -> str:
+    """Begin the goals whose time has come; return a sentence on those that were missed, or ""."""
     missed = goals.come_due(script, config(script).late_seconds)
     if not missed:
         return ""
     lines = [
-        f"goal {each.goal['id']}, {tree.told(each.goal)}{_times(each.times)}"
+        f"goal {each.goal['id']}, {tree.told(each.goal)}{_times_text(each.times)}"
         for each in missed[:MOST_MISSED]
     ]
     if len(missed) > MOST_MISSED:
@@ -158,7 +158,7 @@ def _missed(script: Assistant) -> str:
     return MISSED.format(lines=told)
 
 
-def _times(count: int) -> str:
+def _times_text(count: int) -> str:
     return f", {count} times" if count > 1 else ""
 
 
@@ -168,7 +168,7 @@ def _is_at_limit(script: Assistant) -> bool:
 
 
 def _ask_for_more(script: Assistant) -> None:
-    """Ask for as many turns again, beside all else: whoever speaks to it meanwhile is answered."""
+    """Ask for as many turns again, in the background: messages are answered meanwhile."""
 
     def report(failure: Failure) -> None:
         if not failure.check(CancelledError, StaleEpochError):
@@ -178,7 +178,7 @@ def _ask_for_more(script: Assistant) -> None:
 
 
 async def _extend(script: Assistant) -> None:
-    """Ask for more, and take it off the count, which a person's message ends in any case."""
+    """Ask for more turns; a yes lowers the count."""
     work, cap = script.work, state.safety_config(script).loop.max_own_turns
     used = int(state.read(script, "own_turns"))
     hit = LimitReachedError(
@@ -188,6 +188,7 @@ async def _extend(script: Assistant) -> None:
     if script.work is not work:
         return
     if decision.allow_continue:
+        # Read again: a message of a person may have reset the count while somebody was asked.
         left = int(state.read(script, "own_turns")) - int(decision.extension)
         state.write(script, own_turns=max(0, left))
     else:

@@ -1,7 +1,7 @@
-"""Summing up an assistant's older talk with a model, all of it or nothing.
+"""Summing up an assistant's older conversation with a model, all of it or none.
 
-The history is replaced in one write, once every summary is there. Whatever goes wrong before that
-leaves it as it was; the bounds on messages and tokens then hold by leaving the oldest away.
+The history is replaced in one write, once every summary exists. Whatever fails before that leaves
+it as it was; the bounds on messages and tokens then hold by dropping the oldest messages.
 """
 
 from __future__ import annotations
@@ -35,14 +35,14 @@ from evennia_ai.runtime.assistant import Assistant
 from evennia_ai.runtime.fence import Fence
 from evennia_ai.runtime.work import Work
 
-DEADLINE_SECONDS = 120.0
-RETRY_AFTER_SECONDS = 300.0
+DEADLINE_SECONDS = 120.0  # for all summaries of one compaction together
+RETRY_AFTER_SECONDS = 300.0  # after a failure, so that a model that is down is not asked each beat
 LIMIT = LIMITS[LimitKind.SUMMARY_TOKENS]
 DEFAULT_TOKENS = Size().summary_tokens
-PROMPT_SHARE = 0.5
-FEWEST_TOKENS = 200
-WORDS_OF_A_TOKEN = 0.75
-# What our own prompt asks for; only where less is wanted, the model is told a number.
+PROMPT_SHARE = 0.5  # of the model's context; the rest is room for the summary
+FEWEST_TOKENS = 200  # of the conversation, however long the instructions are
+WORDS_OF_A_TOKEN = 0.75  # a rough figure for English text
+# The default prompt asks for this many; the model is told a number only where fewer are wanted.
 WORDS_ASKED_FOR = 250
 
 Before = Callable[[list[Message]], Awaitable[None]]
@@ -55,7 +55,7 @@ class CompactionOutcome:
 
     Attributes:
         detail: in words for staff.
-        usage: tokens of all model calls, for whoever counts them; `calls` is their number.
+        usage: tokens of all model calls, for the caller to count; `calls` is their number.
     """
 
     is_done: bool = False
@@ -75,11 +75,12 @@ def is_due(
     other_tokens: int = 0,
     is_asleep: bool = False,
 ) -> bool:
-    """True where older talk is to be summed up now.
+    """True where older conversation should be summed up now.
 
     Args:
-        client: what is asked; the embedded model is not shown the talk, so it needs no summary.
-        other_tokens: tokens of all else in a prompt.
+        client: the client that would be asked; the demo brain is not shown the history, so it needs
+            no summary.
+        other_tokens: tokens of everything else in a prompt.
     """
     if not state.read(script, "compact_enabled") or client.provider_name == "local":
         return False
@@ -97,7 +98,7 @@ def is_due(
     )
 
 
-def _nothing(_: TokenUsage) -> Mapping[str, Any]:
+def _no_extra_values(_: TokenUsage) -> Mapping[str, Any]:
     return {}
 
 
@@ -107,30 +108,29 @@ async def compact(
     count: Counter,
     *,
     before: Before | None = None,
-    extra_values: ExtraValues = _nothing,
+    extra_values: ExtraValues = _no_extra_values,
 ) -> CompactionOutcome:
-    """Sum up all but the newest messages. Nothing happens while it is under way already.
-
-    After a failure `is_due` says no for five minutes.
+    """Sum up all but the newest messages, unless that is under way already.
 
     Args:
-        before: called with what is about to be summed up; when it fails, nothing is summed up.
-        extra_values: given the tokens used, what else is stored together with the new history.
+        before: called with the messages about to be summed up; if it fails, nothing is summed up.
+        extra_values: given the tokens used, returns values stored together with the new history.
 
     Raises:
         CancelledError: it was cancelled, as by an emergency stop.
     """
     work, outcome = script.work, CompactionOutcome()
-    asking = _Asking(script, client, count, outcome, Fence.of(script))
+    asking = _SummaryCalls(script, client, count, outcome, Fence.of(script))
     old, kept = rules.split(work.history, state.read(script, "compact_preserve_window"))
     if not old or client.provider_name == "local" or work.compact_after == math.inf:
         outcome.detail = "there is nothing to sum up"
         return outcome
+    # Infinity marks a compaction under way; `finally` replaces it, whatever happens.
     work.compact_after, wait = math.inf, RETRY_AFTER_SECONDS
     try:
         if before is not None:
             await before(list(old))
-        _put(asking, kept, await asking.summaries(old), extra_values)
+        _replace_history(asking, kept, await asking.summaries(old), extra_values)
         outcome.is_done, wait = True, 0.0
     except CancelledError:
         wait = 0.0
@@ -149,7 +149,7 @@ async def compact(
 
 
 @dataclass(slots=True)
-class _Asking:
+class _SummaryCalls:
     """The model calls of one compaction, under one deadline."""
 
     script: Assistant
@@ -159,7 +159,7 @@ class _Asking:
     fence: Fence
 
     async def summaries(self, old: Sequence[Message]) -> dict[str | None, str]:
-        """A summary for each who may know one; what is short already is its own."""
+        """A summary for each audience; a conversation that is short already is its own."""
         ends_at = self.script.clock.seconds() + DEADLINE_SECONDS
         found = {}
         for owner, messages in rules.worth_keeping(rules.scopes(old)).items():
@@ -176,22 +176,22 @@ class _Asking:
         return int(state.safety_config(self.script).size.summary_tokens)
 
     async def _ask(self, messages: Sequence[Message], owner: str | None, ends_at: float) -> str:
-        """One model call.
+        """Ask the model for one summary.
 
         Raises:
-            ModelError: the model failed, or said nothing that is a summary.
-            CircuitOpenError: it is not being asked now.
-            LimitReachedError: no cap has room for it.
-            StaleEpochError: it was stopped or reset meanwhile.
+            ModelError: the model failed, or returned no summary.
+            CircuitOpenError: the breaker keeps the model from being asked.
+            LimitReachedError: a cap has no room for the call.
+            StaleEpochError: the assistant was stopped or reset meanwhile.
         """
         shares = rules.shares(messages, self.count)
         metered = MeteredClient(self.script, self._client(), shares=shares)
-        asked = metered.ask(self._request(messages), purpose="summary", **self._extra())
+        asked = metered.ask(self._request(messages), purpose="summary", **self._options())
         self.outcome.calls += 1
         try:
-            # One deadline for all calls: each summary would else have two minutes of its own.
+            # One deadline for all calls, or each summary would get two minutes of its own.
             left = max(0.0, ends_at - self.script.clock.seconds())
-            # The timeout cancels the call, which counts it in the ledger as cut off.
+            # The timeout cancels the call, and the ledger counts it as cut off.
             reply = await asked.addTimeout(left, self.script.clock)
         except DeadlineError:
             raise ModelTimeoutError(f"no summary within {DEADLINE_SECONDS:g} s") from None
@@ -203,16 +203,16 @@ class _Asking:
         return self._capped(summary)
 
     def _capped(self, summary: str) -> str:
-        """A summary, cut at a sentence where it has more tokens than it may.
+        """Cut a summary at a sentence where it has more tokens than the cap.
 
         Raises:
-            ModelReplyError: nothing of it is left.
+            ModelReplyError: no word of it fits.
         """
         cap, size = self._cap, self.count(summary)
         if not 0 < cap < size:
             return summary
         short, room = summary, len(summary) * cap // size
-        # Tokens and characters do not go in step, so it is cut again until it fits.
+        # Tokens and characters are not proportional, so it is cut again until it fits.
         while (left := self.count(short)) > cap and short:
             short = cut_at_sentence(summary, room)
             room = min(room - 1, room * 9 // 10)
@@ -222,7 +222,7 @@ class _Asking:
         return short
 
     def _request(self, messages: Sequence[Message]) -> list[Message]:
-        """The prompt, with as many of the lines as half of the model's context holds."""
+        """Build the prompt, with no more lines than half of the model's context holds."""
         prompt = self._prompt()
         request = rules.compaction_request(messages, prompt)
         lines = request[1]["content"]
@@ -234,7 +234,7 @@ class _Asking:
         return rules.compaction_request(messages, prompt, len(lines) * room // size_of_lines)
 
     def _prompt(self) -> str:
-        """The instructions, with a number of words where less than usual is wanted."""
+        """The instructions, with a word limit where less than usual is wanted."""
         prompt = state.read(self.script, "compact_prompt") or rules.DEFAULT_COMPACTION_PROMPT
         words = int(self._cap * WORDS_OF_A_TOKEN)
         if not 0 < words < WORDS_ASKED_FOR:
@@ -242,14 +242,15 @@ class _Asking:
         return f"{prompt} The whole is at most {words} words long."
 
     def _client(self) -> Any:
-        """A model named for this is of the first choice's provider."""
+        # A model named for compaction belongs to the first provider; fallbacks do not know it.
         is_named = bool(state.read(self.script, "compact_model"))
         return getattr(self.client, "first", self.client) if is_named else self.client
 
-    def _extra(self) -> Mapping[str, Any]:
-        """Options unlike those of the assistant's own calls: a summary is longer than an answer."""
+    def _options(self) -> Mapping[str, Any]:
+        """Options of the call that differ from those of the assistant's replies."""
         model = state.read(self.script, "compact_model")
         own = {"model": model} if model else {}
+        # A summary is longer than a reply, so the limit on replies must not cut it off.
         limit = state.read(self.script, "llm_max_tokens")
         most = max(limit or 0, self._cap or DEFAULT_TOKENS)
         if limit is None and self.client.supports_tools:
@@ -257,8 +258,8 @@ class _Asking:
         return {**own, "max_tokens": most}
 
 
-def _put(
-    asking: _Asking,
+def _replace_history(
+    asking: _SummaryCalls,
     kept: Sequence[Message],
     summaries: Mapping[str | None, str],
     extra_values: ExtraValues,
@@ -266,11 +267,11 @@ def _put(
     """Replace the history, stored and in memory, and note what was done.
 
     Raises:
-        StaleEpochError: what was to stay is not in it any more.
+        StaleEpochError: messages that were to stay are gone from it.
     """
     script, count = asking.script, asking.count
     work = script.work
-    # Turns went on meanwhile: what they added stays behind the summary.
+    # Turns went on meanwhile: the messages that they added stay behind the summary.
     history = rules.replace(work.history, kept, summaries)
     if history is None:
         raise StaleEpochError(work.epoch, work.epoch)
@@ -280,7 +281,7 @@ def _put(
         "tokens": [count_messages(work.history, count), count_messages(history, count)],
     }
     more = extra_values(asking.outcome.usage)
-    # Stored first: memory must not know of a summary that was rolled back.
+    # Stored first, so that memory never holds a summary that was rolled back.
     state.write(script, conversation_history=history, last_compaction=note, **more)
     work.history = history
 
@@ -291,12 +292,12 @@ def begin_if_due(
     *,
     is_asleep: bool = False,
     before: Before | None = None,
-    extra_values: ExtraValues = _nothing,
+    extra_values: ExtraValues = _no_extra_values,
 ) -> Deferred[CompactionOutcome] | None:
-    """Sum up older talk beside all else if that is due: nobody waits for it.
+    """Sum up older conversation in the background, if that is due.
 
     Args:
-        before, extra_values: as of `compact`.
+        before, extra_values: as in `compact`.
     """
     count = preparation.counter_of(client).count
     if not is_due(script, client, count, is_asleep=is_asleep):
@@ -305,22 +306,23 @@ def begin_if_due(
 
 
 def compact_conversation_history(
-    script: Assistant, before: Before | None = None, extra_values: ExtraValues = _nothing
+    script: Assistant, before: Before | None = None, extra_values: ExtraValues = _no_extra_values
 ) -> Deferred[CompactionOutcome]:
-    """Sum up an assistant's older talk now, and count what that used. It can be stopped as a tick.
+    """Sum up an assistant's older conversation now, due or not, and count the tokens used.
 
-    Does not ask whether it is due.
+    Cancelling the Deferred ends it; an emergency stop finds it in `work.compacting`.
     """
     client, work = script.client(), script.work
     count = preparation.counter_of(client).count
     asked = compact(script, client, count, before=before, extra_values=extra_values)
     running = Deferred.fromCoroutine(asked)
-    if not running.called:  # else another one may be under way, which a stop has to find
+    # One that ended at once did nothing; another may be under way, which a stop has to find.
+    if not running.called:
         work.compacting = running
-    return running.addBoth(partial(_close, script, work, running))
+    return running.addBoth(partial(_finish, script, work, running))
 
 
-def _close(
+def _finish(
     script: Assistant,
     work: Work,
     running: Deferred[CompactionOutcome],
@@ -330,12 +332,12 @@ def _close(
         work.compacting = None
     if isinstance(outcome, CompactionOutcome):
         if outcome.calls:
-            _count(script, outcome)
+            _count_usage(script, outcome)
         return outcome
     return CompactionOutcome(detail="it was cut off") if outcome.check(CancelledError) else outcome
 
 
-def _count(script: Assistant, outcome: CompactionOutcome) -> None:
+def _count_usage(script: Assistant, outcome: CompactionOutcome) -> None:
     used = outcome.usage
     told = usage_counted("summary", outcome.calls, used.prompt_tokens, used.completion_tokens)
     turns.add_usage(script, Turn(0, (), usage=used, model_calls=outcome.calls), told)

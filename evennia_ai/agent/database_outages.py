@@ -1,7 +1,7 @@
-"""Trouble of the game's database: nobody can be answered, and staff read now and then why.
+"""Failures of the game's database: nobody can be answered, and staff are told why now and then.
 
-A disk that is full fails every beat of every assistant, every few seconds: a traceback for each
-would fill what is left of it. The first beat that goes through ends it, and staff are told, too.
+A full disk fails every beat of every assistant, every few seconds: a traceback for each would fill
+what is left of it. The first beat that succeeds ends the outage, and staff are told that too.
 """
 
 from __future__ import annotations
@@ -15,43 +15,43 @@ from evennia_ai.core.text.cleaning import one_line
 from evennia_ai.messages import outgoing
 from evennia_ai.runtime.assistant import Assistant
 
-# As of a database that is locked, full, or away.
+# Raised when the database is locked, full or unreachable.
 ERRORS = (InterfaceError, OperationalError)
-MOST_TOLD = 200
-LINE = (
+MAX_ERROR_CHARACTERS = 200
+STAFF_LINE = (
     "The game's database fails, and assistants can answer nobody. What was said to them waits. "
     "Look: its disk, and whatever else writes to it"
 )
-# While it lasts staff are told as often as this.
-BETWEEN_SECONDS = 600.0
-# The assistants of which a beat has failed, by number, and when staff were told last.
+
+ALERT_INTERVAL_SECONDS = 600.0
+# When staff were last told, by the primary key of each assistant whose last beat failed.
 _FAILED: dict[int, float] = {}
 
 
-def words(error: BaseException) -> str:
-    """The error as staff read it."""
-    return f"the game's database failed: {one_line(str(error), MOST_TOLD)}"
+def describe(error: BaseException) -> str:
+    """The error in words for staff."""
+    return f"the game's database failed: {one_line(str(error), MAX_ERROR_CHARACTERS)}"
 
 
-def broke(script: Assistant, failure: Failure) -> None:
-    """Tell of a beat that broke: of the database now and then, of anything else each time."""
+def on_beat_failed(script: Assistant, failure: Failure) -> None:
+    """Report a failed beat: the database to staff now and then, anything else to the log."""
     if not failure.check(*ERRORS):
         logger.log_err(failure.getTraceback())
         return
     now, told = script.clock.seconds(), max(_FAILED.values(), default=None)
-    is_due = told is None or now - told >= BETWEEN_SECONDS
+    is_due = told is None or now - told >= ALERT_INTERVAL_SECONDS
     _FAILED[script.pk] = told if told is not None and not is_due else now
     if is_due:
-        outgoing.alert_staff(Notice(LINE, f"{script.key}: {words(failure.value)}"))
+        outgoing.alert_staff(Notice(STAFF_LINE, f"{script.key}: {describe(failure.value)}"))
 
 
-def went_well(script: Assistant) -> None:
-    """Note a beat that did not break; after one that did, the database works again."""
+def on_beat_succeeded(script: Assistant) -> None:
+    """Note a beat that succeeded; after a failure it tells staff that the database works again."""
     if script.pk in _FAILED:
         start_anew()
         outgoing.alert_staff("The game's database works again.", is_over=True)
 
 
 def start_anew() -> None:
-    """Forget which beats have failed: it is over, or another test begins."""
+    """Forget the failed beats: the outage is over, or another test begins."""
     _FAILED.clear()

@@ -1,7 +1,7 @@
-"""Handing a task to another assistant, and reporting what came of it: the two tools of delegation.
+"""The two tools of delegation: handing a task to another assistant, and reporting its result.
 
-Who waits for whom is kept in `tasks.delegations`. Here is who may be given a task, what it is told,
-how far all this may go, and for how long anybody waits.
+`tasks.delegations` keeps who waits for whom. This module decides who may be given a task, what it
+is told, how far delegation may go, and how long the assistant waits.
 """
 
 from __future__ import annotations
@@ -32,11 +32,11 @@ from evennia_ai.tasks import delegations, task_waits
 from evennia_ai.tasks.delegations import Delegation
 from evennia_ai.tools import tool
 
-LONGEST_TASK = 2000
-LONGEST_TALK = 2000
-MOST_GOALS = 3
-MOST_LINES = 8
-# A limit of its own, which can be extended, ends the wait; a tool has to have an end as well.
+LONGEST_TASK = 2000  # characters
+LONGEST_TALK = 2000  # characters of the conversation that go along
+MOST_GOALS = 3  # that go along
+MOST_LINES = 8  # of the conversation
+# The delegation limit, which people may extend, ends the wait; but a tool must have a timeout.
 A_DAY_SECONDS = 86_400.0
 EMERGENCY = "emergency_stop"
 ALONE = "You are asked as a specialist: do this task alone."
@@ -65,23 +65,25 @@ async def delegate_task(
         raise ToolError("say in words what is to be done")
     known = delegations.specialists_here(script, config.delegate_assistant_tag)
     if (agent := delegations.find_elsewhere(script, known, specialist)) is not None:
-        return await remote_delegating.hand_on(script, turn, agent, words, config)
+        return await remote_delegating.delegate_remotely(script, turn, agent, words, config)
     delegate = _choose(script, turn, known, specialist)
     await pass_limits(script, turn)
-    if problem := _objection(script, turn, delegate):  # while somebody was asked
+    # Asked again: the limits may have waited for a person, and the delegate may be stopped by now.
+    if problem := _objection(script, turn, delegate):
         raise ToolError(problem)
     turn.delegations += 1
     turn.chain.delegations += 1
     body = brief(script, turn, words, config.personality_insulation)
-    patience = Patience(script, turn)
-    held = delegations.begin(script, delegate, turn, body, patience.late)
+    deadline = ReportDeadline(script, turn)
+    delegation = delegations.begin(script, delegate, turn, body, deadline.expire)
     try:
-        told = await _wait(held, patience)
+        result = await _wait(delegation, deadline)
     finally:
-        turn.hold(*held.learned)
+        # Also after a failure, whose error may quote what only these audiences may know.
+        turn.hold(*delegation.learned)
     if not config.result_summarization:
-        return told
-    return await report_summary.fitted(script, turn, words, told)
+        return result
+    return await report_summary.fit(script, turn, words, result)
 
 
 @tool(category="terminal")
@@ -109,10 +111,10 @@ def report(character: Character, message: str, *, turn: Turn) -> str:
 def _choose(
     script: Assistant, turn: Turn, known: Sequence[Assistant], name: str | None
 ) -> Assistant:
-    """The specialist of that name, else the one with the fewest things to do.
+    """Choose the specialist of that name, else the one with the shortest inbox.
 
     Args:
-        known: those in the game; agents elsewhere are asked only by their names.
+        known: specialists in the game; agents outside it are asked only by name.
 
     Raises:
         ToolError: there is none, or it cannot take a task.
@@ -141,6 +143,7 @@ def _objection(script: Assistant, turn: Turn, delegate: Assistant) -> str:
         return EMERGENCY
     if delegate.work is None or delegate.silence:
         return f"{name} takes no task: {delegate.silence or 'it is not running'}"
+    # Two assistants that wait for each other would wait until the limit.
     if delegations.waits_for(delegate, script):
         return f"{name} waits for what you do yourself, so it cannot be asked"
     if turn.event.person in delegate.work.muted:
@@ -156,7 +159,7 @@ def _objection(script: Assistant, turn: Turn, delegate: Assistant) -> str:
 
 
 def brief(script: Assistant, turn: Turn, task: str, insulation: str) -> str:
-    """A task as the delegate reads it. Nothing that was said in private goes along.
+    """A task as the delegate reads it, without anything that was said in private.
 
     Args:
         insulation: `personality_insulation`: none, orchestrator or delegate.
@@ -174,7 +177,7 @@ def brief(script: Assistant, turn: Turn, task: str, insulation: str) -> str:
 
 
 def _name(script: Assistant) -> str:
-    """An assistant's name before others, who need not know its key."""
+    """The name that others see; they need not know its key."""
     return name_of(script.obj, None)
 
 
@@ -186,7 +189,7 @@ def _public_talk(script: Assistant, turn: Turn) -> str:
 
 
 def _lines_of(message: Message, name: str) -> list[str]:
-    """The lines that were said to the requester, or by it."""
+    """The lines that people said to the assistant, or that it said."""
     if message["role"] == "user":
         return [message["content"]]
     calls = [call["function"]["arguments"] for call in message.get("tool_calls", ())]
@@ -197,22 +200,23 @@ def _lines_of(message: Message, name: str) -> list[str]:
 # ---- waiting -----------------------------------------------------------------------------------
 
 
-async def _wait(held: Delegation, patience: Patience) -> str:
+async def _wait(delegation: Delegation, deadline: ReportDeadline) -> str:
     """Put the task into the delegate's inbox, and wait for its report.
 
     Raises:
-        ToolError: none will come.
+        ToolError: no report will come.
     """
     try:
-        held.delegate.enqueue(held.event)
-        told: str = await held.answer
-        return told
+        delegation.delegate.enqueue(delegation.event)
+        report: str = await delegation.answer
+        return report
     finally:
-        patience.end()
-        task_waits.withdraw(held, task_waits.DROPPED)
+        deadline.cancel()
+        # Does nothing after a report; after a cancellation the delegate must not go on in vain.
+        task_waits.withdraw(delegation, task_waits.DROPPED)
 
 
-class Patience:
+class ReportDeadline:
     """The time that a turn waits for a report: a limit, which people may extend."""
 
     def __init__(self, script: Assistant, turn: Turn) -> None:
@@ -220,13 +224,13 @@ class Patience:
         self._window = self._cap = state.safety_config(script).timeout.delegation_seconds
         self._question: Deferred[None] | None = None
 
-    def end(self) -> None:
-        """Take back a question that is open."""
+    def cancel(self) -> None:
+        """Withdraw the question to people, if one is open."""
         if self._question is not None:
             self._question.cancel()
 
-    def late(self, held: Delegation) -> None:
-        """The time is over: ask for as much again."""
+    def expire(self, held: Delegation) -> None:
+        """Ask for as much time again, now that it is over."""
         self._question = Deferred.fromCoroutine(self._ask(held))
 
     async def _ask(self, held: Delegation) -> None:
@@ -244,7 +248,8 @@ class Patience:
             )
         except CancelledError:
             return
-        except Exception as error:  # however asking goes wrong, nobody waits for ever
+        # However asking fails, the turn must not wait for ever.
+        except Exception as error:
             logger.log_err(f"[assistant] nobody could be asked: {error}")
             delegations.end_late(held)
             return
@@ -252,6 +257,7 @@ class Patience:
 
     def _decide(self, held: Delegation, hit: LimitReachedError, decision: Decision) -> None:
         self._question = None
+        # The report may have come while people were asked.
         if delegations.of(held.event) is not held or held.watch is None:
             return
         if not decision.allow_continue:
@@ -260,5 +266,5 @@ class Patience:
         self._cap += decision.extension
         facts = {"id": held.event.id, "delegate": held.delegate.key, "cap": self._cap}
         audit.record("delegation_extended", held.requester, **facts)
-        # What a changed setting adds is not a whole window.
+        # Not always a whole window: a changed setting adds only the difference.
         held.watch.limit(decision.extension)

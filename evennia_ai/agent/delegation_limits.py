@@ -1,4 +1,4 @@
-"""The limits of handing tasks on: each lets one more through, or asks somebody who may allow it."""
+"""The limits of delegation: each lets one more task through, or asks a person who may allow it."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from evennia_ai.tasks import delegations, remote_tasks
 
 
 def tasks_away(script: Assistant) -> int:
-    """The number of an assistant's tasks that are with others, in the game and elsewhere."""
+    """The number of an assistant's tasks that are with others, in the game and outside it."""
     return delegations.count_of(script) + remote_tasks.count_of(script)
 
 
 async def pass_limits(script: Assistant, turn: Turn) -> None:
-    """Let one more task through, or ask somebody who may allow it.
+    """Let one more task through, or ask a person who may allow it.
 
     Raises:
         ToolError: a limit forbids it.
@@ -28,8 +28,8 @@ async def pass_limits(script: Assistant, turn: Turn) -> None:
     root = delegations.root_of(script, turn.event)
     if root is None:
         raise ToolError("nobody waits for your own task any more; let it be, with noop")
-    # A chain is its first assistant's: its cap, its settings, and its people who are asked.
-    await _pass(
+    # The first assistant of a chain decides: its cap, its settings, and its people are asked.
+    await _pass_limit(
         root,
         turn,
         LimitKind.AGENT_HOPS,
@@ -38,7 +38,7 @@ async def pass_limits(script: Assistant, turn: Turn) -> None:
         delegations.chain_of(turn),
         turn.event.hops_granted,
     )
-    await _pass(
+    await _pass_limit(
         script,
         turn,
         LimitKind.DELEGATIONS,
@@ -46,8 +46,8 @@ async def pass_limits(script: Assistant, turn: Turn) -> None:
         lambda: state.safety_config(script).loop.max_delegations_per_task,
         turn.scope,
     )
-    await _pass_chain(root, turn)
-    await _pass(
+    await _pass_chain_limit(root, turn)
+    await _pass_limit(
         script,
         turn,
         LimitKind.DELEGATES_AT_ONCE,
@@ -62,8 +62,8 @@ def _most_at_once(script: Assistant) -> int:
     return config.sub_agent_budget
 
 
-async def _pass_chain(root: Assistant, turn: Turn) -> None:
-    """The same over all tasks of the chain, where others handed on some of them."""
+async def _pass_chain_limit(root: Assistant, turn: Turn) -> None:
+    """Apply the limit on delegations to the whole chain, where others delegated parts of it."""
     kind, chain = LimitKind.DELEGATIONS, turn.chain
     while turn.delegations < chain.used(kind) and 0 < (cap := chain.cap(kind)) <= chain.used(kind):
         hit = LimitReachedError(kind, used=chain.used(kind), cap=cap, amount=1, scope=chain.scope)
@@ -71,14 +71,15 @@ async def _pass_chain(root: Assistant, turn: Turn) -> None:
 
 
 async def extend(owner: Assistant, turn: Turn, hit: LimitReachedError) -> None:
-    """Go on only if somebody lets it, and let its chain go on as well."""
+    """Go on only if a person or a setting allows it; the whole chain gets the grant."""
+    # `TurnLimits.extend` adds to the turn's grants; the difference is what the chain gets.
     before = turn.grants.get(hit.kind, 0.0)
     if not await checkpoints.TurnLimits(owner).extend(turn, hit):
         raise ToolError(denial(hit, DecisionReason(hit.reason)))
     turn.chain.grant(hit.kind, turn.grants.get(hit.kind, 0.0) - before)
 
 
-async def _pass(
+async def _pass_limit(
     owner: Assistant,
     turn: Turn,
     kind: LimitKind,
@@ -87,12 +88,13 @@ async def _pass(
     scope: str,
     granted: int = 0,
 ) -> None:
-    """Pass while there is room; else ask for one more, as often as it takes."""
+    """Return while there is room; otherwise ask for one more, as often as it takes."""
+    # Functions, read again at each round: while people are asked, counts and settings may change.
     while (most := base()) and used() >= (cap := most + granted + turn.grants.get(kind, 0.0)):
         hit = LimitReachedError(kind, used=used(), cap=cap, amount=1, scope=scope)
         await extend(owner, turn, hit)
 
 
 def denial(hit: LimitReachedError, reason: DecisionReason) -> str:
-    """The error that the asking model reads where nobody lets it go on."""
+    """The error that the model reads where nobody lets it go on."""
     return denial_text(LimitKind(hit.kind), hit.cap, hit.scope, reason, has_partial=False)

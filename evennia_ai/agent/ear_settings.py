@@ -1,4 +1,4 @@
-"""The ear of an assistant: its settings, as the rules of hearing want them."""
+"""Reads an assistant's hearing settings into the `Ear` that the rules of hearing take."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ from evennia_ai.runtime.rights import meets
 
 
 def read_ear(script: Assistant) -> Ear:
-    """Read the assistant's ear anew, and keep it until a setting changes or the next beat.
+    """Build the ear again; it is kept until a setting changes or until the next beat.
 
-    A setting that cannot be read counts as not set; what is wrong with it is logged once.
+    A setting that cannot be read counts as not set, and each new problem is logged once.
     """
     work, body = script.work, script.obj
     problems: list[str] = []
@@ -60,21 +60,22 @@ def read_ear(script: Assistant) -> Ear:
 
 
 def _own_name(script: Assistant) -> tuple[str, ...]:
-    """The name of one that was adopted, where the game calls its body otherwise."""
+    """The assistant's own name where it was adopted into a body that the game calls otherwise."""
     is_other = state.read(script, "adopted") and script.key != script.obj.key
     return (str(script.key),) if is_other else ()
 
 
 def ear_for(script: Assistant, from_obj: object) -> Ear:
-    """The ear for what somebody says: each may call it as it appears to them.
+    """The ear for one speaker, who may call the assistant by the name that they see.
 
-    Where a reference to it is shown to it as its own name, that counts too.
+    The name by which it knows itself counts as well: a reference to it is shown to it so.
 
     Args:
-        from_obj: who says it, as of a message; None: the game itself.
+        from_obj: the sender of the message; None: the game itself.
     """
     ear: Ear = script.work.ear or read_ear(script)
     body = script.obj
+    # In most games all see the same names, and nothing has to be worked out for the speaker.
     if from_obj is None or names.is_alike_for_all(body):
         return ear
     sender = sender_of(from_obj)
@@ -84,7 +85,7 @@ def ear_for(script: Assistant, from_obj: object) -> Ear:
 
 def _mapping(script: Assistant, name: str, problems: list[str]) -> Mapping[str, Any]:
     stored = state.read(script, name)
-    if isinstance(stored, (dict, Mapping)):  # a dict needs no asking of its class
+    if isinstance(stored, (dict, Mapping)):  # `dict` first, since the ABC check is slow
         return stored
     problems.append(f"{name} is {stored!r}; it must be a mapping")
     return {}
@@ -100,10 +101,11 @@ def _hops(script: Assistant, problems: list[str]) -> int:
 
 
 def _is_condition(script: Assistant, name: str, condition: object, problems: list[str]) -> bool:
-    """True where a permission or lock string can be asked for at all."""
+    """True where a permission or lock string can be evaluated at all."""
     if not isinstance(condition, str):
         problems.append(f"{name} holds {condition!r}; it must be a permission or a lock string")
         return False
+    # Evaluated on the body itself: only the parsing matters here, not the answer.
     return _check(partial(meets, script.obj, condition, script.obj), problems) is not None
 
 
@@ -138,7 +140,7 @@ def _channels(script: Assistant, problems: list[str]) -> dict[str, ChannelConfig
 
 
 def _check(read: Callable[[], object], problems: list[str]) -> Any:
-    """The value that `read` gives, or None after noting what is wrong with the setting."""
+    """Call `read`; on an error note the problem and return None."""
     try:
         return read()
     except (ConfigurationError, TypeError, ValueError) as error:

@@ -1,4 +1,4 @@
-"""Messages that are given up, and the word that their senders get: once, and in character."""
+"""Messages that will get no answer, and the notice to their senders: once, and in character."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ COOLING_LINE = (
     '{name} turns away, worn out. "That led nowhere. Let me be for {while}, then ask for something '
     'else."'
 )
-# Where the tokens or the money of a time are used up; after no time they come back for "ever". Days
-# are those of UTC, so that "tomorrow" would be wrong for most.
+# What a sender is told when a cap of that span is used up. A day is a UTC day, so "tomorrow" would
+# be wrong for most players; the line says the hours that are left.
 SPENT_LINES: Mapping[str, str] = MappingProxyType(
     {
         "day": '{name} stifles a yawn. "I have said all I can today. Ask me in {while}."',
@@ -34,7 +34,7 @@ SPENT_LINES: Mapping[str, str] = MappingProxyType(
         "ever": '{name} stifles a yawn. "I have no words left."',
     }
 )
-BETWEEN_SECONDS = 60.0
+LOG_INTERVAL_SECONDS = 60.0
 FULL = (
     "[assistant] {name}: more messages wait than it keeps (max_pending_events); dropped: {count}. "
     "Look: assistant why {name}"
@@ -43,13 +43,13 @@ UNHEARD = "nobody is there any more to hear it"
 
 
 def turn_away(script: Assistant, events: Sequence[Event]) -> None:
-    """Tell those whose messages had to make room; the log at most once a minute, with a count."""
+    """Tell senders whose messages were pushed out of the inbox; log a count, once a minute."""
     work, now = script.work, script.clock.seconds()
     for event in events:
         work.decisions.note([event.number], "dropped", "the inbox was full")
         notify_failure(script, event)
     work.turned_away += len(events)
-    if work.turned_away and now - work.turned_away_told_at >= BETWEEN_SECONDS:
+    if work.turned_away and now - work.turned_away_told_at >= LOG_INTERVAL_SECONDS:
         count = counted(work.turned_away, "messages")
         logger.log_warn(FULL.format(name=script.key, count=count))
         work.turned_away, work.turned_away_told_at = 0, now
@@ -58,14 +58,14 @@ def turn_away(script: Assistant, events: Sequence[Event]) -> None:
 def notify_failure(
     script: Assistant, event: Event, why: str = "it was given up", *, line: str = ""
 ) -> bool:
-    """Tell whoever waits for an answer, once and in character, that none will come.
+    """Tell the sender of an event, once and in character, that no answer will come.
 
     Args:
-        why: for another assistant that waits for a report.
-        line: what a person is told; "": what the assistant says when its model fails.
+        why: the reason, for another assistant that waits for a report.
+        line: the line a person sees; "": the assistant's line for a failing model.
 
     Returns:
-        Whether they were told: who is not in the game is not.
+        True where they were told; a sender who is not in the game is not.
     """
     if event.kind == TASK:
         return task_waits.fail(event, why)
@@ -77,17 +77,17 @@ def notify_failure(
 
 
 def whether(told: bool) -> str:
-    """The words for the record that say if somebody was told."""
+    """The words for the decision trace that say whether a sender was told."""
     return "was told" if told else "could not be told"
 
 
 def cooling_line(seconds: float) -> str:
-    """The line for somebody who has to wait so many seconds."""
+    """The line for a person who has to wait so many seconds."""
     return COOLING_LINE.replace("{while}", in_words(seconds))
 
 
 def spent_line(stop: Stop, now: float) -> str:
-    """The line that says when to ask again where a cap on money is used up; "" at another end."""
+    """The line that says when to ask again after a cap on money is used up, else ""."""
     if stop.limit is None or not stop.limit.kind.startswith(MONEY):
         return ""
     span = LIMITS[LimitKind(stop.limit.kind)].span
@@ -96,18 +96,16 @@ def spent_line(stop: Stop, now: float) -> str:
 
 
 def expire(script: Assistant, oldest: float) -> None:
-    """Give up what waited too long, as after a day on which the game was down.
-
-    A task that nobody waits for, as after a restart, is given up as well: no call is made for it.
-    """
+    """Drop tasks that nobody waits for, and messages that waited too long, as after downtime."""
+    # After a restart nobody waits for most tasks, and no model call should be paid for them.
     tasks = [item for item in script.work.inbox if item["kind"] == TASK]
     unheard = [item for item in tasks if not delegations.is_heard(script, Event.from_stored(item))]
-    # Out of the inbox before anybody is told: a crash in between tells nobody twice.
+    # Out of the inbox before anybody is told, so that a crash in between tells nobody twice.
     if unheard:
         aside.forget(script, unheard)
     for item in unheard:
         task_waits.fail(Event.from_stored(item), UNHEARD)
-    # Turns that wait for a person's answer are as old as the question, and not given up by age.
+    # A turn that waits for a person's answer does not expire with its message.
     held = script.work.set_aside
     stale = [each for each in script.work.inbox if each["at"] < oldest and each["id"] not in held]
     _drop(script, stale, "expired")
@@ -116,16 +114,16 @@ def expire(script: Assistant, oldest: float) -> None:
 def _drop(
     script: Assistant, waiting: list[Stored], step: str, *, line: str = "", knows: str = ""
 ) -> None:
-    """Give up what waits; each sender is told once, however much of theirs it is.
+    """Drop waiting events; each sender is told once, however many of them are theirs.
 
     Args:
-        step: what became of it, for the record.
-        line: as of `notify_failure`.
+        step: what became of them, for the decision trace.
+        line: as in `notify_failure`.
         knows: the id of a sender who was told already, or "".
     """
     if not waiting:
         return
-    # Stored before it is told: who was told that no answer comes must not get one after a crash.
+    # Stored before anybody is told: a sender who was told so must not get an answer after a crash.
     aside.forget(script, waiting)
     told = {knows: True} if knows else {}
     for event in map(Event.from_stored, waiting):
@@ -137,9 +135,9 @@ def _drop(
 
 
 def empty_queue(script: Assistant, turn: Turn, stop: Stop) -> None:
-    """Give up, with a word, all that waits and would meet the same cap that ended a turn.
+    """Drop, with a notice, all waiting messages that would meet the cap which ended a turn.
 
-    Of a player's own cap that is what this player said; of any other all that waits.
+    A player's own cap drops that player's messages; any other cap drops all that wait.
     """
     line = spent_line(stop, script.clock.seconds())
     if stop.limit is None or not line:

@@ -1,7 +1,7 @@
-"""Speech of a game's own commands, told to the assistants that stand there.
+"""Speech of a game's own commands, passed to the assistants that hear it.
 
-For games that send such lines by a plain `obj.msg(text)`, which says neither who speaks nor how.
-What game code tells here counts as much as the marks that Evennia's own commands pass along.
+For games that send such lines with a plain `obj.msg(text)`, which names neither the speaker nor the
+kind of speech. What game code passes here counts as much as the options of Evennia's own commands.
 """
 
 from __future__ import annotations
@@ -33,38 +33,38 @@ KINDS: Mapping[str, Source] = MappingProxyType(
         "tell": Source.PAGE,
     }
 )
-ACCOUNT_BODY = "assistant_body"
+ACCOUNT_BODY = "assistant_body"  # the attribute of an account that names its assistant's body
 
 
 def hear(listener: GameObject, text: str, sender: GameObject, kind: str = "say") -> list[Any]:
     """Let assistants hear what a command of the game says; call it beside your own `msg`.
 
-    Where no assistant is, nothing happens. What the game sends of the same words as well is not
-    heard again. Call it in the reactor's thread, as all of Evennia.
+    Without an assistant nothing happens. If the game also sends the same words, they are not heard
+    twice. Call it in the reactor's thread, like everything of Evennia's.
 
     Args:
-        listener: a room, for what all in it hear: each assistant there hears it. A character or
-            an account: it alone, if an assistant is in it. Whispers and pages have one listener.
-        text: the bare words, without the name and the frame that the game puts around them; of a
-            pose what follows the name. Markup is left out.
-        sender: the character or account who says it.
+        listener: a room: every assistant in it hears the words. A character or an account: only its
+            assistant does. Whispers and pages have one listener.
+        text: the bare words, without the name and the phrase that the game puts around them; of a
+            pose, what follows the name. Markup is removed.
+        sender: the character or account who speaks.
         kind: say, whisper, pose or page; emote is a pose, and tell a page.
 
     Returns:
         The scripts of the assistants that heard it; whether one answers is decided later.
 
     Raises:
-        ValueError: `kind` is none of these, or a room is to hear what is private.
-        TypeError: an argument is nothing that Evennia knows, or the text is not a string.
+        ValueError: the kind is unknown, or a room was to hear private words.
+        TypeError: an argument is no object of Evennia's, or the text is not a string.
     """
     source = _read_kind(kind)
-    _refuse_unfit(listener, text, sender)
+    _check_arguments(listener, text, sender)
     bodies = _bodies(listener, source, kind)
     options = {"type": source.value, incoming.SPEECH_MARK: text}
     return [
         body.assistant_script
         for body in bodies
-        if body is not sender and _takes_in(body, (text, options), sender)
+        if body is not sender and _hears(body, (text, options), sender)
     ]
 
 
@@ -78,7 +78,7 @@ def _read_kind(kind: str) -> Source:
     return found
 
 
-def _refuse_unfit(listener: object, text: object, sender: GameObject) -> None:
+def _check_arguments(listener: object, text: object, sender: GameObject) -> None:
     if not isinstance(text, str):
         raise TypeError(f"hear(text={text!r}): the words must be text, without any options")
     for name, being in (("listener", listener), ("sender", sender)):
@@ -88,7 +88,7 @@ def _refuse_unfit(listener: object, text: object, sender: GameObject) -> None:
 
 
 def _bodies(listener: GameObject, source: Source, kind: str) -> list[Any]:
-    """Those who hear it and have an assistant in them."""
+    """The bodies of assistants that hear it."""
     if isinstance(listener, DefaultAccount):
         listener = listener.attributes.get(ACCOUNT_BODY)
         return [listener] if _is_body(listener) else []
@@ -97,6 +97,7 @@ def _bodies(listener: GameObject, source: Source, kind: str) -> list[Any]:
     if isinstance(listener, DefaultCharacter):
         return []
     if source in PRIVATE:
+        # Only rooms have no location; whispering to an object in a room is simply not heard.
         if listener.location is None:
             raise ValueError(
                 f"hear(listener={listener!r}, kind={kind!r}): a {kind} is for one listener, and "
@@ -111,15 +112,14 @@ def _is_body(being: GameObject) -> bool:
     return script is not None and script.work is not None
 
 
-def _takes_in(
-    body: Character, message: tuple[str, Mapping[str, object]], sender: GameObject
-) -> bool:
-    """Let one assistant hear; what breaks there is logged, and the game's command goes on."""
+def _hears(body: Character, message: tuple[str, Mapping[str, object]], sender: GameObject) -> bool:
+    """Let one assistant hear the words. Returns True if it did."""
     try:
         heard = incoming.read(message, sender, body)
         if heard is None:
             return False
         _take_once(body.assistant_script, replace(heard, evidence=Evidence.CALL), sender)
+    # The game's command must go on, whatever breaks in here.
     except Exception:
         logger.log_trace(f"[assistant] {body} could not hear what the game's code told it")
         return False
@@ -128,6 +128,8 @@ def _takes_in(
 
 def _take_once(script: Assistant, heard: Heard, sender: GameObject) -> None:
     now = script.clock.seconds()
+    # The game may have sent the line before this call: then it was heard already, perhaps as bare
+    # text of which nothing came, and this call tells more of it.
     for record in script.work.decisions.newest():
         if not 0 <= now - record.at <= ECHO_SECONDS:
             break
@@ -140,13 +142,13 @@ def _take_once(script: Assistant, heard: Heard, sender: GameObject) -> None:
 
 
 def _is_bare(record: DecisionTrace) -> bool:
-    """True for a line without marks that nothing came of."""
+    """True for a line without options that led to nothing."""
     is_unmarked = record.heard.source in UNMARKED
     return is_unmarked and record.verdict.outcome is not TRIGGER
 
 
 def _forget_line(script: Assistant, record: DecisionTrace) -> None:
-    """Forget the bare line, since its words are heard by themselves, and may be private."""
+    """Remove the bare line from memory; its words are heard again, and may be private."""
     script.work.decisions.drop(record)
     kept = script.work.overheard
     for number in range(len(kept) - 1, -1, -1):

@@ -1,7 +1,7 @@
-"""Hearing of one message: it is judged, and then queued, kept, captured or passed over.
+"""Hearing one message: it is judged, and then queued, remembered, captured or ignored.
 
-Everything is recorded on the way, so that `assistant why` can tell. Nothing here touches the
-database unless a message is queued.
+Each step is traced, so that `assistant why` can explain it. The database is not touched unless a
+message is queued.
 """
 
 from __future__ import annotations
@@ -40,13 +40,13 @@ from evennia_ai.runtime import names
 from evennia_ai.runtime.assistant import Assistant, Character
 from evennia_ai.runtime.rights import meets, meets_any
 
-MOST_CAPTURED = 200
+MOST_CAPTURED = 200  # lines of a command's output that a tool reads
 
 
 def hear(
     body: Character, text: object, from_obj: object, kwargs: Mapping[str, object] | None = None
 ) -> Verdict | None:
-    """Take in what an assistant's body was sent."""
+    """Hear a message that was sent to an assistant's body."""
     script, heard = body.assistant_script, incoming.read(text, from_obj, body, kwargs)
     if heard is None or (script.work.calls_of_game and _is_known(script, heard)):
         return None
@@ -54,31 +54,32 @@ def hear(
 
 
 def _is_known(script: Assistant, heard: Heard) -> bool:
-    """True where game code told it of this message already."""
+    """True where game code has already reported this message with `evennia_ai.hear`."""
     work = script.work
+    # While a tool captures output, every line belongs to that output.
     return work.capture is None and is_echo(work.calls_of_game, heard, script.clock.seconds())
 
 
 def hear_channel(
     script: Assistant, message: str, channel: Channel, senders: object, kwargs: Mapping[str, object]
 ) -> Verdict | None:
-    """Take in what was said on a channel that the body listens to."""
+    """Hear a message on a channel that the body is subscribed to."""
     heard = incoming.read_channel(message, channel, senders, kwargs, script.obj)
     return take_in(script, heard, senders) if heard is not None else None
 
 
 def take_in(script: Assistant, heard: Heard, from_obj: object = None) -> Verdict | None:
-    """Judge one message and do what the verdict says.
+    """Judge one message and act on the verdict.
 
     Returns:
-        The verdict, or None for what only the player behind the assistant's eyes was sent.
+        The verdict; None for a message meant only for the player who puppets the body.
     """
     work = script.work
-    # Output of commands that the player behind its eyes typed is theirs.
+    # A player puppets the body: output of commands that they type is for them.
     if heard.source is SYSTEM and work.capture is None and script.obj.sessions.count():
         return None
     heard, verdict = judge(script, heard, from_obj)
-    # Not even recorded: its own words would push those of others out of the record.
+    # Not even traced: its own words would push those of others out of the bounded trace.
     if verdict.name == "own_speech":
         return verdict
     record = work.decisions.add(script.clock.seconds(), heard, verdict)
@@ -90,15 +91,16 @@ def take_in(script: Assistant, heard: Heard, from_obj: object = None) -> Verdict
 
 
 def judge(script: Assistant, heard: Heard, from_obj: object = None) -> tuple[Heard, Verdict]:
-    """Judge what a message means to it now. A talk that the message ends is over.
+    """Judge a message now; a conversation that the message ends is over.
 
     Returns:
         The message, marked where it is aimed at somebody else, and the verdict.
     """
     work = script.work
     ear = ear_for(script, from_obj)
+    # Most lines in a busy room need none of this, and are judged without looking at the sender.
     if work.muted or work.conversations.by_place or ear.judges_rights:
-        heard, sender = _regard(script, heard, ear, from_obj)
+        heard, sender = _resolve_sender(script, heard, ear, from_obj)
     else:
         known = work.senders.people.get(heard.person)
         sender = STRANGER if known is None else known.standing()
@@ -114,8 +116,10 @@ def judge(script: Assistant, heard: Heard, from_obj: object = None) -> tuple[Hea
 # ---- what the rules need to know ---------------------------------------------------------------
 
 
-def _regard(script: Assistant, heard: Heard, ear: Ear, from_obj: object) -> tuple[Heard, Standing]:
-    """The sender's standing, and the message, marked where it is for somebody else."""
+def _resolve_sender(
+    script: Assistant, heard: Heard, ear: Ear, from_obj: object
+) -> tuple[Heard, Standing]:
+    """The sender's standing, and the message, marked where it is aimed at somebody else."""
     work = script.work
     known = work.senders.people.get(heard.person)
     is_muted = heard.person in work.muted
@@ -126,6 +130,7 @@ def _regard(script: Assistant, heard: Heard, ear: Ear, from_obj: object) -> tupl
         standing = replace(standing, is_engaged=is_engaged, is_muted=is_muted)
     if heard.person and ear.judges_rights:
         standing = _with_rights(standing, incoming.sender_of(from_obj), ear, script.obj)
+    # Only now: finding out looks through the room, and matters only if the message may trigger.
     if (
         standing.is_engaged
         or standing.is_permitted
@@ -148,7 +153,7 @@ def _with_rights(standing: Standing, sender: GameObject, ear: Ear, body: Charact
 
 
 def _is_engaged(script: Assistant, heard: Heard, ear: Ear) -> bool:
-    """True where the sender goes on with a talk; anybody else's speech ends the talk there."""
+    """True where the sender continues a conversation; speech of anybody else ends it."""
     conversations = script.work.conversations
     is_speech = heard.source in OPEN_SPEECH
     if not conversations.by_place or not is_speech or heard.sender_id == ear.id:
@@ -158,27 +163,25 @@ def _is_engaged(script: Assistant, heard: Heard, ear: Ear) -> bool:
 
 
 def _aimed(script: Assistant, heard: Heard, ear: Ear) -> Heard:
-    """The message, marked when it is aimed at somebody else who is there."""
-    # On a channel everybody listens: the names in the room say nothing about whom is meant.
-    others = () if heard.source is CHANNEL else _others(script.obj, heard)
+    """The message, marked where it is aimed at somebody else who is present."""
+    # On a channel everybody listens, so the names of those in the room say nothing.
+    others = () if heard.source is CHANNEL else _names_of_others(script.obj, heard)
     is_pose = heard.source is POSE
     if not is_for_another(heard.body, ear.names, others, is_pose=is_pose):
         return heard
     return replace(heard, is_for_another=True)
 
 
-def _others(body: Character, heard: Heard) -> Iterator[str]:
-    """Names of whoever else is in the room; looked for only when a message calls a name.
-
-    They are called as the speaker sees them, or as they were shown to the assistant.
-    """
+def _names_of_others(body: Character, heard: Heard) -> Iterator[str]:
+    """Names of everybody else in the room, as the speaker or the assistant sees them."""
+    # A generator, so that names are looked up only for a message that calls one.
     for being in body.location.contents if body.location is not None else ():
-        # A pose may have the name of whoever poses in it.
+        # A pose usually contains the name of the one who poses.
         is_posing = heard.source is POSE and being.dbref == heard.sender_id
         if isinstance(being, DefaultCharacter) and being is not body and not is_posing:
             yield from names.called(being, body)
             if not names.is_alike_for_all(being):
-                # Masks: the speaker may call somebody by a name that the assistant never saw.
+                # With masks the speaker may use a name that the assistant never saw.
                 yield from names.called(being, incoming.find_being(heard.sender_id))
 
 

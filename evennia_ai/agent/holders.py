@@ -1,10 +1,9 @@
-"""`script.db` and `script.ndb` of an assistant: what is stored, else what holds instead.
+"""`script.db` and `script.ndb` of an assistant: the stored value, else the value that applies.
 
-An assistant stores what somebody gave it and nothing more. Read through these, a setting that was
-never set gives what holds: its default, or for a group the game's values over the defaults. Reading
-writes nothing, and asks the database for nothing. A container that is changed in place is stored
-as an assistant's own, with what differs from what holds without it, so that the rest still follows
-the game.
+An assistant stores only what somebody gave it. Read through these holders, a setting that was never
+set gives the value in effect: its default, or for a group the game's values over the defaults.
+Reading writes nothing and costs no query. A container that is changed in place is stored as the
+assistant's own, but only as far as it differs, so that the rest still follows the game.
 """
 
 from __future__ import annotations
@@ -29,23 +28,23 @@ from evennia_ai.tasks import delegations
 
 
 def memory_links(script: Assistant) -> dict[str, list[str]]:
-    """The memories that each of an assistant's facts and insights rests on, by their keys."""
+    """The memories that each fact and insight of an assistant rests on, by key."""
     return dict(rows.of(script.pk).exclude(cites=[]).values_list("key", "cites"))
 
 
 def memory_client(script: Assistant) -> MemoryService | None:
-    """The process's service of memories; None for an assistant that remembers nothing."""
+    """The process's memory service; None for an assistant whose memory is off."""
     return services.memory() if state.memory_config(script).enabled else None
 
 
 def ticks_since_reflection(script: Assistant) -> int:
-    """The beats since it last thought things over; 0 for one that never did."""
+    """The ticks since its last reflection; 0 if there was none."""
     last = state.read(script, "reflection_state").get("last_reflection")
     rate = state.read(script, "tick_rate")
     return 0 if last is None else int((script.clock.seconds() - last) // rate)
 
 
-# Names that only read: nothing is stored under them.
+# Read-only names: they are computed, and nothing is stored under them.
 VIEWS: dict[str, Callable[[Assistant], Any]] = {
     "activity_since_wake": lambda script: modes.activity(script) if script.work else 0,
     "estimated_tokens": lambda script: script.work.context_tokens if script.work else 0,
@@ -59,11 +58,12 @@ VIEWS_IN_MEMORY: dict[str, Callable[[Assistant], Any]] = {
 
 
 class NotStored:
-    """The place that a container saves itself to when it is changed in place.
+    """The target that a container saves itself to when it is changed in place.
 
-    It does for `evennia.utils.dbserialize` what a stored attribute does there.
+    It stands in for a stored attribute in `evennia.utils.dbserialize`.
     """
 
+    # dbserialize refuses to save a container into an object without a primary key.
     pk = True
 
     def __init__(self, script: Assistant, name: str, base: Any) -> None:
@@ -71,7 +71,7 @@ class NotStored:
 
     @property
     def value(self) -> Any:
-        """The value as it holds now."""
+        """The value in effect now."""
         return getattr(self._script.db, self._name)
 
     @value.setter
@@ -79,15 +79,16 @@ class NotStored:
         """Store a container as the assistant's own."""
         value = deserialize(changed)
         if self._name in GROUPS:
-            value = _differing(value, self._base)
+            value = _difference(value, self._base)
         self._script.attributes.add(self._name, value)
 
 
 class Settings(DbHolder):
-    """`script.db`: stored values, and what holds where nothing is stored."""
+    """`script.db`: stored values, and the values in effect where nothing is stored."""
 
     def __init__(self, script: Assistant) -> None:
         super().__init__(script, "attributes")
+        # DbHolder's own `__setattr__` would store it as an attribute in the database.
         object.__setattr__(self, "script", script)
 
     def __getattribute__(self, name: str) -> Any:
@@ -96,7 +97,7 @@ class Settings(DbHolder):
             return VIEWS[name](script)
         stored = super().__getattribute__(name)
         if name in GROUPS and (stored is None or isinstance(stored, Mapping)):
-            base = _held(GROUPS[name])
+            base = _in_effect(GROUPS[name])
             return from_pickle(
                 merged(base, deserialize(stored) or {}), NotStored(script, name, base)
             )
@@ -108,7 +109,7 @@ class Settings(DbHolder):
 
 
 class InMemory(DbHolder):
-    """`script.ndb`: what a process keeps of an assistant, and what it shares with all."""
+    """`script.ndb`: what the process keeps for an assistant, and what it shares among all."""
 
     def __init__(self, script: Assistant) -> None:
         super().__init__(script, "nattrhandler", manager_name="nattributes")
@@ -121,14 +122,14 @@ class InMemory(DbHolder):
 
 
 def as_they_hold(stored: Mapping[str, object], others: Mapping[str, object]) -> dict[str, Any]:
-    """Settings as JSON has them: what is stored, and what holds in this game for others.
+    """Settings as JSON: the stored values over those in effect in this game.
 
     Args:
-        others: settings, of which only the names count.
+        others: settings of which only the names count.
     """
-    # Some defaults are the text of a choice, which a dump would warn of.
+    # Some defaults are plain strings where the field is an enum; pydantic would warn of each.
     held = AssistantSettings().model_dump(mode="json", warnings=False)
-    held |= {name: _held(group) for name, group in GROUPS.items()}
+    held |= {name: _in_effect(group) for name, group in GROUPS.items()}
     told: dict[str, Any] = merged(_picked(held, others), stored)
     return told
 
@@ -141,8 +142,8 @@ def _picked(held: Mapping[str, Any], others: Mapping[str, Any]) -> dict[str, Any
     }
 
 
-def _held(group: type[SettingsGroup]) -> dict[str, Any]:
-    """The values of a group that hold without an assistant's own; if wrong, the defaults."""
+def _in_effect(group: type[SettingsGroup]) -> dict[str, Any]:
+    """A group's values without the assistant's own; the defaults if the game's are wrong."""
     try:
         held = state.held(group, {})
     except ConfigurationError:
@@ -150,10 +151,10 @@ def _held(group: type[SettingsGroup]) -> dict[str, Any]:
     return held.model_dump(mode="json")
 
 
-def _differing(value: Mapping[str, Any], base: Mapping[str, Any]) -> dict[str, Any]:
-    """The part of some values that is not as they hold anyway."""
+def _difference(value: Mapping[str, Any], base: Mapping[str, Any]) -> dict[str, Any]:
+    """The part of `value` that differs from `base`."""
     return {
-        key: _differing(item, base[key]) if _is_nested(base.get(key), item) else item
+        key: _difference(item, base[key]) if _is_nested(base.get(key), item) else item
         for key, item in value.items()
         if key not in base or item != base[key]
     }
@@ -164,7 +165,7 @@ def _is_nested(base: object, own: object) -> bool:
 
 
 class NearBody:
-    """A script's way to its body in a tenth of the calls that Evennia's own takes."""
+    """Gives a script its `obj` in a tenth of the calls that Evennia's property takes."""
 
     db_obj: Any
     db_account: Any
@@ -173,13 +174,14 @@ class NearBody:
 
     @property
     def obj(self) -> Any:
-        """The being that it moves, or None; asked for forty times a turn."""
+        """The character that it moves, or None; a turn reads this forty times."""
         own, near = self.__dict__, self._state.fields_cache
+        # Straight from Django's cache of related objects, where it was read before.
         if "db_obj" in near and "db_account_id" in own and own["db_account_id"] is None:
-            return near["db_obj"]  # as Django gives what it has read
+            return near["db_obj"]
         return self.db_obj if self.db_account_id is None else self.db_account
 
     @obj.setter
     def obj(self, being: object) -> None:
-        """Put another being, or None, in its place."""
+        """Attach another object, or None."""
         ScriptDB.obj.fset(self, being)

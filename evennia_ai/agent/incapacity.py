@@ -1,8 +1,8 @@
 """An assistant whose body cannot act, as while it lies dead, or that has lost its body.
 
-It falls silent by the game's own rules: what is under way is dropped before it leaves, and whoever
-waits is told once, as the game would have it. Nothing locks: it goes on when the body can act.
-One whose body is gone keeps all that it knows, and is locked until it is given another.
+It falls silent by the game's own rules: what is under way is dropped before it leaves, and senders
+are told once, in the game's words. It is not locked, and resumes when the body can act again. One
+whose body is gone keeps its memories, and is locked until it is given another.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ ADVICE = (
 )
 
 
-def heed(script: Assistant) -> None:
-    """Fall silent where the body cannot act any more; begin anew where it can again."""
+def check_body(script: Assistant) -> None:
+    """Fall silent where the body cannot act any more; recover where it can again."""
     work, body = script.work, script.obj
     if work.is_closing or body is None:
         return
@@ -39,16 +39,16 @@ def heed(script: Assistant) -> None:
 
 
 def _fall_silent(script: Assistant, line: str) -> None:
-    """Drop what is under way and what waits, and tell each sender, once and in private."""
+    """Drop what is under way and what waits, and tell each sender once, in private."""
     work = script.work
-    # First: what is cancelled below must find its turn void, and not go on with it.
+    # First: what is cancelled below must find its turn void, or it would go on.
     state.bump_epoch(script)
     for running in tuple(work.beside):
         running.cancel()
-    # Whoever talked with it has to call it by name again once it can act.
+    # Once it can act again, players have to address it by name.
     work.conversations.by_place.clear()
     aside.void(script)
-    # Before the inbox is read: what others noticed already is settled, and nobody is told of it.
+    # Before the inbox is read: a turn whose effects others noticed is closed without a notice.
     interrupted.recover(script, is_final=True)
     waiting = [Event.from_stored(stored) for stored in work.inbox]
     if waiting:
@@ -72,11 +72,11 @@ def why_cut_off(script: Assistant) -> str:
 
 
 def lose_body(script: Assistant) -> None:
-    """Let go of a body that the game deletes: the assistant is locked and keeps what it knows."""
+    """Detach from a body that the game deletes: the assistant is locked and keeps its memories."""
     body, name = script.obj, str(script.key)
-    # Locked while the body is still there, which is told and seen by its name for the last time.
+    # Before the body is detached: the stop notifies senders through it, and names it.
     emergency.trigger_emergency_stop(script, GONE, cause=Cause.BODY, is_alarm=False)
-    # Rights over the assistant stood on the body, and would go with it.
+    # The rights over the assistant are locks of the body, and would be deleted with it.
     kept = [lock for lock in body.locks.all() if lock.startswith(OF_ASSISTANTS)]
     script.locks.add(kept)
     body.assistant_script = None

@@ -1,7 +1,7 @@
-"""Trouble of a model's service: it locks nobody and passes by itself; staff read once what it is.
+"""Outages of a model's service: they lock nobody and pass; staff are told once what it is.
 
-While a service fails, its breaker leaves it alone and tries it again with a call now and then. The
-first answer ends it, and staff are told of that, too.
+While a service fails, its breaker leaves it alone and tries a call now and then. The first answer
+ends the outage, and staff are told that too.
 """
 
 from __future__ import annotations
@@ -18,11 +18,12 @@ from evennia_ai.resilience import CircuitBreaker, CircuitBreakerState
 from evennia_ai.runtime import services
 from evennia_ai.runtime.assistant import Assistant
 
-ANY = CircuitOpenError.trouble
+# An open breaker: nobody was asked, so any trouble that staff know of may be the cause.
+BREAKER_OPEN = CircuitOpenError.trouble
 
 
 def breaker_of(script: Assistant) -> CircuitBreaker | None:
-    """The breaker of an assistant's model, None where it is set up wrongly."""
+    """The circuit breaker of an assistant's model; None where its settings are wrong."""
     try:
         return services.pool().breaker_of(script.endpoint())
     except ConfigurationError:
@@ -30,17 +31,17 @@ def breaker_of(script: Assistant) -> CircuitBreaker | None:
 
 
 def is_resting(script: Assistant) -> bool:
-    """True where an assistant's model is left alone now, or has yet to answer after that."""
+    """True while the breaker of an assistant's model is open, or tests whether it works again."""
     breaker = breaker_of(script)
     return breaker is not None and breaker.state is not CircuitBreakerState.CLOSED
 
 
 def tell(script: Assistant, stop: Stop, told: str) -> None:
-    """Tell of a turn that failed by the service: to staff the first time, then to the log.
+    """Report a turn that failed because of the service: to staff the first time, then to the log.
 
     Args:
         stop: how the turn ended.
-        told: who was told that no answer will come.
+        told: a sentence on whether the sender was told.
     """
     breaker, is_ledgers = breaker_of(script), stop.trouble == LedgerAwayError.trouble
     name = str(script.obj.key)
@@ -49,14 +50,14 @@ def tell(script: Assistant, stop: Stop, told: str) -> None:
         outgoing.alert_staff(Notice(f"{line}assistant check {name}", stop.detail))
         return
     troubles, known = services.pool().troubles, services.pool().troubles.get(breaker.name)
-    # Staff read of one outage once, however many assistants and turns it fails.
-    if known is not None and stop.trouble in (known, ANY):
+    # Staff are told of one outage once, however many assistants and turns it fails.
+    if known is not None and stop.trouble in (known, BREAKER_OPEN):
         cause = stop.detail if is_ledgers else unanswered(stop.detail)
         logger.log_warn(f"[assistant] {name}: {cause}. {told}.")
         return
     troubles[breaker.name] = stop.trouble
-    # An open breaker says only that nobody was asked; staff want to know why it opened.
-    last = breaker.get_stats()["last_failure_error"] if stop.trouble == ANY else None
+    # An open breaker only says that nobody was asked; staff need the error that opened it.
+    last = breaker.get_stats()["last_failure_error"] if stop.trouble == BREAKER_OPEN else None
     cause = f"{stop.detail} (last: {last})" if last else stop.detail
     when = _when(breaker.retry_after)
     outgoing.alert_staff(rests(name, when, told, cause, is_ledgers=is_ledgers))
@@ -69,7 +70,7 @@ def _when(wait: float | None) -> str:
 
 
 def end(script: Assistant) -> None:
-    """Note that an assistant's model has answered; staff who read of its trouble are told."""
+    """Note that an assistant's model has answered; tell staff if they knew of an outage."""
     troubles = services.pool().troubles
     breaker = breaker_of(script) if troubles else None
     if breaker is not None and troubles.pop(breaker.name, None) is not None:

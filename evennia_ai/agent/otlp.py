@@ -1,8 +1,8 @@
-"""The sending of spans by OTLP over HTTP; the one module that needs the extra `otel`.
+"""The export of spans by OTLP over HTTP; the only module that needs the extra `otel`.
 
-Spans wait in a bounded queue, and a thread of the SDK's sends them: the game never waits. Where
-nobody answers, what does not fit into the queue is dropped, and the log is told once. Nothing of
-the SDK is made global: a game may export its own.
+Spans wait in a bounded queue, and a thread of the SDK sends them, so the game never waits. Without
+a receiver, spans that do not fit into the queue are dropped, and the log is told once. No part of
+the SDK is made global, since the game may export spans of its own.
 """
 
 from __future__ import annotations
@@ -25,24 +25,25 @@ from twisted.internet import reactor
 from evennia_ai.agent.telemetry_spans import TurnSpan
 
 PATH = "/v1/traces"
-MOST_WAITING = 2_048
-# OpenInference has some for each message; the SDK's own bound of 128 is soon reached.
+MOST_WAITING = 2_048  # spans in the queue
+# OpenInference uses several for each message; the SDK's own bound of 128 is soon reached.
 MOST_ATTRIBUTES = 2_000
 NANOSECONDS = 1_000_000_000
 UNREACHABLE = "[assistant] turns cannot be exported to {address}; this is told once"
-# What complains of a receiver that does not answer, and of the queue that is full for that.
+# These loggers report a receiver that does not answer, and the queue that overflows for it.
 LOGGERS = (trace_exporter.__name__, "opentelemetry.sdk._shared_internal")
+# Marks the threads that work for us, since the loggers are shared with the game's own exports.
 _sending = threading.local()
 
 
 def address_of(endpoint: str) -> str:
-    """The address that spans are sent to: as it is set, with OTLP's own path where it has none."""
+    """The address that spans are sent to: the endpoint, with OTLP's own path where it has none."""
     base = endpoint.rstrip("/")
     return endpoint if "/" in base.partition("://")[2] else base + PATH
 
 
 class Spans:
-    """Spans on their way out of the game.
+    """The queue of spans on their way out of the game.
 
     Args:
         service: the name of the game.
@@ -54,6 +55,7 @@ class Spans:
         self._provider = TracerProvider(
             ALWAYS_ON,
             Resource.create({SERVICE_NAME: service}),
+            # Its atexit handler could wait long for a receiver; `TurnExporter.end` bounds that.
             shutdown_on_exit=False,
             span_limits=SpanLimits(max_span_attributes=MOST_ATTRIBUTES),
         )
@@ -62,7 +64,7 @@ class Spans:
         self._tracer = self._provider.get_tracer("evennia_ai")
 
     def put(self, span: TurnSpan) -> None:
-        """Put a span, with all below it, into the queue. They are a trace of their own."""
+        """Queue a span with everything below it, as a trace of its own."""
         _sending.is_ours = True
         try:
             self._put(span, Context())
@@ -85,19 +87,19 @@ class Spans:
         span.end(int(told.ended * NANOSECONDS))
 
     def flush(self) -> None:
-        """Send what waits, and wait until that is done."""
+        """Send what waits, and block until that is done."""
         self._provider.force_flush()
 
     def end(self) -> None:
-        """Send what waits, and take no more."""
+        """Send what waits, and accept no more."""
         self._provider.shutdown()
 
 
 class SpanSender(SpanExporter):
-    """Sends spans; of failures in a row the log is told of the first.
+    """Sends spans; of several failures in a row, only the first is logged.
 
     Args:
-        address: for the log.
+        address: the receiver's, for the log.
     """
 
     def __init__(self, inner: SpanExporter, address: str) -> None:
@@ -108,7 +110,7 @@ class SpanSender(SpanExporter):
                 library.addFilter(is_of_others)
 
     def export(self, spans: Sequence[ReadableSpan]) -> SpanExportResult:
-        """Send some spans, in a thread of the SDK's."""
+        """Send some spans; the SDK calls this in its own thread."""
         _sending.is_ours = True
         try:
             result = self._inner.export(spans)
@@ -123,10 +125,10 @@ class SpanSender(SpanExporter):
         return result
 
     def shutdown(self) -> None:
-        """Take no more."""
+        """Accept no more spans."""
         self._inner.shutdown()
 
 
 def is_of_others(record: logging.LogRecord) -> bool:
-    """False for what the library logs while it works for us, again and again: we tell it once."""
+    """Logging filter: drop what the library logs while it works for us, which is logged once."""
     return not getattr(_sending, "is_ours", False)

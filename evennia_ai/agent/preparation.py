@@ -1,4 +1,4 @@
-"""Preparation of a turn: its context, its bounds, and the scene that its prompts are made of."""
+"""Preparation of a turn: its context, its limits, and the scene that its prompts are built from."""
 
 from __future__ import annotations
 
@@ -43,23 +43,23 @@ from evennia_ai.tasks.delegations import told_specialists
 
 
 def context_of(turn: Turn) -> ContextType:
-    """The context of a turn: an event, or a goal of its own."""
+    """The context of a turn: an event, or a goal of the assistant's own."""
     is_own = turn.event.kind == OWN
     return ContextType.TICK_AUTONOMOUS if is_own else ContextType.TICK_EVENT
 
 
 async def scene_for(script: Assistant, client: Client, turn: Turn) -> Scene:
-    """The scene of a turn's prompts, with all that is recalled, or the note that bears on it.
+    """Build the scene of a turn's prompts, with recalled memories, or one note for a small model.
 
     Raises:
         CancelledError: the turn is over.
-        ConfigurationError: something of it is set wrongly.
+        ConfigurationError: a setting of the prompt is wrong.
     """
     context = context_of(turn)
-    # A small model loses itself in a long prompt: it gets the one note that bears on the line.
+    # A small model gets lost in a long prompt, so it gets only the note that bears on the line.
     if is_small(client):
         grounded = await grounding.ground(script, turn)
-        # The turn may not tell further what it was told here in private.
+        # From here on the turn may not repeat what these audiences alone may know.
         turn.hold(*grounded.audiences)
         return scene_of(script, client, context, hint=grounded.hint)
     recalled = await recalling.recall(script, turn)
@@ -74,14 +74,14 @@ def scene_of(
     recalled: Recalled = NOTHING,
     hint: str = "",
 ) -> Scene:
-    """The scene of an assistant's prompts, in a context.
+    """Build the scene of an assistant's prompts in a context.
 
     Args:
-        recalled: what is told of earlier.
-        hint: what a small model answers a line from; "" for others, and for turns of its own.
+        recalled: the memories that the prompt tells.
+        hint: the note that a small model answers from; "" for others, and for turns of its own.
 
     Raises:
-        ConfigurationError: something of it is set wrongly.
+        ConfigurationError: a setting of the prompt is wrong.
     """
     counter, text = counter_of(client), state.read(script, "persona")
     return stage(
@@ -109,17 +109,17 @@ def endpoint_of(script: Assistant, game: Endpoint) -> Endpoint:
     """The model that answers for an assistant: its own, or the game's.
 
     Raises:
-        ConfigurationError: what is set does not fit together.
+        ConfigurationError: the model settings do not fit together.
     """
     provider, model = state.read(script, "llm_provider"), state.read(script, "llm_model")
     return from_provider(provider, model, game)
 
 
 def client_of(script: Assistant) -> Client:
-    """A client for an assistant's model, and for those that stand in when it fails.
+    """A client for an assistant's model and the models that it falls back to.
 
     Raises:
-        ConfigurationError: what is set does not fit together.
+        ConfigurationError: the model settings do not fit together.
     """
     generation = Generation(
         temperature=state.read(script, "llm_temperature"),
@@ -139,22 +139,22 @@ def is_small(client: Client) -> bool:
 
 
 def counter_of(client: Client) -> TokenCounter:
-    """The counter of tokens for a client's model."""
+    """The token counter for a client's model."""
     return counter_for(client.model, client.provider_name)
 
 
 def max_tokens_of(script: Assistant, client: Client) -> int:
-    """The size of the model's context: as set, else as known of the model."""
+    """The size of the model's context in tokens: as set, else as known for the model."""
     return int(state.read(script, "max_context_tokens") or counter_of(client).max_tokens)
 
 
 def pattern_of(
     script: Assistant, turn: Turn, scene: Scene, assessment: Assessment | None = None
 ) -> ExecutionPattern:
-    """The bounds of a turn: settings, context and the look of the task; each only restricts.
+    """The limits of a turn, from settings, context and the task; each of them only restricts.
 
     Args:
-        assessment: of the task; None: by its words alone.
+        assessment: of the task; None: judge it by its words.
 
     Raises:
         ConfigurationError: `execution_config` is wrong.
@@ -170,16 +170,17 @@ def _execution(script: Assistant) -> ExecutionConfig:
 async def assess_by_model(
     script: Assistant, turn: Turn, metered: MeteredClient
 ) -> Assessment | None:
-    """The model's own assessment of a task, where that is wanted.
+    """Let the model assess a task, where the settings want that.
 
     Returns:
-        None where it is not, and where the model fails, says something else or is too dear.
+        None where they do not, and where the model fails, answers something else or is over a cap.
 
     Raises:
         ConfigurationError: `execution_config` is wrong.
     """
     config = _execution(script)
     is_wanted = config.task_assessment_enabled and config.task_assessment_by == "model"
+    # A resumed turn is not assessed, and paid for, a second time.
     if not is_wanted or turn.said:
         return None
     turn.model_calls += 1
@@ -187,7 +188,7 @@ async def assess_by_model(
         reply = await metered.ask(
             assessment_prompt(turn.events), purpose="assessment", max_tokens=MOST_TOKENS_OF_ANSWER
         )
-    # The assessment only restricts; without one the task is judged by its words.
+    # The assessment only restricts, so the turn can go on without one, judged by its words.
     except (ModelError, CircuitOpenError, LimitReachedError):
         return None
     turn.count(reply.usage)
@@ -205,10 +206,10 @@ def _signals(script: Assistant, turn: Turn) -> Signals:
 
 
 def check_settings() -> None:
-    """Read what the game sets of contexts and prompts once.
+    """Read the game's settings of contexts and prompts once.
 
     Raises:
-        ConfigurationError: something of it is wrong.
+        ConfigurationError: one of them is wrong.
     """
     stored_goals.named_hours()
     game_functions.check_settings()
@@ -219,7 +220,7 @@ def check_settings() -> None:
 
 
 def goes_on(pattern: ExecutionPattern, stop: Stop) -> bool:
-    """True where the next beat takes the next step of the same turn: one step a beat was wanted."""
+    """True where the next beat takes the next step of this turn: one step per beat was wanted."""
     is_step = pattern.mode is ExecutionMode.SINGLE_ACTION
     is_used_up = stop.reason is StopReason.MAX_ITERATIONS
     return is_step and is_used_up and stop.limit is None and stop.halt is None

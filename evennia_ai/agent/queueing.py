@@ -1,7 +1,7 @@
-"""The order in which those who wait are answered, and how long each has to wait.
+"""The order in which waiting messages are answered, and how long each has to wait.
 
-What waits is in the inbox, which a restart keeps. A person who had all turns of a minute waits for
-the next; among those who need not wait, who had the fewest turns of late comes first.
+They wait in the inbox, which survives a restart. A person who used up the turns of this minute
+waits for the next; among the others, the person with the fewest recent turns comes first.
 """
 
 from __future__ import annotations
@@ -26,20 +26,20 @@ AWAY = "for whoever asked to come back"
 
 
 def awaited(script: Assistant) -> Iterator[Stored]:
-    """Events of the inbox that wait for an answer which somebody is there to hear.
+    """Events of the inbox whose answer somebody is present to hear.
 
-    Everything else waits for whoever asked, until it is too old; and what somebody said whose turn
-    is set aside, until that is over.
+    Others wait until the sender comes back or they expire; messages of a person whose turn is set
+    aside wait until that turn is over.
     """
     inbox, records = script.work.inbox, script.work.decisions
     if not inbox:
         return
     held, people = script.work.set_aside, holding.people(script)
-    trays = {stored["id"] for stored in inbox if SAVED_TURN in stored}
+    saved_turns = {stored["id"] for stored in inbox if SAVED_TURN in stored}
     for stored in inbox:
         event = Event.from_stored(stored)
-        if event.id in held or (SAVED_TURN not in stored and stored.get(SET_ASIDE) in trays):
-            continue  # it goes with the first event of its turn
+        if event.id in held or (SAVED_TURN not in stored and stored.get(SET_ASIDE) in saved_turns):
+            continue  # it is answered with the first event of its turn
         if event.kind != TASK and event.person in people:
             records.note_once(event.number, "waits", holding.ASIDE)
         elif event.kind == TASK or delegations.is_awaited(script, event):
@@ -49,7 +49,7 @@ def awaited(script: Assistant) -> Iterator[Stored]:
 
 
 def is_called(script: Assistant) -> bool:
-    """True where there is anything to answer, or to go on with, now or as soon as it may."""
+    """True where something can be answered, or resumed, now or as soon as its wait is over."""
     return holding.is_due(script) or next(awaited(script), None) is not None
 
 
@@ -58,7 +58,7 @@ def next_due(script: Assistant) -> tuple[Stored | None, float | None]:
 
     Returns:
         The event whose turn begins now, or None; and without one the seconds until one is due, or
-        None where nothing waits, or nothing but for somebody to come back.
+        None where nothing waits except for a sender to come back.
     """
     now, config, waits = script.clock.seconds(), state.hearing_config(script), []
     due: list[tuple[int, Stored]] = []
@@ -73,12 +73,14 @@ def next_due(script: Assistant) -> tuple[Stored | None, float | None]:
         waits.append(wait)
     if not due:
         return None, min(waits, default=None)
-    return min(due, key=lambda item: item[0])[1], 0.0  # the oldest of those who had the fewest
+    # `min` keeps the first of equals: the oldest message of the person with the fewest turns.
+    return min(due, key=lambda item: item[0])[1], 0.0
 
 
 def cooling_seconds(script: Assistant, person: str) -> float:
-    """Seconds that a person has to wait until the assistant does anything for them again."""
+    """Seconds until the assistant does anything again for a person who has to cool off."""
     blame, now = script.work.blame, script.clock.seconds()
+    # Nearly always empty, and asked for every message.
     if not blame.people:
         return 0.0
     return float(blame.seconds_left(person, now, state.safety_config(script).cooling))
@@ -93,13 +95,13 @@ def begin(script: Assistant, stored: Stored) -> None:
 
 
 def turns_of(script: Assistant, person: str) -> int:
-    """Number of a person's turns that wait to begin."""
+    """The number of turns that wait to begin for a person."""
     limit = state.hearing_config(script).batch_messages
     return count_turns(_waiting(script).get(person, ()), limit)
 
 
 def queued_turns(script: Assistant) -> int:
-    """Number of all people's turns that wait for their next minute."""
+    """The number of turns that wait for the next minute, of all people together."""
     now, config = script.clock.seconds(), state.hearing_config(script)
     return sum(
         script.work.senders.meet(person).later(
@@ -110,7 +112,7 @@ def queued_turns(script: Assistant) -> int:
 
 
 def _waiting(script: Assistant) -> dict[str, list[Stored]]:
-    """Events that wait and were not begun yet, by person."""
+    """Events whose turn has not begun, by person."""
     work, by_person = script.work, dict[str, list[Stored]]()
     busy = work.busy
     for stored in work.inbox:
@@ -124,8 +126,8 @@ def _person_of(stored: Stored) -> str:
 
 
 def _is_counted(stored: Stored) -> bool:
-    """True where its turn counts among those that a person may cause in a minute.
+    """True where its turn counts towards those that a person may cause in a minute.
 
-    What was begun already counts no more; a task counted where it was asked for.
+    A turn that began before was counted then, and a task where it was asked for.
     """
     return stored["kind"] == MESSAGE and SET_ASIDE not in stored

@@ -1,7 +1,7 @@
-"""A delegate's report that is longer than a turn takes: summed up by the model that reads it.
+"""A delegate's report that is too long for a turn: summed up by the model that reads it.
 
-What the model may not or cannot sum up is cut at a sentence, and the cut says so and why: whoever
-reads a report knows whether that was all of it.
+What the model cannot or may not sum up is cut at a sentence. A note says so and why, so that the
+reader knows whether that was all of it.
 """
 
 from __future__ import annotations
@@ -33,12 +33,12 @@ from evennia_ai.errors import (
 from evennia_ai.runtime import state
 from evennia_ai.runtime.assistant import Assistant
 
-LONGEST_RESULT = 1500
-LONGEST_NOTE = 200  # what is said of a summary or a cut, which counts towards the result
+LONGEST_RESULT = 1500  # characters, of the note too
+LONGEST_NOTE = 200  # characters of the note on a summary or a cut
 DEADLINE_SECONDS = 30.0
-LEAST_SECONDS = 2.0  # with less no model answers: it is not asked
-LONGEST_ANSWER_TOKENS = 800
-PROMPT_SHARE = 0.5  # of the model's context, that a report may fill
+LEAST_SECONDS = 2.0  # with less time no model answers, and it is not asked
+LONGEST_ANSWER_TOKENS = 800  # tokens that a summary may have
+PROMPT_SHARE = 0.5  # of the model's context; a report may fill so much of it
 PROMPT = """A character in a text game gave somebody a task, and below is the report on it. Sum \
 it up for the character, who reads your summary in its place: first what came of the task, then \
 what it has to know or do; names, places, numbers and exact words where they matter; and what \
@@ -47,12 +47,12 @@ Invent nothing. Write plain text in the language of the report, at most 180 word
 before or after it."""
 
 
-async def fitted(script: Assistant, turn: Turn, task: str, report: str) -> str:
-    """A report of at most 1,500 characters: as it is, summed up, or cut with the reason.
+async def fit(script: Assistant, turn: Turn, task: str, report: str) -> str:
+    """Fit a report into 1,500 characters: as it is, summed up, or cut with the reason.
 
     Args:
-        script: the one that gave the task, whose model is asked, at the expense of its turn.
-        task: in the words in which it was given.
+        script: the assistant that gave the task; its model is asked, at the expense of its turn.
+        task: the task as it was given.
 
     Raises:
         StaleEpochError: the turn was stopped meanwhile.
@@ -62,7 +62,7 @@ async def fitted(script: Assistant, turn: Turn, task: str, report: str) -> str:
         return report
     size = f"{len(report):,} characters"
     try:
-        head = _head(script, report)
+        head = _part_for_model(script, report)
         told, read = await _summary(script, turn, task, head), len(head)
         whole = f"the first {read:,} of {size} of a report" if read < len(report) else ""
         note = f"(this sums up {whole or f'a report of {size}'})"
@@ -78,14 +78,14 @@ async def fitted(script: Assistant, turn: Turn, task: str, report: str) -> str:
 
 
 def _why(error: AssistantError) -> str:
-    """The reason why there is no summary, as the model may know it."""
+    """The reason there is no summary, as far as the model may know it."""
     if isinstance(error, LimitReachedError):
         return f"limit {error.kind} has no room for it"
     return str(error) if isinstance(error, ToolError) else StopReason.LLM_ERROR.text
 
 
-def _head(script: Assistant, report: str) -> str:
-    """As much of a report as the model is shown of it.
+def _part_for_model(script: Assistant, report: str) -> str:
+    """As much of a report as the model is shown.
 
     Raises:
         ToolError: the model is too small for any of it.
@@ -99,11 +99,11 @@ def _head(script: Assistant, report: str) -> str:
 
 
 async def _summary(script: Assistant, turn: Turn, task: str, report: str) -> str:
-    """The report, summed up by one model call.
+    """Sum up the report with one model call.
 
     Raises:
-        ToolError: the model is not asked, for its tick is nearly over.
-        LimitReachedError: nothing is left for it.
+        ToolError: too little time is left to ask the model.
+        LimitReachedError: no cap has room for the call.
         AssistantError: the model failed.
     """
     client, seconds = script.client(), _seconds(script, turn)
@@ -118,6 +118,7 @@ async def _summary(script: Assistant, turn: Turn, task: str, report: str) -> str
     require_room(turn, loop, count_messages(request, count) + LONGEST_ANSWER_TOKENS)
     turn.model_calls += 1
     metered = MeteredClient(script, client, turn.payer, spent=turn.spent)
+    # The limit on replies must not cut a summary off, which is longer.
     limit = state.read(script, "llm_max_tokens")
     own: dict[str, Any] = {} if limit is None else {"max_tokens": max(limit, LONGEST_ANSWER_TOKENS)}
     asked = metered.ask(request, purpose=Purpose.DELEGATION, **own)
@@ -132,7 +133,7 @@ async def _summary(script: Assistant, turn: Turn, task: str, report: str) -> str
 
 
 def _seconds(script: Assistant, turn: Turn) -> float:
-    """The time for a summary: of a tick that ends some time, half of what is left."""
+    """The time for a summary: half of what the tick has left, so that the turn can still answer."""
     cap = state.safety_config(script).timeout.tick_seconds
     if not cap:
         return DEADLINE_SECONDS

@@ -1,8 +1,8 @@
-"""Requests of programs: a question that an assistant answers with text, or something to do.
+"""Requests of programs: a question that an assistant answers with text, or an order to act.
 
-A request is a task whose report only the program reads. It goes the way of a whisper: it is judged
-and recorded, waits in the inbox, and is paid for. One with a name of the program's own outlasts a
-restart: whoever asks again by that name gets its answer. Any other is dropped then, unread.
+A request is a task whose report only the program reads. Like a whisper it is judged, traced, queued
+in the inbox and paid for. A request with a name of the program's own survives a restart: asking
+again by that name returns its answer. Any other is dropped then.
 """
 
 from __future__ import annotations
@@ -57,8 +57,8 @@ from evennia_ai.tasks.programs import (
 
 __all__ = ["NoAnswerError", "Reason", "ask", "begin"]
 
-# Where an assistant may be waited for without a limit; a program is never kept for longer.
 NO_WORD = "there is not a word in what it is asked"
+# The longest that a program is kept waiting, also where the setting has no limit.
 A_DAY_SECONDS = 86_400.0
 THE_GAME = "The game"
 _REFUSED = {
@@ -76,24 +76,25 @@ def ask(
     timeout_seconds: float | None = None,
     name: str = "",
 ) -> Deferred[str]:
-    """Ask an assistant something. Its answer is not spoken, and nothing in the world is changed.
+    """Ask an assistant something; it answers with text, and does nothing others could notice.
 
-    To be called in the reactor's thread. Cancelling the Deferred takes the question back, unless it
-    has a name.
+    Call it in the reactor's thread. Cancelling the Deferred withdraws the question, unless it has a
+    name.
 
     Args:
-        asker: the character or account in whose name it is asked: it is paid for by that person,
-            believed as a whisper of theirs, and part of their private talk. None: the game itself,
-            which is believed fully.
-        timeout_seconds: how long the answer may take; None: as long as another assistant would be
-            waited for (`safety_config.timeout.delegation_seconds`).
-        name: the program's own for this question, one for each. It is then asked once, however
-            often this is called, and its answer is kept over a restart, for a day.
+        asker: the character or account in whose name it is asked: that person pays, the question is
+            believed like a whisper of theirs, and it belongs to their private conversation. None:
+            the game itself, which is believed fully.
+        timeout_seconds: how long the answer may take; None: as long as a delegated task may
+            (`safety_config.timeout.delegation_seconds`).
+        name: the program's own name for this question. However often this is called with one name,
+            the question is asked once, and its answer survives restarts for a day.
 
     Returns:
-        The answer, plain text of at most 4,000 characters; show it by `messages.lines.literal`.
+        The answer, plain text of at most 4,000 characters; show it with `messages.lines.literal`.
         It fails with a NoAnswerError, which says why.
     """
+    # Errors of `begin` come through the Deferred too, so that a caller handles them in one place.
     return maybeDeferred(lambda: begin(script, question, asker, timeout_seconds, name=name).answer)
 
 
@@ -108,16 +109,16 @@ def begin(
     hops: int = 0,
     storing: Callable[[Event], None] | None = None,
 ) -> Begun:
-    """Put a request into an assistant's inbox, as far as it may go there.
+    """Put a request into an assistant's inbox, if it may be asked.
 
     Args:
-        is_order: it is told to do something, and may act; the right to is checked already.
-        name: as of `ask`.
-        hops: assistants of other games that it has passed.
-        storing: of a new one with a name: stores what belongs to it, in the same transaction.
+        is_order: it is told to do something, and may act; the caller has checked the right to.
+        name: as in `ask`.
+        hops: assistants of other games that the request has passed through.
+        storing: for a new request with a name: stores what belongs to it, in the same transaction.
 
     Raises:
-        NoAnswerError: it may not; whoever asks is told why.
+        NoAnswerError: it may not be asked; the text says why.
     """
     if script is None or script.pk is None or script.work is None or script.obj is None:
         raise NoAnswerError(gives_no_answer(script, "it is not running"), Reason.STOPPED)
@@ -127,11 +128,13 @@ def begin(
     if name and (known := programs.find(script, person, name)) is not None:
         return programs.go_on(script, known, body, is_order=is_order)
     seconds = _seconds(script, timeout_seconds)
+    # Traced before it may be refused, so that `assistant why` explains refusals too.
     trace = _judge(script, body, person, is_order)
     admitted = _admitted(script, trace, body)
     request = _request(script, trace, admitted, is_order, hops)
     _record(script, person, trace.number, len(admitted), is_order)
     if name:
+        # Before it is in the inbox: after a crash in between, the name still has an outcome.
         with transaction.atomic():
             programs.keep(request, name, body, seconds, is_order=is_order)
             if storing is not None:
@@ -155,11 +158,12 @@ def _record(
 
 
 def _queue(script: Assistant, request: ProgramRequest) -> Deferred[str]:
-    """Put a request into the inbox. Returns what fires with its answer."""
+    """Put a request into the inbox. The Deferred fires with its answer."""
     answer = request.wait()
     try:
         script.enqueue(request.event)
-    except Exception:  # it could not be stored, so nobody will take it up
+    # It could not be stored, so it will never be answered: nothing of it may stay behind.
+    except Exception:
         request.answer.addErrback(lambda _: None).cancel()
         answer.addErrback(lambda _: None)
         if request.is_kept:
@@ -197,7 +201,6 @@ def _request(
 
 
 def _judge(script: Assistant, body: str, person: Being | None, is_order: bool) -> DecisionTrace:
-    """Judge what it is asked, and begin the trace of it."""
     if person is None:
         heard = Heard(body, Source.SYSTEM, evidence=Evidence.KWARGS)
         verdict = Verdict(TRIGGER, 0, "asked", Basis("the game", 1.0))
@@ -232,7 +235,7 @@ def _admitted(script: Assistant, trace: DecisionTrace, body: str) -> str:
     """The words that may wait in the inbox, perhaps cut.
 
     Raises:
-        NoAnswerError: nothing.
+        NoAnswerError: it may not be asked.
     """
     name, verdict = trace.heard.sender_name, trace.verdict
     if script.silence:
@@ -256,7 +259,8 @@ def _refuse(script: Assistant, trace: DecisionTrace, reason: Reason, why: str) -
 
 
 def _sized(script: Assistant, trace: DecisionTrace, body: str) -> str:
-    """A program is not kept waiting until somebody allows what is too long: it may ask for less."""
+    """Cut or refuse words that are too long."""
+    # Unlike a player, a program does not wait until a person allows it: it can ask for less.
     size = state.safety_config(script).size
     most, length = size.message_characters, len(body)
     if not 0 < most < length or size.on_oversize is Oversize.ALLOW:
@@ -269,12 +273,13 @@ def _sized(script: Assistant, trace: DecisionTrace, body: str) -> str:
 
 
 def _admit(script: Assistant, trace: DecisionTrace) -> None:
-    """Count it for the person in whose name it is asked. A program is not kept waiting."""
+    """Count a request for the person in whose name it is made."""
     work, person = script.work, trace.heard.person
     waiting = [item for item in work.inbox if item["id"] not in work.busy]
     known, now = work.senders.meet(person), script.clock.seconds()
     admission = known.admit(
         now,
+        # A program is not kept waiting for the next minute: it is told at once.
         state.hearing_config(script).model_copy(update={"queued_per_player": 0}),
         waiting=sum(item.get("person") == person for item in waiting),
         turns=queueing.turns_of(script, person),

@@ -1,7 +1,7 @@
-"""The start of many assistants: what each begins with is read for several by a few statements.
+"""The start of many assistants at once: what they need is read together, in a few statements.
 
 Evennia starts its scripts one after the other. Each asks for its attributes, its body and its tags,
-and Django compiles each of these statements anew, which takes longer than all else of a start.
+and Django compiles each of these statements again, which takes longer than the rest of a start.
 """
 
 from __future__ import annotations
@@ -10,16 +10,22 @@ from typing import Any
 
 from django.db.models import Prefetch, prefetch_related_objects
 from evennia.typeclasses.tags import Tag
+from evennia.utils import logger
 
+from evennia_ai.agent import attaching, delegating
 from evennia_ai.agent.holders import NearBody
+from evennia_ai.errors import ConfigurationError
 from evennia_ai.runtime import services
 from evennia_ai.runtime.attributes import load_together
+from evennia_ai.tools import load_modules
 
 TAG_CATEGORY, TAG_PREFIX = "system", "ai_assistant:"
-# Few enough to be read in a moment, and for every database to take their numbers.
+# Assistants read at once: SQLite bounds the parameters of a statement, and the game stands still
+# while they are read.
 PORTION = 200
 _TAGS = "tags_ahead"
-_Typeclass: Any = object  # where the class stands there is one behind it
+# To mypy the mixin has any base; at run time the typeclass comes after it in the MRO.
+_Typeclass: Any = object
 
 
 def tag_of(key: str) -> str:
@@ -27,13 +33,23 @@ def tag_of(key: str) -> str:
     return f"{TAG_PREFIX}{key.casefold()}"
 
 
+def load_tools(script: Any) -> None:
+    """Load the modules that register the game's tools; a broken one is logged."""
+    try:
+        load_modules((delegating.__name__, attaching.__name__, *services.tool_modules()))
+    # A broken module of the game must not keep the game from starting.
+    except ConfigurationError as error:
+        logger.log_err(f"[assistant] {script.key} goes on without some tools: {error}")
+
+
 def read_ahead(script: Any) -> None:
-    """Read what an assistant begins with, and others beside it that wait for their start."""
+    """Prefetch attributes, bodies and tags for an assistant and others that wait to start."""
     if _TAGS in script.__dict__:
         return
-    others = (each for each in script.get_all_cached_instances() if _waits(each))
+    others = (each for each in script.get_all_cached_instances() if _waits_to_start(each))
     portion = [script, *(each for each in others if each is not script)][:PORTION]
-    if len(portion) == 1:  # by itself it asks for no more than this
+    # A single assistant would save no statement by it.
+    if len(portion) == 1:
         return
     load_together(portion)
     tags = Tag.objects.filter(db_category=TAG_CATEGORY, db_key__startswith=TAG_PREFIX)
@@ -41,27 +57,29 @@ def read_ahead(script: Any) -> None:
 
 
 class AmongMany(_Typeclass):
-    """A script of which there may be a thousand, all with a timer; put it before the typeclass."""
+    """A script of which there may be a thousand, each with a timer; put it before the typeclass."""
 
     def save(self, *args: Any, **kwargs: Any) -> None:
-        """Save; what changes nothing, as at each start, begins no transaction of its own."""
+        """Save, unless nothing changed."""
+        # Evennia saves with an empty list at each start; Django would open a transaction for that.
         if kwargs.get("update_fields") != []:
             super().save(*args, **kwargs)
 
     def _step_task(self) -> Any:
-        """The timer fires. Where others wait for their turn it comes after them, else at once."""
+        """Run the timer's beat: after what waits in the pacer, or at once when nothing does."""
         beat, pacer = super()._step_task, services.pacer()
         return pacer.turn().addCallback(lambda _: beat()) if pacer.is_busy else beat()
 
 
-def _waits(script: Any) -> bool:
+def _waits_to_start(script: Any) -> bool:
     is_ours = isinstance(script, NearBody)
     is_begun = not is_ours or script.work is not None or _TAGS in script.__dict__
     return not is_begun and script.db_is_active and script.pk is not None
 
 
 def has_tag(script: Any) -> bool:
-    """True where it is an assistant of the game. What was read ahead counts once, at the start."""
+    """True where the script carries the tag of an assistant of this game."""
+    # Popped, so that a prefetched answer counts once: the tag may be removed later.
     tags = script.__dict__.pop(_TAGS, None)
     if tags is None:
         found = script.db_tags.filter(db_category=TAG_CATEGORY, db_key__startswith=TAG_PREFIX)

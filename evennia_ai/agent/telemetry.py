@@ -1,7 +1,7 @@
-"""The export of ended turns by OpenTelemetry, where the game names an address for it.
+"""The export of ended turns by OpenTelemetry, where the game names an endpoint for it.
 
-Nothing of the SDK is imported before that. Words leave the game only where the setting says so, and
-those of a private turn, of somebody of whom nothing may be kept, by settings of their own or never.
+Before that nothing of the SDK is imported. Words leave the game only where the setting says so;
+those of private turns, and of people who want nothing kept, need settings of their own or never do.
 """
 
 from __future__ import annotations
@@ -30,19 +30,20 @@ from evennia_ai.runtime.watching import ENDED
 if TYPE_CHECKING:
     from evennia_ai.agent.otlp import Spans
 
-NEEDS = ("opentelemetry.sdk.trace", "opentelemetry.exporter.otlp.proto.http")
+REQUIRED_MODULES = ("opentelemetry.sdk.trace", "opentelemetry.exporter.otlp.proto.http")
 MISSING = (
     "{name}.endpoint is set, but what exports is not installed; install it with: "
     "pip install 'evennia-ai[otel]'"
 )
+# The longest that the end of the game waits for spans to be sent.
 SECONDS_AT_THE_END = 2.0
 
 
 def config() -> OtelConfig:
-    """The setting.
+    """The game's setting.
 
     Raises:
-        ConfigurationError: something in it is wrong, or what it needs is not installed.
+        ConfigurationError: something in it is wrong, or a package that it needs is missing.
     """
     read = OtelConfig.from_stored(getattr(settings, OtelConfig.NAME, {}))
     if read.endpoint and not _is_installed():
@@ -52,16 +53,16 @@ def config() -> OtelConfig:
 
 def _is_installed() -> bool:
     try:
-        return all(importlib.util.find_spec(name) is not None for name in NEEDS)
+        return all(importlib.util.find_spec(name) is not None for name in REQUIRED_MODULES)
     except ModuleNotFoundError:  # not even the package above it
         return False
 
 
 def begin() -> TurnExporter | None:
-    """Let each turn that ends from now on be exported, if the game wants that.
+    """Export each turn that ends from now on, if the game wants that.
 
     Returns:
-        None where it does not, and where the setting is wrong, which the game's check tells.
+        None where it does not, and where the setting is wrong, which the system check reports.
     """
     try:
         read = config()
@@ -77,7 +78,7 @@ def begin() -> TurnExporter | None:
 
 
 class TurnExporter:
-    """The export of turns, from its beginning to the end of the game."""
+    """Exports turns until the game ends."""
 
     def __init__(self, read: OtelConfig) -> None:
         otlp = importlib.import_module("evennia_ai.agent.otlp")
@@ -85,7 +86,7 @@ class TurnExporter:
         self.spans: Spans = otlp.Spans(read.endpoint, settings.SERVERNAME, read.timeout_seconds)
 
     def take(self, name: str, record: RecordedTurn) -> None:
-        """Put a turn that has ended into the queue; whatever goes wrong, the game goes on.
+        """Queue a turn that has ended.
 
         Args:
             name: of the assistant.
@@ -94,13 +95,15 @@ class TurnExporter:
             script = signals.RUNNING.get(name)
             with_words = script is not None and may_tell(script, record, self.config)
             self.spans.put(span_of(name, record, with_words=with_words))
+        # The turn is over for the game; a fault in its export must not fail it.
         except Exception as error:
             signals.log_fault(f"a turn of {name} is not exported, {type(error).__name__}", error)
 
     def end(self) -> None:
-        """Send what waits, for a moment; what then still waits is lost."""
+        """Send what waits, for two seconds at most; the rest is lost."""
         if self.take in ENDED:
             ENDED.remove(self.take)
+        # In a thread: the SDK's shutdown blocks for as long as a receiver does not answer.
         ending = threading.Thread(target=self.spans.end, daemon=True)
         ending.start()
         ending.join(SECONDS_AT_THE_END)
@@ -110,15 +113,15 @@ def may_tell(script: Assistant, record: RecordedTurn, read: OtelConfig) -> bool:
     """True where the words of a turn may be exported."""
     if not (read.words or read.private_words):
         return False
-    if _held(record) and not read.private_words:
+    if _audiences_of(record) and not read.private_words:
         return False
     if any(summary_text(message) for message in script.work.history):
-        return False  # nobody knows whose words are in it
+        return False  # nobody knows whose words are in a summary
     return not tells_unwanted(script, record.turn)
 
 
-def _held(record: RecordedTurn) -> Held:
-    """The audiences of a turn that not everybody may know of."""
+def _audiences_of(record: RecordedTurn) -> Held:
+    """The audiences of a turn's words that not everybody may know."""
     turn = record.turn
     alone = map(person_audience, turn.asides.values())
     return turn.kept_audiences.union(alone, *(event.held for event in turn.events))

@@ -1,7 +1,7 @@
-"""The spans of a recorded turn: itself, its model calls and its tools, with their attributes.
+"""The spans of a recorded turn, of its model calls and its tools, with their attributes.
 
-Attributes have the names of OpenTelemetry's conventions (gen_ai) and, beside them, those of
-OpenInference. Without its words a turn tells numbers, names of models and tools, and why it ended.
+Attributes follow OpenTelemetry's gen_ai conventions and, beside them, OpenInference. Without words
+a turn tells numbers, names of models and tools, and why it ended.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from evennia_ai.engine.recording import RecordedCall, RecordedTurn, ToolUse
 Value = str | int | float | bool | list[str]
 KIND = "openinference.span.kind"
 JSON = "application/json"
-# What else a service says of its end is its own text.
+# Any other finish reason is free text of the service, and could hold words of the turn.
 FINISH_REASONS = frozenset(("stop", "length", "tool_calls", "content_filter"))
 BROKE_OFF = "broke_off"
 
@@ -31,8 +31,8 @@ class TurnSpan:
 
     Attributes:
         began, ended: seconds since 1970.
-        is_call: it asks another program, which is the model.
-        error: the kind of failure; "": there was none.
+        is_call: it calls another process, the model's.
+        error: the kind of failure; "": it succeeded.
     """
 
     name: str
@@ -45,11 +45,11 @@ class TurnSpan:
 
 
 def span_of(name: str, record: RecordedTurn, *, with_words: bool) -> TurnSpan:
-    """The span of an ended turn, with those of its steps below it.
+    """The span of an ended turn, with the spans of its steps below it.
 
     Args:
         name: of the assistant.
-        with_words: what was said may go along.
+        with_words: whether what was said may be included.
     """
     turn, ended = record.turn, record.began if record.ended is None else record.ended
     attributes: dict[str, Value] = {
@@ -68,6 +68,7 @@ def span_of(name: str, record: RecordedTurn, *, with_words: bool) -> TurnSpan:
     if with_words:
         attributes["input.value"] = "\n".join(event.body for event in turn.events)
         attributes["output.value"] = "\n".join(_spoken(record))
+    # A step that the turn's end cut off has no duration, and lasts until that end.
     below = tuple(_step(record, step, ended, with_words=with_words) for step in record.steps)
     error = record.broke_off
     if record.stop is not None and record.stop.is_failure:
@@ -88,14 +89,16 @@ def _step(
 ) -> TurnSpan:
     until = ended if step.seconds is None else step.began + step.seconds
     if isinstance(step, RecordedCall):
-        return _asked(record, step, until, with_words=with_words)
-    return _used(step, until, with_words=with_words)
+        return _model_call_span(record, step, until, with_words=with_words)
+    return _tool_span(step, until, with_words=with_words)
 
 
 # ---- the model ---------------------------------------------------------------------------------
 
 
-def _asked(record: RecordedTurn, call: RecordedCall, ended: float, *, with_words: bool) -> TurnSpan:
+def _model_call_span(
+    record: RecordedTurn, call: RecordedCall, ended: float, *, with_words: bool
+) -> TurnSpan:
     reply = call.reply
     provider, _, model = record.turn.model.partition("/")
     attributes: dict[str, Value] = {
@@ -119,13 +122,13 @@ def _asked(record: RecordedTurn, call: RecordedCall, ended: float, *, with_words
         if reply.finish_reason in FINISH_REASONS:
             attributes["gen_ai.response.finish_reasons"] = [reply.finish_reason]
     if with_words:
-        attributes |= _said(call)
+        attributes |= _words_of(call)
     error = "" if reply is not None else "model_error"
     return TurnSpan(f"chat {model}".strip(), call.began, ended, attributes, True, error)
 
 
-def _said(call: RecordedCall) -> dict[str, Value]:
-    """The messages of a call, there and back."""
+def _words_of(call: RecordedCall) -> dict[str, Value]:
+    """The messages of a call, in both directions."""
     sent = [dict(message) for message in call.messages]
     attributes: dict[str, Value] = {
         "gen_ai.input.messages": _json([_message(each) for each in sent]),
@@ -149,7 +152,7 @@ def _function(call: ToolCall) -> dict[str, Any]:
 
 
 def _message(message: Message) -> dict[str, Any]:
-    """A message as the conventions have it, in parts."""
+    """A message in the form of the gen_ai conventions, in parts."""
     parts: list[dict[str, Any]] = []
     content = message.get("content")
     if message["role"] == "tool":
@@ -164,7 +167,7 @@ def _message(message: Message) -> dict[str, Any]:
 
 
 def _flat(path: str, message: Message) -> dict[str, Value]:
-    """A message as OpenInference has it, an attribute for each value."""
+    """A message in the form of OpenInference, one attribute for each value."""
     flat: dict[str, Value] = {f"{path}.role": str(message["role"])}
     if message.get("content"):
         flat[f"{path}.content"] = str(message["content"])
@@ -178,8 +181,8 @@ def _flat(path: str, message: Message) -> dict[str, Value]:
 # ---- tools -------------------------------------------------------------------------------------
 
 
-def _used(use: ToolUse, ended: float, *, with_words: bool) -> TurnSpan:
-    # The name of a tool that there is none of is the model's own words.
+def _tool_span(use: ToolUse, ended: float, *, with_words: bool) -> TurnSpan:
+    # The name of a tool that does not exist is the model's own text.
     name = use.call.name if use.is_known or with_words else "unknown"
     attributes: dict[str, Value] = {
         KIND: "TOOL",

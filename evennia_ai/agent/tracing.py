@@ -1,6 +1,6 @@
-"""The table of the trace: written with the end of a turn, forgotten and pruned here, nowhere else.
+"""The table of message traces: written when a turn ends; forgotten and pruned only here.
 
-What is too old or too much goes a little at a time, with pauses in which the game goes on.
+Old rows go a few at a time, with pauses in which the game goes on.
 """
 
 from __future__ import annotations
@@ -26,21 +26,22 @@ from evennia_ai.models import TracedMessage, missing_tables, statements
 from evennia_ai.runtime.assistant import Assistant, Clock
 from evennia_ai.runtime.state import ExtraWrites
 
-AT_ONCE, PAUSE_SECONDS = 200, 0.2
-EVERY_SECONDS = 3_600
+AT_ONCE, PAUSE_SECONDS = 200, 0.2  # rows deleted in one step, and the pause after it
+EVERY_SECONDS = 3_600  # between two prunings of one assistant's rows
 MISSING = "[assistant] there is no table of the trace. Type: evennia migrate"
 
 
 class _Table:
-    """This process's knowledge of the table."""
+    """This process's knowledge of the table, None before it was looked for."""
 
     is_there: bool | None = None
 
 
 def trace_config() -> TraceConfig:
-    """The settings of the trace. One that makes no sense counts as: no words, no trace."""
+    """The trace settings; settings that make no sense count as: keep nothing."""
     try:
         return TraceConfig.from_stored(getattr(settings, TraceConfig.NAME, {}))
+    # Not the defaults: a slip in a setting that limits what is kept must not keep more.
     except ConfigurationError:
         return TraceConfig(keep_days=0)
 
@@ -59,7 +60,8 @@ def _is_kept(config: TraceConfig) -> bool:
 
 
 def _has_table() -> bool:
-    """True where the game's database has the table; if not, the log is told, once."""
+    """True where the database has the table; if not, that is logged once."""
+    # Asked once a process; a table that `migrate` creates meanwhile is used after a restart.
     if _Table.is_there is None:
         _Table.is_there = not missing_tables(TracedMessage)
         if not _Table.is_there:
@@ -68,14 +70,14 @@ def _has_table() -> bool:
 
 
 def of_turn(script: Assistant, turn: Turn, stop: Stop) -> ExtraWrites | None:
-    """The writing of an ended turn's trace, for the caller's transaction; None: nothing is kept.
+    """Return the writing of an ended turn's trace, for the caller's transaction.
 
     Args:
-        turn: of which it is known whether it holds somebody's words that are not to be kept.
+        turn: its `is_unkept` must be decided: whether it holds words that are not to be kept.
 
     Returns:
-        None where no trace is kept. Called twice, as where the first try was undone, it writes
-        the same.
+        None where no trace is kept. It may be called twice, as after a rollback, and writes the
+        same.
     """
     config = trace_config()
     if not _is_kept(config):
@@ -103,14 +105,14 @@ def of_turn(script: Assistant, turn: Turn, stop: Stop) -> ExtraWrites | None:
 
 
 def insert(assistant: int, rows: list[MessageTrace]) -> None:
-    """Put rows into the table, by one statement."""
+    """Insert rows with one statement."""
     if rows:
         made = [(assistant, *in_columns(row)) for row in rows]
         statements.insert(TracedMessage, ("assistant", *COLUMNS), made)
 
 
 def of(assistant: int, now: float) -> QuerySet[TracedMessage]:
-    """The rows of an assistant that are not too old, whether those are gone or not.
+    """The rows of an assistant that are not too old, pruned or not.
 
     Args:
         now: seconds since 1970.
@@ -126,9 +128,9 @@ def of(assistant: int, now: float) -> QuerySet[TracedMessage]:
 
 
 def forget(assistant: int, person: str, name: PersonNames) -> None:
-    """Take a person out: their words and who they were, and their name in what others said.
+    """Remove a person: their words and identity, and their name in what others said.
 
-    That somebody was answered, by which model and for how much, stays.
+    That somebody was answered, by which model and at what cost, stays.
     """
     for row in TracedMessage.objects.filter(assistant=assistant, person=person):
         _forget_row(row)
@@ -136,6 +138,7 @@ def forget(assistant: int, person: str, name: PersonNames) -> None:
     for known in name.known:
         named |= Q(words__icontains=known) | Q(answer__icontains=known)
     for row in TracedMessage.objects.filter(named, assistant=assistant) if name.known else ():
+        # The query finds parts of words as well; only whole names are hidden.
         words, answer = name.hidden(row.words), name.hidden(row.answer)
         if (words, answer) != (row.words, row.answer):
             row.words, row.answer = words, answer
@@ -151,7 +154,7 @@ def _forget_row(row: TracedMessage) -> None:
 
 
 def remove_all(assistant: int) -> None:
-    """Delete the whole trace of an assistant, within a transaction of the caller's."""
+    """Delete the whole trace of an assistant, within the caller's transaction."""
     TracedMessage.objects.filter(assistant=assistant).delete()
 
 
@@ -164,14 +167,14 @@ def tidy(script: Assistant) -> None:
     if now < work.trace_due or not _has_table():
         return
     removed = 0
-    with _logged():
+    with _logging_database_errors():
         removed = prune(script.pk, now)
     work.trace_due = now if removed >= AT_ONCE else now + EVERY_SECONDS
 
 
 @contextmanager
-def _logged() -> Iterator[None]:
-    """Log what the database refuses; it is tried again another time, and nobody waits for it."""
+def _logging_database_errors() -> Iterator[None]:
+    """Log what the database refuses; pruning is retried later."""
     try:
         yield
     except DatabaseError:
@@ -179,25 +182,26 @@ def _logged() -> Iterator[None]:
 
 
 def prune_daily(clock: Clock) -> None:
-    """Delete what is too old now, in steps, and every day that the game runs.
+    """Delete rows that are too old, in steps, now and every day.
 
     Args:
         clock: the reactor, or a test's clock.
     """
     removed = 0
-    with _logged():
+    with _logging_database_errors():
         removed = prune(None, clock.seconds()) if _has_table() else 0
     clock.callLater(PAUSE_SECONDS if removed >= AT_ONCE else DAY_SECONDS, prune_daily, clock)
 
 
 def prune(assistant: int | None, now: float) -> int:
-    """Delete some of what need not be kept: what is too old, of anybody; then what is too much.
+    """Delete some rows that need not be kept: too old ones of anybody, then surplus ones.
 
     Returns:
-        How many rows went, AT_ONCE at most.
+        The number of rows deleted, AT_ONCE at most.
     """
     config = trace_config()
     old = TracedMessage.objects.filter(at__lt=now - config.keep_days * DAY_SECONDS)
+    # By keys: a DELETE with a LIMIT is not portable, and Django refuses to delete a slice.
     keys = list(old.order_by("at").values_list("pk", flat=True)[:AT_ONCE])
     if not keys and assistant is not None:
         own = TracedMessage.objects.filter(assistant=assistant).order_by("-at", "-pk")

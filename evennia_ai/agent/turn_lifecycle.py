@@ -1,4 +1,4 @@
-"""The beginning and the end of a turn: whose it is, who is told of its end, and what is counted."""
+"""The beginning and the end of a turn: which one is next, who is told, and what is counted."""
 
 from __future__ import annotations
 
@@ -48,39 +48,39 @@ from evennia_ai.runtime.turns import aside
 from evennia_ai.tasks import delegations, remote_tasks, task_waits
 from evennia_ai.tools import moments
 
-OF_A_PLAYER = "player "
+PLAYER_SCOPE = "player "
 
 
 def take(script: Assistant) -> Turn | float | None:
-    """The turn that is due: for the oldest event of somebody who is there, and need not wait.
+    """Take the turn that is due: of somebody who is present and need not wait.
 
     Returns:
-        The turn; or the seconds until one is due; or None when nothing waits, or nothing but for
-        somebody to come back.
+        The turn; or the seconds until one is due; or None when nothing waits except for a sender to
+        come back.
     """
     now, config = script.clock.seconds(), state.hearing_config(script)
     expire(script, now - config.expires_seconds)
-    # What a restart cut off goes before all else: some of it was said already.
-    if begun := turns.set_down(script):
+    # A turn that a restart interrupted comes first: some of it was said already.
+    if begun := turns.checkpointed_events(script):
         if delegations.is_awaited(script, begun[-1]):
             return _note_resumed(script, turns.resume(script))
         aside.set_aside(script)
-    # Before those who wait: somebody has just answered the question about it.
+    # Before other messages: a person has just answered the question about this turn.
     if held := holding.take_back(script):
         note(script, held, "goes on", "after the question about it")
         return held
     stored, wait = queueing.next_due(script)
     if stored is None:
         return wait
-    # Counted when it begins and not when it ends: a turn that fails was a turn too.
+    # Counted when it begins, not when it ends: a turn that fails was a turn too.
     queueing.begin(script, stored)
     return _begin(script, stored, config.batch_messages)
 
 
 def _begin(script: Assistant, stored: Stored, most: int) -> Turn:
-    """Take the turn of an event and those that join it, or go on with what was set aside."""
+    """Begin the turn of an event and those that join it, or resume one that was set aside."""
     if SAVED_TURN in stored:
-        return _note_resumed(script, aside.take_up(script, stored))
+        return _note_resumed(script, aside.resume(script, stored))
     turn = turns.load(script, stored, most)
     count = len(turn.events)
     note(script, turn, "taken", f"with {count} messages at once" if count > 1 else "")
@@ -93,33 +93,34 @@ def _note_resumed(script: Assistant, turn: Turn) -> Turn:
 
 
 def note(script: Assistant, turn: Turn, step: str, detail: str = "") -> None:
-    """Add a step to the records of a turn's messages."""
+    """Add a step to the decision traces of a turn's messages."""
     is_private = turn.is_private or turn.event.face in turn.asides.values()
     numbers = [event.number for event in turn.events]
     script.work.decisions.note(numbers, step, detail, is_private=is_private)
 
 
 def close(script: Assistant, turn: Turn, stop: Stop) -> None:
-    """Close a turn: count, tell whoever waits and staff if it failed, stop after too many."""
+    """Close a turn: count it, store its end, tell the sender, and lock after too many errors."""
     work = script.work
     work.extensions.end(turn.scope)
     remote_tasks.give_up_all(script, turn.scope)
+    # Stopped or reset while it ended: whoever voided it has settled its events.
     if turn.epoch != work.epoch:
         turns.cut_off(script, turn)
         note(script, turn, "cut off", "it was void before its end")
         return
     work.in_flight = None
-    # Judged before it is stored: errors, cooling and the end of the turn are one write.
+    # Judged before it is stored, so that errors, cooling and the turn's end are one write.
     judged, also = _judge(script, turn, stop)
-    # Asked at the end: somebody may have withdrawn consent while the model thought.
+    # Asked at the end: a person may have withdrawn consent while the model thought.
     turn.is_unkept = holds_unwanted(script, turn)
     remembered = episodes.of_turn(script, turn, stop)
     traced = tracing.of_turn(script, turn, stop)
-    # The ends of paid calls ride along: one commit a turn in place of two.
+    # The ledger's entries for the paid calls ride along: one commit a turn instead of two.
     with ledger.store().riding() as ended:
         writes, errors = _all_of(remembered.write, traced, ended), judged.errors
         turns.settle(script, turn, stop, consecutive_errors=errors, extra_writes=writes, **also)
-    # After the commit: what was rolled back must get no vector.
+    # After the commit, since a memory that was rolled back must get no vector.
     remembered.index()
     tracing.tidy(script)
     for notice in turn.notices:
@@ -132,14 +133,14 @@ def close(script: Assistant, turn: Turn, stop: Stop) -> None:
         _report(script, turn, stop, judged)
     else:
         _note_answer(script, turn, stop)
-    # After whoever waited for this turn was told, so that nobody is told twice.
+    # After the sender of this turn was told, so that nobody is told twice.
     empty_queue(script, turn, stop)
-    # Last, since a lockout gives back all that waits, and the turn has to be closed by then.
-    _follow(script, turn, stop, judged)
+    # Last: a lockout rejects everything that waits, and this turn has to be closed by then.
+    _apply_consequences(script, turn, stop, judged)
 
 
 def _all_of(*writes: ExtraWrites | None) -> ExtraWrites | None:
-    """Some writes as one, in this order; None where there are none."""
+    """Combine some writes into one, in this order; None if there are none."""
     wanted = [write for write in writes if write is not None]
 
     def write() -> None:
@@ -150,9 +151,9 @@ def _all_of(*writes: ExtraWrites | None) -> ExtraWrites | None:
 
 
 def fail(script: Assistant, turn: Turn, error: Exception) -> None:
-    """Close a turn that broke: a wrong setting is told as it is, what nobody expected is logged."""
+    """Close a turn that raised an error."""
     if isinstance(error, ConfigurationError):
-        # A ledger that is away passes by itself: it locks nobody.
+        # An unreachable ledger passes by itself, so it must not lock the assistant.
         lasts = not isinstance(error, LedgerAwayError)
         trouble = "" if lasts else LedgerAwayError.trouble
         stop = Stop(
@@ -166,8 +167,8 @@ def fail(script: Assistant, turn: Turn, error: Exception) -> None:
         close(script, turn, stop)
         return
     if isinstance(error, database_outages.ERRORS):
-        # It passes, and what nobody's words have done locks nobody.
-        told = database_outages.words(error)
+        # It passes, and no player's words caused it, so it must not lock the assistant either.
+        told = database_outages.describe(error)
         stop = Stop(
             StopReason.GAME_ERROR, told, is_counted=False, is_of_service=True, may_lock=False
         )
@@ -180,7 +181,7 @@ def fail(script: Assistant, turn: Turn, error: Exception) -> None:
     told = repr(error)
     if may_leave(WAYS["log"], turn.kept_audiences).is_allowed:
         logger.log_trace(f"[assistant] {script.key}: the tick failed")
-    else:  # of a private turn without its words, which the error may quote
+    else:  # without the error's text, which may quote words of a private turn
         told = type(error).__name__
         signals.log_fault(f"{script.key}: the tick failed, {told}", error)
     close(script, turn, Stop(StopReason.GAME_ERROR, f"internal error: {told}"))
@@ -190,20 +191,20 @@ def break_off(script: Assistant, turn: Turn, why: str, error: BaseException | No
     """End a turn that was dropped; what it used is counted.
 
     Args:
-        why: in words, for the record.
-        error: what ended it; a NobodyListensError says that nobody can hear its answer: nothing
-            more is paid for it, and it waits, unless its moment is over for good.
+        why: in words, for the decision trace.
+        error: what ended it. After a NobodyListensError, meaning that nobody can hear the answer,
+            its events go back to waiting unless their moment has passed for good.
     """
     work, name = script.work, _waiting(turn)
     work.extensions.end(turn.scope)
     remote_tasks.give_up_all(script, turn.scope)
-    # Void turns were settled by whoever voided them; their events must not be put back.
+    # A void turn was settled by whoever voided it; its events must not wait again.
     if not isinstance(error, NobodyListensError) or turn.epoch != work.epoch:
         turns.cut_off(script, turn)
         note(script, turn, "cut off", why)
         return
     work.in_flight = None
-    # Where even later is too late, coming back must not find a stale answer.
+    # Where later is too late, a sender who comes back must not get a stale answer.
     is_over = error.is_over or moments.is_dropped(script, turn.event)
     if aside.break_off(script, turn, is_over=is_over):
         then = "it waits for them to come back"
@@ -232,20 +233,20 @@ def _note_answer(script: Assistant, turn: Turn, stop: Stop) -> None:
 
 
 def pause(script: Assistant, turn: Turn, stop: Stop) -> None:
-    """Go on with the next beat, where an assistant may do one thing a beat."""
+    """Let the next beat take the next step, where an assistant may do one thing per beat."""
     script.work.in_flight = None
     turns.pause(script, turn, stop)
     note(script, turn, "goes on with the next beat", _last_act(turn))
 
 
 def _last_act(turn: Turn) -> str:
-    """The last thing it did, without the words that it said to somebody else alone."""
+    """The last thing it did, without words that it told somebody else alone."""
     face = turn.event.face
     return last_act(parted(turn.said, turn.asides, face), face)
 
 
 def _engage(script: Assistant, turn: Turn, stop: Stop) -> None:
-    """After an answer in the open, its asker need not repeat the name for a while."""
+    """After an open answer, its asker need not repeat the name for a while."""
     event, config = turn.event, state.hearing_config(script)
     is_open = event.source == Source.CHANNEL or event.source in SPOKEN
     if is_open and event.hops == 0 and stop.reason is StopReason.TERMINAL_TOOL:
@@ -277,8 +278,8 @@ def _waiting(turn: Turn) -> str:
     return turn.event.sender_name or "Nobody"
 
 
-def _follow(script: Assistant, turn: Turn, stop: Stop, judged: Consequences) -> None:
-    """Lock the assistant, or let whoever asked wait, where the end of a turn calls for it."""
+def _apply_consequences(script: Assistant, turn: Turn, stop: Stop, judged: Consequences) -> None:
+    """Lock the assistant, or make the sender wait, where the end of a turn calls for it."""
     if judged.locks is not None:
         why = _cause_to_lock(script, turn, stop)[1]
         why = why or f"Maximum consecutive errors reached ({judged.errors})"
@@ -290,7 +291,7 @@ def _follow(script: Assistant, turn: Turn, stop: Stop, judged: Consequences) -> 
 
 
 def _cool_off(script: Assistant, turn: Turn, stop: Stop, seconds: float) -> None:
-    """Tell everybody whom it concerns that somebody has to wait."""
+    """Tell everybody concerned that a person has to wait."""
     name, account, wait = _waiting(turn), incoming.key_of(turn.event.person), in_words(seconds)
     whom = name if account == name else f"{name} ({account})"
     cause = _cause_to_lock(script, turn, stop)[0]
@@ -303,17 +304,17 @@ def _cool_off(script: Assistant, turn: Turn, stop: Stop, seconds: float) -> None
 
 
 def _judge(script: Assistant, turn: Turn, stop: Stop) -> tuple[Consequences, dict[str, Any]]:
-    """Judge the end of a turn; returns that and the values to be stored with it."""
+    """Judge the end of a turn. Returns that and the values to be stored with it."""
     blame, now = script.work.blame, script.clock.seconds()
     config, event = state.safety_config(script).cooling, turn.event
-    # Staff may have set the count by hand, or another version kept it otherwise.
+    # The stored count leads: staff may have set it by hand.
     blame.recall(int(state.read(script, "consecutive_errors")))
     cause, _, is_shared = _cause_to_lock(script, turn, stop)
     if not (stop.is_failure or cause or blame.run or event.person in blame.people):
         return Consequences(0), {}
-    # Else anybody could lock it: ask something long, walk off, and do so again.
+    # Otherwise anybody could lock it: ask something long, walk off, and repeat.
     is_theirs = stop.reason is StopReason.MAX_ITERATIONS and _is_gone(script, event)
-    # Without a place it fails for everybody alike.
+    # Without a location it fails for everybody alike.
     is_nobodys = stop.is_of_service or event.kind == OWN or script.obj.location is None
     ended = Ended(
         person=NOBODY if is_nobodys else event.person,
@@ -338,24 +339,24 @@ def _cause_to_lock(script: Assistant, turn: Turn, stop: Stop) -> tuple[Cause | N
     """The cause for which an assistant would have to be locked, the gravest first.
 
     Returns:
-        The cause, or None; the same in words; and whether it concerns everybody, whoever asked.
-        Nobody locks it by walking off in the middle of an answer, nor with an account of one's own
-        that is used up.
+        The cause, or None; the same in words; and whether it concerns everybody, not only the
+        sender. Walking off in the middle of an answer locks nobody, nor does a player's own empty
+        account.
     """
     if stop.halt is not None and not _is_gone(script, turn.event):
         return stop.halt.cause, stop.halt.detail, False
     if stop.limit is None or not _locks(stop.limit):
         return None, "", False
     is_shared = stop.limit.kind == LimitKind.TOKENS_TOTAL
-    # One player's purse is empty; the others may still talk with it.
-    if is_shared and stop.limit.scope.startswith(OF_A_PLAYER):
+    # Only one player's account is empty; the others may still talk to it.
+    if is_shared and stop.limit.scope.startswith(PLAYER_SCOPE):
         return None, "", False
     cause = Cause.LOOP if stop.limit.kind == LimitKind.TASK_ITERATIONS else Cause.BUDGET
     return cause, stop.detail, is_shared
 
 
 def _locks(hit: LimitReachedError) -> bool:
-    """True where a limit locks it; what a whole chain used up is not its last member's fault."""
+    """True where a limit locks; a limit of a whole chain is not the fault of its last assistant."""
     return LIMITS[LimitKind(hit.kind)].locks and not is_of_chain(hit.scope)
 
 
@@ -364,12 +365,12 @@ def _most_errors(script: Assistant) -> int:
 
 
 def _why(stop: Stop) -> str:
-    """The reason there is no report, as another assistant may know it."""
+    """The reason there is no report, as far as another assistant may know it."""
     return f"limit {stop.limit.kind}" if stop.limit else stop.reason.text
 
 
 def _is_gone(script: Assistant, event: Event) -> bool:
-    """True where the asker left or muted the assistant, so that no answer could reach them."""
+    """True where the sender left or muted the assistant, so that no answer could reach them."""
     if event.kind in (OWN, TASK):
         return False
     return event.person in script.work.muted or not delegations.is_awaited(script, event)

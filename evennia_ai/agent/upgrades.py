@@ -1,9 +1,8 @@
-"""The beginning of an assistant: its record, and the locks that a game of an older version lacks.
+"""The first start of an assistant in this version: its audit log, and locks that older games lack.
 
-A record begins with all that the assistant is by then.
-
-One that is made now is nothing yet but its settings. One from before there were records has used
-tokens, has goals, may be stopped: without that, the record would never tell what is stored.
+A new assistant's audit log begins with its settings alone. One from before there was a log has used
+tokens, has goals and may be stopped: all that is written as the log's first fact, or replaying the
+log would never yield what is stored.
 """
 
 from __future__ import annotations
@@ -22,35 +21,34 @@ from evennia_ai.runtime.assistant import Assistant
 from evennia_ai.runtime.rights import Right, sort_locks
 from evennia_ai.runtime.rights.bodies import OF_EVENNIA
 
-_SORTED = "[assistant] {name}: its lock {old!r} is {new!r} now, and Evennia's own is {own!r}"
+_CHANGED = "[assistant] {name}: its lock {old!r} is {new!r} now, and Evennia's own is {own!r}"
 _USED = ("calls", "prompt_tokens", "completion_tokens")
 
 
-def begin_record(script: Assistant) -> None:
-    """Begin the record of an assistant that has none; what it may do to the game is part of it."""
+def begin_audit_log(script: Assistant) -> None:
+    """Begin the audit log of an assistant that has none."""
     if not audit.is_begun(script):
         told = fact("AssistantCreated", assistant_key=script.key, begun_with=_standing(script))
         state.write(script, told)
 
 
-def sort_out(script: Assistant) -> None:
-    """Let whoever could run an assistant of an older game do so still, and no more than that.
-
-    A being of the game that was adopted is locked as the game wants it.
-    """
+def separate_control_lock(script: Assistant) -> None:
+    """Give a body from an older game the lock `ai_control`, so that the same people control it."""
     body = script.obj
+    # The locks of an adopted body are the game's own affair.
     if state.read(script, "adopted"):
         return
     old = body.locks.get(OF_EVENNIA) if body is not None else ""
     if body is not None and sort_locks(body):
         new, own = (body.locks.get(kind) for kind in (Right.CONTROL, OF_EVENNIA))
-        logger.log_info(_SORTED.format(name=script.key, old=old, new=new, own=own))
+        logger.log_info(_CHANGED.format(name=script.key, old=old, new=new, own=own))
 
 
 def _standing(script: Assistant) -> dict[str, Any]:
-    """The state that differs from an assistant that did nothing yet."""
+    """The state in which it differs from a new assistant."""
     usage, metrics = state.read(script, "usage"), state.read(script, "metrics")
     lockout = dict(state.read(script, "lockout"))
+
     lockout.pop("at", None)
     calls = dict(metrics.get("tool_calls", {}))
     active = goals.active(state.read(script, "current_goals"))
@@ -58,7 +56,7 @@ def _standing(script: Assistant) -> dict[str, Any]:
         "is_stopped": bool(state.read(script, "emergency_stop")),
         "lockout": lockout,
         "goals": {str(goal["id"]): _goal(goal) for goal in active},
-        "questions": {str(asked.number): _question(asked) for asked in _open(script)},
+        "questions": {str(asked.number): _question(asked) for asked in _open_questions(script)},
         "usage": {name: usage.get(name, 0) for name in _USED} if usage else {},
         "tick_count": usage.get("ticks", 0),
         "tool_count": sum(calls.values()),
@@ -82,7 +80,7 @@ def _goal(goal: goals.StoredGoal) -> dict[str, Any]:
     return {**told, "status": "active"}
 
 
-def _open(script: Assistant) -> list[Question]:
+def _open_questions(script: Assistant) -> list[Question]:
     return [asked for asked in approvals.stored(script) if not asked.choice]
 
 

@@ -1,9 +1,9 @@
-"""Warming of the demo brain: it has read how each prompt begins before anybody asks.
+"""Warming up the demo brain: it reads the beginning of each prompt before anybody asks.
 
-The model keeps what it has read of a prompt, so the first answer then comes as fast as the second.
-Nobody waits for this, nobody pays for it, and whatever goes wrong the first question tells. One
-is warmed at a time, and whoever asks meanwhile goes first: the model reads one thing at once. What
-lines are compared with is read on meanwhile, for that is another model.
+The model caches what it has read of a prompt, so that the first answer comes as fast as the second.
+Nobody waits or pays for this, and errors show at the first question anyway. The model reads one
+prompt at a time, so assistants are warmed one by one, and a real question goes first. The vectors
+that lines are compared with are made meanwhile, by another model.
 """
 
 from __future__ import annotations
@@ -26,24 +26,24 @@ from evennia_ai.runtime import services
 from evennia_ai.runtime.assistant import Assistant
 from evennia_ai.tool_execution import specs_of_game
 
-# Each takes some four seconds of both processors of a small machine.
+# Assistants warmed per process; each takes about four seconds of both cores of a small machine.
 MOST_WARMED = 4
 GREETING = "hello"
-# Texts and as many questions that are compared in one go: a quarter of a second, for which a
-# question has to wait. A busy machine may not be done with them before the deadline of a question.
+# Texts, and as many questions, compared at once: a real question waits a quarter of a second for
+# that. On a busy machine a portion may miss its deadline, and is tried again.
 PORTION, MOST_TRIES = 10, 5
-_warmed: set[int] = set()
-_going: list[Deferred[None]] = []
-_reading: list[Deferred[Reply]] = []
+_warmed: set[int] = set()  # primary keys of scripts
+_running: list[Deferred[None]] = []
+_reading: list[Deferred[Reply]] = []  # model calls, which a real question cancels
 _one_at_a_time = DeferredLock()
 
 
 def begin(script: Assistant) -> Deferred[None] | None:
-    """Let the demo brain read how an assistant's prompts begin, in the background.
+    """Let the demo brain read the beginning of an assistant's prompts, in the background.
 
     Returns:
-        What fires when that is done; None where there is nothing to warm: another model answers,
-        its weights are not here yet, or enough assistants were warmed in this process.
+        Fires when that is done. None where there is nothing to warm: another model answers, the
+        weights are not downloaded yet, or enough assistants were warmed in this process.
     """
     if script.pk in _warmed or len(_warmed) >= MOST_WARMED or script.silence:
         return None
@@ -55,12 +55,12 @@ def begin(script: Assistant) -> Deferred[None] | None:
         return None
     _warmed.add(script.pk)
     warming = Deferred.fromCoroutine(_warm(script))
-    _going.append(warming)
-    return warming.addErrback(_tell, script).addBoth(lambda _: _going.remove(warming))
+    _running.append(warming)
+    return warming.addErrback(_log_failure, script).addBoth(lambda _: _running.remove(warming))
 
 
 def give_way() -> None:
-    """Drop what the model is reading ahead: somebody asks."""
+    """Cancel reading ahead: a real question comes."""
     for reading in tuple(_reading):
         reading.cancel()
 
@@ -82,14 +82,14 @@ async def _read_ahead(script: Assistant) -> None:
     reading = client.chat_completion([*head, user_message(GREETING)], max_tokens=1)
     _reading.append(reading)
     try:
-        await _compare_ahead(script)  # meanwhile, for the model is another process
+        await _compare_ahead(script)  # meanwhile: the model reads in another process
         await reading
     finally:
         _reading.remove(reading)
 
 
 async def _compare_ahead(script: Assistant) -> None:
-    """Make the vectors of all that its lines are compared with; each portion until it is done."""
+    """Make the vectors of everything that its lines are compared with, in portions."""
     texts, questions = grounding.texts_of(script)
     for first in range(0, max(len(texts), len(questions)), PORTION):
         part = slice(first, first + PORTION)
@@ -101,15 +101,15 @@ async def _compare_ahead(script: Assistant) -> None:
             return
 
 
-def _tell(failure: Failure, script: Assistant) -> None:
+def _log_failure(failure: Failure, script: Assistant) -> None:
     failure.trap(ModelError, CircuitOpenError, ConfigurationError, CancelledError)
     why = "somebody asked" if failure.check(CancelledError) else str(failure.value)
     logger.log_info(f"[assistant] {script.key}: not warmed: {why}")
 
 
 def forget() -> None:
-    """Drop what is under way, and warm all anew: in tests others have the same numbers."""
+    """Cancel what is under way and forget who was warmed: tests use the same numbers again."""
     give_way()
-    for warming in tuple(_going):
+    for warming in tuple(_running):
         warming.cancel()
     _warmed.clear()

@@ -1,20 +1,21 @@
-"""The one door for all questions of an assistant to people.
+"""The single entry point for questions of an assistant to people.
 
-There are two kinds. A dangerous call has to wait: the model is told so, and on a yes the call is
-run by hand. A limit is waited for: the turn goes on with the answer. Both are kept in the database
-under a number, put to each person one at a time, and answered, dropped or outlived exactly once.
+There are two kinds. A dangerous call is not waited for: the model is told that it has to be
+approved, and after a yes the call is run by hand. A limit is waited for: the turn goes on with the
+answer. Both are stored under a number, put to each person one at a time, and answered, dropped or
+expired exactly once.
 """
 
 from evennia_ai.approvals.calls import ask_about_call
 from evennia_ai.approvals.ending import claim, discard_all, discard_of, drop, give
 from evennia_ai.approvals.people import asked_are_here, may_answer
-from evennia_ai.approvals.presence import take_up, watch, withdraw_moot
+from evennia_ai.approvals.presence import resume, watch, withdraw_moot
 from evennia_ai.approvals.requesting import ask
 from evennia_ai.approvals.settling import call_of, close_call, notice, settled
 from evennia_ai.approvals.store import (
     find,
     forget,
-    move_in,
+    migrate_questions,
     pending,
     remove_all,
     stored,
@@ -23,7 +24,7 @@ from evennia_ai.approvals.store import (
 from evennia_ai.approvals.telling import as_seen
 from evennia_ai.approvals.waits import start_anew
 
-# Whoever logs in or out must be seen from the first question on, whatever asked it.
+# Logins and logouts must be noticed from the first question on, whichever module asks it.
 watch()
 
 __all__ = [
@@ -41,14 +42,14 @@ __all__ = [
     "forget",
     "give",
     "may_answer",
-    "move_in",
+    "migrate_questions",
     "notice",
     "pending",
     "remove_all",
+    "resume",
     "settled",
     "start_anew",
     "stored",
-    "take_up",
     "why_closed",
     "withdraw_moot",
 ]

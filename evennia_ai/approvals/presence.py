@@ -1,4 +1,4 @@
-"""Questions and waiting answers as time passes and people come and go."""
+"""Questions and waiting answers as time passes and people log in and out."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ UNUSED = "it was answered, and not asked again"
 
 
 def look_later(script: Assistant, question: Question) -> None:
-    """See to a question when its time is over."""
+    """Check a question when its time is over."""
     if question.due:
         script.clock.callLater(max(0.0, question.due - script.clock.seconds()), _tidy, script)
 
 
 def _tidy(script: Assistant) -> None:
-    """Close what nobody answered in time. What somebody waits for closes itself."""
+    """Close questions that nobody answered in time; those that are waited for close themselves."""
     work = script.work
     if work is None or work.is_closing or script.pk is None:
         return
@@ -42,24 +42,23 @@ def _tidy(script: Assistant) -> None:
             telling.close(script, question, event, UNUSED if question.choice else NOT_IN_TIME)
 
 
-def take_up(script: Assistant) -> None:
-    """After a start: put the questions again, and keep those that nobody waits for but a while.
-
-    Whoever waited has gone with the process. He asks again when his turn is taken up.
-    """
+# Turns that waited have gone with the process; they ask again when they are resumed.
+def resume(script: Assistant) -> None:
+    """After a start, put the questions to people again."""
     _guarded(lambda: _put_again(script))
 
 
 def _put_again(script: Assistant) -> None:
     until = script.clock.seconds() + KEPT_SECONDS
     if not (questions := store.stored(script)):
-        return  # to look whom others ask means to look at every assistant
+        return  # announcing would look through the questions of every assistant
     for question in questions:
         if is_waiting(question):
             continue
         if is_being_run(question):
             give_up(script, question)
             continue
+        # Kept only for a while: the turn that waited may never come back.
         kept_until = until if question.is_waited_for else 0.0
         found = replace(question, told=(), kept_until=kept_until)
         store.put(script, found)
@@ -69,10 +68,10 @@ def _put_again(script: Assistant) -> None:
 
 
 def withdraw_moot(script: Assistant | None = None) -> None:
-    """Withdraw the questions that a change of their caps leaves nothing of; who waits tries again.
+    """Withdraw the questions that a change of their limits made moot; what waits tries again.
 
     Args:
-        script: only what this assistant waits for; None: whatever anybody does.
+        script: only questions that this assistant waits for; None: all.
     """
     if WAITING:
         _guarded(lambda: _withdraw_moot(script))
@@ -87,7 +86,7 @@ def _withdraw_moot(script: Assistant | None) -> None:
 
 
 def _greet(account: Account) -> None:
-    """Show somebody who logs in what is asked of him."""
+    """Show an account that logs in what it is asked."""
     person = person_of(account)
     for script, question in store.everywhere():
         is_asked = person in question.people
@@ -98,15 +97,15 @@ def _greet(account: Account) -> None:
     telling.announce()
 
 
-def _call() -> None:
-    """Somebody came: what waited for them is looked at now, not with the next beat."""
+def _wake_assistants() -> None:
+    """Look at once at messages that may have waited for the person who came."""
     for script in store.assistants():
         if script.work.inbox:
             script.beat_soon()
 
 
 def _guarded(act: Callable[[], None]) -> None:
-    """Do something that must keep nobody from logging in or out, and no assistant from starting."""
+    """Run something whose errors must not disturb a login, a logout or a start."""
     try:
         act()
     except Exception:
@@ -114,15 +113,15 @@ def _guarded(act: Callable[[], None]) -> None:
 
 
 def _on_login(sender: Account, **_: Any) -> None:
-    # Each guarded by itself, so that one that fails keeps none of the others from running.
+    # Each guarded by itself, so that one failure does not skip the others.
     _guarded(lambda: _greet(sender))
     _guarded(review)
-    _guarded(_call)
+    _guarded(_wake_assistants)
 
 
 def _on_puppet(sender: Being, **_: Any) -> None:
     _guarded(review)
-    _guarded(_call)
+    _guarded(_wake_assistants)
 
 
 def _on_unpuppet(sender: Being, **_: Any) -> None:
@@ -130,16 +129,14 @@ def _on_unpuppet(sender: Being, **_: Any) -> None:
 
 
 def _on_last_logout(sender: Being, **_: Any) -> None:
-    """Look who is left, as soon as the account has left."""
+    # In this signal the account still counts as online.
     reactor.callLater(0, _guarded, review)
 
 
 def watch() -> None:
-    """Follow who comes and goes; more than once is the same as once.
-
-    Nothing listens to SIGNAL_ACCOUNT_POST_LOGOUT: as soon as anything does, Evennia fails to send
-    it for a guest, whose account is deleted by then, and never closes the session.
-    """
+    """Connect to Evennia's login and logout signals; calling it again changes nothing."""
+    # Not SIGNAL_ACCOUNT_POST_LOGOUT: once anything listens to it, Evennia fails to send it for a
+    # guest, whose account is deleted by then, and never closes the session.
     signals.SIGNAL_ACCOUNT_POST_LOGIN.connect(_on_login, dispatch_uid="evennia_ai.login")
     signals.SIGNAL_OBJECT_POST_PUPPET.connect(_on_puppet, dispatch_uid="evennia_ai.puppet")
     signals.SIGNAL_OBJECT_POST_UNPUPPET.connect(_on_unpuppet, dispatch_uid="evennia_ai.unpuppet")

@@ -1,7 +1,7 @@
-"""The table of questions to people: given a number, written, found, closed and pruned here.
+"""The table of questions to people: numbered, written, found, closed and pruned only here.
 
-A question is written in the transaction of the record of what happens to it. One that is closed
-stays for a while with the reason, and is never open again.
+A question is written in the transaction that records what happens to it. A closed question stays
+for a while with the reason, and is never opened again.
 """
 
 from __future__ import annotations
@@ -30,23 +30,23 @@ from evennia_ai.runtime.asked import pending as pending
 from evennia_ai.runtime.asked import stored as stored
 from evennia_ai.runtime.assistant import Assistant
 
-# The count of an older game, which the database goes on with.
+# The ServerConfig key under which older versions counted questions.
 COUNTER = "evennia_ai_questions"
 ASSISTANTS = {"db_tags__db_key": "ai_assistant", "db_tags__db_category": "system"}
-MOST_REMEMBERED = 500
+MOST_REMEMBERED = 500  # closed questions, for people who answer too late
 UNREADABLE = "what was stored of it cannot be read"
 
-Entry = tuple[Any, Question]
+Entry = tuple[Any, Question]  # the assistant's script and its question
 
 
 # ---- numbers -----------------------------------------------------------------------------------
 
 
 def next_number(*taken: int) -> int:
-    """A number that no question had before, whichever server process asks it.
+    """Draw a number that no question had before, in any server process.
 
     Args:
-        taken: numbers that an older game gave, which nobody will be given from here on.
+        taken: numbers that an older version gave, which nobody may get again.
     """
     with transaction.atomic():
         last = max(0, _older_count(), *taken)
@@ -58,9 +58,10 @@ def next_number(*taken: int) -> int:
 
 
 def _older_count() -> int:
-    """The last number that an older game counted; 0 where that is known already."""
+    """The last number that an older version counted; 0 where that was taken over already."""
     counted = ServerConfig.objects.filter(db_key=COUNTER)
-    if not counted.update(db_key=COUNTER):  # which waits for whoever does the same just now
+    # The update locks the row, so that two processes do not take it over at the same time.
+    if not counted.update(db_key=COUNTER):
         return 0
     last = int(counted.get().value)
     counted.delete()
@@ -68,15 +69,15 @@ def _older_count() -> int:
 
 
 def _draw(number: int | None = None) -> int:
-    """Let the database give a number, or count on from this one."""
+    """Let the database draw a number, or continue from this one."""
     row = StoredQuestion.objects.create(pk=number, assistant=0, asked_at=0.0, state=CLOSED)
     if number is not None:
         with connection.cursor() as cursor:
-            # PostgreSQL counts on only from numbers that it drew itself.
+            # PostgreSQL's sequence does not notice explicit ids.
             for sql in connection.ops.sequence_reset_sql(no_style(), [StoredQuestion]):
                 cursor.execute(sql)
     drawn = int(row.pk)
-    # Its number stays used: the table gives none twice.
+    # Deleting the row does not free its number: the table draws none twice.
     row.delete()
     return drawn
 
@@ -85,12 +86,12 @@ def _draw(number: int | None = None) -> int:
 
 
 def begin(script: Assistant, question: Question) -> None:
-    """Store a question that was not there before."""
+    """Store a new question."""
     _write(script, lambda: insert(script, question))
 
 
 def put(script: Assistant, question: Question) -> None:
-    """Store a question in the place of what had its number; what is closed stays so."""
+    """Store a changed question; a closed one stays closed."""
     _write(script, lambda: _update(script, question))
 
 
@@ -98,13 +99,13 @@ def close(script: Assistant, question: Question, why: str) -> None:
     """Close a question.
 
     Args:
-        why: how it ended, in words, for whoever answers too late.
+        why: how it ended, in words, for those who answer too late.
     """
     state.write(script, extra_writes=closing(script, question, why))
 
 
 def closing(script: Assistant, question: Question, why: str) -> Callable[[], None]:
-    """The writes by which a question is closed, for whoever stores more with them."""
+    """Return the writes that close a question, for a caller that stores more with them."""
 
     def write() -> None:
         over = {"state": CLOSED, "why": why, "closed_at": script.clock.seconds()}
@@ -115,8 +116,8 @@ def closing(script: Assistant, question: Question, why: str) -> Callable[[], Non
     return write
 
 
-def hand_on(owner: Assistant, heir: Assistant, question: Question) -> None:
-    """Let another assistant have a question, with what the records of both tell of it."""
+def transfer(owner: Assistant, heir: Assistant, question: Question) -> None:
+    """Transfer a question to another assistant, and store the facts of both."""
 
     def write() -> None:
         _update(heir, question)
@@ -135,7 +136,7 @@ def _write(script: Assistant, act: Callable[[], None]) -> None:
 
 
 def insert(script: Assistant, question: Question) -> None:
-    """Add the row of a question, in the caller's transaction."""
+    """Insert the row of a question, in the caller's transaction."""
     StoredQuestion.objects.create(pk=question.number, **_columns(script, question))
 
 
@@ -160,9 +161,9 @@ def _columns(script: Assistant, question: Question) -> dict[str, Any]:
 
 
 def _prune() -> None:
-    """Remove what was closed longest ago."""
+    """Delete the questions that were closed longest ago."""
     closed = StoredQuestion.objects.filter(state=CLOSED).order_by("-closed_at", "-pk")
-    # No more at once, since whoever answers a question waits for it.
+    # Bounded, since the person who answers a question waits for this.
     old = list(closed.values_list("pk", flat=True)[MOST_REMEMBERED : 2 * MOST_REMEMBERED])
     if old:
         StoredQuestion.objects.filter(pk__in=old).delete()
@@ -172,7 +173,7 @@ def _prune() -> None:
 
 
 def everywhere() -> list[Entry]:
-    """The open questions of all assistants, the oldest first."""
+    """The open questions of all assistants, oldest first."""
     return _entries(StoredQuestion.objects.filter(state=OPEN))
 
 
@@ -182,35 +183,36 @@ def find(number: int) -> Entry | None:
 
 
 def find_key(key: str) -> Entry | None:
-    """The question stored under a key for whoever waits, answered or not, and not over."""
+    """The question stored under a key that is waited for, answered or not, and not expired."""
+    # The column holds only the beginning of a long key; the full one is in the question.
     found = _entries(StoredQuestion.objects.filter(key=key[:LONG]).exclude(state=CLOSED))
     meant = (entry for entry in found if entry[1].is_waited_for and entry[1].asking.key == key)
     return next(meant, None)
 
 
 def _entries(rows: QuerySet[StoredQuestion]) -> list[Entry]:
-    """Those of some questions that are not over, with the scripts of their assistants, if awake."""
+    """The questions of some rows that are not expired, with their assistants' running scripts."""
     found = list(rows.order_by("pk"))
     if not found:
         return []
     of_these = ScriptDB.objects.filter(pk__in={row.assistant for row in found}, **ASSISTANTS)
-    scripts = {script.pk: script for script in of_these if _is_awake(script)}
+    scripts = {script.pk: script for script in of_these if _is_running(script)}
     ours = [row for row in found if row.assistant in scripts]
     entries = [(scripts[row.assistant], question) for row, question in readable(ours)]
     return [entry for entry in entries if not entry[1].is_over(entry[0].clock.seconds())]
 
 
 def assistants() -> list[Any]:
-    """The scripts of all assistants that run."""
-    return [item for item in ScriptDB.objects.filter(**ASSISTANTS) if _is_awake(item)]
+    """The scripts of all running assistants."""
+    return [item for item in ScriptDB.objects.filter(**ASSISTANTS) if _is_running(item)]
 
 
-def _is_awake(script: Assistant) -> bool:
+def _is_running(script: Assistant) -> bool:
     return getattr(script, "work", None) is not None
 
 
 def why_closed(number: int) -> str:
-    """The reason why a question is not open, in words, or "" when nobody remembers it."""
+    """The reason a question is not open, in words, or "" when it is unknown."""
     row = StoredQuestion.objects.filter(pk=number).first()
     if row is None or row.state == OPEN:
         return ""
@@ -220,10 +222,10 @@ def why_closed(number: int) -> str:
 
 
 def forget(assistant: int, _person: str, name: PersonNames) -> None:
-    """Hide a person's names in what an assistant asked, and in how that ended, in its table.
+    """Hide a person's names in what an assistant asked, and in how that ended.
 
-    The arguments of a call are left: a yes was said, or will be, to these and no others. A row that
-    cannot be read may hold anybody's words: it is closed, and they go.
+    The arguments of a call stay: a yes applies to exactly these. A row that cannot be read may hold
+    anybody's words, so it is closed and emptied.
     """
     for row in StoredQuestion.objects.filter(assistant=assistant):
         hidden = {"why": name.hidden(row.why)}
@@ -246,30 +248,28 @@ def _without(row: Mapping[str, Any], keys: Iterable[str], name: PersonNames) -> 
 
 
 def remove_all(script: Assistant) -> None:
-    """Take out all questions of an assistant; why those before were closed stays."""
+    """Delete all unclosed questions of an assistant; the reasons of closed ones stay."""
     StoredQuestion.objects.filter(assistant=script.pk).exclude(state=CLOSED).delete()
     let_go(script)
 
 
-# The attribute in which an older game kept questions.
+# The attribute in which older versions stored questions.
 OLD = "questions"
 
 
-def move_in(script: Assistant) -> None:
-    """Make rows of the questions of an older game, and remove its attribute; all or nothing.
-
-    Where that fails it stays as it is, for the next start.
-    """
+def migrate_questions(script: Assistant) -> None:
+    """Turn questions of an older version into rows and remove its attribute, all or nothing."""
     if (attribute := script.attributes.find(OLD)) is None:
         return
     try:
         with transaction.atomic():
             found = [Question.from_stored(item) for item in deserialize(attribute.value or [])]
-            # Before they are put in, so that no new question gets the number of one of them.
+            # Before they are inserted, so that no new question gets one of their numbers.
             next_number(*(question.number for question in found))
             for question in found:
-                insert(script, _as_new(question))
+                insert(script, _renumbered(question))
             script.attributes.remove(OLD)
+    # The attribute then stays as it is, for the next start.
     except Exception:
         script.attributes.reset_cache()
         logger.log_trace(f"[assistant] {script.key}: questions of an older version are kept back")
@@ -277,7 +277,7 @@ def move_in(script: Assistant) -> None:
         let_go(script)
 
 
-def _as_new(question: Question) -> Question:
-    """It under its own number, or a new one where another question has that already."""
+def _renumbered(question: Question) -> Question:
+    """The question under its own number, or under a new one if that is taken."""
     is_taken = StoredQuestion.objects.filter(pk=question.number).exists()
     return replace(question, number=next_number()) if is_taken else question

@@ -1,6 +1,6 @@
-"""Requests of programs while they are waited for, and the names by which they are asked for again.
+"""Requests of programs while somebody waits for them, and the names by which they are found again.
 
-What may be asked, and how it gets into an inbox, is in `agent.requests`.
+`agent.requests` decides what may be asked, and puts it into an inbox.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ from evennia_ai.runtime.assistant import Assistant
 from evennia_ai.tasks import store, task_waits
 from evennia_ai.tasks.task_waits import DID_NOTHING, STOPPED, TaskWait
 
-LONGEST_ANSWER = 4_000
-# What is taken up again late has a moment, so that its time ends as that of any other.
+LONGEST_ANSWER = 4_000  # characters
+# The least time of a request that is resumed after its end: it then expires like any other.
 MOMENT_SECONDS = 1.0
 MUTED = "has muted it, and so gets nothing of it"
 BAD_NAME = "its name is {name!r}; it must be 1 to 64 of the characters A-Z, a-z, 0-9 and . : _ -"
@@ -37,12 +37,12 @@ _NAME = re.compile(r"[\w.:-]{1,64}", re.ASCII)
 
 
 class Reason(StrEnum):
-    """The reason why no answer comes, for programs; people read the message."""
+    """The reason there is no answer, for programs; people read the message."""
 
-    INVALID = "invalid"  # what was asked makes no sense, or is too long
-    TAKEN = "taken"  # by that name something else was asked
+    INVALID = "invalid"  # the request makes no sense, or is too long
+    TAKEN = "taken"  # another request has that name
     REFUSED = "refused"  # it may not be asked this, or not by this person
-    BUSY = "busy"  # it has too much to do; later it may go
+    BUSY = "busy"  # it has too much to do; a later try may succeed
     STOPPED = "stopped"  # it is stopped, silent or gone
     LATE = "late"  # the time is over
     SILENT = "silent"  # it chose to say nothing
@@ -50,11 +50,11 @@ class Reason(StrEnum):
 
 
 class NoAnswerError(AssistantError):
-    """A program asked an assistant, and no answer will come. The text says why.
+    """A program asked an assistant, and no answer will come; the text says why.
 
     Attributes:
         reason: the same in one word.
-        number: the message that `assistant why` knows it by; 0: it was not even heard.
+        number: of the message, for `assistant why`; 0: it was not even heard.
     """
 
     def __init__(self, text: str, reason: Reason = Reason.FAILED, number: int = 0) -> None:
@@ -68,15 +68,15 @@ class ProgramRequest(TaskWait):
     """A request that a program waits for.
 
     Attributes:
-        is_kept: it has a name, so that what comes of it is kept in the table.
-        waiters: who waits for one that is kept; each may leave, and it goes on.
+        is_kept: it has a name, so its outcome is kept in the table.
+        waiters: those who wait for a kept request; each may leave, and it goes on.
     """
 
     is_kept: bool = False
     waiters: list[Deferred[str]] = field(default_factory=list)
 
     def wait(self) -> Deferred[str]:
-        """The answer to come; cancelling takes the request back, unless it has a name."""
+        """The coming answer; cancelling withdraws the request, unless it has a name."""
         if not self.is_kept:
             return self.answer
         waiter: Deferred[str] = Deferred(self.waiters.remove)
@@ -84,14 +84,14 @@ class ProgramRequest(TaskWait):
         return waiter
 
     def tell(self, outcome: str | Failure) -> None:
-        """Pass on to everybody who waits what came of one that is kept."""
+        """Pass the outcome of a kept request on to all waiters."""
         waiters, self.waiters = self.waiters, []
         for waiter in waiters:
-            # A Failure that is given to `callback` goes to the errbacks.
+            # `callback` sends a Failure to the errbacks.
             waiter.callback(outcome)
 
     def note_end(self, outcome: str | Exception, **facts: Any) -> None:
-        """Record how it ended, without a word of it; where it has a name, keep what came of it."""
+        """Record how it ended, without any words; keep the outcome if it has a name."""
         now, is_answered = self.delegate.clock.seconds(), isinstance(outcome, str)
         if self.is_kept:
             self._keep(outcome, now)
@@ -106,7 +106,7 @@ class ProgramRequest(TaskWait):
         state = store.ANSWERED if isinstance(outcome, str) else store.FAILED
         try:
             store.close(self.event.id, state, str(outcome), now, reason=reason)
-        except Exception:  # whoever waits is told all the same
+        except Exception:  # the program that waits must be told all the same
             logger.log_trace(f"[assistant] {self.delegate.key}: an outcome could not be kept")
 
     def error(self, why: str, *, is_lost: bool = False) -> NoAnswerError:
@@ -124,11 +124,11 @@ class ProgramRequest(TaskWait):
         return NoAnswerError(gives_no_answer(self.delegate, why), reason, self.event.number)
 
     def cut(self, text: str) -> str:
-        """An answer of a length that a program can show."""
+        """Cut an answer to a length that a program can show."""
         return cut_at_sentence(text, LONGEST_ANSWER)
 
     def loss(self) -> str:
-        """The reason why no answer can come any more although nobody said so, or ""."""
+        """The reason no answer can come any more, found by looking; "" while one can."""
         work = self.delegate.work
         if work is not None and self.event.person in work.muted:
             return f"{self.event.sender_name} {MUTED}"
@@ -139,7 +139,7 @@ class Begun(NamedTuple):
     """A request that is under way, or over.
 
     Attributes:
-        number: what `assistant why` knows it by.
+        number: of the message, for `assistant why`.
         answer: fires with the answer, or fails with a NoAnswerError.
     """
 
@@ -153,7 +153,7 @@ def gives_no_answer(script: Assistant | None, why: str) -> str:
 
 
 def expect(request: ProgramRequest, seconds: float) -> None:
-    """Wait for a request from now on."""
+    """Start waiting for a request."""
     late = partial(_end_late, request, seconds)
     task_waits.expect(request, request.delegate.clock, seconds, late)
 
@@ -166,13 +166,13 @@ def _end_late(request: ProgramRequest, seconds: float) -> None:
 
 
 def find(script: Assistant, person: Being | None, name: str) -> PendingTask | None:
-    """The task that somebody asked an assistant by a name; what a kill cut off has failed.
+    """The task that a person asked an assistant under a name.
 
     Args:
-        person: in whose name it was asked; None: the game's.
+        person: the one in whose name it was asked; None: the game's.
 
     Raises:
-        NoAnswerError: it is not a name.
+        NoAnswerError: the name is not valid.
     """
     if not _NAME.fullmatch(name):
         raise NoAnswerError(
@@ -180,19 +180,20 @@ def find(script: Assistant, person: Being | None, name: str) -> PendingTask | No
         )
     whose = "" if person is None else person_of(person)
     task = store.find(script.id, whose, name)
+    # Open in the table, but nobody works on it: a crash cut it off, so it has failed.
     if task is not None and task.state == store.OPEN and task_waits.by_id(task.id) is None:
         told, now = gives_no_answer(script, CUT_OFF), script.clock.seconds()
         store.close(task.id, store.FAILED, told, now, reason=Reason.FAILED)
-        # `close` changes nothing of one that somebody closed at the same moment.
+        # Another process may have closed it first, and then `close` changed nothing.
         task.refresh_from_db()
     return task
 
 
 def go_on(script: Assistant, task: PendingTask, body: str, *, is_order: bool) -> Begun:
-    """Wait for what was asked before, or have what came of it.
+    """Wait for a request that was made before, or return its outcome.
 
     Raises:
-        NoAnswerError: something else was asked by this name.
+        NoAnswerError: the name belongs to another request.
     """
     if (task.digest, task.is_order) != (store.digest_of(body), is_order):
         why = OTHER_WORDS.format(name=task.name)
@@ -207,13 +208,13 @@ def go_on(script: Assistant, task: PendingTask, body: str, *, is_order: bool) ->
     return Begun(task.number, request.wait())
 
 
-def take_up(script: Assistant) -> None:
-    """After a start: wait again for what programs asked by names of their own."""
+def resume(script: Assistant) -> None:
+    """After a start, wait again for named requests in the inbox."""
     items = {item["id"]: item for item in script.work.inbox if item["kind"] == TASK}
     unknown = [number for number in items if task_waits.by_id(number) is None]
     try:
         tasks = store.still_open(unknown) if unknown else []
-    except Exception:  # whoever asks again is told; the assistant starts all the same
+    except Exception:  # the assistant must start; a program that asks again is told
         logger.log_trace(f"[assistant] {script.key}: requests could not be taken up again")
         return
     for task in tasks:
@@ -226,10 +227,10 @@ def take_up(script: Assistant) -> None:
 
 
 def keep(request: ProgramRequest, name: str, words: str, seconds: float, *, is_order: bool) -> None:
-    """Give a request a name, by which what comes of it is kept.
+    """Give a request a name, by which its outcome is kept.
 
     Args:
-        words: what was asked, before anything of it was cut.
+        words: the request before anything was cut.
     """
     event = request.event
     store.begin(
@@ -238,7 +239,7 @@ def keep(request: ProgramRequest, name: str, words: str, seconds: float, *, is_o
             assistant=request.delegate.id,
             person=event.person,
             name=name,
-            # Not the words: they stand in the inbox, and leave with what was asked.
+            # Not the words: they stay in the inbox alone, and leave with the request.
             digest=store.digest_of(words),
             number=event.number,
             is_order=is_order,

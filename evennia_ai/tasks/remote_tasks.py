@@ -1,8 +1,8 @@
-"""Tasks that are with agents elsewhere: their rows, who waits for them, and their end.
+"""Tasks given to agents outside the game: their rows, who waits for them, and their end.
 
-After a restart nobody waits, as with tasks of assistants in the game: the one that gave a task
-takes its own event again and decides anew. What was with an agent is ended in the table then, and
-called off there. Where an agent cannot be told so, it is told later, and after the next start too.
+After a restart nobody waits, as with delegations in the game: the requester takes its own event
+again and decides again. The task is then ended in the table and cancelled at the agent. An agent
+that cannot be reached is told later, also after further restarts.
 """
 
 from __future__ import annotations
@@ -29,16 +29,16 @@ from evennia_ai.runtime.assistant import Assistant, Clock
 from evennia_ai.tasks import delegations, peer_store
 
 OPEN, ASKING, ANSWERED, FAILED = "open", "asking", "answered", "failed"
-# It is over here, and its agent is to be told so.
+# It has ended here, but its agent has not been told yet.
 DROPPED = "dropped"
 OVER_UNANSWERED = (FAILED, DROPPED)
-# Between the tries to tell an agent; after the last it is left to the next start, for a day.
-CALL_OFF_PAUSES = (2.0, 30.0, 300.0)
-CALL_OFF_SECONDS = 86_400.0
+# Seconds between attempts to cancel a task at its agent; then each start tries again, for a day.
+CANCEL_PAUSES = (2.0, 30.0, 300.0)
+CANCEL_SECONDS = 86_400.0
 UNFINISHED = (OPEN, ASKING)
 _OF_A_START = "assistant = %s AND state IN (%s, %s, %s)"
-MOST_PERSON = 64
-KEPT_SECONDS = 40 * 86_400.0  # more than any month
+MOST_PERSON = 64  # characters of the column
+KEPT_SECONDS = 40 * 86_400.0  # longer than any month that caps count over
 CUT_OFF = "the game stopped in the middle of it"
 DISBELIEVED = (
     "[assistant] remote specialist {name} says that it used {said} tokens for a task; {most} are "
@@ -49,14 +49,14 @@ TURN_OVER = "the turn that it was for is over"
 
 @dataclass(eq=False, slots=True, kw_only=True)
 class RemoteWait:
-    """A task that is with an agent elsewhere, while its assistant waits for it or may answer it.
+    """A task at an agent outside the game, while its assistant waits for it or may answer it.
 
     Attributes:
-        requester: the script of the one that gave it.
-        scope: of the turn that gave it; nobody else's turn may answer what the agent asks.
-        counted: tokens that were counted for it so far.
-        answers: how many questions of its agent were answered.
-        timer: what ends it where nobody answers what its agent asks; None: somebody sees to it.
+        requester: the script of the assistant that gave it.
+        scope: of the turn that gave it; only that turn may answer the agent.
+        counted: tokens counted for it so far.
+        answers: number of the agent's questions that were answered.
+        timer: ends it if nobody answers its agent; None: an answer is on its way.
     """
 
     requester: Assistant
@@ -68,7 +68,7 @@ class RemoteWait:
     timer: Any = field(default=None)
 
     def hold(self) -> None:
-        """Stop the timer: somebody sees to it."""
+        """Stop the timer: an answer is on its way."""
         if self.timer is not None and self.timer.active():
             self.timer.cancel()
         self.timer = None
@@ -76,30 +76,30 @@ class RemoteWait:
             self.requester.work.unanswered.discard(self)
 
     def cancel(self) -> None:
-        """End it, and call it off: the turn that could answer its agent is void."""
+        """End it and cancel it at the agent: the turn that could answer is void."""
         give_up(self, TURN_OVER)
 
 
 _OPEN: dict[str, RemoteWait] = {}
-# Tasks whose agents this process is telling, so that a second start tells none beside it.
-_TOLD_NOW: set[str] = set()
+# Tasks being cancelled at their agents, so that a restart of the script does not do it twice.
+_CANCELLING: set[str] = set()
 
 
 def start_anew() -> None:
-    """Forget all that is open, untold: between two tests, which have a database each."""
+    """Forget all open tasks without telling anybody: between tests with separate databases."""
     for wait in every():
         wait.hold()
     _OPEN.clear()
-    _TOLD_NOW.clear()
+    _CANCELLING.clear()
 
 
 def every() -> list[RemoteWait]:
-    """All that is with agents elsewhere, the oldest first."""
+    """All open tasks at agents outside the game, oldest first."""
     return list(_OPEN.values())
 
 
 def count_of(script: Assistant) -> int:
-    """The number of an assistant's tasks that are with agents elsewhere, and not over."""
+    """The number of an assistant's open tasks at agents outside the game."""
     return sum(wait.requester is script for wait in every())
 
 
@@ -113,15 +113,15 @@ def asking(script: Assistant, scope: str, agent: str) -> RemoteWait | None:
 
 
 def is_asking(wait: RemoteWait) -> bool:
-    """True where an agent waits for an answer still, and nobody has sent one."""
+    """True where an agent still waits for an answer."""
     return wait.row.id in _OPEN and wait.row.state == ASKING
 
 
 def expect_answer(wait: RemoteWait, seconds: float, why: str) -> None:
-    """End a task in so many seconds, where its agent asks something and nobody sees to it.
+    """End a task after some seconds if its agent asks something and nobody answers.
 
     Args:
-        why: as of `end`.
+        why: as in `end`.
     """
     if is_asking(wait) and wait.timer is None:
         wait.timer = wait.requester.clock.callLater(seconds, partial(give_up, wait, why))
@@ -132,8 +132,9 @@ def expect_answer(wait: RemoteWait, seconds: float, why: str) -> None:
 
 
 def begin(script: Assistant, agent: RemoteSpecialist, turn: Turn) -> RemoteWait:
-    """Note that a task goes to an agent, before anything is sent."""
+    """Record that a task goes to an agent, before anything is sent."""
     now = script.clock.seconds()
+    # Old rows are pruned here, since nothing else grows the table.
     RemoteTask.objects.filter(began_at__lt=now - KEPT_SECONDS).exclude(
         state__in=UNFINISHED
     ).delete()
@@ -155,7 +156,7 @@ def begin(script: Assistant, agent: RemoteSpecialist, turn: Turn) -> RemoteWait:
 
 
 def note_place(wait: RemoteWait, task: str, context: str) -> None:
-    """Note by which ids the agent knows a task."""
+    """Store the ids by which the agent knows a task."""
     row = wait.row
     if task and (row.task, row.context) != (task, context):
         row.task, row.context = task, context
@@ -163,23 +164,23 @@ def note_place(wait: RemoteWait, task: str, context: str) -> None:
 
 
 def note_state(wait: RemoteWait, state: str) -> None:
-    """Note that an agent asks something, or goes on; what is over stays so."""
+    """Store that an agent asks something, or goes on; an ended task stays ended."""
     if wait.row.id in _OPEN:
         wait.row.state = state
         RemoteTask.objects.filter(pk=wait.row.pk, state__in=UNFINISHED).update(state=state)
 
 
 def note_held(wait: RemoteWait, tokens: int, cost_nano: int) -> None:
-    """Note what a message may cost, before it is sent: after a kill that is what it counts as."""
+    """Store what a message may cost before it is sent: after a crash that is what it counts as."""
     row = wait.row
-    # The row in memory stays: what is counted in the end takes the place of this.
+    # Not in the row in memory: the real cost is added to that, and then replaces this.
     RemoteTask.objects.filter(pk=row.pk).update(
         tokens=row.tokens + tokens, cost_nano=row.cost_nano + cost_nano
     )
 
 
 def note_cost(wait: RemoteWait, tokens: int, cost_nano: int) -> None:
-    """Add to what a task was counted as, in place of what was held."""
+    """Add to the cost of a task, in place of what was reserved."""
     row = wait.row
     wait.counted += tokens
     row.tokens, row.cost_nano = row.tokens + tokens, row.cost_nano + cost_nano
@@ -187,20 +188,20 @@ def note_cost(wait: RemoteWait, tokens: int, cost_nano: int) -> None:
 
 
 def note_disbelief(wait: RemoteWait, said: int, most: int) -> None:
-    """Note that an agent says it used more tokens than it is believed."""
+    """Record that an agent claims more tokens than it is believed."""
     logger.log_warn(DISBELIEVED.format(name=wait.agent.name, said=said, most=most))
     _record(wait, "usage_disbelieved", said=said, most=most)
 
 
 def end(wait: RemoteWait, why: str = "", *, is_dropped: bool = False) -> bool:
-    """A task is over.
+    """End a task.
 
     Args:
-        why: why it failed, without a word of the agent's; "": it was answered.
+        why: the reason it failed, without any words of the agent's; "": it was answered.
         is_dropped: its agent is to be told.
 
     Returns:
-        False where it was over already.
+        False where it had ended already.
     """
     wait.hold()
     if _OPEN.pop(wait.row.id, None) is None:
@@ -218,49 +219,45 @@ def end(wait: RemoteWait, why: str = "", *, is_dropped: bool = False) -> bool:
 
 
 def give_up(wait: RemoteWait, why: str) -> None:
-    """End a task and call it off at the agent, as far as that can be told."""
+    """End a task, and cancel it at the agent as far as possible."""
     try:
         is_over = not end(wait, why, is_dropped=bool(wait.row.task))
-    except Exception:  # a stop must not fail for it; the next start ends the row
+    except Exception:  # a stop must not fail here; the next start ends the row
         logger.log_trace(f"[assistant] {wait.requester.key}: a remote task could not be ended")
         is_over = False
     if not is_over and wait.row.task:
-        _call_off(wait.agent, wait.row, wait.requester.clock, CALL_OFF_PAUSES)
+        _cancel_at_agent(wait.agent, wait.row, wait.requester.clock, CANCEL_PAUSES)
 
 
 def give_up_all(script: Assistant, scope: str | None = None, why: str = TURN_OVER) -> None:
-    """End what a turn, or an assistant, has with agents elsewhere: nobody asks for it any more.
+    """End all tasks that a turn, or an assistant, has at agents outside the game.
 
     Args:
-        scope: of the turn; None: all of the assistant's.
+        scope: of the turn; None: all tasks of the assistant.
     """
     for wait in every():
         if wait.requester is script and scope in (None, wait.scope):
             give_up(wait, why)
 
 
-def _call_off(
+def _cancel_at_agent(
     agent: RemoteSpecialist, row: RemoteTask, clock: Clock, pauses: tuple[float, ...]
 ) -> None:
-    """Tell an agent that a task is over.
-
-    Where it cannot be told, it is told again after each pause; then, or by a process that ends
-    first, that is left to the next start.
-    """
+    """Cancel a task at its agent, again after each pause; then it is left to the next start."""
 
     def note(is_told: object) -> None:
         if is_told is not True and pauses:
-            clock.callLater(pauses[0], _call_off, agent, row, clock, pauses[1:])
+            clock.callLater(pauses[0], _cancel_at_agent, agent, row, clock, pauses[1:])
             return
-        _TOLD_NOW.discard(row.pk)
+        _CANCELLING.discard(row.pk)
         if is_told is not True:
             return
         try:
             RemoteTask.objects.filter(pk=row.pk, state=DROPPED).update(state=FAILED)
-        except DatabaseError:  # then the next start tells it once more
+        except DatabaseError:  # the next start then cancels it once more, which is harmless
             logger.log_warn("[assistant] a remote task is called off, which could not be noted")
 
-    _TOLD_NOW.add(row.pk)
+    _CANCELLING.add(row.pk)
     agent.cancel(row.task).addBoth(note)
 
 
@@ -270,7 +267,7 @@ def _record(wait: RemoteWait, name: str, **facts: object) -> None:
 
 
 def count_today(agent: str, now: float) -> int:
-    """Tasks that an agent was given in the day of a moment, by all assistants."""
+    """The number of tasks that all assistants gave an agent on this UTC day."""
     since = start_of(BudgetSpan.DAY, now)
     found = RemoteTask.objects.filter(agent=agent.casefold(), began_at__gte=since)
     return int(found.count())
@@ -279,41 +276,41 @@ def count_today(agent: str, now: float) -> int:
 # ---- after a start, and when somebody is forgotten -----------------------------------------------
 
 
-def take_up(script: Assistant) -> None:
-    """After a start: end what nobody waits for any more, and call it off at its agent."""
+def end_orphans(script: Assistant) -> None:
+    """After a start, end tasks that nobody waits for any more, and cancel them at their agents."""
     try:
         rows = select(RemoteTask, _OF_A_START, (script.id, *UNFINISHED, DROPPED))
-    except DatabaseError as error:  # the assistant starts all the same
+    except DatabaseError as error:  # the assistant must start all the same
         logger.log_warn(f"[assistant] {script.key}: remote tasks could not be looked at: {error}")
         return
     for row in rows:
-        if row.id not in _OPEN and row.id not in _TOLD_NOW:
+        if row.id not in _OPEN and row.id not in _CANCELLING:
             _end_orphan(script, row)
 
 
 def _end_orphan(script: Assistant, row: RemoteTask) -> None:
     agent = services.remote_specialists().find(row.agent)
     now = script.clock.seconds()
-    is_late = row.state == DROPPED and now - row.ended_at > CALL_OFF_SECONDS
+    is_late = row.state == DROPPED and now - row.ended_at > CANCEL_SECONDS
     is_told = agent is not None and bool(row.task) and not is_late
     found = RemoteTask.objects.filter(pk=row.pk, state__in=UNFINISHED)
     state = DROPPED if is_told else FAILED
     if found.update(state=state, ended_at=now):
         facts = {"id": row.id, "delegate": row.agent, "is_remote": True, "why": CUT_OFF}
         audit.record("delegation_failed", script, **facts)
-    elif not is_told:  # it was dropped, and its agent is the game's no more, or could not be told
+    elif not is_told:  # it was dropped, but its agent is gone from the settings or stays away
         RemoteTask.objects.filter(pk=row.pk, state=DROPPED).update(state=FAILED)
     if agent is not None and is_told:
-        _call_off(agent, row, script.clock, CALL_OFF_PAUSES)
+        _cancel_at_agent(agent, row, script.clock, CANCEL_PAUSES)
 
 
 def forget(assistant: int, person: str) -> None:
-    """Take a person out: that a task was given stays, as the caps of the day count it."""
+    """Remove a person; the task itself stays, because the day's caps count it."""
     RemoteTask.objects.filter(assistant=assistant, person=person).update(person="")
 
 
 def remove_all(assistant: int) -> None:
-    """Take out all tasks of an assistant."""
+    """Delete all tasks of an assistant."""
     RemoteTask.objects.filter(assistant=assistant).delete()
 
 
@@ -321,7 +318,7 @@ def remove_all(assistant: int) -> None:
 
 
 def sent_chain(turn: Turn) -> str:
-    """The chain of a turn as other games are told it: where it came from one, by that one's id."""
+    """The id of a turn's chain for other games; a chain that came from one keeps its id."""
     task = peer_store.by_request(turn.chain.id) if turn.chain.id else None
     claimed = claimed_chain(peer_store.said(task)[0].get("metadata", {})) if task else ""
     return claimed or turn.chain.id
@@ -332,16 +329,16 @@ def _of_chain(chain: str) -> Iterator[RemoteWait]:
 
 
 def hops_of(metadata: Mapping[str, object]) -> int:
-    """The hops that a task from elsewhere has behind it.
+    """The number of hops that a task from outside has behind it.
 
-    What it says of itself can only raise them: where its chain is known to have left this game, it
-    has at least those with which it left, and the one that it was with since.
+    Its own claim can only raise the number: if its chain is known to have left this game, it has at
+    least the hops with which it left, and one more.
     """
     known = (wait.row.hops + 1 for wait in _of_chain(claimed_chain(metadata)))
     return int(max(claimed_hops(metadata), *known, 0))
 
 
 def is_circle(script: Assistant, metadata: Mapping[str, object]) -> bool:
-    """True where a task from elsewhere comes back to an assistant that waits for its end."""
+    """True where a task from outside comes back to an assistant that waits for its end."""
     waiting = _of_chain(claimed_chain(metadata))
     return any(delegations.waits_for(script, wait.requester) for wait in waiting)

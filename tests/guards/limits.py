@@ -197,15 +197,15 @@ LIMITS = (
     guard(
         "a summary of older talk is paid for",
         "agent/compaction.py",
-        'asked = metered.ask(self._request(messages), purpose="summary", **self._extra())',
-        "asked = metered.client.chat_completion(self._request(messages), (), **self._extra())",
+        'asked = metered.ask(self._request(messages), purpose="summary", **self._options())',
+        "asked = metered.client.chat_completion(self._request(messages), (), **self._options())",
         "test_hole_d30_the_model_counts_the_money",
     ),
     guard(
         "random walks find a summary that nobody pays for",
         "agent/compaction.py",
-        'asked = metered.ask(self._request(messages), purpose="summary", **self._extra())',
-        "asked = metered.client.chat_completion(self._request(messages), (), **self._extra())",
+        'asked = metered.ask(self._request(messages), purpose="summary", **self._options())',
+        "asked = metered.client.chat_completion(self._request(messages), (), **self._options())",
         "test_b15_no_walk_breaks_anything",
     ),
     guard(

@@ -125,8 +125,8 @@ STOPPING = (
     guard(
         "a stopped assistant takes no message in",
         "agent/admission.py",
-        "    if _is_silent(script, record, heard) or _cools_off(script, record, heard):",
-        "    if _cools_off(script, record, heard):",
+        "    if _is_silent(script, record, heard) or _is_cooling_off(script, record, heard):",
+        "    if _is_cooling_off(script, record, heard):",
         "test_b8_inputs_are_refused_with_a_receipt",
     ),
     guard(

@@ -8,7 +8,7 @@ from django.db import OperationalError, connection
 
 from evennia_ai import operations
 from evennia_ai.agent import database_outages
-from evennia_ai.agent.database_outages import BETWEEN_SECONDS, LINE
+from evennia_ai.agent.database_outages import ALERT_INTERVAL_SECONDS, STAFF_LINE
 from tests.shell.stopping import SafetyTest
 from tests.shell.support import pump, whispers
 
@@ -50,13 +50,13 @@ class TestFull(SafetyTest):
             self.model.answer(whispers("Hello."))
             self.beat(20)
         (told,) = self.told()
-        assert LINE in told
+        assert STAFF_LINE in told
         assert "Ada: the game's database failed: database or disk is full" in told
-        assert [True] == [LINE in line for line in lines]
+        assert [True] == [STAFF_LINE in line for line in lines]
         self.beat(1)
         self.model.answer(whispers("And you.", "Mira"))
         pump()
-        assert [True, False] == [LINE in line for line in self.told()]
+        assert [True, False] == [STAFF_LINE in line for line in self.told()]
         assert OVER in self.told()[-1]
         assert ['Ada whispers: "Hello."'] == self.tom.heard_from(self.ada)
         assert "I was cut off" in operations.why(self.ada_script, number=1).message
@@ -68,6 +68,6 @@ class TestFull(SafetyTest):
             self.model.answer(whispers("Hello."))
             self.beat(2)
             database_outages._FAILED[-1] = database_outages._FAILED.pop(self.ada_script.pk)
-            self.clock.advance(BETWEEN_SECONDS)
+            self.clock.advance(ALERT_INTERVAL_SECONDS)
             self.beat(2)
-        assert [True, True] == [LINE in line for line in self.told()]
+        assert [True, True] == [STAFF_LINE in line for line in self.told()]

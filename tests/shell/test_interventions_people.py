@@ -119,7 +119,7 @@ class TestInTurn(PeopleTest):
         self.damage()
         bill = self.log_in("Bill", "Builder")
         assert bill.sessions.count()
-        approvals.take_up(self.ada_script)
+        approvals.resume(self.ada_script)
         approvals.remove_all(self.ada_script)
 
 

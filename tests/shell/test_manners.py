@@ -8,7 +8,7 @@ from evennia.utils import logger
 from evennia.utils.create import create_object
 
 from evennia_ai import operations
-from evennia_ai.agent.failure_notices import BETWEEN_SECONDS
+from evennia_ai.agent.failure_notices import LOG_INTERVAL_SECONDS
 from evennia_ai.core.turn.toolspec import ToolCall
 from evennia_ai.errors import ModelReplyError
 from evennia_ai.llm.scripted import completion
@@ -211,7 +211,7 @@ class TestLimits(MannersTest):
         with mock.patch.object(logger, "log_warn", lines.append):
             for count in (9, 3):
                 self.ask_often(count)
-                self.clock.advance(BETWEEN_SECONDS)
+                self.clock.advance(LOG_INTERVAL_SECONDS)
         told = [line.partition("dropped: ")[2].partition(".")[0] for line in lines]
         assert ["1 message", "7 messages"] == told
         assert all("(max_pending_events)" in line for line in lines)

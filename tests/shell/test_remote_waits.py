@@ -51,7 +51,7 @@ class TestWaits(DelegationTest):
     def answer(self) -> list[Any]:
         """Ada answers it; what comes of that."""
         outcomes: list[Any] = []
-        answering = remote_delegating.hand_on(
+        answering = remote_delegating.delegate_remotely(
             self.ada_script, self.turn, self.agent, "The blue one.", ExecutionConfig()
         )
         Deferred.fromCoroutine(answering).addBoth(outcomes.append)
@@ -126,7 +126,7 @@ class TestWaits(DelegationTest):
     def test_an_agent_is_told_for_a_day(self) -> None:
         """After that a start tells it no more, and its row is over."""
         now = self.clock.seconds()
-        rows = {"new": now - 60, "old": now - remote_tasks.CALL_OFF_SECONDS - 1}
+        rows = {"new": now - 60, "old": now - remote_tasks.CANCEL_SECONDS - 1}
         for key, ended in rows.items():
             RemoteTask.objects.create(
                 id=key,
@@ -139,6 +139,6 @@ class TestWaits(DelegationTest):
                 began_at=ended - 5,
                 ended_at=ended,
             )
-        remote_tasks.take_up(self.ada_script)
+        remote_tasks.end_orphans(self.ada_script)
         found = dict(RemoteTask.objects.values_list("id", "state"))
         assert {"new": "dropped", "old": "failed"} == found

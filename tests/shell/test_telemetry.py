@@ -247,7 +247,7 @@ class TestSwitch(TelemetryTest):
     def test_what_is_not_installed_is_named(self) -> None:
         """And how to install it."""
         given = {"endpoint": "http://localhost:4318"}
-        missing = mock.patch.object(telemetry, "NEEDS", ("no.such.package",))
+        missing = mock.patch.object(telemetry, "REQUIRED_MODULES", ("no.such.package",))
         with override_settings(EVENNIA_AI_OTEL_CONFIG=given), missing:
             with pytest.raises(ConfigurationError, match=r"evennia-ai\[otel\]"):
                 telemetry.config()

@@ -1,8 +1,8 @@
-"""The life of a turn in the database: taken, set down on the way, closed, or found after a crash.
+"""The life of a turn in the database: taken, checkpointed, closed, or found after a crash.
 
-`current_tool_call` holds what is under way. While a call that others notice is run it names that
-call, and whatever comes then, it is not run again. Between two calls it holds what was said and
-done so far, and a restart goes on from there.
+The attribute `current_tool_call` holds what is under way. During a call that others notice it names
+that call, which is never run again, whatever happens. Between two calls it holds what was said and
+done so far, and a restart resumes from there.
 """
 
 from __future__ import annotations
@@ -30,25 +30,26 @@ from evennia_ai.runtime.audience import sole_recipient
 from evennia_ai.runtime.state import ExtraWrites, let_go, read, safety_config, write
 from evennia_ai.runtime.work import Work
 
+# Counts of a turn that its checkpoint carries over a restart.
 _COUNTED = ("visits", "tool_calls", "delegations", "earlier_tokens")
-BY_HAND = "by hand/"
+BY_HAND = "by hand/"  # in place of a model's name
 NOTHING = Turn(0, ())
 CHAINS = Chains()
 
 
 def load(script: Assistant, first: inbox.Stored, limit: int) -> Turn:
-    """A turn for an event and those that join it; they stay in the inbox until it is settled."""
+    """Begin a turn for an event and those that join it; they stay in the inbox until it closes."""
     return _begin(script, map(Event.from_stored, inbox.batch(script.work.inbox, first, limit)))
 
 
-def set_down(script: Assistant) -> tuple[Event, ...]:
-    """The events of the turn that was set down before a restart or a pause; () without one."""
+def checkpointed_events(script: Assistant) -> tuple[Event, ...]:
+    """The events of the turn that was checkpointed before a restart or a pause; () without one."""
     noted, work = read(script, "current_tool_call"), script.work
     if not noted or "tool" in noted:
         return ()
     stored = [item for item in work.inbox if item["id"] in noted["events"]]
     if not stored or len(stored) != len(noted["events"]):
-        # Some of its events were taken out meanwhile, as by a mute: the rest begin anew.
+        # Some of its events were removed meanwhile, as by a mute: the rest start over.
         write(script, current_tool_call=None)
         let_go(work)
         return ()
@@ -56,31 +57,31 @@ def set_down(script: Assistant) -> tuple[Event, ...]:
 
 
 def resume(script: Assistant) -> Turn:
-    """Go on with the turn that was set down."""
-    return go_on(script, read(script, "current_tool_call"))
+    """Resume the turn that was checkpointed."""
+    return from_checkpoint(script, read(script, "current_tool_call"))
 
 
-def go_on(script: Assistant, noted: Mapping[str, Any]) -> Turn:
-    """A turn as it was set down, with its events."""
+def from_checkpoint(script: Assistant, noted: Mapping[str, Any]) -> Turn:
+    """Rebuild a turn from its checkpoint, with its events."""
     stored = [item for item in script.work.inbox if item["id"] in noted["events"]]
     turn = _begin(script, map(Event.from_stored, stored))
-    # What it overheard is among what was said already; what came since is for another turn.
+    # What it overheard is part of `said`; what it overheard since is for the next turn.
     turn.overheard, turn.asides = (), dict(noted.get("asides", {}))
-    turn.hold(*_held(noted, turn.event))
+    turn.hold(*_held_of(noted, turn.event))
     turn.said, turn.found = list(noted["said"]), list(noted["found"])
     turn.iterations = turn.began_at = noted["iterations"]
     turn.effects, turn.stale_way = noted["effects"], noted.get("stale_way", "")
-    _take_up(script, turn, noted.get("bounds", {}))
+    _restore_bounds(script, turn, noted.get("bounds", {}))
     return turn
 
 
 def of_goal(script: Assistant, event: Event) -> Turn:
-    """A turn for something of the assistant's own, which nobody waits for."""
+    """Begin a turn of the assistant's own, which nobody waits for."""
     return _begin(script, [event])
 
 
 def by_hand(script: Assistant, event: Event) -> Turn:
-    """A turn for one call that a person lets the assistant make, beside what else it does."""
+    """Make a turn for one call that a person has the assistant make, beside its own turns."""
     work, now = script.work, script.clock.seconds()
     turn = Turn(work.epoch, (event,), is_apart=event.source in PRIVATE, model=BY_HAND)
     turn.tick, turn.began_seconds, turn.chain = work.ticks, now, _chain_of(script, event)
@@ -88,7 +89,7 @@ def by_hand(script: Assistant, event: Event) -> Turn:
 
 
 def _chain_of(script: Assistant, event: Event) -> Chain:
-    """The chain of an event: that of what it answers, else the one that begins with it."""
+    """The chain of an event: that of the message it answers, or one that begins with it."""
     loop = safety_config(script).loop
     return CHAINS.of(event.chain or event.id, event.begun_by or event.person, loop)
 
@@ -104,7 +105,7 @@ def _begin(script: Assistant, events: Iterable[Event]) -> Turn:
 
 
 def of_events(script: Assistant, *events: Event) -> Turn:
-    """A turn with all that its prompt would tell now; it is not begun, and nothing knows of it."""
+    """Make a turn with everything that its prompt would tell now, without beginning it."""
     work, person = script.work, sole_recipient(script, events[-1])
     overheard = tellable(work.overheard, person)
     turn = Turn(work.epoch, events, overheard, conversation.known_to(work.history, person))
@@ -117,20 +118,20 @@ def of_events(script: Assistant, *events: Event) -> Turn:
     return turn
 
 
-def _held(noted: Mapping[str, Any], event: Event) -> Sequence[str]:
-    """The audiences of a turn that was set down; older ones said only whether that was private."""
+def _held_of(noted: Mapping[str, Any], event: Event) -> Sequence[str]:
+    """The audiences of a checkpointed turn; older checkpoints only say whether it was private."""
     if "held" in noted:
         return list(noted["held"])
     return [person_audience(event.face)] if noted["is_private"] else []
 
 
-def _take_up(script: Assistant, turn: Turn, bounds: Mapping[str, Any]) -> None:
-    """Take up what the limits and checks of the task have counted so far."""
+def _restore_bounds(script: Assistant, turn: Turn, bounds: Mapping[str, Any]) -> None:
+    """Restore what limits and checks of the task have counted so far."""
     for name in _COUNTED:
         setattr(turn, name, bounds.get(name, 0))
     turn.grants = dict(bounds.get("grants", {}))
-    chain = turn.chain  # which a restart forgot
-    # Raised and not set: others of the same chain may have counted on meanwhile.
+    # A restart forgets chains. Raised, not set: other turns of the chain may have counted since.
+    chain = turn.chain
     chain.steps = max(chain.steps, turn.iterations)
     chain.tokens = max(chain.tokens, turn.earlier_tokens)
     chain.delegations = max(chain.delegations, turn.delegations)
@@ -145,7 +146,7 @@ def _bounds(turn: Turn) -> dict[str, Any]:
         **{name: getattr(turn, name) for name in _COUNTED},
         "earlier_tokens": turn.tokens,
         "grants": {
-            # Plain text: what Evennia cannot read back would block the assistant for good.
+            # As plain text: what Evennia cannot unpickle would block the assistant for good.
             str(kind): more
             for kind, more in turn.grants.items()
             if LIMITS[LimitKind(kind)].span in lasting
@@ -161,9 +162,9 @@ def write_ahead_intent(script: Assistant, turn: Turn, call: ToolCall) -> None:
 
 
 def clear_intent(script: Assistant, turn: Turn) -> None:
-    """The call that was noted did not happen: a crash from here on may take the event again."""
+    """Withdraw an intent whose call did not happen; after a crash the event is answered again."""
     if turn.epoch == script.work.epoch and read(script, "current_tool_call"):
-        # With nothing done that others noticed, the event is simply answered anew.
+        # If others noticed nothing of the turn so far, its event is simply answered again.
         keep(script, turn, current_tool_call=as_noted(turn) if turn.effects else None)
 
 
@@ -174,10 +175,10 @@ def keep(
     extra_writes: ExtraWrites | None = None,
     **values: object,
 ) -> None:
-    """Write values, and what of a turn is not in the record yet, all or none of it."""
+    """Write values together with the facts of a turn that are not stored yet, all or none."""
     person = turn.event.person if turn.events else ""
     write_counted(script, (*turn.facts, *facts), extra_writes, person, **values)
-    # Only once they are stored: the next write takes along what this one could not.
+    # Only after the write: facts that could not be stored go with the next one.
     turn.facts.clear()
 
 
@@ -188,7 +189,7 @@ def write_counted(
     person: str = "",
     **values: object,
 ) -> None:
-    """Write values and facts, with what the calls and ticks among the facts add up to."""
+    """Write values and facts, with the log and the metrics that tool calls and ticks add to."""
     work = script.work
     log, metrics, told = work.executions, work.metrics, {item.event for item in facts}
     if executions.TOOL in told:
@@ -208,7 +209,7 @@ def checkpoint(script: Assistant, turn: Turn) -> None:
 
 
 def as_noted(turn: Turn) -> dict[str, Any]:
-    """A turn as it is set down: what it is of, and how far it came."""
+    """A turn in its stored form: its events, and how far it got."""
     return {
         "events": [event.id for event in turn.events],
         "said": list(turn.said),
@@ -224,7 +225,7 @@ def as_noted(turn: Turn) -> dict[str, Any]:
 
 
 def _forget_told(work: Work, turn: Turn) -> None:
-    # By identity: somebody may have said the same words again since.
+    # By identity: the same words may have been said again since.
     told = set(map(id, turn.overheard))
     work.overheard = [item for item in work.overheard if id(item) not in told]
 
@@ -241,7 +242,7 @@ def settle(
     """Close a turn: its events leave the inbox, and what was said or done is remembered.
 
     Args:
-        also: further values that are stored with it.
+        also: further values stored with it.
         extra_writes: writes what else is remembered of it, in the same transaction.
     """
     work, face = script.work, turn.event.face
@@ -254,7 +255,7 @@ def settle(
         remember(script, said, face, is_private=turn.is_private, asides=turn.asides)
         _forget_told(work, turn)
         values["conversation_history"] = work.history
-    # Each value is an update; most turns left no note, and no errors to take back.
+    # Only what changes: each value is an UPDATE, and most turns leave both as they are.
     if (noted := script.attributes.find("current_tool_call")) and noted.db_value is not None:
         values["current_tool_call"] = None
     if consecutive_errors != read(script, "consecutive_errors"):
@@ -271,11 +272,11 @@ def remember(
     is_private: bool,
     asides: Mapping[str, str],
 ) -> None:
-    """Add what was said in a turn to the conversation; the oldest goes where it is too long.
+    """Add what was said in a turn to the history; the oldest messages go where it is too long.
 
     Args:
-        person: the face of whoever the turn was for.
-        asides: the person that each call told something alone, by the id of the call.
+        person: the face of the one that the turn was for.
+        asides: for each call, by its id, the person who alone was told something.
     """
     said = conversation.history_entries(said, person, asides, is_private=is_private)
     if not said:
@@ -283,13 +284,13 @@ def remember(
     work, limit = script.work, read(script, "max_history")
     history = [*work.history, *said]
     if len(history) > limit:
-        # A quarter at once: a talk that begins elsewhere in every turn is new to every cache.
+        # A quarter at once: providers cache a prompt's beginning, which would change every turn.
         history = compaction.trim(history, max(1, limit - limit // 4))
     work.history = history
 
 
 def pause(script: Assistant, turn: Turn, stop: Stop) -> None:
-    """Let the events wait for the next beat, which goes on from the last checkpoint."""
+    """Let the events wait for the next beat, which resumes from the last checkpoint."""
     script.work.running = frozenset()
     _complete(script, turn, executions.PAUSED, stop.reason.value)
 
@@ -310,7 +311,7 @@ def _complete(
     waited = len(work.unkept)
     usage = _stored_usage(work, turn)
     keep(script, turn, *work.unkept, told, extra_writes=extra_writes, usage=usage, **values)
-    # Only so many: what was added while this was written is not stored yet.
+    # Only as many as were written: others may have been added meanwhile.
     del work.unkept[:waited]
     _count(work, turn)
 
@@ -319,7 +320,7 @@ def _stored_usage(work: Work, turn: Turn) -> dict[str, int]:
     used = work.usage + turn.usage
     return {
         "calls": work.calls + turn.model_calls,
-        # Turns that were set aside end in another order than they began.
+        # Turns that were set aside do not end in the order in which they began.
         "ticks": max(work.ticks, turn.tick),
         "prompt_tokens": used.prompt_tokens,
         "completion_tokens": used.completion_tokens,
@@ -333,11 +334,9 @@ def _count(work: Work, turn: Turn) -> None:
 
 
 def cut_off(script: Assistant, turn: Turn) -> None:
-    """Count a turn that was dropped. It is written down in a moment: not in the middle of a stop.
-
-    A call that was given up meanwhile is in the record already, as one of which nobody knows.
-    """
+    """Count a turn that was dropped."""
     work = script.work
+    # A call that was given up meanwhile is in the audit log already, with an unknown outcome.
     turn.facts = [item for item in turn.facts if item.details["call_id"] not in work.given_up]
     seconds = script.clock.seconds() - turn.began_seconds
     told = executions.tick_completed(turn, executions.CUT_OFF, stop="cut_off", seconds=seconds)
@@ -345,20 +344,21 @@ def cut_off(script: Assistant, turn: Turn) -> None:
 
 
 def add_usage(script: Assistant, used: Turn, *facts: Fact) -> None:
-    """Count model calls now, and write them down with their facts in a moment."""
+    """Count model calls now, and store them with their facts in a later turn of the reactor."""
     _count(script.work, used)
     script.work.unkept += facts
+    # Later, since this may be called in the middle of a stop, which writes it all at once.
     pacer_of(reactor).call(_keep_usage, script, script.work)
 
 
 def _keep_usage(script: Assistant, work: Work) -> None:
-    """Write what is counted, unless a stop is about to: of many, each would do so by itself."""
+    """Store what is counted, unless a stop is about to do so."""
     if work.unkept and not work.is_stopping and script.work is work and script.pk is not None:
         keep_usage(script)
 
 
 def keep_usage(script: Assistant, *facts: Fact, **values: Any) -> None:
-    """Write values and facts, and before them what is counted and not in the record yet."""
+    """Write values and facts, and before them everything that is counted and not stored yet."""
     work = script.work
     waited = tuple(work.unkept)
     if waited:

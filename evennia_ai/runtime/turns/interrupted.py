@@ -1,6 +1,6 @@
 """Turns that were interrupted in the middle of an effect: nobody knows whether it happened.
 
-A crash, a stop or a body that is gone leaves one behind. It counts as done, and is not done again.
+A crash, a stop or a deleted body leaves one behind. It counts as done, and is not done again.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ UNKNOWN = ToolResult(False, "the game stopped: nobody knows whether this happene
 
 
 def recover(script: Assistant, *, is_final: bool = False) -> str:
-    """Settle what was interrupted in the middle of an effect: done or not, it is not done again.
+    """Close the turn that was interrupted in the middle of an effect; the effect is not repeated.
 
     Args:
-        is_final: settle for good also what was set down between two steps, if others noticed any.
+        is_final: also close a checkpointed turn for good, if others noticed any of it.
 
     Returns:
         What was interrupted, in words for the log, or "".
@@ -36,14 +36,14 @@ def recover(script: Assistant, *, is_final: bool = False) -> str:
     is_in_effect = "tool" in noted
     if is_in_effect or (is_final and noted.get("effects")):
         give_up(script, noted)
-    # Its length and not its words: they may be private, and this goes into the log.
+    # The length of the arguments, not their words: they may be private, and this is logged.
     return f"{noted['tool']} ({len(str(noted['arguments']))} characters)" if is_in_effect else ""
 
 
 def give_up(script: Assistant, noted: Mapping[str, Any]) -> None:
-    """Take the events as answered, and remember what is known to have happened."""
+    """Treat the events as answered, and remember what is known to have happened."""
     work = script.work
-    # One that ended after its turn was void is known, and so recorded already.
+    # A call that ended after its turn was voided has a known outcome, and is recorded already.
     known = {item.details.get("call_id") for item in work.unkept}
     is_lost = "tool" in noted and noted["call_id"] not in known
     lost = [_lost(script, noted)] if is_lost else []
@@ -54,7 +54,8 @@ def give_up(script: Assistant, noted: Mapping[str, Any]) -> None:
     if said and events:
         last = Event.from_stored(events[-1])
         asides = noted.get("asides", {})
-        said = conversation.marked_unkept(said)  # nobody knows any more whom it overheard
+        # It is no longer known whom the turn overheard, so nothing of it may be kept.
+        said = conversation.marked_unkept(said)
         turns.remember(script, said, last.face, is_private=noted["is_private"], asides=asides)
     turns.write_counted(
         script,
@@ -72,7 +73,7 @@ def _lost(script: Assistant, noted: Mapping[str, Any]) -> Fact:
 
 
 def unknown(turn: Turn, call: ToolCall) -> Fact:
-    """The fact of a call of which nobody knows whether it happened."""
+    """The fact of a call whose outcome is unknown."""
     spec = ToolSpec(call.name, "", {})
     told = executions.tool_executed(turn, call, UNKNOWN, seconds=0.0, spec=spec)
     return fact(told.event, **{**told.details, "error": UNKNOWN.text})
