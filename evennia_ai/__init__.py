@@ -1,8 +1,7 @@
 """An AI assistant that lives in an Evennia game.
 
-The package is lazy (PEP 562): Django imports it while the app registry is still empty, and the
-lowest four rooms must stay importable without Evennia. A public name is imported when it is first
-used.
+Names are imported on first use (PEP 562): Django imports the package while the app registry is
+still empty, and its lowest four subpackages must stay importable without Evennia.
 """
 
 from __future__ import annotations
@@ -12,7 +11,8 @@ from typing import Any
 
 __version__ = "0.1.0"
 
-_HOMES = {
+# The public names of the package, each with the module that defines it.
+_MODULES = {
     "AssistantAccountCmdSet": "evennia_ai.commands",
     "AssistantCharacter": "evennia_ai.assistant_character",
     "AssistantCmdSet": "evennia_ai.commands",
@@ -27,14 +27,14 @@ _HOMES = {
     "tool": "evennia_ai.tools",
 }
 
-__all__ = sorted(_HOMES)
+__all__ = sorted(_MODULES)
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _HOMES:
+    if name not in _MODULES:
         raise AttributeError(f"module 'evennia_ai' has no attribute {name!r}")
-    return getattr(importlib.import_module(_HOMES[name]), name)
+    return getattr(importlib.import_module(_MODULES[name]), name)
 
 
 def __dir__() -> list[str]:
-    return sorted([*globals(), *_HOMES])
+    return sorted([*globals(), *_MODULES])

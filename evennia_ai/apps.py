@@ -1,4 +1,4 @@
-"""The Django app. Wrong settings are reported by `check`, before a player meets them."""
+"""The Django app: system checks, signal receivers, and what it adds to the game's settings."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ from evennia_ai.errors import ConfigurationError
 if TYPE_CHECKING:
     from evennia_ai.assistant_script import AssistantScript
 
-USERNAMES = {"NAME": "evennia_ai.operations.guarding.NoNameOfAnAssistant"}
-NAMED = ("ObjectDB", "AccountDB")
-NAMES = frozenset(("db_key", "username"))
-MIGRATED = "__fake__"  # where Django has the models of a migration
+USERNAME_VALIDATOR = {"NAME": "evennia_ai.operations.guarding.NoNameOfAnAssistant"}
+NAMED_MODELS = ("ObjectDB", "AccountDB")
+NAME_FIELDS = frozenset(("db_key", "username"))
+MIGRATION_MODULE = "__fake__"  # `__module__` of the historical models within a migration
 PORTAL_PART = "evennia_ai.runtime.portal_peers"
 SERVER_PARTS = ("evennia_ai.api.mcp.service", "evennia_ai.api.a2a.service")
 SESSIONS = "evennia_ai.api.sessions.ReadOnlySessions"
@@ -39,13 +39,15 @@ SHARED_LOGIN = ".SharedLoginMiddleware"
 OLD_APP = "rest_framework.authtoken"  # which most games have not installed
 OLD_TOKENS = ("authtoken.Token", "authtoken.TokenProxy")
 ACCOUNTS = "accounts.AccountDB"
-HEEDED = (ACCOUNTS, "authtoken.Token", "server.ServerConfig")
+# Models that decide on the API's tokens: accounts, REST framework's tokens, and Evennia's bans.
+TOKEN_MODELS = (ACCOUNTS, "authtoken.Token", "server.ServerConfig")
 
 
 def check_settings(
     app_configs: Sequence[AppConfig] | None, **kwargs: object
 ) -> list[checks.CheckMessage]:
-    """Report settings that do not fit together."""
+    """System check: settings that do not fit together."""
+    # Imported in here, as below: the app registry is not ready when Django loads this module.
     from evennia_ai import audit
     from evennia_ai.agent import preparation, telemetry, tracing
     from evennia_ai.budget import ledger
@@ -70,16 +72,16 @@ def check_settings(
 def check_tables(
     app_configs: Sequence[AppConfig] | None, **kwargs: object
 ) -> list[checks.CheckMessage]:
-    """Report tables that are missing: without them no model is asked."""
+    """System check: tables that are missing, without which no model is asked."""
     from evennia_ai.models import missing_tables
 
-    # `migrate`, which makes them, names the databases it is about to work on.
+    # `migrate` passes the databases that it is about to work on; it will create the tables.
     if kwargs.get("databases"):
         return []
     try:
         missing = missing_tables()
     except DatabaseError:
-        return []  # there is no database yet, which others report
+        return []  # there is no database yet, which Django reports itself
     hint = "Type: evennia migrate. Until then no model is asked, and nothing recorded."
     text = f"the game's database has no tables {', '.join(missing)}"
     if missing:
@@ -88,14 +90,14 @@ def check_tables(
 
 
 def _check_ledger() -> list[checks.CheckMessage]:
-    """Report what a shared ledger lacks; one that is away is no reason not to start."""
     from evennia_ai.budget.ledger import missing_tables, missing_text, names
 
     try:
         missing = missing_tables()
         trouble = "" if missing else names.trouble()
     except ConfigurationError:
-        return []  # which another check reports
+        return []  # which `check_settings` reports
+    # A warning and no error: a ledger that is down must not keep the game from starting.
     except DatabaseError as error:
         text = f"the ledger that this game shares cannot be reached: {error}"
         hint = "No model is asked before it answers."
@@ -112,12 +114,13 @@ def _before_saving(
     update_fields: frozenset[str] | None = None,
     **kwargs: object,
 ) -> None:
-    """Refuse a player's name that is an assistant's; nearly all that is saved is not a name."""
-    if raw or (update_fields is not None and NAMES.isdisjoint(update_fields)):
+    """Refuse a player's name that is an assistant's."""
+    # First the cheap test: this runs at every save of the game, and few of them change a name.
+    if raw or (update_fields is not None and NAME_FIELDS.isdisjoint(update_fields)):
         return
-    # A game's typeclasses are proxies; the concrete model is Evennia's own.
+    # A game's typeclasses are proxy models; the concrete model is Evennia's own.
     kind = sender._meta.concrete_model.__name__
-    if kind in NAMED and sender.__module__ != MIGRATED:
+    if kind in NAMED_MODELS and sender.__module__ != MIGRATION_MODULE:
         from evennia_ai.operations import guarding
 
         judge = guarding.judge_object if kind == "ObjectDB" else guarding.judge_account
@@ -132,7 +135,7 @@ def _before_tagging(
     pk_set: set[int],
     **kwargs: object,
 ) -> None:
-    """Refuse an alias, which is a tag, likewise."""
+    """Refuse an alias that is an assistant's name; Evennia stores aliases as tags."""
     if action == "pre_add" and sender.__name__ == "ObjectDB_db_tags" and not reverse:
         from evennia_ai.operations import guarding
 
@@ -140,7 +143,7 @@ def _before_tagging(
 
 
 def _after_login(sender: Account, **kwargs: object) -> None:
-    """Tell staff of clashes, and of a ledger whose name is another game's."""
+    """Tell staff who log in about name clashes, and about a ledger name that another game uses."""
     from evennia_ai.operations import guarding
     from evennia_ai.operations.monitoring import shared_ledger
 
@@ -149,10 +152,8 @@ def _after_login(sender: Account, **kwargs: object) -> None:
 
 
 def _after_start() -> None:
-    """Begin what the process that runs the game does besides.
-
-    Not the portal, nor Evennia's launcher, which lets a reactor run for a moment or for hours.
-    """
+    """Start background work in the server process, once the reactor runs."""
+    # The portal and Evennia's launcher load the app and run a reactor as well.
     server = evennia.EVENNIA_SERVER_SERVICE
     if server is not None and server.running:
         from evennia_ai.agent import telemetry, tracing
@@ -167,9 +168,10 @@ def _after_start() -> None:
         guarding.report_clashes()
         shared_ledger.begin(reactor)
         arriving.after_start()
-        naming.words_of_the_game()  # which makes its command sets, and ours tells of clashes
-        # What is loaded by now stays, and need not be looked through again: that takes a tenth of
-        # a second and more each time, in which the game stands still.
+        # Builds the game's command sets, which makes ours report commands that clash.
+        naming.words_of_the_game()
+        # Everything loaded by now stays. Without freezing it, each full collection looks through
+        # it again and holds the game up for a tenth of a second and more.
         gc.collect()
         gc.freeze()
 
@@ -177,7 +179,7 @@ def _after_start() -> None:
 def check_files(
     app_configs: Sequence[AppConfig] | None, **kwargs: object
 ) -> list[checks.CheckMessage]:
-    """Report a database file that other users of the machine may read: passwords are in it."""
+    """System check: a database file, which holds passwords, that other users may read."""
     from evennia_ai.operations.monitoring import health
 
     found = health.readable_by_others()
@@ -189,7 +191,7 @@ def check_files(
 def check_pages(
     app_configs: Sequence[AppConfig] | None, **kwargs: object
 ) -> list[checks.CheckMessage]:
-    """Report an address of the workbench that the game has itself: its own is shown there."""
+    """System check: a page of the game's own at the address of the workbench."""
     if settings.ROOT_URLCONF != PAGES:
         return []
     path = WebConfig.from_stored(getattr(settings, WebConfig.NAME, {})).path
@@ -202,23 +204,26 @@ def check_pages(
     return [checks.Warning(told, hint=hint, id="evennia_ai.W003")]
 
 
-def _heed(sender: type[Model], instance: Model, raw: bool = False, **kwargs: object) -> None:
-    """Let tokens of the API end with a ban, or with an account that is switched off."""
-    if raw or sender._meta.concrete_model._meta.label not in HEEDED:
+def _on_token_model_saved(
+    sender: type[Model], instance: Model, raw: bool = False, **kwargs: object
+) -> None:
+    """Revoke API tokens when an account is banned or deactivated."""
+    if raw or sender._meta.concrete_model._meta.label not in TOKEN_MODELS:
         return
     from evennia_ai.operations.rights import token_store
 
     token_store.on_saved(instance)
 
 
-def _carry_over(
+def _on_password_saving(
     sender: type[Model],
     instance: Model,
     raw: bool = False,
     update_fields: frozenset[str] | None = None,
     **kwargs: object,
 ) -> None:
-    """Let tokens of the API go on where a password is only stored in a newer form."""
+    """Keep API tokens valid when a password is only stored in a newer hash format."""
+    # Django rehashes a password at login, and then saves this one field.
     if raw or update_fields != frozenset(("password",)):
         return
     if sender._meta.concrete_model._meta.label == ACCOUNTS:
@@ -227,110 +232,113 @@ def _carry_over(
         token_store.on_password_saving(instance)
 
 
-def _heed_end(instance: Model, **kwargs: object) -> None:
+def _on_old_token_deleted(instance: Model, **kwargs: object) -> None:
     from evennia_ai.operations.rights import token_store
 
     token_store.on_old_deleted(instance)
 
 
-def _take_over(**kwargs: object) -> None:
-    """Move the tokens of Django REST framework, which stand in their table as they are."""
+def _adopt_old_tokens(**kwargs: object) -> None:
+    """Adopt the tokens of Django REST framework, which stay in their own table."""
     from evennia_ai.operations.rights import token_store
 
     token_store.adopt_all()
 
 
-def _name_services(setting: str, modules: Sequence[str]) -> None:
-    """Name modules in a setting of Evennia's that tells what else it starts, each once."""
+def _add_services(setting: str, modules: Sequence[str]) -> None:
+    """Add modules to a setting of Evennia's that lists service plugins, each once."""
     given = getattr(settings, setting) or ()
-    named = [given] if isinstance(given, str) else list(given)  # Evennia takes one by itself too
+    named = [given] if isinstance(given, str) else list(given)  # Evennia accepts a single string
     added = [module for module in modules if module not in named]
     setattr(settings, setting, [*named, *added])
 
 
-def _join_the_web() -> None:
-    """Name our middleware and our parts of portal and server in the game's settings, once.
+def _add_web_settings() -> None:
+    """Add our middleware and our portal and server plugins to the game's settings, once.
 
-    They are needed wherever the API is, and none is asked for by a file of the game's.
+    The API needs them, and the game should not have to edit a settings file for them.
     """
-    _name_services("PORTAL_SERVICES_PLUGIN_MODULES", (PORTAL_PART,))
-    _name_services("SERVER_SERVICES_PLUGIN_MODULES", SERVER_PARTS)
+    _add_services("PORTAL_SERVICES_PLUGIN_MODULES", (PORTAL_PART,))
+    _add_services("SERVER_SERVICES_PLUGIN_MODULES", SERVER_PARTS)
     layers = list(settings.MIDDLEWARE)
     places = [number for number, name in enumerate(layers) if name.endswith(SHARED_LOGIN)]
     if places and SESSIONS not in layers:
-        # Before Evennia's, which stores a session for whoever comes without one.
+        # Before Evennia's middleware, which stores a session for every request without one.
         layers.insert(places[0], SESSIONS)
         settings.MIDDLEWARE = layers
 
 
 def _add_pages() -> None:
-    """Put the workbench into the game's web site, without a file of the game's."""
+    """Add the workbench to the game's web site, without a change to the game's files."""
     try:
         config = WebConfig.from_stored(getattr(settings, WebConfig.NAME, {}))
     except ConfigurationError:
-        return  # which the check tells
-    # An app may be made ready twice, and ours would then be taken for the game's.
+        return  # which `check_settings` reports
+    # Django may call `ready` twice; our own URLconf would then pass for the game's.
     if not config.enabled or settings.ROOT_URLCONF == PAGES:
         return
     settings.EVENNIA_AI_ROOT_URLCONF = settings.ROOT_URLCONF
     settings.ROOT_URLCONF = PAGES
     library = str(Path(django_htmx.__file__).parent / "static")
     settings.STATICFILES_DIRS = [*settings.STATICFILES_DIRS, library]
-    _name_services("SERVER_SERVICES_PLUGIN_MODULES", (STREAM,))
-    for engine in settings.TEMPLATES[:1]:  # the site's
+    _add_services("SERVER_SERVICES_PLUGIN_MODULES", (STREAM,))
+    for engine in settings.TEMPLATES[:1]:  # the engine of the web site
         engine["DIRS"] = [str(Path(__file__).parent / SITE_TEMPLATES), *engine.get("DIRS", ())]
 
 
-def _find(name: str) -> AssistantScript | None:
+def _find_assistant(name: str) -> AssistantScript | None:
     from evennia_ai.operations import find_assistant
 
     return find_assistant(name)
 
 
 class EvenniaAIConfig(AppConfig):
-    """evennia_ai as a Django app."""
+    """The Django app of evennia_ai."""
 
     name = "evennia_ai"
     verbose_name = "AI assistant"
-    looks_after_start = False
+    is_start_scheduled = False
     default_auto_field = "django.db.models.BigAutoField"
 
     def ready(self) -> None:
-        """Register the checks, and send the signals that the record has a fact for."""
+        """Register system checks and signal receivers, and extend the game's settings."""
         from evennia_ai import audit
         from evennia_ai.budget.ledger import place
         from evennia_ai.runtime import signals
 
-        relay = signals.Relay(_find)
-        if relay not in audit.LISTENERS:  # an app may be made ready more than once
+        relay = signals.Relay(_find_assistant)
+        if relay not in audit.LISTENERS:  # Django may call `ready` more than once
             audit.LISTENERS.append(relay)
         checks.register(check_settings)
         checks.register(check_tables)
         self._guard_names()
         checks.register(check_files)
         checks.register(check_pages)
-        post_save.connect(_heed, dispatch_uid="evennia_ai.heed")
-        pre_save.connect(_carry_over, dispatch_uid="evennia_ai.carry_over")
+        # The ids keep a second `ready` from connecting a receiver twice.
+        post_save.connect(_on_token_model_saved, dispatch_uid="evennia_ai.heed")
+        pre_save.connect(_on_password_saving, dispatch_uid="evennia_ai.carry_over")
         for kind in OLD_TOKENS if apps.is_installed(OLD_APP) else ():
-            post_delete.connect(_heed_end, sender=kind, dispatch_uid=f"evennia_ai.heed.{kind}")
-        post_migrate.connect(_take_over, sender=self, dispatch_uid="evennia_ai.take_over")
-        _join_the_web()
+            post_delete.connect(
+                _on_old_token_deleted, sender=kind, dispatch_uid=f"evennia_ai.heed.{kind}"
+            )
+        post_migrate.connect(_adopt_old_tokens, sender=self, dispatch_uid="evennia_ai.take_over")
+        _add_web_settings()
         _add_pages()
         place.install()
 
     def _guard_names(self) -> None:
-        """Let nobody take the name of an assistant; and see after the start who has it already."""
+        """Keep players from taking an assistant's name; report clashes after the start."""
         validators = settings.AUTH_USERNAME_VALIDATORS
-        if USERNAMES not in validators:
+        if USERNAME_VALIDATOR not in validators:
             if isinstance(validators, list):
-                # In place, since Evennia holds the list as a default argument.
-                validators.append(USERNAMES)
+                # In place: Evennia holds this very list as a default argument.
+                validators.append(USERNAME_VALIDATOR)
             else:
-                settings.AUTH_USERNAME_VALIDATORS = [*validators, USERNAMES]
+                settings.AUTH_USERNAME_VALIDATORS = [*validators, USERNAME_VALIDATOR]
         pre_save.connect(_before_saving, dispatch_uid="evennia_ai.runtime.names")
         m2m_changed.connect(_before_tagging, dispatch_uid="evennia_ai.aliases")
         SIGNAL_ACCOUNT_POST_LOGIN.connect(_after_login, dispatch_uid="evennia_ai.clashes")
-        # The reactor calls as often as it was asked to.
-        if not self.looks_after_start:
-            self.looks_after_start = True
+        # The reactor would call it once for each `ready`.
+        if not self.is_start_scheduled:
+            self.is_start_scheduled = True
             reactor.callWhenRunning(_after_start)

@@ -1,4 +1,4 @@
-"""An account for an assistant, so that pages reach it by the game's own page command."""
+"""An account for an assistant, so that players reach it with the game's own page command."""
 
 from __future__ import annotations
 
@@ -10,18 +10,21 @@ from evennia.utils import logger
 from evennia_ai.agent import hearing
 from evennia_ai.messages import incoming
 
-_Typeclass: Any = object  # where the mixin stands there is one behind it
+# To mypy the mixin has any base; at run time the typeclass comes after it in the MRO.
+_Typeclass: Any = object
 
 
 class HearsPagesForAssistant(_Typeclass):
-    """Gives any account typeclass the ears of the assistant in `db.assistant_body`."""
+    """Lets an account typeclass hear pages for the assistant whose body is `db.assistant_body`."""
 
     def at_msg_receive(self, text: object = None, from_obj: object = None, **kwargs: Any) -> Any:
-        """Hear a page: who sent it stands in the stored page, never in the line."""
+        """Hear a page, then let the account's own hook decide."""
         body = self.db.assistant_body
         script = getattr(body, "assistant_script", None)
         if script is not None:
+            # A fault of ours must not keep the page from the account.
             try:
+                # The line does not name its sender reliably; the stored page does.
                 heard = incoming.read_page(text, self)
                 if heard is not None:
                     hearing.take_in(script, heard, incoming.find_being(heard.sender_id))

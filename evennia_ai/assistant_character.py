@@ -1,10 +1,10 @@
-"""The body of an assistant: Evennia's hooks, passed on to `agent.hearing`. No rules here.
+"""The body of an assistant: Evennia's hooks, forwarded to `agent.hearing`.
 
-`AssistantMixin` gives any class of a game the ears of an assistant. `AssistantCharacter`, the body
-that an assistant gets where nobody names another, is the game's own character class with it.
-`give_ears` lets a being of the game hear whose own class has no ears. Nothing of that is stored: it
-keeps its typeclass in the database, and in memory it stands on a class made of its own and
-`AssistantMixin` for as long as an assistant is in it.
+`AssistantMixin` lets any typeclass of a game hear for an assistant. `AssistantCharacter`, the
+default body, is the game's own character class with that mixin. `give_ears` does the same for an
+existing object whose class lacks the mixin: while an assistant is in it, its class in memory is a
+generated subclass of its own class and `AssistantMixin`. Nothing of that is stored: the typeclass
+in the database stays the same.
 """
 
 from __future__ import annotations
@@ -29,48 +29,51 @@ from evennia_ai.runtime.rights.lending import LentPermissions
 IS_AI_LINE = "({name} is an AI.)"
 _SAYS_AI = re.compile(r"\(an AI\)|\bis an AI\b|[,.] an AI\b", re.IGNORECASE)
 _OWN_CLASS = "class_without_ears"
-# Handlers that Evennia keeps on an object and that a class with ears makes otherwise.
+# Handlers that Evennia caches on an instance and that the mixin replaces.
 _HANDLERS = ("permissions",)
-_MADE: dict[type, type] = {}
-# A class of `with_ears` has a `__class__` of its own, which a plain assignment would call.
+# The generated subclass with the mixin, by the class of the game that it derives from.
+_EARED: dict[type, type] = {}
+# Classes from `with_ears` define a `__class__` property, which a plain assignment would call.
 _set_class = object.__dict__["__class__"].__set__
 
 
-_Typeclass: Any = object  # where the mixin stands there is one behind it
+# To mypy the mixin has any base; at run time the typeclass comes after it in the MRO.
+_Typeclass: Any = object
 
 
 class AssistantMixin(_Typeclass):
-    """Gives any object typeclass the ears of an assistant; put it before the typeclass.
+    """Lets an object typeclass hear for an assistant; put it before the typeclass among the bases.
 
-    What a game's class does in its hooks stays: each of them is called, and what it does not let
-    in is not heard. While no assistant is in it, an object with it is as one without.
+    Every hook calls the game's own, and what that rejects is not heard. While no assistant is in
+    the object, it behaves as one without the mixin.
     """
 
     assistant_script: Any = None
 
     @lazy_property
     def permissions(self) -> LentPermissions:
-        """Its permissions; by an order no more than those of whoever gave it."""
+        """Its permissions; while it acts on an order, no more than the giver has."""
         return LentPermissions(self)
 
     def at_idmapper_flush(self) -> bool:
-        """True where Evennia may drop it from memory: never while an assistant is in it."""
+        """Tell Evennia whether it may drop the object from memory."""
         return bool(super().at_idmapper_flush()) and self.assistant_script is None
 
     def can_act(self) -> bool | str:
-        """True where it can act now; for a game to override, or to have on a class without ears.
+        """Say whether it can act now; for a game to override, or to define on a class without ears.
 
         Returns:
-            True; or False, as while it lies dead: it neither speaks nor moves then. A text is a no
-            too, and what people are told who speak to it; {name} in it is what it is called.
+            True; or False, as while it lies dead: then it neither speaks nor moves. A string also
+            means no, and is shown to players who speak to it; {name} in it stands for its name.
         """
+        # A game may define it behind the mixin, as a method or as a plain attribute.
         own = getattr(super(), "can_act", True)
         return own() if callable(own) else own
 
     def access(
         self, accessing_obj: Being, access_type: str = "read", default: bool = False, **kwargs: Any
     ) -> bool:
-        """A lock's answer to somebody; where the body has none, one of its assistant's decides."""
+        """Answer a lock check; where the body has no such lock, the assistant's own may decide."""
         script, kind = self.assistant_script, access_type
         holder: Any = super()
         if script is not None and decides(script, kind) and not self.locks.get(kind):
@@ -78,7 +81,7 @@ class AssistantMixin(_Typeclass):
         return bool(holder.access(accessing_obj, kind, default=default, **kwargs))
 
     def at_object_delete(self) -> bool:
-        """Let its assistant go before the game deletes it: that keeps what it knows."""
+        """Let the assistant go before the game deletes its body: it keeps what it knows."""
         is_let = bool(super().at_object_delete())
         script = self.assistant_script
         # The script may have been deleted before, or moved into another body.
@@ -87,9 +90,10 @@ class AssistantMixin(_Typeclass):
         return is_let
 
     def at_msg_receive(self, text: object = None, from_obj: object = None, **kwargs: Any) -> Any:
-        """Hear a message that the game lets in, and pass it on to a player who watches."""
+        """Hear a message that the game lets in; Evennia then shows it to a player who watches."""
         is_let_in = super().at_msg_receive(text=text, from_obj=from_obj, **kwargs)
         if is_let_in and self.assistant_script is not None:
+            # The game let the message in: a fault of ours must not keep it from the player.
             try:
                 hearing.hear(self, text, from_obj, kwargs)
             except Exception:
@@ -98,30 +102,32 @@ class AssistantMixin(_Typeclass):
 
     @property
     def is_connected(self) -> bool:
-        """True where channels reach it, which ask who is connected: an assistant always is."""
+        """True where channels reach it."""
+        # Channels send only to subscribers that are connected, and an assistant has no session.
         return self.assistant_script is not None or super().is_connected
 
     def at_pre_channel_msg(self, message: str, channel: Channel, **kwargs: Any) -> str:
-        """Let the bare words through: a listener that returns nothing here silences the rest."""
+        """Return the message unchanged."""
+        # Evennia drops a message for a listener whose hook returns nothing.
         return message
 
     def channel_msg(
         self, message: str, channel: Channel, senders: object = None, **kwargs: Any
     ) -> None:
-        """Hear a channel, and show it to a player who watches through these eyes."""
+        """Hear a channel message, and show it to a player who watches through this body."""
         script = self.assistant_script
         if script is not None:
             try:
                 hearing.hear_channel(script, message, channel, senders, kwargs)
             except Exception:
                 logger.log_trace(f"[assistant] {self} could not hear the channel {channel}")
-        # An account that listens itself is sent the line already.
+        # An account that is subscribed itself has received the line already.
         if self.sessions.count() and not channel.subscriptions.has(self.account):
             line = DefaultAccount.at_pre_channel_msg(self, message, channel, senders, **kwargs)
             self.msg(text=(line, {"from_channel": channel.id}))
 
     def at_post_channel_msg(self, message: str, channel: Channel, **kwargs: Any) -> None:
-        """Nothing more to do; channels call it."""
+        """Do nothing: channels call this hook on every listener."""
 
     def ask(
         self,
@@ -131,43 +137,44 @@ class AssistantMixin(_Typeclass):
         timeout_seconds: float | None = None,
         name: str = "",
     ) -> Deferred[str]:
-        """Ask the assistant in this body something, from game code: `agent.requests.ask`."""
+        """Ask the assistant in this body something from game code; see `agent.requests.ask`."""
         script = self.assistant_script
         return requests.ask(
             script, question, asker=asker, timeout_seconds=timeout_seconds, name=name
         )
 
     def at_assistant_said(self, text: str, **kwargs: Any) -> None:
-        """It has said something, in whatever way; for a game to override.
+        """Called after the assistant said something, in whatever way; for a game to override.
 
         Args:
-            text: as it was sent: what would be markup in it is shown as text.
-            kwargs: `source`, `to` and `is_private`, as of the signal `assistant_said`.
+            text: as it was sent, with what would be markup escaped.
+            kwargs: `source`, `to` and `is_private`, as with the signal `assistant_said`.
         """
 
     def at_assistant_stopped(self, reason: str, **kwargs: Any) -> None:
-        """It was stopped, or stopped itself, and may not act; for a game to override.
+        """Called after the assistant was stopped or stopped itself; for a game to override.
 
         Args:
-            kwargs: `cause` and `by`, as of the signal `assistant_stopped`.
+            kwargs: `cause` and `by`, as with the signal `assistant_stopped`.
         """
 
     def at_post_unpuppet(
         self, account: Account | None = None, session: object = None, **kwargs: Any
     ) -> None:
-        """Stay when a player leaves this body, where a character would leave the game."""
+        """Keep the body in its place when a player leaves it."""
+        # Evennia's hook takes a character out of the game with its last session.
         if self.assistant_script is None:
             super().at_post_unpuppet(account, session=session, **kwargs)
 
     def get_display_desc(self, looker: GameObject, **kwargs: Any) -> str:
-        """The description that people see; that it is an AI is always said."""
+        """The description that players see; it always says that this is an AI."""
         desc = str(super().get_display_desc(looker, **kwargs))
         if self.assistant_script is None or _SAYS_AI.search(desc):
             return desc
         return f"{desc} {IS_AI_LINE.format(name=self.get_display_name(looker))}"
 
 
-HearsForAssistant = AssistantMixin  # as it was called first
+HearsForAssistant = AssistantMixin  # the earlier name, which games may import
 
 NAME = "AssistantCharacter"
 EARLY = (
@@ -175,15 +182,15 @@ EARLY = (
     "instead. Import `AssistantMixin` there, which needs no class of yours, or import it further "
     "down than your class."
 )
-# Reentrant: to find the game's class imports its module, which may ask for ours again.
+# Reentrant: finding the game's class imports its module, which may ask for ours again.
 _BUILDING = threading.RLock()
 
 
 class _AssistantBody(_Typeclass):
-    """The locks of the default body, which it has beside ears."""
+    """The default locks of a body made for an assistant."""
 
     def at_object_creation(self) -> None:
-        """Nobody may pick an assistant up or puppet it by accident."""
+        """Keep players from picking the assistant up or puppeting it by accident."""
         super().at_object_creation()
         self.locks.add("get:false();puppet:perm(Admin)")
 
@@ -191,28 +198,26 @@ class _AssistantBody(_Typeclass):
 if TYPE_CHECKING:
 
     class AssistantCharacter(_AssistantBody, AssistantMixin, DefaultCharacter):
-        """A character that an AssistantScript moves; it stands on the game's own class."""
+        """A character that an AssistantScript moves, derived from the game's own class."""
 
 
 def __getattr__(name: str) -> Any:
-    """Build `AssistantCharacter` when it is first asked for (PEP 562).
-
-    The game's class is not there earlier: its module may import this one.
-    """
+    """Build `AssistantCharacter` on first use (PEP 562)."""
     if name != NAME:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    # Not at import: the module of the game's own class may be the one that imports this module.
     with _BUILDING:
-        # Another thread may have been first; instances of two such classes would not be alike.
+        # Another thread may have built it first; two classes would split its instances.
         if NAME not in globals():
             globals()[NAME] = _build(_base())
         return globals()[NAME]
 
 
 def _base() -> type:
-    """The class of the game's characters; Evennia's own where it cannot be had."""
+    """The game's character class, or Evennia's own where that cannot be used."""
     path, fallback = settings.BASE_CHARACTER_TYPECLASS, settings.FALLBACK_CHARACTER_TYPECLASS
     module, _, name = path.rpartition(".")
-    # A game may name this very class as its own, and it cannot stand on itself.
+    # A game may name this very class in its settings, and it cannot derive from itself.
     if path == f"{__name__}.{NAME}":
         path = fallback
     elif _is_half_imported(module, name):
@@ -226,44 +231,44 @@ def _base() -> type:
 def _is_half_imported(module: str, name: str) -> bool:
     loaded = sys.modules.get(module)
     spec = getattr(loaded, "__spec__", None)
-    # The import system sets it while the module's code runs; nothing public tells as much.
+    # Set by the import system while the module's code runs; there is no public equivalent.
     return bool(getattr(spec, "_initializing", False)) and not hasattr(loaded, name)
 
 
 def _build(base: type) -> type:
-    """The default body on a class; one that has ears already needs no more."""
+    """Derive the default body from a class, which may have the mixin already."""
     bases = (base,) if issubclass(base, AssistantMixin) else (AssistantMixin, base)
     namespace = {
         "__module__": __name__,
         "__qualname__": NAME,
-        "__doc__": "A character that an AssistantScript moves; it stands on the game's own class.",
+        "__doc__": "A character that an AssistantScript moves, derived from the game's own class.",
     }
-    # By the metaclass, as a `class` statement: it is a typeclass, and Django knows it.
+    # Through the metaclass, as a `class` statement would: Django must know it as a typeclass.
     return type(base)(NAME, (_AssistantBody, *bases), namespace)
 
 
 def give_ears(body: GameObject) -> None:
-    """Let a being hear; one whose own class can is left as it is."""
+    """Let an object hear for an assistant, unless its own class can already."""
     if not isinstance(body, AssistantMixin):
-        _turn_into(body, with_ears(type(body)))
+        _set_instance_class(body, with_ears(type(body)))
 
 
 def take_ears(body: GameObject) -> None:
-    """Let a being be of its own class again; one that has ears by its own class keeps them."""
+    """Restore an object's own class; one whose own class has the mixin is left as it is."""
     own = getattr(type(body), _OWN_CLASS, None)
     if own is not None:
-        _turn_into(body, own)
+        _set_instance_class(body, own)
 
 
 def with_ears(own: type) -> type:
-    """A class of the game with ears: one for each, made when it is first asked for.
+    """Return a subclass of a game's class with the mixin, built once for each class.
 
-    It is neither a Django model nor a typeclass of its own: nothing is registered under its name,
-    no list of typeclasses shows it, and whoever asks one of its instances for the class gets the
-    game's. So signals of that class are sent, searches by it find it, and what is kept of an
-    instance names it.
+    It is neither a Django model nor a typeclass: nothing is registered under its name, no list of
+    typeclasses shows it, and `__class__` of its instances is the game's class. So signals of that
+    class are sent, searches by it find the instance, and what is stored about the instance names
+    it.
     """
-    if own not in _MADE:
+    if own not in _EARED:
         namespace = {
             "__module__": own.__module__,
             "__qualname__": own.__qualname__,
@@ -271,9 +276,9 @@ def with_ears(own: type) -> type:
             "__class__": property(_shown_class, _change_class),
             _OWN_CLASS: own,
         }
-        # Past the metaclass, which would register another model with Django.
-        _MADE[own] = type.__new__(type(own), own.__name__, (AssistantMixin, own), namespace)
-    return _MADE[own]
+        # Bypasses the metaclass, which would register another model with Django.
+        _EARED[own] = type.__new__(type(own), own.__name__, (AssistantMixin, own), namespace)
+    return _EARED[own]
 
 
 def _shown_class(body: GameObject) -> type:
@@ -282,12 +287,13 @@ def _shown_class(body: GameObject) -> type:
 
 
 def _change_class(body: GameObject, own: type) -> None:
-    """Another typeclass for the body, as Evennia's command `typeclass` gives it; the ears stay."""
-    _turn_into(body, own if issubclass(own, AssistantMixin) else with_ears(own))
+    """Change the typeclass, as Evennia's command `typeclass` does; the body keeps its ears."""
+    _set_instance_class(body, own if issubclass(own, AssistantMixin) else with_ears(own))
 
 
-def _turn_into(body: GameObject, kind: type) -> None:
+def _set_instance_class(body: GameObject, kind: type) -> None:
+    # Evennia's own swap rewrites the stored typeclass and runs creation hooks again.
     _set_class(body, kind)
-    # Evennia keeps a handler in the instance once it is made; the new class makes its own.
+    # A handler cached on the instance would outlive the class that made it.
     for name in _HANDLERS:
         body.__dict__.pop(name, None)

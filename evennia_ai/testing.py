@@ -1,8 +1,8 @@
-"""Tests of a game with an assistant: a model that a test speaks for, a clock moved by hand.
+"""Tools for tests of a game with an assistant: a scripted model, and a clock moved by hand.
 
 `AssistantTest` is Evennia's own `EvenniaTest` with both, and runs under `evennia test`. Nothing
-leaves the process: no model, no embeddings and no memory server is started. See
-docs/extending.md, "Testing".
+leaves the process: no model, no embeddings and no memory server is started. See docs/extending.md,
+"Testing".
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ __all__ = [
     "whispers",
 ]
 
-# An assistant that answers at once and anybody, so that a test need not move the clock.
+# Settings of an assistant that answers anybody at once, so that a test need not move the clock.
 UNHURRIED = {
     "batch_seconds": 0,
     "cooldown_seconds": 0,
@@ -59,8 +59,9 @@ UNHURRIED = {
     "pending_per_player": 1000,
     "batch_messages": 1,
 }
-# Memories are kept in the process and found by words, without threads, models and folders.
+# Memories stay in the process and are found by their words: no threads, models or folders.
 IN_PROCESS = {"EVENNIA_AI_MEMORY_STORE": "inline", "EVENNIA_AI_EMBEDDINGS": "hashing"}
+# Turns of the reactor after which `pump` takes what it sees for an endless loop.
 MOST_ROUNDS = 1000
 
 
@@ -68,17 +69,17 @@ MOST_ROUNDS = 1000
 
 
 def calls(tool: str, **arguments: Any) -> bytes:
-    """An answer that calls one tool."""
+    """A model's answer that calls one tool."""
     return completion(None, (tool, arguments))
 
 
 def says(message: str) -> bytes:
-    """An answer that says something aloud."""
+    """A model's answer that says something aloud."""
     return calls("say", message=message)
 
 
 def whispers(target: str, message: str) -> bytes:
-    """An answer that whispers to somebody in the room."""
+    """A model's answer that whispers to somebody in the room."""
     return calls("whisper", target=target, message=message)
 
 
@@ -87,7 +88,7 @@ def whispers(target: str, message: str) -> bytes:
 
 @dataclass(frozen=True)
 class Message:
-    """One message as it reached somebody.
+    """One message as a player received it.
 
     Attributes:
         raw: the text with its markup.
@@ -101,7 +102,7 @@ class Message:
 
     @classmethod
     def from_text(cls, text: object, sender: object = None) -> Message:
-        """A message from what Evennia's `msg` was given: a text, or a text and its options."""
+        """Build a message from the first argument of Evennia's `msg`: text, or text and options."""
         raw, options = text[:2] if isinstance(text, tuple) else (text, {})
         return cls(str(raw), dict(options), sender)
 
@@ -112,10 +113,10 @@ class Message:
 
 
 class _Hearing:
-    """Everything that reaches characters and accounts while it is on.
+    """Records everything that characters and accounts receive.
 
-    It listens where a client would: as one more session of whoever is told something. So what a
-    game's hooks keep back is not heard, and whoever has no client is heard of too.
+    It listens where a client would, as one more session of the receiver. So what a game's hooks
+    hold back is not recorded, and receivers without a client are covered too.
     """
 
     def __init__(self) -> None:
@@ -123,12 +124,10 @@ class _Hearing:
         self._patches = [self._listening(kind) for kind in (DefaultObject, DefaultAccount)]
 
     def start(self) -> None:
-        """Begin to listen."""
         for patch in self._patches:
             patch.start()
 
     def stop(self) -> None:
-        """Listen no longer."""
         for patch in self._patches:
             patch.stop()
 
@@ -153,13 +152,12 @@ class _Hearing:
 
 
 class _Ear:
-    """A session that only listens."""
+    """A session that only records what it is sent."""
 
     def __init__(self, note: Callable[[object], None]) -> None:
         self._note = note
 
     def data_out(self, text: object = None, **kwargs: object) -> None:
-        """Take what a client would be sent."""
         if text is not None:
             self._note(text)
 
@@ -168,10 +166,10 @@ class _Ear:
 
 
 def connect(number: int = 0) -> ServerSession:
-    """A connection to the game, through which nobody has logged in yet.
+    """Open a connection to the game that has not logged in yet.
 
     Args:
-        number: its own, which no other of the game has; 0: the next that is free.
+        number: its session id, which no other session has; 0: the next free one.
     """
     handler = evennia.SESSION_HANDLER
     made = ServerSession()
@@ -185,11 +183,11 @@ def connect(number: int = 0) -> ServerSession:
 def put_online(
     character: GameObject, number: int = 0, account: Account | None = None
 ) -> ServerSession:
-    """Let a session play a character, as if its player had just come in.
+    """Let a session puppet a character, as if its player had just logged in.
 
     Args:
-        number: as of `connect`.
-        account: whose session it is; None: of nobody, who gets no pages.
+        number: as in `connect`.
+        account: the session's account; None: it has none, and receives no pages.
     """
     session = connect(number)
     session.logged_in = True
@@ -204,7 +202,7 @@ def put_online(
 
 
 def pump() -> None:
-    """Let everything happen that is due in the reactor now.
+    """Run everything that is due in the reactor now.
 
     Raises:
         AssertionError: something new is due each time.
@@ -223,7 +221,7 @@ def end_assistants() -> None:
 
 
 def forget_process() -> None:
-    """Forget what a process keeps beside the database, as one that has just begun."""
+    """Reset everything that the process keeps in memory, as if it had just started."""
     services.pool.cache_clear()
     services.memory.cache_clear()
     ledger.start_anew()
@@ -234,30 +232,31 @@ def forget_process() -> None:
     turns.CHAINS.clear()
     warming.forget()
     spent_days.forget()
-    # What a made-up usage taught the estimate is no matter of the next test.
+    # The counters learn from the usage that a model reports, and a test's figures are made up.
     counter_for.cache_clear()
 
 
-_TestCase: Any = object  # where the mixin stands there is one behind it
+# To mypy the mixin has any base; at run time a test case comes after it in the MRO.
+_TestCase: Any = object
 
 
 class AssistantTestMixin(_TestCase):
-    """Before one of Evennia's test classes among the bases: assistants, and no model but a test's.
+    """Adds assistants and a scripted model to one of Evennia's test classes; put it first.
 
     Attributes:
         environ: environment variables of the test.
         hearing: keys of each assistant's `hearing_config`; by default they answer at once.
-        model: what answers in place of a model.
-        clock: the time of all assistants, in seconds, which stands still.
+        model: the scripted model that answers.
+        clock: the clock of all assistants, in seconds; it moves only by hand.
     """
 
     environ: ClassVar[dict[str, str]] = {"EVENNIA_AI_MODEL": "scripted"}
     hearing: ClassVar[dict[str, float]] = {}
 
     def setUp(self) -> None:
-        """No assistant yet, and everything that a process keeps made anew."""
+        """Reset the process's memory and install the scripted model and the clock."""
         super().setUp()
-        # What the environment says goes before our defaults, and the test before both.
+        # The environment overrides our defaults, and the test overrides both.
         environ = mock.patch.dict(os.environ, {**IN_PROCESS, **os.environ, **self.environ})
         environ.start()
         self.addCleanup(environ.stop)
@@ -274,7 +273,7 @@ class AssistantTestMixin(_TestCase):
         self.addCleanup(self._hearing.stop)
 
     def tearDown(self) -> None:
-        """Nothing of an assistant outlives its test, nor does a call that nobody answered."""
+        """Stop all assistants and cancel model calls that nobody answered."""
         end_assistants()
         for held in tuple(self.model.waiting):
             held.cancel()
@@ -282,10 +281,10 @@ class AssistantTestMixin(_TestCase):
         super().tearDown()
 
     def make_assistant(self, name: str, **options: Any) -> Any:
-        """An assistant in `room1`: its character, whose script is `assistant_script`.
+        """Create an assistant in `room1` and return its character; see its `assistant_script`.
 
         Args:
-            options: as of `evennia_ai.create_assistant`: `location`, `persona`, `typeclass` ...
+            options: as in `evennia_ai.create_assistant`: `location`, `persona`, `typeclass` ...
         """
         made = operations.create_assistant(
             name, **{"location": getattr(self, "room1", None), **options}
@@ -295,37 +294,37 @@ class AssistantTestMixin(_TestCase):
         return made.data.character
 
     def answer_at_once(self, script: AssistantScript) -> None:
-        """Let an assistant answer without any wait, so that a test need not move its clock."""
+        """Let an assistant answer without any delay, so that a test need not move its clock."""
         state.write(script, hearing_config=UNHURRIED | self.hearing)
 
     def put_online(self, character: GameObject, number: int = 0) -> ServerSession:
-        """Let somebody be behind a character, of no account that a test uses: see `put_online`."""
+        """Put a character online without an account; see `put_online`."""
         return put_online(character, number)
 
     def type(self, person: GameObject, line: str) -> None:
-        """A person types a line, and everything that is due then happens."""
+        """Type a command line as a person, and run everything that is due then."""
         person.execute_cmd(line)
         pump()
 
     def advance(self, seconds: float) -> None:
-        """Let time pass for assistants, and everything happen that is due by then."""
+        """Move the assistants' clock, and run everything that is due by then."""
         self.clock.advance(seconds)
         pump()
 
     def heard(self, person: Being, speaker: Being | None = None) -> list[str]:
-        """The lines that reached a character or an account, as a client shows them, in order.
+        """The lines that a character or an account received, as a client shows them, in order.
 
         Args:
-            speaker: only what came from it; None: everything.
+            speaker: only lines from this sender; None: from everybody.
         """
         messages = self._hearing.messages.get(person, ())
         return [each.shown for each in messages if speaker in (None, each.sender)]
 
     def assert_heard(self, person: Being, text: str, speaker: Being | None = None) -> None:
-        """Fail where nothing that reached somebody has this text in it.
+        """Fail unless some line that a person received contains the text.
 
         Args:
-            speaker: as of `heard`.
+            speaker: as in `heard`.
         """
         lines = self.heard(person, speaker)
         if any(text in line for line in lines):
@@ -336,4 +335,4 @@ class AssistantTestMixin(_TestCase):
 
 
 class AssistantTest(AssistantTestMixin, EvenniaTest):
-    """Evennia's world of a test, in the game's own classes, ready for assistants."""
+    """Evennia's test world, in the game's own classes, ready for assistants."""

@@ -1,4 +1,4 @@
-"""Running a turn or one tool for an assistant, as Deferreds: where the engine meets Evennia."""
+"""Running a turn, or a single tool, for an assistant: where the engine meets Evennia."""
 
 from __future__ import annotations
 
@@ -54,16 +54,18 @@ from evennia_ai.tools.running import RemoteTools
 from evennia_ai.tools.schema import arguments_problem
 from evennia_ai.tools.showing import is_by_need, shown
 
+# Gives the values that are stored together with the record of a call.
 Settle = Callable[[ToolResult], Mapping[str, Any]]
 _TOOL_RETRY_CONFIG = RetryConfig()
+# A lock of this type on the body, such as `tool_move`, withholds the tool of that name.
 LOCK = "tool_"
-# What a model of the size of the demo brain can choose among; a game's own tools come beside them.
+# As many as a model of the demo brain's size can choose among; the game's own tools are added.
 FOR_SMALL_MODELS = ANSWERS | {"emote", "look", "noop"}
 
 
 @dataclass(frozen=True, slots=True)
 class ScriptCheckpoints:
-    """Checkpoints of a turn, on the script that runs it."""
+    """The engine's checkpoints of a turn, stored on the assistant's script."""
 
     script: Assistant
 
@@ -71,9 +73,10 @@ class ScriptCheckpoints:
         """Refuse to go on with a turn that was cancelled, or whose body cannot act any more.
 
         Raises:
-            StaleEpochError: it was.
-            UnableError: it cannot.
+            StaleEpochError: the turn was cancelled by a stop, a reset or a reload.
+            UnableError: the body cannot act.
         """
+        # Cancelling a Deferred reaches only what waits; code that runs finds out here.
         epoch = self.script.work.epoch
         if turn.epoch != epoch:
             raise StaleEpochError(turn.epoch, epoch)
@@ -81,56 +84,53 @@ class ScriptCheckpoints:
             raise UnableError(turn.epoch, why.replace("{name}", str(self.script.key)))
 
     def before_effect(self, turn: Turn, call: ToolCall) -> None:
-        """Note durably that this call is about to happen."""
+        """Store that this call is about to happen, so that a crash cannot make it happen twice."""
         self.fence(turn)
         turns.write_ahead_intent(self.script, turn, call)
 
     def forget_effect(self, turn: Turn) -> None:
-        """The call that was noted did not happen after all."""
+        """Withdraw the note of a call that did not happen after all."""
         turns.clear_intent(self.script, turn)
 
     def checkpoint(self, turn: Turn) -> None:
-        """Set down what was said and done so far, so that a restart goes on from here."""
+        """Store what was said and done so far, so that a restart resumes here."""
         self.fence(turn)
         turns.checkpoint(self.script, turn)
 
 
 def guarded(script: Assistant, *, is_by_hand: bool = False) -> Toolbox:
-    """An assistant's tools, with everything around them that keeps a mistake a value.
+    """An assistant's tools in the layers that turn every fault into a result the model can read.
 
     Args:
-        is_by_hand: the words are a person's, who says whom they go to; no prompt held anything.
+        is_by_hand: a person typed the call and its target, so no prompt can have tainted it.
     """
     clock, work = script.clock, script.work
     own, servers = CharacterTools(script.obj, clock), services.remote_servers()
     tools: Toolbox = RemoteTools(own, servers, own.check) if servers.are_any else own
     if not is_by_hand:
         tools = Confined(tools, Guard(script, own.check))
-    # Innermost of all that judges outcomes, so that the breaker counts each try by itself.
+    # Inside the retries, so that the breaker counts each attempt by itself.
     tools = Protected(tools, work.breakers, _report, ScriptCheckpoints(script).fence)
-    # The script's clock, so that a test can let the waits between tries pass.
+    # On the script's clock, so that tests can let the waits between attempts pass.
     wait = partial(deferLater, clock)
     tools = Retried(tools, _TOOL_RETRY_CONFIG, wait, clock.seconds, randomness.random)
-    # Outermost: what is answered from the cache asks neither the breaker nor the tool.
+    # Outermost: a cached result asks neither the breaker nor the tool.
     return Cached(tools, work.tool_cache, Deferred.fromCoroutine)
 
 
 def _report(turn: Turn, call: ToolCall, error: BaseException) -> None:
-    """Log what nobody expected; of a private turn without its words, which an error may quote."""
+    # Of a private turn only the type and the place: the error's text may quote its words.
     if may_leave(WAYS["log"], turn.kept_audiences).is_allowed:
         logger.log_trace(f"[assistant] tool {call.name} raised {error!r}")
     else:
         signals.log_fault(f"tool {call.name} raised {type(error).__name__}", error)
 
 
-def _ask(script: Assistant, turn: Turn, call: ToolCall) -> ToolResult:
-    """Ask a person about a dangerous call; one that may not leave at all is not even asked about.
-
-    Whoever is asked would read it.
-    """
+def _ask_person(script: Assistant, turn: Turn, call: ToolCall) -> ToolResult:
+    """Ask a person about a dangerous call, unless its words may not leave the turn at all."""
     body = CharacterTools(script.obj, script.clock)
     spec = services.remote_servers().beside(body.specs())[call.name]
-    # The guard itself stands further in, where a call gets only after the yes.
+    # Checked here too: the guard stands further in, and the person who is asked reads the words.
     problem = Guard(script, body.check).refusal(turn, spec, call)
     if problem:
         return ToolResult(False, problem, Fault.DENIED)
@@ -149,13 +149,13 @@ def toolbox(
 
     Args:
         is_small: offer only what fits the event, as a small model needs it.
-        is_grounded: what it could look at is told already: it only answers, or uses a tool of the
-            game.
+        is_grounded: the prompt holds already what looking around would tell: the model only
+            answers, or uses a tool of the game.
     """
-    # Inside of the question: a call that waits for a yes is not noted as about to happen.
+    # Inside the confirmation: a call that waits for a yes is not about to happen yet.
     tools: Toolbox = Noted(guarded(script), ScriptCheckpoints(script))
-    tools = Confirmed(tools, partial(_ask, script), pattern.dangerous_requires_confirm)
-    # Before the question: nobody is asked about an answer that comes too late.
+    tools = Confirmed(tools, partial(_ask_person, script), pattern.dangerous_requires_confirm)
+    # Outside the confirmation: nobody is asked about an answer that comes too late.
     tools = Timely(tools, Moments(script, partial(_offers, script, turn, pattern)))
     return offered(script, turn, pattern, tools, is_small=is_small, is_grounded=is_grounded)
 
@@ -169,9 +169,9 @@ def offered(
     is_small: bool,
     is_grounded: bool,
 ) -> Toolbox:
-    """Those of some tools that one turn has, behind the gate; the arguments are `toolbox`'s."""
+    """Narrow tools to those that one turn may use; the arguments are those of `toolbox`."""
     hidden = _hidden(script, turn, pattern)
-    # Stage directions in what it says are posed only where it may pose.
+    # Stage directions in its speech become poses only where it may pose.
     turn.may_emote = "emote" not in hidden and pattern.offers(REGISTRY["emote"].spec)
     tools = Offered(tools, pattern, hidden)
     if is_small:
@@ -179,7 +179,7 @@ def offered(
         tools = Fitted(tools, turn.event, own | specs_of_game().keys())
     elif not is_by_need(turn, tools.specs()):
         tools = Findable(tools, turn.found, services.most_tools())
-    # Arguments are judged first of all: a person is never asked about a call that cannot be run.
+    # Outermost: a person is never asked about a call whose arguments make it impossible.
     return Gated(tools, arguments_problem)
 
 
@@ -192,8 +192,8 @@ def _offers(script: Assistant, turn: Turn, pattern: ExecutionPattern, name: str)
 def _hidden(script: Assistant, turn: Turn, pattern: ExecutionPattern) -> frozenset[str]:
     """The tools that a turn has no use for, or must not use.
 
-    Handing on is for a pattern that allows it, reporting for a task; where nobody may notice
-    anything of a task, all that others would notice is left out.
+    Delegating needs a pattern that allows it, and reporting a task. A quiet task must go unnoticed,
+    so whatever others would notice is left out.
     """
     hidden = set(_forbidden(script.obj))
     if not pattern.allows_sub_agents:
@@ -203,20 +203,20 @@ def _hidden(script: Assistant, turn: Turn, pattern: ExecutionPattern) -> frozens
     elif task_waits.is_quiet(turn.event):
         every = services.remote_servers().beside(SPECS)
         noticed = {name for name, spec in every.items() if spec.is_noticed}
-        # A report reaches whoever gave the task alone; a lock may keep it from the body still.
+        # A report reaches only the one who gave the task; a lock on the body still withholds it.
         hidden |= noticed - {task_waits.REPORT}
     return frozenset(hidden)
 
 
 def _forbidden(body: GameObject) -> frozenset[str]:
-    """The tools that a lock keeps from it; they are not even shown to the model."""
-    # Only kinds that have a lock: Evennia answers no for one that has none.
+    """The tools that a lock withholds; the model does not even see them."""
+    # Only lock types that exist: `access` answers no for a type without a lock.
     kinds = [kind for kind in kinds_of_locks(body) if kind.startswith(LOCK)]
     return frozenset(kind.removeprefix(LOCK) for kind in kinds if not body.access(body, kind))
 
 
 def specs_of_game() -> Specs:
-    """The tools that the game brought, by name; a small model is offered them beside its answer."""
+    """The tools that the game's own modules registered, by name."""
     package = __name__.partition(".")[0]
     return {
         name: tool.spec
@@ -232,7 +232,7 @@ def execute_react_loop(
     offered = toolbox(
         script, turn, pattern, is_small=model.is_small, is_grounded=model.scene.is_grounded
     )
-    # Logged outside of the time limit: a call that took too long is in the record as well.
+    # Logging stands outside the time limit, so that a call which timed out is logged as well.
     tools = Logged(Timed(offered, model.time.left), script.clock.seconds)
     ports = Ports(
         model,
@@ -245,7 +245,7 @@ def execute_react_loop(
     )
     ring = script.work.recorded
     running = partial(_run, script, turn, pattern)
-    # Where nothing is recorded the loop has the bare ports, and pays nothing for it.
+    # Without recording the loop gets the bare ports and pays nothing for the feature.
     if not ring.is_on:
         return Deferred.fromCoroutine(running(ports))
     return Deferred.fromCoroutine(ring.run(turn, ports, running, script.clock.seconds))
@@ -261,22 +261,22 @@ async def _run(script: Assistant, turn: Turn, pattern: ExecutionPattern, ports: 
     try:
         return await tick.run(turn, ports, pattern)
     finally:
-        # The world goes on between two turns; what was seen in this one holds no longer.
+        # The world changes between two turns, so what was seen in this one no longer holds.
         script.work.tool_cache.clear_tick()
 
 
 def execute_tool_call(
     script: Assistant, call: ToolCall, turn: Turn, settle: Settle | None = None
 ) -> Deferred[ToolResult]:
-    """Run one tool by hand, under the same gate as the model's calls but for a person's yes.
+    """Run one tool by hand, behind the same gate as the model's calls but without a confirmation.
 
     Args:
-        settle: what is stored together with the record of the call.
+        settle: gives the values that are stored together with the record of the call.
     """
     tools = Logged(Gated(guarded(script, is_by_hand=True), arguments_problem), script.clock.seconds)
     beside = script.work.beside
     running = Deferred.fromCoroutine(_run_by_hand(script, tools, call, turn, settle))
-    # Most tools end at once; only what still runs is there for a stop to cancel.
+    # Most tools end at once; only one that still runs has to be found by a stop.
     if running.called:
         return running
     beside.add(running)
