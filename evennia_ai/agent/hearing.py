@@ -107,6 +107,8 @@ def judge(script: Assistant, heard: Heard, from_obj: object = None) -> tuple[Hea
         if heard.source is CHANNEL or ear.room_messages is not IGNORE:
             heard = _aimed(script, heard, ear)
     verdict = classify(heard, ear, sender)
+    # A name at the end of a line counts only if nobody else is called more strongly; only such a
+    # line is worth a look through the room.
     if verdict.name == "direct_address" and is_unsure(heard, ear):
         heard = _aimed(script, heard, ear)
         verdict = classify(heard, ear, sender)

@@ -54,6 +54,7 @@ def ask(
         is_moot: returns True once nothing is left to ask; then the outcome is MOOT.
     """
     waiting = WAITING.get(asking.key)
+    # Stored but waited for by nobody: asked before a restart, and perhaps answered since.
     kept = store.find_key(asking.key) if waiting is None else None
     if root is None:
         waiting = None

@@ -22,7 +22,7 @@ MEMORY = (
     guard(
         "no private word is exported, unless that is set",
         "agent/telemetry.py",
-        "    if _held(record) and not read.private_words:\n",
+        "    if _audiences_of(record) and not read.private_words:\n",
         "    if False:\n",
         "test_open_words",
     ),
