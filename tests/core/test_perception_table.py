@@ -11,7 +11,7 @@ from itertools import combinations, product
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from evennia_ai.core.hearing.calling import NameCall, call_of, is_addressed, is_named
@@ -194,6 +194,7 @@ def test_as_specified(heard: Heard, body: str, ear: Ear, sender: Standing) -> No
 
 
 @given(HEARD, EARS, STANDINGS)
+@example(make_heard(body="look, Ada", source=Source.CHANNEL, place=""), ADA, STRANGER)
 def test_classify_is_total_and_first_rule_wins(heard: Heard, ear: Ear, sender: Standing) -> None:
     """Any message is judged, by the first rule of the table that applies."""
     first = next(rule for rule in RULES if rule.applies(heard, ear, sender))

@@ -179,7 +179,7 @@ def _is_room_message(heard: Heard, ear: Ear, sender: Standing) -> bool:
 
 def _is_posed_at(heard: Heard, ear: Ear, sender: Standing) -> bool:
     """A pose has the name in it, and `addressed_by` is `name`."""
-    return bool(ear.called) and is_named(heard.body, ear.names)
+    return heard.source is POSE and bool(ear.called) and is_named(heard.body, ear.names)
 
 
 def _always(heard: Heard, ear: Ear, sender: Standing) -> bool:
