@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 
 from evennia import default_cmds
 from evennia.utils.evmore import EvMore
+from twisted.internet import reactor
 from twisted.internet.defer import Deferred
 from twisted.python.failure import Failure
 
@@ -25,7 +26,7 @@ from evennia_ai.runtime.names import wording
 MOST_NAMES = 20
 LEAST_WIDTH = 60
 MOST_DIGITS = 9
-YES = ("yes", "y")
+YES, NO = ("yes", "y"), ("no", "n", "")
 REVEAL = "reveal"
 # Polling interval in `wait_for`.
 LOOK_SECONDS = 0.1
@@ -116,9 +117,16 @@ class AssistantCommand(default_cmds.MuxCommand):
         return outcome
 
     def confirm(self, question: str) -> Generator[str, str, bool]:
-        """Ask the caller a yes-or-no question. Use with `yield from`."""
-        answer = yield f"{literal(question)} yes | no"
-        return str(answer or "").strip().casefold() in YES
+        """Ask the caller a yes-or-no question. Use with `yield from`.
+
+        Any other line counts as no, and is then run as a command.
+        """
+        line = yield f"{literal(question)} yes | no"
+        answer = str(line or "").strip()
+        if answer.casefold() not in (*YES, *NO):
+            # Later, so that the caller first reads that nothing was done.
+            reactor.callLater(0, self.caller.execute_cmd, answer, session=self.session)
+        return answer.casefold() in YES
 
     def confirm_about(
         self, script: AssistantScript, name: str, question: str

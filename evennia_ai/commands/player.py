@@ -9,6 +9,7 @@ from functools import partial
 from evennia_ai import operations
 from evennia_ai.commands.base import Steps
 from evennia_ai.commands.words import Subcommand, WordCommand
+from evennia_ai.messages.lines import literal
 from evennia_ai.operations import AssistantScript
 
 # In characters: more would flood a client.
@@ -83,9 +84,9 @@ class PlayerWords(WordCommand):
     def _forget_everything(self, script: AssistantScript) -> Steps:
         name = self.name_of(script)
         if not (yield from self.confirm_about(script, name, ASKED)):
-            self.show_usage(f"{name} forgets nothing.")
+            self.msg(literal(f"{name} forgets nothing."))
         elif script.pk is None:  # deleted during the question
-            self.show_usage(f"There is no assistant named {name} any more.")
+            self.msg(literal(f"There is no assistant named {name} any more."))
         else:
             self.show(operations.forget_everything(script, self.caller))
 

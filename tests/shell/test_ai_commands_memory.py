@@ -152,6 +152,15 @@ class TestChanging(StaffTest):
         for line in ("forget", "forget 1 2", "forget person", "correct 3", "correct = x"):
             assert "Usage: aimemory" in self.typed(f"aimemory ada {line}"), line
 
+    def test_another_command_instead_of_an_answer_is_a_no_and_is_run(self) -> None:
+        """In this order; a question of a player's own is left alike, without how it is typed."""
+        self.remember("Mira came in", self.miras)
+        for asks in ("aimemory ada forget person mira", "assistant forget everything ada"):
+            self.typed(asks)
+            shown = self.typed("whisper ada = is it late?")
+            assert shown.startswith("Ada forgets nothing.\nYou whisper to Ada"), shown
+        assert ["Mira came in"] == self.texts()
+
     def test_all_of_a_person_in_a_file(self) -> None:
         """For the owner of the game alone; where it is is told."""
         self.remember("Mira came in", self.miras)
