@@ -171,7 +171,10 @@ ROWS = (
         action="import card",
         is_private=True,
         example={"file": FILE, "key": "Edda"},
-        answer={"message": "Edda is awake, but nowhere: it needs a room.", **SHOWN},
+        answer={
+            "message": "Edda is awake, but in no room. Go to its room and type: tel Edda = here",
+            **SHOWN,
+        },
         view=CardView,
     ),
     Row(

@@ -73,10 +73,10 @@ class TestOperations(ShellTest):
                 assert told in hint, hint
 
     def test_an_assistant_may_be_made_nowhere(self) -> None:
-        """And the message says what is missing."""
+        """And the message says how it gets into a room."""
         result = operations.create_assistant("Edda")
         assert (
-            "Edda is awake, but nowhere: it needs a room. Try: whisper Edda = hello"
+            "Edda is awake, but in no room. Go to its room and type: tel Edda = here"
             == result.message
         )
         assert None is operations.status(result.data.script).data.location

@@ -102,8 +102,10 @@ def create_assistant(
         close_record_before(name)
         character = _make_body(name, typeclass, location, desc, aliases, maker)
         script = attach_script(name, character, found.values, number)
-    where = f" in {location.key}" if location is not None else ", but nowhere: it needs a room"
-    greeting = f"{name} is awake{where}. Try: whisper {name} = hello"
+    if location is None:
+        greeting = f"{name} is awake, but in no room. Go to its room and type: tel {name} = here"
+    else:
+        greeting = f"{name} is awake in {location.key}. Try: whisper {name} = hello"
     told = "\n".join(filter(None, (greeting, brain_hint(script))))
     return Result(True, told, Creation(script, character))
 
