@@ -1,8 +1,8 @@
-"""The A2A client: agents elsewhere that assistants may give tasks, as a game's settings name them.
+"""The A2A client: remote agents, named in the game's settings, that assistants may give tasks to.
 
-`config` reads the setting, `cards` what an agent tells of itself, `protocol` makes messages and
-reads answers, `client` sends them, on the asyncio lane. `agents` is what the game holds, on the
-reactor's side, with the pins of their cards and their breakers. `addresses` and `pinned` are the
-way to any address that somebody else named, for the A2A server's webhooks as well. The SDK is not
-needed: three calls are sent, over connections that only we can pin.
+`cards` reads an agent's card, `protocol` builds requests and reads answers, and `client` sends them
+on the asyncio lane. `agents` is the reactor's side: the agents that the game knows, with their
+pinned cards and breakers. `addresses` and `pinned` make requests to any address that a third party
+supplied, webhooks of the A2A server included. The A2A SDK is not used: only three calls are needed,
+and its HTTP client cannot pin a connection to an address.
 """

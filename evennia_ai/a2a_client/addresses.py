@@ -1,7 +1,7 @@
-"""Addresses that others name: where they may be, and which machine one is at this moment.
+"""Addresses that third parties supply: check them, and resolve them to one IP address.
 
-A name can mean another machine a moment later, so a request goes to the very address that was
-looked at, and never to where an answer points.
+A host name can resolve to another machine a moment later (DNS rebinding), so a request goes to the
+very IP address that was checked, and redirects are not followed.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from evennia_ai.core.safety.addresses import is_private
 
 LONGEST_URL = 2_000
 LOOKUP_SECONDS = 5.0
-# Names that others send can take long to look up; calls of models share no thread with them.
-LOOKERS = ThreadPoolExecutor(4, "evennia_ai-lookup")
+# Threads of their own: a slow name from a stranger must not hold up the lookups of model calls.
+LOOKUP_THREADS = ThreadPoolExecutor(4, "evennia_ai-lookup")
 PORTS = {"http": 80, "https": 443}
 NO_URL = (
     "{url!r} is not an address that can be used; it begins with https:// or http:// and has a host."
@@ -34,14 +34,15 @@ PRIVATE = (
 
 
 class UnknownHostError(ValueError):
-    """Nobody knows a host now; somebody may know it later."""
+    """A host name does not resolve now; a later attempt may succeed."""
 
 
 class ResolvedAddress(NamedTuple):
-    """A machine that an address means now.
+    """The machine that a URL's host resolved to.
 
     Attributes:
-        address: its number in the network.
+        address: its IP address.
+        family: `AF_INET` or `AF_INET6`.
     """
 
     host: str
@@ -50,19 +51,19 @@ class ResolvedAddress(NamedTuple):
 
 
 async def locate(url: str, allowed: Sequence[str], setting: str) -> ResolvedAddress:
-    """The machine that an address means now.
+    """Resolve a URL's host, and check that requests may be sent to it.
 
     Args:
         allowed: private networks that it may be in.
         setting: the one that allows these, for the text of a refusal.
 
     Raises:
-        ValueError: there is none, or it may not be sent to; the text says why.
+        ValueError: the URL is malformed, does not resolve or is not allowed; the text says why.
     """
-    parts = _split(url)
+    parts = _parse(url)
     host = parts.hostname or ""
     found = await _look_up(host, parts.port or PORTS[parts.scheme])
-    # All of them, though one is used: which comes first must not decide it.
+    # Every address must pass, although only the first is used: a resolver may vary their order.
     for _, address in found:
         if is_private(address, allowed):
             raise ValueError(PRIVATE.format(host=host[:100], setting=setting))
@@ -70,9 +71,10 @@ async def locate(url: str, allowed: Sequence[str], setting: str) -> ResolvedAddr
     return ResolvedAddress(host, address, family)
 
 
-def _split(url: str) -> SplitResult:
+def _parse(url: str) -> SplitResult:
     try:
         parts = urlsplit(url)
+        # `port` raises ValueError if it is not a number from 0 to 65535.
         is_good = parts.scheme in PORTS and bool(parts.hostname) and (parts.port or 1) > 0
     except ValueError:
         is_good = False
@@ -95,9 +97,11 @@ async def _look_up(host: str, port: int) -> list[tuple[int, str]]:
     loop = asyncio.get_running_loop()
     try:
         ask = partial(socket.getaddrinfo, host, port, type=socket.SOCK_STREAM)
-        looking = loop.run_in_executor(LOOKERS, ask)
-        found = await asyncio.wait_for(looking, LOOKUP_SECONDS)
-    # UnicodeError: a name that cannot be written in IDNA.
+        lookup = loop.run_in_executor(LOOKUP_THREADS, ask)
+        # Only the waiting ends: `getaddrinfo` cannot be cancelled, and keeps its thread until it
+        # returns.
+        found = await asyncio.wait_for(lookup, LOOKUP_SECONDS)
+    # UnicodeError: the name cannot be encoded in IDNA.
     except (OSError, TimeoutError, UnicodeError):
         found = []
     if not found:

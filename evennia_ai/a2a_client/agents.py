@@ -1,4 +1,4 @@
-"""Agents elsewhere as the game holds them, on the reactor's side: cards, pins, breakers, status."""
+"""Remote agents on the reactor's side: their cards, pins, circuit breakers and status."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from evennia_ai.mcp.pins import HeldTool, Pins
 from evennia_ai.mcp.servers import Bridge
 from evennia_ai.resilience import CircuitBreaker, CircuitBreakerConfig, CircuitBreakerRegistry
 
-# Where a card was looked at within so many seconds it is not looked at again before a task.
+# A card that was fetched less than this many seconds ago is not fetched again before a task.
 CARD_SECONDS = 60.0
 FAILURES, FAILURE_WINDOW_SECONDS = 3, 600.0
 PREFIX = "a2a:"
@@ -36,7 +36,7 @@ UNREACHABLE = "it cannot be reached: {why}"
 
 
 class RemoteStatus(TypedDict):
-    """The state of one agent, in plain values."""
+    """The state of one agent as plain data."""
 
     name: str
     where: str
@@ -48,15 +48,15 @@ class RemoteStatus(TypedDict):
 
 
 class RemoteSpecialist:
-    """One agent.
+    """One remote agent.
 
     Args:
-        as_deferred: the way to the asyncio lane.
-        log: takes lines for the game's log.
-        pins: where its card is kept as it was allowed.
+        as_deferred: runs a coroutine on the asyncio lane.
+        log: writes a line to the game's log.
+        pins: stores its card as it was allowed.
 
     Attributes:
-        held: its card, where that has to be allowed first.
+        held: its card, if it changed and has to be allowed first; else empty.
     """
 
     def __init__(
@@ -84,21 +84,23 @@ class RemoteSpecialist:
         return self.remote.name
 
     def start(self) -> None:
-        """Look at its card, in the background."""
+        """Fetch its card in the background."""
+        # `ready` has logged the error, and the status shows it.
         Deferred.fromCoroutine(self.ready()).addErrback(lambda _: None)
 
     async def ready(self) -> RemoteCard:
-        """Its card, as it is now and as it was allowed.
+        """Return its current card, if that is the one that was allowed.
 
         Raises:
             ToolError: its card has to be allowed first.
-            ConnectionError: it cannot be reached, or has no card that can be used.
+            ConnectionError: it cannot be reached, or has no usable card.
         """
         now = self._reactor.seconds()
+        # The reactor's clock is the wall clock: after it was set back, the card counts as old.
         is_known = self._known_at is not None and 0 <= now - self._known_at < CARD_SECONDS
         if not is_known or self._card is None:
             try:
-                self._learn(await self._as_deferred(self._client.card(), self._reactor))
+                self._take_card(await self._as_deferred(self._client.card(), self._reactor))
             except ConnectionError as error:
                 self._complain(str(error))
                 raise ConnectionError(UNREACHABLE.format(why=error)) from None
@@ -110,29 +112,30 @@ class RemoteSpecialist:
     def send(
         self, card: RemoteCard, message: AgentMessage, seconds: float
     ) -> Deferred[RemoteStanding]:
-        """Send it a message; fails as `Client.send` raises.
+        """Send a message; fails with the errors of `Client.send`.
 
-        Who cancels waits no longer; what the agent has begun by then is called off when it is
-        known by which name.
+        Cancelling the Deferred ends only the wait. If the agent began a task meanwhile, it is
+        cancelled there once the agent's answer has told its id.
         """
-        # Cancelling it leaves the request alone: only its answer names what has to be called off.
-        given: Deferred[RemoteStanding] = Deferred(lambda _: None)
+        # A separate Deferred: cancelling the request itself would lose the task's id, which only
+        # its answer tells.
+        answered: Deferred[RemoteStanding] = Deferred(lambda _: None)
 
-        def give(outcome: RemoteStanding | Failure) -> None:
-            if not given.called:
-                given.callback(outcome)
+        def settle(outcome: RemoteStanding | Failure) -> None:
+            if not answered.called:
+                answered.callback(outcome)
             elif isinstance(outcome, RemoteStanding) and outcome.task and outcome.state not in OVER:
                 self.cancel(outcome.task)
 
-        self._as_deferred(self._client.send(card, message, seconds), self._reactor).addBoth(give)
-        return given
+        self._as_deferred(self._client.send(card, message, seconds), self._reactor).addBoth(settle)
+        return answered
 
     def get(self, card: RemoteCard, task: str) -> Deferred[RemoteStanding]:
-        """A task as it stands; fails as `Client.get` raises."""
+        """Fetch the state of a task; fails with the errors of `Client.get`."""
         return self._as_deferred(self._client.get(card, task), self._reactor)
 
     def cancel(self, task: str) -> Deferred[bool]:
-        """Call a task off; fires with True where the agent was told, whatever it does then."""
+        """Cancel a task; fires with True if the request reached the agent, whatever it answered."""
 
         def complain(failure: Failure) -> bool:
             why = one_line(self.remote.without_token(failure.getErrorMessage()), MOST_PROBLEM)
@@ -146,45 +149,46 @@ class RemoteSpecialist:
         try:
             await self._as_deferred(self._client.cancel(card, task), self._reactor)
         except NoEntryError:
-            raise
+            raise  # it is an AgentRefusedError too, but the agent did not look at the request
         except AgentRefusedError:
-            pass  # it is over there, or is never called off: it was told all the same
+            pass  # the task is over, or cannot be cancelled: the agent knows all the same
         return True
 
     # ---- its card --------------------------------------------------------------------------
 
     @property
     def _pin_key(self) -> str:
-        """The address of its card, by which the pin is found: to name another is to allow it."""
+        """The pin's key, a digest of the card's URL: naming another URL allows the card there."""
         return sha256(self.remote.card_url.encode()).hexdigest()[:KEY_CHARS]
 
-    def _learn(self, card: RemoteCard) -> None:
-        """Take its card as it is now, and hold it back where it is not as it was allowed."""
+    def _take_card(self, card: RemoteCard) -> None:
+        # The first card that is seen was allowed by naming its URL in the settings.
         server = PREFIX + self.name.casefold()
         before = self._pins.read(server).get(self._pin_key)
         if before is None:
             self._pins.keep(server, {self._pin_key: card.pin}, "")
         is_held = before is not None and before != card.pin
         held = (HeldTool(self.name, before, card.pin),) if is_held else ()
-        # Told once for each change, and not at each look.
+        # Logged once for each change, and not each time that the card is fetched.
         if held and held != self.held:
             self._say("held back: its card is not as it was allowed; see: assistant tools held")
         self.held, self._card, self._problem = held, card, ""
 
     def allow(self, tools: Iterable[HeldTool], by: str) -> None:
-        """Use its card from now on as somebody has looked at it.
+        """Allow the card that was held, as a person has read it.
 
         Args:
-            by: who.
+            by: the name of that person.
         """
         (tool,) = tools
         self._pins.keep(PREFIX + self.name.casefold(), {self._pin_key: tool.now}, by)
-        self.held, self._known_at = (), None  # it is looked at again before it is used
+        # Fetched again before it is used: it may have changed once more since it was read.
+        self.held, self._known_at = (), None
 
     # ---- shown -----------------------------------------------------------------------------
 
     def status(self) -> RemoteStatus:
-        """The state in plain values, without the token."""
+        """Describe its state as plain data, without the token."""
         state = "held" if self.held else "ready" if self._card is not None else "not known yet"
         return {
             "name": self.name,
@@ -197,7 +201,8 @@ class RemoteSpecialist:
         }
 
     def told(self) -> str:
-        """A line for a model: its name, and what its card says, quoted."""
+        """A line for a model: its name, and a quote from its card."""
+        # A stranger wrote the card; a card that is held may hold instructions for the model.
         card = None if self.held else self._card
         said = (
             "" if card is None else quote(one_line(f"{card.name}: {card.description}", MOST_TOLD))
@@ -215,18 +220,18 @@ class RemoteSpecialist:
 
 
 def _breaker_of(remote: Remote) -> CircuitBreakerConfig:
-    """Three failures open it, and one task that is answered closes it again."""
     return CircuitBreakerConfig(
         failure_threshold=FAILURES,
         success_threshold=1,
         timeout_seconds=remote.config.pause_seconds,
         window_seconds=FAILURE_WINDOW_SECONDS,
+        # Every error counts; by default a ValueError or a KeyError would not.
         excluded_exceptions=(),
     )
 
 
 class RemoteSpecialists:
-    """All agents that a game names; none of them does anything before an assistant runs."""
+    """All remote agents that the settings name; none is contacted before an assistant runs."""
 
     def __init__(
         self,
@@ -251,23 +256,23 @@ class RemoteSpecialists:
         }
 
     def start(self) -> None:
-        """Look at the card of each, in the background: the game does not wait for them."""
+        """Fetch all cards in the background: the game does not wait for them."""
         for each in self._known.values():
             each.start()
 
     def find(self, name: str) -> RemoteSpecialist | None:
-        """The agent of a name, whoever may ask it."""
+        """Find an agent by name, whichever assistants may ask it."""
         return self._known.get(name.strip().casefold())
 
     def of(self, assistant: str) -> list[RemoteSpecialist]:
-        """Those that an assistant may ask, by name."""
+        """The agents that an assistant may ask, sorted by name."""
         found = (each for each in self._known.values() if each.remote.serves(assistant))
         return sorted(found, key=lambda each: each.name.casefold())
 
     def held(self) -> Mapping[str, tuple[HeldTool, ...]]:
-        """The cards that wait until somebody allows them."""
+        """The cards that have to be allowed before they are used, by breaker name."""
         return {f"{PREFIX}{each.name}": each.held for each in self._known.values() if each.held}
 
     def status(self) -> list[RemoteStatus]:
-        """The state of each."""
+        """The state of every agent."""
         return [each.status() for each in self._known.values()]

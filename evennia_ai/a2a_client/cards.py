@@ -1,7 +1,7 @@
-"""The card of an agent elsewhere: read strictly, cut to size, and pinned as it was allowed.
+"""The card of a remote agent: read strictly, cut to size, and pinned.
 
-Whoever can change a card can send tasks, and the token with them, to another place, or make an
-agent of maps one that asks for passwords. What is pinned is all that is used of it or shown.
+Whoever can change a card can redirect tasks, and the token with them, to another host, or turn an
+agent for maps into one that asks for passwords. Everything that is used or shown is pinned.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ NO_TOKEN = "it wants a token; name the environment variable that holds it: token
 
 @dataclass(frozen=True, slots=True)
 class RemoteCard:
-    """A card, as far as it is used.
+    """The parts of a card that are used.
 
     Attributes:
-        name, description: as the agent calls itself; words of a stranger.
-        url, binding: where it is asked, and how.
-        pin: all that must not change.
+        name, description: the agent's own words, which are untrusted.
+        url, binding: where requests go, and by which protocol binding.
+        pin: everything that must not change without a person's consent.
     """
 
     name: str
@@ -42,33 +42,35 @@ class RemoteCard:
     pin: Pin
 
 
-def read_card(told: object, remote: Remote) -> RemoteCard:
+def read_card(data: object, remote: Remote) -> RemoteCard:
     """Read a card.
 
     Args:
-        told: the JSON of it.
+        data: the parsed JSON.
 
     Raises:
-        ValueError: it is none, or one that cannot be used; the text says why.
+        ValueError: it is not a card, or not a usable one; the text says why.
     """
     try:
-        card = _mapping(told, "it is not a mapping")
+        card = _mapping(data, "it is not a mapping")
         name = one_line(_text(card, "name"), MOST_NAME)
         if not name:
             raise ValueError("it has no name")
         description = one_line(_text(card, "description"), MOST_DESCRIPTION)
-        url, binding = _way(card, remote)
+        url, binding = _interface(card, remote)
         wanted = card.get("securityRequirements") or []
         if wanted and not remote.token:
             raise ValueError(NO_TOKEN)
-        kept = {
+        pinned_fields = {
             "name": name,
             "url": url,
             "binding": binding,
             "skills": list(_skills(card)),
             "security": [card.get("securitySchemes") or {}, wanted],
         }
-        pinned = json.dumps(kept, sort_keys=True)
+        # Sorted, so that another order of the same keys is not a change.
+        pinned = json.dumps(pinned_fields, sort_keys=True)
+    # RecursionError: `securitySchemes` may be nested deeper than `dumps` can follow.
     except (ValueError, TypeError, RecursionError) as error:
         raise ValueError(NO_CARD.format(url=remote.where, why=error)) from None
     return RemoteCard(name, description, url, binding, Pin(description, pinned))
@@ -87,23 +89,23 @@ def _text(card: Mapping[str, object], key: str) -> str:
     return value
 
 
-def _way(card: Mapping[str, object], remote: Remote) -> tuple[str, str]:
-    """The first way to ask it that is known here."""
+def _interface(card: Mapping[str, object], remote: Remote) -> tuple[str, str]:
+    # The card lists its interfaces in the order in which the agent prefers them.
     listed = card.get("supportedInterfaces")
     for each in listed if isinstance(listed, list) else ():
         if not isinstance(each, Mapping):
             continue
         url, binding = _text(each, "url"), _text(each, "protocolBinding")
         if binding in (JSONRPC, REST) and _text(each, "protocolVersion").startswith(VERSION):
-            return _checked(url, remote), binding
+            return _checked_url(url, remote), binding
     raise ValueError(NO_WAY)
 
 
-def _checked(url: str, remote: Remote) -> str:
-    """An address on the machine of the card, and no less safe."""
-    told, own = urlsplit(url), urlsplit(remote.card_url)
-    is_there = told.hostname == own.hostname
-    if not is_there or (own.scheme == "https" and told.scheme != "https"):
+def _checked_url(url: str, remote: Remote) -> str:
+    # The token goes there with each task: it stays on the card's host, and within TLS.
+    given, own = urlsplit(url), urlsplit(remote.card_url)
+    is_same_host = given.hostname == own.hostname
+    if not is_same_host or (own.scheme == "https" and given.scheme != "https"):
         raise ValueError(ELSEWHERE.format(url=url[:100]))
     return url.rstrip("/")
 

@@ -1,7 +1,7 @@
-"""One agent elsewhere, asked over connections that are pinned. All of it runs on the asyncio lane.
+"""Requests to one remote agent, over pinned connections. All of it runs on the asyncio lane.
 
-What may have been begun is not sent again: only where no connection came about is a message tried
-a second time, by whoever sends it.
+A request that the agent may have begun is never repeated. The caller may retry only after a
+`NotSentError`, which means that nothing was begun.
 """
 
 from __future__ import annotations
@@ -33,35 +33,34 @@ from evennia_ai.core.settings.remote import SETTING, Remote
 MOST_BYTES = 1_000_000
 REQUEST_SECONDS = 20.0
 PROTOCOL = "1.0"
-# Of the answers of HTTP that are no yes: it does not let this game in; it has not looked at what it
-# was asked; it is to be asked elsewhere, or cannot do that. By none of them anything was begun, nor
-# by another 4xx, unless a code of JSON-RPC says otherwise; but for 408, 424 and 499, which are also
-# said of what was under way.
+# HTTP statuses after which nothing was begun: not authorized, not now, redirected, not implemented.
 NO_ENTRY, NOT_NOW, ELSEWHERE, CANNOT = (401, 403), (425, 429), (307, 308), (501, 505)
+# Any other 4xx means the same unless a JSON-RPC code says otherwise. Not these: 408 (timeout), 424
+# (failed dependency) and 499 (client closed the request) also end work that was under way.
 UNKNOWN = (408, 424, 499)
 REDIRECTS = "it answers {status}, to be asked elsewhere; nothing is sent to where it points"
 REFUSES = "it does not let this game in (HTTP {status})"
 
 
 class Client:
-    """One agent."""
+    """The requests of A2A to one agent."""
 
     def __init__(self, remote: Remote) -> None:
         self._remote = remote
 
     async def card(self) -> RemoteCard:
-        """Its card, as it is now.
+        """Fetch the agent's card.
 
         Raises:
-            ConnectionError: it cannot be reached, or there is no card that can be used.
+            ConnectionError: the agent cannot be reached, or has no usable card.
         """
         request = OutgoingRequest("GET", self._remote.card_url, None, "application/json")
-        # A card is public, and the token waits until it was compared with what was allowed.
-        told = await self._asked(request, REQUEST_SECONDS, is_secret=False)
-        if told.status != 200:
-            raise ConnectionError(f"its card is not there (HTTP {told.status})")
+        # Without the token: the card is public, and has not been compared with its pin yet.
+        answer = await self._exchange(request, REQUEST_SECONDS, is_secret=False)
+        if answer.status != 200:
+            raise ConnectionError(f"its card is not there (HTTP {answer.status})")
         try:
-            return read_card(read_json(told.body), self._remote)
+            return read_card(read_json(answer.body), self._remote)
         except ValueError as error:
             raise ConnectionError(str(error)) from None
 
@@ -69,47 +68,48 @@ class Client:
         """Send a message.
 
         Raises:
-            NotSentError: no connection came about, or it takes nothing now.
-            ConnectionError: it failed, and may have begun.
-            NoEntryError: it does not let this game in.
-            AgentRefusedError: it does not do that; the text has its words.
+            NotSentError: there was no connection, or the agent takes no requests now.
+            ConnectionError: it failed, and the agent may have begun.
+            NoEntryError: the agent does not authorize this game.
+            AgentRefusedError: the agent refused; the text has its words.
         """
         return await self._call(card, SEND, message.as_params(), seconds)
 
     async def get(self, card: RemoteCard, task: str) -> RemoteStanding:
-        """A task as it stands; raises as `send`."""
+        """Fetch the state of a task; raises as `send`."""
         return await self._call(card, GET, {"id": task, "historyLength": 0}, REQUEST_SECONDS)
 
     async def cancel(self, card: RemoteCard, task: str) -> RemoteStanding:
-        """Call a task off; raises as `send`."""
+        """Cancel a task; raises as `send`."""
         return await self._call(card, CANCEL, {"id": task}, REQUEST_SECONDS)
 
     async def _call(
         self, card: RemoteCard, call: str, params: Mapping[str, object], seconds: float
     ) -> RemoteStanding:
-        told = await self._asked(request_of(card, call, params), seconds, is_secret=True)
-        if told.status in NO_ENTRY:
-            raise NoEntryError(REFUSES.format(status=told.status))
-        if told.status in NOT_NOW:
-            raise NotSentError(f"it takes nothing now (HTTP {told.status})", may_pass=False)
-        if told.status in CANNOT or (400 <= told.status < 500 and told.status not in UNKNOWN):
-            why = self._remote.without_token(complaint_of(told.body))
-            if (code := code_of(told.body)) is not None and code not in NOT_BEGUN:
+        answer = await self._exchange(request_of(card, call, params), seconds, is_secret=True)
+        status = answer.status
+        if status in NO_ENTRY:
+            raise NoEntryError(REFUSES.format(status=status))
+        if status in NOT_NOW:
+            raise NotSentError(f"it takes nothing now (HTTP {status})", may_pass=False)
+        if status in CANNOT or (400 <= status < 500 and status not in UNKNOWN):
+            why = self._remote.without_token(complaint_of(answer.body))
+            if (code := code_of(answer.body)) is not None and code not in NOT_BEGUN:
                 raise ConnectionError(f"it failed: {why or code}")
-            raise AgentRefusedError(why or f"it refuses that (HTTP {told.status})")
-        if told.status != 200:
-            raise ConnectionError(f"it answered HTTP {told.status}")
-        standing = read_standing(card, read_json(told.body))
-        # An agent may repeat its token, which neither people nor models may read.
+            raise AgentRefusedError(why or f"it refuses that (HTTP {status})")
+        if status != 200:
+            raise ConnectionError(f"it answered HTTP {status}")
+        standing = read_standing(card, read_json(answer.body))
+        # An agent may echo the token it was sent, which neither people nor models may read.
         return replace(standing, text=self._remote.without_token(standing.text))
 
-    async def _asked(
+    async def _exchange(
         self, request: OutgoingRequest, seconds: float, *, is_secret: bool
     ) -> Answered:
-        """One request to the machine that its address means now.
+        """Send one request to the IP address that its host resolves to now.
 
         Args:
-            is_secret: the token goes along.
+            is_secret: the token is sent along.
         """
         remote = self._remote
         headers = {"Accept": "application/json, application/a2a+json", "A2A-Version": PROTOCOL}
@@ -121,10 +121,11 @@ class Client:
         try:
             place = await locate(request.url, remote.config.networks, allows)
         except ValueError as error:
+            # DNS may recover; an address in a forbidden network stays forbidden.
             may_pass = isinstance(error, UnknownHostError)
             raise NotSentError(str(error), may_pass=may_pass) from None
         try:
-            told = await exchange(
+            answer = await exchange(
                 request.method,
                 request.url,
                 place,
@@ -135,8 +136,10 @@ class Client:
             )
         except TimeoutError:
             raise ConnectionError(f"no answer within {seconds:g} s") from None
-        if told.status in ELSEWHERE:
-            raise NotSentError(REDIRECTS.format(status=told.status), may_pass=False)
-        if 300 <= told.status < 400:
-            raise ConnectionError(REDIRECTS.format(status=told.status))
-        return told
+        # By HTTP these two ask to repeat the POST elsewhere. After another 3xx, such as 303, the
+        # agent may have handled it.
+        if answer.status in ELSEWHERE:
+            raise NotSentError(REDIRECTS.format(status=answer.status), may_pass=False)
+        if 300 <= answer.status < 400:
+            raise ConnectionError(REDIRECTS.format(status=answer.status))
+        return answer

@@ -1,4 +1,4 @@
-"""One request to one machine: nothing is resolved again, no redirect is followed, and it ends."""
+"""One bounded HTTP request to one resolved address, without redirects or a second DNS lookup."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from aiohttp.abc import AbstractResolver, ResolveResult
 from evennia_ai.a2a_client.addresses import ResolvedAddress
 
 CONNECT_SECONDS = 10.0
-# An answer that is packed could be far larger than it looks: none is asked for, and none unpacked.
+# Compressed answers are neither requested nor decompressed: a small one could expand without bound.
 PLAIN = {"Accept-Encoding": "identity"}
 NOT_SENT = (aiohttp.ClientConnectorError, aiohttp.ConnectionTimeoutError)
 TOO_LARGE = "its answer has more than {most} bytes"
 
 
 class NotSentError(ConnectionError):
-    """No connection came about, or nothing is taken now, so that nothing was begun.
+    """The request was not sent, or was turned away unread, so that nothing was begun.
 
     Attributes:
-        may_pass: another try may succeed.
+        may_pass: another attempt may succeed.
     """
 
     def __init__(self, text: str, *, may_pass: bool = True) -> None:
@@ -31,14 +31,14 @@ class NotSentError(ConnectionError):
 
 
 class Answered(NamedTuple):
-    """A machine's answer; `body` is empty where none of it was to be read."""
+    """An HTTP answer; `body` is empty if only the status was wanted."""
 
     status: int
     body: bytes
 
 
 class _Pinned(AbstractResolver):
-    """Knows one machine, and no other."""
+    """A resolver that knows one host only, and answers with the address that was checked."""
 
     def __init__(self, place: ResolvedAddress) -> None:
         self._place = place
@@ -46,7 +46,7 @@ class _Pinned(AbstractResolver):
     async def resolve(
         self, host: str, port: int = 0, family: socket.AddressFamily = socket.AF_INET
     ) -> list[ResolveResult]:
-        """The machine that was looked at."""
+        """Return the checked address."""
         if host != self._place.host:
             raise OSError(f"{host!r} was not looked at")
         return [
@@ -61,7 +61,7 @@ class _Pinned(AbstractResolver):
         ]
 
     async def close(self) -> None:
-        """There is nothing to close."""
+        """Do nothing: there is nothing to close."""
 
 
 async def exchange(
@@ -74,18 +74,18 @@ async def exchange(
     seconds: float,
     most_bytes: int,
 ) -> Answered:
-    """Send one request to the machine that an address was found to mean.
+    """Send one request to an address that was resolved and checked.
 
     Args:
-        seconds: for all of it.
-        most_bytes: of the answer; 0: only its status is wanted.
+        seconds: time limit for the whole exchange.
+        most_bytes: the longest body that is read; 0 reads only the status.
 
     Raises:
-        NotSentError: no connection came about.
-        ConnectionError: it broke, or the answer is longer.
+        NotSentError: no connection could be made.
+        ConnectionError: the connection broke, or the answer is too long.
         TimeoutError: the time is over.
     """
-    # Closed after it: the next request to that name may be meant for another machine.
+    # The connection is not kept: the host may resolve to another machine the next time.
     connector = aiohttp.TCPConnector(resolver=_Pinned(place), force_close=True, use_dns_cache=False)
     timeout = aiohttp.ClientTimeout(total=seconds, sock_connect=min(seconds, CONNECT_SECONDS))
     try:
@@ -99,7 +99,8 @@ async def exchange(
         ):
             body = await _read(answer, most_bytes) if most_bytes else b""
             return Answered(int(answer.status), body)
-    except NOT_SENT as error:  # one of them is a TimeoutError too
+    # First, as one of them is a TimeoutError too, which would mean that something may have begun.
+    except NOT_SENT as error:
         raise NotSentError(f"no connection: {error.__cause__ or error}") from None
     except (aiohttp.ClientError, OSError) as error:
         if isinstance(error, TimeoutError | ConnectionError):
@@ -108,6 +109,7 @@ async def exchange(
 
 
 async def _read(answer: aiohttp.ClientResponse, most: int) -> bytes:
+    # The header refuses early; what is really sent is counted below.
     if (answer.content_length or 0) > most:
         raise ConnectionError(TOO_LARGE.format(most=most))
     parts, received = list[bytes](), 0

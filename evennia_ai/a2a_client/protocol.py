@@ -1,4 +1,4 @@
-"""Messages of A2A 1.0 as they are sent, and what is read of the answers. Nothing here does I/O."""
+"""Requests of A2A 1.0, and the parts of the answers that are used. Nothing here does I/O."""
 
 from __future__ import annotations
 
@@ -29,35 +29,35 @@ STATES = {
     "TASK_STATE_AUTH_REQUIRED": AUTH_REQUIRED,
 }
 MOST_TEXT, MOST_ERROR, MOST_ID, MOST_PARTS = 8_000, 300, 128, 200
-# Errors of JSON-RPC and of A2A by which nothing was begun. Not among them are an error inside the
-# agent (-32603, -32006), a kind of content that is not taken (-32005), be it of what it made, and
-# codes that neither names: nobody knows what came before those.
+# Error codes of JSON-RPC and A2A after which nothing was begun. Left out: internal errors (-32603,
+# -32006), unsupported content (-32005), which may be the agent's own output, and codes that neither
+# specification defines. After those the agent may have worked.
 NOT_BEGUN = frozenset(
     (-32700, *range(-32602, -32599), *range(-32009, -32006), *range(-32004, -32000))
 )
 SEND, GET, CANCEL = "SendMessage", "GetTask", "CancelTask"
-# Besides words only their number and their kind are told of what it made.
+# Stands for a file part: files of strangers are neither downloaded nor shown.
 A_FILE = "[a file that is not shown]"
 CANNOT = "its answer cannot be read: {why}"
 USAGE = "usage"
 
 
 class AgentRefusedError(ToolError):
-    """The agent understood a call, and does not do it: nothing was begun by it."""
+    """The agent understood a request and refused it; nothing was begun."""
 
 
 class NoEntryError(AgentRefusedError):
-    """The agent does not let this game in."""
+    """The agent does not authorize this game."""
 
 
 @dataclass(frozen=True, slots=True)
 class AgentMessage:
-    """One message to an agent.
+    """A message to an agent.
 
     Attributes:
-        id: our own for it.
-        task, context: of the task that it answers a question of; "" for a new one.
-        metadata: plain data that goes along.
+        id: our own id for it.
+        task, context: ids of the task whose question it answers; "" for a new task.
+        metadata: plain data that is sent along.
     """
 
     id: str
@@ -67,7 +67,7 @@ class AgentMessage:
     metadata: Mapping[str, Any] = field(default_factory=dict)
 
     def as_params(self) -> dict[str, Any]:
-        """The same as it is sent."""
+        """Build the parameters of `SendMessage`."""
         message: dict[str, Any] = {
             "messageId": self.id,
             "role": "ROLE_USER",
@@ -78,7 +78,7 @@ class AgentMessage:
         if self.task:
             message |= {"taskId": self.task, "contextId": self.context}
         configuration = {
-            # A task may take minutes; it is asked later how it stands.
+            # A task may take minutes, so its state is polled later.
             "returnImmediately": True,
             "historyLength": 0,
             "acceptedOutputModes": ["text/plain", "application/json"],
@@ -88,13 +88,13 @@ class AgentMessage:
 
 @dataclass(frozen=True, slots=True)
 class RemoteStanding:
-    """A task of an agent elsewhere at one moment.
+    """The state of a remote task at one moment.
 
     Attributes:
-        task, context: its ids; "" where the agent answered without a task.
-        state: one of the words above.
-        text: what it made, asks or says, cut to size; words of a stranger.
-        usage: the tokens that it says it used; None: it does not say.
+        task, context: its ids; "" if the agent answered without a task.
+        state: a value of `STATES`.
+        text: its result, question or message, cut to size; untrusted.
+        usage: the tokens that the agent reports; None if it reports none.
     """
 
     task: str
@@ -106,7 +106,7 @@ class RemoteStanding:
 
 @dataclass(frozen=True, slots=True)
 class OutgoingRequest:
-    """One request of HTTP."""
+    """An HTTP request."""
 
     method: str
     url: str
@@ -115,13 +115,13 @@ class OutgoingRequest:
 
 
 def request_of(card: RemoteCard, call: str, params: Mapping[str, object]) -> OutgoingRequest:
-    """A call as the agent is to be asked it.
+    """Build the request for a call, in the agent's protocol binding.
 
     Args:
         call: SEND, GET or CANCEL.
     """
     if card.binding != REST:
-        # A connection carries one request, so that its id has nothing to tell apart.
+        # A constant id: a connection carries one request, so there is nothing to tell apart.
         body = {"jsonrpc": "2.0", "id": "1", "method": call, "params": params}
         return OutgoingRequest("POST", card.url, _encoded(body), "application/json")
     media = "application/a2a+json"
@@ -134,14 +134,15 @@ def request_of(card: RemoteCard, call: str, params: Mapping[str, object]) -> Out
 
 
 def _encoded(value: object) -> bytes:
+    # "replace": a model may write half a surrogate pair, which UTF-8 cannot encode.
     return json.dumps(value, ensure_ascii=False).encode("utf-8", "replace")
 
 
 def read_json(body: bytes) -> Any:
-    """The JSON of an answer.
+    """Parse the body of an answer.
 
     Raises:
-        ConnectionError: it is none.
+        ConnectionError: it is not JSON.
     """
     try:
         return json.loads(body)
@@ -149,41 +150,42 @@ def read_json(body: bytes) -> Any:
         raise ConnectionError(CANNOT.format(why="it is not JSON")) from None
 
 
-def read_standing(card: RemoteCard, told: Any) -> RemoteStanding:
-    """The answer to a call.
+def read_standing(card: RemoteCard, answer: Any) -> RemoteStanding:
+    """Read the answer to a call.
 
     Args:
-        told: the JSON of it.
+        answer: the parsed JSON.
 
     Raises:
-        AgentRefusedError: the agent does not do what it was asked; the text says why, in its words.
-        ConnectionError: the agent failed, or its answer makes no sense.
+        AgentRefusedError: the agent refused; the text has its words.
+        ConnectionError: the agent failed, or its answer cannot be understood.
     """
     try:
         if card.binding != REST:
-            told = _result(told)
-        if "message" in told:
-            parts = _list(told["message"].get("parts"))
-            return RemoteStanding("", "", COMPLETED, _words(parts), _usage(told["message"]))
-        return _task(told.get("task", told))
+            answer = _result(answer)
+        # A message instead of a task is the whole result: there is nothing to poll.
+        if "message" in answer:
+            parts = _list(answer["message"].get("parts"))
+            return RemoteStanding("", "", COMPLETED, _text_of(parts), _usage(answer["message"]))
+        # `SendMessage` wraps the task in a member; `GetTask` and `CancelTask` return it bare.
+        return _task(answer.get("task", answer))
     except (AttributeError, KeyError, TypeError, RecursionError) as error:
         raise ConnectionError(CANNOT.format(why=f"{type(error).__name__} in it")) from None
 
 
-def _result(told: Any) -> Any:
-    """The result of JSON-RPC."""
-    if error := told.get("error"):
+def _result(answer: Any) -> Any:
+    if error := answer.get("error"):
         text = bounded(str(error.get("message", "")), MOST_ERROR) or "it says not why"
         if error.get("code") in NOT_BEGUN:
             raise AgentRefusedError(text)
         raise ConnectionError(f"it failed: {text}")
-    return told["result"]
+    return answer["result"]
 
 
 def code_of(body: bytes) -> int | None:
-    """The code of JSON-RPC by which a request was refused; None where there is none.
+    """Find the JSON-RPC error code in the body of a refusal; None if there is none.
 
-    The other binding has codes of HTTP or gRPC in the same place, none of them below 0.
+    HTTP+JSON has a code of HTTP or gRPC in the same place, which is never negative.
     """
     try:
         code = json.loads(body)["error"]["code"]
@@ -193,37 +195,38 @@ def code_of(body: bytes) -> int | None:
 
 
 def complaint_of(body: bytes) -> str:
-    """The sentence with which a request was refused, for the model; "" where there is none."""
+    """Find the error message in the body of a refusal, for the model; "" if there is none."""
     try:
-        told = json.loads(body)
-        error = told.get("error", told)
+        answer = json.loads(body)
+        error = answer.get("error", answer)
         return bounded(str(error.get("message") or error.get("detail") or ""), MOST_ERROR)
     except (ValueError, AttributeError, RecursionError):
         return ""
 
 
-def _task(told: Any) -> RemoteStanding:
-    number, context, status = str(told["id"]), str(told.get("contextId") or ""), told["status"]
+def _task(task: Any) -> RemoteStanding:
+    number, context, status = str(task["id"]), str(task.get("contextId") or ""), task["status"]
     state = STATES.get(status["state"], "")
     if not state:
         raise KeyError("state")
+    # The agent chose both, and they are stored and sent back with later requests.
     if (
         not number
         or max(len(number), len(context)) > MOST_ID
         or not (number + context).isprintable()
     ):
         raise KeyError("id")
-    made = [part for each in _list(told.get("artifacts")) for part in _list(each.get("parts"))]
+    made = [part for each in _list(task.get("artifacts")) for part in _list(each.get("parts"))]
     said = _list((status.get("message") or {}).get("parts"))
     parts = made if state == COMPLETED and made else said
-    return RemoteStanding(number, context, state, _words(parts), _usage(told))
+    return RemoteStanding(number, context, state, _text_of(parts), _usage(task))
 
 
 def _list(value: object) -> list[Any]:
     return value[:MOST_PARTS] if isinstance(value, list) else []
 
 
-def _words(parts: list[Any]) -> str:
+def _text_of(parts: list[Any]) -> str:
     return bounded("\n".join(filter(None, _texts(parts))), MOST_TEXT)
 
 
@@ -237,14 +240,14 @@ def _texts(parts: list[Any]) -> Iterator[str]:
             yield A_FILE
 
 
-def _usage(told: Any) -> TokenUsage | None:
-    metadata = told.get("metadata") or {}
-    said = metadata.get(USAGE)
-    # As this protocol writes names, and as services of models do.
+def _usage(answer: Any) -> TokenUsage | None:
+    metadata = answer.get("metadata") or {}
+    given = metadata.get(USAGE)
+    # A2A spells names in camelCase, model services in snake_case; an agent may use either.
     names = {"totalTokens": "total_tokens"}
     plain = (
-        {names.get(name, name): value for name, value in said.items()}
-        if isinstance(said, dict)
+        {names.get(name, name): value for name, value in given.items()}
+        if isinstance(given, dict)
         else {}
     )
     used = reported(plain, lambda: 0)
