@@ -1,4 +1,4 @@
-"""The setting EVENNIA_AI_MCP_SERVERS, read strictly: what each server is and what it may offer."""
+"""The setting EVENNIA_AI_MCP_SERVERS, read strictly: each server and the tools it may offer."""
 
 from __future__ import annotations
 
@@ -18,9 +18,11 @@ SETTING = "EVENNIA_AI_MCP_SERVERS"
 CATEGORIES = (ToolCategory.ASYNC_REQUIRED, ToolCategory.DANGEROUS)
 SHORTEST_SECRET = 8
 
-# Without "__" inside or "_" at the end, `<server>__<tool>` names one server only.
+# Without "__" inside or "_" at the end, `<server>__<tool>` can be split in one way only.
 _SERVER_NAME = re.compile(r"(?!.*__)[A-Za-z0-9][A-Za-z0-9_-]{0,22}(?<!_)")
+# A token of RFC 9110.
 _HEADER_NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
+# Possessive quantifiers: with plain ones, a long value that does not match backtracks for ages.
 _HEADER_VALUE = re.compile(r"[!-~]++(?:[ \t]++[!-~]++)*+")
 _LOCAL_ONLY = ("env", "cwd")
 _WEB_ONLY = ("headers_from_env",)
@@ -28,21 +30,21 @@ _WEB_ONLY = ("headers_from_env",)
 
 @dataclass(frozen=True, slots=True)
 class ServerConfig:
-    """One server and what it may offer.
+    """One server and the tools it may offer.
 
     Attributes:
         command: the program and its arguments; empty for a server on the web.
-        env: further environment variables of the program.
+        env: additional environment variables of the program.
         cwd: the folder it runs in; "" for the game's own.
-        url: where a server on the web answers; "" for a program.
+        url: the address of a server on the web; "" for a program.
         headers: sent with each request to it.
         tools: names of the tools that may be offered; None for all.
-        category: what may follow a call of its tools within a tick.
-        timeout_seconds: for one call, a wait for the connection included.
-        cache_seconds: how long an answer of a tool that only reads is kept; None: not at all.
-        needs_confirmation: whether a person has to say yes before a call.
-        may_hear_private: whether it may be given what somebody told the assistant alone.
-        new_tools: whether tools that it has later only are offered before somebody allowed them.
+        category: the category of its tools, which decides what may follow a call within a tick.
+        timeout_seconds: for one call, including a wait for the connection.
+        cache_seconds: how long the result of a read-only tool is cached; None: not at all.
+        needs_confirmation: a person has to confirm each call.
+        may_hear_private: it may be sent what a player told the assistant alone.
+        new_tools: tools that the server adds later are offered without a person's consent.
     """
 
     name: str
@@ -60,18 +62,18 @@ class ServerConfig:
     new_tools: bool = False
 
     def describe(self) -> str:
-        """A description for people; no arguments, no login and no query, which may hold secrets."""
+        """Describe the server for people, without arguments and query, which may hold secrets."""
         if self.command:
             return f"program {self.command[0]}"
         parts = urlsplit(self.url)
         return f"{parts.scheme}://{parts.netloc}{parts.path}"
 
     def without_secrets(self, text: str) -> str:
-        """The text with every value that was given in secret replaced by stars."""
+        """Replace every secret value in a text by stars."""
         values = {*self.env.values(), *self.headers.values(), urlsplit(self.url).query}
-        # The longest first: a short one inside it would leave its rest to be read.
+        # The longest first: replacing a shorter one inside it would leave the rest readable.
         for value in sorted(values, key=len, reverse=True):
-            # Short values, such as 1 or true, are no secrets and stand in many a text.
+            # Short values, such as 1 or true, are not secrets, and occur in many texts.
             if len(value) >= SHORTEST_SECRET:
                 text = text.replace(value, "***")
         return text
@@ -82,10 +84,10 @@ def read_servers(given: object, environ: Mapping[str, str]) -> dict[str, ServerC
 
     Args:
         given: the setting's value.
-        environ: environment variables, for headers that are taken from there.
+        environ: the environment variables, from which headers are read.
 
     Raises:
-        ConfigurationError: something in it is unknown, missing or of the wrong kind.
+        ConfigurationError: something in it is unknown, missing or of the wrong type.
     """
     if not isinstance(given, Mapping):
         raise ConfigurationError(
@@ -105,6 +107,7 @@ def _read_server(name: object, entry: object, environ: Mapping[str, str]) -> Ser
     if not isinstance(entry, Mapping):
         raise ConfigurationError(f"{path} is of type {type(entry).__name__}; it must be a mapping")
     is_local = "command" in entry
+    # Both or neither.
     if is_local == ("url" in entry):
         raise ConfigurationError(f"{path} must have either a 'command' or a 'url', not both")
     barred = _WEB_ONLY if is_local else _LOCAL_ONLY
@@ -210,6 +213,7 @@ def _yes_or_no(path: str, value: object, _environ: object) -> bool:
     return value
 
 
+# By key of an entry: the field of `ServerConfig`, and the function that reads the value.
 _READERS: dict[str, tuple[str, Callable[[str, object, Mapping[str, str]], object]]] = {
     "command": ("command", _command),
     "url": ("url", _url),

@@ -1,7 +1,7 @@
-"""One connection to an MCP server, by the official SDK; nothing else in the package imports that.
+"""One connection to an MCP server, by the official SDK; no other module of this room imports it.
 
-The SDK is an optional part, and a second's work to import: both happen where a connection is first
-opened, in a thread of its own. All of this runs on the asyncio lane.
+The SDK is an optional dependency and takes a second to import. So it is imported when a connection
+is first opened, in a thread. All of this runs on the asyncio lane.
 """
 
 from __future__ import annotations
@@ -34,20 +34,21 @@ if TYPE_CHECKING:
 CONNECT_SECONDS = 60.0
 MOST_PAGES = 50
 MOST_PROBLEM_CHARS = 300
-# JSON-RPC codes: the request was wrong, not the service.
-_OF_THE_REQUEST = (-32601, -32602, -32021, -32042)
-# The connection is of no more use: it is closed, or the server has forgotten the session.
-_OF_THE_CONNECTION = (-32000, -32600)
+# Error codes that blame the request, not the server: unknown method, invalid parameters, a client
+# capability that we lack, a URL that the user would have to visit.
+_REQUEST_FAULTS = (-32601, -32602, -32021, -32042)
+# The connection is closed, or the server has forgotten the session: it has to be opened again.
+_CONNECTION_FAULTS = (-32000, -32600)
 
 
 def require_sdk(wanted: str = f"{SETTING} names servers") -> None:
-    """Check that the SDK is there, without importing it.
+    """Check that the SDK is installed, without importing it.
 
     Args:
-        wanted: what of the settings it is needed for.
+        wanted: the setting that needs it, for the error's text.
 
     Raises:
-        ConfigurationError: it is not installed, or is of before version 2.
+        ConfigurationError: it is not installed, or older than version 2.
     """
     try:
         version = importlib.metadata.version("mcp")
@@ -67,7 +68,7 @@ class Connection:
     """An open connection.
 
     Attributes:
-        is_lost: it has ended; what still waits for an answer gets none.
+        is_lost: the connection has ended; calls that still wait get no answer.
     """
 
     def __init__(self, config: ServerConfig) -> None:
@@ -78,7 +79,7 @@ class Connection:
         self._error: Any = None
 
     def attach(self, client: Client, error: type[MCPError]) -> None:
-        """Give it the SDK's client, entered, and the SDK's kind of error."""
+        """Set the SDK's client, already entered, and the SDK's class of errors."""
         self._client, self._error = client, error
 
     def lose(self) -> None:
@@ -87,7 +88,7 @@ class Connection:
         self._news.set()
 
     def note_change(self) -> None:
-        """Note that the server's tools are others now."""
+        """Note that the server's list of tools has changed."""
         self._news.set()
 
     async def news(self) -> None:
@@ -96,9 +97,10 @@ class Connection:
         self._news.clear()
 
     async def list_tools(self) -> list[Listed]:
-        """Every page of what the server lists, up to a bound."""
+        """List the server's tools, from all pages up to a bound."""
         listed: list[Listed] = []
         cursor = None
+        # Bounded: a server may return a next cursor for ever.
         for _ in range(MOST_PAGES):
             page = await self._client.list_tools(cursor=cursor)
             listed += map(_read_tool, page.tools)
@@ -108,22 +110,24 @@ class Connection:
         return listed
 
     async def call(self, tool: str, arguments: Mapping[str, object]) -> str:
-        """Call a tool by the server's own name for it; cancelling tells the server.
+        """Call a tool by the server's own name for it; a cancellation is sent to the server.
 
         Raises:
-            ToolError: the tool says that it could not, or is not called like this.
+            ToolError: the tool reports an error, or the request was wrong.
             ConnectionError: the server failed.
         """
         try:
             result = await self._client.call_tool(tool, arguments)
             text, is_error = as_text(result.content, result.structured_content), result.is_error
         except self._error as error:
-            if error.code in _OF_THE_REQUEST:
+            if error.code in _REQUEST_FAULTS:
                 raise ToolError(self._shown(error)) from None
-            if error.code in _OF_THE_CONNECTION:
+            if error.code in _CONNECTION_FAULTS:
                 self.lose()
             raise ConnectionError(f"failed: {self._shown(error)}") from None
-        except Exception as error:  # whatever else the SDK raises: no answer, or no fit one
+        # Besides its own errors the SDK raises those of pydantic, anyio and httpx: there was no
+        # answer, or one that breaks the protocol.
+        except Exception as error:
             problem = f"failed: its answer cannot be read: {self._shown(error)}"
             raise ConnectionError(problem) from None
         if is_error:
@@ -148,13 +152,13 @@ def _read_tool(tool: Tool) -> Listed:
 
 @asynccontextmanager
 async def connected(config: ServerConfig, log: Callable[[str], None]) -> AsyncIterator[Connection]:
-    """A connection, for as long as the block lasts; a program is started for it and ended.
+    """Open a connection for the length of the block; a program is started and ended with it.
 
     Args:
-        log: takes a line the program wrote to its standard error.
+        log: called with each line that the program writes to its standard error.
 
     Raises:
-        Exception: it could not be made, or broke; a group of exceptions as often as not.
+        Exception: the connection failed or broke; often an exception group of anyio.
     """
     sdk = await asyncio.get_running_loop().run_in_executor(None, _load_sdk)
     connection = Connection(config)
@@ -165,14 +169,16 @@ async def connected(config: ServerConfig, log: Callable[[str], None]) -> AsyncIt
 
     with anyio.CancelScope(deadline=anyio.current_time() + CONNECT_SECONDS) as scope:
         async with AsyncExitStack() as stack:
-            open_transport = _program if config.command else _web
+            open_transport = _program_transport if config.command else _web_transport
             transport = await stack.enter_async_context(open_transport(config, log))
             watched = _watched(transport, connection.lose)
             client = sdk.Client(watched, message_handler=on_message, cache=None)
             await stack.enter_async_context(client)
-            # Only making the connection is bounded; from here on it may last.
+            # Only the handshake is limited in time; from here on the connection may last.
             scope.deadline = math.inf
             connection.attach(client, sdk.MCPError)
+            # Newer versions of the protocol send changes to subscribers only; older ones send a
+            # notification to everybody, which `on_message` gets.
             changes = getattr(client.server_capabilities.tools, "list_changed", False)
             if changes and client.protocol_version in _modern_versions():
                 tasks = await stack.enter_async_context(anyio.create_task_group())
@@ -184,8 +190,8 @@ async def connected(config: ServerConfig, log: Callable[[str], None]) -> AsyncIt
 
 
 def _load_sdk() -> Any:
-    """The SDK; what it logs of a broken server we say ourselves, in one line."""
     sdk = importlib.import_module("mcp")
+    # Without a handler Python prints its warnings to stderr; we log one line of our own instead.
     logging.getLogger("mcp").addHandler(logging.NullHandler())
     return sdk
 
@@ -195,13 +201,12 @@ def _modern_versions() -> Any:
 
 
 async def _listen(client: Client, connection: Connection) -> None:
-    """Hear of changes where the protocol wants a subscription; without one, calls still work."""
     try:
         async with client.listen(tools_list_changed=True) as changes:
             async for _ in changes:
                 connection.note_change()
     except Exception as error:
-        # The end of the subscription is the end of the connection, or else of no account.
+        # Only this error means a lost connection; without a subscription calls still work.
         if type(error).__name__ == "SubscriptionLost":
             connection.lose()
 
@@ -210,14 +215,15 @@ async def _listen(client: Client, connection: Connection) -> None:
 async def _watched(
     transport: AbstractAsyncContextManager[Any], on_end: Callable[[], None]
 ) -> AsyncIterator[Any]:
-    """A transport whose end is noticed when nobody is waiting for an answer, too."""
+    # The SDK reports the end of a transport only to calls that wait for an answer.
     async with transport as (read, write):
         yield Watched(read, on_end), write
 
 
 @asynccontextmanager
-async def _program(config: ServerConfig, log: Callable[[str], None]) -> AsyncIterator[Any]:
-    """The transport to a program of our own, and the ear for what it complains of."""
+async def _program_transport(
+    config: ServerConfig, log: Callable[[str], None]
+) -> AsyncIterator[Any]:
     stdio = importlib.import_module("mcp.client.stdio")
     if config.cwd and not os.path.isdir(config.cwd):
         raise ConnectionError(f"there is no folder {config.cwd!r}")
@@ -225,29 +231,32 @@ async def _program(config: ServerConfig, log: Callable[[str], None]) -> AsyncIte
     parameters = stdio.StdioServerParameters(
         command=command[0], args=command[1:], env=dict(config.env), cwd=config.cwd or None
     )
+    # A pipe for its standard error: the SDK would let it write to the game's own.
     read_end, write_end = os.pipe()
-    with os.fdopen(write_end, "w") as complaints:
-        ear, _ = await asyncio.get_running_loop().connect_read_pipe(
+    with os.fdopen(write_end, "w") as errors:
+        log_pipe, _ = await asyncio.get_running_loop().connect_read_pipe(
             lambda: LineLog(log), os.fdopen(read_end, "rb", buffering=0)
         )
         try:
-            yield stdio.stdio_client(parameters, errlog=complaints)
+            yield stdio.stdio_client(parameters, errlog=errors)
         finally:
-            ear.close()
+            log_pipe.close()
 
 
 def _tethered(command: tuple[str, ...]) -> list[str]:
+    # PR_SET_PDEATHSIG, which the tether needs, is a call of Linux.
     if not sys.platform.startswith("linux"):
         return list(command)
     own = str(Path(tether.__file__).resolve())
+    # -I and -S: the stub needs only the standard library; neither environment nor site-packages may
+    # interfere with it.
     return [sys.executable, "-I", "-S", own, str(os.getpid()), *command]
 
 
 @asynccontextmanager
-async def _web(config: ServerConfig, _log: Callable[[str], None]) -> AsyncIterator[Any]:
-    """The transport to a server on the web."""
+async def _web_transport(config: ServerConfig, _log: Callable[[str], None]) -> AsyncIterator[Any]:
     web = importlib.import_module("mcp.client.streamable_http")
-    # No limit on reading: news of the server come at any time, and calls have their own.
+    # No read timeout: the server may send notifications at any time, and calls have their own.
     timeout = httpx2.Timeout(config.timeout_seconds, read=None)
     hooks = {"response": [limit_body]}
     headers = dict(config.headers)

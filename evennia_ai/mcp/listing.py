@@ -1,4 +1,4 @@
-"""A server's tools and answers for the model: fitting names, bounded texts, usable schemas."""
+"""A server's tools and answers made fit for a model: valid names, bounded texts, usable schemas."""
 
 from __future__ import annotations
 
@@ -19,19 +19,20 @@ if TYPE_CHECKING:
     from mcp.types import ContentBlock
 
 MOST_TOOLS = 200
+# Model services accept names of up to 64 letters, digits, hyphens and underscores.
 MOST_NAME_CHARS = 64
 MOST_DESCRIPTION_CHARS = 1_000
 MOST_SCHEMA_BYTES = 20_000
 MOST_SCHEMA_DEPTH = 30
 MOST_RESULT_CHARS = 8_000
 MOST_ERROR_CHARS = 1_000
-_FOREIGN = re.compile(r"[^a-zA-Z0-9_-]")
+_NOT_IN_NAMES = re.compile(r"[^a-zA-Z0-9_-]")
 _MARK_CHARS = 8
 
 
 @dataclass(frozen=True, slots=True)
 class Listed:
-    """A tool as its server tells of it."""
+    """A tool as its server describes it."""
 
     name: str
     description: str
@@ -45,7 +46,7 @@ class RemoteTool:
     """A tool on offer.
 
     Attributes:
-        name: what its server calls it; the model knows it by its spec's name.
+        name: its name on the server; the model knows it by the spec's name.
     """
 
     name: str
@@ -54,18 +55,18 @@ class RemoteTool:
 
 @dataclass(frozen=True, slots=True)
 class Listing:
-    """A server's tools by the names the model knows, and the reasons for those left out."""
+    """A server's tools by the names that the model knows, and the reasons for those left out."""
 
     tools: dict[str, RemoteTool] = field(default_factory=dict)
     left_out: tuple[str, ...] = ()
 
 
 def make_listing(config: ServerConfig, listed: Iterable[Listed]) -> Listing:
-    """Turn what a server tells of its tools into what the model is offered."""
+    """Turn a server's list of tools into those that the model is offered."""
     wanted: dict[str, Listed] = {}
     for tool in listed:
         if config.tools is None or tool.name in config.tools:
-            # Where a name is listed twice, the first counts: a call could not tell them apart.
+            # If a name is listed twice, the first counts: a call could not tell them apart.
             wanted.setdefault(tool.name, tool)
     names = _offered_names(config.name, list(wanted))
     tools: dict[str, RemoteTool] = {}
@@ -95,6 +96,7 @@ def _spec(config: ServerConfig, name: str, tool: Listed) -> ToolSpec:
     return ToolSpec(
         name,
         description or one_line(tool.name, MOST_DESCRIPTION_CHARS),
+        # MCP lets a schema leave `properties` out, but some model services require it.
         {"properties": {}} | tool.parameters,
         category=config.category,
         timeout_seconds=config.timeout_seconds,
@@ -109,8 +111,11 @@ def _spec(config: ServerConfig, name: str, tool: Listed) -> ToolSpec:
 
 
 def _offered_names(server: str, names: list[str]) -> dict[str, str]:
-    """Names that every provider takes; where two come out the same, the changed ones are marked."""
-    fitted = {name: f"{server}__{_FOREIGN.sub('_', name)}" for name in names}
+    """Make names that every model service accepts.
+
+    A name that was cut, or that became the same as another, ends in a digest of the original.
+    """
+    fitted = {name: f"{server}__{_NOT_IN_NAMES.sub('_', name)}" for name in names}
     clashes = Counter(fitted.values())
     offered = {}
     for name, fit in fitted.items():
@@ -139,11 +144,11 @@ def _schema_problem(schema: object) -> str:
 
 
 def as_text(content: Iterable[ContentBlock], structured: object) -> str:
-    """The answer as text: its texts one below the other, anything else named.
+    """Turn an answer into text: its texts line by line, and anything else named.
 
     Args:
-        content: blocks with the attributes of MCP's content (`type`, `text`, `mime_type`, ...).
-        structured: the answer as a JSON value, used when there is no text.
+        content: content blocks of MCP (`type`, `text`, `mime_type`, ...).
+        structured: the answer as a JSON value, used if there is no text.
     """
     content = list(content)
     texts = [block.text for block in content if block.type == "text"]
@@ -154,9 +159,10 @@ def as_text(content: Iterable[ContentBlock], structured: object) -> str:
 
 
 def bounded(text: str, most: int) -> str:
-    """The text without control characters; a long one is cut and says so."""
+    """Remove control characters; a long text is cut, and says so."""
     size = len(text)
-    # Twice the room, since what is stripped makes it shorter; a megabyte is not worth cleaning.
+    # Cut before cleaning, since a text may have megabytes; to twice the length, since cleaning
+    # shortens it.
     text = strip_control(text[: 2 * most]).strip()
     if size <= 2 * most and len(text) <= most:
         return text

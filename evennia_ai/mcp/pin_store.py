@@ -1,4 +1,4 @@
-"""Pins in the game's own table, in the reactor's thread."""
+"""Pins in the game's database; called in the reactor's thread."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from evennia_ai.models import ToolPin
 
 
 class StoredPins:
-    """The pins of all servers: `mcp.pins.Pins`."""
+    """The pins of all servers; implements `mcp.pins.Pins`."""
 
     def read(self, server: str) -> Mapping[str, Pin]:
-        """The pins of a server, by the names of the tools.
+        """Read the pins of a server, by the names of its tools.
 
         Raises:
             DatabaseError: there is no such table, or no database.
@@ -24,10 +24,10 @@ class StoredPins:
         return {row.tool: Pin(row.description, row.parameters) for row in rows}
 
     def keep(self, server: str, pins: Mapping[str, Pin], by: str) -> None:
-        """Keep pins, in the place of those of the same tools.
+        """Store pins; those of the same tools are replaced.
 
         Args:
-            by: who allowed the tools; "": nobody in particular.
+            by: the person who allowed the tools; "" if they were allowed by the settings.
 
         Raises:
             DatabaseError: there is no such table, or no database.
@@ -44,6 +44,7 @@ class StoredPins:
             )
             for name, pin in pins.items()
         ]
+        # One transaction: a crash between the two would leave the tools without pins, as if new.
         with transaction.atomic():
             ToolPin.objects.filter(server=server, tool__in=list(pins)).delete()
             ToolPin.objects.bulk_create(made)

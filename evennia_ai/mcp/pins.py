@@ -1,8 +1,8 @@
-"""Tools as they were allowed: what has changed since is held back until somebody looks at it.
+"""Pins: a tool that changed since it was allowed is held back until a person has looked at it.
 
-A server's descriptions are read by a model, so that whoever can change them can give it orders,
-long after an owner looked at them. What is pinned is what a model is shown: the description, as far
-as it is shown, and the schema of the arguments.
+A model reads a server's descriptions, so whoever can change them can give it orders, long after an
+owner has checked them (tool poisoning). A pin is the part that a model is shown: the description,
+cut to size, and the schema of the arguments.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ from evennia_ai.core.turn.toolspec import ToolSpec
 from evennia_ai.mcp.config import ServerConfig
 from evennia_ai.mcp.listing import Listing, RemoteTool
 
-# A server writes both texts: fewer, and it could make two that have the same mark.
+# 128 bits. The server writes both texts: with fewer it could search for two with the same mark.
 MARK_CHARS = 32
 LINE_CHARS = 76
-# The name of the pin, of no tool, that says that a server was seen.
+# The key of a pin that belongs to no tool: it records that a server has been seen.
 SEEN = ""
 
 
@@ -31,7 +31,7 @@ class Pin:
     """A tool as a model is shown it.
 
     Attributes:
-        parameters: JSON of the schema of its arguments, its keys in order.
+        parameters: the JSON schema of its arguments, with sorted keys.
     """
 
     description: str
@@ -39,17 +39,19 @@ class Pin:
 
     @classmethod
     def of(cls, spec: ToolSpec) -> Pin:
-        """The pin of a tool on offer."""
+        """Make the pin of a tool."""
+        # Sorted: a server may list the same keys in another order each time.
         return cls(spec.description, json.dumps(spec.parameters, sort_keys=True))
 
     @property
     def mark(self) -> str:
-        """Digits that only this description and this schema have."""
+        """A digest of the description and the schema, by which a person allows exactly these."""
+        # With the length of the first text: else a server could move words from one to the other.
         digest = sha256(f"{len(self.description)} {self.description}{self.parameters}".encode())
         return digest.hexdigest()[:MARK_CHARS]
 
     def lines(self) -> list[str]:
-        """The same in lines for people; a letter that cannot be seen is told by its number."""
+        """Format it as lines for people; invisible characters are shown by their code points."""
         schema = json.dumps(json.loads(self.parameters), indent=1, ensure_ascii=False)
         told = [*self.description.splitlines(), *schema.splitlines()]
         return [part for line in told for part in wrap(_visible(line), LINE_CHARS) or [""]]
@@ -57,12 +59,12 @@ class Pin:
 
 @dataclass(frozen=True, slots=True)
 class HeldTool:
-    """A tool that is not offered.
+    """A tool that is held back.
 
     Attributes:
-        name: by which a model would know it.
-        before: as it was allowed; None: it is new.
-        now: as its server tells of it.
+        name: the name by which a model would know it.
+        before: as it was allowed; None if it is new.
+        now: as its server describes it now.
     """
 
     name: str
@@ -70,7 +72,7 @@ class HeldTool:
     now: Pin
 
     def difference(self) -> list[str]:
-        """The lines that went (-) and that came (+), without a cut."""
+        """The removed (-) and added (+) lines, uncut: the change could be in what was cut away."""
         before = self.before.lines() if self.before is not None else []
         now = self.now.lines()
         found: list[str] = []
@@ -84,12 +86,12 @@ class HeldTool:
 
 @dataclass(frozen=True, slots=True)
 class Sifted:
-    """A server's tools, sorted.
+    """A server's tools, sorted into those on offer and those held back.
 
     Attributes:
-        offered: those that are as they were allowed, and those that are allowed by being there.
+        offered: the tools that match their pins, or that need no consent.
         held: the others.
-        fresh: pins to be kept, by the name of the tool; of a server that was never seen one more.
+        fresh: new pins to store, by tool; with `SEEN` if the server is seen for the first time.
     """
 
     offered: Listing
@@ -98,20 +100,20 @@ class Sifted:
 
 
 class Pins(Protocol):
-    """A place where pins are kept over restarts."""
+    """The store of pins."""
 
     def read(self, server: str) -> Mapping[str, Pin]:
-        """The pins of a server, by the names of the tools."""
+        """Read the pins of a server, by the names of its tools."""
 
     def keep(self, server: str, pins: Mapping[str, Pin], by: str) -> None:
-        """Keep pins, in the place of those of the same tools; `by` nobody: ""."""
+        """Store pins; those of the same tools are replaced. `by` may be ""."""
 
 
 def sift(config: ServerConfig, listing: Listing, pins: Mapping[str, Pin]) -> Sifted:
-    """Sort what a server lists by what is pinned of it.
+    """Sort a server's tools by their pins.
 
-    Whatever a server has when it is first seen, be it nothing, was allowed by naming the server,
-    and a tool that the setting names was allowed by that; any other that comes later was not.
+    Naming a server in the settings allows all tools that it has when it is first seen, even if it
+    has none; naming a tool allows that tool. Any other tool that appears later is held back.
     """
     offered: dict[str, RemoteTool] = {}
     held: list[HeldTool] = []
@@ -132,7 +134,7 @@ def sift(config: ServerConfig, listing: Listing, pins: Mapping[str, Pin]) -> Sif
 
 
 def mark_of(held: Iterable[HeldTool]) -> str:
-    """The mark of several tools together."""
+    """A mark for several tools together."""
     marks = " ".join(f"{tool.name} {tool.now.mark}" for tool in held)
     return sha256(marks.encode()).hexdigest()[:MARK_CHARS]
 

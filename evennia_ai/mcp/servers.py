@@ -1,4 +1,4 @@
-"""The servers as the game holds them, on the reactor's side: tools on offer, calls, status."""
+"""MCP servers on the reactor's side: their tools on offer, calls and status."""
 
 from __future__ import annotations
 
@@ -17,7 +17,8 @@ from evennia_ai.mcp.pins import HeldTool, Pins, sift
 from evennia_ai.mcp.session import McpSession
 from evennia_ai.resilience import CircuitBreaker, CircuitBreakerRegistry
 
-# With less of its time than this a call that is given up says nothing of its server.
+# A timeout counts against the server only if the call had at least this share of the server's time:
+# near the end of a turn a call may get a second only.
 FAIR_SHARE = 0.5
 
 T = TypeVar("T")
@@ -26,24 +27,24 @@ Log = Callable[[str], None]
 
 
 class Bridge(Protocol):
-    """Runs a coroutine on the asyncio lane; cancelling the Deferred cancels it."""
+    """Runs a coroutine on the asyncio lane; cancelling the Deferred cancels the coroutine."""
 
     def __call__(self, coroutine: Coroutine[Any, Any, T], reactor: Reactor) -> Deferred[T]:
-        """Start it; its outcome comes back in the reactor's thread."""
+        """Start a coroutine; the Deferred fires in the reactor's thread."""
 
 
 class RemoteServer:
     """One server.
 
     Args:
-        as_deferred: the way to the asyncio lane.
-        log: takes lines for the game's log, in the reactor's thread.
-        on_change: told when what it offers has changed.
-        pins: where its tools are kept as they were allowed.
+        as_deferred: runs a coroutine on the asyncio lane.
+        log: writes a line to the game's log; called in the reactor's thread.
+        on_change: called when the tools on offer have changed.
+        pins: stores its tools as they were allowed.
 
     Attributes:
-        listing: what it offers; what it offered last, while there is no connection.
-        held: the tools that it has and that wait until somebody allows them.
+        listing: the tools on offer; while there is no connection, those it offered last.
+        held: the tools that a person has to allow first.
     """
 
     def __init__(
@@ -62,7 +63,7 @@ class RemoteServer:
         self.listing = Listing()
         self.held: tuple[HeldTool, ...] = ()
         self._pins = pins
-        self._told = Listing()
+        self._unsorted = Listing()
         self._as_deferred = as_deferred
         self._reactor = reactor
         self._log = log
@@ -70,6 +71,7 @@ class RemoteServer:
         self._state = "not started"
         self._problem = ""
         self._ended: Deferred[None] | None = None
+        # The session runs in the asyncio thread; its callbacks must return to the reactor's.
         self._session = McpSession(
             config,
             on_listing=lambda listing: reactor.callFromThread(self.learn, listing),
@@ -78,14 +80,14 @@ class RemoteServer:
         )
 
     def start(self) -> None:
-        """Begin to connect, in the background."""
+        """Start to connect in the background."""
         if self._ended is None:
             self._state = "connecting"
             self._ended = self._as_deferred(self._session.run(), self._reactor)
             self._ended.addErrback(lambda failure: self._complain(failure.getErrorMessage()))
 
     def close(self) -> Deferred[None]:
-        """End it for good.
+        """Close it for good.
 
         Returns:
             Fires when its connection and its program have ended.
@@ -96,11 +98,11 @@ class RemoteServer:
         return self._as_deferred(self._session.close(), self._reactor).addCallback(lambda _: ended)
 
     def call(self, tool: str, arguments: Mapping[str, object], seconds: float) -> Deferred[str]:
-        """Call a tool by its own name. Cancelling the Deferred tells the server.
+        """Call a tool by the server's name for it; a cancellation is sent to the server.
 
         Raises:
-            CircuitOpenError: the server is not being asked now.
-            ToolError: the tool says that it could not; ToolTimeoutError: it took too long.
+            CircuitOpenError: the server's breaker is open.
+            ToolError: the tool reports an error; ToolTimeoutError: it took too long.
             ConnectionError: the server cannot be reached, or failed.
         """
         return Deferred.fromCoroutine(self._call(tool, arguments, seconds))
@@ -118,19 +120,20 @@ class RemoteServer:
             if seconds >= FAIR_SHARE * self.config.timeout_seconds:
                 permit.failure(error)
             raise
-        # A tool that says no shows that its server works.
+        # A tool that reports an error shows that its server works.
         except ToolError:
             permit.success()
             raise
         except Exception as error:
             permit.failure(error)
             raise
+        # A cancelled call is neither a success nor a failure of the server.
         finally:
             permit.release()
         return text
 
     def status(self) -> dict[str, Any]:
-        """The state in plain values."""
+        """Describe the server's state as plain data."""
         return {
             "name": self.config.name,
             "what": self.config.describe(),
@@ -143,22 +146,22 @@ class RemoteServer:
         }
 
     def allow(self, tools: Iterable[HeldTool], by: str) -> None:
-        """Offer tools from now on as they are now, which somebody has looked at.
+        """Offer held tools from now on, as a person has read them.
 
         Args:
-            by: who.
+            by: the name of that person.
         """
         self._pins.keep(self.config.name, {tool.name: tool.now for tool in tools}, by)
-        self._offer(self._sift(self._told))
+        self._offer(self._sort_by_pins(self._unsorted))
 
-    def learn(self, told: Listing) -> None:
-        """Take what it tells of its tools now; in the reactor's thread."""
-        # It was on its way from the other thread when this one was told to end.
+    def learn(self, listed: Listing) -> None:
+        """Take the server's current list of tools; called in the reactor's thread."""
+        # The list may have been on its way from the asyncio thread when this was closed.
         if self._state == "closed":
             return
         try:
-            listing = self._sift(told)
-        except Exception as error:  # without its pins nothing of it is offered anew
+            listing = self._sort_by_pins(listed)
+        except Exception as error:  # without its pins, a changed tool could not be noticed
             self._complain(f"its pinned tools cannot be read: {type(error).__name__}")
             return
         is_new = listing != self.listing
@@ -171,21 +174,21 @@ class RemoteServer:
             self._offer(listing)
 
     def _offer(self, listing: Listing) -> None:
-        """Have this on offer from now on, whether there is a connection or not."""
+        # It stays on offer without a connection: the prompt must not change for a short crash.
         self.listing = listing
         self._on_change()
 
-    def _sift(self, told: Listing) -> Listing:
-        """Whatever of its tools may be offered; the others are held."""
+    def _sort_by_pins(self, listed: Listing) -> Listing:
+        """Hold back the tools that do not match their pins, and return the others."""
         name = self.config.name
-        found = sift(self.config, told, self._pins.read(name))
+        found = sift(self.config, listed, self._pins.read(name))
         if found.fresh:
             self._pins.keep(name, found.fresh, "")
         for tool in found.held:
             if tool not in self.held:
                 how = "is new" if tool.before is None else "is not as it was allowed"
                 self._say(f"held back {tool.name}: it {how}; see: assistant tools held")
-        self.held, self._told = found.held, told
+        self.held, self._unsorted = found.held, listed
         return found.offered
 
     def _complain(self, problem: str) -> None:
@@ -200,10 +203,10 @@ class RemoteServer:
 
 
 class RemoteServers:
-    """All servers of a game, and what they offer together.
+    """All servers of a game, and the tools they offer together.
 
     Attributes:
-        are_any: there is at least one; none is added later.
+        are_any: there is at least one server; none is added later.
     """
 
     def __init__(
@@ -216,10 +219,10 @@ class RemoteServers:
         log: Log,
         pins: Pins,
     ) -> None:
-        """Make them; `start` connects.
+        """Create the servers; `start` connects them.
 
         Raises:
-            ConfigurationError: there is a server, but no SDK to speak to it.
+            ConfigurationError: a server is configured, but the SDK is not installed.
         """
         configs = tuple(configs)
         if configs:
@@ -231,7 +234,7 @@ class RemoteServers:
                 reactor=reactor,
                 breaker=breakers.get_or_create(f"mcp:{config.name}"),
                 log=log,
-                on_change=self._forget,
+                on_change=self._clear_cache,
                 pins=pins,
             )
             for config in configs
@@ -241,16 +244,16 @@ class RemoteServers:
         self._merged: tuple[Specs, Specs] | None = None
 
     def start(self) -> None:
-        """Begin to connect to each, in the background: the game does not wait for them."""
+        """Start to connect to all servers in the background: the game does not wait for them."""
         for server in self._servers.values():
             server.start()
 
     def close(self) -> Deferred[Any]:
-        """End them all; fires when the last has ended."""
+        """Close all servers; fires when the last has ended."""
         return gatherResults([server.close() for server in self._servers.values()])
 
     def specs(self) -> Specs:
-        """The tools of all servers, by the names the model knows."""
+        """The tools of all servers, by the names that the model knows."""
         if self._specs is None:
             self._specs = {
                 name: tool.spec
@@ -260,13 +263,14 @@ class RemoteServers:
         return self._specs
 
     def beside(self, own: Specs) -> Specs:
-        """Tools of the game and of the servers together; of one name, the game's.
+        """Merge the game's tools with those of the servers; the game's win over the same name.
 
-        The same mapping as long as neither changes: it is asked for at every step of a turn.
+        The merged mapping is cached, since it is needed at every step of a turn.
         """
         remote = self.specs()
         if not remote:
             return own
+        # Compared by identity, which costs nothing.
         if self._merged is None or self._merged[0] is not own:
             self._merged = (own, {**own, **{n: s for n, s in remote.items() if n not in own}})
         return self._merged[1]
@@ -274,11 +278,11 @@ class RemoteServers:
     def call(
         self, name: str, arguments: Mapping[str, object], seconds: float | None = None
     ) -> Deferred[str]:
-        """Call a tool by the name the model knows.
+        """Call a tool by the name that the model knows.
 
         Args:
             name: a key of `specs()`.
-            seconds: how long it may take, where that is less than its server's time.
+            seconds: a time limit, if that is less than the server's.
 
         Raises:
             KeyError: there is no such tool.
@@ -290,17 +294,17 @@ class RemoteServers:
         return server.call(tool.name, arguments, limit if seconds is None else min(limit, seconds))
 
     def origin(self, name: str) -> tuple[str, str] | None:
-        """The server that offers a tool, and what that calls it; None where none does."""
+        """Find the server that offers a tool, and its name for it; None if no server does."""
         server = self._servers.get(name.partition("__")[0])
         tool = server.listing.tools.get(name) if server is not None else None
         return (server.config.name, tool.name) if server is not None and tool is not None else None
 
     def held(self) -> Mapping[str, tuple[HeldTool, ...]]:
-        """The tools that wait until somebody allows them, by server; only servers with some."""
+        """The tools that are held back, by server; servers without any are left out."""
         return {name: server.held for name, server in self._servers.items() if server.held}
 
     def allow(self, server: str, tools: Iterable[HeldTool], by: str) -> None:
-        """Offer held tools of a server from now on, as somebody has looked at them.
+        """Offer held tools of a server from now on, as a person has read them.
 
         Raises:
             KeyError: there is no such server.
@@ -308,8 +312,8 @@ class RemoteServers:
         self._servers[server].allow(tools, by)
 
     def status(self) -> list[dict[str, Any]]:
-        """The state of each server."""
+        """The state of every server."""
         return [server.status() for server in self._servers.values()]
 
-    def _forget(self) -> None:
+    def _clear_cache(self) -> None:
         self._specs = self._merged = None

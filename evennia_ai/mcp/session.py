@@ -1,4 +1,4 @@
-"""Keeping one connection up, on the asyncio side: opened, listed, and opened again when it ends."""
+"""Keeps one connection up, on the asyncio lane: opens it, lists its tools, and reopens it."""
 
 from __future__ import annotations
 
@@ -13,20 +13,21 @@ from evennia_ai.mcp.config import ServerConfig
 from evennia_ai.mcp.connection import Connection, connected
 from evennia_ai.mcp.listing import Listing, make_listing
 
+# Between two attempts to connect; the wait doubles each time.
 FIRST_WAIT_SECONDS = 1.0
 LONGEST_WAIT_SECONDS = 60.0
-# A server whose tools change all the time is not asked for them all the time.
+# A pause after a notification of changed tools, so that a burst of them causes one request.
 SETTLING_SECONDS = 0.2
 MOST_PROBLEM_CHARS = 200
 
 
 class McpSession:
-    """One server, as the asyncio lane sees it. All of it runs there.
+    """The session with one server. All of it runs on the asyncio lane.
 
     Args:
-        on_listing: told what the server offers, each time it is known anew.
-        on_problem: told in words why there is no connection.
-        log: takes a line the server's program complained with.
+        on_listing: called with the server's tools each time that they were listed.
+        on_problem: called with the reason why there is no connection.
+        log: called with each line that the server's program writes to its standard error.
     """
 
     def __init__(
@@ -47,6 +48,7 @@ class McpSession:
         self._is_closed = False
         self._scope: anyio.CancelScope | None = None
         self._wanted = asyncio.Event()
+        # Set, and replaced by a new one, when an attempt to connect is over.
         self._attempt = asyncio.Event()
 
     async def run(self) -> None:
@@ -57,11 +59,13 @@ class McpSession:
                 began_at = anyio.current_time()
                 was_up = await self._connect_once()
                 self._on_problem(self._problem)
-                # Who called since a connection was lost waits for the next one.
+                # After a connection was lost, calls go on waiting: for the next attempt.
                 if not was_up:
                     self._end_attempt()
+                # A connection that lasted longer than the longest wait is not a crash loop.
                 if anyio.current_time() - began_at > LONGEST_WAIT_SECONDS:
                     wait = FIRST_WAIT_SECONDS
+                # A call does not wait for the pause: it asks for a connection at once.
                 with anyio.move_on_after(wait):
                     await self._wanted.wait()
                 wait = min(2 * wait, LONGEST_WAIT_SECONDS)
@@ -70,16 +74,16 @@ class McpSession:
         self._end_attempt()
 
     async def close(self) -> None:
-        """End the connection and the server's program; `run` returns when that is done."""
+        """Close the connection and end the program; `run` returns when that is done."""
         self._is_closed = True
         if self._scope is not None:
             self._scope.cancel()
 
     async def call(self, tool: str, arguments: Mapping[str, object], seconds: float) -> str:
-        """Call a tool by the server's own name for it, over the connection or the next one.
+        """Call a tool by the server's own name for it; without a connection, wait for the next.
 
         Raises:
-            ToolError: the tool says that it could not.
+            ToolError: the tool reports an error.
             ToolTimeoutError: there was no answer in time.
             ConnectionError: the server cannot be reached, or failed.
         """
@@ -99,7 +103,7 @@ class McpSession:
             raise ConnectionError(f"{name} {error}") from None
 
     async def _next_connection(self) -> Connection:
-        """The outcome of the attempt under way, or of one that begins now."""
+        """Wait for the attempt to connect that is under way, or that starts now."""
         if not self._is_closed:
             self._wanted.set()
             await self._attempt.wait()
@@ -108,7 +112,7 @@ class McpSession:
         return self._connection
 
     async def _connect_once(self) -> bool:
-        """Connect, stay so while it lasts, and note why it did not last.
+        """Connect, serve until the connection ends, and note why it ended.
 
         Returns:
             Whether there was a connection at all.
@@ -116,7 +120,7 @@ class McpSession:
         self._complaint = ""
         was_up = False
         try:
-            async with connected(self._config, self._hear) as connection:
+            async with connected(self._config, self._take_line) as connection:
                 while not connection.is_lost:
                     with anyio.fail_after(self._config.timeout_seconds):
                         listing = make_listing(self._config, await connection.list_tools())
@@ -125,36 +129,36 @@ class McpSession:
                     self._end_attempt()
                     await connection.news()
                     await anyio.sleep(0 if connection.is_lost else SETTLING_SECONDS)
-                # What follows takes its time, and who calls now waits for the next connection.
+                # Before the block ends, which takes a while: calls have to wait for the next one.
                 self._connection = None
             problem = "it ended the connection"
         except Exception as error:
-            problem = _first_words(error)
+            problem = _text_of(error)
         finally:
             self._connection = None
         self._problem = self._shown(problem)
         return was_up
 
     def _end_attempt(self) -> None:
-        """Tell who waits for the attempt under way what came of it."""
+        """Wake the calls that wait for the attempt under way."""
         self._wanted.clear()
         self._attempt.set()
-        # Another one: whoever comes from now on waits for the next attempt.
+        # A new event, and not `clear`: later calls have to wait for the next attempt.
         self._attempt = asyncio.Event()
 
-    def _hear(self, line: str) -> None:
+    def _take_line(self, line: str) -> None:
         self._complaint = self._config.without_secrets(line)
         self._log(self._complaint)
 
     def _shown(self, problem: str) -> str:
-        """A problem in words for people, with what the program said last."""
+        """Format a problem for people, with the last line that the program wrote."""
         problem = self._config.without_secrets(problem)
         said = f" (it said: {self._complaint})" if self._complaint else ""
         return one_line(f"{problem}{said}", MOST_PROBLEM_CHARS)
 
 
-def _first_words(error: BaseException) -> str:
-    """The text of an error, or of the first of a group of them."""
+def _text_of(error: BaseException) -> str:
+    # anyio's task groups raise groups, whose own text says only how many errors are in them.
     while isinstance(error, BaseExceptionGroup):
         error = error.exceptions[0]
     return str(error) or type(error).__name__

@@ -1,4 +1,4 @@
-"""Streams with an eye on them: what ends, what is too long, what a program complains of."""
+"""Wrappers of a server's streams: notice their end, bound their size, log a program's errors."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from httpx2 import AsyncByteStream, Response, StreamError
 from evennia_ai.core.text.cleaning import one_line
 
 MOST_BODY_BYTES = 4_000_000
-# Each costs the game's one interpreter far more than a letter does.
+# Each opens a list or a dict, and parsing those holds the interpreter's lock far longer than text.
 MOST_BRACKETS = 200_000
 MOST_LINES = 100
 MOST_LINE_CHARS = 300
@@ -20,7 +20,7 @@ MOST_WAITING_BYTES = 4 * MOST_LINE_CHARS
 
 
 class Watched:
-    """A stream of messages that tells when there will be no more."""
+    """A stream of messages that calls `on_end` when it is over."""
 
     def __init__(self, stream: ObjectReceiveStream[Any], on_end: Callable[[], None]) -> None:
         self._stream = stream
@@ -35,7 +35,7 @@ class Watched:
     async def __anext__(self) -> Any:
         try:
             return await anext(self._stream)
-        # The usual end, StopAsyncIteration, comes this way too.
+        # Also StopAsyncIteration, the normal end, and a cancellation.
         except BaseException:
             self._on_end()
             raise
@@ -49,7 +49,7 @@ class Watched:
 
 
 class LineLog(asyncio.Protocol):
-    """Hands on the lines a program writes, the first hundred of them and none too long."""
+    """Logs the lines that a program writes: the first hundred, each cut to size."""
 
     def __init__(self, log: Callable[[str], None]) -> None:
         self._log = log
@@ -57,18 +57,18 @@ class LineLog(asyncio.Protocol):
         self._lines = 0
 
     def data_received(self, data: bytes) -> None:
-        """Take a piece of what was written."""
+        """Take a chunk of output."""
         *lines, rest = (self._waiting + data).split(b"\n")
-        # A program that never ends its line must not fill the memory.
+        # A program that never writes a line break must not fill the memory.
         self._waiting = rest[:MOST_WAITING_BYTES]
         for line in lines:
-            self._hand_on(line)
+            self._log_line(line)
 
     def connection_lost(self, error: Exception | None) -> None:
-        """Take the end."""
-        self._hand_on(self._waiting)
+        """Log the last line, which may have no line break."""
+        self._log_line(self._waiting)
 
-    def _hand_on(self, line: bytes) -> None:
+    def _log_line(self, line: bytes) -> None:
         text = one_line(line[:MOST_WAITING_BYTES].decode(errors="replace"), MOST_LINE_CHARS)
         if not text or self._lines > MOST_LINES:
             return
@@ -77,7 +77,7 @@ class LineLog(asyncio.Protocol):
 
 
 class _Limited(AsyncByteStream):
-    """A body that ends with an error when it is too large."""
+    """A body that raises an error once it is too large."""
 
     def __init__(self, body: AsyncByteStream) -> None:
         self._body = body
@@ -98,9 +98,9 @@ class _Limited(AsyncByteStream):
 
 
 async def limit_body(response: Response) -> None:
-    """A hook for the SDK's HTTP client: a whole answer may not be larger than four megabytes.
+    """Limit the size of a response; a hook for the SDK's HTTP client.
 
-    A stream of events is bounded by the SDK, event by event.
+    Event streams are left alone: the SDK bounds each event.
     """
     is_events = response.headers.get("content-type", "").lower().startswith("text/event-stream")
     if not is_events and isinstance(response.stream, AsyncByteStream):

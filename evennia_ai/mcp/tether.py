@@ -1,7 +1,8 @@
-"""Becomes a server's program, tied to the game: when the game is killed, Linux ends it too.
+"""Ties a server's program to the game: when the game is killed, Linux kills the program too.
 
-Run by its path, before the program: `python tether.py <pid of the game> <program> <arguments>`. A
-server reads of the game's end on its standard input, but one that hangs does not read any more.
+Run by its path: `python tether.py <pid of the game> <program> <arguments>`; it then becomes that
+program. A server normally sees its standard input close when the game ends, but one that hangs does
+not read it any more.
 """
 
 from __future__ import annotations
@@ -15,10 +16,11 @@ PR_SET_PDEATHSIG = 1
 
 
 def main(arguments: list[str]) -> int:
-    """Tie this process to its parent and become the program; returns only when that fails."""
+    """Tie this process to its parent and become the program; returns only if that fails."""
     parent, *command = arguments
+    # The setting is kept across `exec`, and cleared only for programs with setuid.
     ctypes.CDLL(None, use_errno=True).prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
-    if os.getppid() != int(parent):  # it ended before we could ask to hear of it
+    if os.getppid() != int(parent):  # the game ended before the call: no signal would come
         return 1
     try:
         os.execvp(command[0], command)
