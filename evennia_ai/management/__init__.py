@@ -1,1 +1,1 @@
-"""Commands that the Django app adds to the game's launcher."""
+"""Management commands that this Django app adds to Evennia's launcher."""

@@ -1,1 +1,1 @@
-"""Commands that the Django app adds to the game's launcher."""
+"""Management commands, which Django finds by their file names: `evennia ai_worker` and others."""

@@ -1,4 +1,4 @@
-"""`evennia ai_ledger`: the games that share this game's ledger, and whose a name is."""
+"""`evennia ai_ledger`: list the games that share this game's ledger, or claim a game's name."""
 
 from __future__ import annotations
 
@@ -12,26 +12,26 @@ from evennia_ai.errors import ConfigurationError
 
 
 class Command(BaseCommand):
-    """The command, as Django finds it."""
+    """The management command."""
 
     help = (
         "Lists the games that share this game's ledger. With --claim: the name in "
         "EVENNIA_AI_LEDGER_CONFIG.game, which another database has, is this game's; type it where "
         "a game was moved or restored from a backup, once the other is stopped."
     )
-    # They load the game's pages, and with them its typeclasses, which Evennia's launcher made no
-    # preparation for: `from evennia import DefaultObject` is None there.
+    # The checks import the game's URLs, and with them its typeclasses. Evennia's launcher has not
+    # called `evennia._init`, so that `from evennia import DefaultObject` would give None.
     requires_system_checks: ClassVar[list[str]] = []
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        """Name what may be typed after it."""
+        """Declare the options."""
         parser.add_argument("--claim", action="store_true", help="take the name for this game")
 
     def handle(self, *, claim: bool, **_: Any) -> None:
-        """List, or take the name.
+        """List the games, after claiming the name if that was asked for.
 
         Raises:
-            CommandError: it cannot be done; the text says why.
+            CommandError: that is not possible; the text says why.
         """
         try:
             if not place.is_shared():

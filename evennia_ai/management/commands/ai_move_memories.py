@@ -1,4 +1,4 @@
-"""`evennia ai_move_memories`: vectors of server/ai_memory into the database, after an update."""
+"""`evennia ai_move_memories`: copy the vectors in server/ai_memory to the database."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ HERE = ("embedded", "inline")
 
 
 class Command(BaseCommand):
-    """The command, as Django finds it."""
+    """The management command."""
 
     help = (
         "Copies the vectors of memories from the folder of games made before into the database. "
         "Stop the game first. The folder stays as it is; may be typed again at any time."
     )
-    # They load the game's pages, and with them its typeclasses, which Evennia's launcher made no
-    # preparation for: `from evennia import DefaultObject` is None there.
+    # The checks import the game's URLs, and with them its typeclasses. Evennia's launcher has not
+    # called `evennia._init`, so that `from evennia import DefaultObject` would give None.
     requires_system_checks: ClassVar[list[str]] = []
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        """Name what may be typed after it."""
+        """Declare the options."""
         parser.add_argument(
             "--from", dest="folder", type=Path, help="the folder; without it, server/ai_memory"
         )
@@ -37,10 +37,10 @@ class Command(BaseCommand):
         )
 
     def handle(self, *, folder: Path | None, dry_run: bool, **_: Any) -> None:
-        """Move, and say what became of it.
+        """Copy the vectors, and report the outcome.
 
         Raises:
-            CommandError: nothing can be moved, or not all; the text says why.
+            CommandError: the vectors cannot be copied, or not all; the text says why.
         """
         try:
             read = services.memory_settings()
@@ -60,8 +60,8 @@ class Command(BaseCommand):
 
 
 def _told(moved: Moved, left: Left, *, is_trial: bool) -> list[str]:
-    """The outcome, line by line; nothing of what is none."""
     would = "would be " if is_trial else ""
+    # A trial copies nothing, so what it would have copied still counts as missing.
     anew = left.missing - (moved.copied + moved.questions if is_trial else 0)
     lines = [f"{moved.copied} vectors {would}copied."]
     told = (

@@ -1,4 +1,4 @@
-"""`evennia ai_worker`: a worker for embeddings and nights, beside the game's server."""
+"""`evennia ai_worker`: run a worker for embeddings and nights, beside the game's server."""
 
 from __future__ import annotations
 
@@ -26,17 +26,17 @@ TABLES = "the tables of evennia_ai are not made ({names}); type: evennia migrate
 
 
 class Command(BaseCommand):
-    """The command, as Django finds it."""
+    """The management command."""
 
     help = (
         "Makes vectors of memories and asks models for nights, until SIGTERM or Ctrl-C, which let "
         "it finish what it is at. Several may run at once, on several machines."
     )
-    # They load the game's pages and typeclasses, and a worker touches neither.
+    # The checks import the game's URLs and typeclasses, and a worker needs neither.
     requires_system_checks: ClassVar[list[str]] = []
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        """Name what may be typed after it."""
+        """Declare the options."""
         parser.add_argument(
             "--make-tables",
             action="store_true",
@@ -44,10 +44,10 @@ class Command(BaseCommand):
         )
 
     def handle(self, *, make_tables: bool, **_: Any) -> None:
-        """Work, or make tables.
+        """Run the worker, or create the queue's tables.
 
         Raises:
-            CommandError: something is missing; the text says what, and what to do.
+            CommandError: something is missing; the text says what to do.
         """
         if told := bell.obstacle_of_setting():
             raise CommandError(told)
@@ -60,10 +60,12 @@ class Command(BaseCommand):
             is_of_data = isinstance(error, DatabaseError)
             raise CommandError(explained(error) if is_of_data else str(error)) from error
         logging.basicConfig(level=logging.INFO, format="%(asctime)s %(name)s: %(message)s")
+        # At INFO it logs each job twice, with its arguments.
         logging.getLogger("procrastinate").setLevel(logging.WARNING)
         self.stdout.write(f"Worker {worker.name} is at work; Ctrl-C or SIGTERM ends it.")
         self.stdout.flush()
-        connection.close()  # the worker's threads have their own
+        # The worker's threads open their own; this one would idle until the database drops it.
+        connection.close()
         worker.run()
         self.stdout.write(f"Worker {worker.name} has ended.")
 
