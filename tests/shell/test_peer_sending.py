@@ -11,7 +11,7 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from evennia_ai.api.a2a.calls import A2aCaller, CallRefusedError, Desk, admit
+from evennia_ai.api.a2a.calls import A2aCaller, CallRefusedError, PeerAccess, admit
 from evennia_ai.assistant_script import AssistantScript
 from evennia_ai.core.settings.services import A2aConfig
 from evennia_ai.models import PeerEvent, PeerHook, PeerTask, PendingTask
@@ -47,15 +47,15 @@ class TestSending(ErrandTest):
         super().setUp()
         self.known: dict[str, AssistantScript] = {}
         _, self.token = token_store.make(self.account, "peer")
-        self.desk = self.desk_of()
+        self.access = self.access_of()
 
-    def desk_of(self, *, may_change: bool = True, at: float | None = None) -> Desk:
+    def access_of(self, *, may_change: bool = True, at: float | None = None) -> PeerAccess:
         """Where the peer asks."""
         begun = time.monotonic() if at is None else at
         caller = A2aCaller(
             self.account.pk, "10.0.0.1", self.token.pk, may_change, self.account, begun
         )
-        return Desk(CONFIG, "ada", caller, self.known)
+        return PeerAccess(CONFIG, "ada", caller, self.known)
 
     def counts(self) -> tuple[int, ...]:
         """The rows of tasks, of requests and of addresses, and what waits in the inbox."""
@@ -74,7 +74,7 @@ class TestSending(ErrandTest):
             (hook(credentials="a\r\nb"), "credentials of an address is shown in a header"),
         ):
             with pytest.raises(CallRefusedError, match=told):
-                self.desk.send(Given(str(uuid4()), "Count the lamps."), "", bad)
+                self.access.send(Given(str(uuid4()), "Count the lamps."), "", bad)
         assert before == self.counts()
 
     def test_what_cannot_be_stored_is_asked_of_nobody(self) -> None:
@@ -84,72 +84,72 @@ class TestSending(ErrandTest):
         for broken in ("begin", "put_hook"):
             failing = mock.patch.object(peer_store, broken, side_effect=OSError("the disk is full"))
             with failing, pytest.raises(OSError, match="full"):
-                self.desk.send(given, "", hook())
+                self.access.send(given, "", hook())
             assert before == self.counts()
         state = mock.patch.object(type(self.ada_script), "enqueue", side_effect=OSError("full"))
         with state, pytest.raises(OSError, match="full"):
-            self.desk.send(given, "", hook())
+            self.access.send(given, "", hook())
         assert before == self.counts()
-        assert "working" == self.desk.send(given, "", hook()).state
+        assert "working" == self.access.send(given, "", hook()).state
 
     def test_a_message_sent_again_is_the_same_task(self) -> None:
         """An order acts once; other words by its id are another; another peer's id is too."""
         given = Given("m1", "Count the lamps.")
-        first = self.desk.send(given, "", None)
-        again = self.desk.send(given, "", hook())
+        first = self.access.send(given, "", None)
+        again = self.access.send(given, "", hook())
         assert (first.id, 1) == (again.id, len(peer_store.hooks(first.id)))
         assert 1 == PeerTask.objects.count()
         others = [Given("m1", "Count the books."), Given("m1", "Count the lamps.", "another")]
-        assert 3 == len({first.id, *(self.desk.send(each, "", None).id for each in others)})
+        assert 3 == len({first.id, *(self.access.send(each, "", None).id for each in others)})
         other = tasks.begin(self.ada_script, self.account2, given, CONFIG)
         assert first.id != other.data.pk
         self.model.answers.extend([reports_of("Seven.")] * 4)
         pump()
-        anew = self.desk.send(given, "", None)
+        anew = self.access.send(given, "", None)
         assert (True, "working") == (anew.id != first.id, anew.state)
         self.model.answers.append(reports_of("Seven."))
         pump()
         peer_store.remove(first.id)
         with pytest.raises(CallRefusedError, match="kept no more"):
-            self.desk.send(given, "", None)
+            self.access.send(given, "", None)
 
     def test_refusals_come_before_a_look_at_the_host(self) -> None:
         """Whoever may not give the task has no name looked up."""
         given = Given(str(uuid4()), "Count the lamps.")
         with pytest.raises(CallRefusedError, match="only read"):
-            self.desk_of(may_change=False).check(given, "", hook())
+            self.access_of(may_change=False).check(given, "", hook())
         with pytest.raises(CallRefusedError, match="no task"):
-            self.desk.check(given, "none", hook())
+            self.access.check(given, "none", hook())
         with pytest.raises(CallRefusedError, match="no task"):
-            self.desk.check_hook("none", hook())
+            self.access.check_hook("none", hook())
         self.ada.locks.add("peer:false()")
         with pytest.raises(CallRefusedError, match="lets you not"):
-            self.desk.check(given, "", hook())
+            self.access.check(given, "", hook())
 
     def test_a_token_that_ended_ends_what_it_opened(self) -> None:
         """A stream that goes on is asked again who it is."""
-        shown = self.desk.send(Given(str(uuid4()), "Count the lamps."), "", None)
-        long_open = self.desk_of(at=time.monotonic() - SOON)
+        shown = self.access.send(Given(str(uuid4()), "Count the lamps."), "", None)
+        long_open = self.access_of(at=time.monotonic() - SOON)
         assert shown.id == long_open.get(shown.id).id
         token_store.end([self.token.pk])
         with pytest.raises(CallRefusedError, match="worth nothing") as refused:
-            long_open.happenings(shown.id, 0)
+            long_open.events(shown.id, 0)
         assert refused.value.is_stranger
 
     def test_opening_a_stream_takes_few_queries(self) -> None:
         """The token, the account, bans, and the task with its last event and what it made."""
-        shown = self.desk.send(Given("m", "Hm?"), "", None)
+        shown = self.access.send(Given("m", "Hm?"), "", None)
         key, _ = token_store.make(self.account, "another")
         admit(f"Bearer {key}", "10.0.0.1")
         with CaptureQueriesContext(connection) as asked:
             caller = admit(f"Bearer {key}", "10.0.0.1")
-            Desk(CONFIG, "ada", caller, self.known).get(shown.id)
+            PeerAccess(CONFIG, "ada", caller, self.known).get(shown.id)
         assert 6 == len(asked)
 
     def test_addresses_are_found_by_three_queries(self) -> None:
         """However many there are; those that were told the end are not looked at any more."""
         for number in range(5):
-            task = self.desk.send(Given(str(uuid4()), "Count."), "", hook(f"h{number}"))
+            task = self.access.send(Given(str(uuid4()), "Count."), "", hook(f"h{number}"))
             row = PeerTask.objects.get(pk=task.id)
             peer_store.make(row, {"id": "made:x", "parts": [{"text": "x"}]}, 1.0)
         with CaptureQueriesContext(connection) as asked:
@@ -168,7 +168,7 @@ class TestSending(ErrandTest):
         given = Given(str(uuid4()), "Count.")
         other = tasks.begin(self.ada_script, self.account2, given, CONFIG).data
         for number in range(4):
-            self.desk.send(Given(str(uuid4()), "Count."), "", hook(f"h{number}"))
+            self.access.send(Given(str(uuid4()), "Count."), "", hook(f"h{number}"))
         peer_store.put_hook(PeerHook(task=other.pk, **hook("theirs")), None)
         for task in PeerTask.objects.all():
             peer_store.make(task, {"id": "made:x", "parts": [{"text": "x"}]}, 1.0)
@@ -177,7 +177,7 @@ class TestSending(ErrandTest):
     def test_after_the_end_there_is_nothing_to_tell(self) -> None:
         """An address that was told the end is due never again; one that comes late, neither."""
         self.model.answers.append(reports_of("Seven."))
-        shown = self.desk.send(Given(str(uuid4()), "Count."), "", hook())
+        shown = self.access.send(Given(str(uuid4()), "Count."), "", hook())
         pump()
         tasks.follow_all()
         row = peer_store.hooks(shown.id)[0]
@@ -185,14 +185,14 @@ class TestSending(ErrandTest):
             assert ["mine"] == due()
             peer_store.note_sent(row.pk, event.pk)
         assert [peer_store.NEVER] == [each.next_at for each in peer_store.hooks(shown.id)]
-        self.desk.remove_hook(shown.id, "mine")
-        self.desk.put_hook(shown.id, hook("late"))
+        self.access.remove_hook(shown.id, "mine")
+        self.access.put_hook(shown.id, hook("late"))
         assert [peer_store.NEVER] == [each.next_at for each in peer_store.hooks(shown.id)]
 
     def test_old_tasks_go_without_a_new_one(self) -> None:
         """With their events and addresses; those that are not over stay."""
         self.model.answers.append(reports_of("Seven."))
-        shown = self.desk.send(Given(str(uuid4()), "Count."), "", hook())
+        shown = self.access.send(Given(str(uuid4()), "Count."), "", hook())
         assert 0 == peer_store.prune(time.time() + SOON, 1.0)
         pump()
         tasks.follow_all()
@@ -208,8 +208,8 @@ class TestSending(ErrandTest):
     def test_ids_with_what_no_database_takes_are_no_tasks(self) -> None:
         """PostgreSQL takes no NUL, not even in a question."""
         with pytest.raises(CallRefusedError, match="no task") as refused:
-            self.desk.get("a\0b")
+            self.access.get("a\0b")
         assert ProblemKind.MISSING is refused.value.problem
-        shown = self.desk.send(Given(str(uuid4()), "Count."), "", hook())
-        self.desk.remove_hook(shown.id, "a\0b")
-        assert 1 == len(self.desk.hooks(shown.id))
+        shown = self.access.send(Given(str(uuid4()), "Count."), "", hook())
+        self.access.remove_hook(shown.id, "a\0b")
+        assert 1 == len(self.access.hooks(shown.id))

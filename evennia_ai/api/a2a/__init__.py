@@ -1,9 +1,8 @@
-"""The A2A server: agents elsewhere, called peers, give the game's assistants tasks.
+"""The A2A server: agents elsewhere, called peers, give tasks to the game's assistants.
 
-What a peer may, and what becomes of a task, stands in `operations.peers.tasks`; `calls` takes a
-request there and back, in the game's thread. `service` starts the server where the game's settings
-name a port, and is all that is imported where they name none. Everything else knows the SDK:
-`serving` has the addresses and `guard` stands before them, `card` tells what an assistant can,
-`handler` does what is asked, `wire` turns it into the protocol's messages, `streams` wakes who
-waits, `push` tells addresses of their own.
+`operations.peers.tasks` decides what a peer may do and what becomes of a task; `calls` leads there
+and back, in the game's thread. `service` starts the server if the settings name a port; otherwise
+nothing else is imported. `serving` has the routes and `guard` the checks before them; `card` builds
+agent cards, `handler` implements the protocol's methods, `wire` converts its messages, `streams`
+wakes requests that wait, and `push` delivers events to webhooks (`deliveries`).
 """

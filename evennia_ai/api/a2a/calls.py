@@ -1,4 +1,4 @@
-"""Requests of peers in the game's thread: who may come in, what is asked, and how it stands."""
+"""Requests of peers in the game's thread: authentication, tasks, and webhooks of tasks."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from evennia.utils.ansi import strip_ansi
 from twisted.internet.defer import Deferred
 
 from evennia_ai import audit
-from evennia_ai.api.a2a.snapshots import Happening, TaskSnapshot, happening, snapshot
+from evennia_ai.api.a2a.snapshots import TaskEvent, TaskSnapshot, read_event, snapshot
 from evennia_ai.assistant_script import AssistantScript
 from evennia_ai.core.settings.services import A2aConfig
 from evennia_ai.core.text.cleaning import one_line
@@ -35,7 +35,7 @@ ONLY_READS = "With this token one can only read; whoever owns it can make anothe
 NO_ASSISTANT = "There is no assistant {key!r} here that agents elsewhere may ask."
 LONGEST_TOKEN = 128
 MOST_SKILLS = 50
-# So long whoever was let in is not looked at again.
+# After this time token and account are checked again: a stream may last for an hour.
 FRESH_SECONDS = 2.0
 MOST_HOOK_TEXT, MOST_SCHEME = 2_000, 64
 NO_HOOKS = "This game tells no address of tasks: hooks_per_task is 0 in EVENNIA_AI_A2A_CONFIG."
@@ -48,10 +48,11 @@ T = TypeVar("T")
 
 
 class CallRefusedError(Exception):
-    """Something is not done; the text says why.
+    """A request is refused; the text says why.
 
     Attributes:
-        problem: of what kind; FORBIDDEN with `is_stranger` where nobody knows who asks.
+        problem: the kind of problem.
+        is_stranger: the request is not authenticated; `problem` is FORBIDDEN then.
     """
 
     def __init__(self, problem: ProblemKind, text: str, *, is_stranger: bool = False) -> None:
@@ -62,15 +63,15 @@ class CallRefusedError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class A2aCaller:
-    """Whoever sent a request, by their token.
+    """The authenticated sender of a request.
 
     Attributes:
-        pk: number of the account.
-        address: where they are.
-        token: number of the token that they sent.
-        may_change: they may do more than read.
-        account: as it was when it was let in; touched in the game's thread only.
-        at: when that was, on the clock that never goes back.
+        pk: primary key of the account.
+        address: the network address.
+        token: primary key of the token.
+        may_change: the token's scope allows more than reading.
+        account: the account when it was authenticated; touched in the game's thread only.
+        at: when that was, in seconds of the monotonic clock.
     """
 
     pk: int
@@ -82,8 +83,12 @@ class A2aCaller:
 
 
 @dataclass(frozen=True, slots=True)
-class Facts:
-    """The facts of a card: an assistant and its skills, as a stranger may know them."""
+class CardFacts:
+    """The contents of a card, which is public: an assistant and its skills.
+
+    Attributes:
+        skills: name and description of each tool.
+    """
 
     key: str
     description: str
@@ -91,13 +96,13 @@ class Facts:
 
 
 def admit(authorization: str, address: str) -> A2aCaller:
-    """Let somebody in who sent a token.
+    """Authenticate a request by its token.
 
     Args:
         authorization: the header of that name.
 
     Raises:
-        CallRefusedError: they may not come in.
+        CallRefusedError: there is no valid token, or its account may not use the server.
     """
     if not token_store.config().token_days:
         raise CallRefusedError(ProblemKind.UNAVAILABLE, tokens.NO_TOKENS)
@@ -105,8 +110,9 @@ def admit(authorization: str, address: str) -> A2aCaller:
     if scheme.lower() not in SCHEMES:
         raise CallRefusedError(ProblemKind.FORBIDDEN, WHO, is_stranger=True)
     key = key.strip()
-    is_one = key.isascii() and key.isprintable() and len(key) <= LONGEST_TOKEN
-    token = token_store.find(key) if is_one else None
+    # What cannot be a token is not looked up in the database.
+    is_well_formed = key.isascii() and key.isprintable() and len(key) <= LONGEST_TOKEN
+    token = token_store.find(key) if is_well_formed else None
     if token is None:
         raise CallRefusedError(ProblemKind.FORBIDDEN, BAD_TOKEN, is_stranger=True)
     pk = token.account.pk
@@ -122,35 +128,36 @@ def _account(pk: int, address: str) -> Account:
     return found.data
 
 
-def cards(config: A2aConfig) -> list[Facts]:
-    """The assistants that have a card, by name."""
-    return [_facts(script) for script in tasks.open_assistants(config)]
+def cards(config: A2aConfig) -> list[CardFacts]:
+    """The cards of all assistants that peers may ask."""
+    return [_facts_of(script) for script in tasks.open_assistants(config)]
 
 
-def card(key: str, config: A2aConfig) -> Facts:
-    """One of them.
+def card(key: str, config: A2aConfig) -> CardFacts:
+    """The card of one assistant.
 
     Raises:
-        CallRefusedError: there is none of that name.
+        CallRefusedError: there is no such assistant, or peers may not ask it.
     """
-    return _facts(_script(key, config))
+    return _facts_of(_find_script(key, config))
 
 
-def _facts(script: AssistantScript) -> Facts:
+def _facts_of(script: AssistantScript) -> CardFacts:
     described = one_line(str(strip_ansi(str(script.obj.db.desc or ""))), 300)
     tools = list_tools(script).data.tools
     skills = [(tool["name"], one_line(tool["description"], 300)) for tool in tools]
-    return Facts(str(script.key), described, skills[:MOST_SKILLS])
+    return CardFacts(str(script.key), described, skills[:MOST_SKILLS])
 
 
-def _script(
+def _find_script(
     key: str, config: A2aConfig, known: dict[str, AssistantScript] | None = None
 ) -> AssistantScript:
-    """The assistant of a name, without a look into the database where it is known by that."""
+    """Find an assistant that peers may ask; `known` is a cache by name."""
     wanted = key.casefold()
-    before = known.get(wanted) if known is not None else None
-    if before is not None and before.pk is not None and str(before.key).casefold() == wanted:
-        found: list[AssistantScript] = [before]
+    cached = known.get(wanted) if known is not None else None
+    # `pk` is None once Django has deleted the row; and the assistant may have been renamed.
+    if cached is not None and cached.pk is not None and str(cached.key).casefold() == wanted:
+        found: list[AssistantScript] = [cached]
     else:
         found = list_assistants()
     for script in found:
@@ -161,11 +168,11 @@ def _script(
     raise CallRefusedError(ProblemKind.MISSING, NO_ASSISTANT.format(key=key[:60]))
 
 
-class Desk:
-    """All that a peer may ask of one assistant; each method is called in the game's thread.
+class PeerAccess:
+    """A peer's access to one assistant; every method is called in the game's thread.
 
     Args:
-        known: the assistants that were asked before, for all desks of a server.
+        known: a cache of assistants by name, shared by all requests to the server.
     """
 
     def __init__(
@@ -177,21 +184,21 @@ class Desk:
     def send(
         self, given: Given, task: str, hook: Mapping[str, str] | None
     ) -> TaskSnapshot | Deferred[TaskSnapshot]:
-        """Give a task, or answer what one of them asks.
+        """Begin a task, or answer the question of one.
 
         Args:
-            task: the id of the one that is answered; "" for a new one.
-            hook: an address that is told of it, as `put_hook` takes it. One that is refused leaves
-                all as it is.
+            task: id of the task that is answered; "" for a new one.
+            hook: a webhook for the task, as `put_hook` takes it. If it is refused, the message has
+                no effect.
         """
 
         def act(script: AssistantScript, account: Account) -> Any:
             if task:
-                found = _good(tasks.find(script, account, task))
+                found = _unwrap(tasks.find(script, account, task))
                 return self._answer(script, account, found, given, hook)
             return snapshot(self._begin(script, account, given, hook))
 
-        return self._do(act, changes=True)
+        return self._run(act, changes=True)
 
     def _begin(
         self,
@@ -205,15 +212,16 @@ class Desk:
             if self._config.hooks_per_task < 1:
                 raise CallRefusedError(ProblemKind.UNAVAILABLE, NO_HOOKS)
 
-        def keep(made: PeerTask) -> None:
+        # `begin` calls it in its own transaction: a crash leaves task and webhook, or neither.
+        def add_hook(task: PeerTask) -> None:
             if hook is not None:
-                self._keep_hook(made.pk, hook, peer_store.last_event(made.pk))
+                self._store_hook(task.pk, hook, peer_store.last_event(task.pk))
 
-        made = _good(tasks.begin(script, account, given, self._config, keep))
-        if hook is not None and all(each.key != hook["key"] for each in peer_store.hooks(made.pk)):
-            # The message was sent before, without this address.
-            self._keep_hook(made.pk, hook, peer_store.last_event(made.pk))
-        return made
+        task = _unwrap(tasks.begin(script, account, given, self._config, add_hook))
+        if hook is not None and all(each.key != hook["key"] for each in peer_store.hooks(task.pk)):
+            # The message had been sent before, without this webhook, and nothing new began.
+            self._store_hook(task.pk, hook, peer_store.last_event(task.pk))
+        return task
 
     def _answer(
         self,
@@ -224,64 +232,67 @@ class Desk:
         hook: Mapping[str, str] | None,
     ) -> Deferred[TaskSnapshot]:
         if hook is not None:
-            self._check_room(task.pk, hook)
-        # Before the answer, as the address is to be told of what comes of it.
+            self._check_hook_fits(task.pk, hook)
+        # Read before the answer, so that the webhook gets the events that the answer causes.
         since = peer_store.last_event(task.pk)
 
-        def answered(outcome: Result[PeerTask]) -> TaskSnapshot:
-            found = _good(outcome)
+        def on_answered(outcome: Result[PeerTask]) -> TaskSnapshot:
+            found = _unwrap(outcome)
             if hook is not None:
-                self._keep_hook(found.pk, hook, since)
+                self._store_hook(found.pk, hook, since)
                 peer_store.tell(found.pk)
             return snapshot(found)
 
-        return answers.answer(script, account, task, given).addCallback(answered)
+        return answers.answer(script, account, task, given).addCallback(on_answered)
 
     def check(self, given: Given, task: str, hook: Mapping[str, str]) -> None:
-        """Refuse what `send` would refuse, and do nothing."""
+        """Raise what `send` would raise for these arguments, without doing anything."""
 
         def act(script: AssistantScript, account: Account) -> None:
             if task:
-                self._check_room(_good(tasks.find(script, account, task)).pk, hook)
+                self._check_hook_fits(_unwrap(tasks.find(script, account, task)).pk, hook)
                 return
             _check_hook(hook)
             refused = tasks.may_begin(script, account, given, self._config)
             if refused is not None:
                 raise CallRefusedError(refused.problem, refused.message)
 
-        self._do(act, changes=True)
+        self._run(act, changes=True)
 
     def check_hook(self, task: str, hook: Mapping[str, str]) -> None:
-        """Refuse what `put_hook` would refuse, and do nothing."""
+        """Raise what `put_hook` would raise, without doing anything."""
 
         def act(script: AssistantScript, account: Account) -> None:
-            self._check_room(_good(tasks.find(script, account, task)).pk, hook)
+            self._check_hook_fits(_unwrap(tasks.find(script, account, task)).pk, hook)
 
-        self._do(act, changes=True)
+        self._run(act, changes=True)
 
     def get(self, task: str) -> TaskSnapshot:
-        """A task as it stands."""
-        return self._do(lambda script, account: snapshot(_good(tasks.find(script, account, task))))
+        """The current state of a task."""
+        return self._run(
+            lambda script, account: snapshot(_unwrap(tasks.find(script, account, task)))
+        )
 
     def cancel(self, task: str) -> TaskSnapshot:
-        """Call a task off."""
+        """Cancel a task."""
 
         def act(script: AssistantScript, account: Account) -> TaskSnapshot:
-            found = _good(tasks.find(script, account, task))
-            return snapshot(_good(answers.cancel(script, account, found)))
+            found = _unwrap(tasks.find(script, account, task))
+            return snapshot(_unwrap(answers.cancel(script, account, found)))
 
-        return self._do(act, changes=True)
+        return self._run(act, changes=True)
 
     def page(
-        self, wanted: Mapping[str, object], before: str, limit: int, *, with_made: bool
+        self, wanted: Mapping[str, object], before: str, limit: int, *, with_artifacts: bool
     ) -> tuple[list[TaskSnapshot], str, int]:
-        """Tasks of the caller with the assistant, the last changed first.
+        """List the caller's tasks with this assistant, the last changed first.
 
         Args:
-            with_made: with what they made.
+            before: the cursor that the page before returned; "" for the first.
+            with_artifacts: include the artifacts of the tasks.
 
         Returns:
-            The page, what to send for the next one ("" at the end), and how many there are.
+            The page, the cursor of the next one ("" at the end), and the number of all tasks.
         """
 
         def act(script: AssistantScript, account: Account) -> tuple[list[TaskSnapshot], str, int]:
@@ -289,35 +300,36 @@ class Desk:
             rows, count = peer_store.page({**wanted, **whose}, before, limit)
             shown = rows[:limit]
             last = shown[-1] if len(rows) > limit else None
+            # `repr` of a float keeps all digits: a rounded time would skip or repeat tasks.
             following = f"{last.changed_at!r} {last.pk}" if last is not None else ""
-            found = [snapshot(task, with_made=with_made) for task in shown]
+            found = [snapshot(task, with_artifacts=with_artifacts) for task in shown]
             return found, following, count
 
-        return self._do(act)
+        return self._run(act)
 
-    def happenings(self, task: str, after: int) -> list[Happening]:
-        """The events of a task since one of them, in order."""
+    def events(self, task: str, after: int) -> list[TaskEvent]:
+        """The events of a task after the one of a number, in order."""
 
-        def act(script: AssistantScript, account: Account) -> list[Happening]:
-            found = _good(tasks.find(script, account, task))
-            return [happening(event) for event in peer_store.events(found.pk, after)]
+        def act(script: AssistantScript, account: Account) -> list[TaskEvent]:
+            found = _unwrap(tasks.find(script, account, task))
+            return [read_event(event) for event in peer_store.events(found.pk, after)]
 
-        return self._do(act)
+        return self._run(act)
 
     def put_hook(self, task: str, hook: Mapping[str, str]) -> None:
-        """Let an address be told of a task: `key`, `url`, `token`, `scheme`, `credentials`."""
+        """Add a webhook to a task: `key`, `url`, `token`, `scheme`, `credentials`."""
 
         def act(script: AssistantScript, account: Account) -> None:
-            found = _good(tasks.find(script, account, task)).pk
-            self._keep_hook(found, hook, peer_store.last_event(found))
+            found = _unwrap(tasks.find(script, account, task)).pk
+            self._store_hook(found, hook, peer_store.last_event(found))
 
-        self._do(act, changes=True)
+        self._run(act, changes=True)
 
-    def _keep_hook(self, task: str, hook: Mapping[str, str], since: PeerEvent | None) -> None:
-        self._check_room(task, hook)
+    def _store_hook(self, task: str, hook: Mapping[str, str], since: PeerEvent | None) -> None:
+        self._check_hook_fits(task, hook)
         peer_store.put_hook(PeerHook(task=task, **hook), since)
 
-    def _check_room(self, task: str, hook: Mapping[str, str]) -> None:
+    def _check_hook_fits(self, task: str, hook: Mapping[str, str]) -> None:
         _check_hook(hook)
         others = [each for each in peer_store.hooks(task) if each.key != hook["key"]]
         if len(others) >= self._config.hooks_per_task:
@@ -325,41 +337,41 @@ class Desk:
             raise CallRefusedError(ProblemKind.UNAVAILABLE, told)
 
     def hooks(self, task: str) -> list[dict[str, str]]:
-        """The addresses that are told of a task."""
+        """The webhooks of a task."""
 
         def act(script: AssistantScript, account: Account) -> list[dict[str, str]]:
-            found = _good(tasks.find(script, account, task))
+            found = _unwrap(tasks.find(script, account, task))
             names = ("key", "url", "token", "scheme", "credentials")
             return [
                 {name: getattr(hook, name) for name in names} for hook in peer_store.hooks(found.pk)
             ]
 
-        return self._do(act)
+        return self._run(act)
 
     def remove_hook(self, task: str, key: str) -> None:
-        """Tell an address no more."""
+        """Remove a webhook from a task."""
 
         def act(script: AssistantScript, account: Account) -> None:
-            found = _good(tasks.find(script, account, task)).pk
-            if NAME.fullmatch(key):  # there is no other
+            found = _unwrap(tasks.find(script, account, task)).pk
+            if NAME.fullmatch(key):  # no webhook has any other name
                 peer_store.remove_hook(found, key)
 
-        self._do(act, changes=True)
+        self._run(act, changes=True)
 
-    def _do(self, act: Callable[..., T], *, changes: bool = False) -> T:
+    def _run(self, act: Callable[..., T], *, changes: bool = False) -> T:
         if changes and not self.caller.may_change:
             raise CallRefusedError(ProblemKind.FORBIDDEN, ONLY_READS)
         account = self.caller.account
-        if time.monotonic() - self.caller.at > FRESH_SECONDS:  # a stream may last an hour
+        if time.monotonic() - self.caller.at > FRESH_SECONDS:
             if not token_store.is_good(self.caller.token):
                 raise CallRefusedError(ProblemKind.FORBIDDEN, BAD_TOKEN, is_stranger=True)
             account = _account(self.caller.pk, self.caller.address)
         with audit.acting(str(account.key), VIA):
-            return act(_script(self._key, self._config, self._known), account)
+            return act(_find_script(self._key, self._config, self._known), account)
 
 
 def _check_hook(hook: Mapping[str, str]) -> None:
-    """Refuse an address that could not be kept, or whose words could not be sent."""
+    """Refuse a webhook that could not be stored, or whose values could not be sent in headers."""
     if not NAME.fullmatch(hook["key"]):
         raise CallRefusedError(ProblemKind.INVALID, BAD_NAME.format(name=hook["key"][:80]))
     for name, text in hook.items():
@@ -371,7 +383,7 @@ def _check_hook(hook: Mapping[str, str]) -> None:
             raise CallRefusedError(ProblemKind.INVALID, BAD_HOOK.format(field=name))
 
 
-def _good(result: Result[PeerTask]) -> PeerTask:
+def _unwrap(result: Result[PeerTask]) -> PeerTask:
     if not result.ok:
         raise CallRefusedError(result.problem, result.message)
     return result.data

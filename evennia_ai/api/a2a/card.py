@@ -1,4 +1,4 @@
-"""The card of an assistant: where it is asked, what it can, and what one needs for it."""
+"""The agent card of an assistant: its address, its skills and the authentication it needs."""
 
 from __future__ import annotations
 
@@ -22,16 +22,18 @@ from a2a.types import (
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
-from evennia_ai.api.a2a.calls import Facts
+from evennia_ai.api.a2a.calls import CardFacts
 
 CARD_PATH = "/.well-known/agent-card.json"
 ROOT = "/a2a"
 PROTOCOL = "1.0"
-VERSION = sys.modules["evennia_ai"].__version__  # the front door, through which nobody inside goes
+# Not imported by name: modules of the package must not import its front door.
+VERSION = sys.modules["evennia_ai"].__version__
 SCHEME = "token"
 TEXT, DATA = "text/plain", "application/json"
 INPUT = (TEXT, DATA, "text/markdown", "text/csv", "text/html", "application/xml")
 OUTPUT = (TEXT, DATA, "text/markdown", "text/csv")
+# For which clients may cache a card.
 SECONDS = 60
 DESCRIPTION = "An assistant of a text game: it answers what it is asked."
 ASKING = (
@@ -43,21 +45,21 @@ ASKING = (
 
 
 def path_of(key: str) -> str:
-    """The address of an assistant, without the server's."""
+    """The path of an assistant on the server."""
     return f"{ROOT}/{quote(key.casefold())}"
 
 
-def card_of(facts: Facts, base: str) -> AgentCard:
-    """A card.
+def card_of(facts: CardFacts, base: str) -> AgentCard:
+    """Build a card.
 
     Args:
-        base: the address of the server, without a slash at its end.
+        base: the server's address, without a slash at its end.
     """
     address = base + path_of(facts.key)
     skills = [AgentSkill(id="ask", name="Ask", description=ASKING, tags=["talk"])]
     skills += [
-        AgentSkill(id=name, name=name, description=told or name, tags=["tool"])
-        for name, told in facts.skills
+        AgentSkill(id=name, name=name, description=description or name, tags=["tool"])
+        for name, description in facts.skills
     ]
     return AgentCard(
         name=facts.key,
@@ -85,13 +87,14 @@ def card_of(facts: Facts, base: str) -> AgentCard:
 
 
 def respond(request: Request, card: AgentCard, changed_at: float) -> Response:
-    """A card, or word that the one which somebody has is good still.
+    """Send a card, or 304 if the client's cached copy is current.
 
     Args:
-        changed_at: when cards last changed, as far as the server knows; seconds since 1970.
+        changed_at: when cards last changed, as far as is known; seconds since 1970.
     """
-    told = agent_card_to_dict(card)
-    text = json.dumps(told, sort_keys=True, separators=(",", ":"))
+    body = agent_card_to_dict(card)
+    text = json.dumps(body, sort_keys=True, separators=(",", ":"))
+    # Weak: two cards with the same contents may differ in their bytes.
     tag = f'W/"{hashlib.sha256(text.encode()).hexdigest()[:32]}"'
     headers = {
         "ETag": tag,
@@ -101,4 +104,4 @@ def respond(request: Request, card: AgentCard, changed_at: float) -> Response:
     known = [each.strip() for each in request.headers.get("if-none-match", "").split(",")]
     if tag in known or "*" in known:
         return Response(status_code=304, headers=headers)
-    return JSONResponse(told, headers=headers)
+    return JSONResponse(body, headers=headers)

@@ -1,7 +1,8 @@
-"""The facts of a request beside its words: who sent it, to whom, and where its stream goes on.
+"""The context of a request: its sender, the assistant, and where its stream continues.
 
-Each event of a stream has a number, by which it goes on after a break. The SDK sends none; so the
-handler notes the number of each event that it gives, and `NumberedStreams` writes them out.
+Events of a stream have numbers, from which a client continues after a break (`Last-Event-ID`). The
+SDK does not write them. So the handler appends the number of each event that it yields to a queue
+in the ASGI scope, and `NumberedStreams` writes it in front of the event.
 """
 
 from __future__ import annotations
@@ -15,15 +16,15 @@ from a2a.server.routes.common import ServerCallContextBuilder
 from starlette.requests import Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from evennia_ai.api.a2a.calls import A2aCaller, Desk
+from evennia_ai.api.a2a.calls import A2aCaller, PeerAccess
 from evennia_ai.assistant_script import AssistantScript
 from evennia_ai.core.settings.services import A2aConfig
 from evennia_ai.runtime.asgi_server import RequestTurn
 
-CALLER, DESK, IDS, LAST_EVENT = "evennia_ai.caller", "desk", "evennia_ai.ids", "last_event"
+CALLER, ACCESS, IDS, LAST_EVENT = "evennia_ai.caller", "access", "evennia_ai.ids", "last_event"
 TURN = "evennia_ai.turn"
 ASSISTANT = "assistant"
-# No number of an event has more digits than these.
+# Digits of an event's number; so many always fit a 64-bit column.
 LONGEST_NUMBER = 18
 
 
@@ -35,24 +36,24 @@ class Owner(User):
 
     @property
     def is_authenticated(self) -> bool:
-        """Nobody comes as far as this who is not."""
+        """Always true: the guard has refused everybody else."""
         return True
 
     @property
     def user_name(self) -> str:
-        """The number of the account."""
+        """The primary key of the account."""
         return str(self._caller.pk)
 
 
 class Contexts(ServerCallContextBuilder):
-    """Makes the context of a request that was let in."""
+    """Builds the context of a request that passed the guard."""
 
     def __init__(self, config: A2aConfig) -> None:
         self._config = config
         self._known: dict[str, AssistantScript] = {}
 
     def build(self, request: Request) -> ServerCallContext:
-        """The context of a request."""
+        """Build the context of a request."""
         caller: A2aCaller = request.scope[CALLER]
         last = request.headers.get("last-event-id", "")
         is_number = last.isdecimal() and len(last) <= LONGEST_NUMBER
@@ -60,7 +61,9 @@ class Contexts(ServerCallContextBuilder):
             user=Owner(caller),
             state={
                 "headers": dict(request.headers),
-                DESK: Desk(self._config, request.path_params[ASSISTANT], caller, self._known),
+                ACCESS: PeerAccess(
+                    self._config, request.path_params[ASSISTANT], caller, self._known
+                ),
                 IDS: request.scope[IDS],
                 TURN: request.scope[TURN],
                 LAST_EVENT: int(last) if is_number else None,
@@ -71,32 +74,33 @@ class Contexts(ServerCallContextBuilder):
         )
 
 
-def desk_of(context: ServerCallContext) -> Desk:
-    """The desk that a request goes to."""
-    desk: Desk = context.state[DESK]
-    return desk
+def access_of(context: ServerCallContext) -> PeerAccess:
+    """The sender's access to the assistant in the address."""
+    access: PeerAccess = context.state[ACCESS]
+    return access
 
 
 def end_turn(context: ServerCallContext) -> None:
-    """Let others go on before a request that has to wait."""
+    """Let other requests run while this one waits."""
     turn: RequestTurn = context.state[TURN]
     turn.end()
 
 
 class NumberedStreams:
-    """An application whose streams have a number at each event."""
+    """An ASGI wrapper that writes the number of each streamed event."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Serve a request, and number what it streams."""
+        """Serve a request, and number the events that it streams."""
         ids: deque[int] = deque()
         scope[IDS] = ids
 
         async def numbered(message: Message) -> None:
             body = message.get("body", b"")
-            # Pings in between begin otherwise, and are no events.
+            # The SDK writes each event as one message that begins with "data:"; a ping begins with
+            # a colon, and has no number.
             if ids and message["type"] == "http.response.body" and bytes(body[:5]) == b"data:":
                 message = {**message, "body": b"id: %d\r\n" % ids.popleft() + body}
             await send(message)

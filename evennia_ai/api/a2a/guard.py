@@ -1,4 +1,4 @@
-"""Whatever stands before the A2A server: names, pages, sizes, and the token."""
+"""The checks in front of the A2A server: host name, origin, size of the body, and token."""
 
 from __future__ import annotations
 
@@ -33,6 +33,7 @@ TOO_LONG = "A request has at most {most:,} bytes here."
 WRONG_HOST = "This server is not called {host!r}."
 WRONG_PAGE = "Programs of the page {origin!r} may not ask here."
 TOO_OFTEN = "Too many requests without a good token from your address; wait a minute."
+# Addresses whose failures are remembered; the oldest are dropped, so that memory stays bounded.
 MINUTE, MOST_ADDRESSES = 60.0, 10_000
 BODY_SECONDS = 30.0
 KINDS = ("application/json", "application/a2a+json")
@@ -41,89 +42,93 @@ STATUS = {ProblemKind.MISSING: 404, ProblemKind.UNAVAILABLE: 503, ProblemKind.IN
 
 
 class A2aGuard:
-    """An ASGI application that lets through to another whoever may come in."""
+    """An ASGI wrapper that passes on only requests that may be served."""
 
     def __init__(self, app: ASGIApp, config: A2aConfig) -> None:
         self._app, self._config = app, config
         self._hosts = {*LOCAL_NAMES, *(name.casefold() for name in config.allowed_hosts)}
-        self._free = asyncio.Semaphore(1)
-        self._failed: OrderedDict[str, SlidingCount] = OrderedDict()
+        self._turns = asyncio.Semaphore(1)
+        self._failures: OrderedDict[str, SlidingCount] = OrderedDict()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Serve a request."""
+        """Check a request, and pass it on."""
         if scope["type"] != "http":
             return
         request = Request(scope)
         origin = request.headers.get("origin", "")
-        sending = _with_origin(send, origin) if origin in self._config.allowed_origins else send
-        turn = scope[TURN] = RequestTurn(self._free)
+        sending = _allowing_origin(send, origin) if origin in self._config.allowed_origins else send
+        turn = scope[TURN] = RequestTurn(self._turns)
         try:
-            refused, body = await self._refusal(request, origin, turn, receive), b""
+            refused, body = await self._check(request, origin, turn, receive), b""
             if refused is None:
                 refused, body = await self._read(receive)
             if refused is not None:
                 await refused(scope, receive, sending)
                 return
             await turn.begin()
-            await self._app(scope, _given_back(body, receive), _after(turn, sending))
+            await self._app(scope, _replay(body, receive), _ending_turn(turn, sending))
         finally:
+            # Also after an error or a disconnect, else no other request would ever run.
             turn.end()
 
-    async def _refusal(
+    async def _check(
         self, request: Request, origin: str, turn: RequestTurn, receive: Receive
     ) -> Response | None:
-        """None where a request is to be served."""
-        refused = self._refuse(request, origin)
+        """The refusal of a request; None if its body is to be read."""
+        refused = self._check_headers(request, origin)
         if refused is None and request.method == "OPTIONS":
             return Response(status_code=204, headers={"Allow": METHODS})
         if refused is None and not _is_open(request):
             await turn.begin()
             refused = await self._admit(request)
-            turn.end()  # while the body is sent, which may take its time
-        return refused or _refuse_kind(request)
+            turn.end()  # others run while the client sends the body
+        return refused or _check_content_type(request)
 
-    def _refuse(self, request: Request, origin: str) -> Response | None:
-        """None where a request is one for this server at all."""
+    def _check_headers(self, request: Request, origin: str) -> Response | None:
+        """The refusal of a request that is not for this server; None for any other."""
+        # A browser can be made to call a server in its own network by a name that resolves there
+        # (DNS rebinding): its headers tell the name that it used, and the page that it obeys.
         host = (request.url.hostname or "").casefold()
         if host not in self._hosts:
-            return _say(421, WRONG_HOST.format(host=host[:100]))
+            return _error(421, WRONG_HOST.format(host=host[:100]))
         if origin and origin not in self._config.allowed_origins:
-            return _say(403, WRONG_PAGE.format(origin=origin[:100]))
+            return _error(403, WRONG_PAGE.format(origin=origin[:100]))
         length = request.headers.get("content-length", "0")
         if not length.isdecimal() or int(length) > self._config.body_bytes:
-            return _say(413, TOO_LONG.format(most=self._config.body_bytes))
+            return _error(413, TOO_LONG.format(most=self._config.body_bytes))
         return None
 
     async def _admit(self, request: Request) -> Response | None:
-        """None where whoever asks may come in; the request knows then who it is."""
+        """Authenticate a request, and store its caller in the scope; the refusal, or None."""
         address = client_address(request)
         count = self._count_of(address)
         most = api_config().anonymous_per_minute
         if most and count.totals(time.monotonic())[0] >= most:
-            return _say(429, TOO_OFTEN, {"Retry-After": "60"})
+            return _error(429, TOO_OFTEN, {"Retry-After": "60"})
         header = request.headers.get("authorization", "")
         try:
             enter = partial(calls.admit, header, address)
             request.scope[CALLER] = await run_async(enter, api_config().timeout_seconds)
         except calls.CallRefusedError as error:
             if not error.is_stranger:
-                return _say(STATUS.get(error.problem, 403), str(error))
+                return _error(STATUS.get(error.problem, 403), str(error))
             count.add(time.monotonic(), is_failure=True)
-            return _say(401, str(error), {"WWW-Authenticate": "Bearer"})
+            return _error(401, str(error), {"WWW-Authenticate": "Bearer"})
         except GameBusyError as error:
-            return _say(503, f"{error}.", {"Retry-After": str(error.retry_seconds)})
+            return _error(503, f"{error}.", {"Retry-After": str(error.retry_seconds)})
         return None
 
     def _count_of(self, address: str) -> SlidingCount:
-        """Failed tries from an address, together with those it cannot be told from."""
-        count = self._failed.setdefault(counted_as(address), SlidingCount(MINUTE))
-        self._failed.move_to_end(counted_as(address))
-        while len(self._failed) > MOST_ADDRESSES:
-            self._failed.popitem(last=False)
+        """The count of failed attempts of an address, or of its network (`counted_as`)."""
+        count = self._failures.setdefault(counted_as(address), SlidingCount(MINUTE))
+        self._failures.move_to_end(counted_as(address))
+        while len(self._failures) > MOST_ADDRESSES:
+            self._failures.popitem(last=False)
         return count
 
     async def _read(self, receive: Receive) -> tuple[Response | None, bytes]:
-        """The body of a request, or an answer to one that is too long or comes too slowly."""
+        """Read the body of a request; refuse one that is too long or too slow."""
+        # Content-Length may be missing or wrong, so the bytes are counted as they come.
         parts, size, has_more = list[bytes](), 0, True
         with suppress(TimeoutError):
             async with asyncio.timeout(BODY_SECONDS):
@@ -133,43 +138,44 @@ class A2aGuard:
                     size += len(parts[-1])
                     has_more = message.get("more_body", False)
         if has_more:
-            return _say(413, TOO_LONG.format(most=self._config.body_bytes)), b""
+            return _error(413, TOO_LONG.format(most=self._config.body_bytes)), b""
         return None, b"".join(parts)
 
 
-def _refuse_kind(request: Request) -> Response | None:
-    """None where the body of a request says to be JSON, or nothing of itself."""
+def _check_content_type(request: Request) -> Response | None:
+    """The refusal of a body that claims to be something else than JSON; None for any other."""
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if request.method != "POST" or not kind or kind in KINDS:
         return None
     error = ContentTypeNotSupportedError(NO_JSON.format(kind=kind[:100]))
+    # JSON-RPC is served at /a2a/<name>, HTTP+JSON below it; each has its own format of errors.
     is_rpc = request.url.path.strip("/").count("/") == 1
     if is_rpc:
         return JSONResponse(build_error_response(None, error), 415)
-    told = build_rest_error_payload(error)
-    told["error"]["code"] = 415  # as the protocol has it; the SDK says 400
-    return JSONResponse(told, 415)
+    body = build_rest_error_payload(error)
+    body["error"]["code"] = 415  # as the specification says; the SDK says 400
+    return JSONResponse(body, 415)
 
 
 def _is_open(request: Request) -> bool:
-    """True for what everybody may read: cards, and where they are."""
+    """True for cards and the list of cards, which need no token."""
     path = request.url.path
     is_card = path.endswith(CARD_PATH) or path.rstrip("/") == ROOT
     return is_card and request.method in ("GET", "HEAD")
 
 
-def _given_back(body: bytes, receive: Receive) -> Receive:
-    """The messages an application receives: the body that was read already, then what comes."""
-    told: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
+def _replay(body: bytes, receive: Receive) -> Receive:
+    """Replay a body that was read already to the application; then pass on what comes."""
+    unread: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
 
     async def give() -> Message:
-        return told.pop() if told else await receive()
+        return unread.pop() if unread else await receive()
 
     return give
 
 
-def _after(turn: RequestTurn, send: Send) -> Send:
-    """Lets the next request have its turn before an answer is read, which may take its time."""
+def _ending_turn(turn: RequestTurn, send: Send) -> Send:
+    """End the turn before the answer is sent: the client may be slow to read it."""
 
     async def sending(message: Message) -> None:
         turn.end()
@@ -178,8 +184,8 @@ def _after(turn: RequestTurn, send: Send) -> Send:
     return sending
 
 
-def _with_origin(send: Send, origin: str) -> Send:
-    """Says in an answer that a page's program may read it."""
+def _allowing_origin(send: Send, origin: str) -> Send:
+    """Add the CORS headers that let scripts of a web page read the answer."""
 
     async def sending(message: Message) -> None:
         if message["type"] == "http.response.start":
@@ -196,5 +202,5 @@ def _with_origin(send: Send, origin: str) -> Send:
     return sending
 
 
-def _say(status: int, text: str, headers: dict[str, str] | None = None) -> Response:
+def _error(status: int, text: str, headers: dict[str, str] | None = None) -> Response:
     return JSONResponse({"error": {"message": text, "code": status}}, status, headers)

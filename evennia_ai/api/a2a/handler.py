@@ -1,4 +1,4 @@
-"""Requests of peers, each method of the protocol in its order; both bindings come here."""
+"""The methods of the A2A protocol, for both bindings (JSON-RPC and HTTP+JSON)."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ import base64
 import binascii
 import math
 import re
-from collections.abc import AsyncGenerator, Callable
-from contextlib import suppress
+from collections.abc import AsyncGenerator, Callable, Iterator
+from contextlib import ExitStack, contextmanager, suppress
 from functools import partial
 from typing import Any
 from uuid import NAMESPACE_URL, uuid4, uuid5
@@ -45,8 +45,8 @@ from a2a.utils.errors import (
 )
 
 from evennia_ai.api.a2a import wire
-from evennia_ai.api.a2a.calls import CallRefusedError, Desk
-from evennia_ai.api.a2a.context import IDS, LAST_EVENT, desk_of, end_turn
+from evennia_ai.api.a2a.calls import CallRefusedError, PeerAccess
+from evennia_ai.api.a2a.context import IDS, LAST_EVENT, access_of, end_turn
 from evennia_ai.api.a2a.push import check_url
 from evennia_ai.api.a2a.snapshots import TaskSnapshot
 from evennia_ai.api.a2a.streams import Hub
@@ -56,8 +56,9 @@ from evennia_ai.runtime.game_thread import GameBusyError, run_async
 from evennia_ai.runtime.web_requests import api_config
 from evennia_ai.tasks import peer_store
 
-PAGE, MOST_ON_PAGE, MOST_WITH_MADE = 50, 100, 20
-# So long a stream waits whether all that comes is mere words, before it tells of a task.
+# Tasks on a page; fewer with artifacts, of which one task may have 256 kB.
+PAGE, MOST_ON_PAGE, MOST_WITH_ARTIFACTS = 50, 100, 20
+# A stream waits this long for an answer of mere words, before it sends a task.
 TALK_SECONDS = 1.0
 BAD_PAGE = "A page has 1 to 100 tasks, not {size}."
 BAD_HISTORY = "historyLength is a number from 0 up, not {length}."
@@ -66,7 +67,7 @@ NO_HOOK = "Task {task} tells no address by the name {key!r}."
 NO_CARD = "There is one card of each assistant, and everybody may have it."
 IS_OVER = "Task {task} is over; get it instead."
 OTHER_CONTEXT = "Task {task} belongs to another contextId."
-MARK = re.compile(r"[0-9.e+-]{1,40} [0-9a-f-]{36}")
+CURSOR = re.compile(r"[0-9.e+-]{1,40} [0-9a-f-]{36}")
 ERRORS: dict[ProblemKind, type[A2AError]] = {
     ProblemKind.MISSING: TaskNotFoundError,
     ProblemKind.INVALID: InvalidParamsError,
@@ -77,26 +78,27 @@ ERRORS: dict[ProblemKind, type[A2AError]] = {
 
 
 class Handler(RequestHandler):
-    """All that the protocol knows, for every assistant of the game."""
+    """Implements the protocol for every assistant of the game."""
 
     def __init__(self, config: A2aConfig, hub: Hub) -> None:
         self._config, self._hub = config, hub
-        # One at a time, of those that wait no longer for their turn too.
-        self._places = asyncio.Semaphore(1)
+        # One hop at a time, also for requests that have ended their turn: two busy threads of one
+        # interpreter slow each other down.
+        self._in_game_lock = asyncio.Semaphore(1)
 
     async def in_game(self, function: Callable[..., Any], *arguments: Any) -> Any:
-        """The value of a function in the game's thread.
+        """Call a function in the game's thread, and return its value.
 
         Raises:
-            A2AError: it was refused, or the game has no time.
+            A2AError: the call was refused, or the game did not answer in time.
         """
-        async with self._places:
+        async with self._in_game_lock:
             try:
                 return await run_async(
                     partial(function, *arguments), api_config().long_timeout_seconds
                 )
             except CallRefusedError as error:
-                raise _told(error) from None
+                raise _protocol_error(error) from None
             except GameBusyError as error:
                 raise InternalError(f"{error}.") from None
 
@@ -106,48 +108,49 @@ class Handler(RequestHandler):
     async def on_message_send(
         self, params: SendMessageRequest, context: ServerCallContext
     ) -> Task | Message:
-        """Give a task or answer a question, and wait until it is over or asks something.
+        """Begin a task or answer a question, and wait until the task ends or asks something.
 
         Returns:
-            The task; of a new one that was answered with mere words, these.
+            The task; for a new one that was answered with mere words, the message alone.
         """
-        desk, length = desk_of(context), _history_of(params.configuration)
-        with self._place(desk):
-            shown = await self._send(desk, params, context)
+        access, length = access_of(context), _history_length(params.configuration)
+        with self._place(access):
+            shown = await self._send(access, params, context)
             if not params.configuration.return_immediately:
-                # It may wait for minutes, in which others are to be served.
+                # The wait may last for minutes, and other requests have to run.
                 end_turn(context)
-                shown = await self._wait(desk, shown)
+                shown = await self._wait(access, shown)
                 if shown.is_talk and _may_be_talk(params):
                     return wire.message_of(shown)
         return wire.task_of(shown, history=length)
 
     async def _send(
-        self, desk: Desk, params: SendMessageRequest, context: ServerCallContext
+        self, access: PeerAccess, params: SendMessageRequest, context: ServerCallContext
     ) -> TaskSnapshot:
-        given, hook, task = wire.given_of(params), None, params.message.task_id
+        given, hook, task = wire.read_message(params), None, params.message.task_id
         if params.configuration.HasField("task_push_notification_config"):
             config = params.configuration.task_push_notification_config
-            # The same name for the same address, so that a message sent again adds none.
+            # A name made of the URL, so that a message that is sent again adds no second webhook.
             hook = wire.hook_of(config, str(uuid5(NAMESPACE_URL, config.url)))
-            await self.in_game(desk.check, given, task, hook)
-            end_turn(context)  # a host may take long to be found
+            # All else is checked first: only a message that would be accepted causes a DNS lookup.
+            await self.in_game(access.check, given, task, hook)
+            end_turn(context)  # resolving a host may take seconds
             await check_url(config.url, self._config)
         if task and given.context:
-            known: TaskSnapshot = await self.in_game(desk.get, task)
+            known: TaskSnapshot = await self.in_game(access.get, task)
             if known.context != given.context:
                 raise InvalidParamsError(OTHER_CONTEXT.format(task=task))
-        shown: TaskSnapshot = await self.in_game(desk.send, given, task, hook)
+        shown: TaskSnapshot = await self.in_game(access.send, given, task, hook)
         return shown
 
-    async def _wait(self, desk: Desk, shown: TaskSnapshot) -> TaskSnapshot:
-        """A task that is over or asks something."""
+    async def _wait(self, access: PeerAccess, shown: TaskSnapshot) -> TaskSnapshot:
+        """Wait until a task is over or asks something."""
         with self._hub.watch(shown.id) as news:
             while shown.state == peer_store.WORKING:
-                shown = await self.in_game(desk.get, shown.id)
+                shown = await self.in_game(access.get, shown.id)
                 if shown.state == peer_store.WORKING:
                     await news.wait()
-                # Before it is read again: what happens meanwhile sets it anew.
+                # Cleared before the task is read again, so that no later event is missed.
                 news.clear()
         return shown
 
@@ -155,54 +158,56 @@ class Handler(RequestHandler):
     async def on_message_send_stream(
         self, params: SendMessageRequest, context: ServerCallContext
     ) -> AsyncGenerator[Event]:
-        """Give a task or answer a question, and tell all that happens until it is over."""
-        desk = desk_of(context)
-        with self._place(desk):
-            shown = await self._send(desk, params, context)
+        """Begin a task or answer a question, and stream its events until it is over."""
+        access = access_of(context)
+        with self._place(access):
+            shown = await self._send(access, params, context)
             end_turn(context)
-            if _may_be_talk(params) and (said := await self._talk(desk, shown)) is not None:
-                context.state[IDS].append(said.seq)
-                yield wire.message_of(said)
+            talk = await self._wait_for_talk(access, shown) if _may_be_talk(params) else None
+            if talk is not None:
+                context.state[IDS].append(talk.seq)
+                yield wire.message_of(talk)
                 return
             with self._hub.watch(shown.id) as news:
-                news.set()  # there may have been some between
-                async for event in self._follow(desk, shown, shown.seq, context, news):
+                news.set()  # there may have been events before the watch began
+                async for event in self._follow(access, shown, shown.seq, context, news):
                     yield event
 
-    async def _talk(self, desk: Desk, shown: TaskSnapshot) -> TaskSnapshot | None:
-        """A task that was answered with mere words within a moment; None for any other."""
+    async def _wait_for_talk(self, access: PeerAccess, shown: TaskSnapshot) -> TaskSnapshot | None:
+        """The task, if it was answered with mere words within a moment; else None."""
         with suppress(TimeoutError):
             async with asyncio.timeout(TALK_SECONDS):
-                shown = await self._wait(desk, shown)
+                shown = await self._wait(access, shown)
         return shown if shown.is_talk else None
 
     @validate_request_params
     async def on_subscribe_to_task(
         self, params: SubscribeToTaskRequest, context: ServerCallContext
     ) -> AsyncGenerator[Event]:
-        """All that happens to a task, since the event that the header Last-Event-ID names."""
-        desk, since = desk_of(context), context.state[LAST_EVENT]
-        # Watched before it is read, so that nothing falls in between.
-        with self._place(desk), self._hub.watch(params.id) as news:
-            shown: TaskSnapshot = await self.in_game(desk.get, params.id)
+        """Stream a task's events, from the one after `Last-Event-ID` or from now on."""
+        access, since = access_of(context), context.state[LAST_EVENT]
+        # The watch begins before the task is read, so that no event falls in between.
+        with self._place(access), self._hub.watch(params.id) as news:
+            shown: TaskSnapshot = await self.in_game(access.get, params.id)
             if shown.state in peer_store.FINAL and since is None:
                 raise UnsupportedOperationError(IS_OVER.format(task=shown.id))
             after = shown.seq if since is None else since
-            async for event in self._follow(desk, shown, after, context, news):
+            async for event in self._follow(access, shown, after, context, news):
                 yield event
 
     async def _follow(
         self,
-        desk: Desk,
+        access: PeerAccess,
         shown: TaskSnapshot,
         after: int,
         context: ServerCallContext,
         news: asyncio.Event,
     ) -> AsyncGenerator[Event]:
-        """A task, and each thing that happened to it after an event, until it is over.
+        """Yield a task, and then each of its events after a number, until it is over.
 
         Args:
-            news: set where anything happened since the task was read.
+            after: number of the last event that the client knows.
+            news: set if anything may have happened since the task was read.
         """
         context.state[IDS].append(after)
         yield wire.task_of(shown)
@@ -212,35 +217,35 @@ class Handler(RequestHandler):
             news.set()
         while True:
             await news.wait()
-            # Before they are read, so that what comes meanwhile is not missed.
+            # Cleared before the events are read, so that no later one is missed.
             news.clear()
-            for told in await self.in_game(desk.happenings, shown.id, after):
-                after = told.seq
+            for event in await self.in_game(access.events, shown.id, after):
+                after = event.seq
                 context.state[IDS].append(after)
-                yield wire.event_of(shown, told)
-                if told.data.get("state") in peer_store.FINAL:
+                yield wire.event_of(shown, event)
+                if event.data.get("state") in peer_store.FINAL:
                     return
 
     @validate_request_params
     async def on_get_task(self, params: GetTaskRequest, context: ServerCallContext) -> Task:
-        """A task as it stands."""
-        length = _history_of(params)
-        shown: TaskSnapshot = await self.in_game(desk_of(context).get, params.id)
+        """Return the current state of a task."""
+        length = _history_length(params)
+        shown: TaskSnapshot = await self.in_game(access_of(context).get, params.id)
         return wire.task_of(shown, history=length)
 
     @validate_request_params
     async def on_list_tasks(
         self, params: ListTasksRequest, context: ServerCallContext
     ) -> ListTasksResponse:
-        """Tasks that the caller gave, the last changed first."""
+        """List the caller's tasks, the last changed first."""
         size = params.page_size if params.HasField("page_size") else PAGE
         if not 1 <= size <= MOST_ON_PAGE:
             raise InvalidParamsError(BAD_PAGE.format(size=size))
-        history = _history_of(params) if params.HasField("history_length") else 0
-        before, wanted = _mark_of(params.page_token), _wanted(params)
+        history = _history_length(params) if params.HasField("history_length") else 0
+        before, wanted = _cursor_of(params.page_token), _filters_of(params)
         if params.include_artifacts:
-            size = min(size, MOST_WITH_MADE)
-        page = partial(desk_of(context).page, with_made=params.include_artifacts)
+            size = min(size, MOST_WITH_ARTIFACTS)
+        page = partial(access_of(context).page, with_artifacts=params.include_artifacts)
         shown, following, count = await self.in_game(page, wanted, before, size)
         return ListTasksResponse(
             tasks=[wire.task_of(each, history=history) for each in shown],
@@ -251,32 +256,32 @@ class Handler(RequestHandler):
 
     @validate_request_params
     async def on_cancel_task(self, params: CancelTaskRequest, context: ServerCallContext) -> Task:
-        """Call a task off."""
+        """Cancel a task."""
         try:
-            return wire.task_of(await self.in_game(desk_of(context).cancel, params.id))
+            return wire.task_of(await self.in_game(access_of(context).cancel, params.id))
         except UnsupportedOperationError as error:
             raise TaskNotCancelableError(error.message) from None
 
-    # ---- addresses that are told -----------------------------------------------------------
+    # ---- webhooks --------------------------------------------------------------------------
 
     @validate_request_params
     async def on_create_task_push_notification_config(
         self, params: TaskPushNotificationConfig, context: ServerCallContext
     ) -> TaskPushNotificationConfig:
-        """Let an address be told of a task."""
-        desk, hook = desk_of(context), wire.hook_of(params, str(uuid4()))
-        await self.in_game(desk.check_hook, params.task_id, hook)
-        end_turn(context)  # a host may take long to be found
+        """Add a webhook to a task."""
+        access, hook = access_of(context), wire.hook_of(params, str(uuid4()))
+        await self.in_game(access.check_hook, params.task_id, hook)
+        end_turn(context)  # resolving a host may take seconds
         await check_url(params.url, self._config)
-        await self.in_game(desk.put_hook, params.task_id, hook)
+        await self.in_game(access.put_hook, params.task_id, hook)
         return wire.config_of(params.task_id, hook)
 
     @validate_request_params
     async def on_get_task_push_notification_config(
         self, params: GetTaskPushNotificationConfigRequest, context: ServerCallContext
     ) -> TaskPushNotificationConfig:
-        """An address of a task, by its name."""
-        hooks = await self.in_game(desk_of(context).hooks, params.task_id)
+        """Return a webhook of a task."""
+        hooks = await self.in_game(access_of(context).hooks, params.task_id)
         for config in wire.configs_of(params.task_id, hooks):
             if config.id == params.id:
                 return config
@@ -286,8 +291,8 @@ class Handler(RequestHandler):
     async def on_list_task_push_notification_configs(
         self, params: ListTaskPushNotificationConfigsRequest, context: ServerCallContext
     ) -> ListTaskPushNotificationConfigsResponse:
-        """The addresses of a task."""
-        hooks = await self.in_game(desk_of(context).hooks, params.task_id)
+        """List the webhooks of a task."""
+        hooks = await self.in_game(access_of(context).hooks, params.task_id)
         configs = wire.configs_of(params.task_id, hooks)
         return ListTaskPushNotificationConfigsResponse(configs=configs)
 
@@ -295,47 +300,38 @@ class Handler(RequestHandler):
     async def on_delete_task_push_notification_config(
         self, params: DeleteTaskPushNotificationConfigRequest, context: ServerCallContext
     ) -> None:
-        """Tell an address no more."""
-        await self.in_game(desk_of(context).remove_hook, params.task_id, params.id)
+        """Remove a webhook from a task."""
+        await self.in_game(access_of(context).remove_hook, params.task_id, params.id)
 
     async def on_get_extended_agent_card(
         self, params: GetExtendedAgentCardRequest, context: ServerCallContext
     ) -> AgentCard:
-        """There is none."""
+        """Refuse: there is no extended card, which would need a token."""
         raise ExtendedAgentCardNotConfiguredError(NO_CARD)
 
-    def _place(self, desk: Desk) -> Any:
-        return _placed(self._hub, desk)
-
-
-class _placed:  # noqa: N801  used as a function
-    """A place for one that waits, whose refusal is an error of the protocol."""
-
-    def __init__(self, hub: Hub, desk: Desk) -> None:
-        self._place = hub.place(desk.caller.pk)
-
-    def __enter__(self) -> None:
-        try:
-            self._place.__enter__()
-        except CallRefusedError as error:
-            raise _told(error) from None
-
-    def __exit__(self, *error: Any) -> None:
-        self._place.__exit__(*error)
+    @contextmanager
+    def _place(self, access: PeerAccess) -> Iterator[None]:
+        """Hold a place among the requests that wait; a refusal is an error of the protocol."""
+        with ExitStack() as stack:
+            try:
+                stack.enter_context(self._hub.place(access.caller.pk))
+            except CallRefusedError as error:
+                raise _protocol_error(error) from None
+            yield
 
 
 def _may_be_talk(params: SendMessageRequest) -> bool:
-    """True for a new message of which nothing is told elsewhere."""
+    """True if the answer may be a message alone: a new task that no webhook follows."""
     has_hook = params.configuration.HasField("task_push_notification_config")
     return not (params.message.task_id or has_hook)
 
 
-def _told(error: CallRefusedError) -> A2AError:
+def _protocol_error(error: CallRefusedError) -> A2AError:
     return ERRORS.get(error.problem, UnsupportedOperationError)(str(error))
 
 
-def _history_of(params: Any) -> int | None:
-    """The number of messages that are wanted; None: all."""
+def _history_length(params: Any) -> int | None:
+    """The number of messages that are wanted; None for all."""
     if not params.HasField("history_length"):
         return None
     length = int(params.history_length)
@@ -344,34 +340,34 @@ def _history_of(params: Any) -> int | None:
     return length
 
 
-def _wanted(params: ListTasksRequest) -> dict[str, object]:
-    """The filters of a list, as rows have them."""
+def _filters_of(params: ListTasksRequest) -> dict[str, object]:
+    """The filters of a list, by the names of database fields."""
     wanted: dict[str, object] = {}
     if params.context_id:
-        # What could be no contextId is a list of none.
+        # A context that cannot exist gives an empty list, and does not reach the database.
         wanted["context"] = params.context_id if params.context_id.isprintable() else ""
     if params.status != TaskState.TASK_STATE_UNSPECIFIED:
-        # A state that no task here comes into is a list of none.
-        wanted["state"] = wire.WORDS.get(params.status, "")
+        # So does a state that tasks never have here.
+        wanted["state"] = wire.STATE_NAMES.get(params.status, "")
     if params.HasField("status_timestamp_after"):
         wanted["changed_at__gte"] = params.status_timestamp_after.ToDatetime().timestamp()
     return wanted
 
 
-def _mark_of(token: str) -> str:
-    """The end of the page before."""
+def _cursor_of(token: str) -> str:
+    """Read a page token: time and id of the last task on the page before."""
     if not token:
         return ""
     try:
-        mark = base64.urlsafe_b64decode(token.encode()).decode()
+        cursor = base64.urlsafe_b64decode(token.encode()).decode()
     except (binascii.Error, UnicodeError):
-        mark = ""
-    if not (MARK.fullmatch(mark) and _is_moment(mark.partition(" ")[0])):
+        cursor = ""
+    if not (CURSOR.fullmatch(cursor) and _is_finite(cursor.partition(" ")[0])):
         raise InvalidParamsError(BAD_TOKEN)
-    return mark
+    return cursor
 
 
-def _is_moment(text: str) -> bool:
+def _is_finite(text: str) -> bool:
     try:
         return math.isfinite(float(text))
     except ValueError:

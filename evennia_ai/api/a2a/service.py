@@ -1,7 +1,7 @@
-"""The part of Evennia's server that starts the A2A server, where the game's settings name a port.
+"""Plugin of Evennia's server: starts the A2A server if the game's settings name a port.
 
-`evennia_ai.apps` names this module in SERVER_SERVICES_PLUGIN_MODULES. Where no port is set it does
-nothing, and imports nothing that the game does not have already.
+`evennia_ai.apps` adds this module to SERVER_SERVICES_PLUGIN_MODULES. Without a port it does
+nothing, and imports nothing that a game does not load anyway.
 """
 
 from __future__ import annotations
@@ -26,15 +26,16 @@ from evennia_ai.runtime.side_servers import SideServer, Starter, log_from_lane, 
 from evennia_ai.tasks import peer_store
 
 SERVING = "evennia_ai.api.a2a.serving"
-# A look at every task now and then, whatever was missed; and soon after a start, for orphans.
-LOOK_EVERY_SECONDS = 10.0
+# All tasks are checked this often: tasks orphaned by a restart cause no event, and an event may be
+# missed.
+FOLLOW_EVERY_SECONDS = 10.0
 PRUNE_EVERY_SECONDS, A_DAY_SECONDS = 600.0, 86_400.0
-# What is recorded of a question or a request may mean that a task of a peer's stands otherwise.
-TELLING = ("question_", "errand_")
+# Prefixes of audit events after which the state of a peer's task may have changed.
+RELEVANT_EVENTS = ("question_", "errand_")
 
 
 def start_plugin_services(server: MultiService) -> None:
-    """Called by Evennia's server when it starts."""
+    """Start the A2A server; called by Evennia's server when it starts."""
     config = wanted(services.a2a_config)
     if config is None:
         return
@@ -48,36 +49,36 @@ def start_plugin_services(server: MultiService) -> None:
 
 
 def watch(kept_seconds: float) -> None:
-    """Ask peers as people who play are asked, and follow what becomes of their tasks.
+    """Let peers be asked questions like players, and follow their tasks.
 
     Args:
-        kept_seconds: how long a task that is over is kept.
+        kept_seconds: how long a finished task is kept.
     """
     people.ELSEWHERE.append(people.Elsewhere(tasks.account_waiting, tasks.is_waiting))
-    audit.LISTENERS.append(_on_fact)
-    looking = LoopingCall(_look)
-    reactor.callWhenRunning(looking.start, LOOK_EVERY_SECONDS, now=False)
+    audit.LISTENERS.append(_on_event)
+    following = LoopingCall(_follow_tasks)
+    reactor.callWhenRunning(following.start, FOLLOW_EVERY_SECONDS, now=False)
     pruning = LoopingCall(_prune, kept_seconds)
     reactor.callWhenRunning(pruning.start, PRUNE_EVERY_SECONDS)
 
 
-def _on_fact(event: str, subject: str, details: Mapping[str, object]) -> None:
-    """Look in a moment: what is told now is stored with what follows it."""
-    if event.startswith(TELLING):
-        reactor.callLater(0, _look, subject)
+def _on_event(event: str, subject: str, details: Mapping[str, object]) -> None:
+    # The listener is called before the transaction of the event is complete.
+    if event.startswith(RELEVANT_EVENTS):
+        reactor.callLater(0, _follow_tasks, subject)
 
 
-def _look(assistant: str = "") -> None:
+def _follow_tasks(assistant: str = "") -> None:
     try:
         tasks.follow_all(assistant)
-    except Exception:  # the next look may succeed
+    except Exception:  # a LoopingCall that raises would stop for good
         logger.log_trace("[assistant] tasks of peers could not be looked after")
 
 
 def _prune(kept_seconds: float) -> None:
     try:
         peer_store.prune(time.time(), kept_seconds)
-    except Exception:  # the next time may succeed
+    except Exception:  # as above
         logger.log_trace("[assistant] old tasks of peers could not be dropped")
 
 

@@ -1,4 +1,4 @@
-"""The server itself, by the official SDK: the addresses of each assistant, on a port of its own."""
+"""The A2A server, built on the official SDK: the routes of each assistant, on a port of its own."""
 
 from __future__ import annotations
 
@@ -28,16 +28,16 @@ from evennia_ai.runtime.web_requests import api_config
 from evennia_ai.tasks import peer_store
 
 T = TypeVar("T")
-# Beside those that wait, as many that do not.
-MORE_CONNECTIONS = 128
+# Connections for requests that do not wait, beyond those for streams.
+SHORT_CONNECTIONS = 128
 NO_ONE_CARD = "There are {count} assistants here; their cards are listed at {root}."
 
 
 class A2aServer:
-    """One server, from its start to its end. All but `stop` runs on the asyncio lane.
+    """The server. All but `stop` runs on the asyncio lane.
 
     Args:
-        log: takes a line for the game's log.
+        log: writes a line to the game's log.
     """
 
     def __init__(self, config: A2aConfig, log: Callable[[str], None]) -> None:
@@ -46,7 +46,7 @@ class A2aServer:
         self._port = AsgiServer(
             config.host,
             config.port,
-            most_connections=config.streams_at_once + MORE_CONNECTIONS,
+            most_connections=config.streams_at_once + SHORT_CONNECTIONS,
             loggers=("a2a", "sse_starlette"),
         )
 
@@ -54,7 +54,7 @@ class A2aServer:
         """Serve until `stop`.
 
         Raises:
-            OSError: the port is another's.
+            OSError: the port cannot be bound.
         """
         listener = await self._port.bind()
         if listener is None:
@@ -72,7 +72,7 @@ class A2aServer:
             sending.cancel()
 
     def stop(self) -> None:
-        """Let go of the port, soon, and end; may be called in any thread."""
+        """Release the port soon and end; may be called in any thread."""
         self._port.stop()
 
     def _app(self, handler: Handler) -> A2aGuard:
@@ -80,8 +80,10 @@ class A2aServer:
         rpc = create_jsonrpc_routes(handler, "/", contexts)
         rest = create_rest_routes(handler, contexts)
         own: list[BaseRoute] = [Route(CARD_PATH, self._card, methods=["GET"]), *rpc]
-        # The SDK has each again below a tenant: here an assistant is one, by the address.
+        # Without the SDK's mounts, which repeat all routes below a tenant: here the assistant in
+        # the path takes that role.
         own += [route for route in rest if isinstance(route, Route)]
+        # The same without a slash at its end, which a mount does not match.
         bare = Route(f"{ROOT}/{{{ASSISTANT}}}", rpc[0].endpoint, methods=["POST"])
         routes: list[BaseRoute] = [
             Route(CARD_PATH, self._only_card, methods=["GET"]),
@@ -97,27 +99,27 @@ class A2aServer:
     async def _card(self, request: Request) -> Response:
         key = request.path_params[ASSISTANT]
         try:
-            facts = await self._ask(calls.card, key, self._config)
+            facts = await self._in_game(calls.card, key, self._config)
         except calls.CallRefusedError as error:
             return JSONResponse({"error": {"message": str(error), "code": 404}}, 404)
         return respond(request, card_of(facts, self._base(request)), self._began_at)
 
     async def _only_card(self, request: Request) -> Response:
-        """The card of the only assistant that has one, where a client looks for it first."""
-        found = await self._ask(calls.cards, self._config)
+        """The card at the well-known path of the host, if only one assistant has a card."""
+        found = await self._in_game(calls.cards, self._config)
         if len(found) != 1:
-            told = NO_ONE_CARD.format(count=len(found), root=f"{self._base(request)}{ROOT}/")
-            return JSONResponse({"error": {"message": told, "code": 404}}, 404)
+            message = NO_ONE_CARD.format(count=len(found), root=f"{self._base(request)}{ROOT}/")
+            return JSONResponse({"error": {"message": message, "code": 404}}, 404)
         return respond(request, card_of(found[0], self._base(request)), self._began_at)
 
     async def _list(self, request: Request) -> Response:
-        found, base = await self._ask(calls.cards, self._config), self._base(request)
+        found, base = await self._in_game(calls.cards, self._config), self._base(request)
         listed = [
             {"name": facts.key, "card": f"{base}{path_of(facts.key)}{CARD_PATH}"} for facts in found
         ]
         return JSONResponse({"assistants": listed})
 
-    async def _ask(self, function: Callable[..., T], *arguments: object) -> T:
+    async def _in_game(self, function: Callable[..., T], *arguments: object) -> T:
         found: T = await run_async(partial(function, *arguments), api_config().timeout_seconds)
         return found
 

@@ -1,7 +1,4 @@
-"""Tasks of peers as they are told: at one moment, and what happened since.
-
-All is called in the game's thread.
-"""
+"""Copies of peers' tasks and events as plain values, which may leave the game's thread."""
 
 from __future__ import annotations
 
@@ -18,14 +15,14 @@ class TaskSnapshot:
     """A task at one moment.
 
     Attributes:
-        seq: the number of the last event that it has in it.
+        seq: number of the last event that is included.
         words: the messages so far.
-        message: what was said with the last change of its state; None: nothing.
-        made: what it made, its answer at the end; nothing where that was not asked for.
-        is_talk: its answer is mere words, for which nothing was done.
-        at: when that was, in seconds since 1970.
-        number: what `assistant why` knows it by.
-        usage: the tokens it took, once it is over, as far as they are known.
+        message: the message of the last change of state; None if there was none.
+        at: when the state last changed, in seconds since 1970.
+        number: its number for `assistant why`.
+        made: its artifacts, the answer last; empty if they were not asked for.
+        is_talk: the answer is mere words; nothing was done or attached.
+        usage: the tokens it took, once it is over and if they are known.
     """
 
     id: str
@@ -42,8 +39,8 @@ class TaskSnapshot:
 
 
 @dataclass(frozen=True, slots=True)
-class Happening:
-    """Something that happened to a task; `kind` and `data` as `peer_store` has them."""
+class TaskEvent:
+    """An event of a task; `kind` and `data` are those of `peer_store`."""
 
     seq: int
     kind: str
@@ -51,30 +48,31 @@ class Happening:
     at: float
 
 
-def snapshot(task: PeerTask, *, with_made: bool = True) -> TaskSnapshot:
-    """A task as it stands."""
+def snapshot(task: PeerTask, *, with_artifacts: bool = True) -> TaskSnapshot:
+    """Copy the current state of a task."""
     last = status = peer_store.last_event(task.pk)
+    # The last event may be an artifact: the message is in the last event about the state.
     if last is not None and last.kind != peer_store.STATUS:
         status = peer_store.last_event(task.pk, kind=peer_store.STATUS)
-    # A task has its first event from the beginning.
+    # A task and its first event are stored in one transaction.
     assert last is not None
     assert status is not None
-    told = happening(status)
+    status_event = read_event(status)
     return TaskSnapshot(
         task.pk,
         task.context,
         task.state,
         last.pk,
         peer_store.said(task),
-        told.data.get("message"),
-        told.at,
+        status_event.data.get("message"),
+        status_event.at,
         task.number,
-        peer_store.made_of(task.pk) if with_made else [],
-        bool(told.data.get("is_talk")),
-        told.data.get("usage", {}),
+        peer_store.made_of(task.pk) if with_artifacts else [],
+        bool(status_event.data.get("is_talk")),
+        status_event.data.get("usage", {}),
     )
 
 
-def happening(event: PeerEvent) -> Happening:
-    """An event, read."""
-    return Happening(event.pk, event.kind, peer_store.read(event), event.at)
+def read_event(event: PeerEvent) -> TaskEvent:
+    """Copy an event."""
+    return TaskEvent(event.pk, event.kind, peer_store.read(event), event.at)

@@ -1,7 +1,7 @@
-"""Those who wait for news of a task: woken when something new is stored, never sooner.
+"""Requests that wait for events of a task, and are woken once a new one is stored.
 
-Nothing is told here but that there is news; whoever is woken reads it. All but `tell` is called on
-the asyncio lane.
+Only the fact that there is news is passed on: a request that wakes up reads the events itself, with
+its own rights. All but `tell` is called on the asyncio lane.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ ALL_BUSY = "{count} requests wait here already; try again later."
 
 
 class Hub:
-    """Those who wait, by task, and how many of them one account may be."""
+    """The requests that wait, by task, and their limits per account and in all."""
 
     def __init__(self, config: A2aConfig) -> None:
         self._config = config
@@ -30,7 +30,8 @@ class Hub:
         self.news = asyncio.Event()
 
     def tell(self, task: str) -> None:
-        """There is news of a task; may be called in any thread."""
+        """Wake the requests that wait for a task; may be called in any thread."""
+        # At a shutdown the game may store an event after the asyncio thread has ended.
         if not self._loop.is_closed():
             self._loop.call_soon_threadsafe(self._wake, task)
 
@@ -41,10 +42,10 @@ class Hub:
 
     @contextmanager
     def place(self, account: int) -> Iterator[None]:
-        """Hold one of the places for those who wait.
+        """Hold one of the places for requests that wait.
 
         Raises:
-            CallRefusedError: the account has all of its own, or all are taken.
+            CallRefusedError: all places are taken, or all that the account may have.
         """
         mine, of_all = self._open[account], self._open.total()
         if mine >= self._config.streams_per_peer:
@@ -61,7 +62,7 @@ class Hub:
 
     @contextmanager
     def watch(self, task: str) -> Iterator[asyncio.Event]:
-        """An event that is set whenever there is news of a task."""
+        """Yield an asyncio event that is set whenever there is news of a task."""
         event = asyncio.Event()
         self._waiting[task].add(event)
         try:

@@ -1,4 +1,4 @@
-"""Messages of the protocol, from what the game knows and back."""
+"""Conversion between messages of the protocol and the game's own values."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from a2a.utils.errors import ContentTypeNotSupportedError, InvalidParamsError
 from google.protobuf.json_format import MessageToDict, ParseDict
 from google.protobuf.struct_pb2 import Struct, Value
 
-from evennia_ai.api.a2a.snapshots import Happening, TaskSnapshot
+from evennia_ai.api.a2a.snapshots import TaskEvent, TaskSnapshot
 from evennia_ai.core.text.cleaning import quote
 from evennia_ai.operations.peers.tasks import Given
 from evennia_ai.tasks import peer_parts, peer_store
@@ -40,12 +40,12 @@ NO_UTF8 = "The file {name!r} of the type {kind!r} is not text in UTF-8."
 NO_LINKS = "A link to a file ({kind!r}) is not followed here; send what is in it."
 NO_OUTPUT = "What comes of it is text or JSON here, and files of text; you take only {modes}."
 FILE = "File {name} ({kind}): {content}"
-FAMILY, OTHERS = "text/", ("application/json", "application/xml", "application/yaml")
+TEXT_PREFIX, TEXT_TYPES = "text/", ("application/json", "application/xml", "application/yaml")
 NO_ID = "A message needs an id of its own: messageId."
 LONGEST_ID = 64
 BAD_ID = "An id has at most 64 characters, all printable."
 CHOICE, QUESTION, ORDER = "choice_id", "question", "order"
-# How a task stands, by the protocol's number and by our word.
+# Our state of a task: the protocol's.
 STATES: dict[str, int] = {
     peer_store.WORKING: TaskState.TASK_STATE_WORKING,
     peer_store.INPUT_REQUIRED: TaskState.TASK_STATE_INPUT_REQUIRED,
@@ -54,15 +54,15 @@ STATES: dict[str, int] = {
     peer_store.FAILED: TaskState.TASK_STATE_FAILED,
     peer_store.CANCELED: TaskState.TASK_STATE_CANCELED,
 }
-MADE = (peer_parts.TEXT, peer_parts.JSON)
-WORDS = {number: word for word, number in STATES.items()}
+ANSWER_TYPES = (peer_parts.TEXT, peer_parts.JSON)
+STATE_NAMES = {number: word for word, number in STATES.items()}
 
 
-def given_of(request: SendMessageRequest) -> Given:
-    """A peer's message as the game takes it.
+def read_message(request: SendMessageRequest) -> Given:
+    """Read a peer's message.
 
     Raises:
-        A2AError: there is something in it that nobody can do anything with.
+        A2AError: something in it is invalid or not supported.
     """
     message = request.message
     if not message.message_id:
@@ -72,12 +72,13 @@ def given_of(request: SendMessageRequest) -> Given:
             raise InvalidParamsError(BAD_ID)
     metadata = _plain(message.metadata)
     choice, question = metadata.get(CHOICE, ""), metadata.get(QUESTION, 0)
-    text = "\n".join(filter(None, map(_words_of, message.parts))).strip()
+    text = "\n".join(filter(None, map(_text_of, message.parts))).strip()
     if not text and not choice:
         raise InvalidParamsError(NO_WORDS)
     modes = peer_parts.modes_of(request.configuration.accepted_output_modes)
-    if not any(peer_parts.is_taken(kind, modes) for kind in MADE) and not _has_text(modes):
+    if not any(peer_parts.is_taken(kind, modes) for kind in ANSWER_TYPES) and not _has_text(modes):
         raise ContentTypeNotSupportedError(NO_OUTPUT.format(modes=", ".join(modes)))
+    # JSON in protobuf has floats only.
     is_number = isinstance(question, int | float) and question == int(question)
     return Given(
         message.message_id,
@@ -92,48 +93,48 @@ def given_of(request: SendMessageRequest) -> Given:
 
 
 def _plain(sent: Struct | Value) -> Any:
-    """JSON that a peer sent."""
     try:
         return MessageToDict(sent)
+    # Protobuf can hold NaN and infinity, which JSON cannot.
     except ValueError as error:
         raise InvalidParamsError(NO_JSON.format(why=error)) from None
 
 
 def _has_text(modes: Iterable[str]) -> bool:
-    return any(mode.startswith(FAMILY) for mode in modes)
+    return any(mode.startswith(TEXT_PREFIX) for mode in modes)
 
 
-def _words_of(part: Part) -> str:
+def _text_of(part: Part) -> str:
     kind = part.WhichOneof("content")
     if kind == "text":
         return str(part.text)
     if kind == "data":
         return json.dumps(_plain(part.data), ensure_ascii=False)
     if kind == "raw":
-        return _file_of(part)
+        return _file_text(part)
     if kind == "url":
         raise ContentTypeNotSupportedError(NO_LINKS.format(kind=part.media_type[:LONGEST_ID]))
     return ""
 
 
-def _file_of(part: Part) -> str:
-    """The text of a file, quoted, so that nothing in it passes for words beside it."""
+def _file_text(part: Part) -> str:
+    """The text of a file, quoted, so that it cannot pose as the message around it."""
     given = part.media_type.partition(";")[0].strip().lower()[:LONGEST_ID]
     name = part.filename[:LONGEST_ID]
-    if not (given.startswith(FAMILY) or given in OTHERS):
+    if not (given.startswith(TEXT_PREFIX) or given in TEXT_TYPES):
         raise ContentTypeNotSupportedError(NOT_TEXT.format(kind=given))
     try:
-        content = part.raw.decode("utf-8-sig")
+        content = part.raw.decode("utf-8-sig")  # some editors write a byte order mark
     except UnicodeDecodeError:
         raise ContentTypeNotSupportedError(NO_UTF8.format(name=name, kind=given)) from None
     return FILE.format(name=quote(name), kind=given, content=quote(content))
 
 
 def task_of(shown: TaskSnapshot, *, history: int | None = None) -> Task:
-    """A task as the protocol has it.
+    """Build a task of the protocol.
 
     Args:
-        history: how many messages of it, the last ones; None: all.
+        history: the number of its last messages to include; None for all.
     """
     words = shown.words if history is None else shown.words[len(shown.words) - history :]
     made = Task(
@@ -150,7 +151,7 @@ def task_of(shown: TaskSnapshot, *, history: int | None = None) -> Task:
 
 
 def message_of(shown: TaskSnapshot) -> Message:
-    """The answer alone: mere words, for which there was nothing to follow."""
+    """Build the answer as a message alone, for a task that was answered with mere words."""
     assert shown.message is not None
     made = _message(shown.message, "", shown.context)
     made.metadata.update({"number": shown.number, "task": shown.id})
@@ -159,26 +160,26 @@ def message_of(shown: TaskSnapshot) -> Message:
     return made
 
 
-def event_of(shown: TaskSnapshot, told: Happening) -> Event:
-    """Something that happened to a task as the protocol has it."""
-    if told.kind == peer_store.ARTIFACT:
+def event_of(shown: TaskSnapshot, event: TaskEvent) -> Event:
+    """Build an event of the protocol."""
+    if event.kind == peer_store.ARTIFACT:
         return TaskArtifactUpdateEvent(
             task_id=shown.id,
             context_id=shown.context,
-            artifact=_artifact(told.data),
+            artifact=_artifact(event.data),
             last_chunk=True,
         )
-    message = told.data.get("message")
-    status = _status(str(told.data["state"]), message, told.at, shown.id, shown.context)
+    message = event.data.get("message")
+    status = _status(str(event.data["state"]), message, event.at, shown.id, shown.context)
     return TaskStatusUpdateEvent(task_id=shown.id, context_id=shown.context, status=status)
 
 
-def told_of(shown: TaskSnapshot, told: Happening) -> dict[str, Any]:
-    """The same as an address is told."""
-    event = event_of(shown, told)
-    is_status = isinstance(event, TaskStatusUpdateEvent)
+def push_payload(shown: TaskSnapshot, event: TaskEvent) -> dict[str, Any]:
+    """Build the JSON body that a webhook is sent for an event."""
+    sent = event_of(shown, event)
+    is_status = isinstance(sent, TaskStatusUpdateEvent)
     name = "status_update" if is_status else "artifact_update"
-    return dict(MessageToDict(StreamResponse(**{name: event})))
+    return dict(MessageToDict(StreamResponse(**{name: sent})))
 
 
 def _status(
@@ -208,15 +209,15 @@ def _message(kept: Mapping[str, Any], task: str, context: str) -> Message:
     return made
 
 
-def _artifact(told: Mapping[str, Any]) -> Artifact:
-    made = Artifact(artifact_id=told["id"], name=told.get("name", told["id"]))
-    # Those of before had a text, and no parts.
-    made.parts.extend(map(_part, told.get("parts") or [{"text": told["text"]}]))
+def _artifact(kept: Mapping[str, Any]) -> Artifact:
+    made = Artifact(artifact_id=kept["id"], name=kept.get("name", kept["id"]))
+    # Rows of older versions have a text instead of parts.
+    made.parts.extend(map(_part, kept.get("parts") or [{"text": kept["text"]}]))
     return made
 
 
 def _part(kept: Mapping[str, Any]) -> Part:
-    """A part of something made; the shapes stand in `tasks.peer_parts`."""
+    """Build a part of an artifact; `tasks.peer_parts` defines the stored shapes."""
     if "text" in kept:
         return Part(text=kept["text"])
     if "data" in kept:
@@ -233,7 +234,7 @@ def _part(kept: Mapping[str, Any]) -> Part:
 
 
 def hook_of(config: TaskPushNotificationConfig, key: str) -> dict[str, str]:
-    """An address as the game keeps it."""
+    """Read a webhook; `key` is its name if the peer gave none."""
     return {
         "key": config.id or key,
         "url": config.url,
@@ -244,7 +245,7 @@ def hook_of(config: TaskPushNotificationConfig, key: str) -> dict[str, str]:
 
 
 def config_of(task: str, hook: Mapping[str, str]) -> TaskPushNotificationConfig:
-    """An address as the protocol has it; its credentials are not told again."""
+    """Build a webhook of the protocol, without its credentials, which are never sent back."""
     made = TaskPushNotificationConfig(
         id=hook["key"], task_id=task, url=hook["url"], token=hook["token"]
     )
@@ -254,5 +255,5 @@ def config_of(task: str, hook: Mapping[str, str]) -> TaskPushNotificationConfig:
 
 
 def configs_of(task: str, hooks: Iterable[Mapping[str, str]]) -> list[TaskPushNotificationConfig]:
-    """Several of them."""
+    """Build several webhooks of the protocol."""
     return [config_of(task, hook) for hook in hooks]
