@@ -1,8 +1,8 @@
-"""The REST API: reads and checks what is asked over HTTP, calls an operation, gives its result.
+"""The REST API: validates HTTP requests, calls operations and returns their results.
 
-What there is stands in `schema.TABLE`, a row for each method of each address; `base` serves it.
+`schema.TABLE` lists the endpoints, a row for each method of each path; `base` serves them.
 
-Nothing here decides anything about an assistant. A game switches it on in its `urls.py`, with
-`path("api/ai/", include("evennia_ai.api.urls"))`. `mcp` and `a2a` are servers of their own, for
-which a game names a port; nobody else imports this package.
+Nothing here decides anything about an assistant: operations do. A game enables the API in its
+`urls.py` with `path("api/ai/", include("evennia_ai.api.urls"))`. `mcp` and `a2a` are separate
+servers, each enabled by a port in the settings. No other package imports this one.
 """

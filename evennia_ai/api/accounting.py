@@ -1,9 +1,9 @@
-"""An assistant's audit log, usage and circuit breakers."""
+"""Endpoints of an assistant's audit log, usage and circuit breakers."""
 
 from __future__ import annotations
 
 from evennia_ai.api import requests
-from evennia_ai.api.base import existing, limit_of, require
+from evennia_ai.api.base import limit_of, require, require_found
 from evennia_ai.api.rows import ONE, Call, Route, Row
 from evennia_ai.operations import Result, control
 from evennia_ai.operations.audit import log
@@ -20,8 +20,9 @@ def _record(call: Call) -> Result:
 
 
 def _reset(call: Call) -> Result:
-    found = existing(control.find_breaker(call.script, call.path["name"]))
+    found = require_found(control.find_breaker(call.script, call.path["name"]))
     name, scope = found.data["name"], found.data["scope"]
+    # A breaker of the game serves all assistants, so closing it takes an owner.
     of_game = scope == control.GAME
     act = "reset breaker of the game" if of_game else "reset breaker"
     require(call.account, act, None if of_game else call.script)
@@ -55,7 +56,7 @@ ROWS = (
     ),
     Row(
         Route("GET", f"{ONE}audit/<ai_number:version>/", "audit-state", "audit", RECORD),
-        lambda call: existing(log.audit_state(call.script, call.path["version"])),
+        lambda call: require_found(log.audit_state(call.script, call.path["version"])),
         "See what an assistant was like at a version",
         "Right after that event of its record.",
         result=log.PastState,

@@ -1,4 +1,4 @@
-"""Assistants: making, looking at, changing and removing one; adopting and releasing a being."""
+"""Endpoints that create, describe, change and delete assistants, or adopt and release beings."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 from evennia_ai import operations
 from evennia_ai.api import requests
-from evennia_ai.api.base import locate, page_of, require
+from evennia_ai.api.base import page_of, require, set_location
 from evennia_ai.api.rows import ONE, Call, Route, Row
 from evennia_ai.operations import Result
 from evennia_ai.operations.assistants import creation, lifecycle
@@ -65,7 +65,7 @@ def _list(call: Call) -> AssistantPage:
 
 
 def with_room(call: Call) -> dict[str, Any] | Result:
-    """The body as given, with the room itself in place of its name; or the error."""
+    """The body with the room in place of its name, or the refusal."""
     given = dict(call.body)
     if "location" not in given:
         return given
@@ -74,17 +74,17 @@ def with_room(call: Call) -> dict[str, Any] | Result:
         return given | {"location": found.data}
     if found.problem is ProblemKind.FORBIDDEN:
         return found
-    # The address is right; it is the body that names what is not there.
+    # An error of the body (400), not a 404: the assistant in the address exists.
     errors = {"location": found.message}
     return Result(False, found.message, errors=errors)
 
 
 def made(call: Call, result: Result) -> Result[Any]:
-    """The answer to a request that made an assistant, with its address."""
+    """Answer a request that created an assistant, with its address in `Location`."""
     if not result.ok:
         return result
     key = str(result.data.script.key)
-    locate(call, "assistant", key=key)
+    set_location(call, "assistant", key=key)
     return result.holding(MadeAssistant(key))
 
 
@@ -107,10 +107,10 @@ def _update(call: Call) -> Result:
 
 
 def ended(gone: Result[str], message: str) -> Result[Any]:
-    """The answer to a request that ended an assistant: the name of the file with its record."""
+    """Answer a request that removed an assistant, with the name of its archive file."""
     if not gone.ok:
         return gone
-    # Where the game's files are is nobody's business.
+    # Without the folder: clients need not know the paths of the game's machine.
     return Result(True, message, RemovedAssistant(PurePath(gone.data).name or None))
 
 
@@ -128,7 +128,7 @@ def _clone(call: Call) -> Result:
 
 def _adopt(call: Call) -> Result:
     found = operations.find_npc(call.account, call.body["npc"])
-    if not found.ok:  # the address is right; it is the body that names what is not there
+    if not found.ok:  # an error of the body, not a 404
         errors = {"npc": found.message}
         return Result(False, found.message, errors=errors)
     name = call.body.get("key", "")

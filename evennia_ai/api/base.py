@@ -1,4 +1,4 @@
-"""The base of all views: the caller, the request, one hop into the game, one response back."""
+"""The base of all views: authenticates, validates, and calls the operation in the game's thread."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from evennia_ai.api import people, request_log
 from evennia_ai.api.bodies import JsonOnly, JsonParser, JsonRenderer, plain
 from evennia_ai.api.fields import Nothing, query_of
 from evennia_ai.api.limits import throttles_of
-from evennia_ai.api.problems import ProblemError, answer_to, problem, refuse
+from evennia_ai.api.problems import ProblemError, answer_to, problem, raise_if_refused
 from evennia_ai.api.rows import Call, Row
 from evennia_ai.core.typed_objects import Account
 from evennia_ai.models import AccessToken, TokenScope
@@ -49,7 +49,14 @@ NO_REVEAL = "With this token one can only read, and to reveal private words is m
 
 
 class ApiView(APIView):
-    """A view of the API: the rows of one address, run in the game's thread."""
+    """A view of the API: it serves the rows of one path, in the game's thread.
+
+    Attributes:
+        needs_account: an anonymous request is refused.
+        is_counted: rate limits apply.
+        is_change: its methods that are not GET need a token that may do more than read.
+        given: the body of a change, for the log.
+    """
 
     schema = AutoSchema()
     parser_classes: tuple[type[JsonParser], ...] = (JsonParser,)
@@ -67,22 +74,27 @@ class ApiView(APIView):
 
     @classmethod
     def as_view(cls, **options: Any) -> Any:
-        """Without a transaction around: it would keep the game waited for from writing."""
+        """Make the view without a transaction around it (ATOMIC_REQUESTS).
+
+        The view waits for the game's thread, which writes on a connection of its own: an open
+        transaction here could block it.
+        """
         return transaction.non_atomic_requests(super().as_view(**options))
 
     def get_authenticators(self) -> list[BaseAuthentication]:
-        """Session and token, whatever the game sets for other APIs."""
+        """Use our own authenticators, whatever the game configures for other APIs."""
         return people.authenticators()
 
     def get_authenticate_header(self, request: Request) -> str:
-        """The `WWW-Authenticate` header for whoever has no account."""
+        """The `WWW-Authenticate` header of a 401."""
         return people.scheme()
 
     def perform_authentication(self, request: Request) -> None:
-        """Find out who asks, and count it, also where it is refused."""
+        """Authenticate the request, and count it, also if it is refused."""
         try:
             known = bool(request.user.is_authenticated)
         except AuthenticationFailed:
+            # Otherwise tokens could be guessed without limit.
             self._count(request)
             raise
         self._count(request)
@@ -97,7 +109,7 @@ class ApiView(APIView):
                 raise Throttled(throttle.wait())
 
     def handle_exception(self, exc: Exception) -> Response:
-        """One body for all that goes wrong."""
+        """Answer every error with a body of the same form."""
         if isinstance(exc, (NotAuthenticated, AuthenticationFailed)):
             exc.auth_header = people.scheme()
         response = answer_to(exc)
@@ -105,7 +117,7 @@ class ApiView(APIView):
         return response
 
     def dispatch(self, request: HttpRequest, *args: Any, **path: Any) -> Response:
-        """Serve a request; what changes something is written down, however it went."""
+        """Serve a request; every attempt to change something is logged, whatever its outcome."""
         response = super().dispatch(request, *args, **path)
         if request.method in request_log.CHANGING:
             row: Row | None = getattr(getattr(self, request.method.lower(), None), "row", None)
@@ -122,9 +134,9 @@ class ApiView(APIView):
     # ---- one request -----------------------------------------------------------------------
 
     def serve(self, row: Row, request: Request, path: dict[str, str]) -> HttpResponseBase:
-        """Read what is asked, go into the game, and tell what came of it."""
+        """Validate a request, run its operation in the game's thread, and return the result."""
         config, wrong = api_config(), None
-        self._ask_before_reading(row, request, path)
+        self._check_right_before_reading(row, request, path)
         body: dict[str, Any] = {}
         query: dict[str, Any] = {}
         self.given = {} if row.reads else request.data
@@ -133,15 +145,16 @@ class ApiView(APIView):
             asked = query_of(request.query_params, row.query or Nothing)
             query = validated(row.query or Nothing, asked)
         except ValidationError as error:
-            # Raised after the right was asked: who may not is told that, and not of the form.
+            # Raised once the right was checked: 403 and 404 come before 400, so that a stranger
+            # learns nothing about the endpoint.
             wrong = error
-        pk = self.who(request, body) if wrong is None else request.user.pk
+        pk = self.account_pk(request, body) if wrong is None else request.user.pk
         address, headers = address_of(request.META), dict[str, str]()
         token = request.auth.pk if isinstance(request.auth, AccessToken) else None
         may_change = not _only_reads(request.auth)
 
         def act() -> Any:
-            # By its number, as objects of Evennia belong to the game's thread.
+            # Loaded here by its primary key: Evennia's objects belong to the game's thread.
             account: Any = self.account_for(pk, address) if pk is not None else None
             with audit.acting(str(account.key if account else ""), "api", is_logged=False):
                 script: Any = find_allowed(row.route.act, account, path.get("key"))
@@ -149,22 +162,22 @@ class ApiView(APIView):
                     raise wrong
                 call = Call(account, script, body, query, path, address, token, headers, may_change)
                 outcome = row.operation(call)
-                if isinstance(outcome, Deferred):  # the reactor's hop waits for it
+                if isinstance(outcome, Deferred):  # `run` waits for it
                     return outcome.addCallback(payload_of, row)
                 return payload_of(outcome, row)
 
         seconds = config.long_timeout_seconds if row.is_long else config.timeout_seconds
         own_room = LONG.place(config.long_requests) if row.is_long else nullcontext()
-        # The web has few threads: those that wait for the game must not take them all.
+        # Evennia's web server has few threads: waiting requests must leave some for the web site.
         with ANY.place(config.waiting_requests), own_room:
             payload = run(act, seconds)
         return self.answer(payload, row.status, headers)
 
-    def _ask_before_reading(self, row: Row, request: Request, path: dict[str, str]) -> None:
-        """Refuse whoever may not, where a body may be so long that to read it is work.
+    def _check_right_before_reading(self, row: Row, request: Request, path: dict[str, str]) -> None:
+        """Check the right early if the body may be long, so that only permitted bodies are read.
 
         Raises:
-            ProblemError: the person may not, or there is no such assistant.
+            ProblemError: the caller may not do that, or there is no such assistant.
         """
         if row.reads or not any(parser.most_bytes for parser in self.parser_classes):
             return
@@ -178,22 +191,22 @@ class ApiView(APIView):
         with ANY.place(config.waiting_requests):
             run(ask, config.timeout_seconds)
 
-    def who(self, request: Request, body: dict[str, Any]) -> int | None:
-        """The number of the account that asks, None where there is none."""
+    def account_pk(self, request: Request, body: dict[str, Any]) -> int | None:
+        """The primary key of the account that asks; None if there is none."""
         pk: int | None = request.user.pk
         return pk
 
     def account_for(self, pk: int, address: str) -> Account | None:
-        """The account of a number, if it may ask; in the game's thread."""
+        """Load the account that asks, if it may use the API; called in the game's thread."""
         return people.account_for(pk, address)
 
     def answer(self, payload: object, status: int, headers: dict[str, str]) -> HttpResponseBase:
-        """The response to a request that was done."""
+        """Make the response of a request that succeeded."""
         return Response(payload, status=status, headers=headers)
 
 
-def taking(most_bytes: int, most_parts: int = 0) -> type[ApiView]:
-    """A view to whose address long bodies are sent, as `JsonParser` has them."""
+def view_for_long_bodies(most_bytes: int, most_parts: int = 0) -> type[ApiView]:
+    """Make a view that accepts long bodies; the arguments are attributes of `JsonParser`."""
     bounds = {"most_bytes": most_bytes, "most_parts": most_parts}
     parser = type("LongParser", (JsonParser,), bounds)
     return type("LongView", (ApiView,), {"parser_classes": (parser,)})
@@ -204,30 +217,34 @@ def _only_reads(auth: object) -> bool:
 
 
 def validated(kind: type[Field], given: object) -> dict[str, Any]:
-    """The input as a serializer or a field reads it."""
+    """Validate input with a serializer or a field.
+
+    Raises:
+        ValidationError: it is invalid.
+    """
     return dict(kind().run_validation(given))
 
 
 def payload_of(outcome: object, row: Row) -> Any:
-    """The plain data of what an operation gave.
+    """Convert the outcome of an operation to plain data.
 
     Raises:
-        ProblemError: it was refused.
+        ProblemError: the operation refused.
     """
     if isinstance(outcome, bytes):
         return outcome
     if not isinstance(outcome, Result):
         return plain(outcome)
-    refuse(outcome, has_input=row.takes_input)
-    told = {row.says: outcome.message} if row.says else {}
-    return {**plain(outcome.data), **told}
+    raise_if_refused(outcome, has_input=row.takes_input)
+    message = {row.says: outcome.message} if row.says else {}
+    return {**plain(outcome.data), **message}
 
 
 def find_allowed(act: str, person: Account, key: str | None) -> AssistantScript | None:
-    """The assistant of that name, if the person may do that to it; see `operations.rights.callers`.
+    """Find an assistant that the person has the right for; see `operations.rights.callers`.
 
     Raises:
-        ProblemError: there is none, or the person may not.
+        ProblemError: there is no such assistant, or the person does not have the right.
     """
     found = callers.find_allowed(act, person, key)
     if not found.ok:
@@ -235,24 +252,24 @@ def find_allowed(act: str, person: Account, key: str | None) -> AssistantScript 
     return found.data
 
 
-def missing(told: str) -> ProblemError:
-    """The error for something that was asked for and is not there."""
-    return problem(ProblemKind.MISSING, told)
+def not_found(message: str) -> ProblemError:
+    """The error for something that does not exist."""
+    return problem(ProblemKind.MISSING, message)
 
 
-def existing(result: Result[Kind]) -> Result[Kind]:
-    """A result that is there.
+def require_found(result: Result[Kind]) -> Result[Kind]:
+    """Return a result, if it is one.
 
     Raises:
-        ProblemError: it is not, for the reason that it gives.
+        ProblemError: it is a refusal; whatever its kind, the answer is a 404.
     """
     if not result.ok:
-        raise missing(result.message)
+        raise not_found(result.message)
     return result
 
 
 def require(person: Account, act: str, script: AssistantScript | None = None) -> None:
-    """Refuse what needs a right beside the one that the row asks for.
+    """Check a right in addition to the one that the row needs.
 
     Raises:
         ProblemError: the person does not have it.
@@ -261,25 +278,25 @@ def require(person: Account, act: str, script: AssistantScript | None = None) ->
         raise problem(ProblemKind.FORBIDDEN, NOT_YOURS)
 
 
-def locate(call: Call, name: str, **path: object) -> None:
-    """Say in the response where that is which was made.
+def set_location(call: Call, name: str, **path: object) -> None:
+    """Set the `Location` header to the address of something that was created.
 
     Args:
-        name: of the address.
-        path: the names in it.
+        name: the name of the route.
+        path: the parameters in its path.
     """
     try:
         address = reverse(f"evennia_ai_api:{name}", kwargs=path)
-    except NoReverseMatch:  # a game may have these tools without the API
+    except NoReverseMatch:  # the MCP server calls the same rows in games that do not mount the API
         return
     call.headers["Location"] = quote(address, safe="/%")
 
 
 def look_of(call: Call) -> Look:
-    """The caller's view of private words: they are shown where `reveal` is true.
+    """The caller's view of private words: masked, unless the parameter `reveal` is true.
 
     Raises:
-        ProblemError: they are asked for with a token that only reads.
+        ProblemError: `reveal` is true, but the token only reads.
     """
     is_revealing = call.query.get("reveal") == "true"
     if is_revealing and not call.may_change:
@@ -288,13 +305,13 @@ def look_of(call: Call) -> Look:
 
 
 def limit_of(query: Mapping[str, Any]) -> int:
-    """Entries on a page."""
+    """The number of entries on a page."""
     config = api_config()
     return min(int(query.get("limit", config.page_size)), config.max_page_size)
 
 
 def page_of(query: Mapping[str, Any], entries: Sequence[Kind]) -> tuple[Sequence[Kind], int | None]:
-    """Part of a list, and the offset of what follows it; None: nothing does."""
+    """Cut a page out of a list; also return the offset of the next page, or None at the end."""
     offset = query.get("offset", 0)
     page = entries[offset : offset + limit_of(query)]
     end = offset + len(page)

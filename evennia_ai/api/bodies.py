@@ -1,4 +1,4 @@
-"""Bodies: JSON, read strictly and within bounds, and written from plain data only."""
+"""JSON bodies: parsed strictly and within bounds, and rendered from plain data only."""
 
 from __future__ import annotations
 
@@ -23,17 +23,20 @@ from evennia_ai.runtime.web_requests import api_config
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
 
+# SQLite and PostgreSQL store integers of up to 64 bits.
 LARGEST = 2**63 - 1
 MOST_DEPTH_SHOWN = 60
 
 
 def _refuse_constant(name: str) -> None:
+    # Python's parser accepts NaN and Infinity, which are not JSON.
     raise ValueError(f"{name} is not a number")
 
 
 def _is_kept(value: object) -> bool:
-    """True where a database can keep a text or a number."""
+    """True if a database can store a value."""
     if isinstance(value, str):
+        # PostgreSQL stores no NUL in text, and UTF-8 cannot encode a lone surrogate.
         return "\0" not in value and not any("\ud800" <= letter <= "\udfff" for letter in value)
     if isinstance(value, (int, float)):
         return math.isfinite(value) if isinstance(value, float) else abs(value) <= LARGEST
@@ -41,10 +44,10 @@ def _is_kept(value: object) -> bool:
 
 
 def _check(value: object, depth: int) -> None:
-    """Refuse what no database could keep.
+    """Refuse values that no database can store.
 
     Raises:
-        ValueError: the value, or something in it, is such.
+        ValueError: the value, or something in it, cannot be stored, or is nested too deeply.
     """
     if not _is_kept(value):
         raise ValueError("a text or a number in it cannot be kept")
@@ -57,10 +60,10 @@ def _check(value: object, depth: int) -> None:
 
 
 def read_json(raw: bytes, most_depth: int) -> Any:
-    """Read a body.
+    """Parse a body.
 
     Raises:
-        ParseError: it is not JSON, or holds what cannot be kept.
+        ParseError: it is not JSON, or contains something that cannot be stored.
     """
     try:
         text = raw.decode("utf-8")
@@ -77,12 +80,12 @@ def read_json(raw: bytes, most_depth: int) -> Any:
 
 
 class JsonParser(BaseParser):
-    """Reads JSON; a body that is empty counts as one without anything in it.
+    """Parses JSON; an empty body counts as an empty object.
 
     Attributes:
-        most_bytes: those of a body where more than `body_bytes` are read. Whoever asks is then
-            asked for the right to before any of it is.
-        most_parts: objects and lists of a body, counted before it is parsed; 0: as many as fit.
+        most_bytes: the longest body, if that is more than `body_bytes`. The caller's right is then
+            checked before the body is read.
+        most_parts: the most objects and lists in a body, counted before it is parsed; 0: no limit.
     """
 
     media_type = "application/json"
@@ -92,7 +95,7 @@ class JsonParser(BaseParser):
     def parse(
         self, stream: IO[bytes], media_type: str | None = None, parser_context: object = None
     ) -> Any:
-        """Read a body within its bounds.
+        """Parse a body within its bounds.
 
         Raises:
             ProblemError: it is too long.
@@ -100,10 +103,11 @@ class JsonParser(BaseParser):
         """
         config = api_config()
         most = max(self.most_bytes, config.body_bytes)
-        # What the request says of its own length is not relied on.
+        # Content-Length is the client's own claim, so the bytes are counted.
         raw = stream.read(most + 1)
         if len(raw) > most:
             raise ProblemError(413, f"The body is longer than {most:,} bytes.")
+        # Millions of empty lists fit into a long body, and would take seconds to parse.
         if self.most_parts and raw.count(b"{") + raw.count(b"[") > self.most_parts:
             raise ParseError(
                 f"The body has more than {self.most_parts} braces and brackets; it must be one "
@@ -113,29 +117,32 @@ class JsonParser(BaseParser):
 
 
 class JsonRenderer(BaseRenderer):
-    """Writes JSON."""
+    """Renders JSON."""
 
     media_type = "application/json"
     format = "json"
     charset = None  # JSON is UTF-8
 
     def render(self, data: object, media_type: str | None = None, context: object = None) -> bytes:
-        """The bytes of a body; none where there is nothing to say."""
+        """Render a body; None is an empty body."""
         if data is None:
             return b""
         text = json.dumps(data, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
-        # Half a character, as a model may write it, becomes JSON's own escape for it.
+        # Half a surrogate pair, as a model may write it, becomes its JSON escape.
         return text.encode("utf-8", "backslashreplace")
 
 
 class JsonOnly(DefaultContentNegotiation):
-    """The renderer that the header Accept asks for; a word in the address decides nothing."""
+    """Chooses the renderer by the header Accept alone, and not by `?format=` in the address."""
 
     settings = SimpleNamespace(URL_FORMAT_OVERRIDE=None)
 
 
 def plain(value: object, depth: int = MOST_DEPTH_SHOWN) -> Any:
-    """A value as plain data: what the game keeps is copied, and what is not JSON becomes text."""
+    """Copy a value as plain data; what JSON cannot represent becomes text.
+
+    Evennia's attributes are wrappers that save each change: they must not leave the game's thread.
+    """
     if isinstance(value, Enum):
         value = value.value
     if value is None or isinstance(value, (bool, str, int)):
@@ -152,7 +159,7 @@ def plain(value: object, depth: int = MOST_DEPTH_SHOWN) -> Any:
 
 
 def _sent(value: DataclassInstance) -> dict[str, Any]:
-    """The fields of a result; one that is None by default is left out where it is None."""
+    """The fields of a result; a field whose default is None is left out if it is None."""
     found = ((each, getattr(value, each.name)) for each in fields(value))
     return {each.name: held for each, held in found if held is not None or each.default is MISSING}
 
@@ -165,6 +172,6 @@ def _plain_parts(value: Iterable[object], depth: int) -> Any:
 
 
 class TextRenderer(JsonRenderer):
-    """Takes a header Accept that wants text; what goes wrong is told as JSON there too."""
+    """Accepts a request for text, as Prometheus sends it; errors are JSON all the same."""
 
     media_type = "text/plain"

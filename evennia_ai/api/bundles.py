@@ -1,4 +1,4 @@
-"""Assistants that move between games, each as one file with all that it knows."""
+"""Endpoints that move whole assistants between games, each as one file."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from twisted.internet.defer import Deferred
 
 from evennia_ai import emergency
 from evennia_ai.api.assistants import MadeAssistant, made, with_room
-from evennia_ai.api.base import taking
+from evennia_ai.api.base import view_for_long_bodies
 from evennia_ai.api.cards import NO_BASE64, FileText, wrong_file
 from evennia_ai.api.fields import Flag, Name, Plain, StrictMapping, Text
 from evennia_ai.api.rows import ONE, Call, Operation, Route, Row
@@ -27,24 +27,26 @@ from evennia_ai.operations.result import ProblemKind, note
 from evennia_ai.runtime.game_thread import Steps
 
 TAG = "Moving"
+# Bytes. In base64 a file is a third longer, and has to fit into one JSON body.
 MOST_SENT = 16_000_000
 LONGEST_FILE = -(-MOST_SENT // 3) * 4
 FILE = b64encode(b"PK\x03\x04").decode()
 
 
-BundleView = taking(LONGEST_FILE + 100_000, 1_000)
-# Letters of base64 in one step.
-PIECE = 1 << 18
+BundleView = view_for_long_bodies(LONGEST_FILE + 100_000, 1_000)
+# Base64 characters decoded in one step; between steps the game goes on. A multiple of four, since
+# each piece is decoded by itself.
+DECODE_CHARS = 1 << 18
 
 
 class People(Plain):
-    """Accounts of this game by the names of the players that they were in the other one."""
+    """Accounts of this game, by the names of their players in the other game."""
 
     child = Text(max_length=100)
     most = 1_000
 
     def to_internal_value(self, data: object) -> dict[str, Any]:
-        """Names by names."""
+        """Validate a mapping of names to names."""
         found = super().to_internal_value(data)
         if not all(isinstance(each, str) and len(each) <= 100 for each in found.values()):
             raise ValidationError("These must be names of accounts.")
@@ -86,9 +88,9 @@ class BundleSent:
     file: Annotated[str, note("A zip in base64, with every private word the assistant knows.")]
 
 
-def _reading(call: Call) -> Steps[Result[Bundle]]:
+def _read(call: Call) -> Steps[Result[Bundle]]:
     try:
-        raw = yield from _decoding(call.body["file"])
+        raw = yield from _decode(call.body["file"])
     except binascii.Error:
         return wrong_file(NO_BASE64)
     found = yield from reading.reading(raw)
@@ -97,20 +99,20 @@ def _reading(call: Call) -> Steps[Result[Bundle]]:
     )
 
 
-def _decoding(text: str) -> Steps[bytes]:
+def _decode(text: str) -> Steps[bytes]:
     raw = BytesIO()
-    for start in range(0, len(text), PIECE):
-        raw.write(b64decode(text[start : start + PIECE], validate=True))
+    for start in range(0, len(text), DECODE_CHARS):
+        raw.write(b64decode(text[start : start + DECODE_CHARS], validate=True))
         yield
     return raw.getvalue()
 
 
-async def _show(call: Call) -> Result:
-    found: Result[Bundle] = await moving(_reading(call))
+async def _preview(call: Call) -> Result:
+    found: Result[Bundle] = await moving(_read(call))
     if not found.ok:
         return found
     shown = reading.show_bundle(found.data, call.body.get("key", ""), call.body.get("people"))
-    # What stands in its way is part of the answer.
+    # A preview succeeds even if an import would not: the obstacles are part of its data.
     return Result(True, shown.message, shown.data)
 
 
@@ -118,11 +120,12 @@ async def _create(call: Call) -> Result:
     given = with_room(call)
     if isinstance(given, Result):
         return given
-    return made(call, await moving(_bringing(call, given, emergency.count_of_stops())))
+    # Counted at the start: an assistant must not arrive active if all were stopped meanwhile.
+    return made(call, await moving(_import(call, given, emergency.count_of_stops())))
 
 
-def _bringing(call: Call, given: dict[str, Any], stops: int) -> Steps[Result[Creation]]:
-    found = yield from _reading(call)
+def _import(call: Call, given: dict[str, Any], stops: int) -> Steps[Result[Creation]]:
+    found = yield from _read(call)
     if not found.ok:
         return found.as_refusal()
     wanted = {
@@ -134,7 +137,7 @@ def _bringing(call: Call, given: dict[str, Any], stops: int) -> Steps[Result[Cre
     return (yield from reading.bringing(found.data, key, people, call.by, wanted, stops))
 
 
-async def _send(call: Call) -> Result:
+async def _export(call: Call) -> Result:
     found: Result[bytes] = await writing.export_assistant(call.script, by=call.by)
     if found.ok and len(found.data) > MOST_SENT:
         return Result.unavailable(
@@ -144,15 +147,15 @@ async def _send(call: Call) -> Result:
     return found.handing_on(lambda raw: BundleSent(b64encode(raw).decode()))
 
 
-def _later(do: Callable[[Call], Coroutine[Any, Any, Result]]) -> Operation:
+def _as_operation(do: Callable[[Call], Coroutine[Any, Any, Result]]) -> Operation:
     return lambda call: Deferred.fromCoroutine(do(call))
 
 
 ROWS = (
     Row(
-        # No GET: a token that only reads gets no private word.
+        # POST, not GET: a token that only reads must not get private words.
         Route("POST", f"{ONE}export/", "bundle", "export assistant", TAG),
-        _later(_send),
+        _as_operation(_export),
         "Get the whole assistant as a file",
         "With every private word it knows; that it was had is on record.",
         result=BundleSent,
@@ -161,7 +164,7 @@ ROWS = (
     ),
     Row(
         Route("POST", "imports/", "bundles", "import assistant", TAG),
-        _later(_create),
+        _as_operation(_create),
         "Bring in an assistant of another game",
         "All of it or nothing. It arrives silent, with this game's caps, powers and models.",
         result=MadeAssistant,
@@ -175,7 +178,7 @@ ROWS = (
     ),
     Row(
         Route("POST", "imports/preview/", "bundle-preview", "import assistant", TAG),
-        _later(_show),
+        _as_operation(_preview),
         "See what would come of an assistant's file",
         "And who of its people is called like somebody here. Nothing is stored.",
         result=reading.BundleShown,

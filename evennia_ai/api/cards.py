@@ -1,4 +1,4 @@
-"""Character cards and packs of lore, which people carry from one program to another."""
+"""Endpoints of character cards and lore packs, which people exchange between programs."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Annotated, Any
 
 from evennia_ai.api.assistants import with_room
-from evennia_ai.api.base import existing, locate, taking
+from evennia_ai.api.base import require_found, set_location, view_for_long_bodies
 from evennia_ai.api.fields import Name, Plain, StrictMapping, Text, Word
 from evennia_ai.api.rows import ONE, Call, Route, Row
 from evennia_ai.core.cards.character_card import MOST_BYTES, CharacterCard
@@ -38,12 +38,15 @@ NO_BASE64 = "This is not base64."
 CHANGE = {"pack": "harbour", "added": 1, "changed": 0, "removed": 0, "unchanged": 0}
 
 
-# JSON with a whole file in it is one object, with few parts; a name may have a bracket.
-CardView, PackView = taking(LONGEST_FILE + 10_000, 100), taking(LONGEST_PACK)
+# A body with a whole file in it is one object; a hundred parts leave room for brackets in texts.
+CardView, PackView = (
+    view_for_long_bodies(LONGEST_FILE + 10_000, 100),
+    view_for_long_bodies(LONGEST_PACK),
+)
 
 
 class FileText(Text):
-    """A file in base64."""
+    """A field with a file in base64."""
 
     pattern, wrong = "^[A-Za-z0-9+/]+={0,2}$", "This must be a file in base64."
 
@@ -85,8 +88,8 @@ class PackBody(Plain):
     }
 
 
-class Tried(StrictMapping):
-    """A wish to see what would change."""
+class PreviewQuery(StrictMapping):
+    """The option to see what would change, without changing it."""
 
     preview = Word(
         choices=["true", "false"], required=False, help_text="Store nothing; say what would be."
@@ -108,7 +111,7 @@ class CardSent:
 
 
 def wrong_file(told: str) -> Result[Any]:
-    """The refusal of the file in a body."""
+    """Refuse the file in a body."""
     return Result(False, told, errors={"file": told})
 
 
@@ -132,21 +135,21 @@ def _create(call: Call) -> Result:
         maker=call.account,
     )
     if made.ok:
-        locate(call, "card", key=made.data.key)
+        set_location(call, "card", key=made.data.key)
     return made
 
 
-def _give(call: Call) -> Result:
+def _replace(call: Call) -> Result:
     found = _read(call)
     return cards.import_card(found.data, call.script, by=call.by) if found.ok else found
 
 
-def _show(call: Call) -> Result:
+def _preview(call: Call) -> Result:
     found = _read(call)
     return cards.show_card(found.data) if found.ok else found
 
 
-def _send(call: Call) -> CardSent:
+def _export(call: Call) -> CardSent:
     kind = call.query.get("format", cards.JSON)
     return CardSent(MEDIA[kind], b64encode(cards.export_card(call.script, kind)).decode())
 
@@ -179,7 +182,7 @@ ROWS = (
     ),
     Row(
         Route("POST", "cards/preview/", "card-preview", "create", TAG),
-        _show,
+        _preview,
         "See what would be stored of a character card",
         "And what would be kept and not used. Nothing is stored.",
         result=cards.CardShown,
@@ -192,7 +195,7 @@ ROWS = (
     ),
     Row(
         Route("GET", f"{ONE}card/", "card", "show configuration", TAG),
-        _send,
+        _export,
         "Get an assistant's character card",
         "As it came, but for what was changed since; else one that is made of who it is.",
         result=CardSent,
@@ -202,7 +205,7 @@ ROWS = (
     ),
     Row(
         Route("PUT", f"{ONE}card/", "card", "configure", TAG),
-        _give,
+        _replace,
         "Give an assistant a character card",
         "Who it is, and what it has of a card before, is replaced.",
         result=cards.CardShown,
@@ -229,7 +232,7 @@ ROWS = (
         "Its lore is as in the pack from then on; sent again it changes nothing.",
         result=lore_packs.PackChange,
         body=PackBody,
-        query=Tried,
+        query=PreviewQuery,
         action="import lore pack",
         is_private=True,
         example=PACK,
@@ -238,7 +241,7 @@ ROWS = (
     ),
     Row(
         Route("GET", "lore/packs/<ai_pack:pack>/", "lore-pack", "show memories", TAG),
-        lambda call: existing(lore_packs.export_pack(call.path["pack"])),
+        lambda call: require_found(lore_packs.export_pack(call.path["pack"])),
         "Get a lore pack",
         "As it can be sent to another game.",
         result=lore_packs.PackFile,

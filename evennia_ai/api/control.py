@@ -1,4 +1,4 @@
-"""Letting assistants act or not: starting, silencing and stopping one, or all of them."""
+"""Endpoints that start, silence, stop and clear one assistant or all of them."""
 
 from __future__ import annotations
 
@@ -42,8 +42,17 @@ def _stop(call: Call) -> Result:
     return control.stop(call.script, reason, by=call.by)
 
 
-def _to_all(call: Call, act: str, do: Callable[[list[AssistantScript]], T]) -> tuple[T, list[str]]:
-    """Do an act to all assistants that somebody has a say over; the names of the others."""
+def _for_all_allowed(
+    call: Call, act: str, do: Callable[[list[AssistantScript]], T]
+) -> tuple[T, list[str]]:
+    """Apply a function to the assistants that the caller has the right for.
+
+    Returns:
+        What the function returns, and the names of the other assistants.
+
+    Raises:
+        ProblemError: there are assistants, but the caller has the right for none of them.
+    """
     mine, refused = callers.find_all_allowed(act, call.account)
     if refused and not mine:
         raise problem(ProblemKind.FORBIDDEN, NOT_YOURS)
@@ -53,19 +62,19 @@ def _to_all(call: Call, act: str, do: Callable[[list[AssistantScript]], T]) -> t
 def _stop_all(call: Call) -> Deferred[Result[AllStopped]]:
     reason = call.body.get("reason", f"all were stopped by {call.by}")
     stop = partial(control.stop_all, reason=reason, by=call.by)
-    stopped, refused = _to_all(call, "emergency stop", stop)
+    stopped, refused = _for_all_allowed(call, "emergency stop", stop)
     return stopped.addCallback(lambda done: done.holding(AllStopped(done.data, refused)))
 
 
 def _clear_all(call: Call) -> Deferred[Result[AllChanged]]:
     clear = partial(control.clear_all, by=call.by)
-    cleared, refused = _to_all(call, "emergency clear", clear)
+    cleared, refused = _for_all_allowed(call, "emergency clear", clear)
     return cleared.addCallback(lambda done: done.holding(AllChanged(done.data, refused)))
 
 
 def _enable_all(call: Call, act: str, *, enabled: bool) -> Deferred[Result[AllChanged]]:
     enable = partial(control.set_all_enabled, enabled=enabled, by=call.by)
-    changed, refused = _to_all(call, act, enable)
+    changed, refused = _for_all_allowed(call, act, enable)
     return changed.addCallback(lambda done: done.holding(AllChanged(done.data, refused)))
 
 

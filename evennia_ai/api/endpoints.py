@@ -1,4 +1,4 @@
-"""Rows as Django and the OpenAPI schema have them: an address is a view, a row a method of it."""
+"""Django views and OpenAPI operations from rows: a view for each path, a method for each row."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from evennia_ai.api.rows import Row
 from evennia_ai.core.cards.lore_pack import PACK_NAME
 from evennia_ai.operations.rights import ACTS, OF_THE_BODY, Right
 
-TOLD = {
+STATUS_TEXTS = {
     400: "Something given is unknown or wrong; `fields` says what.",
     401: "Nobody is logged in, or the token is wrong.",
     403: "The account may not do that.",
@@ -48,7 +48,7 @@ RETRY = OpenApiParameter(
 CHALLENGE = OpenApiParameter(
     "WWW-Authenticate", str, OpenApiParameter.HEADER, response=[401], description="What to send."
 )
-_NO_WORD = re.compile(r"[^a-z]+")
+_NOT_LETTERS = re.compile(r"[^a-z]+")
 ACCOUNT: list[Any] = [{"token": []}, {"session": []}]
 OPEN: list[Any] = [{}, *ACCOUNT]
 _NUMBER = {"type": "integer", "minimum": 0, "maximum": MOST_NUMBER}
@@ -70,7 +70,7 @@ PATHS: Mapping[str, tuple[dict[str, Any], str]] = {
 
 
 def addresses(rows: Iterable[Row]) -> list[URLPattern]:
-    """The addresses of some rows, in their order, each with the methods that it has."""
+    """Make the URL patterns of rows, in their order, each with all methods of its path."""
     found: dict[str, list[Row]] = {}
     for row in rows:
         found.setdefault(row.route.path, []).append(row)
@@ -78,26 +78,25 @@ def addresses(rows: Iterable[Row]) -> list[URLPattern]:
 
 
 def _address(where: str, rows: list[Row]) -> URLPattern:
+    # One of each: unpacking fails at import if rows of one path disagree.
     (name,), (kind,) = {row.route.name for row in rows}, {row.view for row in rows}
     methods = {row.route.method.lower(): _handler(row) for row in rows}
-    # DRF makes the view's name of this, which the log line has where a method is not allowed.
+    # DRF takes the view's name from the class: the log shows it if a method is not allowed.
     title = "".join(word.capitalize() for word in name.split("-"))
     view: type[ApiView] = type(title, (kind or ApiView,), methods)
     return path(where, view.as_view(), name=name)
 
 
 def _handler(row: Row) -> Any:
-    """The method of a view."""
-
     def handler(view: ApiView, request: Request, **path: Any) -> HttpResponseBase:
         return view.serve(row, request, path)
 
-    # drf-spectacular looks for its class there, `dispatch` for the row.
+    # `dispatch` reads the row for the log; drf-spectacular looks for its class in `kwargs`.
     handler.row = row  # type: ignore[attr-defined]
     handler.kwargs = {"schema": AutoSchema}  # type: ignore[attr-defined]
     right = row.needs or (NEEDS[ACTS[row.route.act]] if row.route.act else "For every account.")
     described = extend_schema(
-        operation_id=_NO_WORD.sub("_", row.summary.casefold().replace("'", "")),
+        operation_id=_NOT_LETTERS.sub("_", row.summary.casefold().replace("'", "")),
         summary=row.summary,
         description=f"{row.details}\n\n{right}",
         tags=[row.route.tag],
@@ -115,7 +114,7 @@ def _responses(row: Row) -> dict[Any, Any]:
     codes += [404] if row.names or row.may_be_missing else []
     codes += [409, 413, 415] if not row.reads else []
     wrong = {
-        (code, "application/json"): OpenApiResponse(PROBLEM, description=TOLD[code])
+        (code, "application/json"): OpenApiResponse(PROBLEM, description=STATUS_TEXTS[code])
         for code in sorted(codes)
     }
     sent = response_of(row)

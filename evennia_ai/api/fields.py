@@ -1,4 +1,4 @@
-"""Request fields, read strictly: a number is not text, and an unknown field is an error."""
+"""Fields of requests, validated strictly: numbers are not text, and unknown fields are errors."""
 
 from __future__ import annotations
 
@@ -11,9 +11,11 @@ from django.http import QueryDict
 from rest_framework import serializers
 from rest_framework.exceptions import ValidationError
 
+# Nine digits: they fit the 32-bit integers of a database.
 MOST_NUMBER = 999_999_999
-# A text has something to read in it, a name can be typed and stand in an address. These stand in
-# the OpenAPI schema too, where \s and \w are not what they are in Python: there \w is ASCII only.
+# A text has at least one visible character; a name can be typed in commands and used in URLs. The
+# patterns are in the OpenAPI schema too, whose dialect is JavaScript's: characters that only one of
+# both counts as \s are listed, and \w, which is ASCII only there, is not used.
 BLANK = r"\s\x1c-\x1f\x85\ufeff"
 TEXT = rf"^[^\x00]*[^{BLANK}\x00][^\x00]*$"
 LINE = rf"^[^\x00-\x1f\x7f]*[^{BLANK}\x00-\x1f\x7f][^\x00-\x1f\x7f]*$"
@@ -26,16 +28,16 @@ DIGITS = re.compile(r"[0-9]{1,9}", re.ASCII)
 
 
 class StrictMapping(serializers.Serializer):
-    """A mapping with none but known keys.
+    """A serializer that refuses unknown keys.
 
     Attributes:
-        needed: the keys that have to be there; None: as each field says itself.
+        needed: the required keys; None leaves it to the fields.
     """
 
     needed: tuple[str, ...] | None = None
 
     def get_fields(self) -> dict[str, serializers.Field]:
-        """The fields, of which some have to be there."""
+        """Return the fields, with `needed` applied."""
         fields: dict[str, serializers.Field] = super().get_fields()
         if self.needed is not None:
             for name, field in fields.items():
@@ -43,7 +45,8 @@ class StrictMapping(serializers.Serializer):
         return fields
 
     def to_internal_value(self, data: object) -> Any:
-        """Read it."""
+        """Validate a mapping."""
+        # DRF ignores unknown keys, so that a misspelt field would silently have no effect.
         if isinstance(data, Mapping):
             unknown = [str(name) for name in data if name not in self.fields]
             if unknown:
@@ -54,11 +57,11 @@ class StrictMapping(serializers.Serializer):
 
 
 class Nothing(StrictMapping):
-    """A body or an address with nothing in it."""
+    """A body or a query without any fields."""
 
 
 class Text(serializers.CharField):
-    """A text; numbers and the like are none."""
+    """A text; unlike DRF's field it does not accept numbers."""
 
     pattern, wrong = TEXT, "This must have something to read in it."
 
@@ -70,20 +73,20 @@ class Text(serializers.CharField):
         self.validators.append(RegexValidator(pattern, told))
 
     def to_internal_value(self, data: object) -> str:
-        """The text."""
+        """Validate a text."""
         if not isinstance(data, str):
             raise ValidationError("This must be text.")
         return str(super().to_internal_value(data))
 
 
 class LineField(Text):
-    """A text on one line."""
+    """A text of one line."""
 
     pattern, wrong = LINE, "This must be one line, with something to read in it."
 
 
 class Person(Text):
-    """A player or a being, as other answers name them."""
+    """A player or another being, by the name that the API uses for it."""
 
     pattern, wrong = PERSON, "This must be like account-3 or object-12."
 
@@ -96,7 +99,7 @@ class Audience(Text):
 
 
 class TaskName(Text):
-    """A caller's own name for a task, which can stand in an address too."""
+    """A caller's own name for a task, which can be used in a URL."""
 
     pattern, wrong = TASK_NAME, "This must be of the characters A-Z, a-z, 0-9 and . : _ - only."
 
@@ -105,7 +108,7 @@ class TaskName(Text):
 
 
 class Name(Text):
-    """A name that can stand in an address."""
+    """A name that can be used in a URL."""
 
     pattern, wrong = NAME, 'A name begins with a letter, is on one line, and has none of = , ; / ".'
 
@@ -115,73 +118,75 @@ class Name(Text):
 
 
 def _begin_with_a_letter(name: str) -> None:
-    # Where the pattern does not fit either, its own sentence says this too.
+    # Only if the pattern matches: otherwise its own error says this too.
     if not name[:1].isalpha() and re.match(NAME, name):
         raise ValidationError("A name begins with a letter.")
 
 
 class Whole(serializers.IntegerField):
-    """A whole number; a text is none."""
+    """A whole number; unlike DRF's field it does not accept text."""
 
     def to_internal_value(self, data: object) -> int:
-        """The number."""
+        """Validate a number."""
+        # JSON does not tell 5.0 from 5; a bool is an int in Python.
         if isinstance(data, bool) or not isinstance(data, (int, float)) or data != int(data):
             raise ValidationError("This must be a whole number.")
         return int(data)
 
 
 class Number(serializers.FloatField):
-    """A number; a text is none."""
+    """A number; unlike DRF's field it does not accept text."""
 
     def to_internal_value(self, data: object) -> float:
-        """The number."""
+        """Validate a number."""
         if isinstance(data, bool) or not isinstance(data, (int, float)):
             raise ValidationError("This must be a number.")
         return float(data)
 
 
 class Count(serializers.IntegerField):
-    """A whole number in an address: digits and nothing else."""
+    """A whole number in a URL: only digits."""
 
     def __init__(self, **options: Any) -> None:
         super().__init__(**{"min_value": 0, "max_value": MOST_NUMBER, **options})
 
     def to_internal_value(self, data: object) -> int:
-        """The number."""
+        """Validate digits."""
+        # `int` would accept " 5", "+5", "5_0" and the digits of other scripts.
         if not DIGITS.fullmatch(str(data)):
             raise ValidationError(f"This must be a whole number from 0 to {MOST_NUMBER}.")
         return int(str(data))
 
 
 class Flag(serializers.BooleanField):
-    """true or false; a word or a number is neither."""
+    """true or false; unlike DRF's field it does not accept words or numbers."""
 
     def to_internal_value(self, data: object) -> bool:
-        """True or False."""
+        """Validate a boolean."""
         if not isinstance(data, bool):
             raise ValidationError("This must be true or false.")
         return data
 
 
 class Word(serializers.ChoiceField):
-    """One of some words."""
+    """One of a set of words."""
 
     def to_internal_value(self, data: object) -> Any:
-        """The word."""
+        """Validate a word."""
         if not isinstance(data, str) or data not in self.choices:
             raise ValidationError(f"This must be one of: {', '.join(map(str, self.choices))}.")
         return data
 
 
 class Plain(serializers.DictField):
-    """A mapping of anything."""
+    """A mapping of any values."""
 
     child = serializers.JSONField()
     initial: Any = {}
     most = 100
 
     def to_internal_value(self, data: object) -> dict[str, Any]:
-        """The mapping."""
+        """Validate a mapping."""
         if not isinstance(data, dict):
             raise ValidationError("This must be a mapping of names and values.")
         if len(data) > self.most:
@@ -190,10 +195,10 @@ class Plain(serializers.DictField):
 
 
 def query_of(params: QueryDict, kind: type[StrictMapping]) -> dict[str, Any]:
-    """The parameters in the address after `?`, as a serializer reads them.
+    """Read the parameters of the query string.
 
     Raises:
-        ValidationError: something stands there twice.
+        ValidationError: a parameter that is not a list occurs twice.
     """
     known = kind().fields
     read: dict[str, Any] = {}

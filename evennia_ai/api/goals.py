@@ -1,4 +1,4 @@
-"""An assistant's work: its goals, what it is told to do, its tools by hand, and those held back."""
+"""Endpoints of an assistant's goals and instructions, and of tools: run by hand, or held back."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from twisted.internet.defer import Deferred
 
 from evennia_ai import operations
 from evennia_ai.api import requests
-from evennia_ai.api.base import existing, locate, missing
+from evennia_ai.api.base import not_found, require_found, set_location
 from evennia_ai.api.problems import problem
 from evennia_ai.api.rows import ONE, Call, Route, Row
 from evennia_ai.core.turn.goals import COMPLETED
@@ -26,15 +26,16 @@ def _add_goal(call: Call) -> Result:
     parent, when = call.body.get("parent"), call.body.get("when", "")
     added = operations.add_goal(call.script, text, priority, parent, when)
     if added.ok:
-        locate(call, "goal", key=str(call.script.key), number=added.data.id)
+        set_location(call, "goal", key=str(call.script.key), number=added.data.id)
     return added
 
 
 def _end_goal(call: Call) -> Result:
     number = call.path["number"]
     known = operations.list_goals(call.script).data
+    # The operation refuses both alike; here an unknown goal is a 404, and a closed one a 409.
     if number not in {goal["id"] for goal in (*known.goals, *known.closed)}:
-        raise missing(f"{call.script.key} has no goal {number}.")
+        raise not_found(f"{call.script.key} has no goal {number}.")
     is_completed = call.body["status"] == COMPLETED
     closed = operations.close_goal(call.script, number, is_completed=is_completed)
     if not closed.ok:
@@ -44,7 +45,7 @@ def _end_goal(call: Call) -> Result:
 
 def _execute(call: Call) -> Deferred[Result]:
     name, arguments = call.path["name"], call.body.get("arguments", {})
-    existing(running.find_tool(call.script, name))
+    require_found(running.find_tool(call.script, name))
     return running.execute_tool(call.script, name, arguments, person=call.account)
 
 

@@ -1,10 +1,10 @@
-"""An assistant's talk: what was said, what it heard, and how it came to its answers."""
+"""Endpoints of an assistant's conversation: what it said and heard, and why it answered."""
 
 from __future__ import annotations
 
 from evennia_ai import operations
 from evennia_ai.api import requests
-from evennia_ai.api.base import existing, limit_of, look_of, require
+from evennia_ai.api.base import limit_of, look_of, require, require_found
 from evennia_ai.api.problems import problem
 from evennia_ai.api.rows import ONE, Call, Route, Row
 from evennia_ai.operations import Result
@@ -42,7 +42,7 @@ def _trace(call: Call) -> Result:
         limit=limit_of(query),
         look=look_of(call),
     )
-    # Where the game keeps no trace there is none, which is not a mistake of whoever asks.
+    # A game that keeps no trace has an empty one; that is not an error of the request.
     return Result(True, found.message, found.data)
 
 
@@ -79,7 +79,7 @@ ROWS = (
     ),
     Row(
         Route("GET", f"{ONE}events/<ai_number:number>/", "event", "events", TALK),
-        lambda call: existing(
+        lambda call: require_found(
             explaining.why(call.script, number=call.path["number"], look=look_of(call))
         ),
         "Read why an assistant answered a message, or did not",

@@ -1,4 +1,4 @@
-"""Rate limits of requests: of a token, of an account, of an address."""
+"""Rate limits of requests, per account and per network address."""
 
 from __future__ import annotations
 
@@ -14,20 +14,22 @@ from evennia_ai.core.safety.addresses import counted_as
 from evennia_ai.runtime.web_requests import address_of, api_config
 
 METHODS_THAT_READ = ("GET", "HEAD", "OPTIONS")
-CACHE = "throttle"  # Evennia's own for such counts
+# Evennia's settings define a cache of this name for its own throttling.
+CACHE = "throttle"
 
 
 def cache() -> BaseCache:
-    """The cache of the counts."""
+    """The cache that holds the counts."""
+    # A game may replace CACHES without it.
     return caches[CACHE if CACHE in settings.CACHES else "default"]
 
 
 class Throttle(SimpleRateThrottle):
-    """Counts the requests of somebody in a minute.
+    """Counts the requests of one caller in a minute.
 
     Attributes:
-        setting: the name of its rate.
-        who: whose requests are counted together.
+        setting: the name of the setting with the limit; 0 there: no limit.
+        who: the caller: requests with the same value are counted together.
     """
 
     def __init__(self, setting: str, who: str, *, times: int = 1) -> None:
@@ -38,15 +40,15 @@ class Throttle(SimpleRateThrottle):
         super().__init__()
 
     def get_rate(self) -> None:
-        """Without one of its own there is no limit."""
+        """Return None, for no limit; DRF calls this only if `rate` is empty."""
 
     def get_cache_key(self, request: Request, view: APIView | None) -> str:
-        """Under which name the count is kept: nothing of a name or an address can be read there."""
+        """The cache key; a digest, so that the cache shows no names or addresses."""
         digest = sha256(self.who.casefold().encode("utf-8", "replace")).hexdigest()
         return f"evennia_ai_api_{self.setting}_{digest[:32]}"
 
     def is_over(self, request: Request, view: APIView | None) -> bool:
-        """True where nothing more is taken now. The check itself is not counted."""
+        """True if the limit is reached. Unlike `allow_request` it does not count the request."""
         if not self.rate:
             return False
         self.now = self.timer()
@@ -56,12 +58,12 @@ class Throttle(SimpleRateThrottle):
 
 
 def of_address(setting: str, address: str) -> Throttle:
-    """The throttle of an address, together with those it cannot be told from."""
+    """The throttle of an address, or in IPv6 of its network, all of which one client may have."""
     return Throttle(setting, counted_as(address))
 
 
 def throttles_of(request: Request) -> list[Throttle]:
-    """The throttles of a request: by account where there is one, else by address."""
+    """The throttles of a request: by account if there is one, else by address."""
     user = request.user
     if user is None or not user.is_authenticated:
         return [of_address("anonymous_per_minute", address_of(request.META))]

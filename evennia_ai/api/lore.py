@@ -1,4 +1,4 @@
-"""Lore: what the game lets all its assistants know of its world."""
+"""Endpoints of lore: knowledge of the game's world that all its assistants share."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Annotated, Any
 
 from evennia_ai.api import requests
-from evennia_ai.api.base import locate, page_of
+from evennia_ai.api.base import page_of, set_location
 from evennia_ai.api.memory import KEY
 from evennia_ai.api.problems import problem
 from evennia_ai.api.rows import Call, Route, Row
@@ -79,7 +79,7 @@ def _add(call: Call) -> Result:
     given = {"keywords": [], **call.body}
     made = _told(lore.add_lore(given.pop("text"), **given, by=call.by))
     if made.ok:
-        locate(call, "one-lore", memory=made.data.lore.key)
+        set_location(call, "one-lore", memory=made.data.lore.key)
     return made
 
 

@@ -1,4 +1,4 @@
-"""An assistant's memories, for staff, and the sleep in which it sorts them out."""
+"""Endpoints of an assistant's memories, for staff, and of the sleep in which it sorts them."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 from twisted.internet.defer import Deferred
 
 from evennia_ai.api import requests
-from evennia_ai.api.base import limit_of, locate, look_of
+from evennia_ai.api.base import limit_of, look_of, set_location
 from evennia_ai.api.people import dbref_of, name_of
 from evennia_ai.api.rows import ONE, Call, Route, Row
 from evennia_ai.operations import Result
@@ -56,7 +56,7 @@ NAMED = ("memory", "memories", "cites", "cited_by")
 
 
 def named(result: Result) -> Result:
-    """A result with memories in it, where people are named as everywhere in the API."""
+    """Replace the ids of people in a result's memories by the API's names (`account-3`)."""
     if not result.ok:
         return result
     rows = {name: getattr(result.data, name) for name in NAMED if hasattr(result.data, name)}
@@ -65,7 +65,6 @@ def named(result: Result) -> Result:
 
 
 def _named(part: Any) -> Any:
-    """A row, or several."""
     if isinstance(part, list):
         return [_named(row) for row in part]
     return {**part, "person": name_of(part["person"])}
@@ -86,7 +85,7 @@ def _add(call: Call) -> Result:
     made = named(memories.add_memory(call.script, text, **given, by=call.by))
     if made.ok:
         key, memory = str(call.script.key), made.data.memory["key"]
-        locate(call, "one-memory", key=key, memory=memory)
+        set_location(call, "one-memory", key=key, memory=memory)
     return made
 
 

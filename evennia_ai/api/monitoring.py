@@ -1,4 +1,4 @@
-"""For programs that watch the game: its health, and metrics."""
+"""Endpoints for monitoring: the game's health, and its metrics for Prometheus."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from django.http.response import HttpResponseBase
 from rest_framework.exceptions import APIException
 from rest_framework.request import Request
 
-from evennia_ai.api.base import ApiView, missing
+from evennia_ai.api.base import ApiView, not_found
 from evennia_ai.api.bodies import JsonRenderer, TextRenderer
 from evennia_ai.api.limits import Throttle, cache
 from evennia_ai.api.problems import problem
@@ -24,30 +24,32 @@ from evennia_ai.operations.rights.callers import NOT_YOURS
 from evennia_ai.runtime.web_requests import address_of, api_config
 
 TAG = "Monitoring"
+# Key and lifetime of the health report that callers over their limit get.
 KEPT, KEPT_SECONDS = "evennia_ai_api_health", 1
 CLOSED = f"This game shows no metrics; {NAME} opens them, with 'metrics': 'staff' or 'all'."
 
 
 class HealthView(ApiView):
-    """The health of the assistants."""
+    """The view of the assistants' health."""
 
     needs_account = False
     is_counted = False
 
     def serve(self, row: Row, request: Request, path: dict[str, Any]) -> HttpResponseBase:
-        """Nobody is refused: whoever asks more than he may is told what was so a second ago."""
+        """Serve the report; a caller over the limit gets that of a second ago instead of a 429."""
         counted = Throttle("anonymous_per_minute", f"health {counted_as(address_of(request.META))}")
         if not counted.allow_request(request, self):
             kept = cache().get(KEPT)
             if kept is not None:
                 return self.answer(kept, row.status, {})
         response = super().serve(row, request, path)
+        # Only the public report: that of staff has reasons in it.
         if not request.user.is_authenticated:
             cache().set(KEPT, response.data, KEPT_SECONDS)
         return response
 
     def account_for(self, pk: int, address: str) -> Account | None:
-        """Whoever may not use the rest of the API is told what nobody in particular is told."""
+        """Treat an account that may not use the API as anonymous, instead of refusing it."""
         try:
             return super().account_for(pk, address)
         except APIException:
@@ -55,23 +57,23 @@ class HealthView(ApiView):
 
 
 class MetricsPage(ApiView):
-    """The figures that Prometheus reads."""
+    """The view of the metrics."""
 
     renderer_classes = (JsonRenderer, TextRenderer)
 
     @property
     def needs_account(self) -> bool:  # type: ignore[override]
-        """Unless they are for all."""
+        """True, unless the settings publish the metrics."""
         return api_config().metrics is not Metrics.ALL
 
     def initial(self, request: Request, *args: Any, **path: Any) -> None:
-        """Refuse with 404 where the figures are not published."""
+        """Answer 404 if the settings switch metrics off."""
         if api_config().metrics is Metrics.OFF:
-            raise missing(CLOSED)
+            raise not_found(CLOSED)
         super().initial(request, *args, **path)
 
     def answer(self, payload: object, status: int, headers: dict[str, str]) -> HttpResponseBase:
-        """Text, of Prometheus's own type."""
+        """Make a response of Prometheus's media type."""
         return HttpResponse(payload, status=status, content_type=health.METRICS_TYPE)
 
 

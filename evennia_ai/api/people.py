@@ -1,4 +1,4 @@
-"""The caller: by session or by token, and the person the game sees in them."""
+"""Authentication by session or token, and the names of people in the API."""
 
 from __future__ import annotations
 
@@ -19,47 +19,48 @@ from evennia_ai.operations.result import ProblemKind
 from evennia_ai.operations.rights import callers, token_store
 from evennia_ai.operations.rights.tokens import NOT_MIGRATED
 
-# Whoever is part of an address is named by a number there: no sign in it means something else.
+# In URLs people are named by numbers, without characters such as * and # that have a meaning there.
 KINDS = {"account": "*#", "object": "#"}
 LONGEST_TOKEN = 128
 
 
 def dbref_of(name: str) -> str:
-    """The id of "account-3" or "object-12" in the game: "*#3", "#12"."""
+    """Convert a name of the API ("account-3", "object-12") to the game's id ("*#3", "#12")."""
     kind, _, number = name.partition("-")
     return f"{KINDS[kind]}{int(number)}"
 
 
 def name_of(dbref: str) -> str:
-    """The other way round; of nobody it is nothing."""
+    """Convert the game's id of a person to the API's name; "" stays ""."""
     return safe_id(dbref) if dbref else ""
 
 
 def has_tokens() -> bool:
-    """Tell if the game keeps tokens; wrong settings are told to whoever asks for one."""
+    """True if the game uses tokens."""
     try:
         return bool(token_store.config().token_days)
     except ConfigurationError:
-        return True
+        return True  # a request with a token then gets the error itself, which is clearer
 
 
 class TokenAccess(TokenAuthentication):
     """`Authorization: Token <token>`."""
 
     def authenticate_credentials(self, key: str) -> tuple[Account, AccessToken]:
-        """The account of a token.
+        """Find the account of a token.
 
         Raises:
-            AuthenticationFailed: there is none, or it may not.
-            ProblemError: the game's database has no table of them.
+            AuthenticationFailed: there is no such token.
+            ProblemError: the table of tokens is missing.
         """
+        # What cannot be a token is not looked up.
         if not (key.isascii() and key.isprintable() and len(key) <= LONGEST_TOKEN):
             raise AuthenticationFailed("Invalid token.")
         try:
             token = token_store.find(key)
         except (OperationalError, ProgrammingError):
             if not missing_tables(AccessToken):
-                raise
+                raise  # the database has another problem
             raise problem(ProblemKind.UNAVAILABLE, NOT_MIGRATED) from None
         if token is None:
             raise AuthenticationFailed("Invalid token.")
@@ -67,11 +68,11 @@ class TokenAccess(TokenAuthentication):
 
 
 class SessionAccess(SessionAuthentication):
-    """The login of the game's website; what changes something needs the CSRF token."""
+    """A login on the game's web site; requests that change something need the CSRF token."""
 
 
 def authenticators() -> list[BaseAuthentication]:
-    """The ways to say who one is that this game has."""
+    """The authenticators that this game has."""
     return [TokenAccess(), SessionAccess()] if has_tokens() else [SessionAccess()]
 
 
@@ -81,10 +82,10 @@ def scheme() -> str:
 
 
 def account_for(pk: int, address: str) -> Account:
-    """The account that asks. In the game's thread only.
+    """Load the account that asks; in the game's thread only.
 
     Raises:
-        AuthenticationFailed: it is gone, or switched off.
+        AuthenticationFailed: it is deleted or disabled.
         ProblemError: it may not use the API.
     """
     found = callers.account_of(pk, address)

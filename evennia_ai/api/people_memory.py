@@ -1,4 +1,4 @@
-"""Memories of people: each has a say over their own, staff over anybody's."""
+"""Endpoints of memories about people: everybody may manage their own, staff those of anybody."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ class ProfileOfOne(profiles.Met):
 
 
 def _exported(result: Result[Export]) -> Result[Export]:
-    """An export, with people named as everywhere in the API."""
+    """Replace the ids of people in an export by the API's names."""
     data = named(result).data
     return result.holding(replace(data, person=name_of(data.person)))
 
@@ -106,13 +106,13 @@ def _exported(result: Result[Export]) -> Result[Export]:
 # ---- one's own ---------------------------------------------------------------------------------
 
 
-def _mine(call: Call) -> KnownPage:
+def _list_own(call: Call) -> KnownPage:
     data = own.what_is_known(call.script, call.account).data
     page, rest = page_of(call.query, data.known)
-    return KnownPage(data.is_remembered, [_thing(row) for row in page], data.count, rest)
+    return KnownPage(data.is_remembered, [_as_own_memory(row) for row in page], data.count, rest)
 
 
-def _thing(row: KnownThing) -> Any:
+def _as_own_memory(row: KnownThing) -> Any:
     return {"id": str(row["number"]), **{key: each for key, each in row.items() if key != "number"}}
 
 
@@ -120,7 +120,7 @@ def _thing(row: KnownThing) -> Any:
 
 
 def _person(call: Call) -> str:
-    """The person meant, also one who is gone; the player of a character."""
+    # Memories are kept under the player's id, also if a character is named or the player is gone.
     return profiles.find_person(call.script, dbref_of(call.path["person"]))
 
 
@@ -129,7 +129,7 @@ def _export(call: Call) -> Result:
     return _exported(own.export_known(call.script, _person(call), by=call.by, look=look))
 
 
-def _profile(row: profiles.ProfileRow | profiles.Profile) -> Any:
+def _sent_profile(row: profiles.ProfileRow | profiles.Profile) -> Any:
     told = {name: value for name, value in row.items() if name != "entity"}
     return {"person": name_of(row["entity"]), **told}
 
@@ -137,18 +137,18 @@ def _profile(row: profiles.ProfileRow | profiles.Profile) -> Any:
 def _profiles(call: Call) -> AcquaintancePage:
     data = profiles.list_profiles(call.script).data
     page, rest = page_of(call.query, data.profiles)
-    return AcquaintancePage([_profile(row) for row in page], data.count, rest)
+    return AcquaintancePage([_sent_profile(row) for row in page], data.count, rest)
 
 
 def _one_profile(call: Call) -> Any:
     shown = profiles.show_profile(call.script, _person(call), look=look_of(call))
-    return _profile(shown.data.profile) if shown.ok else shown
+    return _sent_profile(shown.data.profile) if shown.ok else shown
 
 
 ROWS = (
     Row(
         Route("GET", f"{ONE}me/memory/", "my-memory", "", TAG),
-        _mine,
+        _list_own,
         "See what an assistant remembers of you",
         "What you said and did, and what it made of that; nothing of anybody else.",
         result=KnownPage,

@@ -1,6 +1,6 @@
-"""Errors of a request, and the one body that tells of them.
+"""Errors of requests. Every error, wherever it comes from, is answered in the same form.
 
-`{"error": {"code": ..., "message": ..., "fields": {...}}}`, whatever went wrong and wherever.
+`{"error": {"code": ..., "message": ..., "fields": {...}}}`
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from evennia_ai.runtime.game_thread import GameBusyError
 
 MOST_FIELDS = 50
 LONGEST_MESSAGE = 2000
-OWN_FAULT = "Something went wrong in the game; its log has more."
+INTERNAL_ERROR = "Something went wrong in the game; its log has more."
 STATUSES: Mapping[ProblemKind, int] = {
     ProblemKind.INVALID: status.HTTP_400_BAD_REQUEST,
     ProblemKind.FORBIDDEN: status.HTTP_403_FORBIDDEN,
@@ -50,19 +50,19 @@ CODES: Mapping[int, str] = {
     500: "internal",
     503: "unavailable",
 }
-PLAIN: Mapping[type[Exception], type[exceptions.APIException]] = {
+DJANGO_ERRORS: Mapping[type[Exception], type[exceptions.APIException]] = {
     Http404: exceptions.NotFound,
     PermissionDenied: exceptions.PermissionDenied,
 }
-MALFORMED = (BadRequest, MultiPartParserError, SuspiciousOperation)
+MALFORMED_ERRORS = (BadRequest, MultiPartParserError, SuspiciousOperation)
 
 
 class ProblemError(exceptions.APIException):
-    """A request that cannot be done.
+    """A request that is refused.
 
     Attributes:
-        retry_seconds: when to try again; 0: that would not help.
-        fields: what is wrong with each field.
+        retry_seconds: when to try again; 0 if that would not help.
+        fields: the errors of each field.
     """
 
     def __init__(self, status_code: int, message: str, retry_seconds: int = 0) -> None:
@@ -73,21 +73,21 @@ class ProblemError(exceptions.APIException):
 
 
 def problem(kind: ProblemKind, message: str) -> ProblemError:
-    """A problem of one of the kinds that operations know."""
+    """Make the error for a kind of problem that operations know."""
     retry_seconds = 5 if kind is ProblemKind.UNAVAILABLE else 0
     return ProblemError(STATUSES[kind], message, retry_seconds)
 
 
-def refuse(result: Result, *, has_input: bool) -> None:
-    """Raise what is wrong with a result.
+def raise_if_refused(result: Result, *, has_input: bool) -> None:
+    """Raise the error of a result that is a refusal.
 
     Args:
-        has_input: whether anything was given that could be wrong. Where nothing was, it is the
-            state that does not fit.
+        has_input: the request has a body or a query.
     """
     if result.ok:
         return
     kind = result.problem
+    # Without input nothing in the request can be wrong: the assistant's state does not allow it.
     if kind is ProblemKind.INVALID and not has_input:
         kind = ProblemKind.CONFLICT
     raised = problem(kind, result.message)
@@ -96,11 +96,12 @@ def refuse(result: Result, *, has_input: bool) -> None:
 
 
 def answer_to(error: Exception) -> Response:
-    """The response to anything that was raised while a request was served."""
-    known = _known(error)
+    """Make the response to any exception."""
+    known = _as_api_exception(error)
+    # Unexpected errors are logged in full, and the client learns nothing about them.
     if known is None:
         logger.log_trace(f"[assistant] the API failed: {type(error).__name__}")
-        known = ProblemError(500, OWN_FAULT)
+        known = ProblemError(500, INTERNAL_ERROR)
     headers = {}
     if getattr(known, "auth_header", None):
         headers["WWW-Authenticate"] = known.auth_header
@@ -112,7 +113,7 @@ def answer_to(error: Exception) -> Response:
     return Response(body_of(known), status=known.status_code, headers=headers)
 
 
-def _known(error: Exception) -> Any:
+def _as_api_exception(error: Exception) -> Any:
     if isinstance(error, exceptions.APIException):
         return error
     if isinstance(error, GameBusyError):
@@ -121,14 +122,14 @@ def _known(error: Exception) -> Any:
         return ProblemError(503, f"The game is set up wrongly: {error}.")
     if isinstance(error, RequestDataTooBig):
         return ProblemError(413, "The body is too large.")
-    if isinstance(error, MALFORMED):
+    if isinstance(error, MALFORMED_ERRORS):
         return ProblemError(400, "The request is malformed.")
-    plain = next((kind for kind in PLAIN if isinstance(error, kind)), None)
-    return PLAIN[plain]() if plain else None
+    plain = next((kind for kind in DJANGO_ERRORS if isinstance(error, kind)), None)
+    return DJANGO_ERRORS[plain]() if plain else None
 
 
 def body_of(error: exceptions.APIException) -> dict[str, Any]:
-    """The body that tells of a problem."""
+    """Make the body of an error."""
     code = CODES.get(error.status_code, "error")
     if not isinstance(error, exceptions.ValidationError):
         known = dict(list(getattr(error, "fields", {}).items())[:MOST_FIELDS])
@@ -151,7 +152,7 @@ def _sentence(detail: object) -> str:
 def _fields(
     detail: Mapping[str, Any] | Sequence[Any], path: str = ""
 ) -> Iterator[tuple[str, list[str]]]:
-    """The errors, as pairs of a path and sentences."""
+    """Flatten nested errors to pairs of a path, such as `aliases.0`, and its messages."""
     if isinstance(detail, Mapping):
         for name, part in detail.items():
             yield from _fields(part, f"{path}.{name}" if path else str(name))

@@ -1,4 +1,4 @@
-"""Questions of assistants to people, and their answers."""
+"""Endpoints of the questions that assistants put to people."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from twisted.internet.defer import Deferred
 
 from evennia_ai import operations
 from evennia_ai.api import requests
-from evennia_ai.api.base import missing
+from evennia_ai.api.base import not_found
 from evennia_ai.api.rows import ONE, Call, Route, Row
 from evennia_ai.operations import Result
 from evennia_ai.operations.conversation.questions import Questions
@@ -30,7 +30,6 @@ ASKED = {
 
 
 def _open(call: Call) -> Questions:
-    """The open questions that the caller may answer, of one assistant or of all."""
     found = operations.questions(call.account, is_staff=is_staff(call.account)).data.questions
     key = None if call.script is None else call.script.key
     return Questions([each for each in found if key in (None, each["assistant"])])
@@ -38,14 +37,14 @@ def _open(call: Call) -> Questions:
 
 def _answer(call: Call) -> Deferred[Result]:
     number = call.path["number"]
+    # The same answer for a question that does not exist and one that is somebody else's.
     if number not in {each["number"] for each in _open(call).questions}:
-        raise missing(f"No question {number} that you may answer is open.")
+        raise not_found(f"No question {number} that you may answer is open.")
     text = call.body["answer"]
     return operations.answer(number, call.account, text, is_staff=is_staff(call.account))
 
 
 def _list(path: str, name: str, act: str, summary: str) -> Row:
-    """Address of the questions that wait for the caller, with or without an assistant."""
     return Row(
         Route("GET", path, name, act, QUESTIONS),
         _open,
@@ -57,7 +56,6 @@ def _list(path: str, name: str, act: str, summary: str) -> Row:
 
 
 def _take(path: str, name: str, act: str, summary: str, needs: str = "") -> Row:
-    """Address of the answer to a question, with or without an assistant."""
     return Row(
         Route("POST", path, name, act, QUESTIONS),
         _answer,

@@ -1,4 +1,4 @@
-"""One line in the log for each request that changes something, or tried to."""
+"""Logs one line for each request that changes something, or tries to."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from evennia_ai.audit import MARK
 from evennia_ai.core.safety.audit_events import bounded, masked
 
 CHANGING = ("POST", "PUT", "PATCH", "DELETE")
-# Wherever these are given, they are words to somebody, or what a tool is to say.
-SAID = ("instruction", "arguments")
+# Fields with words of people, or words that a tool is to say; they are not logged.
+WORD_FIELDS = ("instruction", "arguments")
 LONGEST_VALUE, LONGEST_NAME, MOST_NAMES = 1000, 200, 50
 
 
@@ -23,7 +23,7 @@ class LoggedInput(NamedTuple):
     """The input of a request.
 
     Attributes:
-        is_private: every text in it are words of people.
+        is_private: every text in it may be private words, which are not logged.
     """
 
     body: object
@@ -31,51 +31,53 @@ class LoggedInput(NamedTuple):
 
 
 def write(request: Request, action: str, key: str, given: LoggedInput, status_code: int) -> None:
-    """Write down what was asked, by whom and how it went; nothing secret is in it.
+    """Log a request: its sender, its action and its outcome, without secrets.
 
     Args:
-        action: what was to be done, such as "emergency stop".
-        key: the assistant's name as it was given, or "".
-        status_code: of the response.
+        action: the action, such as "emergency stop".
+        key: the assistant's name as given, or "".
+        status_code: the status of the response.
     """
     fields = list(given.body)[:MOST_NAMES] if isinstance(given.body, Mapping) else []
     line = {
         "timestamp": datetime.now(UTC).isoformat(timespec="milliseconds"),
-        "user": _user(request),
+        "user": _user_name(request),
         "method": request.method,
         "endpoint": request.path[:LONGEST_NAME],
         "assistant_key": key[:LONGEST_NAME],
         "action": action,
         "field": [str(name)[:LONGEST_NAME] for name in fields],
-        "new_value": _shown(given),
+        "new_value": _values_of(given),
         "status_code": status_code,
         "success": status_code < 400,
     }
     logger.log_info(f"{MARK} {json.dumps(line, default=str)}")
 
 
-def _user(request: Request) -> str:
-    """The account's name; of whoever has none or a wrong token nothing is known."""
-    # Not `user`: to ask for that would authenticate, and raise once more where it failed.
+def _user_name(request: Request) -> str:
+    """The account's name; "" if the request was not authenticated."""
+    # Not `request.user`: that would authenticate again, and raise again if that failed.
     user: Any = getattr(request, "_user", None)
     return str(user.username) if getattr(user, "is_authenticated", False) else ""
 
 
-def _shown(given: LoggedInput) -> Any:
-    """The values of a body, without what is secret, and cut."""
+def _values_of(given: LoggedInput) -> Any:
+    """The values of a body, cut and with secrets masked."""
     if not isinstance(given.body, Mapping):
         return None
     shown = {
-        str(name)[:LONGEST_NAME]: _unsaid(value) if given.is_private or name in SAID else value
+        str(name)[:LONGEST_NAME]: _without_words(value)
+        if given.is_private or name in WORD_FIELDS
+        else value
         for name, value in list(given.body.items())[:MOST_NAMES]
     }
     return {name: bounded(masked(value, name), LONGEST_VALUE) for name, value in shown.items()}
 
 
-def _unsaid(value: object) -> Any:
-    """The input, but of words said to or by somebody only their number."""
+def _without_words(value: object) -> Any:
+    """Replace every text in a value by its length."""
     if isinstance(value, str):
         return f"({len(value)} characters)"
     if isinstance(value, Mapping):
-        return {key: _unsaid(part) for key, part in value.items()}
-    return [_unsaid(part) for part in value] if isinstance(value, list) else value
+        return {key: _without_words(part) for key, part in value.items()}
+    return [_without_words(part) for part in value] if isinstance(value, list) else value

@@ -1,4 +1,7 @@
-"""Request models: the bodies, and the parameters in the address after `?`."""
+"""Serializers of request bodies and query strings.
+
+Their docstrings and help texts are part of the OpenAPI schema.
+"""
 
 from __future__ import annotations
 

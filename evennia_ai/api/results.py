@@ -1,7 +1,7 @@
-"""The OpenAPI schema of typed results, made of their types: nothing is declared a second time.
+"""The OpenAPI schemas of responses, generated from the types that operations return.
 
-A result is a frozen dataclass or a TypedDict, as an operation gives it. What a field is for stands
-in its annotation. A field of a dataclass that is None by default is left out where it is None.
+A result is a frozen dataclass or a TypedDict; `Annotated` notes describe its fields. A field of a
+dataclass whose default is None is left out of the response if it is None.
 """
 
 from __future__ import annotations
@@ -47,27 +47,28 @@ PROBLEM = {"$ref": REFERENCE.format(model=Problem.__name__)}
 
 
 class _OpenApi30(GenerateJsonSchema):
-    """JSON schemas as OpenAPI 3.0 has them: null is not a type there, and titles add nothing."""
+    """Generates schemas for OpenAPI 3.0, which has `nullable` instead of a null type."""
 
     def nullable_schema(self, schema: core_schema.NullableSchema) -> dict[str, Any]:
-        """A value that may be null."""
+        """Mark a value as nullable."""
         inner = self.generate_inner(schema["schema"])
+        # In OpenAPI 3.0 siblings of `$ref` are ignored, so the reference goes into `allOf`.
         return {**({"allOf": [inner]} if "$ref" in inner else inner), "nullable": True}
 
     def default_schema(self, schema: core_schema.WithDefaultSchema) -> dict[str, Any]:
-        """A field that need not be there: where it would be null it is left out."""
+        """Make a field optional; one that would be null is left out instead."""
         made = super().default_schema(schema)
         if made.get("default", made) is None:
             del made["default"], made["nullable"]
         return made
 
     def field_title_should_be_set(self, schema: object) -> bool:
-        """A field's title would only be its name."""
+        """Return False: a title would only repeat the field's name."""
         return False
 
 
 def response_of(row: Row) -> Any:
-    """The response of a row that succeeds, for the schema; None: empty."""
+    """The schema of a row's successful response; None if it has no body."""
     if row.result is str:
         return str
     parts = [_reference(SENTENCES[row.says][0])] if row.says else []
@@ -76,7 +77,7 @@ def response_of(row: Row) -> Any:
 
 
 def components(rows: Iterable[Row]) -> dict[str, Any]:
-    """The schemas of the results of all rows, by the names of their types."""
+    """Generate the schemas of all results, by the names of their types."""
     kinds = dict.fromkeys([Problem, *(row.result for row in rows if row.result is not str)])
     wanted: list[tuple[Any, Literal["validation"], TypeAdapter[Any]]]
     wanted = [(kind, "validation", TypeAdapter(kind)) for kind in kinds if kind is not None]

@@ -1,4 +1,4 @@
-"""An endpoint as a row of a table: its method, path, right, operation, body and result."""
+"""The rows that define endpoints: method, path, right, operation, body and result."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ _IN_PATH = re.compile(r"<(?:\w+:)?(\w+)>")
 
 @dataclass(slots=True)
 class Call:
-    """A request in the game's thread: who asks what of whom.
+    """A validated request, as operations get it in the game's thread.
 
     Attributes:
-        account: who asks, whose rights count; only an open row meets None, of a stranger.
-        script: the assistant in the address; a row without one in it does not ask for it.
-        body: what was given, as the row's `body` reads it.
-        query: what stands in the address after `?`, as the row's `query` reads it.
-        path: the names in the address.
-        address: the network address that it came from.
-        token: the number of the token that was sent; None: another way to say who one is.
-        headers: of the response; an operation may add some.
-        may_change: False for whoever sent a token that only reads.
+        account: the caller; None only in rows that are open to anonymous requests.
+        script: the assistant in the path; None in rows without one, which do not use it.
+        body: the body, validated by the row's `body`.
+        query: the query string, validated by the row's `query`.
+        path: the parameters in the path.
+        address: the network address of the caller.
+        token: primary key of the token that was sent; None for a session or a password.
+        headers: headers of the response, which an operation may add to.
+        may_change: False if the token only reads.
     """
 
     account: Account
@@ -46,23 +46,23 @@ class Call:
 
     @property
     def by(self) -> str:
-        """The account's name, for the record."""
+        """The account's name, for the audit log."""
         return str(self.account.key)
 
 
 Operation = Callable[[Call], Any]
-"""Gives a `Result`, a typed result, or a Deferred of one; raises what `problems` knows."""
+"""Returns a `Result`, a typed result, or a Deferred of one; may raise errors of `problems`."""
 
 
 class Route(NamedTuple):
-    """A method of an address, and who may ask it.
+    """A method of a path, and the right that it needs.
 
     Attributes:
-        method: such as "GET".
-        path: below `api/ai/`, as Django writes paths.
-        name: of the address, for `reverse` and the metrics.
-        act: the right it needs, a name in `runtime.rights.ACTS`; "" where an account is enough.
-        tag: its heading in the schema.
+        method: the HTTP method, such as "GET".
+        path: the path below `api/ai/`, in Django's syntax.
+        name: the name of the path, for `reverse` and the metrics.
+        act: the right, a name in `runtime.rights.ACTS`; "" if any account may use it.
+        tag: its heading in the OpenAPI schema.
     """
 
     method: str
@@ -77,26 +77,26 @@ class Row:
     """An endpoint.
 
     Attributes:
-        route: its method, its address, the right it needs and its heading.
-        operation: what is done, in the game's thread.
-        summary: what it does, in a line; its name in the schema is made of that.
-        details: the same in a sentence or two.
-        result: the type of what is sent; None: at most a sentence.
-        says: the name under which the result's sentence is sent; "" where it is not, as by default
-            where something is only read.
+        route: its method, path, right and heading.
+        operation: the function that does it, in the game's thread.
+        summary: a short title; the operation's id in the schema is made from it.
+        details: a description of a sentence or two.
+        result: the type of the response; None if it has at most a message.
+        says: the field of the response with the result's message; "" for none, which is the default
+            of GET.
         body: serializer or field of the body.
-        query: serializer of what may stand in the address after `?`.
-        status: of the response where all went well.
-        is_long: a model or a tool is waited for, or a whole assistant is read.
-        example: a body.
-        answer: what is sent, as an example.
-        action: what the record calls it, where that is not the act.
-        needs: who may, where no act says it.
-        media: the type of what is sent, where it is not JSON.
-        may_be_missing: there may be nothing here, though no name is in the address.
-        is_open: it can be had without an account.
-        is_private: what is given are words of people, which no log may have.
-        view: the class that serves it, where `ApiView` is not enough.
+        query: serializer of the query string.
+        status: the status of a successful response.
+        is_long: it waits for a model or a tool, or handles a whole assistant; it has more time.
+        example: an example of the body.
+        answer: an example of the response.
+        action: its name in the request log, if that is not the right.
+        needs: the description of who may use it, if no right says it.
+        media: the media type of the response, if that is not JSON.
+        may_be_missing: it may answer 404 although the path has no parameter.
+        is_open: anonymous requests are served.
+        is_private: the body has words of people, which must not be logged.
+        view: the class of the view, if `ApiView` is not enough.
     """
 
     route: Route
@@ -121,20 +121,21 @@ class Row:
     view: type[APIView] | None = None
 
     def __post_init__(self) -> None:
+        # A frozen dataclass; the default depends on the method.
         if self.reads and self.says == "message":
             object.__setattr__(self, "says", "")
 
     @property
     def reads(self) -> bool:
-        """It changes nothing."""
+        """True if it changes nothing."""
         return self.route.method in METHODS_THAT_READ
 
     @property
     def takes_input(self) -> bool:
-        """Something could be given that is wrong."""
+        """True if a request has input, which can be wrong."""
         return self.body is not None or self.query is not None
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The names in the address."""
+        """The names of the parameters in the path."""
         return tuple(_IN_PATH.findall(self.route.path))

@@ -1,7 +1,7 @@
-"""The table of all endpoints, noun by noun, and the OpenAPI schema made of it.
+"""The table of all endpoints, and the OpenAPI schema that is generated from it.
 
-An address is tried in the table's order; what is not in it does not exist. The schema is made once,
-and without the game's own settings for schemas.
+URLs are matched in the order of the table. The schema is generated once, and independently of the
+game's own drf-spectacular settings.
 """
 
 from __future__ import annotations
@@ -85,7 +85,7 @@ TAGS: Mapping[str, str] = {
 }
 
 
-# Of the API: what a program can count on.
+# The version of the API, not of the package: clients rely on it.
 VERSION = "1.0.0"
 
 DESCRIPTION = """\
@@ -154,7 +154,7 @@ _LOCK = threading.Lock()
 
 
 def tell_of_bodies(result: dict[str, Any], **_: object) -> dict[str, Any]:
-    """A change of nothing is none, and a field that is unknown is an error."""
+    """Postprocessing hook: a change needs at least one field, and unknown fields are errors."""
     shapes = result["components"]["schemas"]
     for name in ("ChangedAssistant", "ChangedLore"):
         shapes[name]["minProperties"] = 1
@@ -174,9 +174,9 @@ def _make(prefix: str) -> dict[str, Any]:
 
 
 def openapi() -> dict[str, Any]:
-    """The schema, with the addresses that the API has in this game."""
+    """The schema, with the paths at which the game has mounted the API."""
     prefix = reverse("evennia_ai_api:schema").removesuffix("schema/")
-    with _LOCK:  # while it is made, drf-spectacular's settings are ours
+    with _LOCK:  # `patched_settings` changes drf-spectacular's settings for the whole process
         return _make(prefix)
 
 
@@ -187,5 +187,5 @@ class Schema(ApiView):
     needs_account = False
 
     def get(self, request: Request) -> Response:
-        """For everybody: it says what the documents say."""
+        """Return the schema, also to anonymous requests: the same is in the public docs."""
         return Response(openapi())

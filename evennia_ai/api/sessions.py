@@ -1,8 +1,8 @@
-"""A middleware that lets requests to the API and to our pages read a login, and never write one.
+"""Middleware that gives requests to the API and the workbench a read-only session.
 
-Evennia saves a session for each request that comes without one, and counts in a session's row each
-request that comes with one. A program that asks each second would fill the table, or rewrite a row.
-`evennia_ai.apps` puts it before Evennia's middleware for logins.
+Evennia's middleware creates a session for each request without one, and counts requests in the row
+of the session otherwise. A program that polls every second would fill the table, or rewrite a row
+each time. `evennia_ai.apps` inserts this middleware before Evennia's.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class ReadOnlySessions:
         self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
-        """Put a session that is only read in the place of a request's own."""
+        """Replace the request's session by a read-only one."""
         if hasattr(request, "session") and _is_ours(request):
             session = read_only_session(request.session.session_key)
             if not _is_half_a_login(session):
@@ -45,7 +45,8 @@ def _is_ours(request: HttpRequest) -> bool:
 
 
 def _is_half_a_login(session: SessionBase) -> bool:
-    """True for a login on the webclient only: Evennia makes that one login of both."""
+    # Evennia's middleware turns a login on the webclient into one on the web site; it has to write
+    # the session for that.
     if not session.session_key:
         return False
     return WEBCLIENT_LOGIN in session and SESSION_KEY not in session

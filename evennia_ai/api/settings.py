@@ -1,11 +1,11 @@
-"""An assistant's settings and its prompt, and the edits that can be taken back."""
+"""Endpoints of an assistant's settings, its prompt, and its edits with undo and redo."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
 from evennia_ai.api import requests
-from evennia_ai.api.base import existing, require
+from evennia_ai.api.base import require, require_found
 from evennia_ai.api.problems import problem
 from evennia_ai.api.rows import ONE, Call, Route, Row
 from evennia_ai.core.turn.contexts import ContextType
@@ -44,12 +44,13 @@ MADE = {
 def _configure(call: Call) -> Result:
     if not call.body:
         raise problem(ProblemKind.INVALID, "Name at least one setting, such as tick_rate.")
+    # Some settings give powers, which takes more than the row's right.
     require(call.account, changing.act_to_configure(call.body), call.script)
     return changing.update_settings(call.script, call.body, by=call.by)
 
 
 def _setting(call: Call) -> Result:
-    return existing(changing.show_setting(call.script, call.path["setting"]))
+    return require_found(changing.show_setting(call.script, call.path["setting"]))
 
 
 def _unset(call: Call) -> Result:
@@ -70,7 +71,7 @@ def _prompt(call: Call) -> Result:
 
 
 def _edited(call: Call, found: Edit | Result, change: Callable[..., Result]) -> Result:
-    """Undo or redo an edit, where the caller has what it needed beside the row's own right."""
+    """Undo or redo an edit, if the caller also has the rights that the edit itself needed."""
     if isinstance(found, Result):
         return found
     for act in undoing.acts_of(found):

@@ -1,10 +1,9 @@
-"""Tokens: getting one for a name and a password, seeing those one has, and ending them.
+"""Endpoints that issue, list and revoke tokens.
 
-Names and passwords may be tried only so often, and the time of an answer tells no name.
-
-Two counts. Of one address all tries. Of one name the wrong ones from everywhere, ten times as many;
-past those an address from which the account got a token before may still try. So that strangers
-can neither guess from many addresses nor keep somebody out.
+Guessing passwords is limited in two ways: all attempts from one address are counted, and all failed
+attempts for one name from anywhere, with a limit ten times as high. Past the latter, an address
+from which the account has got a token before may still try: so strangers can neither guess from
+many addresses nor lock somebody out. The time of an answer does not tell whether a name exists.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ from rest_framework.request import Request
 from rest_framework.views import APIView
 
 from evennia_ai.api import people, requests
-from evennia_ai.api.base import ApiView, missing
+from evennia_ai.api.base import ApiView, not_found
 from evennia_ai.api.limits import Throttle, of_address
 from evennia_ai.api.problems import problem
 from evennia_ai.api.rows import Call, Route, Row
@@ -33,32 +32,34 @@ from evennia_ai.runtime.web_requests import address_of
 
 TAG = "Token"
 SETTING = "tokens_per_minute"
-WRONG_OF_A_NAME = 10  # times as many as tries of an address
+# Failed attempts that a name may have, as a multiple of the attempts of one address.
+FAILURES_FACTOR = 10
 
 
-def count(request: Request, view: APIView, username: str, address: str) -> None:
-    """Count a try.
+def count_attempt(request: Request, view: APIView, username: str, address: str) -> None:
+    """Count an attempt to log in.
 
     Raises:
-        Throttled: it is one too many.
+        Throttled: there were too many attempts.
     """
     throttle = of_address(SETTING, address)
     if not throttle.allow_request(request, view):
         raise Throttled(throttle.wait())
-    wrong = _wrong_of(username)
+    wrong = _failed_attempts(username)
     if wrong.is_over(request, view) and not token_store.was_here(username, address):
         raise Throttled(wrong.wait())
 
 
-def count_wrong(request: Request, view: APIView, username: str, address: str) -> None:
-    """Count a try that was wrong, of its name."""
-    _wrong_of(username).allow_request(request, view)
+def count_failed_attempt(request: Request, view: APIView, username: str, address: str) -> None:
+    """Count a failed attempt for its name."""
+    _failed_attempts(username).allow_request(request, view)
 
 
 def account_of(username: str, password: str) -> Account | None:
-    """The account of a name and a password, or None, after the same time whatever is wrong.
+    """Return the account of a name and a password, or None; always after about the same time.
 
-    Evennia checks no password of a name that it does not know, or that is banned.
+    Evennia does not hash the password if the name is unknown or banned, which would tell names
+    apart by the time of the answer.
     """
     kind = class_from_module(settings.BASE_ACCOUNT_TYPECLASS)
     is_known = AccountDB.objects.filter(username__iexact=username).exists()
@@ -69,8 +70,8 @@ def account_of(username: str, password: str) -> Account | None:
     return account
 
 
-def _wrong_of(username: str) -> Throttle:
-    return Throttle(SETTING, f"wrong {username}", times=WRONG_OF_A_NAME)
+def _failed_attempts(username: str) -> Throttle:
+    return Throttle(SETTING, f"wrong {username}", times=FAILURES_FACTOR)
 
 
 WRONG = "The name or the password is wrong."
@@ -93,43 +94,44 @@ REVOKED = {"message": "1 tokens of Tom were revoked.", "count": 1}
 
 
 class WithTokens(ApiView):
-    """A view that is there only while the game keeps tokens."""
+    """A view that exists only if the game uses tokens."""
 
     def initial(self, request: Request, *args: Any, **path: Any) -> None:
-        """Without tokens there is nothing here."""
+        """Answer 404 if the game does not use tokens."""
         if not people.has_tokens():
-            raise missing(tokens.NO_TOKENS)
+            raise not_found(tokens.NO_TOKENS)
         super().initial(request, *args, **path)
 
 
 class OwnToken(WithTokens):
-    """A new token, and the one that is sent, which may always be given back."""
+    """The view that issues a token, and revokes the one that is sent."""
 
+    # A token that only reads may revoke itself.
     is_change = False
 
     @property
     def needs_account(self) -> bool:  # type: ignore[override]
-        """Whoever asks for a token has nothing else to say who they are."""
+        """True, except for POST, which is authenticated by the name and password in its body."""
         return bool(self.request.method != "POST")
 
     def get_authenticators(self) -> list[BaseAuthentication]:
-        """For a new token a name and a password count, and nothing else."""
-        method = getattr(self.request, "method", "")  # none while the schema is made
+        """Ignore sessions and tokens in a request for a new token."""
+        method = getattr(self.request, "method", "")  # there is no request for the schema
         return [] if method == "POST" else super().get_authenticators()
 
-    def who(self, request: Request, body: dict[str, Any]) -> int | None:
-        """The account of a name and a password.
+    def account_pk(self, request: Request, body: dict[str, Any]) -> int | None:
+        """Authenticate a request for a token by name and password.
 
-        A password is checked in the web's thread, as the game's own login page does: it takes a
-        third of a second, and the game would stand still for it.
+        The password is checked in the web thread, as Evennia's login page does it: hashing takes a
+        third of a second, for which the game would stand still.
         """
         if request.method != "POST":
-            return super().who(request, body)
+            return super().account_pk(request, body)
         address = address_of(request.META)
-        count(request, self, body["username"], address)
+        count_attempt(request, self, body["username"], address)
         account = account_of(body["username"], body["password"])
         if account is None:
-            count_wrong(request, self, body["username"], address)
+            count_failed_attempt(request, self, body["username"], address)
             raise AuthenticationFailed(WRONG)
         return account.pk
 
@@ -141,6 +143,7 @@ def _make(call: Call) -> Result:
 
 
 def _give_back(call: Call) -> None:
+    # A session has no token of its own, so it revokes all of the account's.
     if call.token is None:
         tokens.revoke_tokens(call.account, by=call.by)
     else:
@@ -156,14 +159,15 @@ def _revoke(call: Call) -> Result:
 
 
 def _account(call: Call) -> Account:
-    """The account that is meant.
+    """The account whose tokens are meant.
 
     Raises:
-        ProblemError: it is somebody else's, and the caller may not; or there is none.
+        ProblemError: it is another's and the caller is not allowed, or it does not exist.
     """
     named = call.query.get("account")
     if named is None or people.dbref_of(named) == f"*#{call.account.pk}":
         return call.account
+    # The right is checked first, so that nobody else learns which accounts exist.
     refused = refusal(OF_OTHERS, call.account)
     if refused is not None:
         raise problem(refused.problem, refused.message)
@@ -171,7 +175,7 @@ def _account(call: Call) -> Account:
     wanted = AccountDB.objects.filter(pk=int(number)) if kind == "account" else None
     account: Account | None = wanted.first() if wanted is not None else None
     if account is None:
-        raise missing(f"There is no {named}.")
+        raise not_found(f"There is no {named}.")
     return account
 
 

@@ -1,4 +1,4 @@
-"""The addresses of the API: `path("api/ai/", include("evennia_ai.api.urls"))`, before `api/`."""
+"""URLs of the API: `path("api/ai/", include("evennia_ai.api.urls"))`, placed before `api/`."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 
 from evennia_ai.api import schema
-from evennia_ai.api.base import ApiView, missing
+from evennia_ai.api.base import ApiView, not_found
 from evennia_ai.api.endpoints import addresses
 from evennia_ai.core.cards.lore_pack import PACK_NAME
 
@@ -18,12 +18,12 @@ app_name = "evennia_ai_api"
 
 
 class ShortNumber(StringConverter):
-    """A whole number that every database can hold."""
+    """A whole number of up to nine digits, which fits a 32-bit integer."""
 
     regex = "[0-9]{1,9}"
 
     def to_python(self, value: str) -> int:
-        """The number."""
+        """Convert the digits."""
         return int(value)
 
 
@@ -40,27 +40,27 @@ class PackName(StringConverter):
 
 
 class OwnNumber(StringConverter):
-    """Address of memories that somebody may see of themselves: one memory, or a profile."""
+    """The id of something an assistant knows of the caller: a memory, or a profile's attribute."""
 
     regex = "(?:[0-9]{1,18}|a[0-9a-f]{8})"
 
 
 class PersonName(StringConverter):
-    """A player or a being, by a number."""
+    """A player or another being, such as `account-3` or `object-12`."""
 
     regex = "(?:account|object)-[0-9]{1,9}"
 
 
 @extend_schema(exclude=True)
 class Lost(ApiView):
-    """Any address that the API does not have."""
+    """The view of every other path below the API's."""
 
     needs_account = False
 
     def initial(self, request: Request, *args: Any, **path: Any) -> None:
-        """Say so, whoever asks."""
+        """Answer 404, in the form of the API's errors."""
         hint = " Did you mean it with a / at its end?" if _is_there(f"{request.path}/") else ""
-        raise missing(f"There is nothing at this address.{hint}")
+        raise not_found(f"There is nothing at this address.{hint}")
 
 
 def _is_there(address: str) -> bool:
@@ -80,6 +80,6 @@ register_converter(PersonName, "ai_person")
 urlpatterns = [
     *addresses(schema.TABLE),
     path("schema/", schema.Schema.as_view(), name="schema"),
-    # Whatever else is asked for here, line breaks or not, gets the body of every other mistake.
+    # `.` would not match a line break (%0A), for which Django's HTML page would be sent.
     re_path(r"^[\s\S]*$", Lost.as_view(), name="lost"),
 ]

@@ -22,7 +22,7 @@ from twisted.internet.defer import Deferred
 from evennia_ai import audit, operations
 from evennia_ai.api.limits import METHODS_THAT_READ
 from evennia_ai.api.mcp import calls, service
-from evennia_ai.api.mcp.inputs import sort
+from evennia_ai.api.mcp.inputs import split_arguments
 from evennia_ai.api.mcp.tools import McpTool, tools
 from evennia_ai.models import TokenScope
 from evennia_ai.operations.rights import token_store
@@ -99,7 +99,7 @@ class McpTest(ApiTest):
     def rest_refuses(self, tool: McpTool, who: str) -> bool:
         """True where REST refuses the same for want of a right."""
         given, row = ARGUMENTS.get(tool.name, ADA), tool.row
-        parts = sort(row, given)
+        parts = split_arguments(row, given)
         path = re.sub(r"<(?:\w+:)?(\w+)>", lambda found: str(parts.path[found[1]]), row.route.path)
         if parts.query:
             path += "?" + "&".join(f"{name}={value}" for name, value in parts.query.items())
@@ -175,12 +175,12 @@ class TestRights(McpTest):
                     assert "only read" in self.answer(caller, tool.name).text
             audit.flush()
             assert version == audit.application().version(self.ada_script)
-            assert all(tool.reads for tool in calls.offered(caller))
+            assert all(tool.reads for tool in calls.list_tools(caller))
 
     def test_what_is_offered_is_what_may_be_used(self) -> None:
         """Without control one is offered what may be for some assistant, but not owners' tools."""
-        owner = {tool.name for tool in calls.offered(self.caller("superuser"))}
-        builder = {tool.name for tool in calls.offered(self.caller("builder"))}
+        owner = {tool.name for tool in calls.list_tools(self.caller("superuser"))}
+        builder = {tool.name for tool in calls.list_tools(self.caller("builder"))}
         assert set(tools()) == owner
         assert {"add_lore", "change_lore", "remove_lore"} == owner - builder
 

@@ -1,7 +1,7 @@
-"""The MCP server for staff: an owner's own coding assistant sees to the game by it.
+"""The MCP server for staff, with which an owner's coding assistant looks after the game.
 
-`tools` is the table of what there is, each a row of the REST API by another name; `inputs` makes
-the schema of what a tool takes of that row, `calls` carries a call out in the game's thread. Only
-`serving` and `guard`, which stands before it, know the `mcp` SDK. `service` starts them where the
-game's settings name a port, and is all that is imported where they name none.
+`tools` is the table of tools, each a row of the REST API under another name; `inputs` generates a
+tool's input schema from that row, and `calls` runs a call in the game's thread. Only `serving` and
+`guard`, the checks in front of it, use the `mcp` SDK. `service` starts them if the settings name a
+port; otherwise nothing else is imported.
 """

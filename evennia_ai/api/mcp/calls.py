@@ -1,6 +1,6 @@
-"""Calls in the game's thread: who may come in, what they are offered, and what a call comes to.
+"""Authentication, the list of tools, and tool calls; all in the game's thread.
 
-Rights, masks and bounds are those of the REST API: its rows are called, and its errors told.
+Rights, masks and limits are those of the REST API: its rows are called, with its errors.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from evennia_ai.api import people
 from evennia_ai.api.base import NO_REVEAL, ONLY_READS, find_allowed, payload_of, require, validated
 from evennia_ai.api.bodies import read_json
 from evennia_ai.api.limits import Throttle, of_address
-from evennia_ai.api.mcp.inputs import REVEAL, SAID, Parts, sort
+from evennia_ai.api.mcp.inputs import ARGUMENT_NAMES, REVEAL, RequestParts, split_arguments
 from evennia_ai.api.mcp.tools import McpTool, tools
 from evennia_ai.api.problems import answer_to, problem
 from evennia_ai.api.rows import Call, Row
@@ -34,18 +34,18 @@ VIA = "mcp"
 SCHEME = "bearer "
 WHO = "Say who you are: send `Authorization: Bearer <token>`."
 FOR_STAFF = "This is for staff of the game."
-ASSISTANT = SAID["key"]
+ASSISTANT = ARGUMENT_NAMES["key"]
 
 
 @dataclass(frozen=True, slots=True)
 class McpCaller:
-    """Whoever sent a request, by their token.
+    """The authenticated sender of a request.
 
     Attributes:
-        pk: number of their account.
-        address: where they are.
-        token: its number.
-        may_change: they may do more than read.
+        pk: primary key of the account.
+        address: the network address.
+        token: primary key of the token.
+        may_change: the token's scope is `write`.
     """
 
     pk: int
@@ -59,8 +59,8 @@ class CallAnswer:
     """The result of a call.
 
     Attributes:
-        text: a sentence for people; "" where the value has none.
-        value: plain data of the tool's output schema; None where something went wrong.
+        text: a sentence for people; "" if there is none.
+        value: plain data of the tool's output schema; None if the call failed.
     """
 
     text: str
@@ -68,22 +68,23 @@ class CallAnswer:
 
     @property
     def texts(self) -> list[str]:
-        """The sentence, and the value as JSON, for clients that read nothing but texts."""
+        """The sentence, and the value as JSON for clients that do not read structured content."""
         told = [] if self.value is None else [json.dumps(self.value, ensure_ascii=False)]
         return [*filter(None, [self.text]), *told]
 
 
 def admit(authorization: str, address: str) -> McpCaller:
-    """Let somebody in who sent a token of staff's.
+    """Authenticate a request by the token of a staff member.
 
     Args:
         authorization: the header of that name.
 
     Raises:
-        APIException: they may not come in, or not now.
+        APIException: the caller is refused, or has to wait.
     """
     if not people.has_tokens():
         raise problem(ProblemKind.UNAVAILABLE, tokens.NO_TOKENS)
+    # Only failures are counted for the address: staff behind it share no limit with each other.
     strangers = of_address("anonymous_per_minute", address)
     if strangers.is_over(None, None):
         raise Throttled(strangers.wait())
@@ -103,8 +104,8 @@ def admit(authorization: str, address: str) -> McpCaller:
     return McpCaller(pk, address, token.pk, token.scope == TokenScope.WRITE.value)
 
 
-def offered(caller: McpCaller) -> list[McpTool]:
-    """The tools that somebody may use, of an assistant at least where it may be some."""
+def list_tools(caller: McpCaller) -> list[McpTool]:
+    """List the tools that the caller may use, at least on some assistant."""
     account = people.account_for(caller.pk, caller.address)
     return [
         tool
@@ -116,14 +117,14 @@ def offered(caller: McpCaller) -> list[McpTool]:
 def call(
     caller: McpCaller, tool: McpTool, given: Mapping[str, object]
 ) -> CallAnswer | Deferred[CallAnswer]:
-    """Call a tool; whatever goes wrong is an answer too."""
+    """Call a tool; an error becomes an answer, too, which the model can read."""
     try:
         outcome = _begin(caller, tool, given)
     except Exception as error:
-        return refused(error)
+        return error_answer(error)
     if not isinstance(outcome, Deferred):
         return outcome
-    return outcome.addErrback(_failed)
+    return outcome.addErrback(_answer_to_failure)
 
 
 def _begin(
@@ -135,7 +136,7 @@ def _begin(
             raise problem(ProblemKind.FORBIDDEN, ONLY_READS)
         _count(Throttle("writes_per_minute", f"#{account.pk}"))
     with audit.acting(str(account.key), VIA):
-        script, parts = _read(caller, tool, account, given)
+        script, parts = _resolve(caller, tool, account, given)
         made = Call(
             account,
             script,
@@ -147,18 +148,21 @@ def _begin(
             may_change=caller.may_change,
         )
         outcome = row.operation(made)
-        if isinstance(outcome, Deferred):  # the reactor's hop waits for it
-            return outcome.addCallback(_told, row)
-        return _told(outcome, row)
+        if isinstance(outcome, Deferred):  # `run_async` waits for it
+            return outcome.addCallback(_answer_of, row)
+        return _answer_of(outcome, row)
 
 
-def _read(
+def _resolve(
     caller: McpCaller, tool: McpTool, account: Account, given: Mapping[str, Any]
-) -> tuple[AssistantScript, Parts]:
-    """The assistant that is meant and the arguments; the right is asked before they are judged."""
+) -> tuple[AssistantScript, RequestParts]:
+    """Find the assistant and validate the arguments.
+
+    As in REST, errors of the arguments are raised only once the right was checked.
+    """
     read, wrong = dict[str, Any](), None
     try:
-        # By way of JSON, so that its bounds hold here as they do for REST.
+        # Through JSON, so that the bounds on bodies apply as in REST.
         read = validated(tool.input, read_json(json.dumps(given).encode(), api_config().body_depth))
     except ValidationError as error:
         wrong = error
@@ -172,22 +176,22 @@ def _read(
         if not caller.may_change:
             raise problem(ProblemKind.FORBIDDEN, NO_REVEAL)
         require(account, "reveal", script)
-    return script, sort(tool.row, read)
+    return script, split_arguments(tool.row, read)
 
 
-def _told(outcome: object, row: Row) -> CallAnswer:
+def _answer_of(outcome: object, row: Row) -> CallAnswer:
     value = payload_of(outcome, row) or {}
     sentence = outcome.message if isinstance(outcome, Result) else ""
     return CallAnswer(sentence, value)
 
 
-def _failed(failure: Failure) -> CallAnswer:
+def _answer_to_failure(failure: Failure) -> CallAnswer:
     error = failure.value
-    return refused(error if isinstance(error, Exception) else RuntimeError(str(error)))
+    return error_answer(error if isinstance(error, Exception) else RuntimeError(str(error)))
 
 
-def refused(error: Exception) -> CallAnswer:
-    """The sentence of an error, as REST has it."""
+def error_answer(error: Exception) -> CallAnswer:
+    """Make an answer from an error, with the message that REST would send."""
     return CallAnswer(answer_to(error).data["error"]["message"], None)
 
 

@@ -1,4 +1,4 @@
-"""Whatever stands before the MCP server: the address, the method, names, the token, and turns."""
+"""The checks in front of the MCP server: path, method, host name, origin and token; and turns."""
 
 from __future__ import annotations
 
@@ -25,15 +25,15 @@ from evennia_ai.runtime.web_requests import api_config
 PATHS = ("/mcp", "/mcp/")
 CALLER, TURN = "evennia_ai.caller", "evennia_ai.turn"
 LOCAL_NAMES = ("127.0.0.1", "localhost", "[::1]")
-# Beyond the time for the game, what a request has to be sent and answered in.
+# For sending and answering a request, in addition to the game's own time limit.
 MORE_SECONDS = 15.0
 
 
 def security_of(config: McpServerConfig) -> TransportSecuritySettings:
-    """The names by which the server may be called, and the pages that may call it.
+    """The host names by which the server may be called, and the web origins that may call it.
 
-    A browser can be led to a server on its own machine by a name that means that machine for a
-    moment only; it tells the name that it meant, and the page that it obeys.
+    They protect against DNS rebinding: a web page can make a browser call a server on its own
+    machine by a host name that resolves there for a moment, but not forge the headers.
     """
     local = [f"{name}{port}" for name in LOCAL_NAMES for port in ("", ":*")]
     return TransportSecuritySettings(
@@ -44,33 +44,34 @@ def security_of(config: McpServerConfig) -> TransportSecuritySettings:
 
 
 class McpGuard:
-    """An ASGI application that lets through to another whoever may come in."""
+    """An ASGI wrapper that passes on only requests that may be served."""
 
     def __init__(self, app: ASGIApp, security: TransportSecuritySettings) -> None:
         self._served = app
-        self._whole = RequestBodyLimitMiddleware(self._serve, api_config().body_bytes)
-        self._names = TransportSecurityMiddleware(security)
-        self._free = asyncio.Semaphore(1)
+        self._size_limited = RequestBodyLimitMiddleware(self._serve, api_config().body_bytes)
+        self._host_check = TransportSecurityMiddleware(security)
+        self._turns = asyncio.Semaphore(1)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Serve a request within its time; one that takes longer is cut off."""
+        """Check a request and pass it on; one that takes too long is cut off."""
         if scope["type"] != "http":
             return
         with anyio.move_on_after(api_config().long_timeout_seconds + MORE_SECONDS):
             request = Request(scope, receive)
-            turn = scope[TURN] = RequestTurn(self._free)
+            turn = scope[TURN] = RequestTurn(self._turns)
             try:
-                refused = await self._refusal(request)
+                refused = await self._check(request)
                 if refused is None:
                     await turn.begin()
                     refused = await self._admit(request)
-                    turn.end()  # while the body is sent, which may take its time
-                await (refused or self._whole)(scope, receive, send)
+                    turn.end()  # others run while the client sends the body
+                await (refused or self._size_limited)(scope, receive, send)
+            # Also after an error or a disconnect, else no other request would ever run.
             finally:
                 turn.end()
 
     async def _serve(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Serve a request that has come whole; its turn is over before its answer is read."""
+        """Serve a request whose body is complete; its turn ends before the answer is sent."""
         turn: RequestTurn = scope[TURN]
         await turn.begin()
 
@@ -80,18 +81,18 @@ class McpGuard:
 
         await self._served(scope, receive, sending)
 
-    async def _refusal(self, request: Request) -> Response | None:
-        """None where a request is one for this server at all."""
+    async def _check(self, request: Request) -> Response | None:
+        """The refusal of a request that is not for this server; None for any other."""
         if request.url.path not in PATHS:
             return PlainTextResponse("There is nothing here but /mcp.", 404)
         if request.method != "POST":
-            # Each request stands for itself: there is no session to listen to or to end.
+            # GET and DELETE would listen to a session or end it, and there are no sessions.
             return PlainTextResponse("Only POST is served.", 405, headers={"Allow": "POST"})
-        refused: Response | None = await self._names.validate_request(request, is_post=True)
+        refused: Response | None = await self._host_check.validate_request(request, is_post=True)
         return refused
 
     async def _admit(self, request: Request) -> Response | None:
-        """None where whoever asks may come in; the request knows then who it is."""
+        """Authenticate a request, and store its caller in the scope; the refusal, or None."""
         header = request.headers.get("authorization", "")
         enter = partial(calls.admit, header, client_address(request))
         try:
@@ -106,12 +107,12 @@ class McpGuard:
 
 
 def end_turn(request: Request) -> None:
-    """Let others go on before a request that waits for a model or a tool."""
+    """Let other requests run while this one waits for a model or a tool."""
     turn: RequestTurn = request.scope[TURN]
     turn.end()
 
 
 def caller_of(request: Request) -> calls.McpCaller:
-    """Whoever sent a request that was let through."""
+    """The caller of a request that passed the guard."""
     caller: calls.McpCaller = request.scope[CALLER]
     return caller

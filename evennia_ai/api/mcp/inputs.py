@@ -1,4 +1,4 @@
-"""Arguments of a tool: what stands in a REST row's address, query and body, in one mapping."""
+"""Arguments of a tool: the path parameters, query and body of a REST row in one mapping."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from evennia_ai.api.endpoints import PATHS
 from evennia_ai.api.fields import Flag, StrictMapping, Text, Whole
 from evennia_ai.api.rows import Row
 
-# The names in an address, where another says more.
-SAID = {"key": "assistant", "name": "breaker", "memory": "lore"}
-WHOLE_BODY = "changes"  # the argument for a body that is a mapping of anything
+# Path parameters that have a more telling name as arguments.
+ARGUMENT_NAMES = {"key": "assistant", "name": "breaker", "memory": "lore"}
+WHOLE_BODY = "changes"  # the argument for a body that is a free mapping
 REVEAL = "reveal"
 
 
-class Parts(NamedTuple):
-    """Arguments, sorted by where a REST request has them."""
+class RequestParts(NamedTuple):
+    """Arguments, by their place in a REST request."""
 
     path: dict[str, Any]
     query: dict[str, Any]
@@ -28,13 +28,13 @@ class Parts(NamedTuple):
 
 
 def input_of(row: Row) -> type[StrictMapping]:
-    """The serializer of all that a row takes.
+    """Make the serializer of all input of a row.
 
     Raises:
-        TypeError: two of its parts have something of one name.
+        TypeError: two of its parts have a field of the same name.
     """
     parts = [
-        {SAID.get(name, name): _in_path(name) for name in row.names},
+        {ARGUMENT_NAMES.get(name, name): _in_path(name) for name in row.names},
         _fields_of(row.query),
         _fields_of(row.body),
     ]
@@ -46,21 +46,22 @@ def input_of(row: Row) -> type[StrictMapping]:
     return type("Arguments", (_Arguments,), {"wanted": fields})
 
 
-def sort(row: Row, given: Mapping[str, Any]) -> Parts:
-    """Arguments as the row's operation knows them; they have been read already."""
-    path = {name: given[SAID.get(name, name)] for name in row.names}
+def split_arguments(row: Row, given: Mapping[str, Any]) -> RequestParts:
+    """Split validated arguments into the parts that the row's operation expects."""
+    path = {name: given[ARGUMENT_NAMES.get(name, name)] for name in row.names}
     named = _fields_of(row.query)
     query = {name: given[name] for name in named if name in given}
+    # A boolean for models; in REST, a word in the query string.
     if REVEAL in query:
         query[REVEAL] = "true" if query[REVEAL] else "false"
     if row.body is not None and not issubclass(row.body, StrictMapping):
-        return Parts(path, query, dict(given[WHOLE_BODY]))
+        return RequestParts(path, query, dict(given[WHOLE_BODY]))
     body = {name: given[name] for name in _fields_of(row.body) if name in given}
-    return Parts(path, query, body)
+    return RequestParts(path, query, body)
 
 
 def schema_of(kind: type[StrictMapping]) -> dict[str, Any]:
-    """The JSON schema of a serializer's input."""
+    """Make the JSON schema of a serializer's input."""
     fields = kind().fields
     return {
         "type": "object",
@@ -71,7 +72,7 @@ def schema_of(kind: type[StrictMapping]) -> dict[str, Any]:
 
 
 class _Arguments(StrictMapping):
-    """Arguments.
+    """The base of serializers that are made of rows.
 
     Attributes:
         wanted: the fields by name.
@@ -80,21 +81,22 @@ class _Arguments(StrictMapping):
     wanted: Mapping[str, Field] = {}
 
     def get_fields(self) -> dict[str, Field]:
-        """Copies of them, which is how a serializer has its fields."""
+        """Copy the fields: DRF binds them to the serializer."""
         found = {}
         for name, field in self.wanted.items():
-            found[name] = copy.deepcopy(field)  # as it was declared: what was said since is lost
+            # DRF's `deepcopy` builds the field anew from its arguments, without later changes.
+            found[name] = copy.deepcopy(field)
             found[name].required = field.required
         return found
 
 
 def _fields_of(kind: type[Field] | None) -> dict[str, Field]:
-    """The fields of a body or a query."""
     if kind is None:
         return {}
     made = kind()
     if not isinstance(made, StrictMapping):
         told = getattr(kind, "described", {}).get("description", "")
+        # In `_kwargs` too, from which `deepcopy` builds it anew.
         made.help_text = made._kwargs["help_text"] = told
         return {WHOLE_BODY: made}
     fields = dict(made.fields)

@@ -1,7 +1,7 @@
-"""The part of Evennia's server that starts the MCP server, where the game's settings name a port.
+"""Plugin of Evennia's server: starts the MCP server if the game's settings name a port.
 
-`evennia_ai.apps` names this module in SERVER_SERVICES_PLUGIN_MODULES. Where no port is set it does
-nothing, and imports nothing that the game does not have already.
+`evennia_ai.apps` adds this module to SERVER_SERVICES_PLUGIN_MODULES. Without a port it does
+nothing, and imports nothing that a game does not load anyway.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ SERVING = "evennia_ai.api.mcp.serving"
 
 
 def start_plugin_services(server: MultiService) -> None:
-    """Called by Evennia's server when it starts."""
+    """Start the MCP server; called by Evennia's server when it starts."""
     if config := wanted(services.mcp_server_config):
         starter = Starter("MCP server", SERVING, partial(_make, config))
         reactor.callWhenRunning(starter.start)

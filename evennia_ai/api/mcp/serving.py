@@ -1,6 +1,6 @@
-"""The server itself, by the official SDK: streamable HTTP on a port of its own, beside the game.
+"""The MCP server, built on the official SDK: streamable HTTP on a port of its own.
 
-No request knows of another: a client goes on over a reload of the game without a word.
+It is stateless: a client does not notice a reload of the game between two requests.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from mcp.types import (
     TextContent,
     ToolAnnotations,
 )
-from mcp.types import Tool as Offered
+from mcp.types import Tool as SdkTool
 
 from evennia_ai.api.mcp import calls
 from evennia_ai.api.mcp.guard import McpGuard, caller_of, end_turn, security_of
@@ -43,10 +43,10 @@ MOST_CONNECTIONS = 128
 
 
 class McpServer:
-    """One server, from its start to its end. All but `stop` runs on the asyncio lane.
+    """The server. All but `stop` runs on the asyncio lane.
 
     Args:
-        log: takes a line for the game's log.
+        log: writes a line to the game's log.
     """
 
     def __init__(self, config: McpServerConfig, log: Callable[[str], None]) -> None:
@@ -55,16 +55,18 @@ class McpServer:
         self._port = AsgiServer(
             config.host, config.port, most_connections=MOST_CONNECTIONS, loggers=("mcp",)
         )
+        # Calls that wait for a model run beside each other; all others take turns.
         self._long = asyncio.Semaphore(api_config().long_requests)
 
     async def run(self) -> None:
         """Serve until `stop`.
 
         Raises:
-            OSError: the port is another's.
+            OSError: the port cannot be bound.
         """
+        # Generates all schemas, which are cached, before the first client waits for them.
         for tool in tools().values():
-            _offer(tool)
+            _as_sdk_tool(tool)
         listener = await self._port.bind()
         if listener is None:
             return
@@ -72,6 +74,7 @@ class McpServer:
         sessions = StreamableHTTPSessionManager(
             self._make(),
             json_response=True,
+            # Most clients do not open a new session by themselves after the game was reloaded.
             stateless=True,
             security_settings=security,
             max_request_body_size=api_config().body_bytes,
@@ -81,7 +84,7 @@ class McpServer:
             await self._port.serve(McpGuard(sessions.handle_request, security), listener)
 
     def stop(self) -> None:
-        """Let go of the port, soon, and end; may be called in any thread."""
+        """Release the port soon and end; may be called in any thread."""
         self._port.stop()
 
     def _make(self) -> Server[Any]:
@@ -94,16 +97,16 @@ class McpServer:
         )
 
     async def _list(self, context: Any, params: PaginatedRequestParams | None) -> ListToolsResult:
-        """The tools that whoever asks may use."""
-        offered = partial(calls.offered, caller_of(context.request))
+        """List the tools that the caller may use."""
+        listing = partial(calls.list_tools, caller_of(context.request))
         try:
-            found = await run_async(offered, api_config().timeout_seconds)
+            found = await run_async(listing, api_config().timeout_seconds)
         except Exception as error:
-            raise MCPError(INTERNAL_ERROR, calls.refused(error).text) from None
-        return ListToolsResult(tools=[_offer(tool) for tool in found])
+            raise MCPError(INTERNAL_ERROR, calls.error_answer(error).text) from None
+        return ListToolsResult(tools=[_as_sdk_tool(tool) for tool in found])
 
     async def _call(self, context: Any, params: CallToolRequestParams) -> CallToolResult:
-        """One hop into the game, and what came of it."""
+        """Run a tool call in the game's thread."""
         tool, config = tools().get(params.name), api_config()
         if tool is None:
             raise MCPError(INVALID_PARAMS, f"There is no tool {params.name[:60]!r}.")
@@ -116,7 +119,7 @@ class McpServer:
             else:
                 answer = await run_async(begin, config.timeout_seconds)
         except Exception as error:
-            answer = calls.refused(error)
+            answer = calls.error_answer(error)
         return CallToolResult(
             content=[TextContent(text=text) for text in answer.texts],
             structured_content=answer.value,
@@ -124,8 +127,8 @@ class McpServer:
         )
 
 
-def _offer(tool: McpTool) -> Offered:
-    return Offered(
+def _as_sdk_tool(tool: McpTool) -> SdkTool:
+    return SdkTool(
         name=tool.name,
         description=tool.description,
         input_schema=tool.input_schema,

@@ -1,8 +1,8 @@
-"""The table of tools: rows of the REST API, each under a name that a model can choose by.
+"""The table of tools: rows of the REST API, each under a name that tells a model what it does.
 
-Few of the rows are here: what an owner's assistant needs to see to a game. What is said in a row's
-summary and details is a tool's description, and its operation, right, input and result are the
-row's, so that nothing is defined a second time.
+Only rows that an owner's assistant needs are listed: a model chooses better from few tools. A row's
+summary and details are the tool's description; operation, right, input and result are the row's,
+so that nothing is defined twice.
 """
 
 from __future__ import annotations
@@ -21,6 +21,8 @@ from evennia_ai.api.rows import ONE, Row
 from evennia_ai.api.schema import TABLE
 
 _A = ONE
+# Left out on purpose: creating and deleting assistants, giving them instructions, running their
+# tools, tokens, files, and allowing tools of other servers. A person should see those done.
 NAMES: Mapping[str, str] = {
     "list_assistants": "GET assistants/",
     "assistant_status": f"GET {_A}status/",
@@ -67,8 +69,8 @@ class McpTool:
     """A tool.
 
     Attributes:
-        name: by which it is called.
-        row: whose operation it is.
+        name: the name by which it is called.
+        row: the endpoint that it calls.
     """
 
     name: str
@@ -76,12 +78,12 @@ class McpTool:
 
     @property
     def reads(self) -> bool:
-        """It changes nothing."""
+        """True if it changes nothing."""
         return self.row.reads
 
     @property
     def description(self) -> str:
-        """Whatever is said of the row, on one line."""
+        """The row's summary and details, on one line."""
         return f"{self.row.summary}. {' '.join(self.row.details.split())}"
 
     @cached_property
@@ -110,6 +112,6 @@ class McpTool:
 
 @lru_cache(maxsize=1)
 def tools() -> Mapping[str, McpTool]:
-    """All tools by their names, in the table's order."""
+    """All tools by name, in the order of the table."""
     rows = {f"{row.route.method} {row.route.path}": row for row in TABLE}
     return {name: McpTool(name, rows[address]) for name, address in NAMES.items()}
