@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from typing import Any
 from unittest import mock
@@ -10,8 +11,11 @@ from uuid import uuid4
 import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
+from starlette.responses import Response
+from starlette.types import Message, Receive, Scope, Send
 
 from evennia_ai.api.a2a.calls import A2aCaller, CallRefusedError, PeerAccess, admit
+from evennia_ai.api.a2a.guard import A2aGuard
 from evennia_ai.assistant_script import AssistantScript
 from evennia_ai.core.settings.services import A2aConfig
 from evennia_ai.models import PeerEvent, PeerHook, PeerTask, PendingTask
@@ -213,3 +217,29 @@ class TestSending(ErrandTest):
         shown = self.access.send(Given(str(uuid4()), "Count."), "", hook())
         self.access.remove_hook(shown.id, "a\0b")
         assert 1 == len(self.access.hooks(shown.id))
+
+
+def test_a_body_that_says_nothing_of_its_length_is_bounded() -> None:
+    """Also where it is complete in the very part that is too much."""
+    most, sent, served = 1_000, list[Message](), list[Scope]()
+
+    async def app(scope: Scope, receive: Receive, send: Send) -> None:
+        served.append(scope)
+        await Response()(scope, receive, send)
+
+    async def send(message: Message) -> None:
+        sent.append(message)
+
+    async def serve(size: int) -> int:
+        async def receive() -> Message:
+            return {"type": "http.request", "body": b"a" * size, "more_body": False}
+
+        sent.clear()
+        headers = [(b"host", b"localhost"), (b"transfer-encoding", b"chunked")]
+        scope = {"type": "http", "method": "GET", "path": "/a2a", "headers": headers}
+        config = A2aConfig(body_bytes=most)
+        await A2aGuard(app, config)({**scope, "query_string": b""}, receive, send)
+        return int(sent[0]["status"])
+
+    assert [200, 413] == [asyncio.run(serve(size)) for size in (most, most + 1)]
+    assert 1 == len(served)

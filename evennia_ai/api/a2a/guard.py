@@ -137,7 +137,8 @@ class A2aGuard:
                     parts.append(message.get("body", b""))
                     size += len(parts[-1])
                     has_more = message.get("more_body", False)
-        if has_more:
+        # The message that completes the body may also be the one that is too much.
+        if has_more or size > self._config.body_bytes:
             return _error(413, TOO_LONG.format(most=self._config.body_bytes)), b""
         return None, b"".join(parts)
 
