@@ -86,6 +86,7 @@ ROWS = (
         result=control.Breakers,
     ),
     Row(
+        # `_reset` checks the greater right that the breaker's scope needs.
         Route("POST", f"{ONE}breakers/<path:name>/reset/", "reset-breaker", "show breakers", USE),
         _reset,
         "Close a breaker",

@@ -30,7 +30,7 @@ WHOLE = {name: value for name, value in EDDA.items() if name != "key"}
 
 @dataclass(frozen=True, slots=True)
 class AssistantPage:
-    """Some of the assistants, by name."""
+    """A page of the assistants, by name."""
 
     assistants: list[lifecycle.Described]
     count: Annotated[int, note("How many there are in all.")]

@@ -58,6 +58,7 @@ class ApiView(APIView):
         given: the body of a change, for the log.
     """
 
+    # All set here, so that the game's settings for REST framework do not apply.
     schema = AutoSchema()
     parser_classes: tuple[type[JsonParser], ...] = (JsonParser,)
     renderer_classes: tuple[type[JsonRenderer], ...] = (JsonRenderer,)
@@ -126,6 +127,7 @@ class ApiView(APIView):
             given = request_log.LoggedInput(self.given, row is not None and row.is_private)
             name = action or self.get_view_name().lower()
             request_log.write(self.request, name, key, given, response.status_code)
+        # Metrics are labelled with the route's name: a label for each path would be without bound.
         match = request.resolver_match
         route = match.url_name if match is not None else ""
         counts.count_request(str(request.method), str(route), response.status_code)

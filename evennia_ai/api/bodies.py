@@ -74,8 +74,8 @@ def read_json(raw: bytes, most_depth: int) -> Any:
             "The body is not JSON that can be taken: it is nested too deeply."
         ) from None
     except ValueError as error:
-        told = " ".join(str(error).split())[:200]
-        raise ParseError(f"The body is not JSON that can be taken: {told}.") from None
+        why = " ".join(str(error).split())[:200]
+        raise ParseError(f"The body is not JSON that can be taken: {why}.") from None
     return value
 
 

@@ -54,17 +54,17 @@ class People(Plain):
 
 
 def _file() -> FileText:
-    told = "The file that the other game wrote, in base64."
-    return FileText(max_length=LONGEST_FILE, help_text=told)
+    help_text = "The file that the other game wrote, in base64."
+    return FileText(max_length=LONGEST_FILE, help_text=help_text)
 
 
 def _people() -> People:
-    told = "Account here by player there; all others stay strangers."
-    return People(required=False, help_text=told)
+    help_text = "Account here by player there; all others stay strangers."
+    return People(required=False, help_text=help_text)
 
 
 class BundleLookBody(StrictMapping):
-    """An assistant of another game, to be looked at."""
+    """An assistant of another game, for a preview."""
 
     file = _file()
     key = Name(required=False, help_text="Its name here; else as there.")
@@ -94,9 +94,9 @@ def _read(call: Call) -> Steps[Result[Bundle]]:
     except binascii.Error:
         return wrong_file(NO_BASE64)
     found = yield from reading.reading(raw)
-    return (
-        found if found.ok or found.problem is not ProblemKind.INVALID else wrong_file(found.message)
-    )
+    if found.problem is ProblemKind.INVALID:
+        return wrong_file(found.message)
+    return found
 
 
 def _decode(text: str) -> Steps[bytes]:

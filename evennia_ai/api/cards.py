@@ -51,8 +51,8 @@ class FileText(Text):
     pattern, wrong = "^[A-Za-z0-9+/]+={0,2}$", "This must be a file in base64."
 
     def __init__(self, **options: Any) -> None:
-        told = "The card's file, PNG or JSON, in base64."
-        super().__init__(**{"max_length": LONGEST_FILE, "help_text": told, **options})
+        help_text = "The card's file, PNG or JSON, in base64."
+        super().__init__(**{"max_length": LONGEST_FILE, "help_text": help_text, **options})
 
 
 class CardBody(StrictMapping):
@@ -62,7 +62,7 @@ class CardBody(StrictMapping):
 
 
 class NewCardBody(StrictMapping):
-    """A character card, of which an assistant is to be made."""
+    """A character card, from which an assistant is created."""
 
     file = FileText()
     key = Name(required=False, help_text="Its name; else as the card has it.")
@@ -110,9 +110,9 @@ class CardSent:
     file: Annotated[str, note("In base64, as it is taken.")]
 
 
-def wrong_file(told: str) -> Result[Any]:
+def wrong_file(message: str) -> Result[Any]:
     """Refuse the file in a body."""
-    return Result(False, told, errors={"file": told})
+    return Result(False, message, errors={"file": message})
 
 
 def _read(call: Call) -> Result[CharacterCard]:
@@ -124,9 +124,12 @@ def _read(call: Call) -> Result[CharacterCard]:
 
 
 def _create(call: Call) -> Result:
-    found, given = _read(call), with_room(call)
-    if not found.ok or isinstance(given, Result):
-        return found if isinstance(given, dict) else given
+    given = with_room(call)
+    if isinstance(given, Result):
+        return given
+    found = _read(call)
+    if not found.ok:
+        return found
     made = cards.import_card(
         found.data,
         key=given.get("key", ""),

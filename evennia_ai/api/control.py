@@ -31,7 +31,7 @@ class AllStopped:
 
 @dataclass(frozen=True, slots=True)
 class AllChanged:
-    """A count of those for which something changed."""
+    """The number of assistants for which something changed."""
 
     changed: int
     refused: Annotated[list[str], note("Those that you have no say over.")]
@@ -79,6 +79,8 @@ def _enable_all(call: Call, act: str, *, enabled: bool) -> Deferred[Result[AllCh
 
 
 ROWS = (
+    # Rows about all assistants need only the right to list them: `_for_all_allowed` checks the
+    # right over each assistant.
     Row(
         Route("POST", "emergency/stop/", "stop-all", "list", SAFETY),
         _stop_all,

@@ -96,6 +96,7 @@ def _handler(row: Row) -> Any:
     handler.kwargs = {"schema": AutoSchema}  # type: ignore[attr-defined]
     right = row.needs or (NEEDS[ACTS[row.route.act]] if row.route.act else "For every account.")
     described = extend_schema(
+        # Clients are generated with these ids: to change a summary is to change the contract.
         operation_id=_NOT_LETTERS.sub("_", row.summary.casefold().replace("'", "")),
         summary=row.summary,
         description=f"{row.details}\n\n{right}",
@@ -111,6 +112,7 @@ def _handler(row: Row) -> Any:
 
 def _responses(row: Row) -> dict[Any, Any]:
     codes = [400, 401, 403, 406, 429, 503]
+    # 404 if a parameter may name nothing; the last three only for methods with a body.
     codes += [404] if row.names or row.may_be_missing else []
     codes += [409, 413, 415] if not row.reads else []
     wrong = {

@@ -51,8 +51,8 @@ class StrictMapping(serializers.Serializer):
             unknown = [str(name) for name in data if name not in self.fields]
             if unknown:
                 known = ", ".join(self.fields) or "none"
-                told = f"There is no such field here; known are: {known}."
-                raise ValidationError({name: [told] for name in unknown[:10]})
+                message = f"There is no such field here; known are: {known}."
+                raise ValidationError({name: [message] for name in unknown[:10]})
         return super().to_internal_value(data)
 
 
@@ -67,10 +67,10 @@ class Text(serializers.CharField):
 
     def __init__(self, **options: Any) -> None:
         super().__init__(**{"max_length": 2000, **options})
-        pattern, told = self.pattern, self.wrong
+        pattern, message = self.pattern, self.wrong
         if self.allow_blank:
-            pattern, told = ANY, "A text may have no NUL in it."
-        self.validators.append(RegexValidator(pattern, told))
+            pattern, message = ANY, "A text may have no NUL in it."
+        self.validators.append(RegexValidator(pattern, message))
 
     def to_internal_value(self, data: object) -> str:
         """Validate a text."""

@@ -39,7 +39,7 @@ class LoreEntry:
 
 @dataclass(frozen=True, slots=True)
 class LorePage:
-    """Some of the lore, the most important first."""
+    """A page of the lore, the most important first."""
 
     lore: list[LoreEntry]
     count: Annotated[int, note("How many there are in all.")]

@@ -52,6 +52,7 @@ GIVEN = {
     "is_indexed": False,
 }
 
+# The fields of results that contain memories.
 NAMED = ("memory", "memories", "cites", "cited_by")
 
 
@@ -60,8 +61,8 @@ def named(result: Result) -> Result:
     if not result.ok:
         return result
     rows = {name: getattr(result.data, name) for name in NAMED if hasattr(result.data, name)}
-    told = {name: _named(value) for name, value in rows.items()}
-    return result.holding(replace(result.data, **told))
+    renamed = {name: _named(value) for name, value in rows.items()}
+    return result.holding(replace(result.data, **renamed))
 
 
 def _named(part: Any) -> Any:
@@ -142,7 +143,7 @@ ROWS = (
         "By meaning, the most alike first; by words while the store of vectors is down.",
         result=memory_rows.FoundMemories,
         query=requests.MemorySearch,
-        is_long=True,
+        is_long=True,  # the embedding model may be asked
         answer={"memories": [{**MEMORY, "similarity": 0.71}]},
     ),
     Row(
@@ -159,7 +160,7 @@ ROWS = (
         "Index an assistant's memory anew",
         "As after a change of the embedding model; it is begun, and goes on by itself.",
         result=upkeep.Reindexing,
-        status=202,
+        status=202,  # the work begins, and goes on after the response
         action="reindex memories",
         answer={"message": "Edda's memories are being read anew.", "waiting": 412},
     ),

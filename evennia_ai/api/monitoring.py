@@ -33,6 +33,7 @@ class HealthView(ApiView):
     """The view of the assistants' health."""
 
     needs_account = False
+    # It counts by itself, since it never refuses.
     is_counted = False
 
     def serve(self, row: Row, request: Request, path: dict[str, Any]) -> HttpResponseBase:

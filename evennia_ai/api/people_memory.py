@@ -53,7 +53,7 @@ EXPORT = {
 
 
 class OwnMemory(TypedDict):
-    """One thing that is remembered of somebody."""
+    """A memory of a person."""
 
     id: Annotated[str, note("By which it is corrected and forgotten.")]
     kind: str
@@ -65,7 +65,7 @@ class OwnMemory(TypedDict):
 
 @dataclass(frozen=True, slots=True)
 class KnownPage:
-    """Some of what an assistant remembers of somebody."""
+    """A page of what an assistant remembers of a person."""
 
     is_remembered: Annotated[bool, note("Something more may be remembered.")]
     known: list[OwnMemory]
@@ -74,7 +74,7 @@ class KnownPage:
 
 
 class Acquaintance(profiles.Met):
-    """Somebody whom an assistant knows."""
+    """A person whom an assistant knows."""
 
     person: Annotated[str, note("Such as `account-3`.")]
     attributes: Annotated[int, note("How many things are known of them.")]
@@ -82,7 +82,7 @@ class Acquaintance(profiles.Met):
 
 @dataclass(frozen=True, slots=True)
 class AcquaintancePage:
-    """Some of those whom an assistant knows, who was met last first."""
+    """A page of the people whom an assistant knows, the last met first."""
 
     profiles: list[Acquaintance]
     count: Annotated[int, note("How many there are in all.")]
@@ -90,7 +90,7 @@ class AcquaintancePage:
 
 
 class ProfileOfOne(profiles.Met):
-    """An assistant's profile of somebody."""
+    """An assistant's profile of a person."""
 
     person: Annotated[str, note("Such as `account-3`.")]
     attributes: list[profiles.Attribute]
@@ -113,6 +113,7 @@ def _list_own(call: Call) -> KnownPage:
 
 
 def _as_own_memory(row: KnownThing) -> Any:
+    # Called `id` here: that of a profile's attribute is not a number.
     return {"id": str(row["number"]), **{key: each for key, each in row.items() if key != "number"}}
 
 
@@ -130,8 +131,8 @@ def _export(call: Call) -> Result:
 
 
 def _sent_profile(row: profiles.ProfileRow | profiles.Profile) -> Any:
-    told = {name: value for name, value in row.items() if name != "entity"}
-    return {"person": name_of(row["entity"]), **told}
+    rest = {name: value for name, value in row.items() if name != "entity"}
+    return {"person": name_of(row["entity"]), **rest}
 
 
 def _profiles(call: Call) -> AcquaintancePage:
@@ -146,6 +147,7 @@ def _one_profile(call: Call) -> Any:
 
 
 ROWS = (
+    # Rows below `me/` need no right: they are about the caller's own memories only.
     Row(
         Route("GET", f"{ONE}me/memory/", "my-memory", "", TAG),
         _list_own,

@@ -26,6 +26,7 @@ from evennia_ai.operations import Result
 from evennia_ai.operations.result import ProblemKind
 from evennia_ai.runtime.game_thread import GameBusyError
 
+# A hostile body may have thousands of wrong fields.
 MOST_FIELDS = 50
 LONGEST_MESSAGE = 2000
 INTERNAL_ERROR = "Something went wrong in the game; its log has more."
@@ -74,6 +75,7 @@ class ProblemError(exceptions.APIException):
 
 def problem(kind: ProblemKind, message: str) -> ProblemError:
     """Make the error for a kind of problem that operations know."""
+    # Only these pass by themselves.
     retry_seconds = 5 if kind is ProblemKind.UNAVAILABLE else 0
     return ProblemError(STATUSES[kind], message, retry_seconds)
 
@@ -107,6 +109,7 @@ def answer_to(error: Exception) -> Response:
         headers["WWW-Authenticate"] = known.auth_header
     wait = getattr(known, "retry_seconds", 0) or getattr(known, "wait", 0)
     if known.status_code == status.HTTP_429_TOO_MANY_REQUESTS:
+        # DRF does not always know; after a minute the count is empty.
         wait = wait or 60
     if wait:
         headers["Retry-After"] = str(math.ceil(wait))
@@ -136,8 +139,8 @@ def body_of(error: exceptions.APIException) -> dict[str, Any]:
         named = {"fields": known} if known else {}
         return {"error": {"code": code, "message": _sentence(error.detail), **named}}
     fields = dict(list(_fields(error.detail))[:MOST_FIELDS])
-    told = "; ".join(f"{name}: {' '.join(texts)}" for name, texts in list(fields.items())[:3])
-    message = f"What was given cannot be taken: {told}"[:LONGEST_MESSAGE]
+    errors = "; ".join(f"{name}: {' '.join(texts)}" for name, texts in list(fields.items())[:3])
+    message = f"What was given cannot be taken: {errors}"[:LONGEST_MESSAGE]
     return {"error": {"code": code, "message": message, "fields": fields}}
 
 

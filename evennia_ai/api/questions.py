@@ -72,6 +72,7 @@ def _take(path: str, name: str, act: str, summary: str, needs: str = "") -> Row:
 
 ONE_QUESTION = "questions/<ai_number:number>/answer/"
 
+# Players answer what was put to them; the rows of one assistant are for staff.
 ROWS = (
     _list("questions/", "my-questions", "", "List the questions that you may answer"),
     _take(

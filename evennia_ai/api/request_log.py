@@ -16,6 +16,7 @@ from evennia_ai.core.safety.audit_events import bounded, masked
 CHANGING = ("POST", "PUT", "PATCH", "DELETE")
 # Fields with words of people, or words that a tool is to say; they are not logged.
 WORD_FIELDS = ("instruction", "arguments")
+# A line has to stay readable, whatever a client sends. Characters, and number of fields.
 LONGEST_VALUE, LONGEST_NAME, MOST_NAMES = 1000, 200, 50
 
 

@@ -38,7 +38,7 @@ KINDS = [MemoryKind.FACT.value, MemoryKind.INSIGHT.value, MemoryKind.JOURNAL.val
 
 
 class WholeAssistant(StrictMapping):
-    """All that can be said of an assistant."""
+    """The whole description of an assistant."""
 
     desc = Text(
         max_length=LONGEST_DESC, allow_blank=True, help_text="What people see who look at it."
@@ -55,11 +55,11 @@ class WholeAssistant(StrictMapping):
 class ChangedAssistant(WholeAssistant):
     """Fields of an assistant to change; a field that is not named stays."""
 
-    needed = ()
+    needed = ()  # the keys of the whole assistant, none of which a PATCH has to have
 
 
 class NewAssistant(WholeAssistant):
-    """An assistant to be made."""
+    """An assistant to create."""
 
     needed = ("key",)
 
@@ -71,7 +71,7 @@ class NewAssistant(WholeAssistant):
 
 
 class Adoption(StrictMapping):
-    """A being of the game that is to have a mind."""
+    """A being of the game that becomes an assistant."""
 
     npc = Text(max_length=100, help_text="Its name, or like #12.")
     key = Name(required=False, help_text="What the assistant is called; else as the being is.")
@@ -90,7 +90,7 @@ class WhyStopped(StrictMapping):
 
 
 class NewGoal(StrictMapping):
-    """A goal to be set."""
+    """A goal to set."""
 
     text = Text(max_length=LONGEST_GOAL, help_text="What is to be reached.")
     priority = Whole(
@@ -116,7 +116,7 @@ class EndOfGoal(StrictMapping):
 
 
 class Instruction(StrictMapping):
-    """A text for an assistant: an instruction or an answer."""
+    """An instruction to an assistant."""
 
     instruction = Text(max_length=2000, help_text="In words, as a whisper to it.")
     name = TaskName(
@@ -132,7 +132,7 @@ class Arguments(StrictMapping):
 
 
 class LookedAt(StrictMapping):
-    """The mark of what somebody looked at."""
+    """The mark of what was reviewed."""
 
     mark = LineField(max_length=64, help_text="As `tools/held/` shows it.")
 
@@ -144,7 +144,7 @@ class GivenAnswer(StrictMapping):
 
 
 class EditNumber(StrictMapping):
-    """The edit to be taken back; without a number the newest."""
+    """The edit to undo; without a number the newest."""
 
     number = Whole(min_value=1, max_value=MOST_NUMBER, required=False, help_text="Of an edit.")
 
@@ -152,7 +152,8 @@ class EditNumber(StrictMapping):
 class Login(StrictMapping):
     """A name and a password."""
 
-    username = LineField(max_length=150, help_text="The account's name.")
+    username = LineField(max_length=150, help_text="The account's name.")  # Django's own limit
+    # Blanks at its ends are part of a password.
     password = Text(max_length=500, trim_whitespace=False, help_text="Its password.")
     name = LineField(max_length=60, required=False, help_text="What the token is for.")
     scope = Word(choices=SCOPES, required=False, help_text=f"{SCOPE} Else `usual`.")
@@ -166,8 +167,8 @@ class WhoseTokens(StrictMapping):
 
 def _tags() -> serializers.ListField:
     words = LineField(max_length=40)
-    told = "Words that group memories."
-    return serializers.ListField(child=words, max_length=20, required=False, help_text=told)
+    help_text = "Words that group memories."
+    return serializers.ListField(child=words, max_length=20, required=False, help_text=help_text)
 
 
 def _importance() -> Whole:
@@ -191,7 +192,7 @@ class CorrectedMemory(StrictMapping):
 
 
 class Remembering(StrictMapping):
-    """A switch: somebody is remembered, or is not."""
+    """A switch: the caller is remembered, or is not."""
 
     is_remembered = Flag(help_text="false: nothing that you say or do is remembered from now on.")
 
@@ -211,13 +212,13 @@ def _lore(**options: object) -> Text:
 
 
 def _keywords() -> serializers.ListField:
-    words, told = LineField(max_length=40), "It is told where one of these is spoken of."
-    return serializers.ListField(child=words, max_length=20, required=False, help_text=told)
+    words, help_text = LineField(max_length=40), "It is told where one of these is spoken of."
+    return serializers.ListField(child=words, max_length=20, required=False, help_text=help_text)
 
 
 def _audience() -> Audience:
-    told = "Who may know of it: `world`, a room such as `room #2`, or `faction <name>`."
-    return Audience(max_length=80, required=False, help_text=told)
+    help_text = "Who may know of it: `world`, a room such as `room #2`, or `faction <name>`."
+    return Audience(max_length=80, required=False, help_text=help_text)
 
 
 class NewLore(StrictMapping):
@@ -258,7 +259,7 @@ class PageQuery(StrictMapping):
 
 
 class Revealing(StrictMapping):
-    """A wish to see private words."""
+    """The option to see private words."""
 
     reveal = Word(
         choices=["true", "false"],
@@ -290,7 +291,7 @@ class TracedBefore(Before, Revealing):
 
 
 class TalkBefore(Before, Revealing):
-    """A page of the talk, or all of it."""
+    """A page of the conversation, or all of it."""
 
     format = Word(
         choices=["page", "export"],

@@ -58,7 +58,7 @@ class _OpenApi30(GenerateJsonSchema):
     def default_schema(self, schema: core_schema.WithDefaultSchema) -> dict[str, Any]:
         """Make a field optional; one that would be null is left out instead."""
         made = super().default_schema(schema)
-        if made.get("default", made) is None:
+        if "default" in made and made["default"] is None:
             del made["default"], made["nullable"]
         return made
 
@@ -90,10 +90,10 @@ def _sentences() -> dict[str, Any]:
         name: {
             "type": "object",
             "description": whole,
-            "properties": {field: {"type": "string", "description": told}},
+            "properties": {field: {"type": "string", "description": text}},
             "required": [field],
         }
-        for field, (name, whole, told) in SENTENCES.items()
+        for field, (name, whole, text) in SENTENCES.items()
     }
 
 

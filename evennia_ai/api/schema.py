@@ -111,6 +111,7 @@ SCHEMES = {
     },
 }
 
+# Every setting that has an effect on the schema, so that the game's own cannot change it.
 SETTINGS = {
     "TITLE": "AI assistants",
     "VERSION": VERSION,
@@ -132,6 +133,7 @@ SETTINGS = {
     "SECURITY": [],
     "SCHEMA_PATH_PREFIX": "",
     "SCHEMA_PATH_PREFIX_TRIM": False,
+    # Otherwise drf-spectacular makes up names, and warns if two enums would get the same.
     "ENUM_NAME_OVERRIDES": {
         "HealthStatus": HEALTH,
         "GoalStatus": STATUSES,

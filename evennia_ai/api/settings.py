@@ -65,6 +65,7 @@ def _prompt(call: Call) -> Result:
     result = shown_prompts.show_prompt(
         call.script, call.account, is_whole=is_whole, context=context
     )
+    # The query was validated, so it is the assistant's state that allows no prompt.
     if not result.ok:
         raise problem(ProblemKind.CONFLICT, result.message)
     return result

@@ -64,7 +64,7 @@ def account_of(username: str, password: str) -> Account | None:
     kind = class_from_module(settings.BASE_ACCOUNT_TYPECLASS)
     is_known = AccountDB.objects.filter(username__iexact=username).exists()
     if not is_known or kind.is_banned(username=username):
-        make_password(password)  # takes as long as checking one
+        make_password(password)  # takes as long as checking one would
         return None
     account: Account | None = kind.authenticate(username, password)[0]
     return account

@@ -36,7 +36,7 @@ class MemoryKey(StringConverter):
 class PackName(StringConverter):
     """The name of a lore pack."""
 
-    regex = PACK_NAME.strip("^$")
+    regex = PACK_NAME.strip("^$")  # Django embeds it in the pattern of the whole path
 
 
 class OwnNumber(StringConverter):

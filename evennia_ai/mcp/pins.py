@@ -53,8 +53,8 @@ class Pin:
     def lines(self) -> list[str]:
         """Format it as lines for people; invisible characters are shown by their code points."""
         schema = json.dumps(json.loads(self.parameters), indent=1, ensure_ascii=False)
-        told = [*self.description.splitlines(), *schema.splitlines()]
-        return [part for line in told for part in wrap(_visible(line), LINE_CHARS) or [""]]
+        lines = [*self.description.splitlines(), *schema.splitlines()]
+        return [part for line in lines for part in wrap(_visible(line), LINE_CHARS) or [""]]
 
 
 @dataclass(frozen=True, slots=True)

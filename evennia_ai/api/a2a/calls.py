@@ -333,8 +333,8 @@ class PeerAccess:
         _check_hook(hook)
         others = [each for each in peer_store.hooks(task) if each.key != hook["key"]]
         if len(others) >= self._config.hooks_per_task:
-            told = TOO_MANY_HOOKS.format(task=task, count=len(others))
-            raise CallRefusedError(ProblemKind.UNAVAILABLE, told)
+            message = TOO_MANY_HOOKS.format(task=task, count=len(others))
+            raise CallRefusedError(ProblemKind.UNAVAILABLE, message)
 
     def hooks(self, task: str) -> list[dict[str, str]]:
         """The webhooks of a task."""
@@ -377,8 +377,8 @@ def _check_hook(hook: Mapping[str, str]) -> None:
     for name, text in hook.items():
         most = MOST_SCHEME if name == "scheme" else MOST_HOOK_TEXT
         if len(text) > most:
-            told = LONG_HOOK.format(field=name, most=most, count=len(text))
-            raise CallRefusedError(ProblemKind.INVALID, told)
+            message = LONG_HOOK.format(field=name, most=most, count=len(text))
+            raise CallRefusedError(ProblemKind.INVALID, message)
         if not text.isprintable():
             raise CallRefusedError(ProblemKind.INVALID, BAD_HOOK.format(field=name))
 

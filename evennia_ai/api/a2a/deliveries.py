@@ -41,15 +41,16 @@ def due_deliveries(
     """The deliveries that are due now; see `peer_store.due_hooks` for the arguments."""
     return [
         Delivery(
-            hook.pk,
-            int(task.account),
-            hook.url,
-            hook.token,
-            hook.scheme,
-            hook.credentials,
-            hook.tries,
-            snapshot(task, with_artifacts=False),
-            read_event(event),
+            hook=hook.pk,
+            account=int(task.account),
+            url=hook.url,
+            token=hook.token,
+            scheme=hook.scheme,
+            credentials=hook.credentials,
+            tries=hook.tries,
+            # An event is sent with the ids of its task only.
+            task=snapshot(task, with_artifacts=False),
+            event=read_event(event),
         )
         for hook, task, event in peer_store.due_hooks(now, most, most_of_one, busy=busy, full=full)
     ]

@@ -58,7 +58,7 @@ from evennia_ai.tasks import peer_store
 
 # Tasks on a page; fewer with artifacts, of which one task may have 256 kB.
 PAGE, MOST_ON_PAGE, MOST_WITH_ARTIFACTS = 50, 100, 20
-# A stream waits this long for an answer of mere words, before it sends a task.
+# A stream waits this long for an answer of text alone, before it sends a task.
 TALK_SECONDS = 1.0
 BAD_PAGE = "A page has 1 to 100 tasks, not {size}."
 BAD_HISTORY = "historyLength is a number from 0 up, not {length}."
@@ -68,6 +68,7 @@ NO_CARD = "There is one card of each assistant, and everybody may have it."
 IS_OVER = "Task {task} is over; get it instead."
 OTHER_CONTEXT = "Task {task} belongs to another contextId."
 CURSOR = re.compile(r"[0-9.e+-]{1,40} [0-9a-f-]{36}")
+# A2A has no errors for a missing right, a conflict or an unavailable service.
 ERRORS: dict[ProblemKind, type[A2AError]] = {
     ProblemKind.MISSING: TaskNotFoundError,
     ProblemKind.INVALID: InvalidParamsError,
@@ -111,7 +112,7 @@ class Handler(RequestHandler):
         """Begin a task or answer a question, and wait until the task ends or asks something.
 
         Returns:
-            The task; for a new one that was answered with mere words, the message alone.
+            The task; for a new one that was answered with text alone, only the message.
         """
         access, length = access_of(context), _history_length(params.configuration)
         with self._place(access):
@@ -174,7 +175,7 @@ class Handler(RequestHandler):
                     yield event
 
     async def _wait_for_talk(self, access: PeerAccess, shown: TaskSnapshot) -> TaskSnapshot | None:
-        """The task, if it was answered with mere words within a moment; else None."""
+        """The task, if it was answered with text alone within a moment; else None."""
         with suppress(TimeoutError):
             async with asyncio.timeout(TALK_SECONDS):
                 shown = await self._wait(access, shown)
@@ -362,6 +363,7 @@ def _cursor_of(token: str) -> str:
         cursor = base64.urlsafe_b64decode(token.encode()).decode()
     except (binascii.Error, UnicodeError):
         cursor = ""
+    # A token that was made up must not reach the database's query.
     if not (CURSOR.fullmatch(cursor) and _is_finite(cursor.partition(" ")[0])):
         raise InvalidParamsError(BAD_TOKEN)
     return cursor

@@ -40,8 +40,8 @@ def start_plugin_services(server: MultiService) -> None:
     if config is None:
         return
     if missing := missing_tables(*peer_store.TABLES):
-        told = f"the A2A server needs the tables {', '.join(missing)}; type: evennia migrate"
-        logger.log_err(f"[assistant] {told}")
+        problem = f"the A2A server needs the tables {', '.join(missing)}; type: evennia migrate"
+        logger.log_err(f"[assistant] {problem}")
         return
     watch(config.kept_days * A_DAY_SECONDS)
     starter = Starter("A2A server", SERVING, partial(_make, config))

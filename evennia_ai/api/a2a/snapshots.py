@@ -21,7 +21,7 @@ class TaskSnapshot:
         at: when the state last changed, in seconds since 1970.
         number: its number for `assistant why`.
         made: its artifacts, the answer last; empty if they were not asked for.
-        is_talk: the answer is mere words; nothing was done or attached.
+        is_talk: the answer is text alone; nothing was done or attached.
         usage: the tokens it took, once it is over and if they are known.
     """
 
@@ -59,17 +59,17 @@ def snapshot(task: PeerTask, *, with_artifacts: bool = True) -> TaskSnapshot:
     assert status is not None
     status_event = read_event(status)
     return TaskSnapshot(
-        task.pk,
-        task.context,
-        task.state,
-        last.pk,
-        peer_store.said(task),
-        status_event.data.get("message"),
-        status_event.at,
-        task.number,
-        peer_store.made_of(task.pk) if with_artifacts else [],
-        bool(status_event.data.get("is_talk")),
-        status_event.data.get("usage", {}),
+        id=task.pk,
+        context=task.context,
+        state=task.state,
+        seq=last.pk,
+        words=peer_store.said(task),
+        message=status_event.data.get("message"),
+        at=status_event.at,
+        number=task.number,
+        made=peer_store.made_of(task.pk) if with_artifacts else [],
+        is_talk=bool(status_event.data.get("is_talk")),
+        usage=status_event.data.get("usage", {}),
     )
 
 

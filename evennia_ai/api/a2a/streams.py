@@ -36,7 +36,7 @@ class Hub:
             self._loop.call_soon_threadsafe(self._wake, task)
 
     def _wake(self, task: str) -> None:
-        self.news.set()
+        self.news.set()  # for the sender of webhooks, which follows all tasks
         for event in self._waiting.get(task, ()):
             event.set()
 

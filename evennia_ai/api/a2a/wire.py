@@ -81,14 +81,15 @@ def read_message(request: SendMessageRequest) -> Given:
     # JSON in protobuf has floats only.
     is_number = isinstance(question, int | float) and question == int(question)
     return Given(
-        message.message_id,
-        text,
-        message.context_id,
-        metadata.get(ORDER) is True,
-        choice if isinstance(choice, str) else "",
-        int(question) if is_number else 0,
-        metadata,
-        tuple(modes),
+        id=message.message_id,
+        text=text,
+        context=message.context_id,
+        # Only `true` itself: an order acts in the world, and a text such as "no" must not give one.
+        is_order=metadata.get(ORDER) is True,
+        choice=choice if isinstance(choice, str) else "",
+        question=int(question) if is_number else 0,
+        metadata=metadata,
+        modes=tuple(modes),
     )
 
 
@@ -151,7 +152,7 @@ def task_of(shown: TaskSnapshot, *, history: int | None = None) -> Task:
 
 
 def message_of(shown: TaskSnapshot) -> Message:
-    """Build the answer as a message alone, for a task that was answered with mere words."""
+    """Build the answer as a message, for a task that was answered with text alone."""
     assert shown.message is not None
     made = _message(shown.message, "", shown.context)
     made.metadata.update({"number": shown.number, "task": shown.id})

@@ -69,8 +69,8 @@ class CallAnswer:
     @property
     def texts(self) -> list[str]:
         """The sentence, and the value as JSON for clients that do not read structured content."""
-        told = [] if self.value is None else [json.dumps(self.value, ensure_ascii=False)]
-        return [*filter(None, [self.text]), *told]
+        value = [] if self.value is None else [json.dumps(self.value, ensure_ascii=False)]
+        return [*filter(None, [self.text]), *value]
 
 
 def admit(authorization: str, address: str) -> McpCaller:
@@ -98,6 +98,7 @@ def admit(authorization: str, address: str) -> McpCaller:
     except AuthenticationFailed:
         _count(strangers)
         raise
+    # Every request counts as a read; a call that changes something counts as a write, too.
     _count(Throttle("reads_per_minute", f"#{pk}"))
     if not is_staff(account):
         raise problem(ProblemKind.FORBIDDEN, FOR_STAFF)
@@ -138,13 +139,13 @@ def _begin(
     with audit.acting(str(account.key), VIA):
         script, parts = _resolve(caller, tool, account, given)
         made = Call(
-            account,
-            script,
-            parts.body,
-            parts.query,
-            parts.path,
-            caller.address,
-            caller.token,
+            account=account,
+            script=script,
+            body=parts.body,
+            query=parts.query,
+            path=parts.path,
+            address=caller.address,
+            token=caller.token,
             may_change=caller.may_change,
         )
         outcome = row.operation(made)
@@ -180,7 +181,7 @@ def _resolve(
 
 
 def _answer_of(outcome: object, row: Row) -> CallAnswer:
-    value = payload_of(outcome, row) or {}
+    value = payload_of(outcome, row) or {}  # structured content has to be an object
     sentence = outcome.message if isinstance(outcome, Result) else ""
     return CallAnswer(sentence, value)
 

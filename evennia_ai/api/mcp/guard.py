@@ -98,11 +98,11 @@ class McpGuard:
         try:
             request.scope[CALLER] = await run_async(enter, api_config().timeout_seconds)
         except Exception as error:
-            told = answer_to(error)
-            headers = dict(told.items())
-            if told.status_code == 401:
+            answer = answer_to(error)
+            headers = dict(answer.items())
+            if answer.status_code == 401:
                 headers["WWW-Authenticate"] = "Bearer"
-            return JSONResponse(told.data, told.status_code, headers)
+            return JSONResponse(answer.data, answer.status_code, headers)
         return None
 
 

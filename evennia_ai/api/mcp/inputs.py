@@ -95,24 +95,26 @@ def _fields_of(kind: type[Field] | None) -> dict[str, Field]:
         return {}
     made = kind()
     if not isinstance(made, StrictMapping):
-        told = getattr(kind, "described", {}).get("description", "")
+        description = getattr(kind, "described", {}).get("description", "")
         # In `_kwargs` too, from which `deepcopy` builds it anew.
-        made.help_text = made._kwargs["help_text"] = told
+        made.help_text = made._kwargs["help_text"] = description
         return {WHOLE_BODY: made}
     fields = dict(made.fields)
     if REVEAL in fields:
-        told = fields[REVEAL].help_text
-        fields[REVEAL] = Flag(required=False, help_text=told)
+        description = fields[REVEAL].help_text
+        fields[REVEAL] = Flag(required=False, help_text=description)
     return fields
 
 
 def _in_path(name: str) -> Field:
-    schema, told = PATHS[name]
+    schema, description = PATHS[name]
     if name == "memory":
-        told = "The `key` that list_lore shows."
+        description = "The `key` that list_lore shows."
     if schema["type"] == "integer":
-        return Whole(min_value=schema["minimum"], max_value=schema["maximum"], help_text=told)
-    return Text(max_length=200, help_text=told)
+        return Whole(
+            min_value=schema["minimum"], max_value=schema["maximum"], help_text=description
+        )
+    return Text(max_length=200, help_text=description)
 
 
 def _schema(field: Field) -> dict[str, Any]:

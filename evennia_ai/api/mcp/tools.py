@@ -104,8 +104,8 @@ class McpTool:
         if row.result is not None:
             made = TypeAdapter(row.result).json_schema(mode="serialization")
         if row.says:
-            _, whole, told = SENTENCES[row.says]
-            made["properties"][row.says] = {"type": "string", "description": f"{whole} {told}"}
+            _, whole, text = SENTENCES[row.says]
+            made["properties"][row.says] = {"type": "string", "description": f"{whole} {text}"}
             made["required"] = [*made.get("required", ()), row.says]
         return made
 

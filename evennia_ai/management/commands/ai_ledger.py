@@ -40,8 +40,8 @@ class Command(BaseCommand):
                 )
             if claim:
                 was_anothers = names.claim()
-                told = "is this game's now" if was_anothers else "is this game's already"
-                self.stdout.write(f"The name {place.game()!r} {told}.")
+                outcome = "is this game's now" if was_anothers else "is this game's already"
+                self.stdout.write(f"The name {place.game()!r} {outcome}.")
             for line in names.listed():
                 self.stdout.write(line)
         except ConfigurationError as error:

@@ -64,7 +64,7 @@ def _told(moved: Moved, left: Left, *, is_trial: bool) -> list[str]:
     # A trial copies nothing, so what it would have copied still counts as missing.
     anew = left.missing - (moved.copied + moved.questions if is_trial else 0)
     lines = [f"{moved.copied} vectors {would}copied."]
-    told = (
+    counts = (
         (moved.there, "were in the database already."),
         (moved.questions, "are of entries that only ask: those are found by their words alone."),
         (moved.changed, "are out of date: their memories changed since, or wait to be read again."),
@@ -73,7 +73,7 @@ def _told(moved: Moved, left: Left, *, is_trial: bool) -> list[str]:
         (left.waiting, "memories wait to be read: the game makes their vectors when it is quiet."),
         (anew, "memories have no vector here: the game makes them anew when it is quiet."),
     )
-    lines += [f"{number} {text}" for number, text in told if number]
+    lines += [f"{number} {text}" for number, text in counts if number]
     lines += [f"Skipped, since it is damaged: {each}" for each in moved.damaged]
     lines.append("The folder is as it was; once all is well in the game, it may be deleted.")
     return lines

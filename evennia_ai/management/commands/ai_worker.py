@@ -49,8 +49,8 @@ class Command(BaseCommand):
         Raises:
             CommandError: something is missing; the text says what to do.
         """
-        if told := bell.obstacle_of_setting():
-            raise CommandError(told)
+        if problem := bell.obstacle_of_setting():
+            raise CommandError(problem)
         if make_tables:
             self._make_tables()
             return
@@ -70,12 +70,12 @@ class Command(BaseCommand):
         self.stdout.write(f"Worker {worker.name} has ended.")
 
     def _make_tables(self) -> None:
-        told = bell.obstacle()
-        if not told:
+        problem = bell.obstacle()
+        if not problem:
             self.stdout.write("The tables of Procrastinate are there already.")
             return
-        if told != bell.NO_TABLES:
-            raise CommandError(told)
+        if problem != bell.NO_TABLES:
+            raise CommandError(problem)
         try:
             bell.make_tables()
         except DatabaseError as error:
@@ -86,8 +86,8 @@ class Command(BaseCommand):
         config = services.workers_config()
         if not config.engine:
             raise CommandError(OFF)
-        if told := bell.obstacle():
-            raise CommandError(told)
+        if problem := bell.obstacle():
+            raise CommandError(problem)
         if missing := missing_tables(WorkJob, WorkerSeen):
             raise CommandError(TABLES.format(names=", ".join(missing)))
         read = services.memory_settings()
