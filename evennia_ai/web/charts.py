@@ -1,6 +1,6 @@
-"""Charts as figures of their geometry, from which a template draws SVG; a table stands beside each.
+"""The geometry of bar charts, which a template draws as SVG, beside a table with the same figures.
 
-Nothing here is markup: all text is escaped where the template writes it.
+Nothing here is markup: the template escapes all text.
 """
 
 from __future__ import annotations
@@ -9,24 +9,27 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
+# In the units of the drawing's viewBox.
 WIDTH, HEIGHT = 720, 240
 LEFT, RIGHT, TOP, BOTTOM = 64, 32, 12, 28
-# As many series have a look of their own; the rest is put together.
+# The style sheet has as many colours for series, and one for the sum of all others.
 MOST_SERIES = 5
 OTHERS = "all others"
+# The gap between two bars, as a part of a day's width.
 GAP = 0.2
 NOTHING = "Nothing was used in these days."
 TICKS = 4
+# Dates below the axis, at most.
 LABELS = 6
 
 
 @dataclass(frozen=True, slots=True)
 class Rectangle:
-    """A rectangle.
+    """A rectangle: one series on one day.
 
     Attributes:
-        look: the number of its series, 0 to 5.
-        told: what is read where it is pointed at.
+        look: number of the series, 0 to 5, which selects its colour.
+        told: the text of the tooltip.
     """
 
     x: float
@@ -39,7 +42,7 @@ class Rectangle:
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """A word at an axis, and the place of its tick."""
+    """A label of an axis, and its position."""
 
     at: float
     text: str
@@ -47,7 +50,7 @@ class Mark:
 
 @dataclass(frozen=True, slots=True)
 class Legend:
-    """A series' name, and the number of its look."""
+    """A series in the legend: its name and the number of its colour."""
 
     name: str
     look: int
@@ -58,12 +61,12 @@ class Chart:
     """A bar chart of days.
 
     Attributes:
-        key: what its ids begin with; one word.
-        title: what it shows.
-        desc: the same in a sentence with its figures, for who cannot see it.
-        cap: the height of the line of a cap; None: there is none, or it is out of sight.
+        key: prefix of its element ids; one word.
+        title: its heading.
+        desc: its contents in a sentence, for screen readers.
+        cap: y of the line of a cap; None if there is none, or it is far above all bars.
         is_empty: there is nothing to draw.
-        nothing: a sentence that stands in the place of an empty one.
+        nothing: a sentence that is shown instead of an empty chart.
     """
 
     key: str
@@ -93,18 +96,19 @@ def bars(
     cap: float = 0,
     nothing: str = NOTHING,
 ) -> Chart:
-    """A chart with a bar for each day, in which each series is a part of it.
+    """Make a chart with a stacked bar for each day.
 
     Args:
         days: names of the days, the oldest first.
-        series: by name, a value of each day.
-        form: a value as people read it.
-        cap: a line is drawn there where it is not far above all bars; 0: none.
-        nothing: a sentence that stands in the place of an empty chart.
+        series: for each name, a value of each day.
+        form: formats a value for people.
+        cap: draws a line at this value, unless it is far above all bars; 0: no line.
+        nothing: a sentence that is shown instead of an empty chart.
     """
     drawn = few(series)
     sums = [sum(values) for values in zip(*drawn.values(), strict=True)] or [0.0] * len(days)
     highest = max(sums, default=0.0)
+    # A higher cap would flatten the bars.
     has_line = 0 < cap <= 2 * highest
     top = nice(max(highest, cap if has_line else 0.0))
     scale = (HEIGHT - TOP - BOTTOM) / top
@@ -123,7 +127,7 @@ def bars(
 
 
 def few(series: Mapping[str, Sequence[float]]) -> dict[str, Sequence[float]]:
-    """The series with the largest sums, and one of all others, where there are many."""
+    """Keep the series with the largest sums, and add up all others."""
     ranked = sorted(series, key=lambda name: -sum(series[name]))
     kept = {name: series[name] for name in ranked[:MOST_SERIES]}
     rest = [series[name] for name in ranked[MOST_SERIES:]]
@@ -133,11 +137,11 @@ def few(series: Mapping[str, Sequence[float]]) -> dict[str, Sequence[float]]:
 
 
 def nice(highest: float) -> float:
-    """The end of an axis: a round number that is not below the highest value, and above 0."""
+    """Choose the end of an axis: a round number above 0 that is not below the highest value."""
     if highest <= 0:
         return 1.0
     size = 10.0 ** math.floor(math.log10(highest))
-    # The smallest floats have no power of ten beside them: they are their own end.
+    # For the smallest floats the power of ten underflows to 0: they are their own end.
     return next((size * step for step in (1, 2, 2.5, 5, 10) if size * step >= highest), highest)
 
 
@@ -168,7 +172,7 @@ def _ticks(top: float, scale: float, form: Callable[[float], str]) -> list[Mark]
 
 
 def _labels(days: Sequence[str]) -> list[Mark]:
-    """Some of the days, evenly, the last one among them."""
+    """Choose days at equal distances, counted back from the last one, which is today."""
     step = (WIDTH - LEFT - RIGHT) / max(1, len(days))
     every = max(1, math.ceil(len(days) / LABELS))
     places = range(len(days) - 1, -1, -every)

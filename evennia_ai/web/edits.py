@@ -1,4 +1,4 @@
-"""Edits that can be taken back and made again, for the pages on which things are edited."""
+"""Undo and redo of edits, for the pages on which an assistant is edited."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from evennia_ai.operations.audit import undoing
 from evennia_ai.operations.audit.edits import Edit
 from evennia_ai.operations.audit.undoing import MadeEdit
 from evennia_ai.operations.rights import is_allowed, refusal
+from evennia_ai.web.forms import DiffPart, compared, time_shown, value_shown, whole_number_in
 from evennia_ai.web.rows import ONE, Action, Shown, Visit
-from evennia_ai.web.typed import DiffPart, compared, time_shown, value_shown, whole_in
 
 MOST_SHOWN, LONGEST_WORDS = 10, 60
 
 
 @dataclass(frozen=True, slots=True)
 class ValueChange:
-    """A value as it was and as it is."""
+    """A value before and after a change."""
 
     name: str
     old: str
@@ -27,19 +27,20 @@ class ValueChange:
 
     @property
     def words(self) -> str:
-        """Both in a line."""
+        """Both values in one line."""
         old, new = (one_line(text, LONGEST_WORDS) for text in (self.old, self.new))
         return f"{self.name}: {old} -> {new}"
 
     @property
     def parts(self) -> list[DiffPart]:
-        """Both as one text, word by word; compared when the page is written, in a web thread."""
+        """The difference of both values, word by word."""
+        # A property, so that the template compares them, in a web thread: the game need not wait.
         return compared(self.old, self.new)
 
 
 @dataclass(frozen=True, slots=True)
 class ShownEdit:
-    """Values that somebody changed at once."""
+    """An edit: the values that somebody changed at one time."""
 
     number: int
     at: str
@@ -48,12 +49,12 @@ class ShownEdit:
 
     @property
     def title(self) -> str:
-        """A heading for its changes."""
+        """The heading of its changes."""
         return f"Edit {self.number}"
 
 
 def change_of(name: str, old: object, new: object) -> ValueChange:
-    """A change of values of any kind."""
+    """Make a change from values of any type."""
     return ValueChange(name, value_shown(old), value_shown(new))
 
 
@@ -61,11 +62,12 @@ def edits_of(visit: Visit, most: int | None = MOST_SHOWN) -> Shown:
     """The edits of the assistant, for a template that includes `edits.html`.
 
     Args:
-        most: so many of the newest; None: all that can be taken back.
+        most: the number of newest edits to show; None for all that can be undone.
     """
     found = undoing.list_edits(visit.assistant).data
     return {
         "edits": [_shown(edit) for edit in found.edits[:most]],
+        # Only the edit that was undone last can be redone.
         "undone": [_shown(edit) for edit in found.undone[:1]],
         "may_undo": is_allowed("undo", visit.account, visit.assistant),
     }
@@ -77,7 +79,7 @@ def _shown(edit: MadeEdit) -> ShownEdit:
 
 
 def actions(page: str) -> tuple[Action, ...]:
-    """The buttons of a page that take an edit back and make it again: `<page>-undo` and -redo."""
+    """The undo and redo buttons of a page, named `<page>-undo` and `<page>-redo`."""
     return (
         Action(f"{ONE}{page}/undo/", f"{page}-undo", page, "undo", _undo),
         Action(f"{ONE}{page}/redo/", f"{page}-redo", page, "undo", _redo),
@@ -86,19 +88,19 @@ def actions(page: str) -> tuple[Action, ...]:
 
 def _undo(visit: Visit) -> Result:
     try:
-        number = whole_in(visit.form, "number")
+        number = whole_number_in(visit.form, "number")
     except ValueError:
         return Result.invalid(f"{visit.form['number'][:40]!r} is not the number of an edit.")
     found = undoing.find_undo(visit.assistant, number)
-    return _edited(visit, found, undoing.undo)
+    return _change_edit(visit, found, undoing.undo)
 
 
 def _redo(visit: Visit) -> Result:
-    return _edited(visit, undoing.find_redo(visit.assistant), undoing.redo)
+    return _change_edit(visit, undoing.find_redo(visit.assistant), undoing.redo)
 
 
-def _edited(visit: Visit, found: Edit | Result, change: Callable[..., Result]) -> Result:
-    """Change an edit back or again, where the visitor has what it needed."""
+def _change_edit(visit: Visit, found: Edit | Result, change: Callable[..., Result]) -> Result:
+    """Undo or redo an edit, if the visitor also has the rights that the edit itself needed."""
     if isinstance(found, Result):
         return found
     for act in undoing.acts_of(found):

@@ -1,4 +1,4 @@
-"""Fields of forms, made from settings' own models, and the settings that a form was given."""
+"""Form fields for settings, generated from their models, and the changes that a form contains."""
 
 from __future__ import annotations
 
@@ -17,13 +17,15 @@ from evennia_ai.errors import ConfigurationError
 from evennia_ai.operations import Result
 from evennia_ai.operations.result import ProblemKind
 from evennia_ai.operations.settings.rows import SettingRow, is_of_game, row_of, shown
+from evennia_ai.web.forms import STALE
 from evennia_ai.web.rows import Visit
-from evennia_ai.web.typed import OVERTAKEN
 
+# Prefixes of a form's fields: the typed value of a setting, and the value when the form was opened.
 SET, WAS, UNSET = "set:", "was:", "unset"
 DEFAULT = "default"
 LONGEST_NOW = 60
 PLAIN = ("string", "integer", "number", "enum", "boolean")
+# Settings that get a text area instead of a line.
 LONG = ("persona", "card_notes", "system_prompt", "system_prompt_native", "compact_prompt")
 UNITS = ("seconds", "minutes", "hours", "days", "tokens", "bytes", "characters")
 CHOICE, LINE, LINES, TEXT = "choice", "line", "lines", "text"
@@ -34,15 +36,15 @@ class Field:
     """A setting in a form.
 
     Attributes:
-        kind: CHOICE of a few values; a LINE; LINES, an entry each; or a TEXT, also of JSON.
-        text: what stands in it, as it was typed or is stored; "": not set.
-        was: what stood in it before anybody typed.
-        choices: value and name of each.
-        default: what holds while it is not set, in words.
-        source: whose value it is that holds.
-        wanted: what it takes, with its bounds.
-        error: what is wrong with what was typed.
-        is_power: it needs an owner.
+        kind: CHOICE of a few values; LINE; LINES, with an entry each; or TEXT, possibly JSON.
+        text: its contents, as typed or stored; "" if it is not set.
+        was: its contents when the form was opened.
+        choices: value and label of each choice.
+        default: the value that applies while it is not set, in words.
+        source: whose value applies: the assistant's, the game's or the default.
+        wanted: its type and bounds, in words.
+        error: the error in the typed value.
+        is_power: only an owner may change it.
     """
 
     path: str
@@ -63,7 +65,7 @@ class Field:
 
 
 def field_of(row: SettingRow, visit: Visit) -> Field:
-    """The field of a setting, with what was typed into it if it was refused."""
+    """Make the field of a setting; after a refusal it still has the typed value."""
     path = row["name"]
     keys = locate(path)
     schema = schema_of_keys(keys)
@@ -72,7 +74,9 @@ def field_of(row: SettingRow, visit: Visit) -> Field:
     text = clean(visit.form.get(f"{SET}{path}", stored))
     if visit.said is None or visit.said.problem is not ProblemKind.CONFLICT:
         was = clean(visit.form.get(f"{WAS}{path}", stored))
-    elif path not in dict(_typed_in(visit)):  # what nobody typed is as it is now
+    # After a conflict `was` is the stored value, so that saving again overwrites it on purpose; a
+    # field that the visitor left alone shows the stored value.
+    elif path not in dict(_changed_fields(visit)):
         text = stored
     default, errors = shown(row["default"]), visit.said.errors if visit.said is not None else {}
     return Field(
@@ -95,7 +99,7 @@ def field_of(row: SettingRow, visit: Visit) -> Field:
 
 
 def _stored(row: SettingRow, schema: JsonSchemaValue) -> str:
-    return "" if row["is_default"] else _typed(schema, row["value"])
+    return "" if row["is_default"] else _as_typed(schema, row["value"])
 
 
 def _kind(path: str, schema: JsonSchemaValue) -> str:
@@ -122,8 +126,8 @@ def _source(row: SettingRow, keys: Keys) -> str:
     return "the game's" if is_of_game(keys) else "by default"
 
 
-def _typed(schema: JsonSchemaValue, value: object) -> str:
-    """A stored value as it is typed."""
+def _as_typed(schema: JsonSchemaValue, value: object) -> str:
+    """Format a stored value as it would be typed."""
     if isinstance(value, bool):
         return "yes" if value else "no"
     if value is None:
@@ -136,70 +140,72 @@ def _typed(schema: JsonSchemaValue, value: object) -> str:
 
 
 def at_field(name: str, result: Result) -> Result[Any]:
-    """A refusal as one that is about a field of the form, where it is about none yet."""
+    """Attach a refusal to a field of the form, unless it names fields itself."""
     return replace(result.as_refusal(), errors=result.errors or {name: result.message})
 
 
 def clean(text: str) -> str:
-    """A text of a form with the ends of lines that are stored; browsers send others."""
+    """Normalize line ends: browsers send CRLF, and LF is stored."""
     return text.replace("\r\n", "\n").replace("\r", "\n")
 
 
 def is_container(row: SettingRow) -> bool:
-    """True for a mapping whose keys have fields of their own."""
+    """True for a group whose keys have fields of their own."""
     return bool(known_keys(schema_of_keys(locate(row["name"]))))
 
 
 def is_within(row: SettingRow) -> bool:
-    """True for a key of a mapping that is one field as a whole."""
+    """True for a key of a mapping that is one field as a whole, such as JSON."""
     keys = locate(row["name"])
     return any(item_of(schema_of_keys(keys[:place])) is not None for place in range(1, len(keys)))
 
 
-# ---- what was given ----------------------------------------------------------------------------
+# ---- changes in a form -------------------------------------------------------------------------
 
 
 def changes_of(visit: Visit) -> dict[str, Any]:
-    """The settings that somebody typed something else for, and the one that is to be unset."""
-    changes: dict[str, Any] = {path: _given(path, typed) for path, typed in _typed_in(visit)}
+    """The settings that were changed in the form, and the one to be reset by its button."""
+    changes: dict[str, Any] = {path: _parsed(path, typed) for path, typed in _changed_fields(visit)}
     if path := visit.form.get(UNSET, ""):
         changes[path] = DEFAULT
     return changes
 
 
-def _typed_in(visit: Visit) -> Iterator[tuple[str, str]]:
-    """The fields into which something else was typed, each with that."""
+def _changed_fields(visit: Visit) -> Iterator[tuple[str, str]]:
+    """Yield the paths of the fields that were changed, each with the typed text."""
     for name, text in visit.form.items():
         path = name.removeprefix(SET)
         typed = clean(text)
+        # Without a `was:` field it counts as changed: typed text never contains NUL.
         if path != name and typed != clean(visit.form.get(f"{WAS}{path}", "\0")):
             yield path, typed
 
 
-def overtaken_in(visit: Visit) -> Result | None:
-    """The refusal of a form with settings that somebody else set since it was opened, or None."""
+def refuse_stale_settings(visit: Visit) -> Result | None:
+    """Refuse a form if somebody else has changed one of its settings since it was opened."""
     errors = {}
-    for path, typed in _typed_in(visit):
+    for path, typed in _changed_fields(visit):
         was = visit.form.get(f"{WAS}{path}")
         try:
             row = row_of(visit.assistant, locate(path))
-        except ConfigurationError:  # it is refused with the reason where it is set
+        except ConfigurationError:  # no such setting: `update_settings` refuses it with a reason
             continue
         now = _stored(row, schema_of_keys(locate(path)))
         if was is not None and now not in (clean(was), typed):
             errors[path] = f"it is {one_line(now, LONGEST_NOW) or 'not set'} now"
     if not errors:
         return None
-    return replace(Result.conflict(OVERTAKEN.format(what=" and ".join(errors))), errors=errors)
+    return replace(Result.conflict(STALE.format(what=" and ".join(errors))), errors=errors)
 
 
-def _given(path: str, typed: str) -> Any:
-    """A typed text, or of a list the entries that stand one in a line."""
+def _parsed(path: str, typed: str) -> Any:
+    """Parse a typed text: for a plain list, each line is an entry."""
     try:
         schema = schema_of_keys(locate(path))
-    except ConfigurationError:  # it is refused with the reason where it is set
+    except ConfigurationError:  # as above
         return typed
     word = typed.strip()
+    # A list may also be typed as JSON, or be empty; both are parsed with the other settings.
     if kind_of(schema) != "array" or not word or word[0] in "[{" or not _has_plain_items(schema):
         return typed
     lines: Iterable[str] = (line.strip() for line in word.split("\n"))
@@ -207,10 +213,10 @@ def _given(path: str, typed: str) -> Any:
 
 
 def grouped(fields: Iterable[Field]) -> dict[str, list[Field]]:
-    """Fields below the setting that they are keys of; "" for those that stand alone."""
+    """Group fields by the setting that they are keys of; "" for those without one."""
     found: dict[str, list[Field]] = {}
     for field in fields:
-        # Some keys have dots in them.
+        # Not split at dots, which some keys contain.
         above = ".".join(map(str, locate(field.path)[:-1]))
         found.setdefault(above, []).append(field)
     return found

@@ -1,4 +1,4 @@
-"""Fields of a form as they were typed, read strictly, and values as a page shows them."""
+"""Parsing of typed form fields, and formatting of values for pages."""
 
 from __future__ import annotations
 
@@ -17,34 +17,34 @@ from evennia_ai.operations.times import as_shown
 from evennia_ai.web.rows import Visit
 
 SURE, SEEN = "sure", "seen"
-OVERTAKEN = (
+STALE = (
     "Nothing is changed: {what} was changed by somebody since you opened it. The page shows it as "
     "it is now, and what you typed is still in the form: save again to put that in its place."
 )
 MOST_WHOLE = 999_999_999
-# So many rows of a longer list stand on a page.
+# Rows of a list on one page.
 AT_ONCE = 50
-# Longer texts are shown whole beside each other, for what they have in common takes too long.
+# Characters. Longer texts are shown one below the other: comparing them takes quadratic time.
 MOST_COMPARED = 4_000
 
 
 @dataclass(frozen=True, slots=True)
 class DiffPart:
-    """A part of two texts: in both ("same"), only in the first ("old"), only in the second."""
+    """A part of a difference: in both texts ("same"), only the first ("old") or second ("new")."""
 
     kind: str
     text: str
 
 
 class FieldError(ValueError):
-    """A field that was typed wrongly; the text says which, and what would be right."""
+    """A field has an invalid value; the text says which, and what would be valid."""
 
 
 def number_in(form: Mapping[str, str], name: str) -> float | None:
-    """A number that was typed; None where the field is empty.
+    """Parse a number; None if the field is empty. A decimal comma is accepted.
 
     Raises:
-        FieldError: it is none.
+        FieldError: it is not a number.
     """
     text = form.get(name, "").strip().replace(",", ".")
     if not text:
@@ -58,11 +58,11 @@ def number_in(form: Mapping[str, str], name: str) -> float | None:
     return found
 
 
-def whole_in(form: Mapping[str, str], name: str) -> int | None:
-    """The same of a whole number.
+def whole_number_in(form: Mapping[str, str], name: str) -> int | None:
+    """Parse a whole number; None if the field is empty.
 
     Raises:
-        FieldError: it is none.
+        FieldError: it is not a whole number.
     """
     found = number_in(form, name)
     if found is not None and (found != int(found) or abs(found) > MOST_WHOLE):
@@ -70,62 +70,63 @@ def whole_in(form: Mapping[str, str], name: str) -> int | None:
     return None if found is None else int(found)
 
 
-def after_in(visit: Visit) -> int:
-    """The number of rows that are left out, as `after` in the address says; what is none is 0."""
+def offset_in(visit: Visit) -> int:
+    """The offset `after` in the query string; 0 if it is missing or invalid."""
     try:
-        return max(0, whole_in(visit.query, "after") or 0)
+        return max(0, whole_number_in(visit.query, "after") or 0)
     except FieldError as error:
-        visit.said = wrong(error)
+        visit.said = refuse_field(error)
         return 0
 
 
-def wrong(error: FieldError) -> Result:
-    """The refusal of a field, with what would be right."""
+def refuse_field(error: FieldError) -> Result:
+    """Make the refusal of an invalid field."""
     return Result.invalid(f"Nothing is done: {error}.")
 
 
-def unsure(visit: Visit, what: str) -> Result | None:
-    """The refusal of what cannot be taken back where nobody said that he is sure; else None."""
+def require_confirmation(visit: Visit, what: str) -> Result | None:
+    """Refuse an action that cannot be undone, unless its checkbox was ticked."""
     if visit.form.get(SURE):
         return None
     return Result.invalid(f"Nothing is done. Tick the box if you are sure: {what}")
 
 
 def mark_of(*values: object) -> str:
-    """The mark of values as a form shows them; from it no private words can be guessed."""
-    told = json.dumps(values, ensure_ascii=False, default=str)
-    return str(salted_hmac("evennia_ai.web.seen", told).hexdigest()[:16])
+    """A digest of the values that a form shows, by which a change by somebody else is noticed."""
+    # Keyed: by a plain digest, a masked private text could be guessed from its mark.
+    text = json.dumps(values, ensure_ascii=False, default=str)
+    return str(salted_hmac("evennia_ai.web.seen", text).hexdigest()[:16])
 
 
-def overtaken(visit: Visit, mark: str, what: str) -> Result | None:
-    """The refusal of a form that was opened before somebody else saved it; None of any other.
+def refuse_stale(visit: Visit, mark: str, what: str) -> Result | None:
+    """Refuse a form if somebody else has saved the same thing since it was opened.
 
     Args:
-        mark: of what it is now; the form has that of what it was.
+        mark: the mark of the current values; the form has that of the values it showed.
     """
     seen = visit.form.get(SEEN, "")
-    return Result.conflict(OVERTAKEN.format(what=what)) if seen and seen != mark else None
+    return Result.conflict(STALE.format(what=what)) if seen and seen != mark else None
 
 
-def address_with(**query: object) -> str:
-    """The end of an address for such a query; empty values are left out."""
+def query_string(**query: object) -> str:
+    """Build a query string, without empty values; it begins with `?`."""
     given = {name: value for name, value in query.items() if value not in ("", None)}
     return f"?{urlencode(given)}" if given else "?"
 
 
-def more_than(count: int, first: int, **query: object) -> str:
-    """The end of an address for the next rows of a list; "" where there are no more."""
+def next_page(count: int, first: int, **query: object) -> str:
+    """The query string of a list's next page; "" if there is none."""
     following = first + AT_ONCE
-    return address_with(**query, after=following) if count > following else ""
+    return query_string(**query, after=following) if count > following else ""
 
 
 def time_shown(moment: str) -> str:
-    """A moment in ISO 8601 by the game's clock; "" of none."""
+    """Format an ISO 8601 time in the game's time zone; "" stays ""."""
     return as_shown(datetime.fromisoformat(moment).timestamp()) if moment else ""
 
 
 def value_shown(value: object) -> str:
-    """A value of any kind in words; text as it is, what has parts as JSON."""
+    """Format a value of any type for people: text as it is, lists and mappings as JSON."""
     if value is None:
         return "nothing"
     if isinstance(value, bool):
@@ -136,7 +137,7 @@ def value_shown(value: object) -> str:
 
 
 def compared(old: str, new: str) -> list[DiffPart]:
-    """Two texts as parts of one, word by word."""
+    """Compare two texts word by word."""
     if len(old) + len(new) > MOST_COMPARED:
         return [DiffPart("old", old), DiffPart("new", new)]
     return list(_parts(_words(old), _words(new)))
@@ -155,5 +156,5 @@ def _parts(old: list[str], new: list[str]) -> Iterator[DiffPart]:
 
 
 def _words(text: str) -> list[str]:
-    """The words of a text, each with the blank after it."""
+    # Each word keeps the blank after it, so that joining the parts gives the text again.
     return [f"{word} " for word in text.split(" ")]

@@ -1,4 +1,4 @@
-"""The menu of a visitor, and all pages, buttons and files in its order."""
+"""The tables of all pages, buttons and downloads, and the menu that a visitor sees."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from twisted.internet.defer import Deferred
 from evennia_ai.operations import Result, list_assistants
 from evennia_ai.operations.rights import is_allowed
 from evennia_ai.runtime.rights import name_before
+from evennia_ai.web.forms import FieldError, refuse_field
 from evennia_ai.web.pages import (
     audit,
     bench,
@@ -30,25 +31,25 @@ from evennia_ai.web.pages import (
     turns,
 )
 from evennia_ai.web.rows import Action, Download, Page, Visit, page_address
-from evennia_ai.web.typed import FieldError, wrong
 
+# In the order of the menu: pages about the whole game, then those about one assistant.
 _MODULES = (
     *(now, questions, money, make, lore, records, health, own),
     *(live, turns, bench, memory, people, nights, audit, prompt, settings, looks),
 )
 
 
-def _on_a_page(action: Action) -> Action:
-    """A button that tells of a field which was typed wrongly.
+def _for_pages(action: Action) -> Action:
+    """Wrap a button for pages: errors in typed fields become refusals.
 
-    Its sentence names no command to type: a page has a button for each.
+    Its message names no commands to type, since pages have buttons for them.
     """
 
     def do(visit: Visit) -> Result | Deferred[Result]:
         try:
             outcome = action.do(visit)
         except FieldError as error:
-            return wrong(error)
+            return refuse_field(error)
         if isinstance(outcome, Deferred):
             return outcome.addCallback(Result.untyped)
         return outcome.untyped()
@@ -58,19 +59,19 @@ def _on_a_page(action: Action) -> Action:
 
 PAGES: tuple[Page, ...] = tuple(page for module in _MODULES for page in module.PAGES)
 ACTIONS: tuple[Action, ...] = tuple(
-    _on_a_page(action) for module in _MODULES for action in module.ACTIONS
+    _for_pages(action) for module in _MODULES for action in module.ACTIONS
 )
 DOWNLOADS: tuple[Download, ...] = tuple(
     each for module in _MODULES for each in getattr(module, "DOWNLOADS", ())
 )
 BY_NAME = {page.name: page for page in PAGES}
-# Where the name of an assistant leads.
+# The page that the name of an assistant links to.
 FIRST = next(page.name for page in PAGES if page.is_of_one)
 
 
 @dataclass(frozen=True, slots=True)
 class Link:
-    """A line of the menu."""
+    """A link in the menu."""
 
     title: str
     address: str
@@ -79,13 +80,13 @@ class Link:
 
 @dataclass(frozen=True, slots=True)
 class Menu:
-    """All pages that somebody may see, and those of the assistant that the page is about.
+    """The pages that a visitor may see.
 
     Attributes:
-        pages: of the whole game.
-        assistants: a line for each assistant.
-        of_one: the pages about the assistant at hand.
-        assistant: its name; "" where the page is about none.
+        pages: pages about the whole game.
+        assistants: a link for each assistant.
+        of_one: the pages about the current assistant.
+        assistant: its name; "" on a page about the whole game.
     """
 
     pages: tuple[Link, ...]
@@ -95,7 +96,7 @@ class Menu:
 
 
 def menu_of(visit: Visit, here: str) -> Menu:
-    """The menu for a visitor of a page.
+    """Make the menu of a page for a visitor.
 
     Args:
         here: the name of the page.

@@ -1,4 +1,4 @@
-"""Pages and their buttons as rows of tables: address, right, what is shown or done."""
+"""The rows that define pages, buttons and downloads: address, right, and a function."""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ REVEAL = "reveal"
 
 @dataclass(slots=True)
 class Visit:
-    """A request in the game's thread: who looks at what, or does what.
+    """A request to a page or a button, in the game's thread.
 
     Attributes:
-        account: who asks; it has the right of the row.
-        script: the assistant in the address; None where none is in it.
+        account: the visitor, who has the right that the row needs.
+        script: the assistant in the path; None if there is none.
         look: the view of private words: masked, unless "reveal" was pressed.
-        query: what stands in the address after `?`.
-        form: the fields of the form, where something is done.
-        files: what was uploaded, by the field's name.
-        path: the names in the address.
-        said: the outcome of an action that was refused, or that only looked: its form is shown
-            again.
+        query: the parameters of the query string.
+        form: the fields of the form, in a POST.
+        files: uploaded files, by the name of the field.
+        path: the parameters in the path.
+        said: the outcome of an action that was refused or only looked, for the page that shows its
+            form again.
     """
 
     account: Account
@@ -46,13 +46,13 @@ class Visit:
 
     @property
     def assistant(self) -> AssistantScript:
-        """The assistant in the address, where there is one."""
+        """The assistant in the path, in rows that have one."""
         script: AssistantScript = self.script
         return script
 
     @property
     def by(self) -> str:
-        """The account's name, for the record."""
+        """The account's name, for the audit log."""
         return str(self.account.key)
 
 
@@ -60,7 +60,7 @@ def page_address(name: str, **path: Any) -> str:
     """The address of a page or a button.
 
     Args:
-        path: the names in it.
+        path: the parameters in its path.
     """
     return str(reverse(f"{APP_NAME}:{name}", kwargs=path))
 
@@ -74,14 +74,14 @@ class Page:
     """A page.
 
     Attributes:
-        path: below the workbench's address, as Django writes paths.
-        name: of the address, and of the template `evennia_ai/<name>.html`.
+        path: the path below the workbench's address, in Django's syntax.
+        name: the name of the path, and of the template `evennia_ai/<name>.html`.
         title: its heading, and its name in the menu.
-        act: the right it needs, a name in `operations.rights.acts.ACTS`; "": an account is enough.
-        show: gives what the template shows; in the game's thread.
-        in_menu: it stands in the menu of the site, or of its assistant.
-        is_long: a model or a tool is waited for.
-        otherwise: the name of the page for whoever may not see this one; "": they are told so.
+        act: the right, a name in `operations.rights.acts.ACTS`; "" if any account may see it.
+        show: returns the template's context; called in the game's thread.
+        in_menu: it is in the menu of the site, or of its assistant.
+        is_long: it waits for a model or a tool.
+        otherwise: the page that visitors without the right are sent to; "" refuses them.
     """
 
     path: str
@@ -95,24 +95,23 @@ class Page:
 
     @property
     def is_of_one(self) -> bool:
-        """It is about one assistant."""
+        """True if it is about one assistant."""
         return "<str:key>" in self.path
 
 
 @dataclass(frozen=True, slots=True)
 class Action:
-    """A button, and its deed.
+    """A button and its function.
 
     Attributes:
-        path: below the workbench's address.
-        name: of the address.
-        page: the name of the page that it stands on: shown again where it is refused, and gone to
-            where it is done.
-        act: the right it needs, as for a page.
-        do: does it, in the game's thread. Its sentence is shown on the page.
-        is_long: a model or a tool is waited for.
-        goes_to: gives the address to go to where it is done; None: the page's own.
-        is_look: nothing is changed: the page is shown with what came of it, and what was typed.
+        path: the path below the workbench's address.
+        name: the name of the path.
+        page: the name of its page, which is shown again after a refusal, and visited after success.
+        act: the right, as for a page.
+        do: the function, called in the game's thread; the page shows its message.
+        is_long: it waits for a model or a tool.
+        goes_to: returns the address to visit after success; None for the page's own.
+        is_look: it changes nothing: the page is rendered with its outcome, and keeps the form.
     """
 
     path: str
@@ -127,11 +126,11 @@ class Action:
 
 @dataclass(frozen=True, slots=True)
 class File:
-    """A file that is sent to whoever asks for it.
+    """A file to download.
 
     Attributes:
-        name: under which it is kept there; letters, digits, `.` and `-`.
-        media: the type of what is in it.
+        name: the file name: letters, digits, `.` and `-`.
+        media: its media type.
     """
 
     name: str
@@ -141,17 +140,17 @@ class File:
 
 @dataclass(frozen=True, slots=True)
 class Download:
-    """A link or a button that gives a file.
+    """A link or a button that downloads a file.
 
-    A POST of it with "reveal" gives private words too, which is recorded, as on a page.
+    A POST with "reveal" includes private words and is recorded, as on a page.
 
     Attributes:
-        path: below the workbench's address.
-        name: of the address.
-        page: the name of the page that it stands on: shown where there is no file to be had.
-        act: the right it needs, as for a page.
-        give: makes the file, in the game's thread.
-        is_long: a whole assistant is read.
+        path: the path below the workbench's address.
+        name: the name of the path.
+        page: the name of its page, which is shown if there is no file.
+        act: the right, as for a page.
+        give: makes the file; called in the game's thread.
+        is_long: it reads a whole assistant.
     """
 
     path: str

@@ -1,7 +1,7 @@
-"""In Evennia's server: puts the stream of what is new beside the game's web site.
+"""Plugin of Evennia's server: adds the event stream of the workbench to the game's web site.
 
-`evennia_ai.apps` names this module in SERVER_SERVICES_PLUGIN_MODULES, so that no file of the game
-has to. The stream needs no web thread; what it asks of the database it asks once for each connect.
+`evennia_ai.apps` adds this module to SERVER_SERVICES_PLUGIN_MODULES, so that no file of the game
+has to. A stream occupies no web thread, and queries the database only when it is opened.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ LONGEST_MARK = 40
 
 
 class StreamResource(Resource):
-    """The stream's address: whoever may look is told what is new from now on."""
+    """The stream's resource, served in the game's thread."""
 
     isLeaf = True  # noqa: N815 - Twisted's name
 
@@ -40,10 +40,10 @@ class StreamResource(Resource):
         self.streams = streams
 
     def render_GET(self, request: Request) -> Any:  # noqa: N802 - Twisted's name
-        """Begin a stream, or say why there is none."""
+        """Open a stream, or refuse it."""
         try:
-            wanted = _wanted(request)
-        except Exception:  # whatever is wrong, the game goes on
+            wanted = _query_of(request)
+        except Exception:  # traceback to the game's log, a plain 500 to the page
             logger.log_trace("[assistant] a stream failed")
             return _refused(request, HTTPStatus.INTERNAL_SERVER_ERROR, "Something went wrong.")
         if not wanted.ok:
@@ -56,40 +56,40 @@ class StreamResource(Resource):
         return NOT_DONE_YET
 
 
-def _refused(request: Request, status: HTTPStatus, told: str) -> bytes:
+def _refused(request: Request, status: HTTPStatus, message: str) -> bytes:
     request.setResponseCode(status.value)
     request.setHeader(b"content-type", b"text/plain; charset=utf-8")
     request.setHeader(b"cache-control", b"no-store")
-    return told.encode()
+    return message.encode()
 
 
-def _wanted(request: Request) -> Result[StreamQuery]:
-    """The stream that is asked for, if whoever asks may have it; else why not."""
+def _query_of(request: Request) -> Result[StreamQuery]:
+    """Authenticate and check a request for a stream; the query, or a refusal."""
     cookie = request.getCookie(settings.SESSION_COOKIE_NAME.encode()) or b""
     asker = HttpRequest()
     asker.session = read_only_session(cookie.decode("ascii", "replace"))
-    user = get_user(asker)  # which also sees that the password is still that of the login
+    user = get_user(asker)  # it also checks that the password was not changed since the login
     if not user.is_authenticated:
         return Result.unavailable(NO_LOGIN)
     known = callers.account_of(user.pk, address_of(_meta(request)))
     if not known.ok:
         return Result.forbidden(known.message)
-    name = _given(request, b"assistant")
+    name = _parameter(request, b"assistant")
     found = callers.find_allowed("status" if name else "list", known.data, name or None)
     if not found.ok:
         return found.as_refusal()
-    mark = request.getHeader("last-event-id") or _given(request, b"after")
+    mark = request.getHeader("last-event-id") or _parameter(request, b"after")
     key = str(found.data.key) if found.data is not None else ""
     return Result(True, "", StreamQuery(int(user.pk), key, mark[:LONGEST_MARK]))
 
 
-def _given(request: Request, name: bytes) -> str:
+def _parameter(request: Request, name: bytes) -> str:
     values: list[bytes] = request.args.get(name, [])
     return values[0].decode("utf-8", "replace") if values else ""
 
 
 def _meta(request: Request) -> dict[str, object]:
-    """Headers that tell the address of a request, under the names that Django gives it."""
+    """The headers that `address_of` reads, under the names that Django's `META` gives them."""
     return {
         "REMOTE_ADDR": getattr(request.getClientAddress(), "host", ""),
         "HTTP_X_FORWARDED_FOR": request.getHeader("x-forwarded-for") or "",
@@ -97,15 +97,15 @@ def _meta(request: Request) -> dict[str, object]:
     }
 
 
-def tell_of_facts(event: str, name: str, details: Mapping[str, object]) -> None:
-    """A listener of the record: of whatever happened to an assistant, whoever watches is told."""
+def tell_pages(event: str, name: str, details: Mapping[str, object]) -> None:
+    """Listener of the audit log: notify the pages that follow an assistant."""
     FEED.tell(name)
 
 
 def start_plugin_services(server: object) -> None:
-    """Called by Evennia's server when it starts: put the stream beside the web site."""
+    """Add the stream to the web site; called by Evennia's server when it starts."""
     if not hasattr(server, "web_root"):
         return  # a game without a web site
     server.web_root.putChild(child_name().encode(), StreamResource(Streams(reactor)))
-    if tell_of_facts not in audit.LISTENERS:
-        audit.LISTENERS.append(tell_of_facts)
+    if tell_pages not in audit.LISTENERS:
+        audit.LISTENERS.append(tell_pages)

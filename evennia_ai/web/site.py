@@ -1,7 +1,7 @@
-"""The game's web site with the workbench in it: the game's own addresses first, then ours.
+"""Root URLconf of the game's web site with the workbench: the game's own URLs first, then ours.
 
-`evennia_ai.apps` puts this module in the place of the game's ROOT_URLCONF, so that no file of the
-game has to name us. An address that the game has itself stays the game's.
+`evennia_ai.apps` sets ROOT_URLCONF to this module, so that no file of the game has to include the
+workbench. A URL that the game defines itself stays the game's.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ _game: Any = import_module(getattr(settings, GAMES_OWN))
 _config = WebConfig.from_stored(getattr(settings, WebConfig.NAME, {}))
 
 urlpatterns = [*_game.urlpatterns, path(_config.path, include("evennia_ai.web.urls"))]
+# Django looks for these error views in the root URLconf.
 for _name in ("handler400", "handler403", "handler404", "handler500"):
     if hasattr(_game, _name):
         globals()[_name] = getattr(_game, _name)

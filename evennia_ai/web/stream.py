@@ -1,8 +1,8 @@
-"""The stream that tells a page what is new: Server-Sent Events, from the game's own thread.
+"""The stream that tells a page what has changed: Server-Sent Events from the game's thread.
 
-A stream names what changed and never its words; the page then asks for itself anew, with the rights
-and the masks of whoever looks. Behind Evennia's proxy nobody tells that a page was left: so every
-stream ends after a while, and a page that is still there comes back and goes on where it was.
+An event names an assistant and has no other contents: the page then reloads its part by htmx, with
+the visitor's own rights and masks. Evennia's proxy does not report that a visitor has left. So each
+stream ends after a minute, and a page that is still open reconnects from its last mark.
 """
 
 from __future__ import annotations
@@ -22,28 +22,28 @@ from evennia_ai.runtime.watching import FEED, Change, Feed, web_config
 MOST_OF_AN_ACCOUNT = 4
 LIFETIME_SECONDS, HEARTBEAT_SECONDS = 60.0, 15.0
 RETRY_MS, RETRY_LATER_MS = 500, 15_000
-# How often a page is told at most, and so asks for itself: of one assistant, and of all.
+# The shortest time between two events, and so between two reloads: of one assistant, and of all.
 PAUSE_SECONDS, LONG_PAUSE_SECONDS = 0.5, 1.0
-# Something is new; and: more is new than is known, so that all has to be looked at.
+# RESET: the page's mark is older than the feed remembers, so it has to reload everything.
 CHANGE, RESET = "change", "reset"
 HEADERS = {
     b"content-type": b"text/event-stream; charset=utf-8",
     b"cache-control": b"no-store",
-    b"x-accel-buffering": b"no",
+    b"x-accel-buffering": b"no",  # nginx would hold events back
     b"x-content-type-options": b"nosniff",
 }
 
 
 def child_name() -> str:
-    """The first part of the stream's address, made of the workbench's own."""
+    """The path of the stream, derived from the workbench's own; a single segment."""
     return f"{web_config().path.strip('/').replace('/', '-')}-stream"
 
 
 def address_of_stream(assistant: str = "") -> str:
-    """The address by which a page that is made now hears what comes after.
+    """The stream's address for a page that is rendered now, with the current mark.
 
     Args:
-        assistant: the one that the page is about; "" for all.
+        assistant: the assistant that the page is about; "" for all.
     """
     named = {"assistant": assistant} if assistant else {}
     return f"{get_script_prefix()}{child_name()}?{urlencode({**named, 'after': FEED.mark})}"
@@ -51,11 +51,11 @@ def address_of_stream(assistant: str = "") -> str:
 
 @dataclass(frozen=True, slots=True)
 class StreamQuery:
-    """The request of a page.
+    """A page's request for a stream.
 
     Attributes:
-        account: the number of whoever looks.
-        assistant: the one that is looked at; "": all.
+        account: primary key of the visitor's account.
+        assistant: the assistant to follow; "" for all.
         after: the mark of the last change that the page knows.
     """
 
@@ -65,10 +65,10 @@ class StreamQuery:
 
 
 class PageStream:
-    """One page that is told what is new.
+    """The stream of one page.
 
-    Changes that come too fast for the page, or while it does not read, become one. It is a push
-    producer, as Twisted calls what is told when to pause.
+    Changes that come in quick succession, or while the client does not read, are merged into one
+    event, so that nothing piles up. It is a push producer of Twisted.
     """
 
     def __init__(self, request: Request, wanted: StreamQuery, streams: Streams) -> None:
@@ -78,19 +78,20 @@ class PageStream:
         self._pending: set[str] = set()
         self._event = CHANGE
         self._is_slow = self.is_over = False
-        self._told_at = -self._pause
-        self._later: dict[str, Any] = {}
+        self._sent_at = -self._pause  # the first event is sent at once
+        self._timers: dict[str, Any] = {}
 
     def begin(self) -> None:
-        """Tell what was missed, and listen."""
+        """Send what the page has missed, and start to listen."""
         request, feed = self._request, self._streams.feed
         for name, value in HEADERS.items():
             request.setHeader(name, value)
+        # As a push producer it learns when the client stops reading.
         request.registerProducer(self, True)
         request.notifyFinish().addErrback(lambda _: self._end())
-        feed.watchers.add(self.hear)
-        self._later["end"] = self._clock.callLater(LIFETIME_SECONDS, self.close)
-        self._later["beat"] = self._clock.callLater(HEARTBEAT_SECONDS, self._beat)
+        feed.watchers.add(self.on_change)
+        self._timers["end"] = self._clock.callLater(LIFETIME_SECONDS, self.close)
+        self._timers["heartbeat"] = self._clock.callLater(HEARTBEAT_SECONDS, self._heartbeat)
         request.write(f"retry: {RETRY_MS}\n\n".encode())
         missed = feed.after(self.wanted.after)
         if missed is None:
@@ -98,12 +99,12 @@ class PageStream:
             self._pending.add(self.wanted.assistant)
         for change in missed or ():
             self._note(change)
-        self._tell_soon()
+        self._send_soon()
 
-    def hear(self, change: Change) -> None:
-        """Something is new."""
+    def on_change(self, change: Change) -> None:
+        """Take a change from the feed."""
         if self._note(change):
-            self._tell_soon()
+            self._send_soon()
 
     def _note(self, change: Change) -> bool:
         is_wanted = self.wanted.assistant in ("", change.assistant)
@@ -111,87 +112,88 @@ class PageStream:
             self._pending.add(change.assistant)
         return is_wanted
 
-    def _tell_soon(self) -> None:
-        if not self._pending or self._is_slow or "tell" in self._later or self.is_over:
+    def _send_soon(self) -> None:
+        if not self._pending or self._is_slow or "send" in self._timers or self.is_over:
             return
-        wait = self._told_at + self._pause - self._clock.seconds()
+        wait = self._sent_at + self._pause - self._clock.seconds()
         if wait > 0:
-            self._later["tell"] = self._clock.callLater(wait, self._tell)
+            self._timers["send"] = self._clock.callLater(wait, self._send)
         else:
-            self._tell()
+            self._send()
 
-    def _tell(self) -> None:
-        self._later.pop("tell", None)
+    def _send(self) -> None:
+        self._timers.pop("send", None)
         if self._is_slow or not self._pending:
             return
-        self._told_at = self._clock.seconds()
+        self._sent_at = self._clock.seconds()
         data = dumps(sorted(self._pending))
-        told = f"id: {self._streams.feed.mark}\nevent: {self._event}\ndata: {data}\n\n"
+        event = f"id: {self._streams.feed.mark}\nevent: {self._event}\ndata: {data}\n\n"
         self._pending.clear()
         self._event = CHANGE
-        self._request.write(told.encode())
+        self._request.write(event.encode())
 
-    def _beat(self) -> None:
-        """Keep what is between from closing it, and move the mark on where others changed."""
+    def _heartbeat(self) -> None:
+        """Keep proxies from closing an idle connection, and advance the page's mark."""
         if self._is_slow:
             self.drop()
             return
-        self._later["beat"] = self._clock.callLater(HEARTBEAT_SECONDS, self._beat)
+        self._timers["heartbeat"] = self._clock.callLater(HEARTBEAT_SECONDS, self._heartbeat)
         self._mark()
 
     def _mark(self) -> None:
-        # A mark without data is remembered by the browser, and tells the page nothing.
+        # A browser remembers an id without data, and fires no event. While changes are pending, the
+        # mark must not move past them.
         mark = f"id: {self._streams.feed.mark}\n" if not self._pending else ""
         self._request.write(f":\n{mark}\n".encode())
 
     def close(self, *, retry_ms: int = RETRY_MS) -> None:
-        """End it in order: the page comes back, and is told what it missed meanwhile."""
+        """End the stream; the page reconnects, and gets what it missed meanwhile."""
         if self.is_over:
             return
         if self._is_slow:
             self.drop()
             return
-        self._tell()
+        self._send()
         self._mark()
         if retry_ms != RETRY_MS:
             self._request.write(f"retry: {retry_ms}\n\n".encode())
         self._end()
-        # First: Twisted logs an error where a request ends with its producer.
+        # First: Twisted logs an error if a request finishes while it has a producer.
         self._request.unregisterProducer()
         self._request.finish()
 
     def drop(self) -> None:
-        """Cut it off: whoever is there does not read."""
+        """Cut off the connection of a client that does not read."""
         self._end()
         self._request.unregisterProducer()
-        # An end in order would wait until what was written is read, which nobody does.
+        # A clean end would wait for ever until the client reads what was written.
         self._request.channel.forceAbortClient()
 
     def _end(self) -> None:
         self.is_over = True
-        for call in self._later.values():
+        for call in self._timers.values():
             if call.active():
                 call.cancel()
-        self._later.clear()
+        self._timers.clear()
         self._streams.leave(self)
 
     def pauseProducing(self) -> None:  # noqa: N802 - Twisted's name
-        """Told that it is not read what was written: nothing more is written until it is."""
+        """Stop writing: the client does not read fast enough."""
         self._is_slow = True
 
     def resumeProducing(self) -> None:  # noqa: N802
-        """It is read again."""
+        """Go on: the client reads again."""
         self._is_slow = False
-        self._tell_soon()
+        self._send_soon()
 
     def stopProducing(self) -> None:  # noqa: N802
-        """The connection is gone."""
+        """Clean up: the connection is lost."""
         if not self.is_over:
             self._end()
 
 
 class Streams:
-    """All streams of the game.
+    """All open streams.
 
     Args:
         clock: the reactor, or a test's clock.
@@ -199,26 +201,27 @@ class Streams:
 
     def __init__(self, clock: Reactor, feed: Feed = FEED) -> None:
         self.clock, self.feed = clock, feed
-        self._of: defaultdict[int, list[PageStream]] = defaultdict(list)
+        self._by_account: defaultdict[int, list[PageStream]] = defaultdict(list)
 
     def __len__(self) -> int:
-        return sum(map(len, self._of.values()))
+        return sum(map(len, self._by_account.values()))
 
     def open(self, request: Request, wanted: StreamQuery) -> PageStream:
-        """Begin a stream. Of one account too many, the oldest ends: it may be a page long left."""
-        mine = self._of[wanted.account]
+        """Open a stream; beyond an account's limit its oldest is closed."""
+        mine = self._by_account[wanted.account]
         while len(mine) >= MOST_OF_AN_ACCOUNT:
+            # If its page is still open, it reconnects late: at once, it would push out another one.
             mine[0].close(retry_ms=RETRY_LATER_MS)
         stream = PageStream(request, wanted, self)
-        self._of[wanted.account].append(stream)
+        self._by_account[wanted.account].append(stream)
         stream.begin()
         return stream
 
     def leave(self, stream: PageStream) -> None:
-        """Forget a stream that ended."""
-        self.feed.watchers.discard(stream.hear)
-        mine = self._of[stream.wanted.account]
+        """Remove a stream that has ended."""
+        self.feed.watchers.discard(stream.on_change)
+        mine = self._by_account[stream.wanted.account]
         if stream in mine:
             mine.remove(stream)
         if not mine:
-            del self._of[stream.wanted.account]
+            del self._by_account[stream.wanted.account]

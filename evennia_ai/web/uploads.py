@@ -1,6 +1,7 @@
-"""Files that people uploaded and looked at, until they say yes: a browser sends no file twice.
+"""Uploaded files between preview and confirmation: a browser does not send a file twice.
 
-They are in memory only, one of each account, and few: what is not said yes to in time is sent anew.
+They are held in memory only: one per account, a few in all, for a quarter of an hour. After that
+the file has to be uploaded again.
 """
 
 from __future__ import annotations
@@ -15,49 +16,50 @@ KEPT_SECONDS = 900.0
 
 
 @dataclass(frozen=True, slots=True)
-class Held:
-    """A file, and when it was sent."""
+class Upload:
+    """A file, and when it was uploaded (monotonic clock)."""
 
     content: bytes
     at: float
 
 
-_HELD: OrderedDict[int, Held] = OrderedDict()
+_UPLOADS: OrderedDict[int, Upload] = OrderedDict()
 
 
-def hold(account: int, content: bytes) -> str:
-    """Keep a file of an account's, in place of the one before.
+def keep_upload(account: int, content: bytes) -> str:
+    """Keep a file for an account, in place of its previous one.
 
     Args:
-        account: its number.
+        account: primary key of the account.
 
     Returns:
-        What the file is asked for by.
+        The mark by which the file is found again.
     """
-    _HELD.pop(account, None)
-    _HELD[account] = Held(content, monotonic())
-    while len(_HELD) > MOST:
-        _HELD.popitem(last=False)
+    _UPLOADS.pop(account, None)
+    _UPLOADS[account] = Upload(content, monotonic())
+    while len(_UPLOADS) > MOST:
+        _UPLOADS.popitem(last=False)
     return _mark(content)
 
 
-def held(account: int, mark: str) -> bytes | None:
-    """The file of an account's that was given that mark; None: it is not kept any more."""
+def find_upload(account: int, mark: str) -> bytes | None:
+    """Find the account's file by its mark; None if it is not held any more."""
     _forget_old()
-    found = _HELD.get(account)
+    found = _UPLOADS.get(account)
     return found.content if found is not None and _mark(found.content) == mark else None
 
 
-def let_go(account: int) -> None:
-    """Keep nothing of an account's any more."""
-    _HELD.pop(account, None)
+def drop_upload(account: int) -> None:
+    """Forget the account's file."""
+    _UPLOADS.pop(account, None)
 
 
 def _forget_old() -> None:
     now = monotonic()
-    for account in [key for key, each in _HELD.items() if now - each.at > KEPT_SECONDS]:
-        del _HELD[account]
+    for account in [key for key, each in _UPLOADS.items() if now - each.at > KEPT_SECONDS]:
+        del _UPLOADS[account]
 
 
 def _mark(content: bytes) -> str:
+    # Of the contents: a form that is still open must not confirm a file that was uploaded later.
     return sha256(content).hexdigest()

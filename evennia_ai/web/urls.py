@@ -1,4 +1,4 @@
-"""The addresses of the pages; `web.site` puts them into the game's web site."""
+"""URLs of the workbench; `web.site` includes them in the game's web site."""
 
 from __future__ import annotations
 

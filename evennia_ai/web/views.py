@@ -1,4 +1,4 @@
-"""The views: into the game's thread, once, and back with a page."""
+"""The views: each makes one call in the game's thread, and renders a page in the web thread."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ from evennia_ai.runtime.web_requests import address_of, api_config
 from evennia_ai.web.menu import BY_NAME, Menu, menu_of
 from evennia_ai.web.rows import REVEAL, Action, Download, File, Page, Shown, Visit, page_address
 
-# Nothing but our own files: no text of a player's or of a model's can bring a script along.
+# Only our own files: even if a text of a player or a model were not escaped, no script would run.
 POLICY = (
     "default-src 'self'; img-src 'self' data:; object-src 'none'; base-uri 'none'; "
     "form-action 'self'; frame-ancestors 'none'"
@@ -49,16 +49,16 @@ STATUSES: Mapping[ProblemKind, HTTPStatus] = {
     ProblemKind.CONFLICT: HTTPStatus.CONFLICT,
     ProblemKind.UNAVAILABLE: HTTPStatus.SERVICE_UNAVAILABLE,
 }
-OWN_FAULT = "Something went wrong in the game; its log has more."
+INTERNAL_ERROR = "Something went wrong in the game; its log has more."
 # The page that every account may see.
-OF_EVERYBODY = "mine"
-# What fits in a cookie beside a login.
+FALLBACK_PAGE = "mine"
+# Characters; messages are sent in a cookie, in which little fits beside a login.
 LONGEST_MESSAGE = 1000
-Seen = tuple[Menu, Shown]
+PageContents = tuple[Menu, Shown]
 
 
 class PageRefusedError(Exception):
-    """A request that is not served, for the reason of a result."""
+    """A request is refused, for the reason in a result."""
 
     def __init__(self, result: Result) -> None:
         super().__init__(result.message)
@@ -66,7 +66,7 @@ class PageRefusedError(Exception):
 
 
 def page_view(page: Page) -> Callable[..., HttpResponseBase]:
-    """The view of a page. A POST of it shows the same with private words, which is recorded."""
+    """Make the view of a page; a POST with "reveal" shows private words, and is recorded."""
 
     def serve(request: HttpRequest, **path: Any) -> HttpResponseBase:
         is_revealing = _is_revealing(request)
@@ -74,7 +74,7 @@ def page_view(page: Page) -> Callable[..., HttpResponseBase]:
         def show(visit: Visit) -> Any:
             if is_revealing:
                 _reveal(visit)
-            return _shown(page, visit)
+            return _contents_of(page, visit)
 
         try:
             menu, shown = _in_the_game(request, page.act, path, show, is_long=page.is_long)
@@ -82,38 +82,39 @@ def page_view(page: Page) -> Callable[..., HttpResponseBase]:
             if page.otherwise and error.result.problem is ProblemKind.FORBIDDEN:
                 return redirect(page_address(page.otherwise))
             raise
-        return _rendered(request, page, path, menu, shown, is_revealed=is_revealing)
+        return _page_response(request, page, path, menu, shown, is_revealed=is_revealing)
 
     return _view(serve)
 
 
 def action_view(action: Action) -> Callable[..., HttpResponseBase]:
-    """The view of a button: what it does, then its page again with what came of it."""
+    """Make the view of a button: it runs its function, then shows its page with the outcome."""
     page = BY_NAME[action.page]
 
     def serve(request: HttpRequest, **path: Any) -> HttpResponseBase:
+        # After a refusal the browser shows the button's address, and may load it by GET.
         if request.method != "POST":
             return redirect(_address(page, path))
 
         def do(visit: Visit) -> Any:
             outcome = action.do(visit)
             if isinstance(outcome, Deferred):
-                return outcome.addCallback(_come_of, action, visit)
-            return _come_of(outcome, action, visit)
+                return outcome.addCallback(_after_action, action, visit)
+            return _after_action(outcome, action, visit)
 
         outcome = _in_the_game(request, action.act, path, do, is_long=action.is_long)
         if isinstance(outcome[0], Result):
             messages.success(request, outcome[0].message[:LONGEST_MESSAGE])
-            # To an address, so that to load the page anew does not press the button again.
+            # A redirect, so that reloading the page does not press the button again.
             return redirect(outcome[1])
         menu, shown = outcome
-        return _rendered(request, page, path, menu, shown)
+        return _page_response(request, page, path, menu, shown)
 
     return _view(serve)
 
 
 def download_view(download: Download) -> Callable[..., HttpResponseBase]:
-    """The view of a file; where there is none, its page with why."""
+    """Make the view of a download; if there is no file, it shows its page with the reason."""
     page = BY_NAME[download.page]
 
     def serve(request: HttpRequest, **path: Any) -> HttpResponseBase:
@@ -126,11 +127,11 @@ def download_view(download: Download) -> Callable[..., HttpResponseBase]:
             return sent(found, visit)
 
         def sent(found: Result[File], visit: Visit) -> Any:
-            return found.data if found.ok else _shown_again(page, visit, found)
+            return found.data if found.ok else _page_again(page, visit, found)
 
         given = _in_the_game(request, download.act, path, give, is_long=download.is_long)
         if not isinstance(given, File):
-            return _rendered(request, page, path, *given)
+            return _page_response(request, page, path, *given)
         response = HttpResponse(given.content, content_type=given.media)
         response["Content-Disposition"] = content_disposition_header(True, given.name)
         return response
@@ -138,34 +139,34 @@ def download_view(download: Download) -> Callable[..., HttpResponseBase]:
     return _view(serve)
 
 
-def _come_of(result: Result, action: Action, visit: Visit) -> Any:
-    """The answer to a button: where it leads, with what it said; or its page again."""
+def _after_action(result: Result, action: Action, visit: Visit) -> Any:
+    """The outcome of a button: its message and the address to visit, or its page again."""
     page = BY_NAME[action.page]
     if not result.ok or action.is_look:
-        return _shown_again(page, visit, result)
-    if not _may_see(page, visit):  # it was theirs to do, and is not theirs to look at
-        return result, page_address(OF_EVERYBODY)
+        return _page_again(page, visit, result)
+    if not _may_see(page, visit):  # the button's right does not imply that of its page
+        return result, page_address(FALLBACK_PAGE)
     there = action.goes_to
     return result, there(visit, result) if there else _address(page, visit.path)
 
 
 def _may_see(page: Page, visit: Visit) -> bool:
-    """True where a visitor has the page's own right, and not only that of a button on it."""
+    """True if the visitor has the page's own right, besides that of a button on it."""
     return is_allowed(page.act, visit.account, visit.script if page.is_of_one else None)
 
 
-def _shown_again(page: Page, visit: Visit, said: Result) -> Seen | Deferred[Seen]:
-    """The page of a button or a file that came to nothing, with what was said to it.
+def _page_again(page: Page, visit: Visit, said: Result) -> PageContents | Deferred[PageContents]:
+    """Show the page of a button or download again, with its message.
 
     Raises:
-        PageRefusedError: the visitor may not see that page: then it is only said.
+        PageRefusedError: the visitor may not see that page; the error has the message.
     """
     if not _may_see(page, visit):
         raise PageRefusedError(
             Result.forbidden(callers.NOT_YOURS) if said.ok else said.as_refusal()
         )
     visit.said = said
-    return _shown(page, visit)
+    return _contents_of(page, visit)
 
 
 def _is_revealing(request: HttpRequest) -> bool:
@@ -173,19 +174,23 @@ def _is_revealing(request: HttpRequest) -> bool:
 
 
 def _reveal(visit: Visit) -> None:
-    """Let a visitor see private words, who has the right to."""
-    refused = callers.find_allowed("reveal", visit.account, visit.path.get("key"))
-    if not refused.ok:
-        raise PageRefusedError(refused)
+    """Let the visitor see private words.
+
+    Raises:
+        PageRefusedError: the visitor does not have that right.
+    """
+    allowed = callers.find_allowed("reveal", visit.account, visit.path.get("key"))
+    if not allowed.ok:
+        raise PageRefusedError(allowed)
     visit.look = Look.of(visit.account, is_revealing=True)
 
 
-def _shown(page: Page, visit: Visit) -> Seen | Deferred[Seen]:
-    """The contents of a page, with the menu, and what was said to an action that was refused."""
+def _contents_of(page: Page, visit: Visit) -> PageContents | Deferred[PageContents]:
+    """Build the menu and the template's context of a page."""
 
-    def with_menu(shown: Shown) -> Seen:
+    def with_menu(shown: Shown) -> PageContents:
         given = {
-            # Without the command that would do it: a page has a button for each.
+            # Messages may end in a command to type; pages have buttons instead.
             "said": None if visit.said is None else visit.said.untyped(),
             "form": visit.form,
             "zone": zone_name(),
@@ -205,22 +210,23 @@ def _in_the_game(
     *,
     is_long: bool,
 ) -> Any:
-    """Do something in the game's thread, as the person who asks and with the right it needs.
+    """Check the visitor's right and call a function, both in the game's thread.
 
     Raises:
-        PageRefusedError: the person may not, or there is no such assistant.
+        PageRefusedError: the visitor does not have the right, or there is no such assistant.
         GameBusyError: the game does not answer in time.
     """
     config, pk, address = api_config(), request.user.pk, address_of(request.META)
-    # Read here: a body may still be on its way, and the game must not wait for that.
-    form = {name: _typed(value) for name, value in request.POST.items()}
+    # Read in the web thread: a body may still be arriving, and the game must not wait for it.
+    form = {name: _without_nul(value) for name, value in request.POST.items()}
     files = dict(request.FILES.items())
-    query = {name: _typed(value) for name, value in request.GET.items()}
+    query = {name: _without_nul(value) for name, value in request.GET.items()}
 
     prefix = get_script_prefix()
 
     def enter() -> Any:
-        # Addresses are made in the game's thread, which no server told below which path they are.
+        # `reverse` is called in the game's thread. Django keeps the script prefix for each thread,
+        # and has set it in the web thread only.
         set_script_prefix(prefix)
         known = callers.account_of(pk, address)
         if not known.ok:
@@ -238,77 +244,79 @@ def _in_the_game(
         return run(enter, config.long_timeout_seconds if is_long else config.timeout_seconds)
 
 
-def _typed(value: object) -> str:
-    """A text as it was typed, without NUL, which no database keeps."""
+def _without_nul(value: object) -> str:
+    # PostgreSQL cannot store NUL in text.
     return str(value).replace("\x00", "")
 
 
 def _address(page: Page, path: Mapping[str, object]) -> str:
-    """The address of a page, with what of the path it knows."""
+    """The address of a page, with those parameters of a button's path that it has too."""
     names = {name: value for name, value in path.items() if f":{name}>" in page.path}
     return page_address(page.name, **names)
 
 
 def _view(serve: Callable[..., HttpResponseBase]) -> Callable[..., HttpResponseBase]:
-    """A view around a function: who has no account is sent to the login; what fails is told."""
+    """Wrap a view: anonymous visitors go to the login page, and errors become pages."""
 
     def guarded(request: HttpRequest, **path: Any) -> HttpResponseBase:
         if not request.user.is_authenticated:
             return _to_the_login(request)
         try:
             return serve(request, **path)
-        except Exception as error:  # a page always says what is wrong
-            return _failed(request, error)
+        except Exception as error:  # an error page of ours says what is wrong
+            return _error_page(request, error)
 
-    # The middleware that looks for the token leaves it to us: its own page has no policy.
+    # CSRF is checked by the decorator: the middleware's error page would not have our headers. No
+    # transaction, since the view waits for the game's thread, which writes by itself.
     view: Callable[..., HttpResponseBase] = transaction.non_atomic_requests(
-        csrf_exempt(never_cache(_closed(csrf_protect(guarded))))
+        csrf_exempt(never_cache(_with_security_headers(csrf_protect(guarded))))
     )
     return view
 
 
-def _closed(view: Callable[..., HttpResponseBase]) -> Callable[..., HttpResponseBase]:
-    """A view into whose page nothing comes from elsewhere, also where the form had no token."""
+def _with_security_headers(
+    view: Callable[..., HttpResponseBase],
+) -> Callable[..., HttpResponseBase]:
+    """Add security headers to every response, also to that of a failed CSRF check."""
 
-    def closed(request: HttpRequest, **path: Any) -> HttpResponseBase:
+    def secured(request: HttpRequest, **path: Any) -> HttpResponseBase:
         response = view(request, **path)
         response["Content-Security-Policy"] = POLICY
         response["Referrer-Policy"] = "same-origin"
         response["X-Content-Type-Options"] = "nosniff"
         return response
 
-    return closed
+    return secured
 
 
 def _to_the_login(request: HttpRequest) -> HttpResponse:
-    """The way to the game's own login and back to the address that was asked for."""
     response = redirect_to_login(request.get_full_path())
-    if request.headers.get("HX-Request"):  # a part of a page: the whole has to go there
+    # htmx would follow a redirect and insert the login form into the page.
+    if request.headers.get("HX-Request"):
         headers = {"HX-Redirect": response["Location"]}
         return HttpResponse(status=HTTPStatus.UNAUTHORIZED, headers=headers)
     return response
 
 
-def _failed(request: HttpRequest, error: Exception) -> HttpResponse:
-    """The page that says why there is no other."""
+def _error_page(request: HttpRequest, error: Exception) -> HttpResponse:
     if isinstance(error, PageRefusedError):
-        status, told = STATUSES[error.result.problem], error.result.message
+        status, message = STATUSES[error.result.problem], error.result.message
     elif isinstance(error, GameBusyError):
-        status, told = HTTPStatus.SERVICE_UNAVAILABLE, f"Not now: {error}."
+        status, message = HTTPStatus.SERVICE_UNAVAILABLE, f"Not now: {error}."
     elif isinstance(error, ConfigurationError):
-        status, told = HTTPStatus.SERVICE_UNAVAILABLE, f"The game is set up wrongly: {error}."
+        status, message = HTTPStatus.SERVICE_UNAVAILABLE, f"The game is set up wrongly: {error}."
     elif isinstance(error, RequestDataTooBig):
-        status, told = HTTPStatus.REQUEST_ENTITY_TOO_LARGE, "That is too large."
+        status, message = HTTPStatus.REQUEST_ENTITY_TOO_LARGE, "That is too large."
     elif isinstance(error, MultiPartParserError):
-        status, told = HTTPStatus.BAD_REQUEST, "The form is malformed."
+        status, message = HTTPStatus.BAD_REQUEST, "The form is malformed."
     else:
         logger.log_trace(f"[assistant] a page failed: {type(error).__name__}")
-        status, told = HTTPStatus.INTERNAL_SERVER_ERROR, OWN_FAULT
-    context = {"told": told, "status": status.value, "page_title": status.phrase}
-    return HttpResponse(_text(request, "failed", context), status=status)
+        status, message = HTTPStatus.INTERNAL_SERVER_ERROR, INTERNAL_ERROR
+    context = {"told": message, "status": status.value, "page_title": status.phrase}
+    return HttpResponse(_render(request, "failed", context), status=status)
 
 
-def _rendered(
+def _page_response(
     request: HttpRequest,
     page: Page,
     path: Mapping[str, object],
@@ -318,7 +326,8 @@ def _rendered(
     is_revealed: bool = False,
 ) -> HttpResponse:
     said = shown["said"]
-    # The page's own also where a button was refused: to reveal there must not press that again.
+    # Of the page, also after a refused button: the form of "reveal" posts to it, and must not press
+    # the button again.
     query = f"?{request.GET.urlencode()}" if request.GET else ""
     context = {
         "page_title": page.title,
@@ -329,11 +338,15 @@ def _rendered(
         **shown,
     }
     status = STATUSES[said.problem] if said is not None else HTTPStatus.OK
-    return HttpResponse(_text(request, page.name, context), status=status)
+    return HttpResponse(_render(request, page.name, context), status=status)
 
 
-def _text(request: HttpRequest, template: str, context: Mapping[str, object]) -> str:
-    """A template's text, whole or, for htmx, its content alone; no context processor runs."""
+def _render(request: HttpRequest, template: str, context: Mapping[str, object]) -> str:
+    """Render a template: the whole page, or for htmx its content alone.
+
+    Without a request, so that no context processor runs: Evennia's touch characters, which belong
+    to the game's thread.
+    """
     is_part = bool(request.headers.get("HX-Request"))
     given = {
         "frame": f"evennia_ai/{'part' if is_part else 'frame'}.html",
@@ -342,7 +355,7 @@ def _text(request: HttpRequest, template: str, context: Mapping[str, object]) ->
         "game_address": get_script_prefix(),
         "visitor": str(request.user.get_username()),
         "address": request.get_full_path(),
-        # To read them is to take them, and a part has no place for them.
+        # Reading messages removes them, and a part of a page does not show them.
         "messages": [] if is_part else [str(each) for each in messages.get_messages(request)],
         **context,
     }

@@ -1,6 +1,6 @@
-"""A recorded turn for a template: words for its numbers, and the bars of its waterfall.
+"""Formats a recorded turn for a template, with the geometry of its waterfall diagram.
 
-The drawing is made here, so that no script is needed; the table beside it says the same.
+The diagram is computed here, so that pages need no script; the table beside it says the same.
 """
 
 from __future__ import annotations
@@ -13,7 +13,8 @@ from evennia_ai.core.text.cleaning import one_line
 from evennia_ai.operations.turns.recorded import Recorded, RecordedStep
 from evennia_ai.operations.turns.traces import cost_of
 
-# In the units of the drawing: the room for names, the whole, a row, and what is seen of a moment.
+# In units of the drawing: the widths of the column of names and of the whole, the height of a row,
+# and the least width of a bar, so that a very short step is still visible.
 NAMES, WIDTH, ROW, LEAST = 190, 800, 22, 3
 LONGEST_NAME = 26
 LEVELS = {"answered": "good", "silent": "quiet", "failed": "bad", "broke off": "bad"}
@@ -21,11 +22,11 @@ LEVELS = {"answered": "good", "silent": "quiet", "failed": "bad", "broke off": "
 
 @dataclass(frozen=True, slots=True)
 class Bar:
-    """A step in the drawing.
+    """The bar of a step.
 
     Attributes:
-        y, middle: the top of its row, and the line of its text.
-        x, width: of the bar.
+        y, middle: the top of its row, and the baseline of its text.
+        x, width: position and width of the bar.
     """
 
     name: str
@@ -38,7 +39,7 @@ class Bar:
 
 @dataclass(frozen=True, slots=True)
 class ShownStep:
-    """A step, with its number, its place among all steps of a page and its cost in words."""
+    """A step, with its number, its anchor on the page and its cost in words."""
 
     number: int
     anchor: str
@@ -51,11 +52,11 @@ class ShownTurn:
     """A turn as a page draws it.
 
     Attributes:
-        anchor: its place on a page, the same each time that it is drawn.
-        level: a colour and a sign, as of cards.
-        who, how: of what it answers, in words.
-        number: of the newest message that it answers; 0 of a turn of its own.
-        height, names, width: of the drawing.
+        anchor: its element id, the same each time that it is rendered.
+        level: selects a colour and a sign, as for cards.
+        who, how: sender and channel of the newest message that it answers.
+        number: number of that message; 0 if the turn answers none.
+        height, names, width: dimensions of the drawing.
     """
 
     row: Recorded
@@ -74,7 +75,7 @@ class ShownTurn:
 
 
 def shown_turn(turn: Recorded) -> ShownTurn:
-    """A recorded turn as a page draws it."""
+    """Format a recorded turn for a page."""
     newest = turn["heard"][-1] if turn["heard"] else None
     return ShownTurn(
         row=turn,
@@ -92,12 +93,13 @@ def shown_turn(turn: Recorded) -> ShownTurn:
 
 
 def _cost(nano: int, unpriced: int = 0) -> str:
-    told = cost_of({"cost_nano": nano, "unpriced_calls": unpriced})
-    return told.removeprefix("for ")
+    text = cost_of({"cost_nano": nano, "unpriced_calls": unpriced})
+    return text.removeprefix("for ")
 
 
 def _anchor(turn: Recorded) -> str:
-    """A name that selectors can hold; a crash may have used the number of a turn twice."""
+    # With the time, since a crash may cause a turn's number to be used twice; only characters that
+    # a CSS selector can have.
     when = "".join(filter(str.isalnum, turn["at"]))
     return f"turn-{turn['tick']}-{when}"
 
@@ -110,6 +112,7 @@ def _steps(turn: Recorded) -> Iterable[ShownStep]:
 
 
 def _bars(turn: Recorded) -> Iterable[Bar]:
+    # Never 0, by which it divides.
     whole, room = max(turn["seconds"], 0.001), WIDTH - NAMES
     for place, step in enumerate(turn["steps"]):
         x = NAMES + room * min(1.0, step["begin"] / whole)

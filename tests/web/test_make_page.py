@@ -13,7 +13,7 @@ from evennia.utils import create
 from evennia_ai import operations
 from evennia_ai.core.cards.character_card import MOST_BYTES, as_json, as_png, new_card
 from evennia_ai.runtime import state
-from evennia_ai.web import held
+from evennia_ai.web import uploads
 from tests.browser.cases import CASES
 from tests.web.support import WebTest, intruders, text_of
 
@@ -201,13 +201,15 @@ class CardsTest(WebTest):
 def test_few_files_are_held_and_not_for_long(monkeypatch: Any) -> None:
     """The oldest goes first, one account has one, and after a while none is kept."""
     now = [0.0]
-    monkeypatch.setattr(held, "monotonic", lambda: now[0])
-    marks = [held.hold(account, b"%d" % account) for account in range(1, held.MOST + 2)]
-    assert held.held(1, marks[0]) is None
-    assert b"2" == held.held(2, marks[1])
-    assert held.held(2, marks[2]) is None
-    newer = held.hold(2, b"newer")
-    assert held.held(2, marks[1]) is None
-    assert b"newer" == held.held(2, newer)
-    now[0] = held.KEPT_SECONDS + 1
-    assert held.held(2, newer) is None
+    monkeypatch.setattr(uploads, "monotonic", lambda: now[0])
+    marks = [
+        uploads.keep_upload(account, b"%d" % account) for account in range(1, uploads.MOST + 2)
+    ]
+    assert uploads.find_upload(1, marks[0]) is None
+    assert b"2" == uploads.find_upload(2, marks[1])
+    assert uploads.find_upload(2, marks[2]) is None
+    newer = uploads.keep_upload(2, b"newer")
+    assert uploads.find_upload(2, marks[1]) is None
+    assert b"newer" == uploads.find_upload(2, newer)
+    now[0] = uploads.KEPT_SECONDS + 1
+    assert uploads.find_upload(2, newer) is None

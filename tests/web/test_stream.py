@@ -173,7 +173,7 @@ class StreamTest(WebTest):
         self.feed.tell("Ada")
         self.feed.tell("Ada")
         self.time.advance(0.1)
-        next(iter(self.streams._of.values()))[0].close()
+        next(iter(self.streams._by_account.values()))[0].close()
         assert "event: change" in listener.take()
 
     def test_one_that_is_left_is_forgotten(self) -> None:
@@ -197,7 +197,7 @@ class StreamTest(WebTest):
         """Nothing piles up for it, and after a while it is gone."""
         listener = self.listen()
         listener.take()
-        (held,) = next(iter(self.streams._of.values()))
+        (held,) = next(iter(self.streams._by_account.values()))
         held.pauseProducing()
         for _ in range(3):
             self.feed.tell("Ada")
@@ -260,8 +260,8 @@ class StreamTest(WebTest):
         self.ask("whisper Ada = hello", whispers("Hello."))
         self.time.advance(1)
         assert "event: change" in listener.take()
-        audit.LISTENERS.append(service.tell_of_facts)
-        self.addCleanup(audit.LISTENERS.remove, service.tell_of_facts)
+        audit.LISTENERS.append(service.tell_pages)
+        self.addCleanup(audit.LISTENERS.remove, service.tell_pages)
         self.post("stop", {"reason": "enough"}, key="Ada")
         self.time.advance(1)
         assert "event: change" in listener.take()
@@ -278,11 +278,11 @@ class ServiceTest(WebTest):
 
             web_root = Resource()
 
-        self.addCleanup(audit.LISTENERS.remove, service.tell_of_facts)
+        self.addCleanup(audit.LISTENERS.remove, service.tell_pages)
         start_plugin_services(Server)
         start_plugin_services(Server)
         assert [b"ai-stream"] == list(Server.web_root.children)
-        assert 1 == audit.LISTENERS.count(service.tell_of_facts)
+        assert 1 == audit.LISTENERS.count(service.tell_pages)
         start_plugin_services(object())
         with override_settings(EVENNIA_AI_WEB_CONFIG={"path": "staff/ai"}):
             assert "staff-ai-stream" == stream.child_name()

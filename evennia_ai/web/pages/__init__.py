@@ -1,1 +1,1 @@
-"""The pages, a module for each or for a few that belong together."""
+"""The pages of the workbench, with a module for each, or for a few that belong together."""

@@ -1,4 +1,4 @@
-"""The record of one assistant: what happened, what it was like, who changed what, and its files."""
+"""Pages of one assistant's audit log: timeline, past states, differences, and exports."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from evennia_ai.operations.files.exports import file_name
 from evennia_ai.operations.rights import is_allowed
 from evennia_ai.web import edits
 from evennia_ai.web.edits import change_of
+from evennia_ai.web.forms import require_confirmation, time_shown, value_shown
 from evennia_ai.web.pages.records import timeline
 from evennia_ai.web.rows import ONE, Action, Download, File, Page, Shown, Visit
-from evennia_ai.web.typed import time_shown, unsure, value_shown
 
 LINES = "application/jsonl"
 
@@ -25,6 +25,7 @@ LINES = "application/jsonl"
 
 def _show(visit: Visit) -> Shown:
     script, account = visit.assistant, visit.account
+    # Only on request: the check compares the log with everything that the assistant stores.
     checked: list[Unlike] | None = None
     if visit.query.get("check"):
         checked = log.check_audit(script).data
@@ -33,9 +34,9 @@ def _show(visit: Visit) -> Shown:
         **edits.edits_of(visit, None),
         "may_export": is_allowed("export audit", account, script),
         "checked": checked,
-        "differences": [change_of(each["path"], each["record"], each["state"]) for each in checked]
-        if checked
-        else [],
+        "differences": [
+            change_of(each["path"], each["record"], each["state"]) for each in checked or ()
+        ],
     }
 
 
@@ -43,7 +44,7 @@ def _show(visit: Visit) -> Shown:
 
 
 def _show_state(visit: Visit) -> Shown:
-    """The state at the moment that was asked for; without one as it is now."""
+    """Show the state at the moment in the query string, or the current one."""
     asked = visit.query.get("at", "")
     version = log.find_version(visit.assistant, asked)
     if isinstance(version, Result):
@@ -64,7 +65,7 @@ def _show_state(visit: Visit) -> Shown:
 
 
 def _groups(state: Mapping[str, object]) -> Iterator[tuple[str, list[tuple[str, str]]]]:
-    """A state by its parts: what is not a mapping first, then each mapping under its name."""
+    # Values that are not mappings come first, then each mapping under a heading of its own.
     alone = [(name, value_shown(v)) for name, v in state.items() if not _is_group(v)]
     yield "itself", alone
     for name, value in state.items():
@@ -77,7 +78,7 @@ def _is_group(value: object) -> TypeGuard[Mapping[str, object]]:
 
 
 def _show_difference(visit: Visit) -> Shown:
-    """The difference of two moments, where both are named, or the first alone."""
+    """Show the difference between two moments; without a second one, until now."""
     a, b = visit.query.get("a", ""), visit.query.get("b", "")
     shown: dict[str, Any] = {"a": a, "b": b, "changes": None}
     if not a.strip():
@@ -96,7 +97,6 @@ def _show_difference(visit: Visit) -> Shown:
 
 
 def _difference(script: AssistantScript, a: str, b: str) -> Result[Any]:
-    """The changes between two moments as somebody typed them."""
     first, last = (log.find_version(script, text) for text in (a, b))
     if isinstance(first, Result):
         return first
@@ -109,7 +109,9 @@ def _difference(script: AssistantScript, a: str, b: str) -> Result[Any]:
 
 
 def _archive(visit: Visit) -> Result:
-    refused = unsure(visit, "what is old leaves the database, and is in a file from then on.")
+    refused = require_confirmation(
+        visit, "what is old leaves the database, and is in a file from then on."
+    )
     return refused or exports.archive_audit(visit.assistant, by=visit.by)
 
 

@@ -1,4 +1,4 @@
-"""The test bench: try a message before anybody says it, and beside it something changed."""
+"""The test bench: try a message without consequences, also with a changed prompt or model."""
 
 from __future__ import annotations
 
@@ -18,13 +18,14 @@ from evennia_ai.runtime.web_requests import api_config
 from evennia_ai.web.fields import clean
 from evennia_ai.web.rows import ONE, Page, Shown, Visit
 
-# Of the time that a request may take; the rest is for the page.
+# The part of a request's time limit that the trial may take; the rest is for the page.
 PART_OF_TIME = 0.8
 WORDS, LOAD = "words", "load"
 
 
 def _show(visit: Visit) -> Shown | Deferred[Shown]:
     form = {name: clean(value) for name, value in visit.form.items()}
+    # The button that loads the text of a part sends the same form, but tries nothing.
     if LOAD in form:
         form = {**form, "text": _text_of(visit, form.get("part", ""))}
     if WORDS not in form or LOAD in form:
@@ -39,14 +40,13 @@ def _show(visit: Visit) -> Shown | Deferred[Shown]:
 
 
 def _text_of(visit: Visit, part: str) -> str:
-    """The text of a part of the prompt, to be changed."""
     return next((each.text for each in texts_of(visit.assistant).data if each.part == part), "")
 
 
 def _shown(
     visit: Visit, form: Mapping[str, str], tried: Result[DryRun] | None = None
 ) -> dict[str, Any]:
-    """The form with what was typed, and what came of it."""
+    """Show the form as it was typed, with the outcome of the trial."""
     script = visit.assistant
     texts, models = texts_of(script), known_models()
 

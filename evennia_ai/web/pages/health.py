@@ -1,4 +1,4 @@
-"""The health of the game's assistants: what they depend on, and what to do where it is not well."""
+"""The page of the game's health: services, breakers, and advice for problems."""
 
 from __future__ import annotations
 
@@ -33,12 +33,12 @@ STATES = {
 
 @dataclass(frozen=True, slots=True)
 class Breaker:
-    """A service, and whether it is asked.
+    """A circuit breaker of a service.
 
     Attributes:
-        key: the assistant whose it is; "" for the game's.
+        key: the assistant that it belongs to; "" for the game's.
         told: its state in words.
-        may_reset: whoever looks may let it be asked again at once.
+        may_reset: the visitor may close it.
     """
 
     key: str
@@ -78,7 +78,7 @@ def _show(visit: Visit) -> Shown:
 
 
 def _breakers(script: AssistantScript | None, visit: Visit) -> list[Breaker]:
-    """The breakers of an assistant alone, or with None those of the game."""
+    """The breakers of one assistant, or with None those of the game."""
     scope = control.GAME if script is None else control.ASSISTANT
     act = "reset breaker of the game" if script is None else "reset breaker"
     may_reset = is_allowed(act, visit.account, script)
@@ -93,16 +93,18 @@ def _breaker(row: BreakerRow, key: str, owner: str, may_reset: bool) -> Breaker:
     if (seconds := row["retry_after"]) is not None:
         told = f"{told}; asked again in {seconds:.0f} s"
     failed = row["last_failure_error"] or ""
+    # A closed breaker has nothing to reset.
     return Breaker(key, owner, row["name"], level, told, failed, may_reset and level != "good")
 
 
 def _reset(visit: Visit, *, scope: str) -> Result:
+    # The scope comes with the button, whose right was checked, and not from the form.
     name = visit.form.get("breaker", "")
     return control.reset_breaker(visit.script, name, scope=scope, by=visit.by)
 
 
 def _check(visit: Visit) -> Deferred[Result]:
-    """Ask a model now: the game's, or that of an assistant."""
+    """Check the model of the game or of an assistant by calling it."""
     key = visit.form.get("assistant")
     if key is None:
         return succeed(Result.invalid("Say whose model is checked: the game's, or an assistant's."))
@@ -114,14 +116,14 @@ def _check(visit: Visit) -> Deferred[Result]:
         return succeed(refused)
     try:
         checked: Deferred[Any] = operations.check_model(script)
-    except ConfigurationError as error:
+    except ConfigurationError as error:  # raised at once, and not by the Deferred
         return succeed(Result.unavailable(f"The model is not set up: {error}"))
     return checked.addCallback(_told)
 
 
 def _told(report: Report) -> Result[Report]:
-    told = "all is well." if report.ok else "fix what is not well, then check again."
-    return Result(True, f"{report.title}: {told}", report)
+    advice = "all is well." if report.ok else "fix what is not well, then check again."
+    return Result(True, f"{report.title}: {advice}", report)
 
 
 PAGES = (Page("health/", "health", "Health", "show breakers", _show),)

@@ -1,4 +1,4 @@
-"""One assistant, and its turns as they happen."""
+"""The page of one assistant with its turns as they happen."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ from evennia_ai.web.waterfall import shown_turn
 
 def _show(visit: Visit) -> Shown:
     script = visit.assistant
-    stream = address_of_stream(str(script.key))  # before anything is read: nothing is missed
+    # Its mark is taken before anything is read, so that no change falls in between.
+    stream = address_of_stream(str(script.key))
     found = latest.recent(script, visit.look)
     recent = found.data if found.ok else latest.Recent([], True)
     return {

@@ -1,6 +1,6 @@
-"""An assistant as a body: its look, place and channels; copied, given as a card, or ended.
+"""An assistant's look, place and channels; copying, exporting and removing it.
 
-These stand on the page of its settings.
+They are part of the page of its settings.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ from evennia_ai.operations.files.exports import file_name
 from evennia_ai.operations.rights import is_allowed, refusal
 from evennia_ai.runtime import state
 from evennia_ai.web.fields import at_field, clean
+from evennia_ai.web.forms import mark_of, refuse_stale, time_shown
 from evennia_ai.web.rows import ONE, Action, Download, File, Shown, Visit, page_address
-from evennia_ai.web.typed import mark_of, overtaken, time_shown
 
 MEDIA = {cards.JSON: "application/json", cards.PNG: "image/png"}
 ACTS = ("update", "move", "channel", "clone", "delete", "release", "account")
@@ -32,14 +32,14 @@ ACTS = ("update", "move", "channel", "clone", "delete", "release", "account")
 
 @dataclass(frozen=True, slots=True)
 class ShownChannel:
-    """A channel, and what an assistant does with it: a word of `listening.MODES`."""
+    """A channel, and how the assistant listens to it: a value of `listening.MODES`."""
 
     name: str
     mode: str
 
 
 def look_shown(visit: Visit) -> Shown:
-    """The look of an assistant and all that can be done with it as a whole."""
+    """The look of an assistant and the actions on it, as context for a template."""
     script, form = visit.assistant, visit.form
     look = lifecycle.describe(script).data
     return {
@@ -72,6 +72,7 @@ def _channels(script: AssistantScript) -> list[ShownChannel]:
 
 
 def _mode(given: object, is_heard: bool) -> str:
+    # A channel's setting is a mode, or a mapping with a mode and more options.
     mode = given.get("mode") if isinstance(given, Mapping) else given
     return str(mode or "ignore") if is_heard else listening.LEAVE
 
@@ -83,9 +84,9 @@ def _lines(text: str) -> list[str]:
 def _update(visit: Visit) -> Result:
     desc, aliases = clean(visit.form.get("desc", "")), _lines(visit.form.get("aliases", ""))
     now = lifecycle.describe(visit.assistant).data
-    if late := overtaken(visit, mark_of(now.desc, now.aliases), "its look"):
-        told = {"desc": now.desc, "aliases": ", ".join(now.aliases)}
-        return replace(late, errors={name: f"it is {words} now" for name, words in told.items()})
+    if late := refuse_stale(visit, mark_of(now.desc, now.aliases), "its look"):
+        current = {"desc": now.desc, "aliases": ", ".join(now.aliases)}
+        return replace(late, errors={name: f"it is {text} now" for name, text in current.items()})
     return lifecycle.update_assistant(
         visit.assistant, desc=desc, aliases=aliases, by=visit.by, person=visit.account
     )
@@ -106,6 +107,7 @@ def _channel(visit: Visit) -> Result:
 
 
 def _clone(visit: Visit) -> Result:
+    # The button's right is about this assistant; a copy also needs the right to create one.
     refused = refusal("create", visit.account)
     if refused is not None:
         return refused
@@ -114,7 +116,7 @@ def _clone(visit: Visit) -> Result:
 
 
 def _end(visit: Visit, *, is_release: bool) -> Result:
-    """Delete or release an assistant, if its name was typed as a yes."""
+    """Delete or release an assistant, if its name was typed as confirmation."""
     script = visit.assistant
     if visit.form.get("sure", "").strip().casefold() != str(script.key).casefold():
         return Result.invalid(f"Nothing is done: to be sure, type its name, {script.key}.")
@@ -122,20 +124,20 @@ def _end(visit: Visit, *, is_release: bool) -> Result:
     gone = end(script, by=visit.by, reason=f"ended on the workbench by {visit.by}")
     if not gone.ok:
         return gone
-    # Where the game's files are is nobody's business.
+    # Without the folder: visitors need not know the paths of the game's machine.
     file = PurePath(gone.data).name
     what = "released, and the being is as it was before" if is_release else "deleted"
     where = f" Its record is in the file {file}." if file else ""
     return Result(True, f"{name} is {what}.{where}")
 
 
-def _card(visit: Visit, *, kind: str) -> Result[File]:
+def _export_card(visit: Visit, *, kind: str) -> Result[File]:
     name = file_name("card", visit.assistant.key, ending=kind)
     content = cards.export_card(visit.assistant, kind)
     return Result(True, f"The card of {visit.assistant.key}", File(name, content, MEDIA[kind]))
 
 
-def _whole(visit: Visit) -> Deferred[Result[File]]:
+def _export(visit: Visit) -> Deferred[Result[File]]:
     name = file_name("assistant", visit.assistant.key, ending=writing.ENDING)
 
     def sent(found: Result[bytes]) -> Result[File]:
@@ -144,8 +146,8 @@ def _whole(visit: Visit) -> Deferred[Result[File]]:
     return writing.export_assistant(visit.assistant, by=visit.by).addCallback(sent)
 
 
-def to_live(_visit: Visit, result: Result) -> str:
-    """The address of the assistant that was made."""
+def to_live_page(_visit: Visit, result: Result) -> str:
+    """The address of the assistant that was created."""
     return page_address("live", key=str(result.data.script.key))
 
 
@@ -158,7 +160,7 @@ ACTIONS = (
     Action(f"{ONE}look/", "set-look", "settings", "update", _update),
     Action(f"{ONE}place/", "set-place", "settings", "move", _move),
     Action(f"{ONE}channel/", "set-channel", "settings", "channel", _channel),
-    Action(f"{ONE}clone/", "clone", "settings", "clone", _clone, goes_to=to_live),
+    Action(f"{ONE}clone/", "clone", "settings", "clone", _clone, goes_to=to_live_page),
     Action(
         f"{ONE}account/",
         "give-account",
@@ -190,9 +192,9 @@ DOWNLOADS = (
             f"card-{kind}",
             "settings",
             "show configuration",
-            partial(_card, kind=kind),
+            partial(_export_card, kind=kind),
         )
         for kind in cards.KINDS
     ),
-    Download(f"{ONE}assistant.zip", "whole", "settings", "export assistant", _whole, is_long=True),
+    Download(f"{ONE}assistant.zip", "whole", "settings", "export assistant", _export, is_long=True),
 )

@@ -1,4 +1,4 @@
-"""The lore of the game: what is told of its world, what a text would bring up, and its packs."""
+"""The pages of the game's lore: entries, a test of what a text would bring up, and packs."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ from evennia_ai.operations.memory import trials
 from evennia_ai.operations.memory.rows import Remembered, audience_text
 from evennia_ai.operations.rights import callers, is_allowed
 from evennia_ai.runtime.rights import name_before
-from evennia_ai.web.pages.memory import nobody, somebody
-from evennia_ai.web.rows import Action, Download, File, Page, Shown, Visit, page_address
-from evennia_ai.web.typed import (
+from evennia_ai.web.forms import (
     AT_ONCE,
-    after_in,
     mark_of,
-    more_than,
-    overtaken,
-    unsure,
-    whole_in,
+    next_page,
+    offset_in,
+    refuse_stale,
+    require_confirmation,
+    whole_number_in,
 )
+from evennia_ai.web.pages.memory import person_or_visitor, unknown_person
+from evennia_ai.web.rows import Action, Download, File, Page, Shown, Visit, page_address
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +34,7 @@ class ShownLore:
 
     Attributes:
         audience: who may be told, in words.
-        whom: the same as it is typed.
+        whom: the audience as it is typed in the form.
     """
 
     number: int
@@ -58,13 +58,13 @@ def _entry(row: Remembered) -> ShownLore:
 
 def _show(visit: Visit) -> Shown:
     asked = visit.query.get("text", "").strip()
-    first = after_in(visit)
+    first = offset_in(visit)
     found = lore_of.search_lore(asked, after=first, limit=AT_ONCE).data
     return {
         "asked": asked,
         "entries": [_entry(row) for row in found.lore],
         "count": found.count,
-        "more": more_than(found.count, first, text=asked),
+        "more": next_page(found.count, first, text=asked),
         "packs": sorted(lore_packs.list_packs().data.packs.items()),
         "may_change": is_allowed("change lore", visit.account),
         **_tried(visit),
@@ -72,7 +72,7 @@ def _show(visit: Visit) -> Shown:
 
 
 def _tried(visit: Visit) -> dict[str, Any]:
-    """The entries that a text would bring up, where one is asked about."""
+    """The entries that a text would bring up, if the visitor asked for that."""
     asked = {
         name: visit.query.get(name, "").strip() for name in ("said", "assistant", "who", "way")
     }
@@ -93,9 +93,9 @@ def _tried(visit: Visit) -> dict[str, Any]:
 
 
 def _try(visit: Visit, script: Any, asked: dict[str, str]) -> Result[Any]:
-    being = somebody(visit, script, asked["who"])
+    being = person_or_visitor(visit, script, asked["who"])
     if being is None:
-        return nobody(asked["who"])
+        return unknown_person(asked["who"])
     is_aloud = asked["way"] != "whisper"
     return trials.try_lore(script, asked["said"], being, is_aloud=is_aloud)
 
@@ -121,9 +121,8 @@ def _mark(entry: ShownLore) -> str:
 
 
 def _fields(visit: Visit) -> dict[str, Any]:
-    """The fields of a piece of lore as they were typed."""
     form = visit.form
-    importance = whole_in(form, "importance")
+    importance = whole_number_in(form, "importance")
     return {
         "text": form.get("text", ""),
         "keywords": form.get("keywords", "").split(","),
@@ -139,20 +138,23 @@ def _add(visit: Visit) -> Result:
 
 def _change(visit: Visit) -> Result:
     now = lore_of.show_lore(visit.path["number"])
-    if now.ok and (late := overtaken(visit, _mark(_entry(now.data.lore)), "it")):
+    if now.ok and (late := refuse_stale(visit, _mark(_entry(now.data.lore)), "it")):
         return late
     return operations.change_lore(visit.path["number"], **_fields(visit))
 
 
 def _remove(visit: Visit) -> Result:
-    refused = unsure(visit, "no assistant knows it from then on, and it cannot be taken back.")
+    refused = require_confirmation(
+        visit, "no assistant knows it from then on, and it cannot be taken back."
+    )
     return refused or operations.remove_lore(visit.path["number"], by=visit.by)
 
 
-def _bring_in(visit: Visit) -> Result:
+def _import_pack(visit: Visit) -> Result:
     file = visit.files.get("file")
     if file is None:
         return Result.invalid("Nothing is brought in: choose a file of YAML or JSON first.")
+    # One byte more than allowed, by which `read` notices that the file is too long.
     found = lore_packs.read(file.read(LONGEST_PACK + 1))
     if not found.ok:
         return found
@@ -160,7 +162,7 @@ def _bring_in(visit: Visit) -> Result:
     return lore_packs.import_pack(found.data, by=visit.by, is_tried=is_tried)
 
 
-def _give_back(visit: Visit) -> Result[File]:
+def _export_pack(visit: Visit) -> Result[File]:
     name = visit.path["pack"]
     found = lore_packs.export_pack(name)
     if not found.ok:
@@ -183,8 +185,8 @@ ACTIONS = (
         _remove,
         goes_to=lambda visit, _: page_address("lore"),
     ),
-    Action("lore/packs/", "pack-import", "lore", "change lore", _bring_in),
+    Action("lore/packs/", "pack-import", "lore", "change lore", _import_pack),
 )
 DOWNLOADS = (
-    Download("lore/packs/<slug:pack>/", "pack-export", "lore", "show memories", _give_back),
+    Download("lore/packs/<slug:pack>/", "pack-export", "lore", "show memories", _export_pack),
 )

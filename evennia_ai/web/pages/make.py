@@ -1,4 +1,4 @@
-"""Making an assistant: by a form, from a character card, as a copy, or in a being of the game."""
+"""The page that creates assistants: by a form, from a card, as a copy, or in an existing being."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from evennia_ai.operations.models import prompts
 from evennia_ai.operations.rights import is_allowed, refusal
 from evennia_ai.runtime.rights import name_before
 from evennia_ai.web.fields import at_field, clean
-from evennia_ai.web.held import held, hold, let_go
-from evennia_ai.web.pages.looks import to_live
+from evennia_ai.web.pages.looks import to_live_page
 from evennia_ai.web.rows import Action, Page, Shown, Visit, page_address
+from evennia_ai.web.uploads import drop_upload, find_upload, keep_upload
 
 CARD, FILE = "card", "file"
-AGAIN = "The card is not here any more; choose its file again."
+CARD_GONE = "The card is not here any more; choose its file again."
 
 
 def _show(visit: Visit) -> Shown:
@@ -30,7 +30,7 @@ def _show(visit: Visit) -> Shown:
     ]
     form = visit.form
     return {
-        "location": form.get("location", _here(visit)),
+        "location": form.get("location", _visitors_room(visit)),
         "templates": prompts.game_templates(),
         "copied": known,
         "may_adopt": is_allowed("adopt", visit.account),
@@ -41,15 +41,15 @@ def _show(visit: Visit) -> Shown:
     }
 
 
-def _here(visit: Visit) -> str:
-    """The room in which the visitor stands, by its number; "" for nowhere."""
+def _visitors_room(visit: Visit) -> str:
+    """The dbref of the room where the visitor's character is; "" if there is none."""
     puppets = visit.account.get_all_puppets()
     place = puppets[0].location if puppets else None
     return str(place.dbref) if place is not None else ""
 
 
-def _place(visit: Visit) -> Result[GameObject | None]:
-    """The room that was named; none where nothing was."""
+def _room(visit: Visit) -> Result[GameObject | None]:
+    """The room that was typed; None if the field is empty."""
     words = visit.form.get("location", "").strip()
     if not words:
         return Result(True, "", None)
@@ -61,7 +61,7 @@ def _place(visit: Visit) -> Result[GameObject | None]:
 
 
 def _create(visit: Visit) -> Result:
-    form, place = visit.form, _place(visit)
+    form, place = visit.form, _room(visit)
     if not place.ok:
         return place
     template = form.get("template", "")
@@ -82,17 +82,18 @@ def _create(visit: Visit) -> Result:
 
 @dataclass(frozen=True, slots=True)
 class ShownCard:
-    """A card, and what its file is asked for by."""
+    """A card, and the mark by which its file is found again."""
 
     shown: cards.CardShown
     mark: str
 
 
-def _look(visit: Visit) -> Result[ShownCard]:
-    """The card in a file that was uploaded; it is held until somebody says yes."""
+def _preview_card(visit: Visit) -> Result[ShownCard]:
+    """Show the card in an uploaded file, which is held until the visitor confirms."""
     file = visit.files.get(FILE)
     if file is None:
         return at_field(FILE, Result.invalid("Choose the card's file first: PNG or JSON."))
+    # Before it is read, which happens in the game's thread.
     if file.size is None or file.size > MOST_BYTES:
         return at_field(FILE, Result.invalid(f"The file has more than {MOST_BYTES:,} bytes."))
     raw = file.read()
@@ -100,23 +101,23 @@ def _look(visit: Visit) -> Result[ShownCard]:
     if not found.ok:
         return at_field(FILE, found)
     shown = cards.show_card(found.data, visit.form.get("card_key", "").strip()).data
-    told = f"The card of {found.data.name}; nothing is made yet. See below what would be."
-    return Result(True, told, ShownCard(shown, hold(_number(visit), raw)))
+    message = f"The card of {found.data.name}; nothing is made yet. See below what would be."
+    return Result(True, message, ShownCard(shown, keep_upload(_account_pk(visit), raw)))
 
 
-def _number(visit: Visit) -> int:
+def _account_pk(visit: Visit) -> int:
     return int(visit.account.pk or 0)
 
 
-def _held(visit: Visit) -> bytes | None:
-    return held(_number(visit), visit.form.get(CARD, ""))
+def _uploaded_card(visit: Visit) -> bytes | None:
+    return find_upload(_account_pk(visit), visit.form.get(CARD, ""))
 
 
 def _card_shown(visit: Visit) -> ShownCard | None:
-    """The card that was looked at just now, or before a yes that was refused."""
+    """The card that was just uploaded, or whose confirmation was refused."""
     if visit.said is not None and isinstance(visit.said.data, ShownCard):
         return visit.said.data
-    raw = _held(visit)
+    raw = _uploaded_card(visit)
     found = cards.read(raw) if raw is not None else None
     if found is None or not found.ok:
         return None
@@ -125,9 +126,9 @@ def _card_shown(visit: Visit) -> ShownCard | None:
 
 
 def _make_of_card(visit: Visit) -> Result:
-    raw, place = _held(visit), _place(visit)
+    raw, place = _uploaded_card(visit), _room(visit)
     if raw is None:
-        return at_field(FILE, Result.invalid(AGAIN))
+        return at_field(FILE, Result.invalid(CARD_GONE))
     if not place.ok:
         return place
     found = cards.read(raw)
@@ -141,11 +142,11 @@ def _make_of_card(visit: Visit) -> Result:
         maker=visit.account,
     )
     if made.ok:
-        let_go(_number(visit))
+        drop_upload(_account_pk(visit))
     return made if made.ok else at_field("card_key", made)
 
 
-def _to_card(_visit: Visit, result: Result) -> str:
+def _to_made(_visit: Visit, result: Result) -> str:
     return page_address("live", key=result.data.key)
 
 
@@ -156,6 +157,7 @@ def _copy(visit: Visit) -> Result:
     script = operations.find_assistant(visit.form.get("source", ""))
     if script is None:
         return at_field("source", Result.missing("Choose which assistant is copied."))
+    # The button's right is to create; the source is typed, so its right is checked here.
     refused = refusal("clone", visit.account, script)
     if refused is not None:
         return refused
@@ -174,9 +176,9 @@ def _adopt(visit: Visit) -> Result:
 
 PAGES = (Page("make/", "make", "Make", "create", _show),)
 ACTIONS = (
-    Action("make/create/", "create", "make", "create", _create, goes_to=to_live),
-    Action("make/card/look/", "look-at-card", "make", "create", _look, is_look=True),
-    Action("make/card/", "make-of-card", "make", "create", _make_of_card, goes_to=_to_card),
-    Action("make/copy/", "copy", "make", "create", _copy, goes_to=to_live),
-    Action("make/adopt/", "adopt", "make", "adopt", _adopt, goes_to=to_live),
+    Action("make/create/", "create", "make", "create", _create, goes_to=to_live_page),
+    Action("make/card/look/", "look-at-card", "make", "create", _preview_card, is_look=True),
+    Action("make/card/", "make-of-card", "make", "create", _make_of_card, goes_to=_to_made),
+    Action("make/copy/", "copy", "make", "create", _copy, goes_to=to_live_page),
+    Action("make/adopt/", "adopt", "make", "adopt", _adopt, goes_to=to_live_page),
 )

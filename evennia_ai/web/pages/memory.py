@@ -1,4 +1,4 @@
-"""The memories of one assistant: searched as it would search, added, corrected and forgotten."""
+"""The pages of one assistant's memories: search, recall trials, add, correct and forget."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ from evennia_ai.operations.memory import trials, upkeep
 from evennia_ai.operations.memory.memories import ADDED, find_memory
 from evennia_ai.operations.memory.rows import FoundMemories, Remembered, audience_text
 from evennia_ai.operations.rights import is_allowed
-from evennia_ai.web.rows import ONE, Action, Page, Shown, Visit, page_address
-from evennia_ai.web.typed import (
+from evennia_ai.web.forms import (
     AT_ONCE,
     FieldError,
-    address_with,
     mark_of,
     number_in,
-    overtaken,
+    query_string,
+    refuse_field,
+    refuse_stale,
+    require_confirmation,
     time_shown,
-    unsure,
-    whole_in,
-    wrong,
+    whole_number_in,
 )
+from evennia_ai.web.rows import ONE, Action, Page, Shown, Visit, page_address
 
 FOUND = 20
 RECALL, ALIKE = "recall", "alike"
@@ -42,8 +42,8 @@ class ShownMemory:
 
     Attributes:
         audience: who may know this, in words.
-        found: how and why it was found, or would not be told; "" where nothing was sought.
-        is_left: it was found, and would not be told.
+        found: why it was found, or would be left out of a prompt; "" outside of searches.
+        is_left: it was found, but would be left out.
     """
 
     number: int
@@ -64,8 +64,8 @@ class ShownMemory:
     is_left: bool = False
 
 
-def line_of(row: Remembered, found: str = "", *, is_left: bool = False) -> ShownMemory:
-    """A row of memory as a line of a page."""
+def shown_memory(row: Remembered, found: str = "", *, is_left: bool = False) -> ShownMemory:
+    """Format a memory for a page."""
     gone = "somebody who is gone" if row["person"] else ""
     return ShownMemory(
         number=row["number"],
@@ -106,19 +106,19 @@ def _show(visit: Visit) -> Shown | Deferred[Shown]:
 
 
 def _listed(visit: Visit) -> dict[str, Any]:
-    """The memories that are chosen by person, kind and words, the newest first."""
+    """The memories that match the filters, the newest first."""
     asked = {name: visit.query.get(name, "").strip() for name in FILTERS}
     shown: dict[str, Any] = {"asked": asked, "lines": [], "older": "", "is_filtered": False}
     person = ""
     if asked["person"]:
         person = operations.find_person(visit.assistant, asked["person"])
         if not person:
-            visit.said = nobody(asked["person"])
+            visit.said = unknown_person(asked["person"])
             return shown
     try:
-        before = whole_in(visit.query, "before")
+        before = whole_number_in(visit.query, "before")
     except FieldError as error:
-        visit.said = wrong(error)
+        visit.said = refuse_field(error)
         return shown
     found = operations.list_memories(
         visit.assistant,
@@ -135,23 +135,23 @@ def _listed(visit: Visit) -> dict[str, Any]:
     following = found.data.next
     return {
         **shown,
-        "lines": [line_of(row) for row in found.data.memories],
+        "lines": [shown_memory(row) for row in found.data.memories],
         "count": found.data.count,
-        "older": address_with(**asked, before=following) if following else "",
+        "older": query_string(**asked, before=following) if following else "",
         "is_filtered": any(asked.values()) or before is not None,
     }
 
 
-def nobody(name: str) -> Result:
-    """The refusal of a name by which an assistant could know nobody."""
+def unknown_person(name: str) -> Result:
+    """Refuse a name that belongs to no person."""
     return Result.invalid(
         f"There is nobody by the name {name[:60]!r}. Give the name of a character or an account, "
         "or #12, or *#3 of an account."
     )
 
 
-def somebody(visit: Visit, script: AssistantScript, name: str) -> Being | None:
-    """The being of a name; the visitor where it is empty; None: there is nobody."""
+def person_or_visitor(visit: Visit, script: AssistantScript, name: str) -> Being | None:
+    """Find a being by name, or the visitor if the name is empty; None if there is none."""
     if not name.strip():
         return visit.account
     person = operations.find_person(script, name)
@@ -160,26 +160,26 @@ def somebody(visit: Visit, script: AssistantScript, name: str) -> Being | None:
 
 
 def _search(visit: Visit) -> Deferred[Shown]:
-    """The memories that the words in the address find, with why."""
+    """Search for the words in the query string: by similarity, or as the assistant would recall."""
     script, words = visit.assistant, visit.query["q"]
     if visit.query.get("way") == ALIKE:
         looking = operations.search_memories(script, words, limit=FOUND, look=visit.look)
-        return looking.addCallback(lambda found: _alike(visit, found))
-    being = somebody(visit, script, visit.query.get("who", ""))
+        return looking.addCallback(lambda found: _show_similar(visit, found))
+    being = person_or_visitor(visit, script, visit.query.get("who", ""))
     is_aloud = bool(visit.query.get("aloud"))
     if being is None:
-        visit.said = nobody(visit.query["who"])
+        visit.said = unknown_person(visit.query["who"])
         return succeed({})
     looking = trials.try_recall(script, words, being, is_aloud=is_aloud, look=visit.look)
-    return looking.addCallback(lambda found: _recalled(visit, found))
+    return looking.addCallback(lambda found: _show_recalled(visit, found))
 
 
-def _alike(visit: Visit, result: Result[FoundMemories]) -> Shown:
+def _show_similar(visit: Visit, result: Result[FoundMemories]) -> Shown:
     if not result.ok:
         visit.said = result
         return {}
     found = [
-        line_of(
+        shown_memory(
             row,
             "It has these words in it"
             if row["similarity"] is None
@@ -190,19 +190,21 @@ def _alike(visit: Visit, result: Result[FoundMemories]) -> Shown:
     return {"found": found, "problem": result.data.problem}
 
 
-def _recalled(visit: Visit, result: Result[trials.RecallTrial]) -> Shown:
+def _show_recalled(visit: Visit, result: Result[trials.RecallTrial]) -> Shown:
     if not result.ok:
         visit.said = result
         return {}
-    found = [line_of(row, _why(row), is_left=bool(row["why_not"])) for row in result.data.memories]
+    found = [
+        shown_memory(row, _why(row), is_left=bool(row["why_not"])) for row in result.data.memories
+    ]
     return {"found": found, "problem": result.data.problem, "is_trial": True}
 
 
 def _why(row: trials.TriedMemory) -> str:
-    """The reasons why a memory was found, and what it weighs."""
+    """Explain why a memory was found, and how it was ranked."""
     meaning = "not compared" if row["meaning"] is None else f"{row['meaning']:.0%}"
-    told = f"Weight {row['score']:.0%}: words {row['words']:.0%}, meaning {meaning}"
-    return f"{told}. Not told: {row['why_not']}" if row["why_not"] else told
+    ranking = f"Weight {row['score']:.0%}: words {row['words']:.0%}, meaning {meaning}"
+    return f"{ranking}. Not told: {row['why_not']}" if row["why_not"] else ranking
 
 
 # ---- one of them -------------------------------------------------------------------------------
@@ -212,20 +214,23 @@ def _show_one(visit: Visit) -> Shown:
     script = visit.assistant
     found = operations.show_memory(script, visit.path["number"], look=visit.look)
     if not found.ok:
-        visit.said = visit.said or found.untyped()
+        visit.said = visit.said or found.untyped()  # the message of a refused button comes first
         return {"memory": None}
     data = found.data
     return {
-        "memory": line_of(data.memory),
+        "memory": shown_memory(data.memory),
         "mark": mark_of(_words_of(visit)),
-        "cites": [line_of(row) for row in data.cites],
-        "cited_by": [line_of(row) for row in data.cited_by],
+        "cites": [shown_memory(row) for row in data.cites],
+        "cited_by": [shown_memory(row) for row in data.cited_by],
         "may_change": is_allowed("change memories", visit.account, script),
     }
 
 
 def _words_of(visit: Visit) -> str:
-    """The words of the memory in the address, of private ones too; "" where there is none."""
+    """The text of the memory in the path; "" if there is none.
+
+    Private text too: it is used for the mark of the form only, and not shown.
+    """
     memory = find_memory(visit.assistant, visit.path["number"])
     return str(memory.text) if memory is not None else ""
 
@@ -235,7 +240,8 @@ def _words_of(visit: Visit) -> str:
 
 def _add(visit: Visit) -> Result:
     form = visit.form
-    importance, trust = whole_in(form, "importance"), number_in(form, "trust")
+    importance, trust = whole_number_in(form, "importance"), number_in(form, "trust")
+    # The defaults are those of the REST API.
     return operations.add_memory(
         visit.assistant,
         form.get("text", ""),
@@ -249,13 +255,15 @@ def _add(visit: Visit) -> Result:
 
 def _correct(visit: Visit) -> Result:
     number, text = visit.path["number"], visit.form.get("text", "")
-    if late := overtaken(visit, mark_of(_words_of(visit)), "it"):
+    if late := refuse_stale(visit, mark_of(_words_of(visit)), "it"):
         return late
     return operations.correct_memory(visit.assistant, number, text, by=visit.by)
 
 
 def _forget(visit: Visit) -> Result:
-    refused = unsure(visit, "what is forgotten is gone for good, with what was concluded from it.")
+    refused = require_confirmation(
+        visit, "what is forgotten is gone for good, with what was concluded from it."
+    )
     return refused or operations.forget_memory(visit.assistant, visit.path["number"], by=visit.by)
 
 

@@ -1,4 +1,4 @@
-"""Tokens and money: a day, an assistant, a player, a model, a purpose; caps, and raising them."""
+"""The page of tokens and money: usage by day, assistant, player, model and purpose, and caps."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from evennia_ai.operations.peers import overview
 from evennia_ai.operations.rights import is_allowed
 from evennia_ai.runtime.rights import name_before
 from evennia_ai.web.charts import NOTHING, Chart, bars
+from evennia_ai.web.forms import time_shown
 from evennia_ai.web.rows import ONE, Action, Page, Shown, Visit, page_address
-from evennia_ai.web.typed import time_shown
 
 SPANS = (7, DAYS, 90)
 UNPRICED = "No call of these days had a price that is known."
 FREE = "What was used in these days cost nothing that is known."
-# What is not an assistant, by its key: its name, and the button that raises a cap of it.
+# Budgets that belong to no assistant, by key: the name, and the button that raises a cap.
 GAMES = {"": ("The whole game", "raise-game"), BENCH: ("The test bench", "raise-bench")}
 ALL, ALL_NAME = "all_games", "All games that share this ledger"
 CAP_NAMES = {
@@ -40,10 +40,10 @@ CAP_NAMES = {
 
 @dataclass(frozen=True, slots=True)
 class ShownCap:
-    """A cap with what is used of it, in words.
+    """A cap and its usage, in words.
 
     Attributes:
-        percent: of the cap, 0 to 100; None where there is no cap.
+        percent: the used part, 0 to 100; None if there is no cap.
     """
 
     name: str
@@ -57,12 +57,12 @@ class ShownCap:
 
 @dataclass(frozen=True, slots=True)
 class ShownCaps:
-    """The caps of an assistant, with key "" of the game, or with `BENCH` of the test bench.
+    """The caps of an assistant, of the game (key "") or of the test bench (key `BENCH`).
 
     Attributes:
-        address: of the button that raises one.
-        problem: why they cannot be told, or "".
-        typed: the amount that was typed for one of them and refused.
+        address: the address of the button that raises a cap.
+        problem: the reason why they are not known, or "".
+        typed: the cap and amount that were typed and refused.
     """
 
     key: str
@@ -75,13 +75,13 @@ class ShownCaps:
 
     @property
     def is_capped(self) -> bool:
-        """There is a cap that can be raised."""
+        """True if there is a cap that can be raised."""
         return any(row.cap for row in self.rows)
 
 
 @dataclass(frozen=True, slots=True)
 class UsageLine:
-    """The use for one thing, in words; `share` of all tokens in per cent."""
+    """A line of usage, in words; `share` is its percentage of all tokens."""
 
     name: str
     calls: str
@@ -93,8 +93,8 @@ class UsageLine:
 
 
 @dataclass(frozen=True, slots=True)
-class Side:
-    """A table of what was used, seen from one side."""
+class UsageTable:
+    """A table of usage, grouped by one criterion."""
 
     title: str
     column: str
@@ -116,6 +116,7 @@ def _show(visit: Visit) -> Shown:
     caps = [_caps(key, script, budgets[key], visit) for key, script in whose.items()]
     found = spending(days, assistant)
     shown = {
+        # First the game, then the test bench, then the assistants.
         "caps": [*_caps_of_all(game), *caps[:1], bench, *caps[1:]],
         "assistants": [(key, name_before(each, visit.account)) for key, each in scripts.items()],
         "assistant": assistant,
@@ -130,7 +131,7 @@ def _show(visit: Visit) -> Shown:
 
 
 def _peers() -> overview.Peers | None:
-    """The agents elsewhere, with times by the game's clock; None where they cannot be told."""
+    """The agents elsewhere, with times in the game's time zone; None if they are not known."""
     found = overview.list_peers()
     if not found.ok:
         return None
@@ -148,7 +149,7 @@ def _standings(budget: Result[BudgetReport]) -> Result[list[CapRow]]:
 
 
 def _daily_cap(budget: Result[list[CapRow]]) -> float:
-    """The tokens that may be used in any day, whatever was added today; 0: as many as there are."""
+    """The cap on a day's tokens, without what was added for today only; 0 if there is none."""
     rows = budget.data if budget.ok else ()
     days = (row for row in rows if row["name"] == "tokens_per_day" and row["cap"])
     return next((row["cap"] - row["granted"] for row in days), 0)
@@ -169,8 +170,8 @@ def _figures(found: Result[Spending], cap: float) -> Shown:
         "charts": _charts(data.days, tokens, cap),
         "days": [_line(day, whole) for day in reversed(data.days) if day["calls"]],
         "sides": (
-            _side("By assistant", "Assistant", data.assistants, whole),
-            _side(
+            _usage_table("By assistant", "Assistant", data.assistants, whole),
+            _usage_table(
                 "By player",
                 "Player",
                 data.players,
@@ -178,8 +179,8 @@ def _figures(found: Result[Spending], cap: float) -> Shown:
                 "Who spoke to it pays; what it did by itself is nobody's, and what staff try on "
                 "the test bench is paid from the bench's own purse.",
             ),
-            _side("By model", "Model", data.models, whole),
-            _side("By purpose", "Purpose", list(map(_in_words, data.purposes)), whole),
+            _usage_table("By model", "Model", data.models, whole),
+            _usage_table("By purpose", "Purpose", list(map(_in_words, data.purposes)), whole),
         ),
     }
 
@@ -203,7 +204,7 @@ def _charts(
 
 
 def _no_cost(days: Sequence[SpentDay]) -> str:
-    """The reason for which nothing was paid in some days, where nothing was."""
+    """The sentence for an empty chart of costs: no calls, no known prices, or free models."""
     calls = sum(day["calls"] for day in days)
     unpriced = sum(day["unpriced_calls"] for day in days)
     if not calls:
@@ -212,11 +213,14 @@ def _no_cost(days: Sequence[SpentDay]) -> str:
 
 
 def _dollars(amount: float) -> str:
+    # A single call often costs less than a cent.
     return f"${amount:,.2f}" if amount >= 1 or not amount else f"${amount:,.4f}"
 
 
-def _side(title: str, column: str, rows: Sequence[SpentOn], whole: SpentOn, note: str = "") -> Side:
-    return Side(title, column, tuple(_line(row, whole) for row in rows), note)
+def _usage_table(
+    title: str, column: str, rows: Sequence[SpentOn], whole: SpentOn, note: str = ""
+) -> UsageTable:
+    return UsageTable(title, column, tuple(_line(row, whole) for row in rows), note)
 
 
 def _in_words(purpose: SpentOn) -> SpentOn:
@@ -251,7 +255,7 @@ def _caps(
         key=key,
         name=name,
         address=address,
-        rows=tuple(sorted(map(cap_shown, budget.data), key=_place)) if budget.ok else (),
+        rows=tuple(sorted(map(cap_shown, budget.data), key=_cap_order)) if budget.ok else (),
         may_raise=is_allowed(act, visit.account, script),
         problem="" if budget.ok else budget.message,
         typed=typed if is_meant else {},
@@ -259,19 +263,19 @@ def _caps(
 
 
 def _caps_of_all(budget: Result[BudgetReport]) -> list[ShownCaps]:
-    """Those of all games that share a ledger, which no game's page raises."""
+    # Caps that all games of a shared ledger have in common are raised in no single game.
     rows = budget.data.all_games if budget.ok else ()
-    shown = tuple(sorted(map(cap_shown, rows), key=_place))
+    shown = tuple(sorted(map(cap_shown, rows), key=_cap_order))
     whole = ShownCaps(ALL, ALL_NAME, address="", rows=shown, may_raise=False, problem="", typed={})
     return [whole] if rows else []
 
 
-def _place(cap: ShownCap) -> int:
+def _cap_order(cap: ShownCap) -> int:
     return tuple(CAP_NAMES).index(cap.name)
 
 
 def cap_shown(row: CapRow) -> ShownCap:
-    """A cap as pages show it."""
+    """Format a cap for a page."""
     form = _dollars if row["name"].startswith("cost") else "{:,.0f}".format
     unpriced = row.get("unpriced_calls", 0)
     return ShownCap(

@@ -1,4 +1,4 @@
-"""The nights of one assistant: asleep or awake, and what each night made of what."""
+"""The page of one assistant's nights: its sleep, and what each night concluded from what."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from evennia_ai.operations import Result
 from evennia_ai.operations.memory import upkeep
 from evennia_ai.operations.memory.nights import MOST_NIGHTS, Night, list_nights
 from evennia_ai.operations.rights import is_allowed
-from evennia_ai.web.pages.memory import ShownMemory, line_of
+from evennia_ai.web.forms import number_in, time_shown, value_shown
+from evennia_ai.web.pages.memory import ShownMemory, shown_memory
 from evennia_ai.web.rows import ONE, Action, Page, Shown, Visit
-from evennia_ai.web.typed import number_in, time_shown, value_shown
 
 
 @dataclass(frozen=True, slots=True)
 class Concluded:
-    """Something that a night concluded, with what it rests on."""
+    """A memory that a night concluded, with the memories it was concluded from."""
 
     memory: ShownMemory
     sources: list[ShownMemory]
@@ -25,7 +25,7 @@ class Concluded:
 
 @dataclass(frozen=True, slots=True)
 class ShownNight:
-    """A night whose work was done."""
+    """A night that is over."""
 
     number: int
     began: str
@@ -51,7 +51,6 @@ def _show(visit: Visit) -> Shown:
 
 
 def _figures(night: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """The stage that a night has come to, in words."""
     counts = night.get("counts") or {}
     done = ", ".join(f"{count} {name}" for name, count in counts.items()) or "nothing yet"
     return [
@@ -63,7 +62,7 @@ def _figures(night: Mapping[str, Any]) -> list[tuple[str, str]]:
 
 
 def _night(night: Night) -> ShownNight:
-    made = [Concluded(line_of(memory), [*map(line_of, of)]) for memory, of in night.made]
+    made = [Concluded(shown_memory(memory), [*map(shown_memory, of)]) for memory, of in night.made]
     began, ended = time_shown(night.began), time_shown(night.ended)
     return ShownNight(night.version, began, ended, night.summary, made, night.gone)
 

@@ -1,4 +1,4 @@
-"""The first page: how all assistants are at this moment, what is used up, and the big buttons."""
+"""The first page: the state of all assistants, today's usage, and the emergency buttons."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ class AssistantCard:
     """An assistant at a glance.
 
     Attributes:
-        level: "good", "busy", "quiet" or "bad": a colour and a sign.
-        wrong: what keeps it from answering, in sentences.
-        last: the newest thing that it heard, and what became of it.
-        may_control: whoever looks may stop and clear it.
+        level: "good", "busy", "quiet" or "bad", which select a colour and a sign.
+        wrong: the reasons why it does not answer, in sentences.
+        last: the newest message that it heard, and its outcome.
+        may_control: the visitor may stop and clear it.
     """
 
     key: str
@@ -62,32 +62,31 @@ def _level(data: Status) -> str:
 
 
 def _used(standings: Sequence[CapRow]) -> tuple[ShownCap, ...]:
-    """Tokens and money of today beside their caps."""
     rows = {row["name"]: row for row in standings}
     return tuple(cap_shown(rows[name]) for name in ("tokens_per_day", "cost_per_day") if rows)
 
 
 def _wrong(data: Status) -> tuple[str, ...]:
     lock = data.lockout
-    told = []
+    problems = []
     if lock is not None:
-        told.append(f"stopped since {as_shown(lock['at'])}: {lock['reason'] or lock['cause']}")
-    told += filter(None, (data.wrong_settings, data.ignored_settings, data.unable))
+        problems.append(f"stopped since {as_shown(lock['at'])}: {lock['reason'] or lock['cause']}")
+    problems += filter(None, (data.wrong_settings, data.ignored_settings, data.unable))
     if not data.has_brain:
-        told.append(data.brain)
+        problems.append(data.brain)
     if data.location is None:
-        told.append("it is nowhere, and needs a room")
-    return tuple(told)
+        problems.append("it is nowhere, and needs a room")
+    return tuple(problems)
 
 
 def card_of(
     script: AssistantScript, visit: Visit, standings: Sequence[CapRow] | None = None
 ) -> AssistantCard:
-    """An assistant at a glance, as somebody sees it.
+    """Describe an assistant at a glance, for the visitor.
 
     Args:
-        standings: what is used up; None: without that and what it heard last, which the database
-            is asked for.
+        standings: its usage; with None the usage and the last message, which need queries, are
+            left out.
     """
     data, last = operations.status(script).data, ""
     if standings is not None:
@@ -114,7 +113,8 @@ def card_of(
 
 
 def _show(visit: Visit) -> Shown:
-    stream = address_of_stream()  # before anything is read: nothing is missed
+    # Its mark is taken before anything is read, so that no change falls in between.
+    stream = address_of_stream()
     scripts = operations.list_assistants()
     used, game = standings_of(scripts), operations.budget_of(None)
     cards = [card_of(each, visit, used[str(each.key)].data or ()) for each in scripts]
@@ -129,46 +129,45 @@ def _show(visit: Visit) -> Shown:
     }
 
 
-def _to_all(
+def _for_all_allowed(
     visit: Visit, act: str, do: Callable[[Sequence[AssistantScript]], object]
 ) -> Deferred[Result]:
-    """Do something to all that the visitor has a say over, and name the others."""
+    """Apply a function to the assistants that the visitor has the right for; name the others."""
     mine, refused = callers.find_all_allowed(act, visit.account)
     if refused and not mine:
         return succeed(Result.forbidden(callers.NOT_YOURS))
     doing = do(mine)
     doing = doing if isinstance(doing, Deferred) else succeed(doing)
-    return doing.addCallback(_told_of, refused)
+    return doing.addCallback(_naming_refused, refused)
 
 
-def _told_of(done: Result, refused: Sequence[str]) -> Result:
+def _naming_refused(done: Result, refused: Sequence[str]) -> Result:
     if not refused:
         return done
     return replace(done, message=f"{done.message} Not yours: {', '.join(refused)}.")
 
 
 def stop(visit: Visit) -> Result:
-    """Stop the assistant in the address."""
+    """Stop the assistant in the path."""
     return control.stop(visit.assistant, _reason(visit), by=visit.by)
 
 
 def clear(visit: Visit) -> Result:
-    """Clear its stop or lockout."""
+    """Clear the stop or lockout of the assistant in the path."""
     return control.clear(visit.assistant, by=visit.by)
 
 
 def _reason(visit: Visit) -> str:
-    """The reason of somebody who stops an assistant, as it was typed; else who did."""
     return visit.form.get("reason", "").strip()[:200] or f"stopped on the workbench by {visit.by}"
 
 
 def _stop_all(visit: Visit) -> Deferred[Result]:
     stop = partial(control.stop_all, reason=_reason(visit), by=visit.by)
-    return _to_all(visit, "emergency stop", stop)
+    return _for_all_allowed(visit, "emergency stop", stop)
 
 
 def _clear_all(visit: Visit) -> Deferred[Result]:
-    return _to_all(visit, "emergency clear", partial(control.clear_all, by=visit.by))
+    return _for_all_allowed(visit, "emergency clear", partial(control.clear_all, by=visit.by))
 
 
 def _enable(visit: Visit, *, enabled: bool) -> Result:
@@ -177,6 +176,8 @@ def _enable(visit: Visit, *, enabled: bool) -> Result:
 
 PAGES = (Page("", "now", "Now", "list", _show, otherwise="mine"),)
 ACTIONS = (
+    # Buttons for all assistants need only the right to list them: `_for_all_allowed` checks the
+    # right over each assistant.
     Action("stop/", "stop-all", "now", "list", _stop_all),
     Action("clear/", "clear-all", "now", "list", _clear_all),
     Action(f"{ONE}stop/", "stop", "now", "emergency stop", stop),

@@ -1,4 +1,4 @@
-"""For every account: what assistants remember of whoever looks, and its say over that."""
+"""Pages for every account: what assistants remember of the visitor, who may change or delete it."""
 
 from __future__ import annotations
 
@@ -11,8 +11,15 @@ from evennia_ai.operations import AssistantScript, Result
 from evennia_ai.operations.files.exports import as_file, file_name
 from evennia_ai.operations.memory import own
 from evennia_ai.operations.memory.acquaintances import find_named, how_it_stands, who_knows
+from evennia_ai.web.forms import (
+    AT_ONCE,
+    next_page,
+    offset_in,
+    query_string,
+    require_confirmation,
+    time_shown,
+)
 from evennia_ai.web.rows import Action, Download, File, Page, Shown, Visit, page_address
-from evennia_ai.web.typed import AT_ONCE, address_with, after_in, more_than, time_shown, unsure
 
 OF = "of"
 
@@ -22,37 +29,37 @@ def _show(visit: Visit) -> Shown:
     named = Counter(each.name for each in known)
     return {
         "assistants": [
-            {**asdict(each), "query": address_with(of=each.mark), "alike": named[each.name]}
+            {**asdict(each), "query": query_string(of=each.mark), "alike": named[each.name]}
             for each in known
         ]
     }
 
 
 def _name(visit: Visit) -> str:
-    """The name or the mark of the assistant that is meant."""
+    # A name, or a mark that also tells apart assistants of the same name.
     return visit.form.get(OF) or visit.query.get(OF, "")
 
 
 def _show_one(visit: Visit) -> Shown:
-    """The memories that one assistant has of the visitor."""
     found = find_named(_name(visit), visit.account)
     if not found.ok:
         visit.said = visit.said or found
         return {"one": None, OF: _name(visit)}
-    known, first = own.what_is_known(found.data, visit.account).data, after_in(visit)
-    if first >= len(known.known):  # the last of them may just be forgotten
+    known, first = own.what_is_known(found.data, visit.account).data, offset_in(visit)
+    if first >= len(known.known):  # the only one on the last page may have been forgotten
         first = 0
     return {
         "one": how_it_stands(found.data, visit.account),
         OF: _name(visit),
-        "here": address_with(of=_name(visit), after=first or None),
+        "here": query_string(of=_name(visit), after=first or None),
         "known": [
             {**row, "at": time_shown(row["at"]), "superseded": time_shown(row["superseded"])}
             for row in known.known[first : first + AT_ONCE]
         ],
-        "more": more_than(len(known.known), first, of=_name(visit)),
+        "more": next_page(len(known.known), first, of=_name(visit)),
         "count": known.count,
         "kept": own.KEPT,
+        # The memory whose correction was refused: its field keeps the typed text.
         "failed": visit.form.get("number", "") if visit.said else "",
     }
 
@@ -60,8 +67,10 @@ def _show_one(visit: Visit) -> Shown:
 # ---- buttons -----------------------------------------------------------------------------------
 
 
-def _to(do: Callable[[AssistantScript, Visit], Result]) -> Callable[[Visit], Result]:
-    """An act on the assistant that the form names, as the visitor knows it."""
+def _on_named_assistant(
+    do: Callable[[AssistantScript, Visit], Result],
+) -> Callable[[Visit], Result]:
+    """Make an action that applies to the assistant named in the form."""
 
     def act(visit: Visit) -> Result:
         found = find_named(_name(visit), visit.account)
@@ -80,7 +89,9 @@ def _forget(script: AssistantScript, visit: Visit) -> Result:
 
 
 def _forget_all(script: AssistantScript, visit: Visit) -> Result:
-    refused = unsure(visit, "all memories of you are dropped, and all talk with you too.")
+    refused = require_confirmation(
+        visit, "all memories of you are dropped, and all talk with you too."
+    )
     return refused or operations.forget_everything(script, visit.account)
 
 
@@ -102,18 +113,26 @@ def _export(visit: Visit) -> Result[File]:
     return known.holding(File(name, as_file(asdict(known.data))))
 
 
-def _back(visit: Visit, _: object) -> str:
-    """The address where it was done; the list where the mark means nothing: all is forgotten."""
+def _return_address(visit: Visit, _: object) -> str:
+    """The page of that assistant, or the list once it has forgotten everything."""
     if not find_named(_name(visit), visit.account).ok:
         return page_address("mine")
-    first = after_in(visit)
-    return f"{page_address('one-of-mine')}{address_with(of=_name(visit), after=first or None)}"
+    first = offset_in(visit)
+    return f"{page_address('one-of-mine')}{query_string(of=_name(visit), after=first or None)}"
 
 
 def _button(name: str, do: Callable[[AssistantScript, Visit], Result]) -> Action:
-    return Action(f"me/memory/{name}/", f"my-{name}", "one-of-mine", "", _to(do), goes_to=_back)
+    return Action(
+        f"me/memory/{name}/",
+        f"my-{name}",
+        "one-of-mine",
+        "",
+        _on_named_assistant(do),
+        goes_to=_return_address,
+    )
 
 
+# Without a right: everybody manages what is remembered of them.
 PAGES = (
     Page("me/", "mine", "What they know of me", "", _show),
     Page("me/memory/", "one-of-mine", "What it knows of me", "", _show_one, in_menu=False),

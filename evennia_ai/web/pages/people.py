@@ -1,4 +1,4 @@
-"""The people that one assistant knows: its profile of each, and all that is remembered of them."""
+"""The page of people whom one assistant knows: their profiles, and its memories of them."""
 
 from __future__ import annotations
 
@@ -11,18 +11,25 @@ from evennia_ai.operations.files.exports import as_file, file_name
 from evennia_ai.operations.memory.profiles import Met
 from evennia_ai.operations.memory.rows import KnownThing, audience_text
 from evennia_ai.operations.rights import is_allowed
-from evennia_ai.web.pages.memory import nobody
+from evennia_ai.web.forms import (
+    AT_ONCE,
+    next_page,
+    offset_in,
+    query_string,
+    require_confirmation,
+    time_shown,
+)
+from evennia_ai.web.pages.memory import unknown_person
 from evennia_ai.web.rows import ONE, Action, Download, File, Page, Shown, Visit, page_address
-from evennia_ai.web.typed import AT_ONCE, address_with, after_in, more_than, time_shown, unsure
 
 
 @dataclass(frozen=True, slots=True)
 class PersonLine:
-    """Somebody whom an assistant knows, in a line.
+    """A person whom an assistant knows, as a line of the list.
 
     Attributes:
-        query: what stands after the page's address for this one.
-        favour: how they are liked, in per cent.
+        query: the query string of the page about this person.
+        favour: how much the assistant likes them, in per cent.
     """
 
     name: str
@@ -36,7 +43,7 @@ class PersonLine:
 
 @dataclass(frozen=True, slots=True)
 class ShownAttribute:
-    """One thing that is known of somebody, and who may know this."""
+    """An attribute of a profile, and the audience that may know it."""
 
     text: str
     audience: str
@@ -60,24 +67,29 @@ def _who(visit: Visit) -> str:
     return (visit.form.get("who") or visit.query.get("who", "")).strip()
 
 
+def _person_of(visit: Visit) -> str:
+    """The id of the person who is asked for; "" if there is none."""
+    return operations.find_person(visit.assistant, _who(visit)) if _who(visit) else ""
+
+
 def _shown_one(visit: Visit) -> dict[str, Any]:
-    """The profile and the memories of the person that is asked for."""
+    """The profile and the memories of the person in the query string."""
     script = visit.assistant
-    person = operations.find_person(script, _who(visit))
+    person = _person_of(visit)
     if not person:
-        visit.said = visit.said or nobody(_who(visit))
+        visit.said = visit.said or unknown_person(_who(visit))
         return {}
     profile = operations.show_profile(script, person, look=visit.look)
     known = operations.what_is_known(script, person, by=visit.by, look=visit.look).data
-    first = after_in(visit)
+    first = offset_in(visit)
     one = {
         "person": person,
         "known": [_thing(row) for row in known.known[first : first + AT_ONCE]],
         "count": known.count,
-        "more": more_than(len(known.known), first, who=person),
+        "more": next_page(len(known.known), first, who=person),
         "is_remembered": known.is_remembered,
-        "query": address_with(who=person),
-        "here": address_with(who=person, after=first or None),
+        "query": query_string(who=person),
+        "here": query_string(who=person, after=first or None),
     }
     if not profile.ok:
         return {"one": {**one, "title": _who(visit)}}
@@ -98,7 +110,7 @@ def _shown_one(visit: Visit) -> dict[str, Any]:
 
 
 def _thing(row: KnownThing) -> dict[str, Any]:
-    """A thing that is remembered; an attribute of the profile has no page of its own."""
+    # A memory has a decimal number, and a page; ids of a profile's attributes begin with a letter.
     number = row["number"]
     return {
         **row,
@@ -111,7 +123,7 @@ def _thing(row: KnownThing) -> dict[str, Any]:
 def _person(entity: str, row: Met, attributes: int) -> PersonLine:
     return PersonLine(
         name=row["name"] or entity,
-        query=address_with(who=entity),
+        query=query_string(who=entity),
         favour=round(100 * row["favour"]),
         meetings=row["meetings"],
         first=time_shown(row["first_at"]),
@@ -121,21 +133,19 @@ def _person(entity: str, row: Met, attributes: int) -> PersonLine:
 
 
 def _forget(visit: Visit) -> Result:
-    script = visit.assistant
-    person = operations.find_person(script, _who(visit)) if _who(visit) else ""
+    person = _person_of(visit)
     if not person:
-        return nobody(_who(visit))
-    refused = unsure(
+        return unknown_person(_who(visit))
+    refused = require_confirmation(
         visit, "all memories of them are dropped, all notes of them and all talk with them too."
     )
-    return refused or operations.forget_everything(script, person, by=visit.by)
+    return refused or operations.forget_everything(visit.assistant, person, by=visit.by)
 
 
 def _export(visit: Visit) -> Result[File]:
-    script = visit.assistant
-    person = operations.find_person(script, _who(visit)) if _who(visit) else ""
+    script, person = visit.assistant, _person_of(visit)
     if not person:
-        return nobody(_who(visit))
+        return unknown_person(_who(visit))
     found = operations.export_known(script, person, by=visit.by, look=visit.look)
     name = file_name("memories", script.key, person)
     return found.holding(File(name, as_file(asdict(found.data))))

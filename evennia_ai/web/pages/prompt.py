@@ -1,4 +1,4 @@
-"""The prompt of an assistant: its parts, texts, templates and contexts, looked at and edited."""
+"""The page of an assistant's prompt: preview and editing of its parts, texts and templates."""
 
 from __future__ import annotations
 
@@ -16,22 +16,23 @@ from evennia_ai.operations.rights import is_allowed
 from evennia_ai.operations.settings.rows import row_of
 from evennia_ai.web import edits
 from evennia_ai.web.fields import clean, field_of
+from evennia_ai.web.forms import whole_number_in
 from evennia_ai.web.pages.settings import set_settings
 from evennia_ai.web.rows import ONE, Action, Page, Shown, Visit, page_address
-from evennia_ai.web.typed import whole_in
 
+# The key of the tools' schemas among the token counts of components, which are keyed by number.
 TOOLS = -1
 
 
 @dataclass(frozen=True, slots=True)
 class Editor:
-    """A text that is edited.
+    """A text that is being edited.
 
     Attributes:
-        what, key: as `operations.models.texts` names it.
-        pieces: the difference to what it is now; () before somebody asked for it.
-        mark: of what it was when the difference was shown.
-        problem: why it cannot be edited, or "".
+        what, key: its name in `operations.models.texts`.
+        pieces: the difference to the stored text; () until the visitor asked for it.
+        mark: mark of the stored text when the difference was shown.
+        problem: the reason why it cannot be edited, or "".
     """
 
     what: str
@@ -46,7 +47,7 @@ class Editor:
 
 @dataclass(frozen=True, slots=True)
 class ShownPart:
-    """A part of the prompt, with its tokens in the context that is looked at; "" where none."""
+    """A part of the prompt, with its tokens in the chosen context; "" if it has none there."""
 
     number: int
     key: str
@@ -60,12 +61,12 @@ class ShownPart:
 
 @dataclass(frozen=True, slots=True)
 class Preview:
-    """The next prompt in a context.
+    """The prompt that would be sent next in a context.
 
     Attributes:
-        together: tokens of all of it, with the tools' among them; in words.
-        messages: role and words of each.
-        problem: why there is none now, or "".
+        together: all tokens, including those of the tools; formatted.
+        messages: role and text of each message.
+        problem: the reason why there is none, or "".
     """
 
     together: str
@@ -106,7 +107,7 @@ def _context_of(visit: Visit) -> str:
 
 
 def _changed(script: AssistantScript, context: ContextType) -> int:
-    """The number of fields that the assistant has of its own in a context."""
+    """The number of fields in a context that the assistant overrides."""
     rows = (row_of(script, keys) for keys in _fields(context))
     return sum(not row["is_default"] for row in rows)
 
@@ -131,7 +132,7 @@ def _part(row: prompts.ComponentRow, tokens: dict[int, int]) -> ShownPart:
 
 
 def _text(script: AssistantScript, what: str) -> tuple[str, str, str]:
-    """A text by its name in `texts`, its name for people, and its words."""
+    """Name in `texts`, name for people, and contents of a text."""
     found = texts.text_of(script, what).data
     return what, found.name, found.text
 
@@ -152,9 +153,10 @@ def _preview(visit: Visit, context: str, sizes: Result[shown_prompts.ShownPrompt
 
 
 def _editor(visit: Visit) -> Editor | None:
-    """The text that the address names, or that was sent with a form."""
+    """The editor of the text that the form or the query string names; None if neither does."""
     what, key = visit.form.get("what", ""), visit.form.get("key", "")
     typed = visit.form.get("text")
+    # A link opens an editor; a form was sent to show the difference, or its saving was refused.
     if not what:
         what, key = visit.query.get("edit", ""), visit.query.get("key", "").strip()
     if not what:
@@ -187,14 +189,14 @@ def _save(visit: Visit) -> Result:
         form.get("what", ""),
         form.get("key", ""),
         clean(form.get("text", "")),
-        before=form.get("mark") or None,
+        before=form.get("mark") or None,  # none if it is saved without a look at the difference
         by=visit.by,
     )
 
 
 def _of_number(visit: Visit, do: Callable[[AssistantScript, int], Result]) -> Result:
     try:
-        number = whole_in(visit.form, "number")
+        number = whole_number_in(visit.form, "number")
     except ValueError:
         number = None
     if number is None:
@@ -214,7 +216,7 @@ def _delete(visit: Visit) -> Result:
 
 
 def _to_context(visit: Visit, _result: Result) -> str:
-    """The page again, with the context that was looked at."""
+    """The address of the page, in the same context."""
     address = page_address("prompt", key=str(visit.assistant.key))
     return f"{address}?{urlencode({'context': _context_of(visit)})}"
 

@@ -1,4 +1,4 @@
-"""Questions of assistants to people: may I do this, may I have more of that?"""
+"""The page of questions that assistants put to people."""
 
 from __future__ import annotations
 
@@ -7,13 +7,14 @@ from twisted.internet.defer import Deferred
 from evennia_ai import operations
 from evennia_ai.operations import Result
 from evennia_ai.operations.rights import is_allowed, is_staff
+from evennia_ai.web.forms import time_shown
 from evennia_ai.web.rows import Action, Page, Shown, Visit
 from evennia_ai.web.stream import address_of_stream
-from evennia_ai.web.typed import time_shown
 
 
 def _show(visit: Visit) -> Shown:
-    # Before anything is read: nothing is missed. The stream of all is for whoever may list all.
+    # Its mark is taken before anything is read, so that no change falls in between. The stream of
+    # all assistants needs the right to list them.
     stream = address_of_stream() if is_allowed("list", visit.account) else ""
     found = operations.questions(visit.account, is_staff=is_staff(visit.account))
     return {

@@ -1,4 +1,4 @@
-"""A record as a timeline, and the page of the game's own record."""
+"""The timeline of an audit log, and the page of the game's own audit log."""
 
 from __future__ import annotations
 
@@ -10,18 +10,25 @@ from evennia_ai import operations
 from evennia_ai.core.safety.audit_events import EVENTS
 from evennia_ai.operations import AssistantScript
 from evennia_ai.operations.audit.log import FactEntry, words_of
+from evennia_ai.web.forms import (
+    AT_ONCE,
+    FieldError,
+    query_string,
+    refuse_field,
+    time_shown,
+    whole_number_in,
+)
 from evennia_ai.web.rows import Page, Shown, Visit
-from evennia_ai.web.typed import AT_ONCE, FieldError, address_with, time_shown, whole_in, wrong
 
 FILTERS = ("event", "by", "day")
 
 
 @dataclass(frozen=True, slots=True)
 class RecordLine:
-    """An entry of a record.
+    """An entry of an audit log.
 
     Attributes:
-        details: all that is kept of it, as JSON; "" where that is nothing.
+        details: its details as JSON; "" if there are none.
     """
 
     version: int
@@ -33,7 +40,7 @@ class RecordLine:
 
 
 def timeline(visit: Visit, script: AssistantScript | None) -> dict[str, Any]:
-    """The entries of a record that a visitor asks for, the newest first; None: of the game's."""
+    """The entries that match the filters, the newest first; with None, of the game's own log."""
     asked = {name: visit.query.get(name, "").strip() for name in FILTERS}
     shown: dict[str, Any] = {
         "asked": asked,
@@ -43,9 +50,9 @@ def timeline(visit: Visit, script: AssistantScript | None) -> dict[str, Any]:
         "is_filtered": any(asked.values()) or "before" in visit.query,
     }
     try:
-        before = whole_in(visit.query, "before")
+        before = whole_number_in(visit.query, "before")
     except FieldError as error:
-        visit.said = wrong(error)
+        visit.said = refuse_field(error)
         return shown
     found = operations.audit_log(
         script,
@@ -63,17 +70,17 @@ def timeline(visit: Visit, script: AssistantScript | None) -> dict[str, Any]:
         **shown,
         "lines": [_line(entry, visit) for entry in found.data.entries],
         "told": found.message,
-        "older": address_with(**asked, before=following) if following else "",
+        "older": query_string(**asked, before=following) if following else "",
     }
 
 
 def _line(entry: FactEntry, visit: Visit) -> RecordLine:
     details = dict(entry["details"])
-    by = str(details.pop("by", "") or "")
+    by = str(details.pop("by", "") or "")  # it has a column of its own
     shown = json.dumps(details, ensure_ascii=False, indent=1, default=str) if details else ""
     at = time_shown(entry["at"])
-    told = words_of(entry, visit.account)
-    return RecordLine(entry["version"], at, entry["event"], told, by, shown)
+    text = words_of(entry, visit.account)
+    return RecordLine(entry["version"], at, entry["event"], text, by, shown)
 
 
 def _show(visit: Visit) -> Shown:

@@ -1,4 +1,4 @@
-"""All settings of an assistant as forms, its look and place, and taking edits back."""
+"""The page of all settings of an assistant, with its look and place, and undo."""
 
 from __future__ import annotations
 
@@ -19,18 +19,19 @@ from evennia_ai.web.fields import (
     grouped,
     is_container,
     is_within,
-    overtaken_in,
+    refuse_stale_settings,
 )
 from evennia_ai.web.pages.looks import look_shown
 from evennia_ai.web.rows import ONE, Action, Page, Shown, Visit
 
 FIXED = "assistant_key"
+# The help of a group says where its keys are documented; a page shows them right below.
 _WHERE = re.compile(r"[;,]? its keys are in .*")
 
 
 @dataclass(frozen=True, slots=True)
 class SettingsPart:
-    """Settings below one name; "" and no help for those that stand alone."""
+    """Settings that are keys of one setting; name and help are "" for those that stand alone."""
 
     name: str
     help: str
@@ -42,8 +43,8 @@ class ShownGroup:
     """Settings under one heading.
 
     Attributes:
-        own: how many the assistant has of its own.
-        is_open: something in it was typed and refused.
+        own: number of settings that the assistant overrides.
+        is_open: it has typed values that were refused, and is shown expanded.
     """
 
     key: str
@@ -86,14 +87,14 @@ def _group(title: str, fields: Iterable[Field]) -> ShownGroup:
 
 
 def set_settings(visit: Visit) -> Result:
-    """Set what somebody typed, all of it or nothing, if he has the right that each needs."""
+    """Apply all changes in the form, or none; some settings need more than the button's right."""
     changes = changes_of(visit)
     if not changes:
         return Result.invalid("Nothing is changed: every field is as it was.")
     refused = refusal(settings_of.act_to_configure(changes), visit.account, visit.assistant)
     if refused is not None:
         return refused
-    late = overtaken_in(visit)
+    late = refuse_stale_settings(visit)
     return late or settings_of.update_settings(visit.assistant, changes, by=visit.by)
 
 

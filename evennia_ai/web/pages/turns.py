@@ -1,4 +1,4 @@
-"""The last turns of an assistant, as they are looked for, and one in full."""
+"""The pages of an assistant's turns: the list with its filters, and one turn in full."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from evennia_ai.operations.result import ProblemKind
 from evennia_ai.operations.turns import latest
 from evennia_ai.operations.turns.latest import OUTCOMES, Sought
 from evennia_ai.operations.turns.traces import NOBODY, Traced, cost_of
+from evennia_ai.web.forms import whole_number_in
 from evennia_ai.web.rows import ONE, Page, Shown, Visit
 from evennia_ai.web.stream import address_of_stream
-from evennia_ai.web.typed import whole_in
 from evennia_ai.web.waterfall import LEVELS, shown_turn
 
 SOUGHT = ("sender", "words", "outcome", "day")
@@ -23,8 +23,8 @@ class TurnRow:
     """A line of the list.
 
     Attributes:
-        tick: of a turn of its own that is still in memory; None of all others.
-        level: a colour and a sign, as of cards.
+        tick: the tick of a turn that answered no message and is still in memory; else None.
+        level: selects a colour and a sign, as for cards.
     """
 
     number: int
@@ -63,9 +63,9 @@ def _row(turn: Traced, own: dict[float, int]) -> TurnRow:
 
 
 def _whole(visit: Visit, name: str) -> int | None:
-    """A whole number in the address; what is none is as if it were not there."""
+    """A whole number in the query string; None if it is missing or invalid."""
     try:
-        return whole_in(visit.query, name)
+        return whole_number_in(visit.query, name)
     except ValueError:
         return None
 
@@ -75,7 +75,8 @@ def _show_list(visit: Visit) -> Shown:
     given = {name: query.get(name, "").strip()[:100] for name in SOUGHT}
     before, by_cost = _whole(visit, "before"), query.get("order") == "cost"
     sought = Sought(**given, before=before, by_cost=by_cost)
-    # Before anything is read: nothing is missed. To what is older nothing is added.
+    # Its mark is taken before anything is read, so that no change falls in between. Nothing is ever
+    # added to an older page, so it needs no stream.
     stream = address_of_stream(str(script.key)) if before is None else ""
     found = latest.listing(script, sought, visit.look, visit.account)
     own = latest.own_ticks(script)
