@@ -260,7 +260,7 @@ def not_found(message: str) -> ProblemError:
 
 
 def require_found(result: Result[Kind]) -> Result[Kind]:
-    """Return a result, if it is one.
+    """Return a result that succeeded.
 
     Raises:
         ProblemError: it is a refusal; whatever its kind, the answer is a 404.

@@ -168,6 +168,7 @@ def _plain_parts(value: Iterable[object], depth: int) -> Any:
     if isinstance(value, Mapping) or hasattr(value, "items"):
         return {str(name): plain(part, depth) for name, part in value.items()}
     parts = [plain(part, depth) for part in value]
+    # Sets have no order of their own: the same answer has to come out each time.
     return sorted(parts, key=str) if isinstance(value, (set, frozenset)) else parts
 
 

@@ -44,6 +44,7 @@ class Throttle(SimpleRateThrottle):
 
     def get_cache_key(self, request: Request, view: APIView | None) -> str:
         """The cache key; a digest, so that the cache shows no names or addresses."""
+        # Account names are not case-sensitive; "replace" for a name with half a surrogate pair.
         digest = sha256(self.who.casefold().encode("utf-8", "replace")).hexdigest()
         return f"evennia_ai_api_{self.setting}_{digest[:32]}"
 

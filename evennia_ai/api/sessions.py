@@ -29,6 +29,7 @@ class ReadOnlySessions:
 
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
         """Replace the request's session by a read-only one."""
+        # A game may have removed Django's session middleware.
         if hasattr(request, "session") and _is_ours(request):
             session = read_only_session(request.session.session_key)
             if not _is_half_a_login(session):

@@ -154,6 +154,7 @@ def _revoke(call: Call) -> Result:
     number, account = call.path["number"], call.account
     if refusal(OF_OTHERS, call.account) is None:
         row = AccessToken.objects.filter(pk=number).select_related("account").first()
+        # For an unknown number `revoke_token` answers that the caller has no such token.
         account = row.account if row is not None else account
     return tokens.revoke_token(account, number, by=call.by)
 

@@ -97,7 +97,6 @@ class McpServer:
         )
 
     async def _list(self, context: Any, params: PaginatedRequestParams | None) -> ListToolsResult:
-        """List the tools that the caller may use."""
         listing = partial(calls.list_tools, caller_of(context.request))
         try:
             found = await run_async(listing, api_config().timeout_seconds)
@@ -106,7 +105,6 @@ class McpServer:
         return ListToolsResult(tools=[_as_sdk_tool(tool) for tool in found])
 
     async def _call(self, context: Any, params: CallToolRequestParams) -> CallToolResult:
-        """Run a tool call in the game's thread."""
         tool, config = tools().get(params.name), api_config()
         if tool is None:
             raise MCPError(INVALID_PARAMS, f"There is no tool {params.name[:60]!r}.")
