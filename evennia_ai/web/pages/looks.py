@@ -84,9 +84,9 @@ def _lines(text: str) -> list[str]:
 def _update(visit: Visit) -> Result:
     desc, aliases = clean(visit.form.get("desc", "")), _lines(visit.form.get("aliases", ""))
     now = lifecycle.describe(visit.assistant).data
-    if late := refuse_stale(visit, mark_of(now.desc, now.aliases), "its look"):
+    if stale := refuse_stale(visit, mark_of(now.desc, now.aliases), "its look"):
         current = {"desc": now.desc, "aliases": ", ".join(now.aliases)}
-        return replace(late, errors={name: f"it is {text} now" for name, text in current.items()})
+        return replace(stale, errors={name: f"it is {text} now" for name, text in current.items()})
     return lifecycle.update_assistant(
         visit.assistant, desc=desc, aliases=aliases, by=visit.by, person=visit.account
     )

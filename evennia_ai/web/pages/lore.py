@@ -138,8 +138,8 @@ def _add(visit: Visit) -> Result:
 
 def _change(visit: Visit) -> Result:
     now = lore_of.show_lore(visit.path["number"])
-    if now.ok and (late := refuse_stale(visit, _mark(_entry(now.data.lore)), "it")):
-        return late
+    if now.ok and (stale := refuse_stale(visit, _mark(_entry(now.data.lore)), "it")):
+        return stale
     return operations.change_lore(visit.path["number"], **_fields(visit))
 
 

@@ -255,8 +255,8 @@ def _add(visit: Visit) -> Result:
 
 def _correct(visit: Visit) -> Result:
     number, text = visit.path["number"], visit.form.get("text", "")
-    if late := refuse_stale(visit, mark_of(_words_of(visit)), "it"):
-        return late
+    if stale := refuse_stale(visit, mark_of(_words_of(visit)), "it"):
+        return stale
     return operations.correct_memory(visit.assistant, number, text, by=visit.by)
 
 

@@ -94,8 +94,8 @@ def set_settings(visit: Visit) -> Result:
     refused = refusal(settings_of.act_to_configure(changes), visit.account, visit.assistant)
     if refused is not None:
         return refused
-    late = refuse_stale_settings(visit)
-    return late or settings_of.update_settings(visit.assistant, changes, by=visit.by)
+    stale = refuse_stale_settings(visit)
+    return stale or settings_of.update_settings(visit.assistant, changes, by=visit.by)
 
 
 PAGES = (Page(f"{ONE}settings/", "settings", "Settings", "show configuration", _show),)
