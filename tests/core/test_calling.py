@@ -33,6 +33,9 @@ FIRST = (
     *("Hello Ada. How are you?", "Well, Ada, what now?", "Excuse me Ada, where is the map?"),
     *("keeper, a light please", "Ada Lovelace, hello", "hello Ada Lovelace", "Lady Ada, hello"),
     *("I was in the hall. Ada, what was that?", "It is dark! Ada!", "no, Ada", "Ada — look!"),
+    *("Ada and Tom, hello", "Tom and Ada, hello", "Tom & Ada! Come here", "hello Tom and Ada"),
+    *("Tom, Ada and Mia, good night", "Tom, Mia, and Ada: look", "Ada Lovelace or Tom? Come!"),
+    *("Tom, Ada: come here", "Mia, Ada, Tom: come here"),
 )
 LAST = (
     *(
@@ -52,6 +55,8 @@ NONE = (
         "where is Ada?",
     ),
     *("Ada was here", "Ada is asleep", "Ada and Tom went home", "Well, Ada is here", "hello"),
+    *("Ada and I, we went home", "We saw Tom and Ada, and went home", "tell Tom and Ada, please"),
+    *("Tom and Ada went home, at last", "Tom, Adam and Mia: hello", "Tom's and Ada's, both"),
     *(
         "Ada's lamp is out",
         "this is Ada's",

@@ -131,11 +131,16 @@ _AFTER = r"(?![\w@]|[-.'\u2019]\w)"
 _WORD = re.compile(r"\w+")
 _OPENING_WORDS = rf"(?:(?:{'|'.join(map(re.escape, _OPENING))})\W{{1,3}}){{0,5}}"
 _CALLING_MARKS = frozenset(",!?:;")
+# Several who are called together: "Edda and Brun, hello". The names of the others are not known
+# here, so each counts as one word; "Edda and I, we went" tells of both.
+_OTHER = r"(?!(?:i|me|he|she|it|we|us|they)\b)\w[\w'\u2019-]{0,30}"
+_COMMA, _AND = r"\s?,\s{0,2}", r",?\s{1,2}(?:and|or|&)\s{1,2}"
 
 
 class _NamePatterns(NamedTuple):
     anywhere: re.Pattern[str]
     first: re.Pattern[str]
+    together: re.Pattern[str]
     last: re.Pattern[str]
 
 
@@ -148,8 +153,24 @@ def _patterns(names: tuple[str, ...]) -> _NamePatterns | None:
     return _NamePatterns(
         re.compile(rf"(?<![\w@])(?:{words})(?![\w@]|[-.]\w)"),
         re.compile(rf"(?:\A\W{{0,8}}|[.!?…;]\s{{1,3}}){_OPENING_WORDS}(?<![\w@])({name})"),
+        _together_pattern(name),
         re.compile(rf"(?<![\w@.-]){name}\W*+\Z"),
     )
+
+
+def _together_pattern(name: str) -> re.Pattern[str]:
+    """A name in a list at the beginning: before or after an "and", or anywhere before a colon.
+
+    Args:
+        name: a pattern that matches any of its forms.
+    """
+    before, after = rf"(?:{_OTHER}{_COMMA}){{0,4}}", rf"(?:{_COMMA}{_OTHER}){{0,4}}"
+    lists = (
+        rf"{before}{name}{after}{_AND}{_OTHER}\s?(?:[,!?:;]|\W*+\Z)",
+        rf"{before}{_OTHER}{_AND}{name}\s?(?:[,!?:;]|\W*+\Z)",
+        rf"{before}{name}{after}\s?:",
+    )
+    return re.compile(rf"\A\W{{0,8}}{_OPENING_WORDS}(?<![\w@])(?:{'|'.join(lists)})")
 
 
 def is_named(body: str, names: tuple[str, ...]) -> bool:
@@ -172,6 +193,8 @@ def call_of(body: str, names: tuple[str, ...]) -> NameCall:
     if patterns is None or patterns.anywhere.search(text) is None:
         return NameCall.NONE
     if any(_is_opening(text, found) for found in patterns.first.finditer(text)):
+        return NameCall.FIRST
+    if patterns.together.match(text) is not None:
         return NameCall.FIRST
     last = patterns.last.search(text)
     is_called_last = last is not None and _is_closing(text[: last.start()])
