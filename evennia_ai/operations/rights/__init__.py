@@ -1,6 +1,6 @@
-"""Rights: acts and who may do them, callers from the web, their tokens, and private words.
+"""Rights: acts and who may do them, web callers, their access tokens, and private words.
 
-What a game's own code asks is given on here.
+The names that a game's own code may use are re-exported here.
 """
 
 from evennia_ai.operations.rights.acts import (

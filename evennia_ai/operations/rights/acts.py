@@ -1,4 +1,4 @@
-"""Rights of people: one table of acts, asked by commands and by the API alike."""
+"""Rights of people: one table of acts, checked by commands and by the API alike."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from evennia_ai.runtime.rights import (
     wanted,
 )
 
-# What anybody may do for himself (why, mute, questions, answer, hush, and what is remembered of
-# him) stands in its operation.
+# What all players may do for themselves (why, mute, questions, answer, hush, and what is
+# remembered of them) is not an act: its operation checks that itself.
 ACTS: dict[str, Right] = {
     "list": Right.STAFF,
     "status": Right.STAFF,
     "create": Right.STAFF,
-    "adopt": Right.STAFF,  # and a say over the being, which `adoption` asks for
+    "adopt": Right.STAFF,  # and a lock of the NPC itself, which `adoption` checks
     "check": Right.STAFF,
     "usage": Right.STAFF,
     "peers": Right.STAFF,
@@ -48,12 +48,12 @@ ACTS: dict[str, Right] = {
     "emergency clear": Right.CONTROL,
     "configure": Right.CONFIGURE,
     "configure powers": Right.OWNER,  # command_allowlist, attribute_allowlist, private_words
-    "undo": Right.CONFIGURE,  # and what the edit itself needed, which `undoing` tells
+    "undo": Right.CONFIGURE,  # and the right that the edit itself needed: `undoing` checks it
     "reset history": Right.MEMORY,
     "export history": Right.MEMORY,
     "tell": Right.CONTROL,
     "execute tool": Right.CONTROL,
-    "try messages": Right.CONTROL,  # and to be shown its prompts, as ALSO says
+    "try messages": Right.CONTROL,  # and the right to see its prompts, by ALSO
     "reset breaker": Right.CONTROL,
     "goal": Right.CONTROL,
     "reveal": Right.CONTROL,  # private words, on a page
@@ -69,12 +69,13 @@ ACTS: dict[str, Right] = {
     "tokens of others": Right.OWNER,
     "raise budget of the game": RAISES[Scope.GAME],
     "reset breaker of the game": Right.OWNER,
-    "export assistant": Right.OWNER,  # with every private word
+    "export assistant": Right.OWNER,  # the file holds every private word
     "import assistant": Right.OWNER,
     "remove all": Right.OWNER,
 }
 
-# Acts by which somebody learns, or does, what another act is for.
+# Acts that need the right to another act too, since they reveal or do the same: a message that is
+# tried shows the whole prompt.
 ALSO: dict[str, str] = {"try messages": "show prompts"}
 
 
@@ -85,14 +86,14 @@ def refusal(
     *,
     counts_as_staff: bool | None = None,
 ) -> Result | None:
-    """None where a person may do an act; else what is missing.
+    """Check a right: None where a person may do an act, else a refusal that says what is missing.
 
-    To try what changes something, and be refused, is recorded.
+    A refused attempt to change something is recorded in the audit log.
 
     Args:
         act: a name in ACTS.
-        script: the assistant it is done to; None for what is done to none.
-        counts_as_staff: by a lock of the command's own; None: as the game's setting says.
+        script: the assistant the act is done to; None for acts without one.
+        counts_as_staff: decided by a lock of the command; None: decided by the game's setting.
     """
     if act in ALSO:
         refused = refusal(ALSO[act], person, script, counts_as_staff=counts_as_staff)
@@ -112,9 +113,9 @@ def refusal(
 
 
 def is_allowed(act: str, person: Being, script: AssistantScript | None = None) -> bool:
-    """Tell if a person may do an act, of which no record is made; "": everybody may.
+    """True where a person may do an act; nothing is recorded. "" is an act that everybody may do.
 
-    What is done to an assistant is, without one, allowed where it may be for some.
+    Without an assistant, an act on assistants counts as allowed if it may be for some of them.
     """
     if not act:
         return True
@@ -129,10 +130,10 @@ def is_allowed(act: str, person: Being, script: AssistantScript | None = None) -
 def may_control(
     script: AssistantScript, person: Being, *, is_staff: bool, right: Right = Right.CONTROL
 ) -> bool:
-    """True where a person has a right over an assistant, by default to run it.
+    """True where a person has a right over an assistant, by default the right to run it.
 
-    A lock of its body decides, as `runtime.rights.MEANINGS` says. No assistant has a say over
-    assistants.
+    A lock of its body decides; see `runtime.rights.MEANINGS`. Assistants themselves have no rights
+    over assistants.
     """
     return has_right(script, person, right, is_staff=is_staff)
 
@@ -140,7 +141,7 @@ def may_control(
 def refuse_control(
     script: AssistantScript, person: Being, act: str, right: Right = Right.CONTROL
 ) -> Result:
-    """Say what a person lacks, and write down what was tried."""
+    """Refuse an act, naming the missing right, and record the attempt in the audit log."""
     audit.record("control_refused", script, act=act, by=str(person.key))
     return Result.forbidden(
         f"You may not control {name_before(script, person)}: that needs {lacking(script, right)}."

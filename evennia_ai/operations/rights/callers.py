@@ -1,4 +1,4 @@
-"""Callers from the web: whether an account may ask at all, and for which assistant."""
+"""Access checks of web callers: may an account ask at all, and about which assistant."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from evennia_ai.operations.result import Result
 from evennia_ai.operations.rights.acts import ACTS, refusal
 from evennia_ai.runtime.rights import OF_THE_BODY, is_staff
 
-LONGEST_KEY = 200
+LONGEST_KEY = 200  # characters; a longer name in a URL cannot be an assistant's
 NOT_YOURS = "You may not do that: it needs a right that you do not have."
 
 
 def account_of(pk: int, address: str) -> Result[Account]:
-    """The account that asks, or why it may not; gone or switched off, it is `missing`.
+    """The calling account, or a refusal; a deleted or deactivated account is `missing`.
 
     Args:
-        pk: the number of the account.
-        address: the network address that it comes from.
+        pk: primary key of the account.
+        address: network address of the request.
     """
     account: Account | None = AccountDB.objects.filter(pk=pk).first()
     if account is None or not account.is_active:
@@ -36,10 +36,10 @@ def account_of(pk: int, address: str) -> Result[Account]:
 
 
 def find_allowed(act: str, person: Account, key: str | None) -> Result[AssistantScript | None]:
-    """The assistant of that name, if the person may do that to it; None where none is named.
+    """Find an assistant by name, if the person may do the act to it; None where none is named.
 
-    Whoever may not see assistants is told the same whether there is one or not; but what everybody
-    may do for himself is done by a name, as in the game.
+    A caller who may not see assistants gets the same answer whether it exists or not, so that
+    names cannot be guessed. For what everybody may do, any name may be asked for, as in the game.
     """
     if act and (key is None or ACTS[act] not in OF_THE_BODY):
         refused = refusal(act, person)
@@ -69,7 +69,7 @@ def _find(key: str, person: Account, *, is_told: bool = True) -> Result[Assistan
 
 
 def find_all_allowed(act: str, person: Account) -> tuple[list[AssistantScript], list[str]]:
-    """The assistants that a person may do an act to, and the names of the others."""
+    """Split all assistants: those a person may do an act to, and the names of the others."""
     mine: list[AssistantScript] = []
     refused: list[str] = []
     for script in list_assistants():

@@ -1,6 +1,6 @@
-"""Private words before people whose they are not: masked, unless to reveal them is asked for.
+"""Private words of other people: masked, unless the reader asks to reveal them.
 
-To reveal is an act: the record keeps who did it, whose words they were and of which kind, and none
+Revealing is an act: the audit log has who did it, whose words they were and of which kind, but none
 of the words.
 """
 
@@ -25,14 +25,14 @@ R = TypeVar("R", bound=Mapping[str, object])
 
 @dataclass(slots=True)
 class Look:
-    """A look at what belongs to people.
+    """The view of one reader on private words, with counts of what was shown and masked.
 
     Attributes:
-        person: whoever looks ("*#3"): their own words are shown to them; "" for nobody.
-        is_revealing: others' private words are asked for, too.
-        by: the name of whoever looks, for the record.
-        shown: how many private words of others were shown, by whose they are.
-        hidden: how many were not.
+        person: id of the reader ("*#3"), whose own words are shown; "" for nobody.
+        is_revealing: the private words of others are asked for, too.
+        by: name of the reader, for the audit log.
+        shown: number of private texts of others that were shown, by their audience.
+        hidden: number of private texts that were masked.
     """
 
     person: str = ""
@@ -43,11 +43,11 @@ class Look:
 
     @classmethod
     def of(cls, being: Being, *, is_revealing: bool = False) -> Look:
-        """A look of a being's."""
+        """The view of an account or a character."""
         return cls(incoming.person_of(being), is_revealing, str(being.key))
 
     def may_see(self, audience: str) -> bool:
-        """True where what one person alone may know is shown, which is counted."""
+        """True where a text with this audience is shown; counts it as shown or hidden."""
         whose = person_audience(self.person)
         if may_leave(WAYS["staff"], frozenset((audience,)) - {whose}).is_allowed:
             return True
@@ -58,23 +58,24 @@ class Look:
         return self.is_revealing
 
     def words(self, text: str, owner: str | None) -> str:
-        """A text that is private to a person, "" for nobody, or that is open (None)."""
+        """A text as the reader may see it; `owner` is "" where nobody, None where everybody may."""
         if owner is None or not text or self.may_see(person_audience(owner)):
             return text
         return masked(text)
 
     def rows(self, rows: Iterable[R]) -> list[R]:
-        """Rows of memories, of which the private ones tell no words."""
+        """Rows of memories, the private ones masked."""
         return [self._row(row) for row in rows]
 
     def _row(self, row: Any) -> Any:
         if not is_private(row["audience"]) or self.may_see(row["audience"]):
             return dict(row)
+        # Tags are words of the text.
         hidden: dict[str, Any] = {"tags": []} if "tags" in row else {}
         return {**row, "text": masked(row["text"]), **hidden}
 
     def note(self, script: Assistant, kind: str) -> None:
-        """Record what was revealed."""
+        """Record in the audit log what was revealed so far."""
         with signed(self.by):
             for whose, count in self.shown.items():
                 audit.record(
@@ -87,5 +88,5 @@ class Look:
         self.shown.clear()
 
     def hint(self) -> list[str]:
-        """A line for people, where something was masked."""
+        """A line that says how much was masked, or none."""
         return [f"({self.hidden} {HOW})"] if self.hidden else []

@@ -1,9 +1,9 @@
-"""The table of access tokens: made, found by what was sent, and ended. The tokens are nowhere.
+"""The table of access tokens: create, look up and end them. Only digests of tokens are stored.
 
-A token ends with its time, with the account's password, with a ban of the account's name, and when
-the account is switched off. It does not end when Django stores the same password in a newer form.
-Tokens of Django REST framework, which stand in its table as they are, are taken over and removed
-there.
+A token ends when it expires, when the account's password changes, when the account's name is
+banned, and when the account is deactivated. It survives Django storing the same password with a
+newer hasher. Tokens of Django REST framework, which its table holds in plain text, are taken over
+and removed there.
 """
 
 from __future__ import annotations
@@ -32,13 +32,14 @@ from evennia_ai.models import AccessToken, TokenScope, missing_tables
 
 OLD_APP, OLD_TABLE = "authtoken", "authtoken_token"
 OLD_NAME = "from before"
-BANS = "server_bans"
-# Whoever finds one in a log or a file can tell by it what it is.
+BANS = "server_bans"  # Evennia's key of the list of bans in ServerConfig
+# A prefix by which a token that leaked into a log or a file is recognized.
 BEGINNING = "eai_"
-TOKEN_BYTES, SHOWN = 32, 8
+TOKEN_BYTES, SHOWN = 32, 8  # random bytes; characters that lists show
 LONGEST_NAME = 60
-MOST_OF_ONE = 20
+MOST_OF_ONE = 20  # tokens per account
 DAY_SECONDS = 86_400
+# Each request of a program would otherwise be a write to the database.
 USE_IS_WRITTEN_SECONDS = 3600
 
 
@@ -46,7 +47,7 @@ def config() -> ApiConfig:
     """The settings of the API.
 
     Raises:
-        ConfigurationError: something in them is wrong.
+        ConfigurationError: one of them is wrong.
     """
     return ApiConfig.from_stored(getattr(settings, NAME, {}))
 
@@ -59,29 +60,31 @@ def now() -> int:
 def make(
     account: Account, name: str, address: str = "", scope: TokenScope = TokenScope.USUAL
 ) -> tuple[str, AccessToken]:
-    """Make a token. Beyond `MOST_OF_ONE` the one that was unused for longest ends.
+    """Make a token; where the account has `MOST_OF_ONE` already, its least recently used one ends.
 
     Args:
-        address: where it was asked for from; "" where it was made in the game.
+        address: network address of the request; "" where it was made in the game.
         scope: what may be done with it.
 
     Returns:
-        The token, which is told this once, and its row.
+        The token itself, which is shown only this once, and its row.
     """
     key = BEGINNING + secrets.token_urlsafe(TOKEN_BYTES)
     with transaction.atomic():
         AccessToken.objects.filter(ends_at__lte=now()).delete()
         row = _insert(account, key, name[:LONGEST_NAME], address, scope)
-        kept = of_account(account).order_by(Greatest("used_at", "made_at"))
-        end(list(kept.exclude(pk=row.pk).values_list("pk", flat=True))[: -MOST_OF_ONE + 1])
+        # `used_at` is 0 until a token is used, so a new one would count as the oldest.
+        others = of_account(account).exclude(pk=row.pk)
+        oldest_first = others.order_by(Greatest("used_at", "made_at")).values_list("pk", flat=True)
+        end(list(oldest_first)[: -MOST_OF_ONE + 1])
     return key, row
 
 
 def find(key: str) -> AccessToken | None:
-    """The row of a token that is good, its account with it; None: it is worth nothing.
+    """The row of a valid token with its account, or None where the token is not valid.
 
-    One that has ended is removed. Where a token of Django REST framework was sent that nobody took
-    over yet, it is taken over.
+    A token that has ended is removed. A token of Django REST framework that was not taken over yet
+    is taken over.
     """
     known = _known(digest=_digest(key)).select_related("account")
     row: Any = known.first()
@@ -95,19 +98,18 @@ def find(key: str) -> AccessToken | None:
 
 
 def is_good(number: int) -> bool:
-    """True where the token of a row is worth something still."""
+    """True where the token with this number is still valid."""
     row = _known(pk=number).first()
     return row is not None and _is_good(row)
 
 
 def _known(**where: object) -> QuerySet[AccessToken]:
-    # As stored: the game's own copy of an account does not know what other programs changed.
+    # From the database: the account in Evennia's cache misses what another process changed.
     rows = AccessToken.objects.filter(**where)
     return rows.annotate(stored=F("account__password"), is_active=F("account__is_active"))
 
 
 def _is_good(row: Any) -> bool:
-    """True for a token that is good; one that has ended is removed."""
     if row.ends_at <= now() or row.password != _mark(row.stored) or not row.is_active:
         end([row.pk])
         return False
@@ -115,35 +117,36 @@ def _is_good(row: Any) -> bool:
 
 
 def note_use(row: AccessToken) -> None:
-    """Write down that a token was used, at most once an hour."""
+    """Store that a token was used, at most once an hour."""
     if now() - row.used_at >= USE_IS_WRITTEN_SECONDS:
         row.used_at = now()
         AccessToken.objects.filter(pk=row.pk).update(used_at=row.used_at)
 
 
 def of_account(account: Account) -> QuerySet[AccessToken]:
-    """The tokens of an account that are good."""
+    """The valid tokens of an account."""
     mine = AccessToken.objects.filter(account_id=account.pk, ends_at__gt=now())
     stored = AccountDB.objects.filter(pk=account.pk).values_list("password", flat=True).first()
     return mine.filter(password=_mark(stored or ""))
 
 
 def was_here(username: str, address: str) -> bool:
-    """True where an account of this name got a token from this network before."""
+    """True where an account of this name got a token from this address before."""
     rows = AccessToken.objects.filter(account__username__iexact=username)
     return bool(rows.filter(place=_place(address)).exists())
 
 
 def end(numbers: Iterable[int]) -> int:
-    """Let tokens be worth nothing, in the table they came from too.
+    """End tokens, also in the table of Django REST framework they came from.
 
     Returns:
-        How many there were.
+        The number of tokens ended.
     """
     rows = AccessToken.objects.filter(pk__in=list(numbers))
     digests = set(rows.values_list("digest", flat=True))
     if not digests:
         return 0
+    # In one transaction: a token left in the old table would be taken over again when it is sent.
     with transaction.atomic():
         if apps.is_installed(f"rest_framework.{OLD_APP}"):
             old = _old().objects.filter(user_id__in=list(rows.values_list("account_id", flat=True)))
@@ -153,16 +156,14 @@ def end(numbers: Iterable[int]) -> int:
     return int(count)
 
 
-# ---- what happens elsewhere in the game ----------------------------------------------------
+# ---- handlers of Django's signals ----------------------------------------------------------
 
 
 def on_saved(instance: Any) -> None:
-    """A ban, an account that was switched off, and a token of Django REST framework are heeded.
-
-    Before the game is migrated there is nothing to heed them for.
-    """
+    """End tokens after a ban or a deactivation; take over a new token of Django REST framework."""
     is_account = isinstance(instance, AccountDB)
     is_other = isinstance(instance, ServerConfig) and instance.db_key != BANS
+    # The signals also fire while `evennia migrate` makes the tables.
     if is_other or (is_account and instance.is_active) or missing_tables(AccessToken):
         return
     if isinstance(instance, ServerConfig):
@@ -175,13 +176,13 @@ def on_saved(instance: Any) -> None:
 
 
 def on_password_saving(account: AccountDB) -> None:
-    """The tokens of an account go on where its password is stored in a newer form and is the same.
+    """Keep the tokens of an account whose unchanged password is stored with a newer hasher.
 
-    Django does that at a login after an update of its own, and says so: it saves the password
-    alone, and sets the new one that it holds to None (`AbstractBaseUser.check_password`).
+    Django rehashes passwords at a login after its hasher has changed, and can be told from a real
+    change: it sets `_password` to None before it saves (`AbstractBaseUser.check_password`).
     """
     if vars(account).get("_password", ...) is not None or not _is_known(account.password):
-        return  # nobody set a password, or a new one, or none that could be used
+        return  # no password was set, a really new one was, or one that cannot be used
     rows = AccountDB.objects.filter(pk=account.pk)
     stored = rows.values_list("password", flat=True).first() or ""
     if not _is_outdated(stored) or _is_outdated(account.password):
@@ -192,17 +193,17 @@ def on_password_saving(account: AccountDB) -> None:
 
 
 def on_old_deleted(instance: Any) -> None:
-    """A token that is deleted where it came from is worth nothing here either."""
+    """End a token whose original was deleted from the table of Django REST framework."""
     if not missing_tables(AccessToken):
         mine = AccessToken.objects.filter(account_id=instance.user_id)
         mine.filter(digest=_digest(instance.key)).delete()
 
 
 def adopt_all() -> int:
-    """Take over every token of Django REST framework.
+    """Take over every token of Django REST framework; doing it again does no harm.
 
     Returns:
-        How many were taken over. Doing it again does no harm.
+        The number of tokens taken over.
     """
     if not apps.is_installed(f"rest_framework.{OLD_APP}"):
         return 0
@@ -213,7 +214,7 @@ def adopt_all() -> int:
 
 
 def are_shared() -> bool:
-    """True where other parts of the game take the tokens of Django REST framework too."""
+    """True where other code of the game authenticates by Django REST framework's tokens too."""
     from_settings = apps.is_installed(f"rest_framework.{OLD_APP}") and _is_default()
     return config().keeps_old_tokens or from_settings
 
@@ -235,10 +236,10 @@ def _adopt_key(key: str) -> bool:
 
 
 def _adopt(token: Any) -> bool:
-    """Take over one token; True if it was not here before."""
+    # Returns False where the token is here already.
     with transaction.atomic():
         if not are_shared():
-            # Not by its instance, of which whoever made it is about to tell the key.
+            # By a query: `token.delete()` would clear the key that its maker is about to return.
             _old().objects.filter(pk=token.key).delete()
         if AccessToken.objects.filter(digest=_digest(token.key)).exists():
             return False
@@ -252,6 +253,7 @@ def _adopt(token: Any) -> bool:
 def _insert(
     account: Account, key: str, name: str, address: str, scope: TokenScope = TokenScope.USUAL
 ) -> AccessToken:
+    # Not `account.password`: the object in Evennia's cache may be older than the row.
     stored = AccountDB.objects.filter(pk=account.pk).values_list("password", flat=True).first()
     at = now()
     row: AccessToken = AccessToken.objects.create(
@@ -275,17 +277,17 @@ def _of_banned(bans: Iterable[Sequence[object]]) -> list[int]:
 
 
 def _digest(key: str) -> str:
-    """The digest of a token. A token is as random as the digest, so that no salt is needed."""
+    # Without a salt: a token is as random as its digest, so no table of digests can be made.
     return sha256(key.encode("utf-8", "replace")).hexdigest()
 
 
 def _mark(password: str) -> str:
-    """The mark of the account's password, which is stored salted and hashed already."""
+    # A fast hash will do: what it hashes is a salted and slowly hashed password already.
     return sha256(f"evennia_ai.token {password}".encode()).hexdigest()
 
 
 def _is_known(password: str) -> bool:
-    """True for a password that somebody can log in with."""
+    # True for the hash of a password that somebody can log in with.
     try:
         return is_password_usable(password) and bool(identify_hasher(password))
     except ValueError:
@@ -293,7 +295,7 @@ def _is_known(password: str) -> bool:
 
 
 def _is_outdated(password: str) -> bool:
-    """True for a password that Django would store in another form today."""
+    # As Django decides in `check_password` if a hash is to be replaced at this login.
     if not _is_known(password):
         return False
     hasher, wanted = identify_hasher(password), get_hasher()
@@ -301,5 +303,5 @@ def _is_outdated(password: str) -> bool:
 
 
 def _place(address: str) -> str:
-    """The mark of an address: nothing that can be read without the game's secret key."""
+    # Keyed by SECRET_KEY: all IPv4 addresses could be tried against a plain hash in minutes.
     return salted_hmac("evennia_ai.token", address).hexdigest() if address else ""

@@ -1,4 +1,4 @@
-"""Access tokens of programs: what their owners can do with them, and whoever owns the game."""
+"""Access tokens of programs: made, listed and revoked by players and by the game's owners."""
 
 from __future__ import annotations
 
@@ -60,17 +60,18 @@ class Tokens:
 
 @dataclass(frozen=True, slots=True)
 class Revoked:
-    """The number of tokens that are worth nothing any more."""
+    """The number of tokens that were revoked."""
 
     count: int
 
 
 def refusal_of(account: Account) -> Result | None:
-    """None where an account may have tokens; else why not."""
+    """Return a refusal where an account may not have tokens, else None."""
     if not token_store.config().token_days:
         return Result.missing(NO_TOKENS)
     if missing_tables(AccessToken):
         return Result.unavailable(NOT_MIGRATED)
+    # Evennia deletes a guest's account when it disconnects.
     if isinstance(account, DefaultGuest):
         return Result.forbidden("Guests have no tokens.")
     if account.attributes.get("assistant_body"):
@@ -85,7 +86,7 @@ def make_token(
 
     Args:
         name: what it is for, in the owner's words.
-        address: where it was asked for from; "" in the game.
+        address: network address of the request; "" in the game.
         scope: a word of SCOPES.
     """
     if scope not in SCOPES:
@@ -95,20 +96,21 @@ def make_token(
         return refused
     chosen = TokenScope(scope)
     key, row = token_store.make(account, name.strip(), address, chosen)
+    # Evennia's security log, by number: the token itself is never logged.
     logger.log_sec(f"Token {row.pk} of the API ({chosen}) was made for {account.key}.")
     ends = _moment(row.ends_at)
-    told = (
+    message = (
         f"Your token, which is shown this once: {key}\nIt is number {row.pk}, and good until"
         f" {ends[:10]} or until you change your password. {CAN[chosen]}"
     )
-    return Result(True, told, Token(key, row.pk, ends))
+    return Result(True, message, Token(key, row.pk, ends))
 
 
 def list_tokens(account: Account, *, current: int | None = None) -> Result[Tokens]:
-    """The tokens of an account that are good, the newest first.
+    """List the valid tokens of an account, the newest first.
 
     Args:
-        current: the number of the one that asks.
+        current: number of the token that this request was sent with.
     """
     if missing_tables(AccessToken):
         return Result.unavailable(NOT_MIGRATED)
@@ -118,7 +120,8 @@ def list_tokens(account: Account, *, current: int | None = None) -> Result[Token
 
 
 def revoke_token(account: Account, number: int, *, by: str) -> Result[Revoked]:
-    """Let one token of an account be worth nothing from now on."""
+    """Revoke one token of an account."""
+    # By account too: the number of another account's token counts as missing.
     mine = AccessToken.objects.filter(account_id=account.pk, pk=number)
     if not token_store.end(list(mine.values_list("pk", flat=True))):
         return Result.missing(f"{account.key} has no token of number {number}.")
@@ -127,7 +130,7 @@ def revoke_token(account: Account, number: int, *, by: str) -> Result[Revoked]:
 
 
 def revoke_tokens(account: Account, *, by: str) -> Result[Revoked]:
-    """Let all tokens of an account be worth nothing from now on."""
+    """Revoke all tokens of an account."""
     mine = AccessToken.objects.filter(account_id=account.pk)
     count = token_store.end(list(mine.values_list("pk", flat=True)))
     if count:
