@@ -1,1 +1,1 @@
-"""Bundles: the file in which an assistant moves from game to game, written and read."""
+"""Bundles: files by which an assistant moves from one game to another, written and read."""

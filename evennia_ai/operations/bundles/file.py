@@ -1,9 +1,9 @@
-"""The file in which an assistant moves from game to game: a zip of JSON with hashes and counts.
+"""The bundle file by which an assistant moves between games: a zip of JSON with hashes and counts.
 
-Its reader trusts nothing: names, sizes, hashes, counts and every line are checked before anything
-of it is used. People and places stand in it as numbers of its own list `who.jsonl`, since the same
-id is somebody else's here. Its record, `record.jsonl`, has the ids of the game it comes from: it is
-put aside as it is, for people to read. It may be long: it is read in steps of `game_thread`.
+The reader trusts nothing: names, sizes, hashes, counts and every line are checked before anything
+is used. People and places are numbers of the file's own list `who.jsonl`, since an id means someone
+else in another game. Only `record.jsonl`, the audit log, keeps the ids of the game it comes from:
+it is stored unread, for people. Files may be long, so they are handled in steps of `game_thread`.
 """
 
 from __future__ import annotations
@@ -61,15 +61,15 @@ from evennia_ai.operations.bundles.parts import (
 )
 from evennia_ai.runtime.game_thread import Steps
 
-# The only ways of packing whose unpacking stops where it is told to: bzip2 and LZMA give as much as
-# one block holds, hundreds of megabytes of a few hundred bytes.
+# Zip bombs: only these decompress no more than they are asked for. One read of bzip2 or LZMA gives
+# a whole block, hundreds of megabytes from a few hundred bytes.
 PACKINGS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
-# The same bytes for the same content, whenever and wherever it is written.
+# A fixed date, so that the same content always gives the same bytes.
 _DATE = (1980, 1, 1, 0, 0, 0)
-# As JSON writes it, and no backslash before it makes another sign of it.
+# A NUL as JSON escapes it; after an odd number of backslashes `u0000` is plain text.
 _NUL = re.compile(rb"(?<!\\)((?:\\\\)*)\\u0000")
 M = TypeVar("M", bound=Strict)
-# Bytes and lines of one step: a few milliseconds.
+# Bytes and lines handled in one step, which takes a few milliseconds.
 PIECE, AT_ONCE = 1 << 17, 50
 
 
@@ -77,22 +77,22 @@ PIECE, AT_ONCE = 1 << 17, 50
 
 
 def json_of(value: object) -> bytes:
-    """Plain data as a member has it."""
+    """Plain data as the JSON of a member of the zip."""
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"), sort_keys=True).encode(
         "utf-8", "replace"
     )
 
 
 def lines_of(values: Iterable[object]) -> bytes:
-    """The same of many, a line each."""
+    """Plain data as JSON lines."""
     return b"".join(json_of(value) + b"\n" for value in values)
 
 
 def writing(head: Mapping[str, object], members: Mapping[str, bytes]) -> Steps[bytes]:
-    """The file of a head (the manifest without `files` and `format`) and its members.
+    """Write the file from a head (the manifest without `files` and `format`) and its members.
 
     Raises:
-        ImportFileError: no game would take it: it is too large, or its head is not as it has to be.
+        ImportFileError: no game would read it: it is too large, or its head is not valid.
     """
     if sum(map(len, members.values())) > MOST_UNPACKED:
         raise ImportFileError(f"it has more than {MOST_UNPACKED // MEGABYTE} MB")
@@ -104,7 +104,7 @@ def writing(head: Mapping[str, object], members: Mapping[str, bytes]) -> Steps[b
             "count": _count(name, raw),
         }
     manifest = json_of({"format": FORMAT, **head, "files": files})
-    _one(Manifest, MANIFEST, manifest)
+    _parse(Manifest, MANIFEST, manifest)
     stream = BytesIO()
     with zipfile.ZipFile(stream, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, raw in {MANIFEST: manifest, **members}.items():
@@ -145,10 +145,10 @@ def _count(name: str, raw: bytes) -> int:
 
 
 def reading(raw: bytes) -> Steps[Bundle]:
-    """The assistant in a file, checked whole.
+    """Read and check a file completely.
 
     Raises:
-        ImportFileError: something is wrong; the text says what, and where.
+        ImportFileError: something is wrong; the text says what and where.
     """
     if len(raw) > MOST_PACKED:
         raise ImportFileError(f"the file has more than {MOST_PACKED // MEGABYTE} MB")
@@ -159,18 +159,18 @@ def reading(raw: bytes) -> Steps[Bundle]:
     except ImportFileError:
         raise
     except (zipfile.BadZipFile, zlib.error, EOFError, OSError, ValueError, RuntimeError) as error:
-        # NotImplementedError, of a version of zip that is not known, is a RuntimeError.
-        told = one_line(str(error), 200) or type(error).__name__
-        raise ImportFileError(f"it is not a zip file that can be read: {told}") from None
+        # RuntimeError is what an encrypted zip gives, and NotImplementedError an unknown version.
+        problem = one_line(str(error), 200) or type(error).__name__
+        raise ImportFileError(f"it is not a zip file that can be read: {problem}") from None
 
 
 def _reading(archive: zipfile.ZipFile) -> Steps[Bundle]:
     manifest = yield from _manifest(archive)
     parts = dict[str, bytes]()
-    for name, told in manifest.files.items():
-        parts[name] = yield from _member(archive, name, told)
-    state, who = _one(BundledState, STATE, parts[STATE]), list[Who]()
-    yield from _many(Who, WHO, parts[WHO], lambda _, line: who.append(line), MOST_WHO)
+    for name, listed in manifest.files.items():
+        parts[name] = yield from _member(archive, name, listed)
+    state, who = _parse(BundledState, STATE, parts[STATE]), list[Who]()
+    yield from _parse_lines(Who, WHO, parts[WHO], lambda _, line: who.append(line), MOST_WHO)
     memories = yield from _memories(parts.pop(MEMORIES), who)
     profiles = yield from _profiles(parts[PROFILES], who, len(memories))
     _check_state(state, who)
@@ -183,12 +183,12 @@ def _reading(archive: zipfile.ZipFile) -> Steps[Bundle]:
         profiles,
         _card(parts[CARD]) if CARD in parts else None,
         parts[RECORD],
-        _hash("".join(told.sha256 for told in manifest.files.values()).encode()),
+        _hash("".join(listed.sha256 for listed in manifest.files.values()).encode()),
     )
 
 
 def _without_nul(raw: bytes) -> bytes:
-    """JSON whose texts hold no NUL: PostgreSQL takes none, and nobody sees one."""
+    # PostgreSQL stores no NUL in a text.
     without = _NUL.sub(rb"\1", raw) if rb"\u0000" in raw else raw
     if _NUL.search(without):
         raise ImportFileError("a text of it has NUL within NUL, which is not JSON")
@@ -196,7 +196,7 @@ def _without_nul(raw: bytes) -> bytes:
 
 
 def _names(archive: zipfile.ZipFile) -> set[str]:
-    """The parts of a file, as the zip names them; nothing is unpacked to find out."""
+    # By the zip's own directory: nothing is decompressed yet.
     infos = archive.infolist()
     names = {info.filename for info in infos}
     allowed = {MANIFEST, *MEMBERS}
@@ -226,24 +226,24 @@ def _manifest(archive: zipfile.ZipFile) -> Steps[Manifest]:
             f"{MANIFEST}.format is {one_line(repr(version), 40)}; this game reads {FORMAT}, so one"
             " of the two needs another version of evennia-ai"
         )
-    manifest = _one(Manifest, MANIFEST, raw)
+    manifest = _parse(Manifest, MANIFEST, raw)
     given, wanted = set(manifest.files), set(MEMBERS)
     if given | {MANIFEST} != names or wanted - {CARD} - given:
         raise ImportFileError(f"its parts are not those that {MANIFEST} names")
     return manifest
 
 
-def _member(archive: zipfile.ZipFile, name: str, told: Member) -> Steps[bytes]:
-    raw = yield from _unpacked(archive, name, min(told.bytes, MOST_OF.get(name, MOST_UNPACKED)))
-    if len(raw) != told.bytes or (yield from _hashing(raw)) != told.sha256:
+def _member(archive: zipfile.ZipFile, name: str, listed: Member) -> Steps[bytes]:
+    raw = yield from _unpacked(archive, name, min(listed.bytes, MOST_OF.get(name, MOST_UNPACKED)))
+    if len(raw) != listed.bytes or (yield from _hashing(raw)) != listed.sha256:
         raise ImportFileError(f"{name} is not as it was written: its hash is another")
-    if _count(name, raw) != told.count:
-        raise ImportFileError(f"{name} has {_count(name, raw)} lines; {told.count} were written")
+    if _count(name, raw) != listed.count:
+        raise ImportFileError(f"{name} has {_count(name, raw)} lines; {listed.count} were written")
     return raw
 
 
 def _unpacked(archive: zipfile.ZipFile, name: str, most: int) -> Steps[bytes]:
-    """A part, of which no more is unpacked than it may have, whatever the zip says of it."""
+    # Counted while it is decompressed: the sizes in the zip's own headers may be lies.
     raw = BytesIO()
     with archive.open(name) as stream:
         while piece := stream.read(PIECE):
@@ -274,7 +274,7 @@ def _settings(raw: bytes) -> Plain:
     return found
 
 
-def _one(kind: type[M], place: str, raw: bytes) -> M:
+def _parse(kind: type[M], place: str, raw: bytes) -> M:
     try:
         return kind.model_validate_json(_without_nul(raw))
     except ValidationError as error:
@@ -284,8 +284,8 @@ def _one(kind: type[M], place: str, raw: bytes) -> M:
 
 
 def _card(raw: bytes) -> Card:
-    """A card, if it is one that can be given back later."""
-    card = _one(Card, CARD, raw)
+    # Checked as if it were exported: a card that cannot be given back later is refused now.
+    card = _parse(Card, CARD, raw)
     try:
         picture = b64decode(card.picture, validate=True)
         if len(picture) > MOST_BYTES:
@@ -300,10 +300,10 @@ def _card(raw: bytes) -> Card:
     return card
 
 
-def _many(
+def _parse_lines(
     kind: type[M], name: str, raw: bytes, take: Callable[[str, M], object], most: int = MOST_LINES
 ) -> Steps[list[bytes]]:
-    """The lines of a part, each of which something takes, with the words for where it stands."""
+    # `take` gets each line with the words that say where it is, for messages.
     if raw.count(b"\n") > most:
         raise ImportFileError(f"{name} has more than {most:,} lines")
     if raw and not raw.endswith(b"\n"):
@@ -311,14 +311,14 @@ def _many(
     lines = list[bytes]()
     for number, line in enumerate(BytesIO(raw), 1):
         place = f"{name} line {number}"
-        take(place, _one(kind, place, line))
+        take(place, _parse(kind, place, line))
         lines.append(_without_nul(line))
         if not number % AT_ONCE:
             yield
     return lines
 
 
-# ---- numbers that stand for nobody there is, and what stands there twice ------------------------
+# ---- dangling references and duplicates ---------------------------------------------------------
 
 
 def _memories(raw: bytes, who: Sequence[Who]) -> Steps[MemoryLines]:
@@ -335,7 +335,7 @@ def _memories(raw: bytes, who: Sequence[Who]) -> Steps[MemoryLines]:
         except ValueError:
             raise ImportFileError(f"{place}.terms cannot be read") from None
 
-    return MemoryLines((yield from _many(MemoryLine, MEMORIES, raw, check)))
+    return MemoryLines((yield from _parse_lines(MemoryLine, MEMORIES, raw, check)))
 
 
 def _profiles(raw: bytes, who: Sequence[Who], memories: int) -> Steps[list[ProfileLine]]:
@@ -351,7 +351,7 @@ def _profiles(raw: bytes, who: Sequence[Who], memories: int) -> Steps[list[Profi
         if profile.consolidated > memories:
             raise ImportFileError(f"{place}.consolidated names a line there is not")
 
-    yield from _many(ProfileLine, PROFILES, raw, take)
+    yield from _parse_lines(ProfileLine, PROFILES, raw, take)
     return list(found.values())
 
 
@@ -363,10 +363,9 @@ def _check_state(state: BundledState, who: Sequence[Who]) -> None:
 
 
 def _check_goals(goals: GoalsKept) -> None:
-    """Refuse what is no tree: two goals of one number, a circle, one deeper than any.
+    """Refuse goals that are not a tree: a number used twice, a cycle, or too much depth.
 
-    A goal that a closed one was split into may outlive it: its parent may be missing. Numbers are
-    used once, so that it is never another goal's.
+    A parent may be missing, since parts of a closed goal outlive it; numbers are never used again.
     """
     depths = dict[int, int]()
     for goal in sorted(goals.goals, key=lambda goal: goal.id):
@@ -383,7 +382,7 @@ def _check_goals(goals: GoalsKept) -> None:
 
 
 def ref_of(audience: str) -> int:
-    """The number of whom an audience is, 0 for everybody and nobody."""
+    """The number in `who.jsonl` that an audience names; 0 for everybody and nobody."""
     return int(audience.partition(":")[2] or 0)
 
 

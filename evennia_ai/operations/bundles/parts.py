@@ -1,4 +1,4 @@
-"""The parts of the file in which an assistant moves from game to game, as they are read."""
+"""The parts of a bundle file: names, limits, and the models by which they are validated."""
 
 from __future__ import annotations
 
@@ -22,12 +22,13 @@ MEMBERS = (SETTINGS, STATE, WHO, MEMORIES, PROFILES, CARD, RECORD)
 MEGABYTE = 1_000_000
 MOST_PACKED, MOST_UNPACKED = 64 * MEGABYTE, 256 * MEGABYTE
 MOST_LINES = 200_000
-# Each of them is looked for among this game's accounts.
+# Fewer than lines, since each is looked up among this game's accounts.
 MOST_WHO = 50_000
-# The end of a zip's list of parts, with its length; what says that the true end is elsewhere.
+# The zip's end of central directory record, its signature, and that of the ZIP64 locator, which
+# moves the true end elsewhere.
 _END, _END_MARK, _LARGE_MARK = struct.Struct("<4s4H2LH"), b"PK\5\6", b"PK\6\7"
-MOST_DIRECTORY = 10_000
-# What is read in one step.
+MOST_DIRECTORY = 10_000  # bytes of the central directory
+# Bytes of parts that are parsed in one step of the game's thread, not line by line.
 MOST_OF = {
     SETTINGS: 4 * MEGABYTE,
     STATE: 4 * MEGABYTE,
@@ -37,7 +38,7 @@ _AUDIENCE = re.compile(r"world|nobody|(?:person|room|channel|faction):([1-9]\d{0
 
 
 class Strict(BaseModel):
-    """A part of the file: nothing is in it that is not known, and nothing of another type."""
+    """Base of all parts: unknown fields are refused, and types are not converted."""
 
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
 
@@ -52,7 +53,7 @@ Plain = dict[str, Any]
 
 
 class Member(Strict):
-    """A part of the file, as its manifest has it."""
+    """The manifest's entry of a part of the file."""
 
     sha256: Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
     bytes: Annotated[int, Field(ge=0, le=MOST_UNPACKED)]
@@ -60,14 +61,14 @@ class Member(Strict):
 
 
 class Manifest(Strict):
-    """The first part of the file.
+    """The first part of the file, which says what is in it.
 
     Attributes:
-        format: of the file.
-        version: of the package that wrote it.
-        game: the game's name there.
+        format: version of the file format.
+        version: version of the package that wrote it.
+        game: name of the game it comes from.
         exported_at: seconds since 1970.
-        stopped: why it was stopped there; None: it was not.
+        stopped: reason why the assistant was stopped there; None: it was not stopped.
     """
 
     format: int
@@ -83,14 +84,14 @@ class Manifest(Strict):
 
 
 class Who(Strict):
-    """A person or a place of the other game; its number is its line's."""
+    """A person or a place of the other game; its number is that of its line."""
 
     kind: Literal["account", "object", "mask", "room", "channel", "faction"]
     name: Name
 
 
 class MemoryLine(Strict):
-    """One thing remembered; its number is its line's."""
+    """One memory; its number is that of its line."""
 
     kind: Annotated[str, Field(pattern=f"^({'|'.join(MemoryKind)})$")]
     text: Text
@@ -111,9 +112,9 @@ class MemoryLine(Strict):
 
 @dataclass(frozen=True, slots=True)
 class MemoryLines(Sequence[MemoryLine]):
-    """All lines of memories, as text that was checked.
+    """All lines of memories, kept as validated JSON and parsed when they are used.
 
-    So many values would be gone through at once whenever Python looks for what is used no more.
+    Millions of parsed objects would be traversed in one go at each full garbage collection.
     """
 
     raw: list[bytes]
@@ -123,14 +124,14 @@ class MemoryLines(Sequence[MemoryLine]):
         return len(self.raw)
 
     def __getitem__(self, index: Any) -> Any:
-        """A line, or some of them."""
+        """A line, or a slice of them."""
         if isinstance(index, slice):
             return [MemoryLine.model_validate_json(line) for line in self.raw[index]]
         return MemoryLine.model_validate_json(self.raw[index])
 
 
 class BundledAttribute(Strict):
-    """Something that is known of somebody."""
+    """One attribute of a profile."""
 
     text: Text
     audience: Audience
@@ -138,7 +139,12 @@ class BundledAttribute(Strict):
 
 
 class ProfileLine(Strict):
-    """Its knowledge of one being. `consolidated` is the number of a memory, 0 of none."""
+    """A profile: what the assistant knows of one being.
+
+    Attributes:
+        who: number of the being.
+        consolidated: number of the last memory that was worked into the profile, or 0.
+    """
 
     who: Ref
     entity_type: Annotated[str, Field(max_length=16)]
@@ -152,7 +158,7 @@ class ProfileLine(Strict):
 
 
 class Owned(Strict):
-    """Something of one person's, a number, 0: nobody's; or open to all."""
+    """Something that belongs to a person, given by number; 0: to nobody."""
 
     person: Annotated[int, Field(ge=0)]
     is_private: bool
@@ -178,14 +184,14 @@ class ProjectKept(Owned):
 
 
 class ProjectsKept(Strict):
-    """The things it works on."""
+    """All projects of an assistant."""
 
     active: Name = ""
     slots: dict[Name, ProjectKept] = {}
 
 
 class TimingKept(Strict):
-    """The time of a goal: `core.turn.goal_times.Timing`."""
+    """The timing of a goal: `core.turn.goal_times.Timing`."""
 
     when: Name
     clock: Name
@@ -217,7 +223,7 @@ class GoalsKept(Strict):
 
 
 class BundledState(Strict):
-    """The things it keeps beside its memories."""
+    """The state of an assistant other than its memories and profiles."""
 
     goals: GoalsKept
     notes: Annotated[list[NoteKept], Field(max_length=10_000)]
@@ -227,7 +233,7 @@ class BundledState(Strict):
 
 
 class Card(Strict):
-    """Its character card; the picture in base64."""
+    """The character card of an assistant; the picture is in base64."""
 
     chara: str
     ccv3: str
@@ -236,13 +242,13 @@ class Card(Strict):
 
 @dataclass(frozen=True, slots=True)
 class Bundle:
-    """All of an assistant, read and checked.
+    """The content of a bundle file, read and checked.
 
     Attributes:
-        settings: by name, as they are stored.
+        settings: stored values by name.
         card: None where it never had one.
-        record: its record there, as lines of JSON for people to read.
-        digest: of the whole.
+        record: its audit log in the other game, as JSON lines for people to read.
+        digest: SHA-256 over the hashes of all parts.
     """
 
     manifest: Manifest
@@ -257,18 +263,17 @@ class Bundle:
 
 
 def check_directory(raw: bytes) -> None:
-    """Refuse a list of parts that is long, which `zipfile` would go through at once.
-
-    The place where that looks is looked at, and no other: else a file could show two lists.
+    """Refuse a zip with a long central directory, which `zipfile` would read in one go.
 
     Raises:
-        ImportFileError: it is long.
+        ImportFileError: it is too long, or the file is ZIP64.
     """
+    # The same search as in `zipfile`: a file that shows this one another directory gets nowhere.
     tail = raw[-(_END.size + (1 << 16)) :]
     is_bare = tail[-_END.size :].startswith(_END_MARK) and tail.endswith(b"\0\0")
     start = len(tail) - _END.size if is_bare else tail.rfind(_END_MARK)
     if start < 0 or len(tail) - start < _END.size:
-        return  # which it refuses
+        return  # `zipfile` refuses such a file itself
     if _END.unpack_from(tail, start)[5] > MOST_DIRECTORY:
         raise ImportFileError("its list of parts is longer than that of any assistant")
     end = len(raw) - len(tail) + start

@@ -1,7 +1,7 @@
-"""People and places of a file that moves an assistant: numbers on the way, ids in each game.
+"""People and places of a bundle: numbers in the file, ids in each of the two games.
 
-Whoever is not said to be somebody of this game gets an id that nobody here has or can get. Words
-for such a one are reached by nobody but staff.
+A person who is not mapped to an account of this game is a stranger, with an id that nobody here has
+or can get; what is private to a stranger can be read by staff alone.
 """
 
 from __future__ import annotations
@@ -31,15 +31,15 @@ from evennia_ai.operations.naming import BODY_OF_ACCOUNT
 from evennia_ai.runtime import state
 
 STRANGERS = "strangers"
-AWAY = "@away-"
+AWAY = "@away-"  # begins the id of a stranger; no id of Evennia's begins like this
 LONGEST_NAME = 100
-# Names in one statement: no database takes fewer.
+# Names in one statement. Each is a parameter or two, and SQLite takes 32,766 of these.
 AT_ONCE = 5_000
 PERSONS = frozenset(OF_AUDIENCE)
 
 
 class Numbers:
-    """The numbers of an assistant's people and places, given in the order in which they are met."""
+    """Numbers for an assistant's people and places, given out in the order of their first use."""
 
     def __init__(self, script: AssistantScript) -> None:
         self._strangers: Mapping[str, Mapping[str, str]] = state.read(script, STRANGERS)
@@ -72,10 +72,10 @@ class Numbers:
         return self._number(audience, place)
 
     def audience(self, audience: str, person: str = "", place: str = "") -> str:
-        """An audience as the file has it.
+        """An audience in the form of the file.
 
         Args:
-            person, place: of the same memory, which name whom it is for.
+            person, place: of the same memory; they give the audience's number a name.
         """
         if audience == WORLD:
             return WORLD
@@ -109,16 +109,16 @@ class Numbers:
             being = incoming.find_being(f"*#{number}" if kind == "account" else f"#{number}")
         if being is not None:
             return str(being.key)
-        # Of an account that is gone only the name of its character is left, which its player chose:
-        # as an account's name it would point at whoever is called so in the other game.
+        # Of a deleted account only its character's name is left, which a player chose freely: as
+        # an account's name it would point at whoever has that name in the other game.
         return "" if kind == "account" else str(self._names.get(f"#{number}", ""))
 
 
 class Ids:
-    """The ids in this game of a file's people and places.
+    """Ids in this game for a file's people and places.
 
     Args:
-        same: accounts of this game by the numbers of those that they are.
+        same: accounts of this game by the number of the person in the file.
     """
 
     def __init__(self, who: Sequence[Who], same: Mapping[int, AccountDB]) -> None:
@@ -135,7 +135,7 @@ class Ids:
         return self._same.get(ref) or self._away[ref] if ref else ""
 
     def audience_of(self, audience: str) -> str:
-        """An audience of the file as one of this game."""
+        """An audience of the file in the form of this game."""
         ref = ref_of(audience)
         if not ref:
             return WORLD if audience == WORLD else NOBODY
@@ -145,9 +145,9 @@ class Ids:
 
 
 def accounts_alike(who: Sequence[Who]) -> dict[int, AccountDB]:
-    """Accounts of this game that are called like one of a file, in the file's order.
+    """Accounts of this game with the name of an account in a file, by number in the file.
 
-    Nobody says they are the same.
+    They are only candidates: an equal name does not make them the same person.
     """
     known = players(who)
     found = accounts_named(who[number - 1].name for number in known.values())
@@ -155,19 +155,19 @@ def accounts_alike(who: Sequence[Who]) -> dict[int, AccountDB]:
 
 
 def players(who: Sequence[Who]) -> dict[str, int]:
-    """The players of a file whose name no other of them has, by that in small letters."""
+    """Numbers of a file's accounts by name in lower case, without names that occur twice."""
     named = [
-        (_plain(each.name), number) for number, each in enumerate(who, 1) if each.kind == "account"
+        (_lower(each.name), number) for number, each in enumerate(who, 1) if each.kind == "account"
     ]
     count = Counter(name for name, _ in named)
     return {name: number for name, number in named if name and count[name] == 1}
 
 
 def accounts_named(names: Iterable[str]) -> dict[str, AccountDB]:
-    """The accounts of some names, in any case, by them in small letters; no assistant's own.
+    """Accounts of players by name in lower case; assistants' own accounts are left out.
 
-    Of a name that two have, written differently, nobody can say whom it means: it is left out.
-    A statement for thousands of names, as each reads all accounts there are.
+    A name that two accounts have in different case is ambiguous, and left out. Thousands of names
+    share a statement, since each statement reads the whole table.
     """
     wanted = sorted({name.strip() for name in names} - {""})
     found, twice = dict[str, AccountDB](), set[str]()
@@ -175,14 +175,14 @@ def accounts_named(names: Iterable[str]) -> dict[str, AccountDB]:
     people = people.alias(lower=Lower("username"))
     for start in range(0, len(wanted), AT_ONCE):
         some = wanted[start : start + AT_ONCE]
-        # SQLite knows the case of A to Z alone: other letters are found as they are written.
-        alike = Q(lower__in=[_plain(name) for name in some]) | Q(username__in=some)
+        # SQLite lowers only A to Z; names with other letters are found in their exact case.
+        alike = Q(lower__in=[_lower(name) for name in some]) | Q(username__in=some)
         for account in people.filter(alike):
-            name = _plain(str(account.username))
+            name = _lower(str(account.username))
             if found.setdefault(name, account) != account:
                 twice.add(name)
     return {name: account for name, account in found.items() if name not in twice}
 
 
-def _plain(name: str) -> str:
+def _lower(name: str) -> str:
     return name.strip().casefold()

@@ -1,7 +1,7 @@
-"""An assistant brought in from a file that another game wrote: looked at, then made whole or not.
+"""Import of an assistant from another game's bundle: previewed, then created whole or not at all.
 
-The file's people are of another game. Whoever staff do not say to be somebody here stays a stranger
-whose words nobody but staff can reach; rooms, channels and factions always do.
+The people of the file belong to another game. Those whom staff do not map to an account of this
+game stay strangers, whose words only staff can read; rooms, channels and factions always do.
 """
 
 from __future__ import annotations
@@ -70,12 +70,12 @@ class BundleShown:
 
 
 def read(raw: bytes) -> Deferred[Result[Bundle]]:
-    """The assistant in a file, checked whole, a little at a time."""
+    """Read and check a bundle, in steps of a few milliseconds."""
     return moving(reading(raw))
 
 
 def reading(raw: bytes) -> Steps[Result[Bundle]]:
-    """The same, as steps of something longer."""
+    """Read and check a bundle, as steps of a longer task."""
     try:
         return Result(True, "It can be read.", (yield from file.reading(raw)))
     except ImportFileError as error:
@@ -85,29 +85,29 @@ def reading(raw: bytes) -> Steps[Result[Bundle]]:
 def show_bundle(
     bundle: Bundle, key: str = "", people: Mapping[str, str] | None = None
 ) -> Result[BundleShown]:
-    """The assistant in a file as it would be here. Nothing is stored.
+    """Preview the import of a bundle. Nothing is stored.
 
     Args:
-        key: its name here; "": as there.
-        people: accounts of this game, by the names of the players that they were there.
+        key: name of the assistant in this game; "": the same as in the other.
+        people: names of accounts here, by the names of the players in the other game.
     """
-    shown, _ = _judged(bundle, key, people or {})
+    shown, _ = _judge(bundle, key, people or {})
     shown = replace(
         shown, alike=[_named(bundle.who[number - 1]) for number in accounts_alike(bundle.who)]
     )
     return Result(not shown.problems, "\n".join(_lines(shown)), shown)
 
 
-def _judged(
+def _judge(
     bundle: Bundle, key: str, people: Mapping[str, str]
 ) -> tuple[BundleShown, dict[int, AccountDB]]:
-    """The same, but for who is called alike; and the accounts that some of its players are here."""
+    # Without `alike`, which reads all accounts and is only for the preview.
     name, head = " ".join((key or bundle.manifest.name).split()), bundle.manifest
     same, problems = _same_people(bundle, people)
     problems += [problem_of_name(name) or problem_of_owner(name)]
-    problems += prepare(_taken(bundle), lambda _: UNSET).errors.values()
+    problems += prepare(_travelling_settings(bundle), lambda _: UNSET).errors.values()
     problems = list(filter(None, problems))
-    # What stands in a file shall not look like words of ours.
+    # `one_line`: text from a file must not be able to imitate lines of our own.
     shown = BundleShown(
         key=name,
         name=one_line(head.name, 100),
@@ -116,7 +116,7 @@ def _judged(
         stopped=one_line(head.stopped or "", 400),
         memories=len(bundle.memories),
         profiles=len(bundle.profiles),
-        settings=sorted(_taken(bundle)),
+        settings=sorted(_travelling_settings(bundle)),
         left_out=[one_line(each, 60) for each in head.left_out],
         people=[_named(each) for each in bundle.who if each.kind == "account" and each.name],
         same={_named(bundle.who[number - 1]): str(who.key) for number, who in same.items()},
@@ -160,7 +160,7 @@ def _lines(shown: BundleShown) -> list[str]:
 def _same_people(
     bundle: Bundle, people: Mapping[str, str]
 ) -> tuple[dict[int, AccountDB], list[str]]:
-    """The accounts that some of a file's players are here; and what is wrong with that."""
+    # Numbers of the file with the account each is mapped to; and what is wrong with the mapping.
     known, accounts = players(bundle.who), accounts_named(people.values())
     same, problems = dict[int, AccountDB](), list[str]()
     for there, here in people.items():
@@ -178,8 +178,8 @@ def _same_people(
     return same, problems
 
 
-def _taken(bundle: Bundle) -> dict[str, Any]:
-    """The settings of a file that may travel, whatever else somebody wrote into it."""
+def _travelling_settings(bundle: Bundle) -> dict[str, Any]:
+    # Filtered here too, not only when written: a file may be made by hand.
     return {
         name: going_along(name, value)
         for name, value in bundle.settings.items()
@@ -187,7 +187,7 @@ def _taken(bundle: Bundle) -> dict[str, Any]:
     }
 
 
-# ---- bringing in -------------------------------------------------------------------------------
+# ---- importing ---------------------------------------------------------------------------------
 
 
 def import_bundle(
@@ -200,13 +200,13 @@ def import_bundle(
     by: str = "",
     maker: Being | None = None,
 ) -> Deferred[Result[Creation]]:
-    """Make an assistant of a file: all of it or nothing, a little at a time.
+    """Create an assistant from a bundle, completely or not at all, in steps of a few milliseconds.
 
     Args:
-        key, people: as `show_bundle` takes them.
+        key, people: as in `show_bundle`.
         location: the room it stands in.
-        enable: it answers from now on; else somebody starts it.
-        by, maker: as `create_assistant` takes them.
+        enable: it answers from now on; else it is silent until it is started.
+        by, maker: as in `create_assistant`.
     """
     given = {"location": location, "enable": enable, "maker": maker}
     stops = emergency.count_of_stops()
@@ -221,32 +221,34 @@ def bringing(
     given: Mapping[str, Any],
     stops: int,
 ) -> Steps[Result[Creation]]:
-    """The same, as steps of something longer.
+    """Create an assistant from a bundle, as steps of a longer task.
 
     Args:
-        given: the rest of what `import_bundle` takes.
-        stops: `emergency.count_of_stops` when it was asked for.
+        given: the other arguments of `import_bundle`.
+        stops: `emergency.count_of_stops` at the time of the request.
     """
     maker = given["maker"]
     by = by or str(getattr(maker, "key", ""))
-    asker = getattr(maker, "account", None) or maker  # who may have left the body by the end
-    shown, same = _judged(bundle, key, people)
+    # The account, since a player may have left the body by the time rights are checked again.
+    asker = getattr(maker, "account", None) or maker
+    shown, same = _judge(bundle, key, people)
     if shown.problems:
         return Result(False, "\n".join(_lines(shown)))
     ids, number = Ids(bundle.who, same), arriving.begin()
     try:
         yield from storing(number, bundle, ids)
+        # From here to the end without a `yield`: nothing changes between check and use.
         if refused := _refusal(bundle, people, same, given["location"], asker):
             return Result.conflict(f"Nothing is stored: {refused}")
-        # Whoever stopped all meanwhile did not know of this one.
-        is_enabled = given["enable"] and stops == emergency.count_of_stops()
-        given = {**given, "enable": is_enabled}
+        # An emergency stop of all meanwhile could not reach an assistant that was not there yet.
+        given = {**given, "enable": given["enable"] and stops == emergency.count_of_stops()}
+        # The path is noted before the file is written, so that a crash in between leaves no file.
         path = _record_path(shown.key, bundle)
         if not arriving.note_file(number, str(path or "")):
             return Result.conflict(TAKEN_OUT)
         record = _save_record(path, bundle)
         with signed(by):
-            made = _made(shown, bundle, ids, number, record, given)
+            made = _create(shown, bundle, ids, number, record, given)
     except ImportFileError as error:
         return Result.unavailable(f"Nothing is stored: {error}.")
     finally:
@@ -254,7 +256,8 @@ def bringing(
     if not made.ok:
         return made.as_refusal()
     indexing.soon(made.data.script)
-    return Result(True, _told(made.data.script, bundle, enable=given["enable"]), made.data)
+    message = _arrival_message(made.data.script, bundle, enable=given["enable"])
+    return Result(True, message, made.data)
 
 
 def _refusal(
@@ -264,7 +267,7 @@ def _refusal(
     location: GameObject | None,
     asker: Being | None,
 ) -> str:
-    """Why what was asked may not be any more, or ""; it was some time ago."""
+    # All is checked again at the end: storing took up to minutes, and people went on playing.
     for being, what in ((location, "the room"), (asker, "whoever asked")):
         if being is not None and being.pk is None:
             return f"{what} is gone meanwhile."
@@ -279,7 +282,7 @@ def _refusal(
     return ""
 
 
-def _made(
+def _create(
     shown: BundleShown,
     bundle: Bundle,
     ids: Ids,
@@ -287,7 +290,7 @@ def _made(
     record: Path | None,
     given: Mapping[str, Any],
 ) -> Result[Creation]:
-    """Make the assistant whose memories are there, or leave nothing that the database has not."""
+    # All in one transaction, and what is in memory undone with it: see `_undo`.
     made: Result[Creation] | None = None
     try:
         with transaction.atomic():
@@ -298,22 +301,25 @@ def _made(
                 location=given["location"],
                 desc=bundle.manifest.desc,
                 aliases=bundle.manifest.aliases,
-                settings={**_taken(bundle), "enabled": given["enable"]},
+                settings={**_travelling_settings(bundle), "enabled": given["enable"]},
                 maker=given["maker"],
                 number=number,
             )
             if made.ok:
                 store(made.data.script, bundle, ids)
-                _tell(made.data.script, bundle, shown, record)
+                _record_import(made.data.script, bundle, shown, record)
             else:
                 transaction.set_rollback(True)
+    # BaseException, since a cancelled Deferred and the end of the process must not leave half.
     except BaseException:
         _undo(made)
         raise
     return made
 
 
-def _tell(script: AssistantScript, bundle: Bundle, shown: BundleShown, record: Path | None) -> None:
+def _record_import(
+    script: AssistantScript, bundle: Bundle, shown: BundleShown, record: Path | None
+) -> None:
     audit.record(
         "assistant_imported",
         script,
@@ -327,39 +333,39 @@ def _tell(script: AssistantScript, bundle: Bundle, shown: BundleShown, record: P
 
 
 def _undo(made: Result[Creation] | None) -> None:
-    """Let nothing in memory be left of what the database does not have."""
+    # A rollback undoes the database alone; timers, links and caches in memory are undone here.
     if made is None or not made.ok:
         return
     script, body = made.data.script, made.data.character
-    # Its timer would go on beating for a script that is nowhere.
+    # Evennia's timer of the script would go on calling it.
     if script.ndb._task is not None:
         script.ndb._task.stop()
     script.work = None  # type: ignore[assignment]  # as before it was started
     body.assistant_script = None
     beings: tuple[Any, ...] = (script, body)
     for being in beings:
-        # Evennia's cache would give out objects that the database does not have.
+        # Evennia's idmapper would go on returning objects that are not in the database.
         being.flush_from_cache(force=True)
 
 
-def _told(script: AssistantScript, bundle: Bundle, *, enable: bool) -> str:
+def _arrival_message(script: AssistantScript, bundle: Bundle, *, enable: bool) -> str:
     name, count = str(script.key), len(bundle.memories)
     if bundle.manifest.stopped is not None:
-        told = (
+        message = (
             f"{name} is here, stopped as it was. To let it go on: assistant emergency clear {name}"
         )
     elif not enable:
-        told = f"{name} is here, and silent. To let it answer: assistant start {name}"
+        message = f"{name} is here, and silent. To let it answer: assistant start {name}"
     else:
-        told = f"{name} is here, and answers."
-    return f"{told}\n{counted(count, 'memories') if count != 1 else '1 memory'} came along."
+        message = f"{name} is here, and answers."
+    return f"{message}\n{counted(count, 'memories') if count != 1 else '1 memory'} came along."
 
 
 def _record_path(name: str, bundle: Bundle) -> Path | None:
-    """The place beside the archives for the record that it had there; no other file has it.
+    """A new path beside the archives for the audit log it had in the other game.
 
     Raises:
-        ImportFileError: the game's settings of it are wrong.
+        ImportFileError: the game's settings of archives are wrong.
     """
     if not bundle.record:
         return None
@@ -371,7 +377,6 @@ def _record_path(name: str, bundle: Bundle) -> Path | None:
 
 
 def _save_record(path: Path | None, bundle: Bundle) -> Path | None:
-    """Put the record that it had there aside, for people to read."""
     try:
         return None if path is None else write_new(path.parent, path.name, bundle.record)
     except OSError as error:

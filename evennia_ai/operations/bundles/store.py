@@ -1,4 +1,4 @@
-"""Knowledge of an assistant of another game, put into this one's database under ids of its own."""
+"""Storing an imported assistant's memories, profiles and state, under ids of this game."""
 
 from __future__ import annotations
 
@@ -19,11 +19,16 @@ from evennia_ai.operations.bundles.people import STRANGERS, Ids
 from evennia_ai.runtime import state
 from evennia_ai.runtime.game_thread import Steps
 
-AT_ONCE = 25
+AT_ONCE = 25  # rows stored in one step, in a few milliseconds
 
 
 def storing(number: int, bundle: Bundle, ids: Ids) -> Steps[None]:
-    """Store memories and profiles, a few at a time, under the number of one that is on its way."""
+    """Store memories and profiles in small transactions, before the assistant itself exists.
+
+    Args:
+        number: primary key that the assistant's script will have.
+    """
+    # All keys come first, since a memory may cite one of a later line.
     keys = list[str]()
     while len(keys) < len(bundle.memories):
         keys += [new_key() for _ in range(min(1_000, len(bundle.memories) - len(keys)))]
@@ -40,7 +45,6 @@ def storing(number: int, bundle: Bundle, ids: Ids) -> Steps[None]:
 def _store_memories(
     number: int, keys: list[str], first: int, lines: Sequence[MemoryLine], ids: Ids
 ) -> None:
-    """Store some memories under keys of this game; their vectors are made here."""
     found = {
         key: Recollection(
             key=key,
@@ -87,7 +91,7 @@ def _profile(number: int, line: ProfileLine, keys: list[str], ids: Ids) -> Entit
 
 
 def store(script: AssistantScript, bundle: Bundle, ids: Ids) -> None:
-    """Store the rest of what an assistant knows, in the transaction in which it is made."""
+    """Store an assistant's card and state, in the transaction that creates the assistant."""
     if (card := bundle.card) is not None:
         picture = b64decode(card.picture)
         CardFile.objects.create(
@@ -116,6 +120,7 @@ def _store_state(script: AssistantScript, bundle: Bundle, ids: Ids) -> None:
         STRANGERS: ids.strangers,
     }
     state.write(script, **{name: value for name, value in values.items() if value})
+    # The script has started already, and read its state before this was written.
     if script.work is not None:
         script.work.muted = set(values["muted_by"])
         script.work.read_anew()

@@ -1,7 +1,7 @@
-"""An assistant put into a file that another game can read, with all that it knows.
+"""Export of an assistant, with all that it knows, into a bundle for another game.
 
-Every private word is in it, so that only an owner of the game makes one. What would give it rights,
-money or keys elsewhere, and what only this game knows the meaning of, stays.
+A bundle holds every private word, so only an owner of the game may make one. Left out is what would
+give the assistant rights, money or keys in the other game, and what has a meaning only in this one.
 """
 
 from __future__ import annotations
@@ -49,18 +49,19 @@ from evennia_ai.runtime import state
 from evennia_ai.runtime.game_thread import GameBusyError, Steps, WaitingRoom, paced
 
 T = TypeVar("T")
-# Rows of one step: a few milliseconds.
+# Rows read in one step, which takes a few milliseconds.
 AT_ONCE = 50
-MOST_READINGS = 3
-# Each may take hundreds of megabytes.
+MOST_READINGS = 3  # attempts, where the assistant's state changes while it is read
+# Bundles handled at the same time, since each may take hundreds of megabytes of memory.
 MOST_AT_ONCE = 2
-WAIT_SECONDS = 0.2
+WAIT_SECONDS = 0.2  # between two looks for a free place
 BUSY = "As many assistants as can be are read, written or stored just now; try again in a moment."
 _ROOM = WaitingRoom()
 ENDING = "zip"
-VERSION = sys.modules["evennia_ai"].__version__  # the front door, through which nobody inside goes
-# Rights, money, limits on what a task or an hour may cost, models with their keys, and names that
-# mean somebody or something of this game.
+# Not imported: modules inside the package do not import its top level.
+VERSION = sys.modules["evennia_ai"].__version__
+# Settings that do not travel: rights, money, limits of cost, models with their keys, and names of
+# people or things of this game.
 LEFT_OUT = frozenset(
     (
         *("assistant_key", "enabled", *POWERS, OWN_BUDGET, "confirm_by", "trigger_permissions"),
@@ -69,8 +70,8 @@ LEFT_OUT = frozenset(
         *(SafetyConfig.NAME, AutonomyConfig.NAME),
     )
 )
-# The same of a setting that otherwise goes along: the new game says how many turns a player may
-# cause, and the assistant how it gathers what is said, and how long it listens and waits.
+# Parts that do not travel of settings that otherwise do: how many turns a player may cause is for
+# the new game to say; how an assistant gathers messages, and how long it listens, is its own.
 LEFT_OUT_OF = {
     SleepSchedule.NAME: ("token_budget",),
     HearingConfig.NAME: (
@@ -79,7 +80,7 @@ LEFT_OUT_OF = {
     ),
 }
 GONE = "{name} was deleted meanwhile."
-# Of its state, what a person may have taken back.
+# State that a player may have changed, such as by forgetting, while the file was made.
 KEPT = ("notes", "projects", "unremembered", "muted_by")
 LONGEST_GAME = 255
 NEVER_LISTS = ("never_rooms", "never_characters")
@@ -90,7 +91,7 @@ class Exported:
     """The outcome of an export.
 
     Attributes:
-        path: of the file, "" where it was not written into the game.
+        path: path of the file; "" where it was not written to disk.
     """
 
     path: str
@@ -100,7 +101,7 @@ class Exported:
     left_out: Annotated[list[str], note("Settings, and parts of its look, that stay here.")]
 
 
-async def _moved(steps: Steps[Result[T]], is_patient: bool) -> Result[T]:
+async def _run(steps: Steps[Result[T]], is_patient: bool) -> Result[T]:
     while True:
         try:
             with _ROOM.place(MOST_AT_ONCE):
@@ -113,16 +114,16 @@ async def _moved(steps: Steps[Result[T]], is_patient: bool) -> Result[T]:
 
 
 def moving(steps: Steps[Result[T]], *, is_patient: bool = False) -> Deferred[Result[T]]:
-    """Read, write or store a whole assistant: a little at a time, and few at one time.
+    """Run the steps of an import or export; only `MOST_AT_ONCE` of them run at the same time.
 
     Args:
-        is_patient: it waits for a place; else it is refused where there is none.
+        is_patient: wait for a free place; else the result is a refusal where there is none.
     """
-    return Deferred.fromCoroutine(_moved(steps, is_patient))
+    return Deferred.fromCoroutine(_run(steps, is_patient))
 
 
 def export_assistant(script: AssistantScript, *, by: str = "") -> Deferred[Result[bytes]]:
-    """An assistant as a file, on record; its data is the file."""
+    """Export an assistant, recorded in the audit log; the result's data is the file's content."""
 
     def steps() -> Steps[Result[bytes]]:
         return (yield from _packing(script, by)).handing_on(lambda packed: packed[0])
@@ -131,14 +132,10 @@ def export_assistant(script: AssistantScript, *, by: str = "") -> Deferred[Resul
 
 
 def _packing(script: AssistantScript, by: str) -> Steps[Result[tuple[bytes, Bundle]]]:
-    """The same, with all that is in the file, read as the other game will read it.
-
-    Nothing comes between its last look at what is known by then, and its end.
-    """
     name = str(script.key)
     try:
         raw, bundle = yield from _packed(script)
-    except Exception as error:  # whatever a game's own code stored of it
+    except Exception as error:  # a game's own code may have stored anything in its attributes
         return _unpackable(script, name, error)
     if script.pk is None:
         return Result.conflict(GONE.format(name=name))
@@ -153,15 +150,15 @@ def _unpackable(script: AssistantScript, name: str, error: Exception) -> Result[
     if isinstance(error, ImportFileError):
         return Result.unavailable(f"{name} cannot be put into a file: {error}.")
     logger.log_trace(f"[assistant] {name} could not be put into a file")
-    told = one_line(repr(error), 200)
+    problem = one_line(repr(error), 200)
     return Result.unavailable(
         f"{name} cannot be put into a file: what is stored of it is not as it has to be "
-        f"({told}); the game's log says where."
+        f"({problem}); the game's log says where."
     )
 
 
 def save_assistant(script: AssistantScript, *, by: str = "") -> Deferred[Result[Exported]]:
-    """Write an assistant into a new file of the game, for its owner's eyes alone."""
+    """Export an assistant into a new file in the game's folder, for its owner's eyes alone."""
 
     def steps() -> Steps[Result[Exported]]:
         found = yield from _packing(script, by)
@@ -182,37 +179,38 @@ def _saved(script: AssistantScript, raw: bytes, bundle: Bundle) -> Result[Export
         bundle.manifest.left_out,
     )
     lacks = f" It does not take along: {', '.join(data.left_out)}." if data.left_out else ""
-    told = (
+    message = (
         f"{script.key} and all it knows, private words too "
         f"({counted(data.memories, 'memories')}), is in {data.path}. "
         f"Whoever has that file can read it.{lacks}"
     )
-    return Result(True, told, data)
+    return Result(True, message, data)
 
 
 def _packed(script: AssistantScript) -> Steps[tuple[bytes, Bundle]]:
-    """The file, made again where something was forgotten or changed before it was whole.
+    """Make the file, and make it again where something was forgotten or changed meanwhile.
 
     Raises:
-        ImportFileError: that happened each time.
+        ImportFileError: something changed during each attempt.
     """
     for _ in range(MOST_READINGS):
-        known = _known(script)
-        head, members = yield from _read(script)
+        before = _version_of_state(script)
+        head, members = yield from _read_members(script)
         raw = yield from file.writing(head, members)
+        # Read back as the other game will read it: a file that no game accepts is never given out.
         bundle = yield from file.reading(raw)
-        if script.pk is None or _known(script) == known:
+        if script.pk is None or _version_of_state(script) == before:
             return raw, bundle
     raise ImportFileError("what it remembers changes all the time; try again in a moment")
 
 
-def _known(script: AssistantScript) -> tuple[object, ...]:
-    """Another value when something was forgotten, corrected, muted, or drawn from its journal."""
+def _version_of_state(script: AssistantScript) -> tuple[object, ...]:
+    # Differs once something was forgotten, corrected, muted or derived from the journal.
     kept = [deserialize(state.read(script, name)) for name in KEPT]
     return rows.epoch(script.pk), rows.drawn(script.pk), kept
 
 
-def _read(script: AssistantScript) -> Steps[tuple[dict[str, Any], dict[str, bytes]]]:
+def _read_members(script: AssistantScript) -> Steps[tuple[dict[str, Any], dict[str, bytes]]]:
     numbers = Numbers(script)
     memories, places = yield from _memories(script, numbers)
     profiles = yield from _profiles(script, numbers, places)
@@ -228,16 +226,15 @@ def _read(script: AssistantScript) -> Steps[tuple[dict[str, Any], dict[str, byte
     }
     card = CardFile.objects.filter(assistant=script.pk).first()
     if card is not None:
-        told = {"chara": card.chara, "ccv3": card.ccv3}
-        told["picture"] = b64encode(bytes(card.picture)).decode()
-        members[parts.CARD] = file.json_of(told)
+        picture = b64encode(bytes(card.picture)).decode()
+        plain = {"chara": card.chara, "ccv3": card.ccv3, "picture": picture}
+        members[parts.CARD] = file.json_of(plain)
     return _head(script, left_out), members
 
 
 def _head(script: AssistantScript, left_out: list[str]) -> dict[str, Any]:
     lockout, desc = emergency.lockout_of(script), str(look_of(script).get("desc", ""))
     reason = lockout.reason if lockout is not None else ""
-    # Not those that Evennia made by itself when it counted: "an Ada", "two Adas".
     body = str(script.obj.key) if script.obj is not None else ""
     names = sorted({*names_of(script)} - {str(script.key), body})
     aliases = [name for name in names if not problem_of_name(name)][:MOST_ALIASES]
@@ -255,7 +252,7 @@ def _head(script: AssistantScript, left_out: list[str]) -> dict[str, Any]:
 
 
 def going_along(name: str, value: object) -> Any:
-    """The part of a setting's value that may travel."""
+    """A setting's value without the parts that do not travel."""
     left_out = LEFT_OUT_OF.get(name, ())
     if not left_out or not isinstance(value, Mapping):
         return value
@@ -276,7 +273,7 @@ def _settings(script: AssistantScript) -> tuple[dict[str, Any], list[str]]:
             if (going := going_along(name, plain)) or not plain:
                 own[name] = going
     if isinstance(memory := own.get("memory_config"), Mapping):
-        # Ids are of this game; words are tags, which the other game may have as well.
+        # "#12" is an id of this game; other words are tags, which the other game may have too.
         own["memory_config"] = {
             name: [word for word in value if "#" not in word] if name in NEVER_LISTS else value
             for name, value in memory.items()
@@ -285,11 +282,11 @@ def _settings(script: AssistantScript) -> tuple[dict[str, Any], list[str]]:
 
 
 def _memories(script: AssistantScript, numbers: Numbers) -> Steps[tuple[bytes, list[int]]]:
-    """Lines of all memories; and the numbers of their rows, in the order of the lines."""
+    # Returns the lines, and the primary keys of the rows in the same order.
     lines, places, packed = dict[str, int](), list[int](), BytesIO()
     found = rows.of(script.pk).order_by("id")
     names = found.values_list("id", "key")
-    # By number and not by place, as rows may come and go between two steps.
+    # Paged by primary key, not by offset, since rows may come and go between two steps.
     while some := list(names.filter(id__gt=places[-1] if places else 0)[:AT_ONCE]):
         for number, key in some:
             places.append(number)
@@ -315,7 +312,7 @@ def _memory(row: Memory, numbers: Numbers, lines: Mapping[str, int]) -> dict[str
         "importance_by": row.importance_by,
         "at": float(row.at),
         "tags": list(row.tags),
-        # What is forgotten is cited no more.
+        # A cited memory may have been forgotten.
         "cites": [lines[key] for key in row.cites if key in lines],
         "superseded_at": None if row.superseded_at is None else float(row.superseded_at),
         "is_consolidated": row.is_consolidated,
@@ -351,7 +348,7 @@ def _profile(row: EntityProfile, numbers: Numbers, places: Sequence[int]) -> dic
         "meetings": row.meetings,
         "first_at": float(row.first_at),
         "last_at": float(row.last_at),
-        # The line of the newest row that it was drawn from, or of the one before it.
+        # The line of the newest memory worked into it or, where that is gone, of the one before.
         "consolidated": bisect_right(places, row.consolidated),
     }
 
@@ -373,7 +370,6 @@ def _state(script: AssistantScript, numbers: Numbers) -> dict[str, Any]:
 
 
 def _of_person(value: Mapping[str, object], numbers: Numbers) -> dict[str, Any]:
-    """A note or a project, whose person is a number."""
     return {**value, "person": numbers.person(str(value.get("person") or "")) or 0}
 
 
