@@ -1,1 +1,1 @@
-"""Dry runs: a message is tried on an assistant, as it is or changed, and nothing is stored."""
+"""Dry runs: try a message on an assistant, as it is or changed, without storing anything."""

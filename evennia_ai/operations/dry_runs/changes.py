@@ -1,4 +1,4 @@
-"""Changes on the second side of a dry run: a text of the prompt, the model, the settings."""
+"""Changes for the second side of a dry run: a text of the prompt, the model, or all settings."""
 
 from __future__ import annotations
 
@@ -22,20 +22,20 @@ from evennia_ai.operations.result import Result
 from evennia_ai.runtime import state
 
 PERSONA = "persona"
-LONGEST_TEXT = 20_000
-# They say who an assistant is and whether it runs, not how it answers.
+LONGEST_TEXT = 20_000  # characters
+# Settings that say who an assistant is and if it runs, not how it answers.
 NOT_OF_ANSWERS = ("assistant_key", "enabled", "budget_config")
 
 
 @dataclass(frozen=True, slots=True)
 class Variant:
-    """Changes, as somebody typed it; "" is left as it is.
+    """Changes as typed by a person; "" leaves the assistant's own.
 
     Attributes:
-        part: "persona", or the number of a component, as of `texts_of`.
-        text: what stands there instead.
+        part: the text of the prompt to replace: "persona" or the id of a component in `texts_of`.
+        text: the text to put in its place.
         model: a provider and a model's name, or one of the two.
-        moment: a time, such as "2 days ago": the settings are those that held then.
+        moment: a time such as "2 days ago", whose settings are used.
     """
 
     part: str = ""
@@ -46,12 +46,12 @@ class Variant:
 
 @dataclass(frozen=True, slots=True)
 class Changes:
-    """Settings that take the place of an assistant's own.
+    """Settings that replace an assistant's own.
 
     Attributes:
-        told: what they are, in words; "": there are none.
-        is_of_past: they are those of an earlier moment, when what is said now was not said yet.
-        missing: settings of that moment that the record has not in full, which are as now.
+        told: description for people; "" where nothing is changed.
+        is_of_past: they are those of an earlier moment, so the present conversation is left out.
+        missing: settings of that moment that the audit log does not hold in full; they are as now.
     """
 
     values: Mapping[str, Any] = field(default_factory=dict)
@@ -60,7 +60,7 @@ class Changes:
     missing: tuple[str, ...] = ()
 
     def stand_in(self, script: AssistantScript) -> StandIn:
-        """The assistant as it would be with them."""
+        """The assistant as it would be with these settings."""
         return StandIn(script, self.values, has_talked=not self.is_of_past)
 
 
@@ -74,53 +74,53 @@ class PromptText:
 
 
 def texts_of(script: AssistantScript) -> Result[list[PromptText]]:
-    """The texts of an assistant's prompt as it answers, the persona first."""
+    """List the texts of an assistant's prompt that can be changed, the persona first."""
     try:
-        told = bare_scene(script, ContextType.TICK_EVENT, is_native=_is_native(script)).texts()
+        scene = bare_scene(script, ContextType.TICK_EVENT, is_native=_is_native(script))
+        components = scene.texts()
     except ConfigurationError as error:
         return Result.invalid(f"{script.key}'s prompt cannot be read: {error}")
     texts = [PromptText(PERSONA, PERSONA, str(state.read(script, PERSONA)))]
-    texts += [PromptText(str(part.id), part.key, text) for part, text in told]
+    texts += [PromptText(str(part.id), part.key, text) for part, text in components]
     return Result(True, f"{len(texts)} texts", texts)
 
 
 def _is_native(script: AssistantScript) -> bool:
-    """True where its model knows tool calls, or there is none yet."""
     try:
         return bool(script.client().supports_tools)
-    except ConfigurationError:
+    except ConfigurationError:  # no model is set yet: the prompt is shown as for most models
         return True
 
 
 def changes_of(script: AssistantScript, variant: Variant) -> Result[Changes]:
-    """The settings that a variant stands for, or what is wrong with it."""
+    """Turn a variant into settings, or refuse it."""
     values: dict[str, Any] = {}
-    told: list[str] = []
+    descriptions: list[str] = []
     missing: tuple[str, ...] = ()
     if variant.moment.strip():
         past = _past(script, variant.moment.strip())
         if not past.ok:
             return past
         values, missing = dict(past.data[0]), past.data[1]
-        told.append(f"the settings of {past.message}")
+        descriptions.append(f"the settings of {past.message}")
     if variant.model.strip():
         chosen = _model(variant.model)
         if not chosen.ok:
             return chosen
         values |= chosen.data
-        told.append(chosen.message)
+        descriptions.append(chosen.message)
     if variant.part:
         problem = _edit(script, values, variant.part, variant.text)
         if problem:
             return Result.invalid(f"The other prompt: {problem}")
-        told.append(f"another {_name_of(script, variant.part)}")
+        descriptions.append(f"another {_name_of(script, variant.part)}")
     if values and (problem := _problem_of_prompt(script, values)):
         return Result.invalid(f"No prompt can be made like that: {problem}")
-    return Result(True, "", Changes(values, ", ".join(told), bool(variant.moment.strip()), missing))
+    is_of_past = bool(variant.moment.strip())
+    return Result(True, "", Changes(values, ", ".join(descriptions), is_of_past, missing))
 
 
 def _model(text: str) -> Result[Any]:
-    """The settings of another model; its message is what that is."""
     chosen = choose_model(text)
     if not chosen.ok:
         return Result.invalid(f"The other model: {chosen.message}")
@@ -131,14 +131,13 @@ def _model(text: str) -> Result[Any]:
 
 
 def _past(script: AssistantScript, moment: str) -> Result[Any]:
-    """Settings as they held at a moment, and the names of those that the record has not in full.
-
-    Its message is which version that was, and when.
-    """
+    # The data are the settings and the names of those that the audit log does not hold in full; the
+    # message says which version of the assistant that was, and when.
     found = audit_state(script, at=moment)
     if not found.ok:
         return found
     known: Any = found.data.state["settings"]
+    # None for each: a setting that the assistant had no value of then is the default now too.
     values: dict[str, Any] = dict.fromkeys(set(ATTRIBUTES) - set(STATE) - set(NOT_OF_ANSWERS))
     missing = []
     for name, value in known.items():
@@ -153,7 +152,7 @@ def _past(script: AssistantScript, moment: str) -> Result[Any]:
 
 
 def _edit(script: AssistantScript, values: dict[str, Any], part: str, text: str) -> str:
-    """Put another text into the prompt; returns what is wrong with that, or ""."""
+    # Returns the problem with the text, or "".
     if len(text) > LONGEST_TEXT:
         return f"it has {len(text):,} characters; up to {LONGEST_TEXT:,} can be tried"
     if part == PERSONA:

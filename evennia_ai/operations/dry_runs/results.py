@@ -1,4 +1,4 @@
-"""The outcome of a turn that was only tried, as plain values for people and programs."""
+"""The outcome of a dry run, as plain values for people and programs."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ MESSAGE = ("message",)
 
 @dataclass(frozen=True, slots=True)
 class Deed:
-    """Something that it would do, or that would be kept from it.
+    """A tool call that the assistant would make, or would be refused.
 
     Attributes:
-        told: to whom or what, and all else it was given, in words.
-        words: what it would say by it; "" where it says nothing.
-        would: it would be done; else `how` says why not.
-        how: in what other way it would be done; "": just so.
+        told: target and other arguments, in words.
+        words: what it would say by the call; "" where it says nothing.
+        would: the call would be run; else `how` says why not.
+        how: in what other way the call would be run; "" where just as asked.
     """
 
     tool: str
@@ -41,18 +41,18 @@ class Deed:
 
 @dataclass(frozen=True, slots=True)
 class DrySide:
-    """One side of a trial.
+    """One side of a dry run: the assistant as it is, or with changes.
 
     Attributes:
-        title: with what it was tried, in words.
-        heard: the verdict on the message, its trust, and the steps after that.
-        would_answer: the message begins a turn.
+        title: the changes, in words.
+        heard: the verdict on the message, its trust, and the steps that followed.
+        would_answer: the message would start a turn.
         ended: why the turn ended, in words.
-        deeds: what it would say and do, in order.
-        turn: all that its model was sent and gave; None where nothing was.
-        calls: of models.
-        seconds: how long it took.
-        cost: in words.
+        deeds: what the assistant would say and do, in order.
+        turn: what its model was sent and replied; None where it was not called.
+        calls: number of model calls.
+        seconds: duration of the turn.
+        cost: cost of the turn, in words.
     """
 
     title: str
@@ -67,21 +67,21 @@ class DrySide:
 
 
 def heard_row(record: DecisionTrace) -> HeardRow:
-    """The verdict on a message that whoever looks has typed."""
+    """The verdict on the message; all of it is shown, since the reader typed the message."""
     return row_of(record, is_staff=True, look=Look(record.heard.person))
 
 
 def side_of(
     title: str, stand_in: Assistant, record: DecisionTrace, dry: DryTurn, ended: str
 ) -> DrySide:
-    """One side, with all that its turn came to.
+    """Collect one side of a dry run from its turn.
 
     Args:
-        ended: why it broke off; "": as its loop says.
+        ended: why the turn was broken off; "": it ended by itself, for the reason that it recorded.
     """
     turn = dry.turn
     spent = {"cost_nano": turn.spent.nano, "unpriced_calls": turn.spent.unpriced}
-    # Its prompt was made for whoever looks: nothing of it is masked.
+    # The prompt was made for the reader, and holds only what they may see: nothing is masked.
     look = Look(turn.event.face, is_revealing=True)
     recorded = seen(stand_in, dry.record, look, is_tried=True) if dry.record is not None else None
     return DrySide(
@@ -105,8 +105,8 @@ def _deed(intent: Intent) -> Deed:
     spoken = next((name for name in named if name in call.arguments), "")
     words = str(call.arguments[spoken]) if spoken else ""
     rest = {name: value for name, value in call.arguments.items() if name != spoken}
-    told = ", ".join(f"{name}: {_as_text(value)}" for name, value in rest.items())
-    return Deed(call.name, told, words, intent.would, intent.how)
+    others = ", ".join(f"{name}: {_as_text(value)}" for name, value in rest.items())
+    return Deed(call.name, others, words, intent.would, intent.how)
 
 
 def _as_text(value: object) -> str:

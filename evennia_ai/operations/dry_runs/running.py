@@ -1,12 +1,11 @@
-"""Dry runs: a message is tried on an assistant before anybody says it.
+"""Dry runs: try a message on an assistant before anybody says it.
 
-It is judged, prepared and answered as a real one, by a real model, but nobody hears the answer,
-nothing is done and nothing is remembered. Beside it the same message may be tried with another text
-in the prompt, with another model, or with the settings of an earlier moment.
+The message is judged, prepared and answered like a real one, by the real model, but nobody hears
+the answer, no tool changes anything and nothing is remembered. A second side may run the same
+message with another text in the prompt, another model, or the settings of an earlier moment.
 
-Whose private words are in the prompt is whose the message is. As somebody else it is tried as by a
-stranger of that name, of whom nothing is known; to try it as that person takes `reveal`, which is
-recorded.
+The prompt holds the private words of the message's speaker. Without `reveal`, which is recorded,
+speaking as another person means speaking as a stranger of that name, of whom nothing is known.
 """
 
 from __future__ import annotations
@@ -45,10 +44,10 @@ from evennia_ai.operations.settings.changing import signed
 from evennia_ai.runtime import signals, state
 from evennia_ai.runtime.assistant import Assistant
 
-LONGEST_MESSAGE = 4_000
-LONGEST_SECONDS = 50.0
-MOST_AT_ONCE = 2
-# No account has this number: nothing is known of them, and nothing is private to them.
+LONGEST_MESSAGE = 4_000  # characters
+LONGEST_SECONDS = 50.0  # for all sides together; a web page waits for the answer
+MOST_AT_ONCE = 2  # in the whole game, since each is a turn of a model beside those of players
+# No account has the number 0, so nothing is known of this person and nothing is private to them.
 STRANGER = "*#0"
 CHANNEL = "channel "
 NOW = "as it is now"
@@ -65,9 +64,9 @@ class Trial:
     """A message to be tried.
 
     Attributes:
-        words: what is said.
-        way: "say", "whisper", "page", "pose", or "channel " with its name.
-        person: the name of whoever says it; "": whoever tries it.
+        words: its text.
+        way: "say", "whisper", "page", "pose", or "channel " and the channel's name.
+        person: name of the speaker; "": the person who tries it.
     """
 
     words: str
@@ -77,13 +76,13 @@ class Trial:
 
 @dataclass(frozen=True, slots=True)
 class DryRun:
-    """The outcome of a trial.
+    """The outcome of a dry run.
 
     Attributes:
-        person: the name by which the assistant knew who spoke.
+        person: the speaker's name as the assistant sees it.
         is_stranger: the prompt held nothing that is private to that person.
-        notes: what whoever reads it has to know of what is not as it was.
-        sides: as the assistant is now, and as it would be.
+        notes: warnings about what could not be restored from an earlier moment.
+        sides: the assistant as it is now and, where asked for, with changes.
     """
 
     person: str
@@ -109,40 +108,38 @@ def try_message(
     look: Look | None = None,
     seconds: float = LONGEST_SECONDS,
 ) -> Deferred[Result[DryRun]]:
-    """Try a message, and beside it the same with something else changed.
+    """Try a message on an assistant and, where a variant is given, also with its changes.
 
-    Whoever may not is told so: it takes control of the assistant and what its prompts take; another
-    text or model what it takes to set it up, a moment what its record takes.
+    Refused without the rights to control the assistant and to see its prompts; a changed text or
+    model also needs the right to configure it, an earlier moment the right to its audit log.
 
     Args:
-        visitor: who tries it.
-        variant: what is changed on the second side; None: there is none.
-        look: whether the private words of whoever speaks are asked for; None: they are not.
-        seconds: that it may take at most, LONGEST_SECONDS or less.
+        visitor: the person who tries it.
+        variant: changes of the second side; None: there is no second side.
+        look: says if the speaker's private words are to be revealed; None: they are not.
+        seconds: time limit, at most LONGEST_SECONDS.
     """
     look = look or Look(incoming.person_of(visitor), by=str(visitor.key))
     variant = variant or Variant()
     if refused := _refused(script, visitor, variant, look):
         return succeed(refused)
-    prepared = _prepared(script, visitor, trial, variant, look)
+    prepared = _prepare(script, visitor, trial, variant, look)
     if isinstance(prepared, Result):
         return succeed(prepared)
     speaker, plans = prepared
     _record(script, trial, speaker, plans, look)
+    # Costs are charged to the scope `bench`: no player and no assistant pays for a dry run.
     with ledger.bench():
         running = Deferred.fromCoroutine(_run(script, trial, speaker, plans, seconds))
     if not running.called:
-        _until_it_ends(script, running)
+        _register(script, running)
     return running.addErrback(_cut_off, script)
 
 
 def _refused(
     script: AssistantScript, visitor: Being, variant: Variant, look: Look
 ) -> Result[Any] | None:
-    """None where somebody may try that; else what is missing.
-
-    What comes of it shows the prompt, so each of its parts needs what it needs elsewhere.
-    """
+    # The outcome shows the prompt, so each of its parts needs the right that it needs elsewhere.
     acts = ["try messages"]
     acts += ["show memories", "reveal"] if look.is_revealing else []
     acts += ["audit"] if variant.moment.strip() else []
@@ -151,8 +148,8 @@ def _refused(
     return next((each for each in refusals if each is not None), None)
 
 
-def _until_it_ends(script: AssistantScript, running: Deferred[object]) -> None:
-    """Let a stop of the assistant cancel what is tried, as it cancels all else."""
+def _register(script: AssistantScript, running: Deferred[object]) -> None:
+    # In `work.beside`, where an emergency stop of the assistant finds and cancels it.
     beside = script.work.beside
     for waiting in (beside, _running):
         waiting.add(running)
@@ -170,10 +167,9 @@ def _cut_off(failure: Failure, script: AssistantScript) -> Result[DryRun]:
     return Result.conflict(f"{script.key} was stopped meanwhile, and so was this.")
 
 
-def _prepared(
+def _prepare(
     script: AssistantScript, visitor: Being, trial: Trial, variant: Variant, look: Look
 ) -> Result[Any] | tuple[Speaker, list[tuple[str, Changes]]]:
-    """The speaker and the message of a trial, or why there is none."""
     if problem := _problem(script, trial):
         return problem
     found = speaker_of(script, visitor, trial.person, look)
@@ -222,7 +218,7 @@ def _record(
     plans: list[tuple[str, Changes]],
     look: Look,
 ) -> None:
-    """Record who tried something as whom, and that private words may have been shown by it."""
+    # Before the run: whatever becomes of it, the prompt may have shown private words.
     beside = ", ".join(title for title, _ in plans[1:]) or "nothing"
     with signed(look.by):
         audit.record("message_tried", script, person=speaker.name, way=trial.way, beside=beside)
@@ -238,16 +234,15 @@ async def _run(
     plans: list[tuple[str, Changes]],
     seconds: float,
 ) -> Result[DryRun]:
-    """Each side after the other, with an equal part of the time."""
     warming.give_way()
     sides, part = [], min(seconds, LONGEST_SECONDS) / len(plans)
     for title, changes in plans:
         stand_in = cast(Assistant, changes.stand_in(script))
         sides.append(await _side(script, stand_in, trial, speaker, title, part))
-    told = f"{script.key} was tried with a message by {trial.way}, as {speaker.name}."
+    message = f"{script.key} was tried with a message by {trial.way}, as {speaker.name}."
     notes = tuple(note for _, changes in plans for note in _notes(changes))
     data = DryRun(speaker.name, trial.way, not speaker.is_known, notes, tuple(sides))
-    return Result(True, told, data)
+    return Result(True, message, data)
 
 
 def _notes(changes: Changes) -> Iterator[str]:
@@ -280,19 +275,18 @@ async def _side(
         await running.addTimeout(seconds, script.clock)
     except DeadlineError:
         ended = f"it was cut off after {seconds:g} seconds: no trial takes longer"
-    # A stop ends the whole trial, and is no fault to be shown on one side.
+    # An emergency stop ends the whole dry run, not only this side.
     except CancelledError:
         raise
     except (ConfigurationError, StaleEpochError) as error:
         ended = str(error)
-    except Exception as error:  # whatever it is, what came before it is shown
+    except Exception as error:  # the steps before the failure are shown all the same
         signals.log_fault(f"{script.key}: a trial failed, {type(error).__name__}", error)
         ended = f"something failed inside the game ({type(error).__name__}); its log has more"
     return side_of(title, stand_in, record, dry, ended)
 
 
 def _heard(script: Assistant, trial: Trial, being: Being) -> Heard | None:
-    """The message as it would be heard; None where it has no words."""
     if trial.way in LINES:
         return heard_as(script, being, trial.words, trial.way)
     subscribed = ChannelDB.objects.get_subscriptions(script.obj)
@@ -302,15 +296,15 @@ def _heard(script: Assistant, trial: Trial, being: Being) -> Heard | None:
 
 
 def _event(stand_in: Assistant, record: DecisionTrace, speaker: Speaker) -> Event:
-    """The event that the message becomes; a stranger keeps no more than the name."""
     event = admission.event_of(stand_in, record, record.heard)
     if speaker.is_known:
         return event
+    # A stranger keeps only the name: each other field would lead to what the person said before.
     return replace(event, person=STRANGER, sender_id="", mask="", begun_by="")
 
 
 def _note_obstacles(stand_in: Assistant, record: DecisionTrace) -> None:
-    """Note what would keep it from answering a real message now; it is tried all the same."""
+    # What would keep it from answering a real message is noted, and does not end the dry run.
     heard = record.heard
     if why := obstacle(stand_in):
         record.note("silent", f"a real message would not be answered now: {why}")
@@ -318,5 +312,5 @@ def _note_obstacles(stand_in: Assistant, record: DecisionTrace) -> None:
         record.note("refused", f"{heard.sender_name} has to wait {number(round(seconds))} s more")
     most = state.safety_config(stand_in).size.message_characters
     if 0 < most < len(heard.body):
-        told = f"{number(len(heard.body))} characters, of {number(most)} that are read"
-        record.note("limit", told)
+        detail = f"{number(len(heard.body))} characters, of {number(most)} that are read"
+        record.note("limit", detail)

@@ -1,4 +1,4 @@
-"""Whoever says a message that is only tried: a person by name, or the one who tries it."""
+"""The speaker of a message in a dry run: a person given by name, or the person who tries it."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ from evennia_ai.operations.result import Result
 from evennia_ai.operations.rights.private_words import Look
 from evennia_ai.runtime import names
 
-MOST_NAMED = 10
+MOST_NAMED = 10  # bodies of one name that are listed for a choice
 
 
 @dataclass(frozen=True, slots=True)
 class Speaker:
-    """Whoever says the message.
+    """The speaker of a message.
 
     Attributes:
-        name: as the assistant sees it.
-        person: the id of the player behind it.
-        is_known: what is private to them may be told; else they are a stranger of that name.
-        called: all names that the assistant may call them by, in small letters.
+        name: name as the assistant sees it.
+        person: id of the player behind the character.
+        is_known: private words of this person may be in the prompt; else they are a stranger.
+        called: all names by which the assistant may call them, in lower case.
     """
 
     being: Being
@@ -38,17 +38,17 @@ class Speaker:
     called: frozenset[str]
 
     def is_named(self, name: str) -> bool:
-        """True where a name is theirs."""
+        """True where it is one of their names."""
         return name.strip().casefold() in self.called
 
 
 def speaker_of(script: AssistantScript, visitor: Being, name: str, look: Look) -> Result[Speaker]:
-    """Whoever speaks.
+    """Find the speaker.
 
     Args:
-        visitor: who tries the message.
-        name: of whoever says it, or a number such as "#12"; "": the visitor.
-        look: whether what is private to somebody else is asked for.
+        visitor: the person who tries the message.
+        name: name of the speaker, or a number such as "#12"; "": the visitor.
+        look: says if private words of another person are to be revealed.
     """
     found: Result[Any] = Result(True, "", visitor)
     if name.strip():
@@ -58,7 +58,7 @@ def speaker_of(script: AssistantScript, visitor: Being, name: str, look: Look) -
     being = _body_of(found.data)
     if getattr(being, "assistant_script", None) is not None:
         return Result.invalid(f"{being.key} is an assistant; a message is tried as a person.")
-    # Of a character that nobody plays at this moment the player is not known by it.
+    # Of the account, where one was named: a character that nobody puppets now leads to no player.
     person, seen = incoming.person_of(found.data), names.name_of(being, script.obj)
     called = {each.casefold() for each in (*names.called(being, script.obj), seen)}
     is_known = person == incoming.person_of(visitor) or look.is_revealing
@@ -66,7 +66,6 @@ def speaker_of(script: AssistantScript, visitor: Being, name: str, look: Look) -
 
 
 def _being_named(name: str) -> Result[Any]:
-    """An account or a character by its name or number."""
     shown = one_line(name, 60)
     if name.startswith("#"):
         being = incoming.find_being(name)
@@ -90,10 +89,8 @@ def _being_named(name: str) -> Result[Any]:
 
 
 def _body_of(being: Being) -> Any:
-    """The character that an account plays now, or played last; else the account itself.
-
-    A body that is an assistant's, which staff may have looked through, is no one's own.
-    """
+    # The character that an account puppets, or puppeted last; else the account itself. Staff may
+    # have puppeted an assistant's body, which is not theirs.
     if not isinstance(being, AccountDB):
         return being
     played = [*being.get_all_puppets(), being.db._last_puppet]

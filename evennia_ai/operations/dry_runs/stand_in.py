@@ -1,7 +1,7 @@
-"""A stand-in for an assistant, with which an answer is tried: it reads all, and stores nothing.
+"""A stand-in for an assistant in a dry run: it can read everything and write nothing.
 
-It has the body, the memories and the settings of the assistant, with other values for some of
-these; what lives in memory while an assistant runs is a copy.
+It has the body, the memories and the settings of the assistant, with other values for some of the
+settings. The state that a running assistant has in memory is copied.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from evennia_ai.runtime.work import MOST_INNER_CALLS, Work
 
 @dataclass(frozen=True, slots=True)
 class Kept:
-    """A stored value that nobody can write."""
+    """A stored value that cannot be written, with the fields of Evennia's `Attribute`."""
 
     db_value: Any
     value: Any
@@ -30,13 +30,13 @@ class Kept:
 
 @dataclass(frozen=True, slots=True)
 class KeptAttributes:
-    """The attributes of an assistant, with other values for some of them."""
+    """A read-only view of an assistant's attributes, with other values for some of them."""
 
     script: AssistantScript
     changes: Mapping[str, Any]
 
     def find(self, name: str) -> Kept | None:
-        """A value as it is read; None: it is not set."""
+        """The attribute of that name, or None where it is not set."""
         if name in self.changes:
             value = self.changes[name]
             return None if value is None else Kept(value, value)
@@ -44,7 +44,7 @@ class KeptAttributes:
         return None if found is None else Kept(found.db_value, found.value)
 
     def get(self, name: str, default: object = None) -> Any:
-        """A value; `default` where it is not set."""
+        """The value of an attribute, or `default` where it is not set."""
         found = self.find(name)
         return default if found is None else found.value
 
@@ -53,8 +53,8 @@ class StandIn:
     """An assistant as it is at this moment, with other settings.
 
     Args:
-        changes: values of settings by name; None: as without one of its own.
-        has_talked: it knows the conversation, and what else it heard.
+        changes: values of settings by name; None: the default, whatever the assistant has.
+        has_talked: it knows the conversation and what else it heard.
     """
 
     def __init__(
@@ -66,7 +66,7 @@ class StandIn:
 
     @property
     def silence(self) -> str:
-        """The reason why it would not act, in words, or ""."""
+        """The reason why the assistant would not act, in words, or ""."""
         return AssistantScript.silence.fget(self)  # type: ignore[attr-defined,no-any-return]
 
     def endpoint(self) -> Any:
@@ -79,8 +79,10 @@ class StandIn:
 
 
 def copied(script: AssistantScript, *, has_talked: bool) -> Work:
-    """A copy of what an assistant has in memory, in which nothing is under way."""
+    """Copy the in-memory state of an assistant, without anything that is under way."""
     work, seconds = script.work, script.clock.seconds
+    # What a turn changes is copied or new. Values that follow from settings are emptied (None), to
+    # be computed again from the changed ones; breakers and caches start empty.
     return replace(
         work,
         inbox=[],

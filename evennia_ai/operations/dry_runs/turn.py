@@ -1,7 +1,7 @@
-"""One turn that is only tried: the ports that a real one has, of which none reaches anybody.
+"""One turn of a dry run: the ports of a real turn, none of which reaches anybody.
 
-The model is really asked. Tools that only read are run; of the others it is noted what they would
-do. Limits are judged as they are set, and nobody is asked to extend one.
+The model is really called. Tools that only read are run; of the others it is noted what they would
+do. Limits are applied as configured, but nobody is asked to extend one.
 """
 
 from __future__ import annotations
@@ -43,11 +43,11 @@ MASKED = "{why}, so its words would be left out"
 
 @dataclass(slots=True)
 class DryTurn:
-    """A turn that is tried.
+    """A turn of a dry run.
 
     Attributes:
-        intents: what it would have done.
-        record: what its model was sent and gave; None before the first call.
+        intents: tool calls that it would have made.
+        record: what its model was sent and replied; None before the first call.
     """
 
     turn: Turn
@@ -56,8 +56,9 @@ class DryTurn:
 
 
 def begin(stand_in: Assistant, event: Event) -> DryTurn:
-    """The turn that answers an event."""
+    """Begin the turn that answers an event."""
     stored = event.as_stored()
+    # A turn takes its events from the queue.
     stand_in.work.inbox = [stored]
     return DryTurn(turns.load(stand_in, stored, 1))
 
@@ -65,15 +66,15 @@ def begin(stand_in: Assistant, event: Event) -> DryTurn:
 async def run(
     dry: DryTurn, script: AssistantScript, stand_in: Assistant, is_asker: Callable[[str], bool]
 ) -> None:
-    """Answer as a real turn does, up to the end of its loop.
+    """Run the turn like a real one, up to the end of its loop.
 
     Args:
-        script: the assistant itself, whose stop holds here too.
-        is_asker: tells if a name is that of whoever asks.
+        script: the real assistant, whose emergency stop ends the dry run.
+        is_asker: tells if a name is the speaker's.
 
     Raises:
-        ConfigurationError: what is set does not fit together.
-        StoppedError: it was stopped meanwhile.
+        ConfigurationError: settings do not fit together.
+        StoppedError: the assistant was stopped meanwhile.
     """
     turn, client = dry.turn, stand_in.client()
     metered = MeteredClient(stand_in, client, turn.payer, spent=turn.spent)
@@ -102,7 +103,7 @@ async def run(
     ring, seconds = stand_in.work.recorded, stand_in.clock.seconds
     try:
         await ring.run(turn, ports, lambda recorded: tick.run(turn, recorded, pattern), seconds)
-    finally:
+    finally:  # a turn that failed is shown up to the failure
         dry.record = next(iter(ring.newest()), None)
 
 
@@ -112,7 +113,7 @@ def _note(stand_in: Assistant, turn: Turn, step: str, detail: str) -> None:
 
 @dataclass(frozen=True, slots=True)
 class DryKeeper:
-    """Sets nothing down; a stop of the assistant ends what is tried."""
+    """A checkpoint store that stores nothing; an emergency stop of the assistant ends the turn."""
 
     script: AssistantScript
 
@@ -120,39 +121,40 @@ class DryKeeper:
         """Go on only while the assistant is not stopped.
 
         Raises:
-            StoppedError: it is.
+            StoppedError: it is stopped.
         """
         if state.is_stopped(self.script):
             raise StoppedError(self.script.key)
 
     def before_effect(self, turn: Turn, call: ToolCall) -> None:
-        """Nothing has an effect."""
+        """Do nothing: no call of a dry run has an effect."""
 
     def forget_effect(self, turn: Turn) -> None:
-        """Nothing was noted."""
+        """Do nothing: no effect was noted."""
 
     def checkpoint(self, turn: Turn) -> None:
-        """Nothing goes on after a restart."""
+        """Store nothing: a dry run does not go on after a restart."""
         self.fence(turn)
 
 
 @dataclass(frozen=True, slots=True)
 class DryLimits:
-    """The limits of a turn: what is set to be extended without asking is; else it ends there."""
+    """The limits of a dry run: extended only where the settings do so without asking a person."""
 
     stand_in: Assistant
 
     @property
     def config(self) -> SafetyConfig:
-        """Its limits and checks."""
+        """The assistant's safety settings."""
         return state.safety_config(self.stand_in)
 
     async def extend(self, turn: Turn, hit: LimitReachedError) -> bool:
-        """Decide without a person; no cap on money is raised."""
+        """Decide without asking a person; caps on money are never raised."""
         if hit.kind.startswith(MONEY):
             hit.reason = DecisionReason.NO_BUS
             _note(self.stand_in, turn, "limit", f"{_limit(hit)}: reached")
             return False
+        # Without a bus for questions, what would be asked of a person is decided as NO_BUS.
         decision = await Checkpoint(
             self.config.on_limit,
             None,
@@ -163,15 +165,19 @@ class DryLimits:
         hit.reason = decision.reason
         if decision.allow_continue:
             turn.grants[hit.kind] = turn.grants.get(hit.kind, 0) + decision.extension
-        asked = decision.reason is DecisionReason.NO_BUS
-        came = "extended" if decision.allow_continue else "a person would be asked" * asked
-        _note(self.stand_in, turn, "limit", f"{_limit(hit)}: {came or 'reached'}")
+        if decision.allow_continue:
+            outcome = "extended"
+        elif decision.reason is DecisionReason.NO_BUS:
+            outcome = "a person would be asked"
+        else:
+            outcome = "reached"
+        _note(self.stand_in, turn, "limit", f"{_limit(hit)}: {outcome}")
         return decision.allow_continue
 
     def cut(self, turn: Turn, hit: LimitReachedError) -> None:
-        """Note that what went beyond a limit was left out."""
-        told = f"{hit.kind}: {hit.used:g} were wanted, {hit.cap:g} kept"
-        _note(self.stand_in, turn, "limit", told)
+        """Note that what exceeded a limit was left out."""
+        detail = f"{hit.kind}: {hit.used:g} were wanted, {hit.cap:g} kept"
+        _note(self.stand_in, turn, "limit", detail)
 
 
 def _limit(hit: LimitReachedError) -> str:
@@ -180,12 +186,12 @@ def _limit(hit: LimitReachedError) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Judge:
-    """The fate of calls that are not run: locks, a person's yes, and whom private words reach.
+    """Judge of tool calls that are not run: locks, confirmations, and who would hear private words.
 
-    What a tool itself would find, such as that there is no such exit, is not known.
+    What a tool itself would find out, such as that there is no such exit, is not known.
 
     Args:
-        is_asker: tells if a name is that of whoever asks, who is taken to be there.
+        is_asker: tells if a name is the speaker's, who is assumed to be present.
     """
 
     stand_in: Assistant
@@ -193,11 +199,12 @@ class Judge:
     is_asker: Callable[[str], bool]
 
     def __call__(self, turn: Turn, spec: ToolSpec, call: ToolCall) -> Judgement:
-        """The fate of a call.
+        """Judge a call.
 
         Raises:
-            ToolError: it would not be made.
+            ToolError: the call would be refused.
         """
+        # In the order of a real call: locks, confirmation, then who would hear it.
         check = CharacterTools(self.stand_in.obj, self.stand_in.clock).check
         check(call.name, turn)
         is_answer = self.is_asker(str(call.arguments.get("target", "")))
@@ -207,6 +214,7 @@ class Judge:
             if problem := guard.refusal(turn, spec, call):
                 raise ToolDeniedError(problem)
             return Judgement(ASKS, ToolResult(False, WAITS, Fault.NOT_RUN))
+        # Private words in the prompt are the speaker's own, so they may be said to the speaker.
         if is_answer:
             return Judgement()
         leave = guard.leave(turn, spec, call)
@@ -214,5 +222,5 @@ class Judge:
             return Judgement()
         if leave.way.otherwise is Otherwise.REFUSED:
             raise ToolDeniedError(refused(leave))
-        told = ASIDE if leave.way.otherwise is Otherwise.ASIDE else MASKED
-        return Judgement(told.format(why=leave.why))
+        how = ASIDE if leave.way.otherwise is Otherwise.ASIDE else MASKED
+        return Judgement(how.format(why=leave.why))
