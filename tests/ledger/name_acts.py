@@ -46,8 +46,8 @@ def _beats() -> str:
     with patch.object(outgoing, "alert_staff", alert):
         shared_ledger.begin(clock)
         clock.pump([60, 60])
-        shared_ledger._tell("something else is wrong: at 12:00")
-        shared_ledger._tell("something else is wrong: at 12:01")
+        shared_ledger._report("something else is wrong: at 12:00")
+        shared_ledger._report("something else is wrong: at 12:01")
     return f"{len(told)} told, {len(clock.getDelayedCalls())} due"
 
 

@@ -1,1 +1,1 @@
-"""Health of all assistants and of what they depend on, and counts for metrics."""
+"""Health of all assistants and of the services they depend on, and counts for metrics."""

@@ -1,7 +1,7 @@
-"""Counts of this server process while it runs, for its metrics: ticks, tools, stops, requests.
+"""Counters of this server process for its metrics: ticks, tools, stops, requests.
 
-Counted from the facts that go into the record, in memory only, and under names of which there is
-an end; never under those of persons.
+They count the events that go into the audit log, in memory only. The number of different label
+values is limited, and none of them is the name of a person.
 """
 
 from __future__ import annotations
@@ -16,24 +16,26 @@ from typing import Any
 from evennia_ai import audit
 from evennia_ai.core.turn.executions import OTHERS, tool_counted
 
+# Up to two minutes: a tick waits for a model, and for tools.
 BUCKETS_SECONDS = (0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 120.0)
 METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS")
 STATUSES = range(100, 600)
+# Different values of one label, each of which becomes a time series of its own in Prometheus.
 MOST_NAMES = 100
 
 
 @dataclass(slots=True)
 class Observed:
-    """Counts since this process began, or since a test did.
+    """Counters since this process (or a test) began.
 
     Attributes:
-        ticks: by what they came to.
-        buckets: ticks by their length; the last one: longer than all BUCKETS_SECONDS.
+        ticks: ticks by outcome.
+        buckets: ticks by duration; the last bucket: longer than all BUCKETS_SECONDS.
         tools, errors, seconds: calls, failures and time of each tool.
         stops: emergency stops by cause.
-        limits: by kind and "extended" or "denied".
-        requests: of the API by method, endpoint and status.
-        highest: what counters of the database were at most: those never go back.
+        limits: reached limits by kind and "extended" or "denied".
+        requests: API requests by method, endpoint and status.
+        highest: highest values seen of counters that are read from the database.
     """
 
     ticks: Counter[str] = field(default_factory=Counter)
@@ -49,30 +51,31 @@ class Observed:
     lock: Lock = field(default_factory=Lock)
 
     def count_tick(self, details: Mapping[str, object]) -> None:
-        """One tick is over."""
+        """Count a tick that ended."""
         seconds = _seconds(details)
         self.ticks[_one_of(self.ticks, str(details.get("outcome", "")))] += 1
         self.buckets[bisect_left(BUCKETS_SECONDS, seconds)] += 1
         self.tick_seconds += seconds
 
     def count_tool(self, details: Mapping[str, object]) -> None:
-        """One tool was called."""
+        """Count a tool call."""
         name = tool_counted(self.tools, str(details.get("tool_name", "")))
         self.tools[name] += 1
         self.errors[name] += not details.get("success")
         self.seconds[name] += _seconds(details)
 
     def count_stop(self, details: Mapping[str, object]) -> None:
-        """An assistant was stopped or locked."""
+        """Count an emergency stop or a lockout."""
         self.stops[_one_of(self.stops, str(details.get("cause", "")))] += 1
 
     def count_limit(self, details: Mapping[str, object], decision: str) -> None:
-        """A limit was reached."""
+        """Count a limit that was reached."""
         kinds = dict.fromkeys(kind for kind, _ in self.limits)
         self.limits[_one_of(kinds, str(details.get("kind", ""))), decision] += 1
 
     def rise(self, name: str, value: int) -> int:
-        """A counter of the database, which never goes back while this process runs."""
+        """Raise a counter that is read from the database, and return its value."""
+        # Rows may be deleted, but Prometheus takes a counter that falls for a restart.
         self.highest[name] = max(self.highest.get(name, 0), value)
         return self.highest[name]
 
@@ -88,17 +91,17 @@ _SEEN = [Observed()]
 
 
 def observed() -> Observed:
-    """The counts of this process."""
+    """The counters of this process."""
     return _SEEN[0]
 
 
 def start_anew() -> None:
-    """Count from nothing again: between two tests."""
+    """Reset all counters, between two tests."""
     _SEEN[0] = Observed()
 
 
 def observe(event: str, _name: str, details: Mapping[str, object]) -> None:
-    """Count a fact, if it is of a kind that is counted."""
+    """Count an event of the audit log, if it is of a kind that is counted."""
     if (count := _KINDS.get(event)) is not None:
         count(observed(), details)
 
@@ -107,10 +110,10 @@ def count_request(method: str, endpoint: str, status: int) -> None:
     """Count one request to the API; may be called in any thread.
 
     Args:
-        endpoint: the name of its route, never a path as somebody typed it.
+        endpoint: name of its route, never the path that was requested.
     """
     seen = observed()
-    # Threads of the web count here; all else is counted in the game's thread.
+    # Only requests are counted in threads of the web server; all else in the reactor's thread.
     with seen.lock:
         known = dict.fromkeys(name for _, name, _ in seen.requests)
         verb = method.upper() if method.upper() in METHODS else OTHERS
@@ -119,7 +122,6 @@ def count_request(method: str, endpoint: str, status: int) -> None:
 
 
 def _one_of(known: Mapping[str, object], name: str) -> str:
-    """A name, while there are not too many others."""
     return name if name in known or len(known) < MOST_NAMES else OTHERS
 
 

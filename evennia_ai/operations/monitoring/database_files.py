@@ -1,4 +1,4 @@
-"""Files of the game's SQLite databases, and those of them that others can read."""
+"""Files of the game's SQLite databases, and which of them other users can read."""
 
 from __future__ import annotations
 
@@ -9,16 +9,18 @@ from typing import Any
 
 from django.conf import settings
 
+# Files that SQLite makes beside a database; they hold the same data.
 SUFFIXES = ("", "-wal", "-shm", "-journal")
 OTHERS_READ = stat.S_IRGRP | stat.S_IROTH
+# Without it on each folder above, nobody else gets to a file whatever its own mode is.
 OTHERS_PASS = stat.S_IXGRP | stat.S_IXOTH
 
 
 def database_files(databases: Mapping[str, Any] | None = None) -> list[Path]:
-    """The files of the game's SQLite databases that are there.
+    """List the existing files of SQLite databases.
 
     Args:
-        databases: as DATABASES names them; None: those of the game.
+        databases: a mapping like DATABASES; None: the game's own.
     """
     chosen = (settings.DATABASES if databases is None else databases).values()
     names = [str(one.get("NAME", "")) for one in chosen if "sqlite3" in one.get("ENGINE", "")]
@@ -27,10 +29,10 @@ def database_files(databases: Mapping[str, Any] | None = None) -> list[Path]:
 
 
 def readable_by_others(databases: Mapping[str, object] | None = None) -> list[str]:
-    """Those of these files that other users of the machine may read, and can get at.
+    """List the files of SQLite databases that other users of the machine can read.
 
     Args:
-        databases: as DATABASES names them; None: those of the game.
+        databases: a mapping like DATABASES; None: the game's own.
     """
     return [str(path) for path in database_files(databases) if _is_open(path.absolute())]
 

@@ -1,7 +1,7 @@
-"""The things that assistants depend on: models, stores, MCP servers, versions.
+"""The state of all that assistants depend on: models, stores, MCP servers, versions.
 
-Each is a row in words: how it is, and what to do where it is not well. Nothing is asked over the
-network here; `models.choosing.check_model` does that.
+Each is a row in words: its state, and what to do where something is wrong. Nothing is asked over
+the network here; `models.choosing.check_model` does that.
 """
 
 from __future__ import annotations
@@ -32,15 +32,16 @@ from evennia_ai.operations.tools.running import broken_modules
 from evennia_ai.resilience import CircuitBreakerState
 from evennia_ai.runtime import services
 
-GOOD, QUIET, BAD = "good", "quiet", "bad"
+GOOD, QUIET, BAD = "good", "quiet", "bad"  # `quiet`: switched off on purpose
 LEVELS = (GOOD, QUIET, BAD)
 MOST_ARCHIVES = 10
+# Those whose versions matter in a bug report; the last three are optional.
 PACKAGES = ("evennia-ai", "evennia", "django", "mem0ai", "mcp", "xllamacpp")
 _MEGABYTE = 1_000_000
 
 
 class Part(TypedDict):
-    """A thing that assistants depend on."""
+    """One thing that assistants depend on, and its state."""
 
     name: str
     level: Annotated[str, one_of(LEVELS, "`quiet`: not there, as was set.")]
@@ -49,7 +50,7 @@ class Part(TypedDict):
 
 
 class ArchiveRow(TypedDict):
-    """A file with a part of a record."""
+    """A file with an archived part of an audit log."""
 
     name: str
     at: Annotated[str, note("When it was written, by the game's clock.")]
@@ -65,7 +66,7 @@ class Installed(TypedDict):
 
 @dataclass(frozen=True, slots=True)
 class Equipment:
-    """All of it."""
+    """The state of all that assistants depend on."""
 
     parts: list[Part]
     archives: Annotated[list[ArchiveRow], note("The newest first.")]
@@ -73,23 +74,23 @@ class Equipment:
 
 
 def equipment() -> Result[Equipment]:
-    """The things that the game's assistants depend on, as they are now."""
+    """Report the present state of all that the game's assistants depend on."""
     stores = [*_memory(), *_workers(), *_database(), *_ledger()]
     parts = [*_models(), *stores, *_tools(), *_servers(), *_agents()]
     unwell = [part["name"] for part in parts if part["level"] == BAD]
-    told = f"Not well: {', '.join(unwell)}." if unwell else "All is well."
-    return Result(True, told, Equipment(parts, _archives(), _versions()))
+    message = f"Not well: {', '.join(unwell)}." if unwell else "All is well."
+    return Result(True, message, Equipment(parts, _archives(), _versions()))
 
 
-def _part(name: str, level: str, told: str, advice: str = "") -> Part:
-    return {"name": name, "level": level, "told": told, "advice": advice}
+def _part(name: str, level: str, text: str, advice: str = "") -> Part:
+    return {"name": name, "level": level, "told": text, "advice": advice}
 
 
 # ---- models ------------------------------------------------------------------------------------
 
 
 def _models() -> Iterator[Part]:
-    """The game's model and its stand-ins, and the models that assistants have of their own."""
+    # The game's model, its fallback models, and the models that assistants have of their own.
     advice = "Correct that in server/conf/settings.py or secret_settings.py, then: evennia reload"
     try:
         game = services.endpoint()
@@ -107,22 +108,21 @@ def _models() -> Iterator[Part]:
         try:
             own = script.endpoint()
         except ConfigurationError as error:
-            told = f"assistant config {script.key} set llm_model <name>, or unset it"
-            yield _part(f"The model of {script.key}", BAD, f"{error}.", told)
+            advice = f"assistant config {script.key} set llm_model <name>, or unset it"
+            yield _part(f"The model of {script.key}", BAD, f"{error}.", advice)
             continue
         if own != game:
             yield _part(f"The model of {script.key}", GOOD, own.describe())
 
 
 def _endpoints() -> Iterator[Part]:
-    """The addresses of models that have several."""
     for use in all_uses():
         is_asked = use.state == CircuitBreakerState.CLOSED
-        told = use.told() if is_asked else f"Its breaker is {use.state}: {use.told()}"
+        text = use.told() if is_asked else f"Its breaker is {use.state}: {use.told()}"
         advice = (
             "" if is_asked else "The others are asked meanwhile, and it is tried again by itself."
         )
-        yield _part(f"Endpoint {use.base_url}", GOOD if is_asked else BAD, told, advice)
+        yield _part(f"Endpoint {use.base_url}", GOOD if is_asked else BAD, text, advice)
 
 
 # ---- stores ------------------------------------------------------------------------------------
@@ -137,56 +137,57 @@ def _memory() -> Iterator[Part]:
         )
         return
     kept, waiting = status["store"], status["waiting"]
-    told = f"{kept}, read by {status['embeddings'] or 'nothing yet'}; {waiting} requests wait."
+    text = f"{kept}, read by {status['embeddings'] or 'nothing yet'}; {waiting} requests wait."
     if now.state == FAILED:
         advice = "Until it is fixed, memories are kept, and not found by their meaning."
-        yield _part("Memory store", BAD, f"{told} {now.problem}", advice)
+        yield _part("Memory store", BAD, f"{text} {now.problem}", advice)
     else:
-        yield _part("Memory store", GOOD, told, memory.notice)
+        yield _part("Memory store", GOOD, text, memory.notice)
 
 
 def _workers() -> Iterator[Part]:
-    """Workers where they are set; in most games they are not, and nothing is said."""
+    # Most games have no workers, and need no row that says so.
     row = workers.workers_row()
     if row["state"] == workers.OFF:
         return
-    told = workers.in_words({**row, "problem": ""})
+    text = workers.in_words({**row, "problem": ""})
     level = BAD if row["state"] == workers.FAILED else GOOD
-    yield _part("Workers", level, f"{told}.", row["problem"])
+    yield _part("Workers", level, f"{text}.", row["problem"])
 
 
 def _database() -> Iterator[Part]:
     vendor, health = connection.vendor, monitoring.health().data
     files = monitoring.database_files()
     size = sum(path.stat().st_size for path in files if path.is_file())
-    told = f"{vendor}, {size / _MEGABYTE:,.1f} MB" if files else vendor
+    text = f"{vendor}, {size / _MEGABYTE:,.1f} MB" if files else vendor
+    # First: the other questions would fail on a database that does not answer.
     if health.database == FAILED:
-        yield _part("Database", BAD, f"{told}: it does not answer.", "See the server's log.")
+        yield _part("Database", BAD, f"{text}: it does not answer.", "See the server's log.")
         return
     if missing := missing_tables():
-        told = f"{told}: it has no tables {', '.join(missing)}."
-        yield _part("Database", BAD, told, "Type: evennia migrate")
+        text = f"{text}: it has no tables {', '.join(missing)}."
+        yield _part("Database", BAD, text, "Type: evennia migrate")
     elif health.database != monitoring.OK:
-        yield _part("Database", BAD, f"{told}: it is slow.", "See if its disk is full or busy.")
+        yield _part("Database", BAD, f"{text}: it is slow.", "See if its disk is full or busy.")
     else:
-        yield _part("Database", GOOD, told)
+        yield _part("Database", GOOD, text)
     for path in monitoring.readable_by_others():
-        # Where the game's files are is nobody's business.
+        # Without its folder: this is shown on web pages.
         name = Path(path).name
-        told = f"Other users of the machine may read {name}; passwords are in it."
-        yield _part("Database file", BAD, told, f"Type where it is: chmod 600 {name}")
+        text = f"Other users of the machine may read {name}; passwords are in it."
+        yield _part("Database file", BAD, text, f"Type where it is: chmod 600 {name}")
 
 
 def _ledger() -> Iterator[Part]:
-    """The ledger where several games share it; most have their own, and nothing is said."""
+    # Only where several games share a ledger.
     if (found := shared_ledger.condition()) is not None:
-        told, trouble = found
-        yield _part("Shared ledger", BAD if trouble else GOOD, told, trouble)
+        text, trouble = found
+        yield _part("Shared ledger", BAD if trouble else GOOD, text, trouble)
 
 
 def _tools() -> Iterator[Part]:
-    for told in broken_modules():
-        yield _part("Tools of the game", BAD, told)
+    for problem in broken_modules():
+        yield _part("Tools of the game", BAD, problem)
 
 
 def _servers() -> Iterator[Part]:
@@ -197,28 +198,27 @@ def _servers() -> Iterator[Part]:
         return
     for each in found:
         level = GOOD if each["state"] == "connected" and not each["problem"] else BAD
-        told = f"{each['state']}, {number(each['tools'])} tools; breaker {each['breaker']}"
+        text = f"{each['state']}, {number(each['tools'])} tools; breaker {each['breaker']}"
         if each["left_out"]:
-            told += f"; left out: {', '.join(each['left_out'])}"
+            text += f"; left out: {', '.join(each['left_out'])}"
         advice = "" if level == GOOD else "It is tried again by itself."
         yield _part(
-            f"MCP server {each['name']}", level, f"{told}. {each['problem']}".strip(), advice
+            f"MCP server {each['name']}", level, f"{text}. {each['problem']}".strip(), advice
         )
 
 
 def _agents() -> Iterator[Part]:
     for each in services.remote_specialists().status():
         is_good = each["state"] in ("ready", "not known yet") and each["breaker"] == "closed"
-        told = f"{each['state']}; breaker {each['breaker']}. {each['problem']}".strip()
+        text = f"{each['state']}; breaker {each['breaker']}. {each['problem']}".strip()
         advice = "See: assistant tools held" if each["state"] == "held" else ""
-        yield _part(f"Remote specialist {each['name']}", GOOD if is_good else BAD, told, advice)
+        yield _part(f"Remote specialist {each['name']}", GOOD if is_good else BAD, text, advice)
 
 
 # ---- files and packages ------------------------------------------------------------------------
 
 
 def _archives() -> list[ArchiveRow]:
-    """The newest files into which records were put."""
     try:
         folder = archive.folder_of(archive.policy())
         files = [(path.stat(), path.name) for path in folder.glob("*.jsonl*") if path.is_file()]

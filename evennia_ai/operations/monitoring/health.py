@@ -1,7 +1,6 @@
-"""Health of all assistants, and Prometheus metrics.
+"""Health of all assistants, and Prometheus metrics, both collected in the reactor's thread.
 
-No secrets, no names of persons and no words: who reads it need not be staff. All but
-`count_request` is called in the reactor's thread.
+Readers need not be staff: there are no secrets, no names of persons and no messages in them.
 """
 
 from __future__ import annotations
@@ -51,19 +50,20 @@ OK, DEGRADED, STOPPED = "ok", "degraded", "stopped"
 SILENT, UNABLE, PAUSED = "silent", "unable", "paused"
 STATES = (*(each.value for each in State), SILENT, UNABLE, PAUSED)
 HALTED = (State.STOPPED.value, State.SAFETY_LOCKOUT.value)
-SLOW_SECONDS = 0.5
-MOST_ASSISTANTS = 1_000
-_CREDENTIALS = re.compile(r"//[^/@\s]*@")
+SLOW_SECONDS = 0.5  # `SELECT 1` takes a millisecond or less on a database that is well
+MOST_ASSISTANTS = 1_000  # label values of one metric; the rest is summed up as one
+_CREDENTIALS = re.compile(r"//[^/@\s]*@")  # in a URL, which names the breaker of an endpoint
 
 
 def running() -> list[Assistant]:
-    """The assistants that this process runs, as they are in memory."""
+    """The assistants that this process runs."""
+    # From Evennia's cache, without a query: this is asked each few seconds by monitoring.
     scripts = ScriptDB.get_all_cached_instances()
     return [s for s in scripts if isinstance(s, AssistantScript) and s.work is not None and s.pk]
 
 
 def condition(script: Assistant) -> str:
-    """The condition of an assistant, a word of STATES."""
+    """The condition of an assistant, one of STATES."""
     found = emergency.state_of(script).value
     if found in HALTED:
         return found
@@ -73,7 +73,7 @@ def condition(script: Assistant) -> str:
         return SILENT
     if not script.silence:
         return found
-    # A body that the game lets lie is not the fault of the assistant's.
+    # A body that cannot act, such as one knocked out, is part of the game and no fault to report.
     is_of_body = script.obj is not None and bool(ability.inability(script.obj))
     return SILENT if is_of_body else UNABLE
 
@@ -102,17 +102,17 @@ class Health:
 
 
 def health(*, with_reasons: bool = False, slow_seconds: float = SLOW_SECONDS) -> Result[Health]:
-    """The health of the assistants of this game, found out cheaply.
+    """Report the health of the game's assistants, without a network request.
 
     Args:
-        with_reasons: say why not, with the names of assistants and services: for staff.
-        slow_seconds: from when on the database counts as slow.
+        with_reasons: also say what is wrong, with names of assistants and services; for staff.
+        slow_seconds: duration of a query from which on the database counts as slow.
     """
     scripts = running()
     found = [(script, condition(script)) for script in scripts]
     counts = Counter(word for _, word in found)
     database, unwell = _database(slow_seconds), services.pool().breakers.degraded()
-    # The tables of memories are in it too, and are not asked where it does not answer.
+    # The memories are in the database too, which is not asked again where it does not answer.
     memory = condition_of(*scripts) if database != FAILED else Condition(FAILED)
     problem, workers = _problem_of_model(), workers_row()
     reasons = [
@@ -171,10 +171,10 @@ def _problem_of_model() -> str:
 
 @dataclass(frozen=True, slots=True)
 class Scrape:
-    """The source of the metrics of one moment.
+    """The values that all metrics of one scrape are read from.
 
     Attributes:
-        total: what the ledger counted for the whole game; None where it cannot be read.
+        total: the ledger's totals of the whole game; None where it cannot be read.
     """
 
     scripts: list[Assistant]
@@ -189,11 +189,7 @@ Samples = Mapping[Labels, float]
 
 @dataclass(frozen=True, slots=True)
 class MetricRow:
-    """One metric: a counter when its name ends so, else a gauge.
-
-    Attributes:
-        read: gives the values by their labels.
-    """
+    """A metric: a counter if its name ends in `_total`, else a gauge; `read` gives its values."""
 
     text: str
     labels: Labels
@@ -214,8 +210,7 @@ def _by_assistant(count: Callable[[Assistant], float]) -> Callable[[Scrape], Sam
 
 
 def _of_ledger(**counts: Callable[[Total], int]) -> Callable[[Scrape], Samples]:
-    """Counters of the ledger, by what stands for a label; a lone one has none."""
-
+    # Counters of the ledger, each under the label of its name; a single one has no label.
     def read(scrape: Scrape) -> Samples:
         if (total := scrape.total) is None:
             return {}
@@ -225,9 +220,7 @@ def _of_ledger(**counts: Callable[[Total], int]) -> Callable[[Scrape], Samples]:
     return read
 
 
-def _seen(name: str) -> Callable[[Scrape], Samples]:
-    """Counts of this process."""
-
+def _process_counter(name: str) -> Callable[[Scrape], Samples]:
     def read(scrape: Scrape) -> Samples:
         counted = dict(getattr(scrape.seen, name))
         return {key if isinstance(key, tuple) else (key,): n for key, n in counted.items()}
@@ -250,7 +243,6 @@ def _breaker_states(_scrape: Scrape) -> Samples:
 
 
 def _jobs(scrape: Scrape) -> Samples:
-    """Jobs for workers by their state; none where workers are not set."""
     work = scrape.work
     if work["state"] == OFF:
         return {}
@@ -261,12 +253,12 @@ def _jobs(scrape: Scrape) -> Samples:
     }
 
 
-def _of_work(scrape: Scrape, value: int) -> Samples:
+def _worker_count(scrape: Scrape, value: int) -> Samples:
     return {} if scrape.work["state"] == OFF else {(): value}
 
 
 def _lag(_scrape: Scrape) -> Samples:
-    """Seconds by which the latest of what should have run by now is late."""
+    # Seconds by which the most overdue call of the reactor is late.
     now = reactor.seconds()
     return {(): max([0.0, *(now - call.getTime() for call in reactor.getDelayedCalls())])}
 
@@ -328,27 +320,35 @@ METRICS: dict[str, MetricRow] = {
             for key, nano in _of_ledger(cost=lambda total: total.cost_nano)(scrape).items()
         },
     ),
-    "evennia_ai_ticks_total": MetricRow("ticks by what they came to", ("outcome",), _seen("ticks")),
-    "evennia_ai_tool_calls_total": MetricRow("calls of tools", ("tool",), _seen("tools")),
-    "evennia_ai_tool_errors_total": MetricRow("those that failed", ("tool",), _seen("errors")),
-    "evennia_ai_tool_seconds_total": MetricRow("seconds they took", ("tool",), _seen("seconds")),
+    "evennia_ai_ticks_total": MetricRow(
+        "ticks by what they came to", ("outcome",), _process_counter("ticks")
+    ),
+    "evennia_ai_tool_calls_total": MetricRow(
+        "calls of tools", ("tool",), _process_counter("tools")
+    ),
+    "evennia_ai_tool_errors_total": MetricRow(
+        "those that failed", ("tool",), _process_counter("errors")
+    ),
+    "evennia_ai_tool_seconds_total": MetricRow(
+        "seconds they took", ("tool",), _process_counter("seconds")
+    ),
     "evennia_ai_emergency_stops_total": MetricRow(
-        "emergency stops and lockouts", ("cause",), _seen("stops")
+        "emergency stops and lockouts", ("cause",), _process_counter("stops")
     ),
     "evennia_ai_limits_total": MetricRow(
-        "limits that were reached", ("kind", "decision"), _seen("limits")
+        "limits that were reached", ("kind", "decision"), _process_counter("limits")
     ),
     "evennia_ai_api_requests_total": MetricRow(
-        "requests to the API", ("method", "endpoint", "status"), _seen("requests")
+        "requests to the API", ("method", "endpoint", "status"), _process_counter("requests")
     ),
     "evennia_ai_worker_jobs": MetricRow("jobs for workers, by how they stand", ("state",), _jobs),
     "evennia_ai_workers": MetricRow(
-        "workers at work", (), lambda scrape: _of_work(scrape, scrape.work["workers"])
+        "workers at work", (), lambda scrape: _worker_count(scrape, scrape.work["workers"])
     ),
     "evennia_ai_worker_jobs_given_up_total": MetricRow(
         "jobs that ended every worker that began them",
         (),
-        lambda scrape: _of_work(scrape, scrape.work["given_up"]),
+        lambda scrape: _worker_count(scrape, scrape.work["given_up"]),
     ),
     "evennia_ai_reactor_lag_seconds": MetricRow(
         "how late the server is with what is due", (), _lag
@@ -359,10 +359,10 @@ TICKS_TEXT = "how long ticks took, from their begin to their end"
 
 
 class _Metrics(Collector):
-    """Reads everything when it is asked."""
+    # Custom collector: values are read when they are scraped, and cost nothing in between.
 
     def collect(self) -> Iterator[Metric]:
-        """All metrics as they are now."""
+        """Yield all metrics as they are now."""
         scrape = Scrape(running(), _read_ledger(), observed(), workers_row())
         for name, row in METRICS.items():
             kind = CounterMetricFamily if name.endswith("_total") else GaugeMetricFamily
@@ -377,17 +377,18 @@ def _read_ledger() -> Total | None:
     try:
         return read_total(BudgetAccount(Scope.GAME, "", ""))
     except (DatabaseError, ConfigurationError):
-        return None  # as long as it is away or has no tables
+        return None  # unreachable, or not migrated: the other metrics are still given
 
 
 def _tick_durations(seen: Observed) -> Metric:
-    # A bucket of Prometheus holds all that are shorter, too.
+    # Buckets of Prometheus are cumulative.
     counts = [sum(seen.buckets[: place + 1]) for place in range(len(seen.buckets))]
     ends = [*map(str, BUCKETS_SECONDS), "+Inf"]
     buckets = list(zip(ends, counts, strict=True))
     return HistogramMetricFamily(TICKS, TICKS_TEXT, buckets=buckets, sum_value=seen.tick_seconds)
 
 
+# A registry of our own: the default one would add the metrics of whatever else is in the process.
 _REGISTRY = CollectorRegistry(auto_describe=False)
 _REGISTRY.register(_Metrics())
 

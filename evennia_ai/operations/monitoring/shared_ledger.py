@@ -1,7 +1,7 @@
-"""A ledger that several games share, seen to while nobody talks; and what is wrong with it, told.
+"""Upkeep of a ledger that several games share, and reports to staff of what is wrong with it.
 
-Each minute the server shows that it runs, and sets aside what is wanted for this day and the next,
-so that the first call of a day need not find the ledger there.
+Each minute the server shows that it runs, and reserves what it needs of the caps of this day and
+the next, so that the first call of a day works even while the ledger is away.
 """
 
 from __future__ import annotations
@@ -20,13 +20,12 @@ BEAT_SECONDS = 60.0
 
 
 class _Watch:
-    """The trouble that there is, and that of which staff were told; "" where all is well."""
-
+    # The present trouble, and the kind that staff were last told of; "" where all is well.
     trouble = told = ""
 
 
 def begin(clock: Clock) -> None:
-    """See to it now, and each minute; a ledger of the game's own needs nothing.
+    """Start the upkeep of a shared ledger; the game's own ledger needs none.
 
     Args:
         clock: the reactor, or a test's clock.
@@ -34,34 +33,34 @@ def begin(clock: Clock) -> None:
     try:
         is_shared = ledger.is_shared()
     except ConfigurationError:
-        return  # which the game's check tells
+        return  # Django's system check reports it
     if is_shared:
         _beat(clock)
 
 
 def _beat(clock: Clock) -> None:
     try:
-        _tell(_keep(clock.seconds()))
+        _report(_maintain(clock.seconds()))
     except LedgerAwayError:
-        pass  # whoever talks is told, and it comes back by itself
+        pass  # reported where a model call needs it, and it comes back by itself
     except Exception:
         logger.log_trace("[assistant] the shared ledger could not be seen to; in a minute again")
     finally:
         clock.callLater(BEAT_SECONDS, _beat, clock)
 
 
-def _keep(now: float) -> str:
-    """See to it, and return what is wrong with it."""
+def _maintain(now: float) -> str:
+    # Returns what is wrong with the ledger, or "".
     try:
         return ledger.store().keep(ledger.config_for({}), now)
-    except LedgerAwayError:
+    except LedgerAwayError:  # a ConfigurationError too
         raise
     except ConfigurationError as error:
         return str(error)
 
 
-def _tell(trouble: str) -> None:
-    """Tell staff and the log of what is new; when another was last seen is told after a colon."""
+def _report(trouble: str) -> None:
+    # After the colon stands a time, which changes each minute: only a new kind is reported.
     _Watch.trouble, kind = trouble, trouble.partition(":")[0]
     if kind and kind != _Watch.told:
         outgoing.alert_staff(trouble)
@@ -69,7 +68,7 @@ def _tell(trouble: str) -> None:
 
 
 def condition() -> tuple[str, str] | None:
-    """This game's place in the ledger, and what is wrong with it; None: it has one of its own."""
+    """Describe this game's place in the shared ledger and its trouble; None: it is not shared."""
     try:
         if not ledger.is_shared():
             return None
@@ -80,6 +79,6 @@ def condition() -> tuple[str, str] | None:
 
 
 def greet_staff(account: Account) -> None:
-    """Tell staff who come in of it."""
+    """Tell staff at login what is wrong with the shared ledger."""
     if _Watch.trouble and account.check_permstring("Admin"):
         account.msg(f"|r[assistant]|n {literal(_Watch.trouble)}")

@@ -1,4 +1,4 @@
-"""Workers as staff see them: how many are at work, what waits for them, and what stalled."""
+"""Worker processes as staff see them: how many run, which jobs wait, and which stalled."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ OK, OFF, FAILED = "ok", "off", "failed"
 
 
 class WorkersRow(TypedDict):
-    """The work that workers do, of one assistant or of all."""
+    """The jobs of worker processes, of one assistant or of all."""
 
     state: Annotated[str, note("`off`: the game does it itself; `ok`, or `failed`.")]
     workers: Annotated[int, note("How many are at work.")]
@@ -26,10 +26,10 @@ class WorkersRow(TypedDict):
 
 
 def workers_row(script: Assistant | None = None) -> WorkersRow:
-    """The work that workers do; where they are not set it costs no statement.
+    """Count the jobs of workers; without a query where no workers are configured.
 
     Args:
-        script: the assistant whose jobs are counted; None: those of all.
+        script: the assistant whose jobs are counted; None: those of all assistants.
     """
     now = services.work().standing(None if script is None else script.pk)
     state = FAILED if now.problem else OK if now.is_on else OFF
@@ -45,13 +45,13 @@ def workers_row(script: Assistant | None = None) -> WorkersRow:
 
 
 def in_words(row: WorkersRow) -> str:
-    """A row in one line, "" where workers are not set."""
+    """Describe a row in one line; "" where no workers are configured."""
     if row["state"] == OFF:
         return ""
-    told = (
+    jobs = (
         f"{row['workers']} at work; {row['waiting']} jobs wait, {row['running']} under way, "
         f"{row['stalled']} stalled"
     )
     given_up = f", {row['given_up']} given up" if row["given_up"] else ""
     problem = f". {row['problem']}" if row["problem"] else ""
-    return told + given_up + problem
+    return jobs + given_up + problem
