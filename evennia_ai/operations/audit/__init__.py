@@ -1,1 +1,1 @@
-"""The audit log of an assistant: read, checked, and people's edits taken back by it."""
+"""The audit log of an assistant: read it, check it, and undo people's edits by it."""

@@ -1,6 +1,6 @@
-"""Differences between the audit log of an assistant and what it stores.
+"""Consistency check: differences between an assistant's audit log and its stored state.
 
-The two are written together, so that there never should be any.
+Both are written in the same transaction, so there should never be any.
 """
 
 from __future__ import annotations
@@ -25,16 +25,16 @@ from evennia_ai.core.turn import goals
 from evennia_ai.core.turn.executions import FORGOTTEN, OTHERS
 from evennia_ai.runtime import asked, state
 
-_TOO_LONG = "too_long"
+_TOO_LONG = "too_long"  # a mark that the log keeps in place of values that were too long for it
 QUESTIONS = "questions"
 Values = Mapping[str, Any]
 _CALL = ("tick", "parameters", "reasoning", "success", "error", "duration_ms", "provider", "model")
-# What the log does not say any more of a call made for somebody who was forgotten.
+# Fields of a call that the log no longer has once the player it was made for was forgotten.
 _WORDS = frozenset(("parameters", "reasoning", "error"))
 
 
 class Unlike(TypedDict):
-    """A thing that the audit log and the stored state do not tell alike."""
+    """A difference between the audit log and the stored state."""
 
     path: str
     record: object
@@ -42,16 +42,18 @@ class Unlike(TypedDict):
 
 
 def stored_values(script: AssistantScript, *, is_fresh: bool) -> dict[str, Any]:
-    """All that an assistant stores, and the defaults of what it does not; and its questions.
+    """Stored attributes of an assistant, or their defaults, and its questions.
 
     Args:
-        is_fresh: ask the database for it, whatever is in memory.
+        is_fresh: read them from the database, past all caches.
     """
     if is_fresh:
         asked.let_go(script)
     questions = {QUESTIONS: asked.stored(script)}
     if not is_fresh:
         return questions | {name: state.read(script, name) for name in ATTRIBUTES}
+    # Past Evennia's attribute cache, which holds what this process wrote. Attributes with a type
+    # are nicks and the like.
     rows = Attribute.objects.filter(scriptdb__id=script.pk, db_attrtype__isnull=True)
     found = {
         key: deserialize(from_pickle(packed))
@@ -65,13 +67,13 @@ def stored_values(script: AssistantScript, *, is_fresh: bool) -> dict[str, Any]:
 def differences(
     record: Values, stored: Values, calls: Sequence[Values], *, has_all: bool
 ) -> list[Unlike]:
-    """Differences between the two, each with its path.
+    """List all differences, each with its path.
 
     Args:
-        record: an assistant's state as its record has it.
-        stored: its attributes, and its questions.
-        calls: the last calls of tools in the record, the newest first, as many as are in its log.
-        has_all: whether the record still has every event; else some of those calls may be gone.
+        record: state of an assistant according to its audit log.
+        stored: its attributes and its questions.
+        calls: last tool calls in the audit log, the newest first, as many as in `execution_log`.
+        has_all: the audit log still has every event; else some of those calls may be archived.
     """
     return [
         *_settings(record, stored),
@@ -85,20 +87,22 @@ def differences(
 
 
 def _differ(path: str, record: object, stored: object) -> Iterator[Unlike]:
-    if _text(record) != _text(stored):
+    # Compared as JSON, which the log is kept as: a tuple equals a list, and 1 the key "1".
+    if _as_json(record) != _as_json(stored):
         yield {"path": path, "record": record, "state": stored}
 
 
-def _text(value: object) -> str:
+def _as_json(value: object) -> str:
     return json.dumps(value, sort_keys=True, default=str)
 
 
 def _settings(record: Values, stored: Values) -> Iterator[Unlike]:
-    told = record["settings"]
+    logged = record["settings"]
     for name in ATTRIBUTES:
-        # All at once can be too long to be kept; then each is known from its next change on.
-        if name not in STATE and (name in told or _TOO_LONG not in told):
-            known = state.DEFAULTS[name] if told.get(name) is None else told[name]
+        # The event of a creation may be too long for all settings; then each is known only from
+        # its first change on.
+        if name not in STATE and (name in logged or _TOO_LONG not in logged):
+            known = state.DEFAULTS[name] if logged.get(name) is None else logged[name]
             yield from _differ(f"settings.{name}", known, storable({name: stored[name]})[name])
 
 
@@ -107,19 +111,19 @@ def _stop(record: Values, stored: Values) -> Iterator[Unlike]:
     yield from _differ("is_stopped", bool(record["is_stopped"]), is_stopped)
     lockout = Lockout.from_stored(stored["lockout"])
     if is_stopped and lockout is not None:
-        told = {"cause": lockout.cause.value, "reason": lockout.reason, "by": lockout.by}
-        yield from _differ("lockout", record["lockout"], bounded(told, LONGEST_KEPT))
+        have = {"cause": lockout.cause.value, "reason": lockout.reason, "by": lockout.by}
+        yield from _differ("lockout", record["lockout"], bounded(have, LONGEST_KEPT))
 
 
 def _goals(record: Values, stored: Values) -> Iterator[Unlike]:
     open_now = {str(goal["id"]): goal for goal in goals.active(stored["current_goals"])}
-    told = {number: _goal_of(goal) for number, goal in record["goals"].items()}
+    logged = {number: _goal_of(goal) for number, goal in record["goals"].items()}
     have = {
         number: {"description": goal["text"], "priority": goal["priority"]}
         for number, goal in open_now.items()
     }
-    for number in sorted(told.keys() | have.keys(), key=_order):
-        yield from _differ(f"goals.{number}", told.get(number), have.get(number))
+    for number in sorted(logged.keys() | have.keys(), key=_order):
+        yield from _differ(f"goals.{number}", logged.get(number), have.get(number))
     ended = stored["current_goals"].get("goals", ())
     reached = [str(goal["id"]) for goal in ended if goal["status"] == goals.COMPLETED]
     completed = {str(goal.get("goal_id")) for goal in record["completed_goals"]}
@@ -134,22 +138,22 @@ def _goal_of(goal: Values) -> dict[str, Any]:
 
 
 def _questions(record: Values, stored: Iterable[Question]) -> Iterator[Unlike]:
-    """The open ones; what is answered already waits only for whoever asked."""
+    # Only open ones: an answered one is closed in the log, but kept until the asker has read it.
     have = {
         str(item.number): {"kind": item.asking.kind, "key": item.asking.key}
         for item in stored
         if not item.choice
     }
-    told = {
+    logged = {
         number: {"kind": item.get("kind"), "key": item.get("key")}
         for number, item in record["questions"].items()
     }
-    for number in sorted(told.keys() | have.keys(), key=_order):
-        yield from _differ(f"questions.{number}", told.get(number), have.get(number))
+    for number in sorted(logged.keys() | have.keys(), key=_order):
+        yield from _differ(f"questions.{number}", logged.get(number), have.get(number))
 
 
 def _order(number: str) -> tuple[int, str]:
-    return len(number), number
+    return len(number), number  # numbers are texts here: "2" comes before "10"
 
 
 def _counts(record: Values, stored: Values) -> Iterator[Unlike]:
@@ -163,17 +167,17 @@ def _tools(record: Values, metrics: Values) -> Iterator[Unlike]:
     calls = metrics.get("tool_calls", {})
     yield from _differ("metrics.tool_calls", record["tool_count"], sum(calls.values()))
     for mine, theirs in (("tool_calls", "tool_stats"), ("tool_errors", "tool_errors")):
-        told, have = _folded(record[theirs], calls), metrics.get(mine, {})
+        logged, have = _folded(record[theirs], calls), metrics.get(mine, {})
         if len(record[theirs]) >= MOST_KEPT:
-            continue  # those that were not called for long are forgotten there
-        for name in sorted(told.keys() | have.keys()):
-            yield from _differ(f"metrics.{mine}.{name}", told.get(name, 0), have.get(name, 0))
+            continue  # the log has dropped the tools that were not called for long
+        for name in sorted(logged.keys() | have.keys()):
+            yield from _differ(f"metrics.{mine}.{name}", logged.get(name, 0), have.get(name, 0))
 
 
-def _folded(told: Mapping[str, int], known: Values) -> Counter[str]:
-    """Counts under the names that the metrics have them under, which have an end."""
+def _folded(logged: Mapping[str, int], known: Values) -> Counter[str]:
+    # The metrics count a limited number of tools by name, and the rest as one.
     counts: Counter[str] = Counter()
-    for name, count in told.items():
+    for name, count in logged.items():
         counts[name if name in known or OTHERS not in known else OTHERS] += count
     return counts
 
@@ -186,5 +190,5 @@ def _log(calls: Sequence[Values], log: Sequence[Values], has_all: bool) -> Itera
         names = [name for name in _CALL if not (entry.get(FORGOTTEN) and name in _WORDS)]
         have = {"tool": entry["tool"], **{name: entry[name] for name in names}}
         call = calls[place] if place < len(calls) else {}
-        told = {"tool": call.get("tool_name"), **{name: call.get(name) for name in names}}
-        yield from _differ(f"execution_log.{len(log) - 1 - place}", told, storable(have))
+        logged = {"tool": call.get("tool_name"), **{name: call.get(name) for name in names}}
+        yield from _differ(f"execution_log.{len(log) - 1 - place}", logged, storable(have))

@@ -1,7 +1,7 @@
-"""The edits that people made to an assistant, as its record tells of them.
+"""The edits that people made to an assistant, reconstructed from its audit log.
 
-An edit is what one line, one request or one form changed: one setting, several that were set
-together, or its look. The newest are read, and none that the record has put away.
+An edit is what one command, one request or one form changed: one setting, several that were set
+together, or its look. Only the newest are read, and none that were archived.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ from evennia_ai.assistant_script import AssistantScript
 from evennia_ai.audit import AuditEntry
 from evennia_ai.operations.audit.log import complete_record
 
-MOST_READ = 200
+MOST_READ = 200  # events of the audit log
 SETTING, LOOK = "ConfigurationChanged", "look_changed"
 UNDONE, REDONE = "edit_undone", "edit_redone"
-# Acts of people that are no edits: why each cannot be taken back, and what can be done instead.
+# Acts of people that cannot be undone: the reason, and what can be done instead.
 FINAL = {
     "EmergencyStopCleared": "a stop was cleared. To stop it: assistant emergency stop {name}",
     "EmergencyStopTriggered": "it was stopped. To let it go on: assistant emergency clear {name}",
@@ -35,7 +35,7 @@ _EVENTS = (SETTING, LOOK, UNDONE, REDONE, *FINAL)
 
 @dataclass(frozen=True, slots=True)
 class ChangedValue:
-    """One setting or one part of the look, as the record has it before and after."""
+    """One setting or one part of the look, before and after, as in the audit log."""
 
     name: str
     old: Any
@@ -44,12 +44,12 @@ class ChangedValue:
 
 @dataclass(frozen=True, slots=True)
 class Edit:
-    """The changes that somebody made at once.
+    """Changes that a person made at once.
 
     Attributes:
-        number: what people call it by: the version of the record with which it was whole.
-        by: who made it.
-        is_of_look: its changes are of the look, not of settings.
+        number: its number for people: the version of the audit log's last event of the edit.
+        by: name of the person.
+        is_of_look: the changes are of the look, not of settings.
     """
 
     number: int
@@ -60,7 +60,7 @@ class Edit:
 
     @property
     def names(self) -> list[str]:
-        """The names of what it changed."""
+        """Names of the changed settings or parts of the look."""
         return [change.name for change in self.changes]
 
 
@@ -69,9 +69,9 @@ class Edits:
     """The edits of an assistant.
 
     Attributes:
-        made: those that hold, the newest first.
-        undone: those that were taken back and can be made again, the next first.
-        last_act: an act of somebody's that is newer than all of `made`, and is not an edit.
+        made: edits in force, the newest first.
+        undone: edits that were undone and can be redone, the next to redo first.
+        last_act: an act that is newer than all of `made` and cannot be undone.
     """
 
     made: tuple[Edit, ...] = ()
@@ -80,13 +80,13 @@ class Edits:
 
 
 def read_edits(script: AssistantScript) -> Edits:
-    """The newest edits of people; what code or the assistant itself changed is none."""
+    """Read the newest edits of people; changes by code or by the assistant itself are none."""
     entries = complete_record().page(script, limit=MOST_READ, events=_EVENTS)
     marks, ours = _read_marks(entries)
     left = [entry for entry in entries if entry.version not in ours and entry.details.get("by")]
     edits = {edit.number: edit for edit in _read(left)}
     made = [edit for edit in edits.values() if _event_of(marks, edit) != UNDONE]
-    # Whoever edits anew after an undo has decided otherwise: what was undone is not made again.
+    # As in an editor: a new edit after an undo discards what could be redone.
     newest = max((edit.number for edit in made if edit.number not in marks), default=0)
     undone = [
         edits[number]
@@ -104,7 +104,8 @@ def _event_of(marks: dict[int, AuditEntry], edit: Edit) -> str:
 
 
 def _read_marks(entries: Iterable[AuditEntry]) -> tuple[dict[int, AuditEntry], set[int]]:
-    """The last mark of each edit, the newest first, and the versions that undoing wrote."""
+    # Returns the last mark (undone or redone) of each edit, the newest first; and the versions of
+    # the changes that an undo or redo wrote itself, which are no edits.
     marks: dict[int, AuditEntry] = {}
     ours: set[int] = set()
     for entry in entries:
@@ -120,20 +121,19 @@ def _read(entries: Sequence[AuditEntry]) -> Iterator[Edit]:
     while place < len(entries):
         entry = entries[place]
         place += 1
-        if entry.event == LOOK and (changes := _of_look(entry)):
+        if entry.event == LOOK and (changes := _changes_of_look(entry)):
             yield Edit(entry.version, entry.at, _by(entry), changes, is_of_look=True)
         elif entry.event == SETTING:
             together = entry.details.get("together") or [entry.details.get("key")]
             first = entry.version - len(together) + 1
             group = [entry, *_below(entries[place:], first)]
             place += len(group) - 1
-            if len(group) == len(together):  # of others a part has been put away
+            if len(group) == len(together):  # else a part of the edit was archived
                 changes = tuple(_change(each) for each in reversed(group))
                 yield Edit(entry.version, entry.at, _by(entry), changes)
 
 
 def _below(entries: Sequence[AuditEntry], first: int) -> Iterator[AuditEntry]:
-    """The entries of the same edit: all down to a version."""
     for entry in entries:
         if entry.version < first or entry.event != SETTING:
             return
@@ -149,8 +149,8 @@ def _change(entry: AuditEntry) -> ChangedValue:
     return ChangedValue(str(details["key"]), details.get("old_value"), details.get("new_value"))
 
 
-def _of_look(entry: AuditEntry) -> tuple[ChangedValue, ...]:
-    """The changes of a look; none in a record that has only their names, as older ones have."""
+def _changes_of_look(entry: AuditEntry) -> tuple[ChangedValue, ...]:
+    # Events of older versions have only the names of what changed, and cannot be undone.
     before, after = entry.details.get("before"), entry.details.get("after")
     if not (isinstance(before, dict) and isinstance(after, dict)):
         return ()

@@ -1,4 +1,4 @@
-"""The audit log of an assistant: its events, its state at any of them, and a check of both."""
+"""The audit log of an assistant: its events, its state at any version, and a consistency check."""
 
 from __future__ import annotations
 
@@ -27,21 +27,22 @@ from evennia_ai.runtime import names
 
 
 def complete_record() -> audit.AssistantApplication:
-    """The record, with all that was told by now."""
+    """The audit log, up to date."""
+    # Events that need not be in a transaction are buffered for a moment.
     audit.flush()
     return audit.application()
 
 
 MOST_ENTRIES = 100
-# Of what somebody did no index tells: so many entries are looked through at once.
+# Events that are searched at once for those by one person, which no index helps to find.
 MOST_LOOKED_AT = 1_000
 MOST_CALLS = 1_000
-MOST_LINES, LONGEST_LINE = 200, 200
+MOST_LINES, LONGEST_LINE = 200, 200  # lines, and characters of one
 _MISSING = object()
 
 
 class FactEntry(TypedDict):
-    """One event of the record."""
+    """One event of the audit log."""
 
     version: int
     at: str
@@ -52,7 +53,7 @@ class FactEntry(TypedDict):
 
 @dataclass(frozen=True, slots=True)
 class FactPage:
-    """Part of the record, the newest first."""
+    """A page of the audit log, the newest first."""
 
     entries: list[FactEntry]
     count: Annotated[int, note("How many there ever were.")]
@@ -69,14 +70,14 @@ class PastState:
 
 
 class StateChange(TypedDict):
-    """Something in the state as it was and as it is; what was not there is null."""
+    """A value of the state before and after; null where there was none."""
 
     path: str
     before: object
     after: object
 
 
-# `from` is a word of Python's, so this cannot be written as the others are.
+# In functional syntax, since `from` is a keyword of Python.
 Difference = TypedDict("Difference", {"from": int, "to": int, "changes": list[StateChange]})
 
 
@@ -89,15 +90,15 @@ def audit_log(
     by: str = "",
     day: str = "",
 ) -> Result[FactPage]:
-    """The events of an assistant, the newest first.
+    """List the events of an assistant, the newest first.
 
     Args:
-        script: None: the game's own record, of what concerns no single assistant.
-        before: only what came before this version: the `next` of an earlier answer.
-        limit: how many entries at most, 1 to 100.
+        script: None: the game's own log, of events that concern no single assistant.
+        before: only events before this version: the `next` of an earlier page.
+        limit: number of entries, 1 to 100.
         events: only events of these names; empty: all.
-        by: only what this account did, in any case.
-        day: only of this time, such as "2026-11-21" or "yesterday", in the game's time zone.
+        by: only acts of this account; case is ignored.
+        day: only events of this time, such as "2026-11-21" or "yesterday", in the game's zone.
     """
     span = span_of(day, datetime.now(UTC).timestamp()) if day else None
     if day and span is None:
@@ -108,7 +109,7 @@ def audit_log(
     found = record.page(
         whom,
         before=before,
-        limit=MOST_LOOKED_AT if by else most + 1,
+        limit=MOST_LOOKED_AT if by else most + 1,  # one more tells if there is a next page
         events=tuple(events),
         since=datetime.fromtimestamp(span.since, UTC) if span else None,
         until=datetime.fromtimestamp(span.until, UTC) if span else None,
@@ -126,9 +127,9 @@ def audit_log(
 
 
 def words_of(entry: FactEntry, reader: Being) -> str:
-    """The sentence of an entry, with the name that a reader sees for the number it is kept by.
+    """The sentence of an entry, with the person's id replaced by the name that the reader sees.
 
-    A mask keeps its number: whoever wore it is nobody's to read.
+    The id of a mask ("#12~...") stays: nobody may read who wore it.
     """
     text, who = entry["text"], str(entry["details"].get("person") or "")
     being = find_being(who) if who in text and "~" not in who else None
@@ -152,15 +153,15 @@ def _as_data(entry: AuditEntry) -> FactEntry:
     }
 
 
-# ---- what it was like --------------------------------------------------------------------------
+# ---- past states -------------------------------------------------------------------------------
 
 
 def audit_state(
     script: AssistantScript, version: int | None = None, *, at: str | None = None
 ) -> Result[PastState]:
-    """An assistant as it was at a version of its record, or at a time; else as it is now.
+    """The state of an assistant at a version of its audit log or at a time; by default its newest.
 
-    A setting that was set only later is told as it holds without that, and not as nothing.
+    A setting that was only set later has the value that it had by default then.
 
     Args:
         at: a time, such as "2026-11-21 17:00" or "2 hours ago".
@@ -177,12 +178,12 @@ def audit_state(
         return known
     when = known.modified_on.isoformat(timespec="seconds")
     newest = _at(script, None)
-    data = PastState(known.version, when, _beside(known, newest))
+    data = PastState(known.version, when, _with_defaults(known, newest))
     return Result(True, f"{script.key} as it was at version {known.version}, {when}.", data)
 
 
 def find_version(script: AssistantScript, text: str) -> int | Result | None:
-    """The version that somebody typed, or that held at the time they typed; "": the newest, None.
+    """Read a version, or a time as the version of that time; None for "", the newest.
 
     Args:
         text: such as "120", "2026-11-21 17:00" or "2 hours ago".
@@ -195,12 +196,12 @@ def find_version(script: AssistantScript, text: str) -> int | Result | None:
 
 
 def audit_difference(script: AssistantScript, a: int | None, b: int | None) -> Result[Difference]:
-    """The changes from one version to another; None: the newest."""
+    """List the changes from one version to another; None is the newest."""
     first, last = _at(script, a), _at(script, b)
     for found in (first, last):
         if isinstance(found, Result):
             return found
-    changes = list(_changes(_beside(first, last), _beside(last, first)))
+    changes = list(_changes(_with_defaults(first, last), _with_defaults(last, first)))
     data: Difference = {"from": first.version, "to": last.version, "changes": changes}
     versions = f"from version {first.version} to {last.version}"
     if not changes:
@@ -210,14 +211,16 @@ def audit_difference(script: AssistantScript, a: int | None, b: int | None) -> R
     return Result(True, _listed(head, lines), data)
 
 
-def _beside(known: audit.AssistantAggregate, other: audit.AssistantAggregate) -> dict[str, Any]:
-    """An assistant at a version; what is set only at another one is told as it holds unset."""
+def _with_defaults(
+    known: audit.AssistantAggregate, other: audit.AssistantAggregate
+) -> dict[str, Any]:
+    # Settings that only the other version has set get their defaults here, so that the two compare.
     data: dict[str, Any] = known.as_data()
     return {**data, "settings": as_they_hold(data["settings"], other.as_data()["settings"])}
 
 
 def _at(script: AssistantScript, version: int | None) -> Any:
-    """The aggregate at a version, or a Result that says why there is none."""
+    # The aggregate at a version, or a Result that says why there is none.
     record, key = complete_record(), str(script.key)
     newest = record.count(script)
     wanted = newest if version is None else version
@@ -260,7 +263,7 @@ def _changes(before: Mapping[str, object], after: Mapping[str, object]) -> Itera
 
 
 def _flat(value: Mapping[str, object], path: str = "") -> Iterator[tuple[str, Any]]:
-    """Every value that is not a mapping, and every mapping that is empty, by its path."""
+    # Empty mappings are values too: else one that became empty would not show as changed.
     for name, item in value.items():
         here = f"{path}{name}"
         if isinstance(item, Mapping) and item:
@@ -269,25 +272,22 @@ def _flat(value: Mapping[str, object], path: str = "") -> Iterator[tuple[str, An
             yield here, item
 
 
-# ---- whether it agrees -------------------------------------------------------------------------
+# ---- consistency check -------------------------------------------------------------------------
 
 
 def check_audit(script: AssistantScript, *, fresh: bool = False) -> Result[list[Unlike]]:
-    """Compare the record with what the assistant stores.
+    """Compare the audit log with what the assistant stores; the data are the differences.
 
     Args:
-        fresh: ask the database for both, whatever this process remembers.
-
-    Returns:
-        Differences; none when all is well.
+        fresh: read both from the database, past all caches of this process.
     """
     key, record = str(script.key), audit.application() if fresh else complete_record()
     stored = stored_values(script, is_fresh=fresh)
     count = len(stored["execution_log"])
     found = audit.application().page(script, limit=min(count, MOST_CALLS), events=(TOOL,))
     calls = [entry.details for entry in found]
-    # The oldest may be archived by now, and there is an end to what is read at once: then the log
-    # may go back further than what is known of the record.
+    # Old events may be archived, and only so many are read: then `execution_log` may go back
+    # further than the calls found here.
     has_all = bool(record.page(script, before=2, limit=1)) and count <= MOST_CALLS
     rows = differences(_newest(script), stored, calls, has_all=has_all)
     if not rows:
@@ -297,7 +297,7 @@ def check_audit(script: AssistantScript, *, fresh: bool = False) -> Result[list[
 
 
 def _newest(script: AssistantScript) -> dict[str, Any]:
-    """The state by the newest event; where nothing is told yet, as it would begin."""
+    # An assistant without any event yet counts as new.
     try:
         known = audit.application().newest(script)
     except KeyError:
@@ -308,7 +308,7 @@ def _newest(script: AssistantScript) -> dict[str, Any]:
     return data
 
 
-# ---- in words ----------------------------------------------------------------------------------
+# ---- messages ----------------------------------------------------------------------------------
 
 
 def _line(path: str, old: object, new: object, *words: str) -> str:

@@ -1,7 +1,7 @@
-"""Taking back what people changed of an assistant, edit by edit, and making it again.
+"""Undo and redo of what people changed of an assistant, edit by edit.
 
-An edit that something else was changed over since is not taken back: nobody's later work is lost.
-Whoever undoes needs the act `undo`, and what `acts_of` names, which is what the edit itself needed.
+An edit is not undone where the same thing was changed again since, so that nobody's later work is
+lost. It needs the right to `undo` and those that the edit itself needed, which `acts_of` lists.
 """
 
 from __future__ import annotations
@@ -38,8 +38,8 @@ from evennia_ai.operations.settings.rows import UNSET, EditedValue, own_of, show
 from evennia_ai.runtime import state
 
 MOST_LISTED = 20
-LONGEST_SAME = 30
-FINGERPRINT = {"characters", "sha256"}
+LONGEST_SAME = 30  # characters; two texts that begin alike for longer are shown without that
+FINGERPRINT = {"characters", "sha256"}  # keys that the log keeps in place of a long text
 NEVER = (
     "Nobody can take back a deletion, what was forgotten, what was spent, what was said, or a stop "
     "that was cleared."
@@ -49,7 +49,7 @@ CHANNELS = "channel_configs"
 
 
 class MadeEdit(TypedDict):
-    """The changes that somebody made to an assistant at one time."""
+    """Changes that a person made to an assistant at one time."""
 
     number: int
     at: str
@@ -59,7 +59,7 @@ class MadeEdit(TypedDict):
 
 @dataclass(frozen=True, slots=True)
 class KnownEdits:
-    """The changes that people made to an assistant, the newest first."""
+    """The edits that people made to an assistant, the newest first."""
 
     edits: Annotated[list[MadeEdit], note("Those that can be taken back.")]
     undone: Annotated[list[MadeEdit], note("Those that were taken back, the next one first.")]
@@ -67,17 +67,17 @@ class KnownEdits:
 
 @dataclass(frozen=True, slots=True)
 class Undone:
-    """The changes that were taken back, or made again."""
+    """The changes that an undo or redo made."""
 
     number: Annotated[int, note("Of the edit.")]
     changes: Annotated[list[EditedValue], note("As each is now.")]
 
 
-# ---- which edit --------------------------------------------------------------------------------
+# ---- finding an edit ---------------------------------------------------------------------------
 
 
 def list_edits(script: AssistantScript) -> Result[KnownEdits]:
-    """The edits that can be taken back, the newest first, and those that can be made again."""
+    """List the edits that can be undone, the newest first, and those that can be redone."""
     found, name = read_edits(script), str(script.key)
     data = KnownEdits(
         [_as_data(edit) for edit in found.made[:MOST_LISTED]],
@@ -94,21 +94,21 @@ def list_edits(script: AssistantScript) -> Result[KnownEdits]:
 
 
 def find_undo(script: AssistantScript, number: int | None = None) -> Edit | Result:
-    """The edit to take back, or why there is none.
+    """Find the edit to undo, or the reason why there is none.
 
     Args:
-        number: an edit's; None: the newest.
+        number: number of an edit; None: the newest.
     """
     found, name = read_edits(script), str(script.key)
     if number is not None:
         return _numbered(found, number, name)
     if found.last_act is not None:
-        return _final(found, name)
+        return _refusal_of_act(found, name)
     return found.made[0] if found.made else Result.conflict(NO_EDIT.format(name=name))
 
 
 def find_redo(script: AssistantScript) -> Edit | Result:
-    """The edit to make again, or why there is none."""
+    """Find the edit to redo, or the reason why there is none."""
     found = read_edits(script)
     if found.undone:
         return found.undone[0]
@@ -118,7 +118,7 @@ def find_redo(script: AssistantScript) -> Edit | Result:
 
 
 def acts_of(edit: Edit) -> list[str]:
-    """The acts in `runtime.rights.ACTS` that an edit needed beside setting the assistant up."""
+    """The acts of `rights.acts.ACTS` that an edit needed besides "configure"."""
     acts = [] if edit.is_of_look else [act_to_configure(edit.names)]
     if "enabled" in edit.names:
         acts.append("start")
@@ -131,35 +131,37 @@ def _numbered(found: Edits, number: int, name: str) -> Edit | Result:
     if edit := next((each for each in found.made if each.number == number), None):
         return edit
     if any(each.number == number for each in found.undone):
-        told = Result.conflict(f"{name}: edit {number} is taken back already.")
-        return told.with_typed(f" Again: assistant redo {name}")
-    told = Result.conflict(f"{name} has no edit {number} to take back.")
-    return told.with_typed(f" See: assistant undo {name} list")
+        refused = Result.conflict(f"{name}: edit {number} is taken back already.")
+        return refused.with_typed(f" Again: assistant redo {name}")
+    refused = Result.conflict(f"{name} has no edit {number} to take back.")
+    return refused.with_typed(f" See: assistant undo {name} list")
 
 
-def _final(found: Edits, name: str) -> Result:
-    """The refusal where the last that somebody did is not an edit, with the edit before it."""
+def _refusal_of_act(found: Edits, name: str) -> Result:
+    # Not silently the edit before it: whoever types `undo` means the last thing that was done.
     act = found.last_act
     assert act is not None
     why, _, instead = FINAL[act.event].format(name=name).partition(". ")
-    told = f"The last that {act.details['by']} did to {name} cannot be taken back: {why}."
+    message = f"The last that {act.details['by']} did to {name} cannot be taken back: {why}."
     typed = f" {instead}." if instead else ""
     if found.made:
         edit = found.made[0]
-        typed += f" The edit before it can: assistant undo {name} {edit.number} ({_in_words(edit)})"
-    return Result.conflict(told).with_typed(typed)
+        typed += (
+            f" The edit before it can: assistant undo {name} {edit.number} ({_edit_text(edit)})"
+        )
+    return Result.conflict(message).with_typed(typed)
 
 
-# ---- taking back, and making again -------------------------------------------------------------
+# ---- undo and redo -----------------------------------------------------------------------------
 
 
 def undo(
     script: AssistantScript, edit: Edit, *, by: str = "", person: Being | None = None
 ) -> Result[Undone]:
-    """Take an edit back.
+    """Undo an edit.
 
     Args:
-        person: whom a room must let in, where the edit was of a place; None for code.
+        person: must be allowed to enter the room that the body goes back to; None: no check.
     """
     changes = [ChangedValue(each.name, each.new, each.old) for each in edit.changes]
     end = f"Edit {edit.number} of {edit.by}'s is taken back."
@@ -170,7 +172,7 @@ def undo(
 def redo(
     script: AssistantScript, edit: Edit, *, by: str = "", person: Being | None = None
 ) -> Result[Undone]:
-    """Make an edit again that was taken back; the arguments are those of `undo`."""
+    """Redo an edit that was undone; the arguments are those of `undo`."""
     end = f"Edit {edit.number} is made again."
     done = _apply(script, edit, edit.changes, REDONE, end, by, person)
     return done.with_typed(f" Back: assistant undo {script.key} {edit.number}") if done.ok else done
@@ -185,24 +187,25 @@ def _apply(
     by: str,
     person: Being | None,
 ) -> Result[Undone]:
-    """Bring about what `new` of each change says, if it is what `old` says now; tell of each.
+    """Set `new` of each change, if the present value of each is `old`.
 
     Args:
-        end: the last line of what is told.
+        end: last line of the message.
     """
     wanted = list(changes)
     if problem := _problem_of(script, edit, wanted):
         why, typed = problem
         return Result.conflict(f"{script.key}: nothing is changed: {why}").with_typed(typed)
     writes = 1 if edit.is_of_look else len(wanted)
-    told = fact(event, edit=edit.number, names=edit.names, writes=writes)
+    # `writes` tells `edits` which events before this one are not edits of their own.
+    mark = fact(event, edit=edit.number, names=edit.names, writes=writes)
     if edit.is_of_look:
         look = {each.name: each.new for each in wanted}
         with transaction.atomic():
             done = update_assistant(script, **look, by=by, person=person)
             if done.ok:
                 with signed(by):
-                    audit.record(told.event, script, **told.details)
+                    audit.record(mark.event, script, **mark.details)
     else:
         found = prepare(
             {each.name: _target(each) for each in wanted},
@@ -213,24 +216,25 @@ def _apply(
             why = "; ".join(found.errors.values())
             return Result.conflict(f"{script.key}: nothing is changed: {why}")
         with signed(by):
-            store_settings(script, found.values, told)
+            store_settings(script, found.values, mark)
         done = Result(True, "")
     if not done.ok:
         return done.as_refusal()
-    lines = [f"{script.key}: {_pair(each)}" for each in wanted]
+    lines = [f"{script.key}: {_change_text(each)}" for each in wanted]
     data = Undone(edit.number, [_as_row(each) for each in wanted])
     return Result(True, "\n".join([*lines, end]), data)
 
 
 def _target(change: ChangedValue) -> Any:
-    """A value to be set; None where it is what holds by default."""
-    return None if change.new == _kept(change.name, state.DEFAULTS[change.name]) else change.new
+    # None where it is the default, so that the setting is unset again and follows later defaults.
+    default = _as_recorded(change.name, state.DEFAULTS[change.name])
+    return None if change.new == default else change.new
 
 
 def _problem_of(
     script: AssistantScript, edit: Edit, changes: list[ChangedValue]
 ) -> tuple[str, str] | None:
-    """The reason an edit cannot be changed back, with what to type then; None where it can be."""
+    # The reason why an edit cannot be undone, with what to type instead; None where it can be.
     look = look_of(script) if edit.is_of_look else {}
     for each in changes:
         if edit.is_of_look:
@@ -238,8 +242,8 @@ def _problem_of(
         else:
             is_as_left = each.name in state.DEFAULTS and _is_now(script, each.name, each.old)
         if not is_as_left:
-            told = f"{each.name} was changed again since edit {edit.number}."
-            return told, f" See: assistant undo {script.key} list"
+            why = f"{each.name} was changed again since edit {edit.number}."
+            return why, f" See: assistant undo {script.key} list"
         if not is_whole(each.new):
             what = f"the record has not all of what {each.name} was, since it was secret or too"
             return f"{what} long; set it by hand", ""
@@ -253,19 +257,18 @@ def _problem_of(
 
 
 def _is_now(script: AssistantScript, name: str, recorded: object) -> bool:
-    """True where a setting is what the record says: None there is not set, or so by default."""
+    # None in the log: the setting was not set, or had its default value.
     if recorded is None and own_of(script, name) is UNSET:
         return True
-    return bool(_kept(name, state.read(script, name)) == recorded)
+    return bool(_as_recorded(name, state.read(script, name)) == recorded)
 
 
-def _kept(name: str, value: object) -> Any:
-    """A setting's value as the record keeps it."""
+def _as_recorded(name: str, value: object) -> Any:
     return storable({"key": name, "value": value})["value"]
 
 
 def is_whole(value: object) -> bool:
-    """True where a value from the record is the value itself, with nothing masked or left out."""
+    """True where a value in the audit log is complete, with nothing masked or left out."""
     if isinstance(value, Mapping):
         return set(value) != FINGERPRINT and all(map(is_whole, value.values()))
     if isinstance(value, list):
@@ -273,7 +276,7 @@ def is_whole(value: object) -> bool:
     return not (isinstance(value, str) and MASK in value)
 
 
-# ---- in words ----------------------------------------------------------------------------------
+# ---- messages ----------------------------------------------------------------------------------
 
 
 def _as_row(change: ChangedValue) -> EditedValue:
@@ -287,22 +290,22 @@ def _as_data(edit: Edit) -> MadeEdit:
 
 
 def _row(edit: Edit) -> str:
-    return f"{edit.number:>6}  {edit.at:%Y-%m-%d %H:%M}  {edit.by}: {_in_words(edit)}"
+    return f"{edit.number:>6}  {edit.at:%Y-%m-%d %H:%M}  {edit.by}: {_edit_text(edit)}"
 
 
-def _in_words(edit: Edit) -> str:
-    return "; ".join(map(_pair, edit.changes))
+def _edit_text(edit: Edit) -> str:
+    return "; ".join(map(_change_text, edit.changes))
 
 
-def _pair(change: ChangedValue) -> str:
+def _change_text(change: ChangedValue) -> str:
     old, new = change.old, change.new
     if isinstance(old, str) and isinstance(new, str):
-        old, new = _apart(old, new)
+        old, new = _shortened(old, new)
     return f"{change.name}: {shown(old)} -> {shown(new)}"
 
 
-def _apart(old: str, new: str) -> tuple[str, str]:
-    """Two texts without what both begin with, where that is long."""
+def _shortened(old: str, new: str) -> tuple[str, str]:
+    # Shortens what both begin with, where that is long, so that the difference is in sight.
     same = next((n for n, (a, b) in enumerate(zip(old, new, strict=False)) if a != b), None)
     same = min(len(old), len(new)) if same is None else same
     cut = same - LONGEST_SAME // 2
