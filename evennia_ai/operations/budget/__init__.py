@@ -1,1 +1,1 @@
-"""Model calls, tokens and money: what is left of the caps, and what was spent by day."""
+"""Model calls, tokens and money: caps and what is left of them, and spending by day."""

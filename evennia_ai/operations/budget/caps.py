@@ -1,4 +1,4 @@
-"""Model calls, tokens and money: what was used of which caps, and raising one."""
+"""Caps on model calls, tokens and money: how much of each is used, and raising one."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ from evennia_ai.operations.result import ProblemKind, Result, note
 from evennia_ai.operations.times import iso
 from evennia_ai.runtime import state
 
-ALWAYS_SHOWN = ("tokens_per_day", "cost_per_month")
+ALWAYS_SHOWN = ("tokens_per_day", "cost_per_month")  # even where no cap is set
 ORDER = (BudgetSpan.DAY, BudgetSpan.MONTH, BudgetSpan.EVER, BudgetSpan.MINUTE)
 NAMES = {
     BudgetSpan.EVER: "in all",
@@ -62,9 +62,9 @@ class BudgetReport:
     """Caps of an assistant and of the game.
 
     Attributes:
-        all_games: those of all games that share the ledger; [] where none does.
-        players: the share of each in this month's tokens, 0 to 1.
-        unpriced: calls of this month whose price nobody set.
+        all_games: caps over all games that share the ledger; [] where it is not shared.
+        players: each player's share of this month's tokens, 0 to 1.
+        unpriced: calls of this month whose price is not configured.
     """
 
     standings: list[CapRow]
@@ -75,16 +75,16 @@ class BudgetReport:
 
 
 def budget_of(script: AssistantScript | None, *, is_bench: bool = False) -> Result[BudgetReport]:
-    """Use and caps of an assistant, by player, and those of the game; with None the game alone.
+    """Report use and caps of an assistant and of the game; with None of the game alone.
 
     The shares of players are for staff only.
 
     Args:
-        is_bench: with None: of the test bench, and those of the game.
+        is_bench: with None: report the test bench and the game.
     """
     now = _now(script)
     try:
-        config = ledger.config_for(_own(script))
+        config = ledger.config_for(_budget_settings(script))
         game = ledger.report(None, config, now)
         every = ledger.report(None, config, now, is_all=True) if ledger.is_shared() else None
         own = game
@@ -113,12 +113,12 @@ def budget_of(script: AssistantScript | None, *, is_bench: bool = False) -> Resu
 
 
 def standings_of(scripts: Sequence[AssistantScript]) -> dict[str, Result[list[CapRow]]]:
-    """Caps of many assistants with what is used of them, by key, in as few queries as of one."""
+    """Caps of many assistants and their use, by key, in as few queries as for a single one."""
     now, configs = _now(next(iter(scripts), None)), dict[str, BudgetConfig]()
     found: dict[str, Result[list[CapRow]]] = {}
     for script in scripts:
         try:
-            configs[str(script.key)] = ledger.config_for(_own(script))
+            configs[str(script.key)] = ledger.config_for(_budget_settings(script))
         except ConfigurationError as error:
             found[str(script.key)] = Result.invalid(f"No model call is made: {error}.")
     try:
@@ -132,17 +132,17 @@ def standings_of(scripts: Sequence[AssistantScript]) -> dict[str, Result[list[Ca
 
 
 def today_of(script: AssistantScript | None) -> str:
-    """Tokens used today, and how many may be, in a few words, or why that is unknown.
+    """Tokens used today and their cap, in a few words, or why they are unknown.
 
     Args:
-        script: whose; None: those of the test bench.
+        script: the assistant; None: the test bench.
 
     Returns:
-        "?" where a setting is wrong, of which `status` tells by itself.
+        "?" where a setting is wrong, which `status` reports by itself.
     """
     now, name = _now(script), None if script is None else str(script.key)
     try:
-        config = ledger.config_for(_own(script))
+        config = ledger.config_for(_budget_settings(script))
     except ConfigurationError as error:
         return str(error) if script is None else "?"
     try:
@@ -158,7 +158,7 @@ def _now(script: AssistantScript | None) -> float:
     return float(clock.seconds())
 
 
-def _own(script: AssistantScript | None) -> Any:
+def _budget_settings(script: AssistantScript | None) -> Any:
     return {} if script is None else state.read(script, "budget_config")
 
 
@@ -169,7 +169,7 @@ def _name(script: AssistantScript | None, *, is_bench: bool = False) -> str:
 
 
 def known_cost(shown: str, amount: float, unpriced: int) -> str:
-    """Money in words, where the price of so many calls is not known."""
+    """An amount of money in words that allows for calls whose price is not known."""
     if not unpriced:
         return shown
     return f"{shown} + unknown" if amount else "unknown"
@@ -196,7 +196,8 @@ def _row(standing: CapStanding, unpriced: int, now: float) -> str:
 def _amount(cap: Cap, units: int) -> str:
     amount = as_amount(cap.measure, units)
     if cap.measure is Measure.COST:
-        # What was spent is never shown as less than it is.
+        # Rounded up: spending is never shown as less than it is. The tiny number takes back what
+        # binary fractions add, as in 0.07 * 100.
         return f"${math.ceil(amount * 100 - 1e-9) / 100:,.2f}"
     return number(amount)
 
@@ -238,9 +239,9 @@ def raise_budget(
     """Add to a cap of an assistant, or with None of the whole game, until its period ends.
 
     Args:
-        name: of the cap, such as `tokens_per_day`.
-        amount: as it was typed: tokens, US dollars or calls.
-        is_bench: with None: of the test bench.
+        name: name of the cap, such as `tokens_per_day`.
+        amount: tokens, US dollars or calls, as typed.
+        is_bench: with None: the cap is the test bench's.
     """
     whose = _name(script, is_bench=is_bench)
     cap, more = CAPS.get(name), _read_amount(amount)
@@ -250,14 +251,15 @@ def raise_budget(
         return Result.invalid(f"{amount!r} is not an amount; it must be a number above 0.")
     scope, key = Scope.BENCH if is_bench else Scope.GAME, ""
     if script is not None:
-        scope, key = Scope.ASSISTANT, script.key.casefold()
+        scope, key = Scope.ASSISTANT, script.key.casefold()  # as the ledger keeps names
     account = BudgetAccount(scope, key, period_of(cap.span, _now(script)))
     try:
-        if not getattr(ledger.config_for(_own(script)).caps_of(scope), name):
+        if not getattr(ledger.config_for(_budget_settings(script)).caps_of(scope), name):
             return Result.invalid(f"{whose} has no cap {name}: there is nothing to raise.")
         ledger.raise_cap(ledger.Raise(account, name, more, by))
     except ConfigurationError as error:
         return Result.invalid(f"That was not done: {error}.")
+    # Open questions about this cap have their answer by this.
     approvals.withdraw_moot()
     shown = _amount(cap, as_units(cap.measure, more))
     until = "for good" if cap.span is BudgetSpan.EVER else f"until the {cap.span} ends"
@@ -279,7 +281,7 @@ MOST_EXECUTIONS = 200
 
 
 class Share(TypedDict):
-    """The part of this month's tokens that somebody caused."""
+    """The part of this month's tokens that a player caused."""
 
     person: Annotated[str, note("Such as `*#3`; empty: the assistant itself.")]
     name: str
@@ -287,7 +289,7 @@ class Share(TypedDict):
 
 
 class Spent(TypedDict):
-    """Model calls of a span of time, and what they cost."""
+    """Model calls of a span of time, and their cost."""
 
     calls: int
     calls_under_way: int
@@ -309,7 +311,7 @@ class CapReport(TypedDict, total=False):
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """Model calls, tokens and money that were used, of which caps, and what tools did."""
+    """Model calls, tokens and money used, the caps on them, and statistics of tools."""
 
     totals: Annotated[dict[str, Spent], note("`today`, `month` and `ever`.")]
     by_player: list[Share]
@@ -320,9 +322,9 @@ class Usage:
 
 
 def usage(script: AssistantScript) -> Result[Usage]:
-    """Model calls, tokens and money that an assistant used up, and its tools.
+    """Report what an assistant used: model calls, tokens, money and tools.
 
-    Where the ledger cannot be read it is not ok, and tells of tasks and tools alone.
+    Where the ledger cannot be read, the result is a refusal whose data has only tasks and tools.
     """
     metrics = state.read(script, "metrics")
     tools = _tools(metrics)
@@ -350,15 +352,15 @@ def usage(script: AssistantScript) -> Result[Usage]:
         },
     )
     ever, calls = data.totals["ever"], sum(tool["calls"] for tool in tools.values())
-    told = (
+    message = (
         f"{script.key}: {counted(ever['calls'], 'model calls')}, {ever['tokens']:,} tokens, "
         f"{cost_text(ever)} in all; {calls:,} tool calls."
     )
-    return Result(True, told, data)
+    return Result(True, message, data)
 
 
 def cost_text(total: Spent) -> str:
-    """The cost of a row of `totals`, as people read it."""
+    """The cost of a row of `totals`, in words."""
     cost = total["cost_dollars"]
     return known_cost(f"${cost:,.2f}", cost, total["unpriced_calls"])
 
@@ -368,6 +370,7 @@ def _totals(script: AssistantScript, budget: BudgetReport) -> dict[str, Spent]:
     rows = {row["name"]: row for row in budget.standings}
     totals: dict[str, Spent] = {}
     for span, word in SPANS.items():
+        # There is no cap on cost without a period: `ever` has the unpriced calls of the month.
         cap = "cost_per_day" if span is BudgetSpan.DAY else "cost_per_month"
         total = read_total(BudgetAccount(Scope.ASSISTANT, key, period_of(span, now)))
         totals[word] = {
@@ -390,7 +393,6 @@ def _player_rows(shares: Mapping[str, float]) -> list[Share]:
 
 
 def _tools(metrics: Mapping[str, Any]) -> dict[str, dict[str, int]]:
-    """Sums for each tool, by its name."""
     names = sorted({name for key in SUMS.values() for name in metrics.get(key, {})})
     return {
         name: {short: metrics.get(key, {}).get(name, 0) for short, key in SUMS.items()}

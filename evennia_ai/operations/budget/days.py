@@ -1,7 +1,7 @@
-"""Sums of the ledger's calls, day by day; of days that are over they are kept in memory.
+"""Daily sums of the ledger's calls; those of days that are over are cached in memory.
 
-A call belongs to the day on which it began. An hour after that day the sums stay what they are,
-unless a call of it is still open: days that have one are asked for anew, as the last day is.
+A call belongs to the day on which it began. An hour after the end of a day its sums are final,
+unless one of its calls is still open: such days are read again each time, like the last day.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ from evennia_ai.budget.ledger.upkeep import KEPT_DAYS
 from evennia_ai.core.safety.budget import DAY, CallState
 from evennia_ai.models import ModelCall
 
-MARGIN_SECONDS = 3600
-# Some 20 MB. What has no room is asked for each time.
+MARGIN_SECONDS = 3600  # a call that began before midnight may still be written after it
+# Sums in the cache, some 20 MB of memory. Days beyond that are read each time.
 MOST_KEPT = 50_000
 COUNTED = {
     "calls": Count("pk"),
@@ -40,7 +40,7 @@ Figures = tuple[int, ...]  # in the order of COUNTED
 
 @dataclass(slots=True)
 class _Day:
-    """The sums of a day: by assistant, purpose and model, and by assistant, person and purpose."""
+    """The sums of a day, by (assistant, purpose, model) and by (assistant, person, purpose)."""
 
     uses: dict[tuple[str, str, str], Figures] = field(default_factory=dict)
     people: dict[tuple[str, str, str], Figures] = field(default_factory=dict)
@@ -49,8 +49,8 @@ class _Day:
         return len(self.uses) + len(self.people)
 
     def add(self, row: tuple[Any, ...]) -> None:
-        """Add a row of the database: what `_KEY` names, without the day, and the figures."""
-        # The same few words stand in thousands of rows.
+        """Add a row of the database: the columns of `_KEY` without the day, then the figures."""
+        # The same few words are in thousands of rows: one copy of each saves most of the memory.
         assistant, person, purpose, model = map(intern, row[:4])
         figures = tuple(number or 0 for number in row[4:])
         _add(self.uses, (assistant, purpose, model), figures)
@@ -58,10 +58,10 @@ class _Day:
 
 
 class SpentDays:
-    """The sums of the last days, in the game's thread.
+    """The sums of the last days; used in the reactor's thread only.
 
     Args:
-        most_kept: how many sums are kept.
+        most_kept: number of sums that are cached.
     """
 
     def __init__(self, most_kept: int = MOST_KEPT) -> None:
@@ -69,19 +69,19 @@ class SpentDays:
         self._kept: dict[int, _Day] = {}
 
     def forget(self) -> None:
-        """Ask for all days anew."""
+        """Empty the cache."""
         self._kept.clear()
 
     def read(self, first: int, now: float, assistant: str = "") -> tuple[list[Row], list[Row]]:
-        """The sums from a day on, today among them.
+        """The sums from a day up to today.
 
         Args:
-            first: the number of a day, counted from 1970.
-            assistant: a casefolded name; "": all of them.
+            first: number of the first day, counted from 1970.
+            assistant: a casefolded name; "": all assistants.
 
         Returns:
             Rows by "day" (its first second), "assistant", "purpose" and "model", and rows by
-            "person" and "purpose"; each with what `COUNTED` names.
+            "person" and "purpose"; each with the figures that `COUNTED` names.
         """
         uses: list[Row] = []
         people: dict[tuple[str, str], Figures] = {}
@@ -97,14 +97,13 @@ class SpentDays:
         return uses, named
 
     def _days(self, first: int, now: float) -> dict[int, _Day]:
-        """The days by number; only those that are not known are asked for."""
         today = int(now) // DAY
         numbers = range(first, today + 1)
         may_change = _days_with_open_calls(numbers)
         unknown = [day for day in numbers if day not in self._kept or day in may_change]
         found = {day: _Day() for day in unknown}
         for run in _runs(unknown):
-            for day, *row in _asked(run):
+            for day, *row in _read_calls(run):
                 found[day // DAY].add(tuple(row))
         last = int(now - MARGIN_SECONDS) // DAY
         self._keep({day: found[day] for day in unknown if day < last and day not in may_change})
@@ -114,7 +113,7 @@ class SpentDays:
 
     def _keep(self, days: Mapping[int, _Day]) -> None:
         room = self._most_kept - sum(map(len, self._kept.values()))
-        # The newest first, which are asked for most.
+        # The newest first, since they are asked for most.
         for number in sorted(days, reverse=True):
             if len(days[number]) <= room:
                 room -= len(days[number])
@@ -127,8 +126,8 @@ def _days_with_open_calls(numbers: range) -> set[int]:
     return {at // DAY for at in found}
 
 
-def _asked(run: range) -> Iterable[tuple[Any, ...]]:
-    """Rows of the database: what `_KEY` names, then the figures."""
+def _read_calls(run: range) -> Iterable[tuple[Any, ...]]:
+    # `asked` raises at once, without waiting again, where a shared ledger was away a moment ago.
     calls = _within(run).filter(state__in=_CLOSED).annotate(day=F("at") - F("at") % DAY)
     return asked(partial(list, calls.values_list(*_KEY).annotate(**COUNTED)))
 
@@ -139,7 +138,7 @@ def _within(numbers: range) -> Any:
 
 
 def _runs(numbers: list[int]) -> Iterator[range]:
-    """Numbers that follow each other, together."""
+    # Consecutive days, one statement for each run.
     first = 0
     for ordinal, number in enumerate(numbers, 1):
         if ordinal == len(numbers) or numbers[ordinal] != number + 1:

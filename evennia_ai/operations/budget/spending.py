@@ -1,7 +1,7 @@
 """Tokens and money by day, assistant, player, model and purpose, from the ledger's calls.
 
-The ledger keeps each call for 90 days; of what is older only the sums of months are left, which
-`budget` reads. Days are those of UTC, as the caps of a day are.
+The ledger keeps each call for 90 days; of older ones only monthly sums are left, which `caps`
+reads. Days are in UTC, like those of daily caps.
 """
 
 from __future__ import annotations
@@ -30,13 +30,13 @@ DAYS = 30
 MOST_ROWS = 50
 OTHERS = "all others"
 AUTONOMOUS = "nobody (by itself)"
-# A key that no assistant and no player has.
+# No assistant and no player can have this key: names cannot hold "=".
 BENCH = "=bench"
 THE_BENCH, THE_GAME = "the test bench", "the game itself"
 
 
 class SpentOn(TypedDict):
-    """Model calls that have something in common, and what they cost."""
+    """Model calls with the same assistant, player, model or purpose, and their cost."""
 
     key: Annotated[str, note("Of a player such as `*#3`; empty: nobody; `=bench`: the test bench.")]
     name: Annotated[str, note("For people.")]
@@ -49,18 +49,19 @@ class SpentOn(TypedDict):
 
 
 class SpentDay(SpentOn):
-    """The same of one day, whose date is its key."""
+    """Model calls of one day, and their cost; the key is the date."""
 
     by_assistant: Annotated[dict[str, int], note("Tokens of each.")]
 
 
 @dataclass(frozen=True, slots=True)
 class Spending:
-    """All that was used in some days, seen from five sides; each side sums up to the same.
+    """Everything used in a number of days, grouped in five ways; each has the same total.
 
     Attributes:
-        days: each day, the oldest first, also those without a call.
-        assistants, players, models, purposes: the most tokens first; of very many the rest is one.
+        days: each day, the oldest first, also days without a call.
+        assistants, players, models, purposes: most tokens first; beyond MOST_ROWS the rest is one
+            row.
     """
 
     days: list[SpentDay]
@@ -75,11 +76,11 @@ Sums = dict[str, int]
 
 
 def spending(days: int = DAYS, assistant: str = "") -> Result[Spending]:
-    """The use of the last days, today among them.
+    """Report the use of the last days, including today.
 
     Args:
-        days: 1 to 90.
-        assistant: the name of one; "": all of them.
+        days: number of days, 1 to 90.
+        assistant: name of an assistant; "": all assistants.
     """
     if not 1 <= days <= KEPT_DAYS:
         return Result.invalid(f"{days} days cannot be; the ledger keeps calls {KEPT_DAYS} days.")
@@ -87,12 +88,12 @@ def spending(days: int = DAYS, assistant: str = "") -> Result[Spending]:
     today = int(now) // DAY
     first = today - days + 1
     try:
-        with tables_wanted:
+        with tables_wanted:  # a missing table becomes an error that says what to type
             rows, people = spent_days.read(first, now, assistant.casefold())
     except ConfigurationError as error:
         return Result.unavailable(f"That cannot be told: {error}.")
-    _to_the_bench(rows, "assistant")
-    _to_the_bench(people, "person")
+    _assign_to_bench(rows, "assistant")
+    _assign_to_bench(people, "person")
     names = {str(script.key).casefold(): str(script.key) for script in list_assistants()}
     names |= {"": THE_GAME, BENCH: THE_BENCH}
     data = Spending(
@@ -108,12 +109,12 @@ def spending(days: int = DAYS, assistant: str = "") -> Result[Spending]:
         f"${whole['cost_dollars']:,.2f}", whole["cost_dollars"], whole["unpriced_calls"]
     )
     calls = counted(whole["calls"], "model calls")
-    told = f"{counted(days, 'days')}: {calls}, {whole['tokens']:,} tokens, {cost}."
-    return Result(True, told, data)
+    message = f"{counted(days, 'days')}: {calls}, {whole['tokens']:,} tokens, {cost}."
+    return Result(True, message, data)
 
 
-def _to_the_bench(rows: Iterable[dict[str, Any]], column: str) -> None:
-    """Let what is tried on the test bench, which is nobody's in the ledger, be the bench's."""
+def _assign_to_bench(rows: Iterable[dict[str, Any]], column: str) -> None:
+    # Calls of the test bench have no assistant and no player in the ledger.
     for row in rows:
         if row["purpose"] == Purpose.BENCH:
             row[column] = BENCH
@@ -148,7 +149,6 @@ def _grouped(rows: Iterable[Mapping[str, Any]], column: str) -> dict[Any, list[M
 
 
 def _by(rows: Iterable[Mapping[str, Any]], column: str, names: Mapping[str, str]) -> list[SpentOn]:
-    """One side of it: a row for each value of a column, of very many one for the rest."""
     grouped = _grouped(rows, column)
     found = [_row(key, names.get(key, key), _summed(part)) for key, part in grouped.items()]
     found.sort(key=lambda row: (-row["tokens"], row["name"]))
@@ -173,7 +173,7 @@ def _days(
 
 
 def _names_of_people(rows: Iterable[Mapping[str, Any]]) -> dict[str, str]:
-    """Names of the players with the most tokens; the others are not looked up."""
+    # Only those who get a row of their own are looked up: each costs a query.
     sums = {person: _summed(part) for person, part in _grouped(rows, "person").items()}
     used = {person: each["prompt"] + each["completion"] for person, each in sums.items()}
     most = sorted(used, key=lambda person: -used[person])[:MOST_ROWS]
