@@ -1,1 +1,1 @@
-"""Agents elsewhere: tasks that they give by A2A, and specialists that are given some."""
+"""Agents elsewhere: peers that give tasks over A2A, and specialists that are given some."""

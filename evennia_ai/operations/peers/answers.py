@@ -1,4 +1,4 @@
-"""Tasks of peers gone on with: a question that is open is answered, and a task is called off."""
+"""Later messages about a peer's task: the answer to its open question, and its cancellation."""
 
 from __future__ import annotations
 
@@ -30,37 +30,37 @@ def answer(
 ) -> Deferred[Result[PeerTask]]:
     """Answer the question that a task waits for.
 
-    Whether this account may is decided as for everybody: a limit is for who runs the assistant.
+    The account needs the same right as anybody: a limit, say, is for those who run the assistant.
     """
     follow(task)
-    refused = _no_answer(task, given)
+    refused = _refusal(task, given)
     if refused is not None:
         return succeed(refused)
-    # To allow something dangerous takes the word for it, not a text that reads like one.
+    # A dangerous action is allowed only by an explicit choice, never by a text that may mean yes.
     is_plain = task.state == peer_store.INPUT_REQUIRED
     text = given.choice or (given.text if is_plain else "")
     number = task.question
     if not text:
-        told = f"Question {number} needs its answer as metadata: choice_id."
-        return succeed(Result.invalid(told))
+        message = f"Question {number} needs its answer as metadata: choice_id."
+        return succeed(Result.invalid(message))
     running = answer_question(number, account, text, is_staff=is_staff(account))
     return running.addCallback(_answered, task, given, number)
 
 
-def _no_answer(task: PeerTask, given: Given) -> Result | None:
-    """None where an answer of that kind may be given now."""
+def _refusal(task: PeerTask, given: Given) -> Result | None:
     if task.state in peer_store.FINAL:
         if given.choice and task.question:
             return Result.conflict(_already(task))
         return Result.conflict(IS_OVER.format(number=task.pk, state=task.state))
+    # A peer that got no reply sends its message again; it must not answer the next question.
     if any(word["id"] == given.id for word in peer_store.said(task)[1:]):
         return Result.conflict(SENT_BEFORE.format(message=given.id[:64]))
     if task.state not in peer_store.ASKING:
         asked = _already(task) if task.question else NOT_ASKED.format(number=task.pk)
         return Result.conflict(asked)
     if given.question and given.question != task.question:
-        told = OTHER_QUESTION.format(given=given.question, open=task.question)
-        return Result.conflict(told)
+        message = OTHER_QUESTION.format(given=given.question, open=task.question)
+        return Result.conflict(message)
     return None
 
 
@@ -70,7 +70,7 @@ def _already(task: PeerTask) -> str:
 
 
 def _answered(outcome: Result, task: PeerTask, given: Given, number: int) -> Result[PeerTask]:
-    if questions.find(number) is not None:  # it is open still: that was not an answer to it
+    if questions.find(number) is not None:  # still open: the message was not a valid answer
         return Result(False, outcome.message, problem=outcome.problem or ProblemKind.INVALID)
     peer_store.say(task, given.as_word())
     if task.state == peer_store.AUTH_REQUIRED:
@@ -82,7 +82,7 @@ def _answered(outcome: Result, task: PeerTask, given: Given, number: int) -> Res
 
 
 def cancel(script: AssistantScript, account: Account, task: PeerTask) -> Result[PeerTask]:
-    """Call a task off: what is under way for it is dropped."""
+    """Cancel a task, and drop what is under way for it."""
     follow(task)
     if task.state in peer_store.FINAL:
         return Result.conflict(IS_OVER.format(number=task.pk, state=task.state))
@@ -90,7 +90,7 @@ def cancel(script: AssistantScript, account: Account, task: PeerTask) -> Result[
         entry = questions.find(task.question)
         if entry is not None:
             approvals.drop(*entry, account)
-    # Before the wait is given up, which would else end it as failed.
+    # First, since giving up the wait would end the task as failed.
     states.end(task, peer_store.CANCELED, f"{CALLED_OFF}.")
     wait = task_waits.by_id(task.request)
     if isinstance(wait, programs.ProgramRequest):

@@ -1,4 +1,4 @@
-"""Peers, as staff see them: who asked whom what, how it stands, and what it cost."""
+"""Peers as staff see them: accounts that gave tasks, the tasks' states, and their cost."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ UNKNOWN = "How much was used is not known now: {error}."
 
 
 class PeerRow(TypedDict):
-    """An account that gave tasks, and what all its calls cost."""
+    """An account that gave tasks, and the cost of all its model calls."""
 
     account: str
     number: int
@@ -50,7 +50,7 @@ class PeerRow(TypedDict):
 
 
 class PeerTaskRow(TypedDict):
-    """A task, without its words: those were said in private."""
+    """A task without its text, which is private."""
 
     task: str
     account: str
@@ -63,7 +63,7 @@ class PeerTaskRow(TypedDict):
 
 @dataclass(frozen=True, slots=True)
 class Peers:
-    """Those who gave tasks, the last one first, the newest tasks, and those who are given some."""
+    """Accounts that gave tasks, the latest first; the newest tasks; and remote agents."""
 
     peers: list[PeerRow]
     tasks: list[PeerTaskRow]
@@ -73,13 +73,14 @@ class Peers:
 
 
 def list_peers(name: str = "") -> Result[Peers]:
-    """Peers that gave assistants tasks by A2A, and the agents that assistants may give some.
+    """List the peers that gave tasks over A2A, and the agents that assistants may give tasks.
 
     Args:
-        name: of one account; "": all.
+        name: name of one account; "": all.
     """
     if missing_tables(*peer_store.TABLES):
         return Result.unavailable(NOT_MIGRATED)
+    # Without the texts, which are long and not shown.
     tasks = list(PeerTask.objects.defer("words", "answer").order_by("-made_at"))
     names = _names({task.account for task in tasks})
     if name:
@@ -107,10 +108,10 @@ def _names(accounts: Iterable[int]) -> dict[int, str]:
 
 
 def used_today(account: int | None) -> int:
-    """The tokens that an account used today, in the game too.
+    """Tokens that an account used today, both as a peer and in the game.
 
     Raises:
-        ConfigurationError, LedgerAwayError: as of `read_total`.
+        ConfigurationError, LedgerAwayError: as in `read_total`.
     """
     person = f"{peer_store.ACCOUNT}{account}"
     return _tokens(
@@ -119,9 +120,9 @@ def used_today(account: int | None) -> int:
 
 
 def _allowed() -> int:
-    """The tokens of a day by the lowest cap of an account; 0: there is none."""
+    # The lowest cap on an account's tokens in a day; 0 where there is none.
     caps = [int(ledger.config_for({}).caps_of(Scope.PLAYER).tokens_per_day)]
-    with suppress(ConfigurationError):  # then no task is taken at all
+    with suppress(ConfigurationError):  # with wrong settings no task is accepted at all
         caps.append(services.a2a_config().peer_tokens_per_day)
     return min(filter(None, caps), default=0)
 

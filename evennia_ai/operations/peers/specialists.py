@@ -1,4 +1,4 @@
-"""Agents elsewhere that assistants give tasks, as staff see them: state, tasks, cost."""
+"""Remote agents that assistants give tasks to, as staff see them: state, tasks, cost."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ NOT_MIGRATED = (
 
 
 class RemoteRow(RemoteStatus):
-    """An agent, and the tasks that it was given by all assistants."""
+    """A remote agent, and the tasks given to it by all assistants."""
 
     tasks_today: int
     unfinished: int
@@ -37,13 +37,13 @@ class RemoteRow(RemoteStatus):
 
 
 class Remotes(TypedDict):
-    """All of them."""
+    """All remote agents."""
 
     agents: list[RemoteRow]
 
 
 def list_remotes() -> Result[Remotes]:
-    """The agents elsewhere that assistants may give tasks."""
+    """List the remote agents that assistants may give tasks to."""
     if not services.remote_specialists().status():
         return Result(True, NONE, Remotes(agents=[]))
     if missing_tables(RemoteTask):
@@ -53,7 +53,7 @@ def list_remotes() -> Result[Remotes]:
 
 
 def remote_rows() -> list[RemoteRow]:
-    """The same as plain values; none where their table is missing."""
+    """Rows of all remote agents; none before the game is migrated."""
     known = services.remote_specialists().status()
     if not known or missing_tables(RemoteTask):
         return []
@@ -63,6 +63,7 @@ def remote_rows() -> list[RemoteRow]:
 
 def _row(status: RemoteStatus, now: float) -> RemoteRow:
     since = start_of(BudgetSpan.MONTH, now)
+    # Tasks are stored under the agent's name in lower case, since settings may change its case.
     tasks = RemoteTask.objects.filter(agent=status["name"].casefold(), began_at__gte=since)
     sums = tasks.aggregate(tokens=Sum("tokens"), cost=Sum("cost_nano"))
     return {

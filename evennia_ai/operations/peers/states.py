@@ -1,4 +1,4 @@
-"""The states of tasks of peers, as they are written down and told, and which may begin."""
+"""States of peers' tasks: stored, sent to subscribers; and the check of chains of assistants."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ def now() -> float:
 
 
 def ask(task: PeerTask, state: str, question: Question) -> None:
-    """A task waits for the answer to a question."""
+    """Let a task wait for the answer to a question, in state `state`."""
     asking = question.asking
-    told = {
+    data = {
         "question": question.number,
         "kind": asking.kind,
         "prompt": asking.prompt,
@@ -44,17 +44,17 @@ def ask(task: PeerTask, state: str, question: Question) -> None:
         ],
     }
     words = f"{asking.prompt} ({asking.detail})" if asking.detail else asking.prompt
-    message = {"id": str(uuid4()), "role": "agent", "text": words, "data": told}
+    message = {"id": str(uuid4()), "role": "agent", "text": words, "data": data}
     peer_store.say(task, message)
     move(task, state, message=message, question=question.number)
 
 
 def end(task: PeerTask, state: str, text: str, *, is_talk: bool = False) -> None:
-    """A task is over, unless it was before.
+    """End a task, unless it has ended already.
 
     Args:
-        text: what came of it, or why nothing did.
-        is_talk: it is mere words, for which nothing was done.
+        text: its answer, or the reason why there is none.
+        is_talk: the answer is only talk; nothing was done for it.
     """
     message = {"id": str(uuid4()), "role": "agent", "text": text}
     artifact = _answer(task, text) if state == peer_store.COMPLETED else None
@@ -62,7 +62,6 @@ def end(task: PeerTask, state: str, text: str, *, is_talk: bool = False) -> None
 
 
 def _answer(task: PeerTask, text: str) -> dict[str, Any]:
-    """The answer as something made; as data for a peer that takes data and no text."""
     modes = peer_store.modes_of(task)
     is_text = peer_parts.is_taken(peer_parts.TEXT, modes)
     if not is_text and peer_parts.is_taken(peer_parts.JSON, modes):
@@ -80,28 +79,28 @@ def move(
     artifact: Mapping[str, object] | None = None,
     is_talk: bool = False,
 ) -> None:
-    """A task comes into another state, unless it is over; whoever listens is told."""
-    told: dict[str, Any] = {"message": message} if message is not None else {}
+    """Move a task to another state and notify its subscribers, unless the task is over."""
+    update: dict[str, Any] = {"message": message} if message is not None else {}
     if is_talk:
-        told["is_talk"] = True
+        update["is_talk"] = True
     if state in peer_store.FINAL and (chain := turns.CHAINS.get(task.request)) is not None:
-        # What a restart forgot is not told: whoever asked counts what it held for it.
-        told["usage"] = {"totalTokens": chain.tokens}
+        # Unknown after a restart; the peer then counts all the tokens that it had reserved.
+        update["usage"] = {"totalTokens": chain.tokens}
     is_new = peer_store.move(
-        task, state, now(), told=told, question=question, answer=answer, artifact=artifact
+        task, state, now(), told=update, question=question, answer=answer, artifact=artifact
     )
     if is_new:
-        # What is rolled back did not happen, and nobody is told of it.
+        # After the commit: nobody is notified of what is rolled back.
         transaction.on_commit(lambda: peer_store.tell(task.pk))
-    else:
+    else:  # another call ended the task first
         task.refresh_from_db()
 
 
 def no_further(script: AssistantScript, metadata: Mapping[str, object]) -> Result | None:
-    """None where a chain of assistants, of this game and others, may go on to this one.
+    """Refuse a task whose chain of assistants, over all games, is too long or a circle; else None.
 
     Args:
-        metadata: of the message that gives the task; a stranger's word.
+        metadata: metadata of the message, as claimed by the peer.
     """
     hops, most = remote_tasks.hops_of(metadata), stored.read(script, "max_agent_hops")
     if remote_tasks.is_circle(script, metadata):

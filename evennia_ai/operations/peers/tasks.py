@@ -1,8 +1,8 @@
-"""Tasks of peers, agents elsewhere that ask by A2A: begun, asked for, answered, called off, ended.
+"""Tasks of peers, which are agents elsewhere that ask over A2A: begun, looked up and followed.
 
-A task is a request that outlasts a restart, as a program makes one by a name of its own. What a
-peer sees of it follows from that and from the questions that are open about it: `follow` looks, and
-writes down what is new. It is called whenever either may have changed.
+A task is a request that survives restarts, like a program's request with a name. Its state for the
+peer follows from that request and from open questions about it: `follow` reads both and stores
+what is new. It is called whenever either may have changed.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ from evennia_ai.tasks import peer_parts, peer_store, programs, remote_tasks, sto
 
 LOCK = "peer"
 ALL = "*"
-PREFIX = "a2a:"
+PREFIX = "a2a:"  # begins the names of the requests behind tasks
 NOT_YOURS = "You may not ask {name}: its lock {lock!r} lets you not."
 NO_TASK = "You have no task {number!r} with {name}."
 TOO_MANY = "{count} of your tasks are under way with this game; wait until one is over."
@@ -67,17 +67,17 @@ NOT_RUNNING = "{name} gives no answer: it is not running"
 
 @dataclass(frozen=True, slots=True)
 class Given:
-    """A message of a peer's.
+    """A message from a peer.
 
     Attributes:
-        id: the peer's own for it.
-        text: its words.
-        context: the thread that it belongs to; "" for a new one.
+        id: the peer's id of the message.
+        text: its text.
+        context: id of the conversation that it belongs to; "" for a new one.
         is_order: it wants something done in the world, not only an answer.
-        choice: the answer to a question, by its id; "" where the words are the answer.
-        question: the number of what it answers; 0: whatever is open.
-        metadata: as it was sent.
-        modes: the media types that the peer takes; none: all.
+        choice: id of the chosen answer to a question; "" where the text is the answer.
+        question: number of the question that it answers; 0: the open one.
+        metadata: metadata as sent.
+        modes: media types that the peer accepts; empty: all.
     """
 
     id: str
@@ -90,7 +90,7 @@ class Given:
     modes: tuple[str, ...] = ()
 
     def as_word(self) -> dict[str, Any]:
-        """The same as it is kept."""
+        """The message in its stored form."""
         kept: dict[str, Any] = {"id": self.id, "role": "user", "text": self.text}
         if self.metadata:
             kept["metadata"] = self.metadata
@@ -98,17 +98,17 @@ class Given:
 
     @property
     def words(self) -> str:
-        """The same as the assistant reads it, with what else than text they take."""
+        """The text for the assistant, with a note for peers that accept no plain text."""
         if peer_parts.is_taken(peer_parts.TEXT, self.modes):
             return self.text
         return f"{self.text}\n{TAKES.format(modes=', '.join(self.modes))}"
 
 
-# ---- who may ask whom --------------------------------------------------------------------------
+# ---- access ------------------------------------------------------------------------------------
 
 
 def is_open(script: AssistantScript, config: A2aConfig) -> bool:
-    """True where an assistant has a card: by a lock of its body, or by the setting."""
+    """True where an assistant has an agent card: by a lock of its body, or by the setting."""
     if script.obj is None:
         return False
     named = {name.casefold() for name in config.assistants}
@@ -117,7 +117,7 @@ def is_open(script: AssistantScript, config: A2aConfig) -> bool:
 
 
 def open_assistants(config: A2aConfig) -> list[AssistantScript]:
-    """The assistants that have a card, by name."""
+    """The assistants that have an agent card, sorted by name."""
     return [script for script in list_assistants() if is_open(script, config)]
 
 
@@ -139,10 +139,10 @@ def begin(
     config: A2aConfig,
     storing: Callable[[PeerTask], None] | None = None,
 ) -> Result[PeerTask]:
-    """Give an assistant a task, once: by a message that was sent before it is the one of before.
+    """Give an assistant a task; a message that was sent before gets the task of before.
 
     Args:
-        storing: of a new one: stores what belongs to it, in the same transaction.
+        storing: called with a new task, to store more in the same transaction.
     """
     number, before = _number_of_new(script, account, given)
     if before is not None:
@@ -184,7 +184,7 @@ def _ask(
     number: str,
     storing: Callable[[Event], None],
 ) -> Result | None:
-    """Put it into the inbox. Returns why it may not go there."""
+    # Returns why the assistant does not take the task, or None.
     try:
         begun = requests.begin(
             script,
@@ -198,18 +198,18 @@ def _ask(
         )
     except NoAnswerError as error:
         return Result(False, f"{error}.", problem=PROBLEMS[error.reason])
-    except Exception:  # it is in no inbox, so nobody would end it
+    except Exception:  # without a request in the inbox, nothing would ever end the task
         peer_store.remove(number)
         raise
-    # Nobody waits for it here: `follow` reads it from the table.
+    # `follow` reads the answer from the table; an unhandled error would only fill the log.
     begun.answer.addErrback(lambda failure: failure.trap(NoAnswerError) and None)
     return None
 
 
 def number_of(script: AssistantScript, account: Account, given: Given) -> str:
-    """The id of the task of a message: always the same, however often it is sent.
+    """The id of a message's task, which is the same however often the message is sent.
 
-    Peers use an id for other words too, which are another message.
+    The text counts too, since some peers use an id again for another message.
     """
     said = [account.pk, script.id, given.id, given.context, given.text, given.is_order]
     named = json.dumps(said, ensure_ascii=False).encode("utf-8", "replace")
@@ -219,10 +219,8 @@ def number_of(script: AssistantScript, account: Account, given: Given) -> str:
 def _number_of_new(
     script: AssistantScript, account: Account, given: Given
 ) -> tuple[str, PeerTask | None]:
-    """The id of the task of a message, and the task of before where it is that one still.
-
-    An order is so for good. A question that was answered is asked anew.
-    """
+    # The id for a message's task, and the task that the same message began before, if it counts: an
+    # order is never run a second time, but an answered question may be asked again.
     number = number_of(script, account, given)
     before = peer_store.find(number)
     if before is None:
@@ -236,7 +234,7 @@ def _number_of_new(
 def may_begin(
     script: AssistantScript, account: Account, given: Given, config: A2aConfig
 ) -> Result | None:
-    """None where a task is begun by that message, or was."""
+    """Refuse a message by which no task can begin; None where one can, or did before."""
     number, before = _number_of_new(script, account, given)
     return None if before is not None else _refusal(script, account, given, config, number)
 
@@ -269,25 +267,25 @@ def _refusal(
 def _used_up(account: Account, cap: int) -> Result | None:
     try:
         used = used_today(account.pk)
-    except ConfigurationError:  # without the ledger no model could answer either
+    except ConfigurationError:  # no loss: without the ledger no model could answer either
         return Result.unavailable(NOT_KNOWN)
-    told = USED_UP.format(used=in_words(used), cap=in_words(cap))
-    return Result.unavailable(told) if used >= cap else None
+    message = USED_UP.format(used=in_words(used), cap=in_words(cap))
+    return Result.unavailable(message) if used >= cap else None
 
 
 def find(script: AssistantScript, account: Account, number: str) -> Result[PeerTask]:
-    """A task that an account gave an assistant; one of somebody else's is none."""
+    """Find a task that an account gave an assistant; another account's counts as missing."""
     task = peer_store.find(number, account=account.pk, assistant=script.id)
     if task is None:
         return Result.missing(NO_TASK.format(number=number[:64], name=script.key))
     return Result(True, task.state, task)
 
 
-# ---- what became of it -------------------------------------------------------------------------
+# ---- following a task --------------------------------------------------------------------------
 
 
 def follow_all(assistant: str = "") -> None:
-    """Look at every task that is not over, of one assistant or of all."""
+    """Update every unfinished task, of one assistant or of all."""
     for task in peer_store.unfinished():
         script = _script_of(task)
         if not assistant or script is None or str(script.key) == assistant:
@@ -295,7 +293,7 @@ def follow_all(assistant: str = "") -> None:
 
 
 def follow(task: PeerTask) -> None:
-    """Look what became of a task, and write down what is new."""
+    """Update the state of a task from its request and the open questions about it."""
     if task.state in peer_store.FINAL:
         return
     script = _script_of(task)
@@ -312,12 +310,12 @@ def follow(task: PeerTask) -> None:
 
 
 def _follow_open(script: AssistantScript, task: PeerTask, pending: PendingTask) -> None:
-    """The assistant has it, unless a kill cut it off and nobody takes it up again."""
     account = account_of(task)
     if script.work is None:
         if pending.ends_at < states.now():
             states.end(task, peer_store.FAILED, f"{NOT_RUNNING.format(name=script.key)}.")
         return
+    # No wait in this process: a kill cut it off. `find` takes it up again, or fails it.
     if task_waits.by_id(task.request) is None and account is not None:
         found = programs.find(script, account, f"{PREFIX}{task.pk}")
         if found is not None and found.state == store.FAILED:
@@ -332,10 +330,10 @@ def _follow_open(script: AssistantScript, task: PeerTask, pending: PendingTask) 
 
 
 def _follow_answered(script: AssistantScript, task: PeerTask, pending: PendingTask) -> None:
-    """It has reported, and perhaps somebody has to allow what it wants to do."""
+    # The assistant has answered, but a tool call of it may still wait for somebody's yes.
     calls = [each for each in questions.stored(script) if each.call and _is_of(each, task)]
     if any(each.choice for each in calls):
-        return  # it is being done
+        return  # the call was allowed, and is being run
     question = _open_question(task, account_of(task), is_call=True)
     if question is not None:
         if task.question != question.number or task.state != peer_store.AUTH_REQUIRED:
@@ -354,7 +352,6 @@ def _is_of(question: Question, task: PeerTask) -> bool:
 
 
 def _open_question(task: PeerTask, account: Account | None, *, is_call: bool) -> Question | None:
-    """The oldest open question about a task that its peer may answer."""
     if account is None:
         return None
     for script, question in questions.everywhere():
@@ -370,16 +367,16 @@ def _script_of(task: PeerTask) -> AssistantScript | None:
 
 
 def account_of(task: PeerTask) -> Account | None:
-    """The account that gave a task; None: it is gone."""
+    """The account that gave a task, or None where it was deleted."""
     account: Account | None = AccountDB.objects.filter(pk=task.account).first()
     return account
 
 
-# ---- who waits ----------------------------------------------------------------------------------
+# ---- accounts that wait -------------------------------------------------------------------------
 
 
 def account_waiting(request: str) -> Account | None:
-    """The account whose task has that event, while it is not over; None: it is not a peer's."""
+    """The account whose unfinished task has this request; None: the request is not a peer's."""
     task = peer_store.by_request(request) if request else None
     if task is None or task.state in peer_store.FINAL:
         return None
@@ -387,6 +384,6 @@ def account_waiting(request: str) -> Account | None:
 
 
 def is_waiting(person: str) -> bool:
-    """True where a person has a task that is not over."""
+    """True where a person has an unfinished task."""
     number = person.removeprefix(peer_store.ACCOUNT)
     return number.isdecimal() and bool(peer_store.count_unfinished(account=int(number)))
