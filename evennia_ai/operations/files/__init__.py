@@ -1,1 +1,1 @@
-"""Files that come in and go out: exports, imports, character cards and lore packs."""
+"""Files that are exported and imported: conversations, audit logs, character cards, lore packs."""

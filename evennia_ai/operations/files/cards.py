@@ -1,4 +1,4 @@
-"""Character cards: looked at, given to an assistant, made an assistant of, and given back."""
+"""Character cards: previewed, applied to an assistant, turned into a new one, and exported."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ KINDS = (JSON, PNG)
 
 @dataclass(frozen=True, slots=True)
 class CardShown:
-    """The use that is made of a card, before or after it is stored."""
+    """The parts of a card that are used, before or after it is stored."""
 
     key: Annotated[str, note("The assistant that it is for.")]
     name: Annotated[str, note("As the card has it.")]
@@ -45,7 +45,7 @@ class CardShown:
 
 
 def read(raw: bytes) -> Result[CharacterCard]:
-    """The card in a file."""
+    """Read a card from a file."""
     try:
         card = read_card(raw)
     except ImportFileError as error:
@@ -54,10 +54,10 @@ def read(raw: bytes) -> Result[CharacterCard]:
 
 
 def show_card(card: CharacterCard, key: str = "") -> Result[CardShown]:
-    """The parts of a card that would be stored, and those kept and not used.
+    """Preview a card: the parts that would be used, and those that are only kept for export.
 
     Args:
-        key: the assistant's name; "": as the card has it.
+        key: name of the assistant; "": the card's.
     """
     use = use_of(card)
     shown = CardShown(
@@ -84,7 +84,7 @@ def _unused(use: CardUse) -> list[str]:
 
 
 def _lines(shown: CardShown) -> list[str]:
-    # Whole: a yes is given to each word that a model will be told.
+    # In full length: who approves a card approves each word that a model will read.
     lines = [f"The card of {shown.name}, for {shown.key}. Stored is:"]
     for what, text in (("persona", shown.persona), ("notes, below the rules", shown.card_notes)):
         if text:
@@ -104,7 +104,7 @@ def _indented(text: str) -> str:
     return text.replace("\n", "\n    ")
 
 
-# ---- in ----------------------------------------------------------------------------------------
+# ---- import ------------------------------------------------------------------------------------
 
 
 def import_card(
@@ -116,13 +116,13 @@ def import_card(
     by: str = "",
     maker: Being | None = None,
 ) -> Result[CardShown]:
-    """Give a card to an assistant, or make one of it; all of it or nothing.
+    """Apply a card to an assistant, or create one from it; completely or not at all.
 
-    What an assistant had of a card before, persona and lore, is replaced.
+    Persona and lore that an assistant had from an earlier card are replaced.
 
     Args:
-        script: the assistant; None: a new one is made.
-        key, location, maker: of the new one, as `create_assistant` takes them; key "": the card's.
+        script: the assistant; None: a new one is created.
+        key, location, maker: for a new one, as in `create_assistant`; key "": the card's name.
     """
     use = use_of(card)
     with signed(by or str(getattr(maker, "key", ""))), transaction.atomic():
@@ -136,19 +136,20 @@ def import_card(
             )
             if not made.ok:
                 return made.as_refusal()
-            script, told = made.data.script, made.message
+            script, message = made.data.script, made.message
         else:
             changes = {"persona": use.persona or None, "card_notes": use.notes or None}
             changed = update_settings(script, changes)
             if not changed.ok:
                 return changed.as_refusal()
-            told = f"{script.key} has the card of {card.name}."
+            message = f"{script.key} has the card of {card.name}."
         _store(script, card, use)
-    return Result(True, told, show_card(card, str(script.key)).data)
+    return Result(True, message, show_card(card, str(script.key)).data)
 
 
 def _store(script: AssistantScript, card: CharacterCard, use: CardUse) -> None:
     at = reactor.seconds()
+    # Only lore of an earlier card: what staff wrote for the assistant has no book.
     lore.remove_book(script.pk, BOOK)
     entries = [
         (lore.made(entry.text, keywords=entry.keywords, audience=WORLD, at=at), entry.terms)
@@ -162,13 +163,13 @@ def _store(script: AssistantScript, card: CharacterCard, use: CardUse) -> None:
     audit.record("card_imported", script, name=card.name, entries=len(entries))
 
 
-# ---- out ---------------------------------------------------------------------------------------
+# ---- export ------------------------------------------------------------------------------------
 
 
 def export_card(script: AssistantScript, kind: str = JSON) -> bytes:
-    """The card of an assistant as a file, as it came but for what was changed since.
+    """Export the card of an assistant: as it was imported, with what was changed since.
 
-    One that was never given a card has one made of who it is.
+    For an assistant without a card, one is made from its persona, notes and lore.
 
     Args:
         kind: one of KINDS.
@@ -184,7 +185,7 @@ def export_card(script: AssistantScript, kind: str = JSON) -> bytes:
 
 
 def _made_of(script: AssistantScript, persona: str, notes: str) -> CharacterCard:
-    # What only some may know is not part of who it is.
+    # Only lore that everybody may know: whoever gets the file can read it.
     own = rows.of(script.pk, kind=MemoryKind.LORE, audience=WORLD).order_by("id")
     entries = (BookEntry(row.text, tuple(row.tags), lore.terms_of(row.terms)) for row in own)
     fields = {"name": str(script.key), "description": persona, "system_prompt": notes}
@@ -192,13 +193,10 @@ def _made_of(script: AssistantScript, persona: str, notes: str) -> CharacterCard
 
 
 def save_card(script: AssistantScript, kind: str = "") -> Result[str]:
-    """Write the card of an assistant into a new file.
+    """Write the card of an assistant into a new file; the data is its path.
 
     Args:
-        kind: one of KINDS; "": a picture where it came as one, else JSON.
-
-    Returns:
-        data: the path.
+        kind: one of KINDS; "": PNG where it came with a picture, else JSON.
     """
     if not kind:
         pictures = CardFile.objects.filter(assistant=script.pk).exclude(picture=b"")

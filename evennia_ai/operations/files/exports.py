@@ -1,4 +1,4 @@
-"""Files that people ask for, for the eyes of the game's owner alone."""
+"""Files that people ask for, written so that only the game's owner can read them."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from evennia_ai.operations.result import Result
 from evennia_ai.operations.rights.private_words import Look
 
 FOLDER = "ai_exports"
-# Events that are sent over the web at once: a megabyte, and most of a second of the game's thread.
+# Events sent over the web at once: a megabyte, which takes most of a second of the game's thread.
 MOST_SENT = 5_000
 _UNSAFE = re.compile(r"[^a-z0-9]+")
 _ONLY_OWNER, _FOLDER_OF_OWNER = 0o600, 0o700
@@ -36,7 +36,7 @@ _ONLY_OWNER, _FOLDER_OF_OWNER = 0o600, 0o700
 
 @dataclass(frozen=True, slots=True)
 class Saved:
-    """A file that was written, and how many things are in it; no path where there were none."""
+    """A file that was written and the number of its entries; path "" where there were none."""
 
     path: str
     count: int
@@ -54,14 +54,14 @@ def save_history(script: AssistantScript, *, look: Look | None = None) -> Result
         return Result.unavailable(
             f"The conversation could not be written: {error.strerror or error}."
         )
-    told = f"{script.key}'s conversation, {len(messages)} messages, is in {path}"
-    return Result(True, told, Saved(str(path), len(messages)))
+    message = f"{script.key}'s conversation, {len(messages)} messages, is in {path}"
+    return Result(True, message, Saved(str(path), len(messages)))
 
 
 def save_known(
     script: AssistantScript, being: Being | str, *, by: str = "", look: Look | None = None
 ) -> Result[Saved]:
-    """Write all that is kept of a person into a new file."""
+    """Write all that is known of a person into a new file."""
     found = export_known(script, being, by=by, look=look)
     try:
         path = _write(f"memories-{_slug(script.key)}-{_slug(person_id(being))}", asdict(found.data))
@@ -72,40 +72,36 @@ def save_known(
 
 
 def file_name(*parts: object, ending: str = "json") -> str:
-    """A name for a file that is sent, of words that are any, such as somebody's name."""
+    """A safe file name from any words, such as a player's name."""
     return f"{'-'.join(map(_slug, parts))}.{ending}"
 
 
 def as_file(content: object) -> bytes:
-    """Plain data as a file has it: JSON that people can read."""
+    """Plain data as the content of a file: JSON that people can read."""
     text = json.dumps(content, ensure_ascii=False, indent=1, default=str)
     return text.encode("utf-8", "replace")
 
 
 def _slug(name: object) -> str:
-    """A name as part of a file's name, wherever that file may be copied to."""
+    # Only a-z and 0-9: the file may be copied to any file system.
     return _UNSAFE.sub("-", str(name).casefold()).strip("-")[:40] or "assistant"
 
 
 def _write(name: str, content: object) -> Path:
-    """Write plain data into a new file, as JSON.
-
-    Raises:
-        OSError: it cannot be written.
-    """
     return write_new(_exports(), f"{name}.json", as_file(content))
 
 
 def write_new(folder: Path, name: str, content: bytes) -> Path:
-    """Write a new file and tell where it is; what is there already stays, and this gets a number.
+    """Write a new file and return its path; where the name exists, a number is added to it.
 
     Raises:
-        OSError: it cannot be written; nothing of it is left.
+        OSError: it cannot be written; no part of it is left.
     """
     folder.mkdir(mode=_FOLDER_OF_OWNER, parents=True, exist_ok=True)
     wanted = folder / name
     for number in count():
         path = wanted.with_stem(f"{wanted.stem}{f'-{number}' if number else ''}")
+        # O_EXCL: nothing is overwritten, and no link is followed that somebody put there.
         try:
             handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, _ONLY_OWNER)
         except FileExistsError:
@@ -115,7 +111,7 @@ def write_new(folder: Path, name: str, content: bytes) -> Path:
                 file.write(content)
                 file.flush()
                 os.fsync(file.fileno())
-        except BaseException:
+        except BaseException:  # KeyboardInterrupt too: half a file looks like a whole one
             path.unlink(missing_ok=True)
             raise
         return path
@@ -127,13 +123,13 @@ def _exports() -> Path:
 
 
 def save_given_back(name: str, ending: str, content: bytes) -> Result[str]:
-    """Write what was brought in, or can be, into a new file: a card or a lore pack.
+    """Write something that can be imported again, such as a card, into a new file of the game.
 
     Args:
-        name: a part of the file's name, in whatever letters.
+        name: becomes a part of the file's name; any text.
 
     Returns:
-        data: its path.
+        data: the path of the file.
     """
     try:
         path = write_new(_exports(), f"{_slug(name)}.{ending}", content)
@@ -143,21 +139,21 @@ def save_given_back(name: str, ending: str, content: bytes) -> Result[str]:
 
 
 def export_audit(script: AssistantScript) -> Result[Saved]:
-    """Write what the database has of an assistant's record into a file of JSON lines."""
+    """Write the events of an assistant's audit log, as far as not archived, as JSON lines."""
     try:
         folder, record = folder_of(policy()), complete_record()
-        # The number keeps apart the files of two names that are written alike.
+        # The id keeps the files of two names apart that become the same slug.
         name = f"{_slug(script.key)}-{id_of(str(script.key)).hex[:8]}"
         path = folder / f"{name}-export-{record.count(script):08}.jsonl"
         events = _write_whole(path, lambda stream: record.export(script, stream))
     except (ConfigurationError, OSError) as error:
         return _unwritten(script, error)
-    told = f"{events} events of {script.key} are in {path}"
-    return Result(True, told, Saved(str(path), events))
+    message = f"{events} events of {script.key} are in {path}"
+    return Result(True, message, Saved(str(path), events))
 
 
 def audit_lines(script: AssistantScript) -> Result[str]:
-    """The events that the database has of an assistant, as lines of JSON, to be sent at once."""
+    """The events of an assistant's audit log, as far as not archived, as JSON lines to be sent."""
     record, stream = complete_record(), StringIO()
     known = record.count(script) - record.oldest(script) + 1
     if known > MOST_SENT:
@@ -170,17 +166,17 @@ def audit_lines(script: AssistantScript) -> Result[str]:
 
 
 def archive_audit(script: AssistantScript, *, by: str = "") -> Result[Saved]:
-    """Move what the game's policy does not keep out of the database, into a file."""
+    """Move events that are older than the game's policy keeps from the database into a file."""
     try:
         moved = complete_record().archive(script)
     except (ConfigurationError, OSError) as error:
         return _unwritten(script, error)
     if moved.path is None:
-        told = f"Nothing of {script.key}'s record is old enough to be archived."
-        return Result(True, told, Saved("", 0))
+        message = f"Nothing of {script.key}'s record is old enough to be archived."
+        return Result(True, message, Saved("", 0))
     audit.record("record_archived", script, path=str(moved.path), events=moved.events, by=by)
-    told = f"{moved.events} events of {script.key} are in {moved.path} now."
-    return Result(True, told, Saved(str(moved.path), moved.events))
+    message = f"{moved.events} events of {script.key} are in {moved.path} now."
+    return Result(True, message, Saved(str(moved.path), moved.events))
 
 
 def _unwritten(script: AssistantScript, error: Exception) -> Result:
@@ -188,11 +184,7 @@ def _unwritten(script: AssistantScript, error: Exception) -> Result:
 
 
 def _write_whole(path: Path, write: Callable[[TextIO], int]) -> int:
-    """Write a file that is there whole or not at all, for its owner alone.
-
-    Raises:
-        OSError: it cannot be written.
-    """
+    # Through a temporary file: a reader, or a crash, never meets half of it.
     path.parent.mkdir(mode=_FOLDER_OF_OWNER, parents=True, exist_ok=True)
     part = path.with_name(f"{path.name}.{os.getpid()}.part")
     try:

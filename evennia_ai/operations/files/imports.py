@@ -1,4 +1,4 @@
-"""Files that are brought in: from a folder that the game names, or typed; never by an address."""
+"""Files for import: from a folder that the game's settings name, or typed; never from a URL."""
 
 from __future__ import annotations
 
@@ -17,29 +17,30 @@ from evennia_ai.errors import ImportFileError
 
 FOLDER = "EVENNIA_AI_IMPORT_FOLDER"
 MOST_NAMED = 20
-DEEPEST = 12
+DEEPEST = 12  # levels of nesting
+# Some builds of PyYAML lack the much faster one in C.
 _Loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
 def read_import(name: str, most: int = MOST_BYTES) -> bytes:
-    """A file of the folder for what is brought in.
+    """Read a file from the import folder.
 
     Args:
-        name: of the file, or its path in the folder.
-        most: bytes that are read of it; a longer one is refused.
+        name: name of the file, or its path in the folder.
+        most: bytes that it may have; a longer one is refused.
 
     Raises:
-        ImportFileError: there is none, or it is too long; the text lists those that are there.
+        ImportFileError: there is no such file, or it is too long; the text lists those there are.
     """
     folder = _folder()
     shown = one_line(name, 80)
     try:
         path = (folder / name.strip()).resolve(strict=True)
-        # A link that leads out of the folder is not a file in it.
+        # Resolved first: neither ".." nor a symbolic link leads out of the folder.
         if not (path.is_file() and path.is_relative_to(folder)):
             raise FileNotFoundError
         with path.open("rb") as file:
-            # One more than may be shows that it is too long, whatever its size was just now.
+            # One byte more than allowed: a file that grows meanwhile is noticed too.
             raw = file.read(most + 1)
     except (OSError, ValueError):
         raise ImportFileError(
@@ -51,11 +52,6 @@ def read_import(name: str, most: int = MOST_BYTES) -> bytes:
 
 
 def _folder() -> Path:
-    """The folder, as the game's settings name it.
-
-    Raises:
-        ImportFileError: they name none.
-    """
     named = getattr(settings, FOLDER, GAME_SETTINGS[FOLDER].default)
     if not (isinstance(named, str) and named.strip()):
         raise ImportFileError(f"{FOLDER} names no folder, so nothing is brought in by name")
@@ -72,10 +68,10 @@ def _listed(folder: Path) -> str:
 
 
 def typed_and_rest(line: str) -> tuple[bytes, str]:
-    """A typed line: JSON that it begins with, and what follows; b"" where it begins with none.
+    """Split a typed line into the JSON object it begins with and the rest; b"" where there is none.
 
     Raises:
-        ImportFileError: it begins with a brace, and is not JSON.
+        ImportFileError: it begins with a brace but not with JSON.
     """
     if not line.startswith("{"):
         return b"", line
@@ -90,10 +86,10 @@ def typed_and_rest(line: str) -> tuple[bytes, str]:
 
 
 def plain_of(raw: bytes, most: int) -> Any:
-    """The plain data in a file of JSON or YAML.
+    """Parse a JSON or YAML file into plain data.
 
     Raises:
-        ImportFileError: it is neither, too long, or not plain; the text says where.
+        ImportFileError: it is neither, too long, or not plain data; the text says where.
     """
     if len(raw) > most:
         raise ImportFileError(f"the file has more than {most:,} bytes")
@@ -101,21 +97,21 @@ def plain_of(raw: bytes, most: int) -> Any:
         text = raw.decode("utf-8-sig")
         if text.lstrip().startswith("{"):
             return json.loads(text, object_pairs_hook=once)
-        # Before anything is built of it: some lines of & and * can grow to gigabytes.
+        # Before it is loaded: a few lines of anchors and aliases can grow to gigabytes.
         _check_yaml(text)
         return _plain(yaml.load(text, Loader=_Loader))
     except UnicodeDecodeError as error:
         raise ImportFileError(f"the file is not UTF-8 at byte {error.start}") from None
     except (yaml.YAMLError, ValueError, RecursionError) as error:
-        told = one_line(str(error), 300)
-        raise ImportFileError(f"the file is neither JSON nor YAML as it is taken: {told}") from None
+        why = one_line(str(error), 300)
+        raise ImportFileError(f"the file is neither JSON nor YAML as it is taken: {why}") from None
 
 
 def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """The names and values of a JSON object.
+    """Build a JSON object, as an `object_pairs_hook`.
 
     Raises:
-        ValueError: a name stands there twice: one program takes the first value, another the last.
+        ValueError: a name occurs twice; some programs take the first value, others the last.
     """
     read = dict(pairs)
     if len(read) != len(pairs):
@@ -124,10 +120,10 @@ def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _check_yaml(text: str) -> None:
-    """Refuse what could grow beyond its file, and names that stand there twice.
+    """Refuse what could expand beyond its size, and mappings with a name twice.
 
     Raises:
-        ValueError: there is such.
+        ValueError: the text has such; the message says in which line.
     """
     depth = 0
     for event in yaml.parse(text, Loader=_Loader):
@@ -155,7 +151,7 @@ def _mappings(node: object) -> Iterator[Any]:
 
 
 def _plain(value: object) -> Any:
-    """Data without what YAML knows and JSON does not, such as dates."""
+    # Refuses what YAML has and JSON has not, such as dates.
     if isinstance(value, dict):
         return {_plain(key): _plain(item) for key, item in value.items()}
     if isinstance(value, list):

@@ -1,4 +1,4 @@
-"""Lore packs: brought in whole or not at all, again without doubling anything, and given back."""
+"""Lore packs: imported whole or not at all, updated by importing them again, and exported."""
 
 from __future__ import annotations
 
@@ -35,14 +35,14 @@ from evennia_ai.operations.memory.rows import cleaned
 from evennia_ai.operations.result import ProblemKind, Result, note
 from evennia_ai.operations.settings.changing import signed
 
-# The name under which lore goes out that staff wrote down here.
+# Name of the pack in which lore is exported that staff wrote in this game.
 OWN = "written-here"
 MOST_PROBLEMS = 10
 
 
 @dataclass(frozen=True, slots=True)
 class PackChange:
-    """The difference that a pack makes to the lore there is: numbers of entries."""
+    """Numbers of lore entries that the import of a pack changes."""
 
     pack: str
     added: int
@@ -53,15 +53,15 @@ class PackChange:
 
 @dataclass(frozen=True, slots=True)
 class Packs:
-    """The packs there are, with the number of entries of each."""
+    """The packs of the game, with the number of entries of each."""
 
     packs: dict[str, int]
 
 
 @dataclass(frozen=True, slots=True)
 class _Plan:
-    """The changes by which a pack becomes as it is in its file."""
-
+    # The changes by which the stored lore becomes as in a pack's file; `other` are changed columns
+    # by key, `gone` keys to remove, `same` the number of unchanged entries.
     new: list[tuple[Recollection, LoreTerms]]
     other: list[tuple[str, dict[str, Any]]]
     gone: list[str]
@@ -69,14 +69,14 @@ class _Plan:
 
 
 class PackFile(TypedDict):
-    """A pack as its file has it."""
+    """A pack in the form of its file."""
 
     pack: str
     entries: list[dict[str, object]]
 
 
 def read(raw: bytes) -> Result[LorePack]:
-    """The pack in a file of YAML or JSON, judged whole."""
+    """Read and check a pack from a YAML or JSON file."""
     try:
         given = plain_of(raw, LONGEST_PACK)
     except ImportFileError as error:
@@ -85,7 +85,7 @@ def read(raw: bytes) -> Result[LorePack]:
 
 
 def read_given(given: object) -> Result[LorePack]:
-    """A pack from plain data, judged whole."""
+    """Read and check a pack from plain data."""
     try:
         pack = read_pack(given)
     except ImportFileError as error:
@@ -94,10 +94,10 @@ def read_given(given: object) -> Result[LorePack]:
 
 
 def import_pack(pack: LorePack, *, by: str = "", is_tried: bool = False) -> Result[PackChange]:
-    """Let the lore of a pack be as its file has it: entries are added, changed and removed.
+    """Make the stored lore of a pack equal to its file: entries are added, changed and removed.
 
     Args:
-        is_tried: nothing is stored; the answer says what would be.
+        is_tried: store nothing; the result says what would change.
     """
     try:
         plan = _plan(pack)
@@ -108,10 +108,10 @@ def import_pack(pack: LorePack, *, by: str = "", is_tried: bool = False) -> Resu
         with signed(by), transaction.atomic():
             _carry_out(plan)
             audit.record("lore_changed", audit.GAME, change="brought in", key=pack.name)
-    return Result(True, _told(data, is_tried=is_tried), data)
+    return Result(True, _message(data, is_tried=is_tried), data)
 
 
-def _told(data: PackChange, *, is_tried: bool) -> str:
+def _message(data: PackChange, *, is_tried: bool) -> str:
     verb = "would be" if is_tried else "are"
     parts = f"{data.added} added, {data.changed} changed, {data.removed} removed"
     return (
@@ -129,10 +129,10 @@ def _carry_out(plan: _Plan) -> None:
 
 
 def _plan(pack: LorePack) -> _Plan:
-    """Compare a pack with what is there.
+    """Compare a pack with the stored lore.
 
     Raises:
-        ImportFileError: an entry is for nobody there is, or there would be too much lore.
+        ImportFileError: an entry's audience does not exist, or there would be too much lore.
     """
     there = {row.key: row for row in rows.of(rows.SHARED, kind=MemoryKind.LORE)}
     plan, problems, met = _Plan([], [], [], 0), list[str](), set[str]()
@@ -160,7 +160,7 @@ def _plan(pack: LorePack) -> _Plan:
             plan.other.append((key, columns))
     if problems:
         raise ImportFileError("; ".join(problems[:MOST_PROBLEMS]))
-    if pack.name != OWN:  # staff write that one, and no file has the whole of it
+    if pack.name != OWN:  # staff write that one here, so no file need have all of it
         book = lore.of_book(rows.SHARED, pack.name)
         plan.gone.extend(row.key for row in book if row.key not in met)
     if len(there) + len(plan.new) - len(plan.gone) > MOST_LORE:
@@ -171,10 +171,8 @@ def _plan(pack: LorePack) -> _Plan:
 def _key_and_terms(
     pack: str, packed: PackedLore, there: Mapping[str, Memory]
 ) -> tuple[str, LoreTerms]:
-    """The key of an entry; one that was written here, went out and comes back keeps its own.
-
-    What another game wrote down for itself is written here from then on.
-    """
+    # An entry that was written here, exported and imported again is found by its own key. What
+    # staff of another game wrote counts as written here from then on.
     own, written_here = there.get(packed.terms.entry), replace(packed.terms, book="", entry="")
     if own is not None and not lore.terms_of(own.terms).book:
         return own.key, written_here
@@ -182,7 +180,6 @@ def _key_and_terms(
 
 
 def _columns(packed: PackedLore, terms: LoreTerms, audience: str, place: str) -> dict[str, Any]:
-    """The columns of an entry, as a row has them."""
     return {
         "text": cleaned(packed.text),
         "tags": list(packed.keywords),
@@ -193,11 +190,11 @@ def _columns(packed: PackedLore, terms: LoreTerms, audience: str, place: str) ->
     }
 
 
-# ---- out ---------------------------------------------------------------------------------------
+# ---- export ------------------------------------------------------------------------------------
 
 
 def list_packs() -> Result[Packs]:
-    """The packs there are."""
+    """List the packs of the game."""
     found: dict[str, int] = {}
     for terms in rows.of(rows.SHARED, kind=MemoryKind.LORE).values_list("terms", flat=True):
         name = lore.terms_of(terms).book or OWN
@@ -206,15 +203,15 @@ def list_packs() -> Result[Packs]:
         f"  {name}: {counted(count, 'entries') if count > 1 else '1 entry'}"
         for name, count in sorted(found.items())
     ]
-    told = "\n".join(["Lore packs:", *lines]) if lines else "There is no lore yet."
-    return Result(True, f"{told}\nOne by one: aimemory lore", Packs(found))
+    listed = "\n".join(["Lore packs:", *lines]) if lines else "There is no lore yet."
+    return Result(True, f"{listed}\nOne by one: aimemory lore", Packs(found))
 
 
 def export_pack(name: str = OWN) -> Result[PackFile]:
-    """A pack as its file has it.
+    """Export a pack in the form of its file.
 
     Args:
-        name: of a pack; OWN: all that was written down here.
+        name: name of a pack; OWN: all lore that was written in this game.
     """
     try:
         check_name(name)
@@ -224,8 +221,8 @@ def export_pack(name: str = OWN) -> Result[PackFile]:
     terms = ((row, lore.terms_of(row.terms)) for row in found)
     entries = [written(_packed(row, each)) for row, each in terms if (each.book or OWN) == name]
     if not entries and name != OWN:
-        told = f"There is no lore pack {name}. {list_packs().message}"
-        return Result(False, told, problem=ProblemKind.MISSING)
+        message = f"There is no lore pack {name}. {list_packs().message}"
+        return Result(False, message, problem=ProblemKind.MISSING)
     return Result(True, f"The lore pack {name}", {"pack": name, "entries": entries})
 
 
@@ -236,7 +233,7 @@ def _packed(row: Memory, terms: LoreTerms) -> PackedLore:
 
 
 def save_pack(name: str = OWN) -> Result[str]:
-    """Write a pack into a new file, as JSON. Its path is `data`."""
+    """Write a pack into a new JSON file; the data is its path."""
     found = export_pack(name)
     if not found.ok:
         return found.as_refusal()
