@@ -1,1 +1,1 @@
-"""Settings of an assistant: shown as rows, checked, and changed."""
+"""Settings of an assistant: shown as rows, checked and changed."""

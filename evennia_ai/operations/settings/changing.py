@@ -1,8 +1,8 @@
-"""Looking at what an assistant's settings are, and changing them: everything is judged first.
+"""Showing and changing an assistant's settings; all changes are checked before any is stored.
 
-Whoever may configure an assistant (the act `configure`) may set everything here but what
-`act_to_configure` names: what it may do to the game itself needs the right of an owner. Its own
-caps are among what may be set: those that the game sets they can only make tighter.
+The act `configure` covers all settings except powers over the game itself, which need an owner's
+right: see `act_to_configure`. An assistant's own caps are among them, since they can only be
+tighter than those of the game.
 """
 
 from __future__ import annotations
@@ -56,12 +56,12 @@ Own = Callable[[str], Any]
 
 @dataclass(slots=True)
 class Prepared:
-    """Changes that were judged, and not stored yet.
+    """Changes that were checked and not stored yet.
 
     Attributes:
-        values: whole settings by name; None: not set any more.
-        errors: what is wrong, by path.
-        keys: what each path stands for.
+        values: whole settings by name; None: to be unset.
+        errors: problems by path.
+        keys: the keys that each path stands for.
     """
 
     values: dict[str, Any] = field(default_factory=dict)
@@ -76,28 +76,28 @@ class AllSettings(TypedDict):
 
 
 class Changed(TypedDict):
-    """Settings that were given other values."""
+    """Settings that were changed."""
 
     changes: list[EditedValue]
 
 
 def act_to_configure(paths: Iterable[str]) -> str:
-    """The act in `runtime.rights.ACTS` that somebody needs who changes these settings."""
+    """The act of `rights.acts.ACTS` that a change of these settings is."""
     for path in paths:
         try:
             name = locate(path)[0]
-        except ConfigurationError:  # it will be refused for that
+        except ConfigurationError:  # an unknown path, which the change itself will refuse
             continue
         if name in POWERS:
             return "configure powers"
     return "configure"
 
 
-# ---- looking -----------------------------------------------------------------------------------
+# ---- showing -----------------------------------------------------------------------------------
 
 
 def configuration(script: AssistantScript) -> Result[AllSettings]:
-    """All settings: containers too, and below each its keys; of open ones those that are set."""
+    """Show all settings, containers with their keys below; of open containers only keys set."""
     rows = [row_of(script, keys) for keys in all_keys(script)]
     own = [row for row in rows if not row["is_default"]]
     lines = [f"{script.key}: {len(own)} own settings, all others at their defaults"]
@@ -106,32 +106,32 @@ def configuration(script: AssistantScript) -> Result[AllSettings]:
 
 
 def show_setting(script: AssistantScript, path: str) -> Result[SettingRow]:
-    """One setting: its value, its default, and what it takes."""
+    """Show one setting: its value, its default, and which values it accepts."""
     try:
         keys = locate(path)
     except ConfigurationError as error:
         return _refused(script, str(error))
     row = row_of(script, keys)
     default = "" if row["is_default"] else f" (default {shown(row['default'])})"
-    told = f"{script.key}: {row['name']} is {shown(row['value'])}{default}"
-    return Result(True, f"{told}; {row['type']}. {row['text']}".strip(), row)
+    line = f"{script.key}: {row['name']} is {shown(row['value'])}{default}"
+    return Result(True, f"{line}; {row['type']}. {row['text']}".strip(), row)
 
 
-# ---- judging -----------------------------------------------------------------------------------
+# ---- checking ----------------------------------------------------------------------------------
 
 
 def prepare(changes: Mapping[str, object], own: Own, body: GameObject | None = None) -> Prepared:
-    """Judge changes, alone and together, without storing any.
+    """Check changes, each alone and all together, without storing any.
 
     Args:
-        changes: values by path: a typed text, or plain data.
-        own: what is stored of a setting now, UNSET where nothing is.
-        body: the assistant's, which lock strings are tried on; None while it has none.
+        changes: values by path; a typed text or plain data.
+        own: returns the stored value of a setting, UNSET where there is none.
+        body: the assistant's body, on which lock strings are tried; None while it has none.
     """
     found = Prepared()
     for path, value in changes.items():
         try:
-            _take(found, str(path), value, own)
+            _prepare_one(found, str(path), value, own)
         except ConfigurationError as error:
             found.errors[str(path)] = one_line(str(error), 600)
 
@@ -139,7 +139,7 @@ def prepare(changes: Mapping[str, object], own: Own, body: GameObject | None = N
         value = found.values[name] if name in found.values else own(name)
         return deepcopy(ATTRIBUTES[name].default) if value in (None, UNSET) else value
 
-    # After all were taken, as one may be right only together with another.
+    # In a second pass, since a value may be right only together with another one.
     problems = {name: problem_of(name, read_new, body) for name in found.values}
     for path, keys in found.keys.items():
         if problem := problems.get(str(keys[0])):
@@ -147,11 +147,11 @@ def prepare(changes: Mapping[str, object], own: Own, body: GameObject | None = N
     return found
 
 
-def _take(found: Prepared, path: str, given: object, own: Own) -> None:
-    """Put one change to the others.
+def _prepare_one(found: Prepared, path: str, given: object, own: Own) -> None:
+    """Add one change to those that are prepared.
 
     Raises:
-        ConfigurationError: there is no such setting, or it does not take this value.
+        ConfigurationError: there is no such setting, or it does not accept this value.
     """
     keys = locate(path)
     name, inside = str(keys[0]), keys[1:]
@@ -160,10 +160,10 @@ def _take(found: Prepared, path: str, given: object, own: Own) -> None:
         raise ConfigurationError(f"{name} cannot be set: it was given when the assistant was made")
     if name == "llm_extra_params" and any(sounds_secret(str(key)) for key in inside):
         raise ConfigurationError(f"{path} cannot be set: {SECRETS_BELONG}")
-    value = _meant(schema, given, is_nested=bool(inside))
+    value = _read_value(schema, given, is_nested=bool(inside))
     if value is not UNSET:
         value = with_ids(schema, plain(value, path))
-        if not inside:  # keys of containers are judged by whoever reads the container
+        if not inside:  # keys of containers are checked with the whole container, by `problem_of`
             check_setting(name, value)
     if inside:
         before = found.values[name] if name in found.values else own(name)
@@ -173,8 +173,9 @@ def _take(found: Prepared, path: str, given: object, own: Own) -> None:
     found.keys[path] = keys
 
 
-def _meant(schema: JsonSchemaValue, given: object, *, is_nested: bool) -> Any:
-    """The value that is meant, or UNSET."""
+def _read_value(schema: JsonSchemaValue, given: object, *, is_nested: bool) -> Any:
+    # UNSET for what means "back to the default". None is a value only of nested keys: a whole
+    # setting of None is stored as unset.
     may_be_none = is_nested and schema.get("nullable", False)
     if given is None:
         return None if may_be_none else UNSET
@@ -188,7 +189,7 @@ def _meant(schema: JsonSchemaValue, given: object, *, is_nested: bool) -> Any:
 
 
 def _replaced(container: object, keys: Keys, value: object, path: str) -> Any:
-    """A copy of a container with one entry set, or with UNSET taken out."""
+    # A copy with one entry set or, for UNSET, removed; containers that become empty go too.
     if not isinstance(container, Mapping):
         raise ConfigurationError(f"{path} is {shown(container)}, which has no keys; set it whole")
     key, below = keys[0], keys[1:]
@@ -208,26 +209,27 @@ def _replaced(container: object, keys: Keys, value: object, path: str) -> Any:
 def set_setting(
     script: AssistantScript, path: str, value: object, *, by: str = ""
 ) -> Result[Changed]:
-    """Change one setting, or one key of one; the answer tells the old value and the new."""
+    """Change one setting, or one key of a container."""
     return update_settings(script, {path: value}, by=by)
 
 
 def unset_setting(script: AssistantScript, path: str, *, by: str = "") -> Result[Changed]:
-    """Let the default hold again, or the game's."""
+    """Unset a setting, so that the default or the game's value applies again."""
     return update_settings(script, {path: None}, by=by)
 
 
 def update_settings(
     script: AssistantScript, changes: Mapping[str, object], *, by: str = ""
 ) -> Result[Changed]:
-    """Change several settings: all of them, or with one that is wrong none.
+    """Change several settings: all of them, or none where one is wrong.
 
     Args:
-        changes: values by path, each a typed text or plain data; None and "default": not set.
-        by: who does it, for the record, unless that is known already.
+        changes: values by path, each a typed text or plain data; None and "default" unset one.
+        by: name for the audit log, unless the caller has set it already.
     """
     if not changes or len(changes) > MOST_CHANGES:
         return _refused(script, f"give 1 to {MOST_CHANGES} settings at once, not {len(changes)}")
+    # An earlier start or stop of all may not have reached this one: the later word counts.
     rounds.settle(script)
     found = prepare(changes, lambda name: own_of(script, name), script.obj)
     if found.errors:
@@ -237,19 +239,19 @@ def update_settings(
     with signed(by):
         store_settings(script, now)
     rows = {path: row_of(script, keys) for path, keys in found.keys.items()}
-    told = [
-        _told(script, rows[path], before[path]) + overruled(script, keys)
+    lines = [
+        _change_line(script, rows[path], before[path]) + overruled(script, keys)
         for path, keys in found.keys.items()
     ] + doubts(script, found.values)
     data: list[EditedValue] = [
         {"name": rows[path]["name"], "old": before[path]["value"], "value": rows[path]["value"]}
         for path in rows
     ]
-    return Result(True, "\n".join(told), {"changes": data})
+    return Result(True, "\n".join(lines), {"changes": data})
 
 
 def signed(by: str) -> AbstractContextManager[None]:
-    """Around what goes on record: who does it, unless whoever called has said so."""
+    """Name the actor of audit events inside the block, unless an outer caller has named one."""
     return audit.acting(by) if by and not actor().by else nullcontext()
 
 
@@ -259,12 +261,14 @@ def _differs(script: AssistantScript, name: str, value: object) -> bool:
 
 
 def _refused(
-    script: AssistantScript, told: str, *, errors: Mapping[str, str] | None = None
+    script: AssistantScript, why: str, *, errors: Mapping[str, str] | None = None
 ) -> Result:
-    return Result(False, f"{script.key}: nothing is changed: {told}", errors=errors or {})
+    return Result(False, f"{script.key}: nothing is changed: {why}", errors=errors or {})
 
 
-def _told(script: AssistantScript, row: Mapping[str, object], before: Mapping[str, object]) -> str:
+def _change_line(
+    script: AssistantScript, row: Mapping[str, object], before: Mapping[str, object]
+) -> str:
     name, value = row["name"], shown(row["value"])
     if row["value"] == before["value"]:
         return f"{script.key}: {name} is {value} already."
@@ -273,19 +277,21 @@ def _told(script: AssistantScript, row: Mapping[str, object], before: Mapping[st
 
 
 def store_settings(script: AssistantScript, values: Mapping[str, Any], *facts: Fact) -> None:
-    """Store what differs, with facts for the record, and let it count at once.
+    """Store checked settings with events for the audit log, and apply them at once.
 
     Args:
-        values: whole settings by name, which were judged; None: not set any more.
+        values: whole settings by name; None: to be unset.
     """
     if not values:
         return
     work, is_off = script.work, values.get("enabled", True) is False
     if is_off:
-        state.bump_epoch(script)
+        state.bump_epoch(script)  # voids the turn under way, whose reply would still be said
     state.write(script, *facts, **values)
     if is_off and work is not None:
         approvals.discard_all(script, f"{script.key} is silent")
+    # Questions about a limit that the new settings have raised.
     approvals.withdraw_moot(script)
+    # The timer of the script is started anew, with the new rate.
     if work is not None and not work.is_closing and {"enabled", "tick_rate"} & set(values):
         script.at_start()

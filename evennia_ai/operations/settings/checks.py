@@ -1,7 +1,7 @@
-"""Checks of settings: each value is read once as the running assistant reads it.
+"""Checks of settings: each new value is read once as the running assistant will read it.
 
-What is checked are the values that would hold, before any of them is stored. What another setting
-has wrong is no reason to refuse this one.
+The checks see the values as they would be, before any is stored. A value is not refused for what is
+wrong with another setting.
 """
 
 from __future__ import annotations
@@ -48,8 +48,8 @@ def problem_of(name: str, read: Read, body: GameObject | None = None) -> str:
     """The problem with a setting, or "".
 
     Args:
-        read: a setting by its name, as it would be.
-        body: the assistant's; None while it has none.
+        read: returns a setting by its name, as it would be.
+        body: the assistant's body; None while it has none.
     """
     try:
         _refuse_secrets(name, read(name))
@@ -60,7 +60,7 @@ def problem_of(name: str, read: Read, body: GameObject | None = None) -> str:
     return ""
 
 
-# What is judged together, because one names something of the other.
+# Settings that are checked together, since one of them refers to the other.
 TOGETHER: Mapping[str, tuple[str, ...]] = {
     "applied_template": ("prompt_templates",),
     "prompt_templates": ("applied_template",),
@@ -72,7 +72,7 @@ TOGETHER: Mapping[str, tuple[str, ...]] = {
 
 
 def _only(read: Read, name: str) -> Read:
-    """The same, with defaults for all that has nothing to do with it."""
+    # Unrelated settings read as their defaults, so that what is wrong with them is not blamed here.
     wanted = (name, *TOGETHER.get(name, ()))
     return lambda other: read(other) if other in wanted else ATTRIBUTES[other].default
 
@@ -98,7 +98,7 @@ def _holds_secret(value: object) -> bool:
 
 
 def _check_condition(name: str, condition: str, body: GameObject | None) -> None:
-    """Refuse what is neither a permission nor a lock string that can be asked for."""
+    # Refuses what is neither a permission nor a lock string.
     if not condition.strip():
         raise ConfigurationError(f"{name} holds an empty text; it must be a permission or a lock")
     if "(" not in condition:
@@ -107,12 +107,12 @@ def _check_condition(name: str, condition: str, body: GameObject | None) -> None
         raise ConfigurationError(f"{name}: {condition!r} holds a ';'; give one lock, without it")
     locks = LockHandler(SimpleNamespace(lock_storage=""))
     try:
-        # Asked for another lock than is in it, Evennia reads it and works nothing out.
+        # With another access type Evennia parses the lock string without evaluating it.
         locks.check_lockstring(None, f"ai_condition:{condition}", access_type="another")
     except LockException as error:
-        told = one_line(str(error), 200)
-        raise ConfigurationError(f"{name}: {condition!r} is not a lock string: {told}") from None
-    if body is not None:
+        why = one_line(str(error), 200)
+        raise ConfigurationError(f"{name}: {condition!r} is not a lock string: {why}") from None
+    if body is not None:  # evaluated once, which finds wrong arguments of lock functions
         meets(body, condition, body)
 
 
@@ -153,14 +153,14 @@ def _check_model(read: Read, body: GameObject | None) -> None:
 
 
 def _check_budget(read: Read, _: object) -> None:
-    """Of a cap on money that the game has anyway, this setting is not to blame."""
+    # Only for a cap on money that this setting adds: the game's own caps are not its fault.
     path = _budget(read).cost_cap
     if path and not _budget(lambda _: {}).cost_cap:
         _check_price(read, path)
 
 
 def _check_price(read: Read, path: str) -> None:
-    """Refuse a model whose price nobody said, where money is capped."""
+    # Without a price a cap on money could not be enforced.
     endpoint = _endpoint(read)
     if path and price_of(ledger.prices(), endpoint.provider, endpoint.model) is None:
         raise ConfigurationError(unpriced_text(f"{endpoint.provider}/{endpoint.model}", path))
@@ -192,7 +192,7 @@ def _check_contexts(read: Read, body: GameObject | None) -> None:
 
 
 def _check_tool(where: str, name: str) -> None:
-    """Refuse a name that no tool has; a server that is away may have the tool nevertheless."""
+    # The tools of an MCP server are unknown while it is away: any name with its prefix will do.
     known = services.remote_servers().beside(SPECS)
     server, mark, _ = name.partition("__")
     if name in known or (mark and server in services.mcp_configs()):
@@ -205,7 +205,7 @@ def _check_tool(where: str, name: str) -> None:
 
 
 def _check_template(read: Read, body: GameObject | None) -> None:
-    """The ordinary one needs none of the others."""
+    # The default template refers to no other setting.
     if read("applied_template") not in ("", DEFAULT):
         _check_prompts(read, body)
 
@@ -220,7 +220,7 @@ def _check_group(name: str, read: Read, _: object) -> None:
 
 CHECKS: Mapping[str, Callable[[Read, GameObject | None], object]] = {
     **{name: partial(_check_group, name) for name in GROUPS},
-    # Alone: an assistant hears also where the game's own keys are wrong.
+    # Without the game's keys: an assistant goes on hearing where those are wrong.
     "hearing_config": lambda read, _: HearingConfig.from_stored(read("hearing_config")),
     "budget_config": _check_budget,
     "trigger_permissions": _check_permissions,

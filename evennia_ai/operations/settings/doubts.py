@@ -1,6 +1,6 @@
-"""Doubts about settings that can be read, and name what nobody in the game is or has.
+"""Warnings about valid settings that name people or permissions which the game does not have.
 
-They are told and refuse nothing: whoever is meant may come to the game later.
+Nothing is refused for it, since the people meant may join the game later.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ MOST_TOLD, LONGEST_WORD = 10, 40
 
 
 def doubts(script: Assistant, names: Iterable[str] | None = None) -> list[str]:
-    """A sentence on each word in an assistant's settings that stands for nobody; ten at most.
+    """Warn of words in an assistant's settings that stand for nobody; at most MOST_TOLD sentences.
 
     Args:
         names: only these settings; None: all that name people.
     """
     wanted = _DOUBTS if names is None else [name for name in _DOUBTS if name in set(names)]
-    found = [f"{script.key}: {told}" for name in wanted for told in _DOUBTS[name](script)]
+    found = [f"{script.key}: {sentence}" for name in wanted for sentence in _DOUBTS[name](script)]
     return found[:MOST_TOLD]
 
 
@@ -70,7 +70,7 @@ def _shown(word: str) -> str:
 
 
 def _is_permission(word: str) -> bool:
-    """True for a permission of the game's hierarchy, and for any that somebody has."""
+    # A permission of the game's hierarchy, or any other that somebody has.
     word = word.strip().lower()
     if word in map(str.lower, settings.PERMISSION_HIERARCHY):
         return True
@@ -78,7 +78,6 @@ def _is_permission(word: str) -> bool:
 
 
 def _is_name(word: str) -> bool:
-    """True for the name of an account, a guest or a character."""
     guests = map(str.casefold, settings.GUEST_LIST or ())
     if word.casefold() in guests or AccountDB.objects.filter(username__iexact=word).exists():
         return True

@@ -1,4 +1,4 @@
-"""A setting as a row: what it is, what it would be by default, and what it takes."""
+"""Settings as rows: the present value, the default, and the values that are accepted."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ from evennia_ai.operations.result import note
 from evennia_ai.operations.settings.checks import GROUPS
 from evennia_ai.runtime import state
 
-UNSET = object()
+UNSET = object()  # since None is a value that some settings may have
 LONGEST_SHOWN = 80
 CONTEXTS_NAME = "context_configs"
 GAME_CONTEXTS = "EVENNIA_AI_CONTEXT_CONFIGS"
 
 
-# In this order; a setting stands under the first heading with a word its name begins with.
+# In the order of display; a setting goes under the first heading with a prefix of its name.
 HEADINGS: Mapping[str, tuple[str, ...]] = {
     "Who it is": (
         *("persona", "guidelines", "card_notes", "examples", "thinking_lines", "failure_line"),
@@ -67,13 +67,13 @@ OTHERS = "Other settings"
 
 
 def group_of(path: str) -> str:
-    """The heading under which a setting stands."""
+    """The heading under which a setting is displayed."""
     fits = (name for name, starts in HEADINGS.items() if path.startswith(starts))
     return next(fits, OTHERS)
 
 
 def all_keys(script: AssistantScript) -> list[Keys]:
-    """The settings that are listed: of open containers and of contexts, only what is set."""
+    """Keys of all settings to list; of open containers and of contexts only those that are set."""
     found: list[Keys] = []
     for name, schema in SCHEMAS.items():
         found.append((name,))
@@ -97,7 +97,7 @@ def _set_keys(own: object, above: Keys, *, deep: bool) -> list[Keys]:
 
 
 class SettingRow(TypedDict):
-    """A setting."""
+    """A setting with its value and its default."""
 
     name: str
     value: Annotated[object, note("What holds; secrets are masked.")]
@@ -108,7 +108,7 @@ class SettingRow(TypedDict):
 
 
 class EditedValue(TypedDict):
-    """A setting that was changed, from which value to which."""
+    """A changed setting with its old and its new value."""
 
     name: str
     old: object
@@ -116,7 +116,7 @@ class EditedValue(TypedDict):
 
 
 def row_of(script: AssistantScript, keys: Keys) -> SettingRow:
-    """A setting, or a key of one, for people and programs."""
+    """A setting, or a key of a container, as a row."""
     own, default = _within(own_of(script, str(keys[0])), keys[1:]), _default(keys)
     value = default if own is UNSET else own
     return {
@@ -130,15 +130,15 @@ def row_of(script: AssistantScript, keys: Keys) -> SettingRow:
 
 
 def own_of(script: AssistantScript, name: str) -> Any:
-    """The stored value, UNSET where nothing is."""
+    """The stored value of a setting, or UNSET."""
     value = script.attributes.get(name)
     if value is None:
         return UNSET
+    # Evennia wraps containers so that a change of them is saved; a plain copy is wanted here.
     return value if isinstance(value, (str, int, float)) else deserialize(value)
 
 
 def _within(value: object, keys: Keys) -> Any:
-    """The value under some keys, UNSET where nothing is."""
     for key in keys:
         if not isinstance(value, Mapping) or key not in value:
             return UNSET
@@ -147,7 +147,7 @@ def _within(value: object, keys: Keys) -> Any:
 
 
 def _default(keys: Keys) -> Any:
-    """The default of what the assistant has nothing of its own for, as plain data."""
+    # As plain data; for keys of containers it may come from the game's own settings.
     name, inside = str(keys[0]), keys[1:]
     if not inside:
         return _as_plain(ATTRIBUTES[name].default)
@@ -159,13 +159,13 @@ def _default(keys: Keys) -> Any:
         if not known_keys(SCHEMAS[name]):
             return None
         config = state.held(GROUPS[name], {})
-    except ConfigurationError:  # the game's own settings are wrong; that is said elsewhere
+    except ConfigurationError:  # the game's own settings are wrong, which is reported elsewhere
         return None
     return _as_plain(_attribute(config, inside))
 
 
 def is_of_game(keys: Keys) -> bool:
-    """True where the game sets what holds while the assistant has nothing of its own."""
+    """True where the default of an assistant comes from the game's settings, not from ours."""
     name, inside = str(keys[0]), keys[1:]
     if not inside:
         return False
@@ -197,7 +197,7 @@ def _as_plain(value: object) -> Any:
 
 
 def _masked(value: object, keys: Keys) -> Any:
-    """Nothing secret can be set here; what code put there all the same is not shown."""
+    # `checks` refuses secrets, but a game's code may have put some into the attribute.
     kept = _as_plain(value)
     return masked(kept, str(keys[-1])) if keys[0] == "llm_extra_params" else kept
 
@@ -214,7 +214,7 @@ def shown(value: object) -> str:
 
 
 def overruled(script: AssistantScript, keys: Keys) -> str:
-    """A sentence on what holds in place of a cap that is looser than the game's, or ""."""
+    """A sentence on the game's cap where the assistant's own one is looser, else ""."""
     own = _within(own_of(script, OWN_BUDGET), keys[1:])
     if keys[0] != OWN_BUDGET or own is UNSET or isinstance(own, Mapping):
         return ""
