@@ -1,1 +1,1 @@
-"""Models and what they are told: the choice of one, its endpoints, prompts and texts."""
+"""Language models: the choice of one, its endpoints, and the prompts and texts it is given."""

@@ -1,4 +1,4 @@
-"""Models: those there are to choose from, a test of one, and the room that prompts have in it."""
+"""Choice of a model: those on offer, a test of one, and how full its context is by a prompt."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ NOT_FETCHED = "The first answer takes a while: the demo brain ({size:,} MB) is f
 
 
 def brain_hint(script: AssistantScript) -> str:
-    """The words for staff where an assistant cannot think yet, or not at once; else ""."""
+    """A hint for staff where an assistant's model is missing or not downloaded yet; else ""."""
     try:
         is_local = script.endpoint().is_local
     except ConfigurationError as error:
@@ -48,10 +48,10 @@ def brain_hint(script: AssistantScript) -> str:
 
 
 def loading_hint(script: AssistantScript | None) -> str:
-    """The words for staff while the demo brain of an assistant, or of the game, is loaded.
+    """A hint for staff while the demo model of an assistant, or of the game, is being loaded.
 
     Raises:
-        ConfigurationError: what is set does not fit together.
+        ConfigurationError: settings do not fit together.
     """
     endpoint = script.endpoint() if script is not None else services.endpoint()
     return local.loading(places_of_game()[0]) if endpoint.is_local else ""
@@ -59,7 +59,7 @@ def loading_hint(script: AssistantScript | None) -> str:
 
 @dataclass(frozen=True, slots=True)
 class ModelChoice:
-    """A model to choose: its provider and its name, both empty for the game's, and a line on it."""
+    """A model on offer; provider and name are both empty for the game's own."""
 
     provider: str
     model: str
@@ -67,7 +67,7 @@ class ModelChoice:
 
 
 def known_models() -> Result[list[ModelChoice]]:
-    """The models that an assistant can be given, the game's first."""
+    """List the models that an assistant can be given, the game's first."""
     try:
         game = services.endpoint()
         stand_ins = services.fallbacks()
@@ -77,7 +77,7 @@ def known_models() -> Result[list[ModelChoice]]:
     seen = {(game.provider, game.model)}
     offered = [*stand_ins, *(from_provider(provider, "", game) for provider in OFFERED)]
     for endpoint in offered:
-        # One with an address of its own cannot be kept: a provider and a name do not say it all.
+        # An endpoint with its own URL cannot be offered: only provider and name are stored.
         if endpoint.provider in PRESETS and (endpoint.provider, endpoint.model) not in seen:
             seen.add((endpoint.provider, endpoint.model))
             model = "" if endpoint.model in (LOCAL_MODEL, SCRIPTED) else endpoint.model
@@ -86,9 +86,10 @@ def known_models() -> Result[list[ModelChoice]]:
 
 
 def choose_model(text: str) -> Result[ModelChoice]:
-    """A model as somebody types it: a provider and a model's name, or one of the two."""
+    """Read a model as typed: a provider and a model's name, or one of the two."""
     provider, _, model = text.strip().partition(" ")
     provider = provider.casefold() if provider.casefold() in PRESETS else provider
+    # One word that is no provider is a model's name, at the provider of the game's model.
     if provider not in PRESETS:
         provider, model = "", text.strip()
     if " " in model.strip() or not (provider or model):
@@ -104,23 +105,23 @@ def choose_model(text: str) -> Result[ModelChoice]:
 
 
 def check_chosen(provider: str, model: str) -> Deferred[Report]:
-    """Try a model with real requests, before anybody has it.
+    """Test a model with real requests before it is assigned to an assistant.
 
     Raises:
-        ConfigurationError: what is chosen does not fit together.
+        ConfigurationError: provider and model do not fit together.
     """
     endpoint = from_provider(provider, model, services.endpoint())
     return check_endpoints(endpoint, services.pool(), paid=partial(MeteredClient, None))
 
 
 def check_model(script: AssistantScript | None = None) -> Deferred[Report]:
-    """Try the model of an assistant, or the game's, with real requests.
+    """Test the model of an assistant, or the game's, with real requests.
 
-    They are counted as what they are, and the caps on what it costs hold for them. The last line
-    says whether the assistant's prompt, or the game's fullest, has room in its model's context.
+    The requests are charged and capped like others. The last line of the report says if the prompt
+    of the assistant, or the largest prompt of the game, fits into the model's context.
 
     Raises:
-        ConfigurationError: what is set does not fit together.
+        ConfigurationError: settings do not fit together.
     """
     endpoint = script.endpoint() if script is not None else services.endpoint()
     checked = check_endpoints(endpoint, services.pool(), paid=partial(MeteredClient, script))
@@ -129,12 +130,12 @@ def check_model(script: AssistantScript | None = None) -> Deferred[Report]:
 
 
 NAME = "prompt"
-# As many are looked at for a check of the whole game.
+# Assistants whose prompts are built for a check of the whole game; each takes milliseconds.
 MOST_CHECKED = 50
 
 
 def with_room(report: Report, scripts: Sequence[AssistantScript]) -> Report:
-    """A check's report with one more line: the fullest prompt among some assistants'."""
+    """Add a line to a check's report: the fullest prompt among some assistants'."""
     found = [(script, fullness_of(script)) for script in scripts[:MOST_CHECKED]]
     known = [(script, fullness) for script, fullness in found if fullness is not None]
     if not known:
@@ -145,7 +146,7 @@ def with_room(report: Report, scripts: Sequence[AssistantScript]) -> Report:
 
 
 def fullness_of(script: AssistantScript) -> Fullness | None:
-    """The room that a short whisper takes in a context; None where it has no prompt yet."""
+    """Fullness of the model's context with the prompt of a short whisper; None without a prompt."""
     if script.work is None:
         return None
     try:

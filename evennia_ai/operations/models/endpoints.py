@@ -1,4 +1,4 @@
-"""The addresses of a model that has several: state, calls in flight and share of each."""
+"""Use of the endpoints of a model that has several: state, calls in flight and share of each."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ STATES = [each.value for each in CircuitBreakerState]
 
 @dataclass(frozen=True, slots=True)
 class EndpointUse:
-    """One of several addresses of a model, since this server process began."""
+    """The use of one of several endpoints of a model, since this server process began."""
 
     model: str
     base_url: str
@@ -29,7 +29,7 @@ class EndpointUse:
     share: Annotated[float, note("Of the calls to all addresses of the model, 0 to 1.")]
 
     def told(self) -> str:
-        """It in words, without its address."""
+        """Describe it in words, without its URL."""
         most = f" of {self.most_calls}" if self.most_calls else ""
         return (
             f"{self.in_flight}{most} calls under way, {self.calls} so far, which is"
@@ -38,7 +38,7 @@ class EndpointUse:
 
 
 def uses_of(endpoint: Endpoint) -> list[EndpointUse]:
-    """The use of each address of a model; empty where it has one alone."""
+    """The use of each endpoint of a model; empty where it has only one."""
     if not endpoint.replicas:
         return []
     pool = services.pool()
@@ -63,7 +63,7 @@ def uses_of(endpoint: Endpoint) -> list[EndpointUse]:
 
 
 def all_uses() -> list[EndpointUse]:
-    """The same of the game's model and its fallback models, each address once."""
+    """The use of all endpoints of the game's model and its fallback models, each URL once."""
     found: dict[str, EndpointUse] = {}
     for endpoint in _models():
         for use in uses_of(endpoint):
@@ -72,19 +72,18 @@ def all_uses() -> list[EndpointUse]:
 
 
 def in_flight_of(_scrape: object = None) -> dict[tuple[str, ...], float]:
-    """Calls under way by address, as a metric has them."""
+    """Calls in flight by URL, as samples of a metric."""
     return {(use.base_url,): use.in_flight for use in all_uses()}
 
 
 def calls_of(_scrape: object = None) -> dict[tuple[str, ...], float]:
-    """Calls so far by address, as a metric has them."""
+    """Calls so far by URL, as samples of a metric."""
     return {(use.base_url,): use.calls for use in all_uses()}
 
 
 def _models() -> Iterator[Endpoint]:
-    """The models that a setting which is wrong leaves; others tell of that."""
     try:
         yield services.endpoint()
         yield from services.fallbacks()
-    except ConfigurationError:
+    except ConfigurationError:  # reported by `health` and by the check of the model
         return

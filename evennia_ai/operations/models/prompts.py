@@ -1,4 +1,4 @@
-"""Prompts of an assistant's model, changed while the game runs."""
+"""Components, templates and contexts of an assistant's prompt, changed while the game runs."""
 
 from __future__ import annotations
 
@@ -66,10 +66,10 @@ def bare_scene(
     *,
     is_native: bool = True,
 ) -> Scene:
-    """The prompt settings as they stand, whatever its model is, or even without one.
+    """Build the texts of a prompt from the settings alone, without a model.
 
     Raises:
-        ConfigurationError: something of them is wrong.
+        ConfigurationError: one of the settings is wrong.
     """
     read = read or partial(state.read, script)
     name = str(script.key)
@@ -84,14 +84,13 @@ def bare_scene(
     )
 
 
-def _try(script: AssistantScript, said: str, **values: Any) -> Result:
-    """Store values if prompts can be made with them, and tell how it went."""
-
+def _store_if_valid(script: AssistantScript, said: str, **values: Any) -> Result:
+    # Stores the values only if prompts can be built with them.
     def read(name: str) -> Any:
         return values[name] if name in values else state.read(script, name)
 
     try:
-        # In each of them, as a text may do in one context and not in another.
+        # All contexts, since a text may be valid in one and not in another.
         for context_type in ContextType:
             bare_scene(script, context_type, read)
     except ConfigurationError as error:
@@ -101,7 +100,7 @@ def _try(script: AssistantScript, said: str, **values: Any) -> Result:
 
 
 def _stored(script: AssistantScript, name: str) -> dict[Any, Any]:
-    """A mapping of the assistant's own; what somebody stored there that is none counts as empty."""
+    # A game's code may have stored anything; what is not a mapping counts as empty.
     value = state.read(script, name)
     return dict(value) if isinstance(value, Mapping) else {}
 
@@ -112,7 +111,7 @@ def _fields(stored: Mapping[object, object], key: object) -> dict[str, Any]:
 
 
 def list_components(script: AssistantScript) -> Result[Components]:
-    """The components an assistant has of its own, its game's among them."""
+    """List the components of an assistant's prompt in order: its own, the game's and ours."""
     try:
         scene = bare_scene(script)
     except ConfigurationError as error:
@@ -141,35 +140,38 @@ def list_components(script: AssistantScript) -> Result[Components]:
 
 
 def set_component(script: AssistantScript, number: int, key: str, content: str) -> Result:
-    """Give an assistant a component of its own, or another text for one it has."""
+    """Give an assistant a component of its own, or change the text of one."""
     stored = _stored(script, "prompt_components")
+    # A component that was switched off stays off when its text changes.
     kept = {name: value for name, value in _fields(stored, number).items() if name == "enabled"}
     stored[number] = {**kept, "key": key, "content": content}
-    return _try(
+    return _store_if_valid(
         script, f"{script.key} is told {key} ({number}) from now on.", prompt_components=stored
     )
 
 
 def switch_component(script: AssistantScript, number: int, enabled: bool) -> Result:
-    """Switch one on or off."""
+    """Switch a component on or off."""
     stored = _stored(script, "prompt_components")
     stored[number] = {**_fields(stored, number), "enabled": enabled}
     said = f"{script.key}: component {number} is {'on' if enabled else 'off'}."
-    return _try(script, said, prompt_components=stored)
+    return _store_if_valid(script, said, prompt_components=stored)
 
 
 def delete_component(script: AssistantScript, number: int) -> Result:
-    """Take away what an assistant has of its own under that id; the game's holds again."""
+    """Delete an assistant's own component; one of the game with the same number applies again."""
     stored = _stored(script, "prompt_components")
     if number not in stored:
         known = ", ".join(map(str, sorted(stored))) or "none"
         return Result.invalid(f"{script.key} has no own component {number}; there are: {known}.")
     del stored[number]
-    return _try(script, f"{script.key}: component {number} is gone.", prompt_components=stored)
+    return _store_if_valid(
+        script, f"{script.key}: component {number} is gone.", prompt_components=stored
+    )
 
 
 def list_templates(script: AssistantScript) -> Result[Templates]:
-    """The templates that can be applied."""
+    """List the templates that an assistant can apply."""
     applied, own = state.read(script, "applied_template"), state.read(script, "prompt_templates")
     try:
         components = state.read(script, "prompt_components")
@@ -200,7 +202,7 @@ def game_prompts() -> Mapping[str, Any]:
 
 
 def game_templates() -> list[str]:
-    """The keys of the templates that every assistant can have; none where they cannot be read."""
+    """Keys of the game's templates; empty where its setting is wrong."""
     try:
         return list(PromptRegistry.read(game_prompts()).templates)
     except ConfigurationError:
@@ -208,31 +210,35 @@ def game_templates() -> list[str]:
 
 
 def set_template(script: AssistantScript, key: str, content: str) -> Result:
-    """Keep a system prompt under a key; it counts once it is applied."""
+    """Store a system prompt under a key, to be applied later."""
     stored = {**_stored(script, "prompt_templates"), key: content}
     said = (
         f"{script.key} has the template {key}. Use it: assistant template {script.key} apply {key}"
     )
-    return _try(script, said, prompt_templates=stored)
+    return _store_if_valid(script, said, prompt_templates=stored)
 
 
 def apply_template(script: AssistantScript, key: str) -> Result:
-    """Let a template be the system prompt; "default" is the ordinary one."""
-    return _try(script, f"{script.key} lives by the template {key} now.", applied_template=key)
+    """Use a template as the system prompt; "default" is the standard one."""
+    return _store_if_valid(
+        script, f"{script.key} lives by the template {key} now.", applied_template=key
+    )
 
 
 def delete_template(script: AssistantScript, key: str) -> Result:
-    """Take away a template of the assistant's own that is not applied."""
+    """Delete a template of the assistant's own; one that is applied stays, as prompts need it."""
     stored = _stored(script, "prompt_templates")
     if key not in stored:
         known = ", ".join(stored) or "none"
         return Result.invalid(f"{script.key} has no own template {key!r}; there are: {known}.")
     del stored[key]
-    return _try(script, f"{script.key}: the template {key} is gone.", prompt_templates=stored)
+    return _store_if_valid(
+        script, f"{script.key}: the template {key} is gone.", prompt_templates=stored
+    )
 
 
 def show_context(script: AssistantScript, name: str) -> Result:
-    """One context with all its fields, and which of them are the assistant's own."""
+    """Show one context with all its fields, marking those that are the assistant's own."""
     if name not in tuple(ContextType):
         return no_context(name)
     try:
@@ -248,7 +254,7 @@ def show_context(script: AssistantScript, name: str) -> Result:
 
 
 def list_contexts(script: AssistantScript) -> Result:
-    """All contexts, a line each."""
+    """List all contexts, one line each."""
     own = state.read(script, "context_configs")
     lines = [f"{script.key}'s contexts:"]
     for context_type in ContextType:
@@ -276,22 +282,24 @@ def set_context(script: AssistantScript, name: str, field: str, value: str) -> R
         return no_context(name)
     stored = _stored(script, "context_configs")
     fields = _fields(stored, name)
-    fields[field] = _typed(field, value, fields.get(field))
+    fields[field] = _parse_field(field, value, fields.get(field))
     stored[name] = fields
-    return _try(script, f"{script.key}: {name}.{field} is set.", context_configs=stored)
+    return _store_if_valid(script, f"{script.key}: {name}.{field} is set.", context_configs=stored)
 
 
 def reset_context(script: AssistantScript, name: str) -> Result:
-    """Let a context be as the game has it."""
+    """Reset a context to the game's values."""
     if name not in tuple(ContextType):
         return no_context(name)
     stored = _stored(script, "context_configs")
     stored.pop(name, None)
-    return _try(script, f"{script.key}: {name} is as the game has it.", context_configs=stored)
+    return _store_if_valid(
+        script, f"{script.key}: {name} is as the game has it.", context_configs=stored
+    )
 
 
-def _typed(field: str, value: str, before: Mapping[object, object] | None) -> Any:
-    """The meaning of a typed value; one that fits no field is left to be refused."""
+def _parse_field(field: str, value: str, before: Mapping[object, object] | None) -> Any:
+    # A value that does not fit its field is returned as typed, for `_store_if_valid` to refuse.
     word = value.casefold()
     if field == "component_overrides":
         number, _, text = value.partition("=")

@@ -1,4 +1,4 @@
-"""The next prompt of an assistant's model in any context, as people look at it."""
+"""The next prompt of an assistant's model in any context, shown to staff."""
 
 from __future__ import annotations
 
@@ -33,12 +33,12 @@ EXAMPLE = "hello"
 
 
 def no_context(name: str) -> Result[Any]:
-    """The refusal of a name that no context has."""
+    """Refuse a name that is not a context."""
     return Result.invalid(f"There is no context {name!r}; there are {', '.join(ContextType)}.")
 
 
 def _turn_for(script: Assistant, being: Being) -> Turn:
-    """The turn that a whisper of this person's would begin: nobody else's private words in it."""
+    # As if this person whispered, so that nobody else's private words are in the prompt.
     event = Event(
         id="shown",
         kind="message",
@@ -46,6 +46,7 @@ def _turn_for(script: Assistant, being: Being) -> Turn:
         sender_id=f"#{being.id}",
         sender_name=names.name_of(being, script.obj),
         body=EXAMPLE,
+        # The trust and the rule of a whisper.
         trust=0.9,
         rule=3,
         hops=0,
@@ -56,7 +57,7 @@ def _turn_for(script: Assistant, being: Being) -> Turn:
 
 
 class NextPrompt(NamedTuple):
-    """The prompt that a short whisper would cause, and what it is made of."""
+    """The prompt that a short whisper would lead to, with its parts."""
 
     scene: Scene
     turn: Turn
@@ -67,10 +68,10 @@ class NextPrompt(NamedTuple):
 def next_prompt(
     script: AssistantScript, being: Being, context_type: ContextType = ContextType.TICK_EVENT
 ) -> NextPrompt:
-    """The prompt that a whisper of somebody's would cause now, or a turn of its own.
+    """Build the prompt that a whisper of `being`, or an autonomous turn, would lead to now.
 
     Raises:
-        ConfigurationError: there is none, for something is set wrongly or it has no body.
+        ConfigurationError: a setting is wrong, or the assistant has no body.
     """
     if script.obj is None:
         raise ConfigurationError("it has no body")
@@ -89,7 +90,7 @@ def next_prompt(
 
 
 class ShownPrompt(TypedDict):
-    """The next prompt: the sizes of its components, or its messages."""
+    """The next prompt: either the sizes of its components, or its messages."""
 
     tokens: NotRequired[Annotated[dict[int, int], note("By component; -1: tools.")]]
     total: NotRequired[int]
@@ -103,11 +104,11 @@ def show_prompt(
     is_whole: bool = False,
     context: str = ContextType.TICK_EVENT,
 ) -> Result[ShownPrompt]:
-    """The components of the next prompt with their sizes, or the whole of it.
+    """Show the sizes of the next prompt's components, or the whole prompt.
 
     Args:
-        being: whoever looks: it is the prompt that a whisper of theirs would cause.
-        context: the context that is entered; in an inner one something made up stands for memories.
+        being: the reader; it is the prompt that a whisper of theirs would lead to.
+        context: the prompt's context; in an inner one sample text stands for memories.
     """
     if context not in tuple(ContextType):
         return no_context(context)
@@ -141,7 +142,7 @@ def _whole(prompt: Prompt) -> Result[ShownPrompt]:
 def _inner_prompt(
     script: AssistantScript, context_type: ContextType, *, is_whole: bool
 ) -> Result[ShownPrompt]:
-    """The question put to the model in a context that nobody watches."""
+    # The prompt of an inner call, such as reflection, which no player sees.
     room = inner_calls.enter(script, script.client(), context_type, evidence.LOOKS)
     prompt = compose_inner(room.scene, inner_calls.sample(script, context_type), room.specs)
     if is_whole:
@@ -159,20 +160,20 @@ def _inner_prompt(
 
 
 def as_text(message: Message) -> str:
-    """The words of a message, or the calls that it makes."""
+    """The text of a message, or its tool calls."""
     calls = [call["function"] for call in message.get("tool_calls") or ()]
     return message["content"] or "\n".join(f"{call['name']} {call['arguments']}" for call in calls)
 
 
 def _sizes(scene: Scene, turn: Turn, specs: Specs, prompt: Prompt) -> dict[int, int]:
-    """Tokens by component id, the tools under -1."""
+    # Tokens by component id; the tools, which are no component, under -1.
     sizes = {number: scene.count(text) for number, text in told_components(scene, turn, specs)}
-    told = conversation.turn_text((), turn.overheard)
+    overheard = conversation.turn_text((), turn.overheard)
     event = conversation.user_message(conversation.turn_text(turn.events))
     kept = [message for message in prompt.messages if message in turn.history]
     return sizes | {
         -1: sum(count_tool(spec, scene.count) for spec in specs.values()),
-        int(PromptPart.OVERHEARD): scene.count(told) if told else 0,
+        int(PromptPart.OVERHEARD): scene.count(overheard) if overheard else 0,
         int(PromptPart.HISTORY): count_messages(kept, scene.count),
         int(PromptPart.EVENT): count_message(event, scene.count),
     }

@@ -1,4 +1,4 @@
-"""The texts an assistant lives by, read and written one at a time, as an editor wants them."""
+"""The texts of an assistant's prompts and lines, read and written one at a time for an editor."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ OF_SETTINGS = (
     "failure_line",
     LINES,
 )
-# What holds while nothing is set, to begin with.
+# Texts that apply while the setting is empty; an editor opens with them.
 OURS = {
     "compact_prompt": DEFAULT_COMPACTION_PROMPT,
     "failure_line": FAILURE_LINE,
@@ -46,7 +46,7 @@ HOW = {
 
 @dataclass(frozen=True, slots=True)
 class EditedText:
-    """A text as it stands, "" where nothing is there yet, and its name for people."""
+    """The present text, "" where there is none yet, and its name for people."""
 
     text: str
     name: str
@@ -54,13 +54,13 @@ class EditedText:
 
 @dataclass(frozen=True, slots=True)
 class TextDifference:
-    """A text that somebody wrote, beside what it is now.
+    """The difference between a new text and the present one.
 
     Attributes:
-        name: what it is called.
-        before: what it is now.
-        mark: of what it is now, for `set_text`.
-        pieces: both in one, in order.
+        name: name of the text for people.
+        before: the present text.
+        mark: fingerprint of the present text, for `set_text`.
+        pieces: both texts merged, in order.
         is_same: nothing would change.
     """
 
@@ -72,12 +72,12 @@ class TextDifference:
 
 
 def text_of(script: AssistantScript, what: str, key: str = "") -> Result[EditedText]:
-    """A text of an assistant as it stands now.
+    """Read a text of an assistant.
 
     Args:
         what: one of TEXTS.
-        key: which template ("stern"), component ("250", or "250 mood" where it is new) or text of
-            a context ("tick_event 250").
+        key: key of a template ("stern"), number of a component ("250", or "250 mood" for a new
+            one), or context and component ("tick_event 250").
     """
     problem = _problem(what, key)
     if problem is not None:
@@ -96,10 +96,10 @@ def text_of(script: AssistantScript, what: str, key: str = "") -> Result[EditedT
 def text_difference(
     script: AssistantScript, what: str, key: str, text: str
 ) -> Result[TextDifference]:
-    """The difference of a text that somebody wrote to what it is now; nothing is stored.
+    """Compare a new text with the present one; nothing is stored.
 
     Args:
-        what, key: as for `text_of`.
+        what, key: as in `text_of`.
     """
     found = text_of(script, what, key)
     if not found.ok:
@@ -111,9 +111,9 @@ def text_difference(
         )
     pieces = difference(data.text, text)
     is_same = data.text == text
-    told = "is as it is now: nothing would change" if is_same else "would change as shown"
+    verdict = "is as it is now: nothing would change" if is_same else "would change as shown"
     shown = TextDifference(data.name, data.text, _mark_of(data.text), pieces, is_same)
-    return Result(True, f"{script.key}, {data.name}: it {told}.", shown)
+    return Result(True, f"{script.key}, {data.name}: it {verdict}.", shown)
 
 
 def set_text(
@@ -125,13 +125,13 @@ def set_text(
     before: str | None = None,
     by: str = "",
 ) -> Result:
-    """Store a text of an assistant; one that no prompt can be made with is refused.
+    """Store a text of an assistant; a text with which no prompt can be built is refused.
 
     Args:
-        what, key: as for `text_of`.
-        text: an empty one lets the default hold again, where there is one.
-        before: the mark of what it was when somebody looked; where it is another now, nothing is
-            stored. None: whatever it was.
+        what, key: as in `text_of`.
+        text: an empty text restores the default, where there is one.
+        before: mark of the text that the editor saw; where it has changed since, nothing is
+            stored. None: no check.
     """
     problem = _problem(what, key)
     if problem is not None:
@@ -150,6 +150,7 @@ def set_text(
 
 
 def _mark_of(text: str) -> str:
+    # Short, for a hidden field of a form: it tells versions apart and is no secret.
     return sha256(text.encode("utf-8", "replace")).hexdigest()[:16]
 
 
@@ -158,7 +159,6 @@ def _found(script: AssistantScript, name: str, text: str) -> Result[EditedText]:
 
 
 def _problem(what: str, key: str) -> Result | None:
-    """The problem with the name of a text, or None."""
     if what not in TEXTS:
         return Result.invalid(f"There is no text {what!r} to edit; there are: {', '.join(TEXTS)}.")
     words = key.split()
@@ -179,7 +179,7 @@ def _as_stored(what: str, text: str) -> Any:
     return text.strip() or (None if what == "compact_prompt" else "")
 
 
-# ---- of prompts --------------------------------------------------------------------------------
+# ---- texts of prompts --------------------------------------------------------------------------
 
 
 def _registry(script: AssistantScript) -> PromptRegistry:
@@ -201,6 +201,7 @@ def _override(script: AssistantScript, key: str) -> str:
     context, number = key.split()
     own = state.read(script, "context_configs").get(context, {})
     texts = own.get("component_overrides", {}) if isinstance(own, Mapping) else {}
+    # Where the context has no text of its own, that of the component applies.
     return str(texts.get(int(number), "")) or _component(script, number)
 
 
@@ -218,7 +219,7 @@ def _registry_or_none(script: AssistantScript) -> PromptRegistry | None:
     try:
         return _registry(script)
     except ConfigurationError:
-        return None  # what is stored is wrong, which storing this may mend
+        return None  # what is stored is wrong, which the new text may mend
 
 
 def _set_override(script: AssistantScript, key: str, text: str) -> Result:
