@@ -1,1 +1,1 @@
-"""Assistants as a whole: made, adopted, changed, copied, let go and removed."""
+"""Assistants as a whole: created, adopted, changed, cloned, released and removed."""

@@ -1,7 +1,7 @@
-"""A being of the game is given a mind, and has it taken away again.
+"""Adoption: an NPC of the game becomes the body of an assistant, and is released again.
 
-What the game keeps of it stays as it is: its typeclass, name, look, locks, attributes, tags and
-command sets. All that an assistant adds is kept on its script.
+The NPC itself stays as it is: its typeclass, name, look, locks, attributes, tags and command sets.
+Everything that an assistant adds is stored on its script.
 """
 
 from __future__ import annotations
@@ -47,21 +47,21 @@ from evennia_ai.runtime import state
 from evennia_ai.runtime.rights import Right, forms_of, is_staff, lets, meets, own_locks
 
 PLAYABLE, LAST_PUPPET = "_playable_characters", "_last_puppet"
-# Where Evennia keeps a character's place while nobody plays it.
+# Attribute in which Evennia stores a character's location when its player logs out.
 PLAYED = "prelogout_location"
 _PID = re.compile(r"pid\((\d{1,9})\)")
-HAS_SAY = ("control", "edit")
+HAS_SAY = ("control", "edit")  # Evennia's own access types: either allows an adoption
 HOW_TO_END = (
     "Before evennia_ai is removed from the game type: assistant release {name}. Afterwards delete "
     "this script; the game keeps {body} as it is."
 )
 
 
-# ---- which being -------------------------------------------------------------------------------
+# ---- finding an NPC ----------------------------------------------------------------------------
 
 
 def find_npc(person: Being, text: str) -> Result[GameObject]:
-    """A being of the game by its name, beside a person first, or by its "#12"."""
+    """Find an NPC by its name, first in the person's room, or by its "#12"."""
     words = text.strip()
     room = getattr(person, "location", None)
     found = search_object(words, candidates=room.contents) if words and room is not None else []
@@ -78,7 +78,6 @@ def find_npc(person: Being, text: str) -> Result[GameObject]:
 
 
 def _problem_of_being(npc: GameObject, person: Being | None) -> Result | None:
-    """The refusal of a mind to a being, or by this person; None where it can have one."""
     name = str(npc.key)
     if isinstance(npc, (DefaultRoom, DefaultExit)):
         kind = "a room" if isinstance(npc, DefaultRoom) else "an exit"
@@ -94,6 +93,7 @@ def _problem_of_being(npc: GameObject, person: Being | None) -> Result | None:
         return Result.forbidden(
             f"You may not adopt {name}: that needs its lock 'control' or 'edit'."
         )
+    # An assistant acts with its body's permissions, and so at the request of whoever adopted it.
     above = [
         held for held in npc.permissions.all() if not any(meets(form, held, form) for form in forms)
     ]
@@ -105,10 +105,10 @@ def _problem_of_being(npc: GameObject, person: Being | None) -> Result | None:
 
 
 def _problem_of_players(npc: GameObject, person: Being | None) -> str:
-    """The reason why a being counts as a player's, in words, or "".
+    """The reason why a body counts as a player's, in words, or "".
 
-    Evennia gives whatever character staff make by `create` to their account, as it gives players
-    theirs. So one that only staff have, and nobody else has played, is the game's.
+    Evennia also assigns the characters that staff make by `create` to their accounts. So one that
+    only staff own, and that nobody else has played, counts as the game's.
     """
     name = str(npc.key)
     if npc.is_superuser or npc.dbref == FIRST_CHARACTER:
@@ -124,9 +124,10 @@ def _problem_of_players(npc: GameObject, person: Being | None) -> str:
 
 
 def _owners_of(npc: GameObject) -> list[Any]:
-    """The accounts that have a being, by any way in which Evennia knows it."""
+    # Evennia knows owners in four ways: the list of playable characters, the puppet lock, the
+    # puppeting account and `creator_id`.
     lists = Attribute.objects.filter(db_key=PLAYABLE, accountdb__isnull=False)
-    # The lists are pickled, so that no database can look for a being in them.
+    # The lists are pickled, so no query can search them.
     having = [kept.pk for kept in lists if npc in (kept.value or ())]
     numbers = {int(number) for number in _PID.findall(str(npc.locks.get("puppet") or ""))}
     numbers |= {npc.db_account_id, npc.attributes.get("creator_id")} - {None}
@@ -134,17 +135,17 @@ def _owners_of(npc: GameObject) -> list[Any]:
     return list(AccountDB.objects.filter(named).distinct())
 
 
-# ---- giving ------------------------------------------------------------------------------------
+# ---- adopting ----------------------------------------------------------------------------------
 
 
 def adopt(npc: GameObject, name: str = "", *, person: Being | None = None, by: str = "") -> Result:
-    """Give a being of the game a mind; what the game keeps of it stays as it is.
+    """Make an NPC the body of an assistant; the NPC itself stays as it is.
 
     Args:
-        name: what the assistant is called; "": as the being is. That of an assistant which has
-            lost its body gives it this one, with all that it knows.
-        person: who does it, and needs a say over the being; None for code.
-        by: who does it, for the record; the person, unless it is said.
+        name: name of the assistant; "": the NPC's. The name of an assistant that has lost its body
+            gives that assistant this one, with all that it knows.
+        person: who does it, and needs the NPC's lock `control` or `edit`; None for code.
+        by: name for the audit log; by default the person's.
     """
     if refused := _problem_of_being(npc, person):
         return refused
@@ -165,7 +166,7 @@ def adopt(npc: GameObject, name: str = "", *, person: Being | None = None, by: s
         with signed(by or str(getattr(person, "key", ""))), transaction.atomic():
             script = _begin(called, npc, kept) if lost is None else _go_on(lost, npc, kept)
             audit.record("adopted", script, body=f"{npc.key} ({npc.dbref})")
-    # What is stored the transaction takes back; what is in memory is taken back here.
+    # The transaction undoes what was stored; this undoes what is in memory.
     except BaseException:
         npc.assistant_script = None
         assistant_character.take_ears(npc)
@@ -174,12 +175,12 @@ def adopt(npc: GameObject, name: str = "", *, person: Being | None = None, by: s
             lost.attributes.reset_cache()
         raise
     whole = f"{called} is {npc.key} now" if called != npc.key else f"{called} has a mind now"
-    told = f"{whole}. Try: whisper {npc.key} = hello. Back: assistant release {called}"
-    return Result(True, told, Creation(script, npc))
+    message = f"{whole}. Try: whisper {npc.key} = hello. Back: assistant release {called}"
+    return Result(True, message, Creation(script, npc))
 
 
 def _problem_of_names(name: str, npc: GameObject, lost: AssistantScript | None) -> Result | None:
-    """The refusal of a name to a being, for what else is called so; or None."""
+    # An assistant that lost its body has its name already.
     if lost is None:
         if problem := problem_of_name(name):
             how = "" if name != npc.key else f" Give another: assistant adopt {npc.key} = Edda"
@@ -193,7 +194,6 @@ def _problem_of_names(name: str, npc: GameObject, lost: AssistantScript | None) 
 
 
 def _begin(name: str, npc: GameObject, kept: Mapping[str, object]) -> AssistantScript:
-    """A new assistant in a body of the game."""
     close_record_before(name)
     script = attach_script(name, npc, {"adopted": kept})
     _make_known(script, npc)
@@ -201,12 +201,12 @@ def _begin(name: str, npc: GameObject, kept: Mapping[str, object]) -> AssistantS
 
 
 def _go_on(script: AssistantScript, npc: GameObject, kept: Mapping[str, object]) -> AssistantScript:
-    """An assistant that lost its body goes on in another."""
     script.obj = npc
     state.write(script, adopted=kept)
     _make_known(script, npc)
     script.at_start()
     lockout = emergency.lockout_of(script)
+    # Losing its body had locked it; a stop by a person, or for another cause, stays.
     if lockout is not None and lockout.cause is Cause.BODY:
         script.clear_emergency_stop()
     return script
@@ -218,11 +218,11 @@ def _make_known(script: AssistantScript, npc: GameObject) -> None:
     script.desc = HOW_TO_END.format(name=script.key, body=f"{npc.key} ({npc.dbref})")
 
 
-# ---- taking away -------------------------------------------------------------------------------
+# ---- releasing ---------------------------------------------------------------------------------
 
 
 def refuse_release(script: AssistantScript) -> Result | None:
-    """The refusal where there is nobody to release, with what would be right; or None."""
+    """Refuse a release where the assistant has no adopted body; else None."""
     if state.read(script, "adopted") and script.obj is not None:
         return None
     name = str(script.key)
@@ -233,10 +233,10 @@ def refuse_release(script: AssistantScript) -> Result | None:
 
 
 def release(script: AssistantScript, *, by: str = "", reason: str = "") -> Result[str]:
-    """Take the mind of a being of the game away, and leave the being as it was before.
+    """End an assistant and leave its adopted body as it was before.
 
-    What the assistant knew, said and was told is lost, as when one is deleted; its record is put
-    away as a file. What is under way is dropped, and whoever waits is told.
+    What the assistant knew and its conversation are lost, as when it is deleted; its audit log is
+    archived as a file. What is under way is dropped, and the players who wait for it are told.
     """
     name, body = str(script.key), script.obj
     if refused := refuse_release(script):
@@ -245,5 +245,5 @@ def release(script: AssistantScript, *, by: str = "", reason: str = "") -> Resul
     ended = end_assistant(script, why, by=by, keeps_body=True)
     if not ended.ok:
         return ended
-    told = f"{name} is released: {body.key} is as it was before{ended.message}."
-    return Result(True, told, ended.data)
+    message = f"{name} is released: {body.key} is as it was before{ended.message}."
+    return Result(True, message, ended.data)

@@ -1,4 +1,4 @@
-"""Making assistants, and checking what one is to be made of."""
+"""Creation of assistants, and checks of the parts that one is made of."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ from evennia_ai.runtime import names
 from evennia_ai.runtime.rights import lets, locks_for, meets
 
 BODY = "evennia_ai.assistant_character.AssistantCharacter"
-# What a class of the game lets players do with a character of theirs holds for none of these.
+# Replaces what a game's class of characters allows its owner: nobody picks up or plays a body.
 BODY_LOCKS = "get:false();puppet:perm(Admin)"
 NO_BEING = (
     "{path} is a class of rooms or exits, which an assistant would have to leave; give one of "
@@ -75,20 +75,20 @@ def create_assistant(
     maker: Being | None = None,
     number: int | None = None,
 ) -> Result[Creation]:
-    """Make an assistant: a character in a room and the script that moves it; both or neither.
+    """Create an assistant: a character in a room and the script that controls it; both or neither.
 
     Args:
         key: its name, unique among assistants and characters.
         location, desc: the room it stands in; what people see when they look at it.
         persona: who it is and what it knows, for the model.
-        lines: "thinking" (a list) and "failure" (a text) of its own, in which {name} is its name;
-            "examples", pairs of what is asked and how it answers, which help a small model.
-        typeclass: its body, a class of objects or its path; one that cannot hear gets `ears`. Its
-            locks `tool_move` and `ai_control` say that it stays, and who may run it.
-        settings: further settings by path, as `update_settings` takes them.
-        by: who makes it, for the record; its maker, unless it is said.
-        maker: a character or an account, which has Evennia's rights over the body, as admins have.
-        number: of its script, where rows stand under it already: see `memory.arriving`.
+        lines: its own "thinking" (a list) and "failure" (a text) lines, in which {name} is its
+            name; "examples", pairs of a question and its answer, which help a small model.
+        typeclass: class of its body, or the path of the class; one that cannot hear gets `ears`.
+            Its locks `tool_move` and `ai_control` say that it stays, and who may run it.
+        settings: further settings by path, as in `update_settings`.
+        by: name for the audit log; by default its maker's.
+        maker: a character or an account that gets Evennia's rights over the body, as admins have.
+        number: primary key for its script, if rows have it already: see `memory.arriving`.
     """
     name = " ".join(key.split())
     refused: Result = _refusal(name, aliases) or check_body(typeclass)
@@ -96,8 +96,8 @@ def create_assistant(
         return refused
     found = prepare(_given(persona, lines or {}) | dict(settings or {}), lambda _: UNSET)
     if found.errors:
-        told = f"{name} is not made: {'; '.join(found.errors.values())}"
-        return Result(False, told, errors=found.errors)
+        message = f"{name} is not made: {'; '.join(found.errors.values())}"
+        return Result(False, message, errors=found.errors)
     with signed(by or str(getattr(maker, "key", ""))), transaction.atomic():
         close_record_before(name)
         character = _make_body(name, typeclass, location, desc, aliases, maker)
@@ -106,12 +106,11 @@ def create_assistant(
         greeting = f"{name} is awake, but in no room. Go to its room and type: tel {name} = here"
     else:
         greeting = f"{name} is awake in {location.key}. Try: whisper {name} = hello"
-    told = "\n".join(filter(None, (greeting, brain_hint(script))))
-    return Result(True, told, Creation(script, character))
+    message = "\n".join(filter(None, (greeting, brain_hint(script))))
+    return Result(True, message, Creation(script, character))
 
 
 def _refusal(name: str, aliases: Sequence[str]) -> Result | None:
-    """The refusal of a name, or None."""
     if problem := problem_of_name(name):
         return Result.invalid(problem)
     if problem := next(filter(None, map(problem_of_name, aliases)), ""):
@@ -137,7 +136,7 @@ def check_body(typeclass: str | type) -> Result[type]:
         )
     except ImportError:
         found = None
-    except Exception as error:  # whatever a module of the game does while it is imported
+    except Exception as error:  # a module of the game may raise anything while it is imported
         logger.log_trace(f"[assistant] {shown} could not be imported")
         problem = f"{shown} could not be imported: {one_line(repr(error), 200)}"
         return Result(False, problem, errors={"typeclass": problem})
@@ -165,7 +164,8 @@ def _given(persona: str, lines: Mapping[str, object]) -> dict[str, Any]:
 
 
 def close_record_before(name: str) -> None:
-    """Put the record of an earlier assistant of this name away."""
+    """Archive the audit log of an earlier assistant of the same name."""
+    # The log's stream is known by the name, and must not go on as that of another assistant.
     if audit.is_begun(name):
         audit.close(name, "another assistant of this name is made")
 
@@ -188,14 +188,15 @@ def _make_body(
         attributes=[("desc", desc or PLAIN_DESC.format(name=name))],
         locks=locks,
     )
-    body.locks.add(f"{BODY_LOCKS};{locks}")  # again, after all hooks of the game's class
+    # A second time, since hooks of the game's class may have replaced locks while it was created.
+    body.locks.add(f"{BODY_LOCKS};{locks}")
     if not desc and names.hides_key(body, None):
         body.db.desc = NAMELESS_DESC
     return body
 
 
 def plain_desc(body: GameObject) -> str:
-    """The look of a body that nobody described; no key that is a secret."""
+    """The default description of a body, without its key where that is a secret."""
     if names.hides_key(body, None):
         return NAMELESS_DESC
     return PLAIN_DESC.format(name=body.key)
@@ -204,10 +205,11 @@ def plain_desc(body: GameObject) -> str:
 def attach_script(
     name: str, character: GameObject, own: Mapping[str, object], number: int | None = None
 ) -> AssistantScript:
-    """The script that makes an assistant of a body, begun with settings and state of its own.
+    """Create and start the script that makes an assistant of a body.
 
     Args:
-        number: of its row; None: the next that is free.
+        own: settings and state to begin with.
+        number: primary key of the script; None: the next free one.
     """
     given = [(setting, value) for setting, value in own.items() if value is not None]
     script: AssistantScript = create_script(
@@ -221,9 +223,9 @@ def attach_script(
 
 
 def give_account(script: AssistantScript) -> Result[Account]:
-    """Make an account in the assistant's name, so that the game's own `page` reaches it.
+    """Create an account in the assistant's name, so that the game's own `page` reaches it.
 
-    Nobody can log in to it: it has no password.
+    Nobody can log in to it, since it has no usable password.
     """
     name = str(script.key)
     if AccountDB.objects.filter(username__iexact=name).exists():
@@ -241,13 +243,10 @@ LONGEST_PERMISSION = 200
 
 
 def check_permission(text: str, being: Being) -> Result[str]:
-    """Check that a text is a permission, or a lock string.
+    """Check that a text is a permission or a lock string; the data is the form to store.
 
     Args:
-        being: anybody, on whom it is tried.
-
-    Returns:
-        data: the same as it will be kept.
+        being: any being, on which a lock string is tried.
     """
     words = one_line(text, LONGEST_PERMISSION)
     if "(" in words:
@@ -257,6 +256,7 @@ def check_permission(text: str, being: Being) -> Result[str]:
             return Result.invalid(f"That will not do: {error}")
         return Result(True, words, words)
     known = {name.casefold(): name for name in settings.PERMISSION_HIERARCHY}
+    # Evennia's `perm()` takes the plural of a permission too: "Builders".
     found = known.get(words.casefold()) or known.get(words.casefold().removesuffix("s"))
     if found is None and words:
         kept = Tag.objects.filter(db_tagtype="permission", db_key__iexact=words)
@@ -269,7 +269,7 @@ def check_permission(text: str, being: Being) -> Result[str]:
 
 
 def find_room(being: Being, text: str) -> Result[GameObject]:
-    """A room by its name or its "#12", where somebody may put an assistant."""
+    """Find a room by its name or its "#12" in which a person may put an assistant."""
     words = text.strip()
     found = search_object(words, use_dbref=True) if words else ()
     rooms = [thing for thing in found if isinstance(thing, DefaultRoom)]

@@ -1,6 +1,6 @@
-"""Leftovers of this package in a game, beside its assistants: rows and files that name its classes.
+"""Leftovers of this package in a game besides assistants: rows and files that name its classes.
 
-Each of these would be an error or a warning in the log of a game that has the package no more.
+Each of them would cause an error or a warning in the log once the package is uninstalled.
 """
 
 from __future__ import annotations
@@ -34,6 +34,7 @@ from evennia_ai.operations.naming import ANY_TAG, BODY_OF_ACCOUNT
 PACKAGE = "evennia_ai"
 PATHS = f"{PACKAGE}."
 EDITOR, EDITOR_SET = "_eveditor_saved", "evennia.utils.eveditor.EvEditorCmdSet"
+# Attributes in which Evennia stores an open line editor, to open it again after a reload.
 EDITOR_KEPT = (EDITOR, "_eveditor_buffer_temp", "_eveditor_unsaved", "_eveditor_indent")
 MOST_FILES, MOST_PLACES = 5_000, 20
 _ALL_VALUES = f"SELECT id, db_value FROM {Attribute._meta.db_table} WHERE db_value IS NOT NULL"
@@ -44,7 +45,7 @@ _TEXTS = ("SHORT_BINUNICODE", "BINUNICODE", "UNICODE")
 
 
 def stray_scripts(known: list[AssistantScript]) -> list[Any]:
-    """Scripts of ours that are no assistant, as Evennia's `scripts` and `copy` make them."""
+    """Scripts of ours that are not assistants, such as Evennia's `scripts` and `copy` make."""
     numbers = {script.pk for script in known}
     named = ScriptDB.objects.filter(db_typeclass_path__startswith=PATHS)
     found = {script.pk: script for script in (*AssistantScript.objects.all_family(), *named)}
@@ -52,19 +53,19 @@ def stray_scripts(known: list[AssistantScript]) -> list[Any]:
 
 
 def bodies() -> list[Any]:
-    """Objects whose class is of this package, whether an assistant is in them or not."""
+    """Objects whose class is of this package, with or without an assistant in them."""
     return list(ObjectDB.objects.filter(db_typeclass_path__startswith=PATHS))
 
 
 def accounts() -> list[Any]:
-    """Accounts whose class is of this package, or that hear pages for an assistant."""
+    """Accounts whose class is of this package, or that receive pages for an assistant."""
     ours = AccountDB.objects.filter(db_typeclass_path__startswith=PATHS)
     named = AccountDB.objects.filter(db_attributes__db_key=BODY_OF_ACCOUNT)
     return list({account.pk: account for account in (*ours, *named)}.values())
 
 
 def wearers() -> list[Any]:
-    """Objects and accounts that keep a command set of ours by its path."""
+    """Objects and accounts that store a command set of ours by its path."""
     return [
         being
         for model in (ObjectDB, AccountDB)
@@ -73,9 +74,9 @@ def wearers() -> list[Any]:
 
 
 def pickled() -> list[Attribute]:
-    """Attributes that hold something made of a class or a function of this package."""
+    """Attributes whose pickled value refers to a class or a function of this package."""
     with connection.cursor() as cursor:
-        # Past Evennia's field, which would load each value, and import what it names.
+        # Raw SQL: Evennia's field would unpickle each value, and import whatever it refers to.
         cursor.execute(_ALL_VALUES)
         numbers = [number for number, value in _rows(cursor) if _names_us(value)]
     return list(Attribute.objects.filter(pk__in=numbers))
@@ -87,7 +88,7 @@ def _rows(cursor: CursorWrapper) -> Iterator[tuple[int, Any]]:
 
 
 def _names_us(value: str | bytes) -> bool:
-    """True where a stored value names something of this package; a mere mention does not count."""
+    # A text that mentions the package does not count: only what unpickling would import.
     try:
         data = b64decode(value)
         if PACKAGE.encode() not in data:
@@ -98,7 +99,8 @@ def _names_us(value: str | bytes) -> bool:
 
 
 def _modules(data: bytes) -> Iterator[str]:
-    """The modules that a pickle imports from; one that is told once may be meant again."""
+    # STACK_GLOBAL takes module and name from the stack: the last two texts that were pushed. Where
+    # the module comes from the pickle's memo instead, an earlier opcode has named it.
     texts: list[str] = []
     for opcode, argument, _ in pickletools.genops(data):
         if opcode.name == "GLOBAL":
@@ -110,7 +112,7 @@ def _modules(data: bytes) -> Iterator[str]:
 
 
 def holder_of(attribute: Attribute) -> Any:
-    """The being that has an attribute, None where none does."""
+    """The being that has an attribute, or None."""
     for names in ("objectdb_set", "accountdb_set", "scriptdb_set", "channeldb_set"):
         found = getattr(attribute, names, None)
         if found is not None and (being := found.first()) is not None:
@@ -119,13 +121,13 @@ def holder_of(attribute: Attribute) -> Any:
 
 
 def tags() -> Any:
-    """The tags by which assistants were found that are there no more."""
+    """Tags of assistants that no longer exist."""
     ours = Tag.objects.filter(db_key__startswith=ANY_TAG, db_category=TAG_CATEGORY)
     return ours.filter(scriptdb__isnull=True)
 
 
 def places_in_files() -> list[str]:
-    """Lines of the game's own Python files that name this package: "server/conf/settings.py:12"."""
+    """Lines of the game's Python files that name this package: "server/conf/settings.py:12"."""
     root, found = Path(settings.GAME_DIR), list[str]()
     for path in islice(_sources(root), MOST_FILES):
         try:
@@ -139,7 +141,7 @@ def places_in_files() -> list[str]:
 
 
 def _sources(root: Path) -> Iterator[Path]:
-    """The Python files of a game, without those of environments and caches that lie in it."""
+    # Virtual environments and caches are often inside the game's folder.
     for path in sorted(root.iterdir()):
         if path.name.startswith((".", "__")) or path.is_symlink() or (path / "pyvenv.cfg").exists():
             continue
@@ -149,11 +151,11 @@ def _sources(root: Path) -> Iterator[Path]:
             yield path
 
 
-# ---- clearing away -----------------------------------------------------------------------------
+# ---- clearing ----------------------------------------------------------------------------------
 
 
 def clear_accounts(account: Account) -> None:
-    """End an account that is only an assistant's; one that somebody can log in to is the game's."""
+    """Delete an assistant's account; one with a password stays, as the game's own class."""
     is_ours = account.db_typeclass_path.startswith(PATHS)
     let_go(account)
     if is_ours and account.pk is not None:
@@ -161,13 +163,13 @@ def clear_accounts(account: Account) -> None:
 
 
 def clear_sets(being: Being) -> None:
-    """Take command sets of ours off a being that keeps them."""
+    """Remove command sets of ours from a being."""
     being.cmdset_storage = [path for path in being.cmdset_storage if not path.startswith(PATHS)]
     being.cmdset.update(init_mode=True)
 
 
 def close_editor(being: Being) -> None:
-    """Close an editor of ours that would be opened again after a reload."""
+    """Close an editor of ours that Evennia would open again after a reload."""
     editor = being.ndb._eveditor
     if editor is not None:
         editor.quit()
@@ -178,7 +180,7 @@ def close_editor(being: Being) -> None:
 
 
 def clear_marks() -> None:
-    """Remove our tags, and the numbers of questions and of what is on its way."""
+    """Remove our tags, the counter of questions and the list of unfinished imports."""
     tags().delete()
     for name in (COUNTER, ARRIVING):
         ServerConfig.objects.conf(name, delete=True)

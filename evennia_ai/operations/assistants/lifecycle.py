@@ -1,4 +1,4 @@
-"""The life of an assistant as a whole: its look is changed, it is copied, it is deleted."""
+"""Assistants described, changed in their look, cloned and deleted."""
 
 from __future__ import annotations
 
@@ -30,22 +30,21 @@ from evennia_ai.runtime import services, state
 from evennia_ai.runtime.rights import is_owner, lets
 from evennia_ai.tasks import store as tasks
 
-LONGEST_DESC = 4000
+LONGEST_DESC = 4000  # characters
 MOST_ALIASES = 10
-FIRST_CHARACTER = "#1"
-# What every assistant has of its own, and a copy must not share.
-OWN_NAME = "assistant_key"
-# What gives power over a body: of a copy it is its maker's.
+FIRST_CHARACTER = "#1"  # Evennia's superuser character
+OWN_NAME = "assistant_key"  # unique, so never copied
+# Locks that give power over a body; those of a clone are its maker's.
 NOT_COPIED = ("control", "edit", "delete", "puppet")
 HERE = "teleport_here"
 
 
-# ---- looking -----------------------------------------------------------------------------------
+# ---- describing --------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
 class Described:
-    """An assistant: its name, its look, who it is, where it stands, since when."""
+    """The name, look, persona and location of an assistant, and when it was created."""
 
     key: str
     desc: str
@@ -59,7 +58,7 @@ class Described:
 
 
 def describe(script: AssistantScript) -> Result[Described]:
-    """An assistant as it is now."""
+    """Describe an assistant as it is now."""
     body = script.obj
     place = body.location if body is not None else None
     data = Described(
@@ -78,7 +77,7 @@ def describe(script: AssistantScript) -> Result[Described]:
 
 
 def look_of(script: AssistantScript) -> dict[str, Any]:
-    """The look of an assistant that people can set; its place by its number, None: nowhere."""
+    """The look of an assistant that people can set; its location as "#12", None: nowhere."""
     body = script.obj
     if body is None:
         return {}
@@ -100,13 +99,13 @@ def update_assistant(
     by: str = "",
     person: Being | None = None,
 ) -> Result[Described]:
-    """Change an assistant's look, who it is, where it stands or what else it is called by.
+    """Change an assistant's description, persona, location or aliases.
 
     Args:
-        desc: what people see; "" for the plain one.
-        location: a room, its "#2", or its name; it stays there from then on.
-        aliases: all of its further names.
-        person: whom the room must let in, beside the assistant; None for code, which any room does.
+        desc: what people see; "" for the default.
+        location: a room, its "#2", or its name; it becomes the assistant's home too.
+        aliases: all of its aliases, which replace the old ones.
+        person: must be allowed to teleport into the room, like the assistant; None: no check.
     """
     given = {"desc": desc, "persona": persona, "location": location, "aliases": aliases}
     wanted = {name: value for name, value in given.items() if value is not None}
@@ -128,12 +127,12 @@ def update_assistant(
                 f"{script.key} cannot go to {place.key}: the game does not allow that."
             )
         _apply(script, wanted, found.values)
-        _tell_of_look(script, sorted(wanted), before)
+        _record_look(script, sorted(wanted), before)
     return Result(True, f"{script.key}: {', '.join(wanted)} changed.", describe(script).data)
 
 
 def _find_place(location: GameObject) -> Any:
-    """A room by its number or its name, None unless it is exactly one."""
+    # None unless exactly one room has that number or name.
     if not isinstance(location, str):
         return location
     found = [place for place in search_object(location.strip()) if place.location is None]
@@ -155,14 +154,14 @@ def _problem_of_look(wanted: Mapping[str, Any], place: GameObject | None, body: 
 
 
 def _problem_of_alias(alias: str, body: GameObject) -> str:
-    """The problem with an alias, or ""; what it is called already it may keep."""
+    # Aliases that it has already are not checked again.
     if alias.strip().casefold() in body.aliases.all():
         return ""
     return problem_of_name(alias) or problem_of_player(alias, body)
 
 
 def _problem_of_room(place: GameObject | None, body: GameObject, person: Being | None) -> str:
-    """The refusal to put a body into a room, as the game's own `teleport` sees it, or ""."""
+    # The lock that Evennia's own `teleport` checks, of the person and of the body.
     if place is None or person is None:
         return ""
     if not lets(place, person, HERE, default=True):
@@ -192,14 +191,14 @@ def _apply(script: AssistantScript, wanted: Mapping[str, Any], values: Mapping[s
         script.work.read_anew()
 
 
-def _tell_of_look(script: AssistantScript, names: list[str], before: Mapping[str, object]) -> None:
+def _record_look(script: AssistantScript, names: list[str], before: Mapping[str, object]) -> None:
     now = look_of(script)
     old = {name: value for name, value in before.items() if value != now[name]}
     new = {name: now[name] for name in old}
     audit.record("look_changed", script, changed=names, before=old, after=new)
 
 
-# ---- copying -----------------------------------------------------------------------------------
+# ---- cloning -----------------------------------------------------------------------------------
 
 
 def clone_assistant(
@@ -210,16 +209,16 @@ def clone_assistant(
     by: str = "",
     person: Being | None = None,
 ) -> Result[Creation]:
-    """Make another assistant like this one: its settings, its prompts, its look, its channels.
+    """Create an assistant with the same settings, prompts, look and channels.
 
-    Nothing private goes along: no talk, memories, notes, goals or counts; no stop either. What its
-    body is permitted does not, so that nobody multiplies rights, and what it may do to the game
-    only where an owner copies it; who may run it does.
+    Nothing private is copied: no conversation, memories, notes, goals or statistics, and no stop.
+    Permissions of the body are not copied, so that nobody multiplies rights. Powers over the game
+    are copied only for an owner; the lock that says who may run it always is.
 
     Args:
-        key: the name of the new one.
-        location: the room it stands in; None: beside this one.
-        person: who makes it, and has Evennia's rights over it; None for code, which is trusted.
+        key: name of the clone.
+        location: the room it stands in; None: the same room.
+        person: who clones it and gets Evennia's rights over it; None for code, which is trusted.
     """
     body = script.obj
     place = location or (body.location if body is not None else None)
@@ -242,13 +241,12 @@ def clone_assistant(
     with signed(by):
         audit.record("copied", made.data.script, source=str(script.key), left_out=left_out)
     if body is not None:
-        _give_look_of(body, made.data.character)
+        _copy_locks_and_channels(body, made.data.character)
     lacks = f" Without {' and '.join(left_out)}: an owner gives these." if left_out else ""
     return Result(True, made.message + lacks, made.data)
 
 
-def _give_look_of(body: GameObject, copy: GameObject) -> None:
-    """Let a copy be locked as the first one is, but for what is its maker's, and hear the same."""
+def _copy_locks_and_channels(body: GameObject, copy: GameObject) -> None:
     copy.locks.add([lock for lock in body.locks.all() if lock.partition(":")[0] not in NOT_COPIED])
     for channel in channels_of(body):
         if channel.access(copy, "listen"):
@@ -261,7 +259,7 @@ def _copied(script: AssistantScript) -> list[str]:
 
 
 def _desc_for(script: AssistantScript) -> str:
-    """The look of a copy; "" where it is the plain one, which names the assistant."""
+    # "" where it is the default description, which has the assistant's name in it.
     body = script.obj
     desc = str(body.db.desc or "") if body is not None else ""
     return "" if body is None or desc == plain_desc(body) else desc
@@ -276,34 +274,34 @@ def channels_of(body: GameObject) -> list[Any]:
 
 
 def delete_assistant(script: AssistantScript, *, by: str = "", reason: str = "") -> Result[str]:
-    """Delete an assistant, its body and its account. Its record is put away in a file before.
+    """Delete an assistant, its body and its account, after archiving its audit log in a file.
 
-    It is stopped first: what is under way is dropped, and waiting messages are given back. All else
-    is one transaction, so that a game that is killed meanwhile has the whole assistant, stopped, or
-    nothing of it. What its calls have cost stays in the ledger. The vectors of what it remembered
-    go right after; until a store that is down is asked again they have nothing that they belong to.
+    First comes an emergency stop, which drops what is under way and gives waiting messages back.
+    All else is one transaction: a game that is killed meanwhile has the whole assistant, stopped,
+    or nothing of it. The cost of its calls stays in the ledger. The vectors of its memories are
+    deleted right afterwards; where the store is down, they belong to no memory until it is back.
     """
     name = str(script.key)
     if problem := _problem_of_deleting(script):
         return Result.conflict(problem)
     ended = end_assistant(script, reason.strip() or f"deleted by {by or 'code'}", by=by)
-    told = f"{name} is deleted{ended.message}." if ended.ok else ended.message
-    return Result(ended.ok, told, ended.data, ended.problem)
+    message = f"{name} is deleted{ended.message}." if ended.ok else ended.message
+    return Result(ended.ok, message, ended.data, ended.problem)
 
 
 def end_assistant(
     script: AssistantScript, why: str, *, by: str = "", keeps_body: bool = False
 ) -> Result[str]:
-    """End an assistant, and its body with it unless that is to stay, as a being of the game does.
+    """End an assistant, and delete its body unless it belongs to the game.
 
     Returns:
-        Where its record is, as the end of a sentence, with the path, "" where it has none; or why
-        it goes on.
+        message: the end of a sentence that says where its audit log is, or why it did not end.
+        data: path of the archived audit log, "" where it had none.
     """
     name, body, number = str(script.key), script.obj, script.pk
     with signed(by):
-        told = f"it is {'released' if keeps_body else 'deleted'}: {why}"
-        emergency.trigger_emergency_stop(script, told, by=by, is_alarm=False)
+        cause = f"it is {'released' if keeps_body else 'deleted'}: {why}"
+        emergency.trigger_emergency_stop(script, cause, by=by, is_alarm=False)
         audit.flush()
         archive = None
         try:
@@ -312,14 +310,14 @@ def end_assistant(
                 _remove(script, body, keeps_body=keeps_body)
         except Exception as error:
             logger.log_trace(f"[assistant] {name} could not be ended")
-            if archive is not None:  # its record is in the database still
+            if archive is not None:  # after the rollback its audit log is in the database again
                 archive.unlink(missing_ok=True)
             return _undone(script, body, error, "released" if keeps_body else "deleted")
     if keeps_body:
         assistant_character.take_ears(body)
     services.memory().drop(number)
-    told = f"; its record is in {archive}" if archive else ""
-    return Result(True, told, str(archive or ""))
+    place = f"; its record is in {archive}" if archive else ""
+    return Result(True, place, str(archive or ""))
 
 
 def _problem_of_deleting(script: AssistantScript) -> str:
@@ -339,12 +337,13 @@ def _problem_of_deleting(script: AssistantScript) -> str:
 
 
 def _remove(script: AssistantScript, body: GameObject, *, keeps_body: bool) -> None:
-    """Delete all there is of it; from here on nothing hears and nothing beats.
+    """Delete everything of an assistant.
 
     Raises:
-        RuntimeError: a hook of the game's does not let it go.
+        RuntimeError: a hook of the game refuses the deletion.
     """
     before = state.read(script, "adopted").get("channels", ())
+    # First of all, so that nothing is heard and no beat begins while rows are deleted.
     script.work = None  # type: ignore[assignment]  # as before it was started
     for table in (Memory, EntityProfile, CardFile, WorkJob):
         table.objects.filter(assistant=script.pk).delete()
@@ -370,7 +369,7 @@ def _accounts_of(body: GameObject) -> list[Any]:
 
 
 def let_go(account: Account) -> None:
-    """Delete an account that is only the assistant's; one that somebody can log in to stays."""
+    """Delete an assistant's account; one with a password stays, as somebody can log in to it."""
     if isinstance(account, HearsPagesForAssistant) and not account.has_usable_password():
         account.delete()
     else:
@@ -378,9 +377,8 @@ def let_go(account: Account) -> None:
 
 
 def _undone(script: AssistantScript, body: GameObject, error: Exception, wanted: str) -> Result:
-    """Say what went wrong: it is as it was, but stopped; what is in memory is read anew."""
     for being in filter(None, (script, body)):
-        # Evennia's caches do not know that the transaction was undone.
+        # Evennia's attribute caches do not notice that the transaction was rolled back.
         being.attributes.reset_cache()
     if script.pk is not None:
         script.at_start()

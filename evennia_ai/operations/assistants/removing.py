@@ -1,6 +1,6 @@
-"""Taking all assistants, and all that belongs to them, out of a game that is to go on without them.
+"""Removal of all assistants, and of all that belongs to them, from a game that goes on without.
 
-Afterwards the database holds nothing that names a class of this package, but for its own tables.
+Afterwards nothing in the database refers to a class of this package, except in its own tables.
 """
 
 from __future__ import annotations
@@ -69,12 +69,12 @@ NEXT = (
 
 @dataclass(frozen=True)
 class Belongings:
-    """All that there is of this package in the game.
+    """Everything of this package in the game.
 
     Attributes:
-        made: assistants whose body goes with them.
-        adopted: assistants in beings of the game, which stay.
-        counts: rows of our tables, by what they are.
+        made: assistants whose body is deleted with them.
+        adopted: assistants in NPCs of the game, which stay.
+        counts: numbers of rows, by what they are.
     """
 
     made: list[AssistantScript]
@@ -83,12 +83,12 @@ class Belongings:
 
     @cached_property
     def assistants(self) -> list[AssistantScript]:
-        """All of them."""
+        """All assistants."""
         return [*self.made, *self.adopted]
 
 
 def belongings() -> Belongings:
-    """The things that would be removed."""
+    """Everything that would be removed."""
     known = list_assistants()
     adopted = [script for script in known if state.read(script, "adopted")]
     own = {script.obj.pk for script in known if script.obj is not None}
@@ -110,7 +110,7 @@ def _count_calls() -> int:
     try:
         return int(asked(ModelCall.objects.filter(game=place.game()).count))
     except ConfigurationError:
-        return 0  # nobody can tell now, and what cannot be emptied is named afterwards
+        return 0  # unknown now; if it cannot be emptied either, `_empty_records` reports it
 
 
 def _count(*tables: type[models.Model]) -> int:
@@ -118,7 +118,7 @@ def _count(*tables: type[models.Model]) -> int:
 
 
 def describe_removal(found: Belongings, *, and_records: bool) -> str:
-    """The question before all is removed: what goes, with counts, and what stays."""
+    """The question before a removal: what is deleted, with counts, and what stays."""
     counted = ", ".join(f"{count} {what}" for what, count in found.counts.items() if count)
     lines = [
         "Remove all assistants from this game, for good?",
@@ -143,7 +143,7 @@ def _listed(names: list[str]) -> str:
 
 
 def refuse_removal(found: Belongings) -> Result | None:
-    """The refusal where nothing can be removed now, or None."""
+    """Refuse a removal while an import runs or a body is puppeted; else None."""
     if arriving.is_busy():
         return Result.conflict(COMING)
     bodies = [script.obj for script in found.assistants if script.obj is not None]
@@ -162,7 +162,7 @@ class Removed:
 
     Attributes:
         removed, released: names of assistants.
-        left: what could not go, in words.
+        left: what could not be removed, in words.
         places: lines of the game's files that name the package.
     """
 
@@ -173,15 +173,16 @@ class Removed:
 
 
 def remove_all(*, by: str = "", and_records: bool = False) -> Result[Removed]:
-    """Remove all assistants, their bodies, accounts, memories and tokens, and what is left over.
+    """Remove all assistants, their bodies, accounts, memories and tokens, and all leftovers.
 
-    Each assistant goes in a transaction of its own, and is stopped first; where one cannot go the
-    others go all the same, and it is named. Beings that were adopted stay as they were before.
+    Each assistant is stopped and removed in a transaction of its own. One that cannot be removed
+    is reported and does not keep the others. Adopted NPCs stay as they were before.
 
     Args:
-        and_records: the ledger, the record and lore are emptied too.
+        and_records: also empty the ledger, the audit log and lore.
     """
     found = belongings()
+    # Checked again, since minutes may have passed between the question and the yes.
     if refused := refuse_removal(found):
         return refused
     left: list[str] = []
@@ -194,18 +195,20 @@ def remove_all(*, by: str = "", and_records: bool = False) -> Result[Removed]:
         _clear_values(left)
         _clear_tables(and_lore=and_records)
         leftovers.clear_marks()
-        told = {"removed": len(removed), "released": len(released), "and_records": and_records}
-        audit.record("all_removed", audit.GAME, **told)
+        counts = {"removed": len(removed), "released": len(released), "and_records": and_records}
+        audit.record("all_removed", audit.GAME, **counts)
         audit.flush()
         if and_records:
             _empty_records(left)
     places = leftovers.places_in_files()
     data = Removed(removed, released, left, places)
-    return Result(not left, _told(data), data, ProblemKind.CONFLICT if left else ProblemKind.NONE)
+    return Result(
+        not left, _message(data), data, ProblemKind.CONFLICT if left else ProblemKind.NONE
+    )
 
 
 def _end(script: AssistantScript, left: list[str]) -> bool:
-    """End one, and keep its body where the game needs that. Returns whether it is gone."""
+    # The game's first character is needed by Evennia, even where it was made an assistant's body.
     name, body = str(script.key), script.obj
     is_adopted = bool(state.read(script, "adopted"))
     is_first = body is not None and body.dbref == FIRST_CHARACTER
@@ -216,7 +219,7 @@ def _end(script: AssistantScript, left: list[str]) -> bool:
 
 
 def _clear_beings(left: list[str]) -> None:
-    """Let what is left of our classes be of the game's own, and wear nothing of ours."""
+    # What is left is swapped to the game's own classes: ours cannot be imported afterwards.
     for account in leftovers.accounts():
         _try(account, partial(leftovers.clear_accounts, account), left)
     for body in leftovers.bodies():
@@ -233,7 +236,7 @@ def _make_plain(body: GameObject) -> bool:
 
 
 def _clear_values(left: list[str]) -> None:
-    """Close editors of ours; what else holds a thing of ours is the game's own, and is named."""
+    # Only editors are ours to close; any other attribute belongs to the game, and is reported.
     for attribute in leftovers.pickled():
         holder = leftovers.holder_of(attribute)
         if holder is not None and attribute.db_key == leftovers.EDITOR:
@@ -246,7 +249,7 @@ def _clear_values(left: list[str]) -> None:
 
 
 def _clear_tables(*, and_lore: bool) -> None:
-    """Empty what is about people, but for what an assistant knows that could not go."""
+    # Assistants that could not be removed keep what they know.
     kept = [script.pk for script in list_assistants()]
     if and_lore:
         services.memory().drop(rows.SHARED)
@@ -260,7 +263,7 @@ def _clear_tables(*, and_lore: bool) -> None:
 
 
 def _try(being: Being, act: Callable[[], object], left: list[str]) -> None:
-    """Do something to one of many; what refuses or breaks is named."""
+    # A being that refuses or raises is reported, and does not keep the others.
     try:
         problem = "" if act() is not False else "a hook of the game's refused"
     except Exception as error:
@@ -278,11 +281,11 @@ def _empty_records(left: list[str]) -> None:
         ledger.store().erase()
     except ConfigurationError as error:
         left.append(f"what calls have cost ({error})")
-    # What this process knows of the records would go on where there is none.
+    # The log's cache in this process would go on with versions that no longer exist.
     audit.start_anew()
 
 
-def _told(data: Removed) -> str:
+def _message(data: Removed) -> str:
     removed = data.removed
     lines = [f"Removed: {len(removed)} ({_listed(removed)})." if removed else "None was removed."]
     if data.released:
