@@ -1,1 +1,1 @@
-"""Tools of an assistant: run by hand, and those of others that are held back."""
+"""Tools of an assistant: run by hand, and remote tools held back until they are approved."""

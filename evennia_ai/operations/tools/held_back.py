@@ -1,7 +1,7 @@
-"""Tools of MCP servers and cards of agents that are held back: shown, and allowed.
+"""Tools of MCP servers and cards of remote agents that are held back: shown, and approved.
 
-To allow one needs its mark, which only one description and one schema have: a tool that changes
-again while somebody looks at it is not allowed unseen.
+Approval needs the tool's mark, a digest of its description and schema, so that a tool which changes
+again while a person reads it is not approved unseen.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from evennia_ai.operations.settings.changing import signed
 from evennia_ai.runtime import services
 
 NEW, CHANGED = "new", "changed"
-ALLOW = "assistant tools allow {name} = {mark}"
+ALLOW = "assistant tools allow {name} = {mark}"  # a command, for the reader to type
 WHY = {NEW: "it was not there before", CHANGED: "it is not as it was allowed"}
 READ_FIRST = (
     "A model that is offered a tool reads its description and its schema, and may do what they "
@@ -29,7 +29,7 @@ READ_FIRST = (
 
 
 class HeldRow(TypedDict):
-    """A tool that no model is offered until somebody allows it."""
+    """A tool that no model is offered until a person approves it."""
 
     name: str
     server: str
@@ -64,12 +64,12 @@ class AllowedTools:
 
 
 def held_back() -> Mapping[str, tuple[HeldTool, ...]]:
-    """All that is held back: tools by their MCP servers, cards by `a2a:` and their agents."""
+    """Everything held back: tools by MCP server, cards by `a2a:` and the agent's name."""
     return {**services.remote_servers().held(), **services.remote_specialists().held()}
 
 
 def held_tools() -> Result[HeldTools]:
-    """The tools of MCP servers, and cards of agents, that are held back, with what is different."""
+    """List the tools and agents' cards that are held back, with what has changed in each."""
     held = held_back()
     rows = [_row(server, tool) for server, tools in held.items() for tool in tools]
     servers: list[HeldServer] = [
@@ -90,12 +90,12 @@ def held_tools() -> Result[HeldTools]:
 
 
 def allow_tools(name: str, mark: str, *, by: str) -> Result[AllowedTools]:
-    """Offer a held tool from now on, or all of a server, as somebody has looked at them.
+    """Approve a tool that is held back, or all of a server, as a person has read them.
 
     Args:
-        name: of the tool, or of the server.
-        mark: as `held_tools` tells it.
-        by: who.
+        name: name of the tool or of the server.
+        mark: the mark that `held_tools` gave.
+        by: name for the audit log.
     """
     held = held_back()
     for server, tools in held.items():
@@ -116,6 +116,7 @@ def _allow(
             f"That is not the mark of {', '.join(names)} as it is now; look at it again: "
             "assistant tools held"
         )
+    # Agents' cards are held under `a2a:` and the agent's name, which no MCP server can have.
     agent = services.remote_specialists().find(server.removeprefix(PREFIX))
     if server.startswith(PREFIX) and agent is not None:
         agent.allow(tools, by)

@@ -1,8 +1,8 @@
 """Tools of an assistant: listed, and run by hand with arguments that a person types.
 
-One is run under the same locks, schema and breakers as the model's calls. That somebody with the
-right to runs it is the yes that a dangerous tool may need. It is an order: what it does has to be
-allowed to whoever runs it as well as to the assistant.
+A tool is run under the same locks, schema and breakers as the model's calls. The right to run it
+counts as the confirmation that a dangerous tool needs. It is an order: what the tool does has to
+be allowed to both the person and the assistant.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ from evennia_ai.tools.registry import BROKEN, SPECS
 from evennia_ai.tools.schema import arguments_problem
 
 MOST_NEAR, LONGEST_NAME, LONGEST_LINE = 3, 60, 600
-# What makes sense only within a turn, and why.
+# Tools that make sense only within a turn, and why.
 NOT_BY_HAND = {
     "report": "it answers a task, and nobody has given one",
     "attach_data": "it adds to the report on a task of a peer's, and nobody has given one",
@@ -61,7 +61,7 @@ _PROBLEMS = {
 
 
 class ToolRow(TypedDict):
-    """A tool."""
+    """A tool, as an assistant may use it."""
 
     name: str
     description: str
@@ -74,7 +74,7 @@ class ToolRow(TypedDict):
 
 @dataclass(frozen=True, slots=True)
 class Tools:
-    """The tools that there are for an assistant, by name."""
+    """All tools of an assistant, by name."""
 
     tools: list[ToolRow]
 
@@ -90,7 +90,7 @@ class Executed:
 
 
 def _specs() -> Mapping[str, ToolSpec]:
-    """Every tool; one of the game goes before one of the same name elsewhere."""
+    # The game's tools come before remote ones of the same name.
     return services.remote_servers().beside(SPECS)
 
 
@@ -100,7 +100,7 @@ def _is_allowed(script: AssistantScript, name: str) -> bool:
 
 
 def list_tools(script: AssistantScript) -> Result[Tools]:
-    """The tools that there are for an assistant, by name."""
+    """List all tools of an assistant, by name."""
     shown: list[ToolRow] = []
     for name, spec in sorted(_specs().items()):
         made = TOOL_REGISTRY.get(name)
@@ -116,24 +116,24 @@ def list_tools(script: AssistantScript) -> Result[Tools]:
             }
         )
     allowed = sum(tool["is_allowed"] for tool in shown)
-    told = f"{script.key} may use {allowed} of {len(shown)} tools."
-    return Result(True, told, Tools(shown))
+    message = f"{script.key} may use {allowed} of {len(shown)} tools."
+    return Result(True, message, Tools(shown))
 
 
 def find_tool(script: AssistantScript, name: str) -> Result[ToolRow]:
-    """One tool; where there is none of that name, those that may be meant."""
+    """Find a tool; the refusal of an unknown name suggests similar ones."""
     found = next((row for row in list_tools(script).data.tools if row["name"] == name), None)
     return _unknown(script, name) if found is None else Result(True, found["description"], found)
 
 
 def parse_arguments(script: AssistantScript, name: str, text: str) -> dict[str, Any] | Result:
-    """Arguments as a person types them.
+    """Parse arguments as typed by a person, and check them against the tool's schema.
 
-    Pairs such as `target=Tom message=good evening`, a JSON object, or, where a tool needs just one,
-    its value alone.
+    They are pairs such as `target=Tom message=good evening`, a JSON object, or, for a tool that
+    needs just one, its value alone.
 
     Returns:
-        The arguments, which fit the tool; or what is wrong with them.
+        The arguments, or a refusal.
     """
     spec = _specs().get(name)
     if spec is None:
@@ -147,21 +147,18 @@ def parse_arguments(script: AssistantScript, name: str, text: str) -> dict[str, 
 
 
 def broken_modules() -> list[str]:
-    """The problems of tool modules of the game that could not be loaded, a line each."""
-    told = "The game goes on without some tools: {0}. Correct that, then: evennia reload"
-    return [told.format(one_line(problem, LONGEST_LINE)) for problem in BROKEN.values()]
+    """Problems of the game's tool modules that could not be loaded, one line each."""
+    line = "The game goes on without some tools: {0}. Correct that, then: evennia reload"
+    return [line.format(one_line(problem, LONGEST_LINE)) for problem in BROKEN.values()]
 
 
 def execute_tool(
     script: AssistantScript, name: str, arguments: Mapping[str, object], *, person: Being
 ) -> Deferred[Result[Executed]]:
-    """Run one tool as the assistant. What speaks is heard, and what acts is done.
+    """Run one tool as the assistant, for real; the result is not ok where the tool failed.
 
     Args:
-        person: who runs it; the right to is checked already.
-
-    Returns:
-        Not ok where it did not work.
+        person: who runs it; the right to do so is checked by the caller.
     """
     refused = _refusal(script, name, arguments, person)
     if refused is not None:
@@ -184,8 +181,8 @@ def execute_tool(
         data = Executed(name, result.success, result.text, duration_ms)
         fault = _PROBLEMS.get(result.fault) if result.fault else None
         problem = ProblemKind.NONE if result.success else fault or ProblemKind.CONFLICT
-        told = f"{script.key}: {result.text}"
-        return Result(result.success, told, data, problem)
+        message = f"{script.key}: {result.text}"
+        return Result(result.success, message, data, problem)
 
     return running.addBoth(done)
 
@@ -193,13 +190,12 @@ def execute_tool(
 def _outcome(outcome: ToolResult | Failure) -> ToolResult:
     if not isinstance(outcome, Failure):
         return outcome
-    outcome.trap(StaleEpochError, CancelledError)
+    outcome.trap(StaleEpochError, CancelledError)  # others are bugs, and get a traceback
     text = "a stop came meanwhile; nobody knows whether it was done"
     return ToolResult(False, text, Fault.NOT_RUN)
 
 
 def _refusal(script: AssistantScript, name: str, arguments: object, person: Being) -> Result | None:
-    """The refusal of a tool that is not even begun, or None."""
     spec = _specs().get(name)
     if spec is None:
         return _unknown(script, name)
@@ -232,7 +228,7 @@ def _unknown(script: AssistantScript, name: str) -> Result:
 def _record(
     script: Assistant, name: str, arguments: Mapping[str, object], person: Being
 ) -> DecisionTrace:
-    """The decision trace of it, for `why`."""
+    # A decision trace as of a message, so that `why` explains the tool call.
     heard = Heard(
         f"{name} {json.dumps(dict(arguments), ensure_ascii=False, default=str)}",
         Source.WHISPER,
@@ -247,7 +243,7 @@ def _record(
 
 
 def _event(record: DecisionTrace) -> Event:
-    """The event that the tool is run for: a word of that person's, to which it answers."""
+    # Tools that speak answer the sender of their event: here the person who runs the tool.
     heard = record.heard
     return Event(
         id=new_key(12),
@@ -266,19 +262,19 @@ def _event(record: DecisionTrace) -> Event:
     )
 
 
-_BITS = {"1": "yes", "0": "no"}
+_BITS = {"1": "yes", "0": "no"}  # `parse` knows only words for booleans
 _QUOTES = ('"', "'")
 _NAME = re.compile(r"([A-Za-z_]\w*)\s*=")
 
 
 def read_arguments(spec: ToolSpec, text: str) -> dict[str, Any]:
-    """Read arguments in one of three forms; whether they fit is not checked here.
+    """Read arguments in one of three forms, without checking them against the schema.
 
-    A JSON object; `name=value` pairs, each value up to the next name of an argument; or the bare
-    value of the one argument that the tool needs.
+    The forms are a JSON object; `name=value` pairs, each value up to the next known name; or the
+    bare value of the one argument that the tool needs.
 
     Raises:
-        ValueError: it is none of them; the text says what would be right.
+        ValueError: it is none of them; the text says what would be accepted.
     """
     text = text.strip()
     known = spec.parameters.get("properties", {})
@@ -288,8 +284,8 @@ def read_arguments(spec: ToolSpec, text: str) -> dict[str, Any]:
         return _object(text)
     found = _pairs(text, known)
     if not found:
-        found = {_only(spec, known, text): text}
-    return {name: _coerced(known[name], _unquoted(value)) for name, value in found.items()}
+        found = {_sole_argument(spec, known, text): text}
+    return {name: _convert(known[name], _unquoted(value)) for name, value in found.items()}
 
 
 def _object(text: str) -> dict[str, Any]:
@@ -301,7 +297,7 @@ def _object(text: str) -> dict[str, Any]:
 
 
 def _pairs(text: str, known: Mapping[str, object]) -> dict[str, str]:
-    """The `name=value` pairs of a text that begins with one; else nothing."""
+    # Only of a text that begins with a pair: "2+2=4" may be a bare value.
     first = _NAME.match(text)
     if first is None:
         return {}
@@ -316,11 +312,11 @@ def _pairs(text: str, known: Mapping[str, object]) -> dict[str, str]:
     }
 
 
-def _only(spec: ToolSpec, known: Mapping[str, object], text: str) -> str:
+def _sole_argument(spec: ToolSpec, known: Mapping[str, object], text: str) -> str:
     """The argument that a bare value is for.
 
     Raises:
-        ValueError: it might be for several, or for none.
+        ValueError: the tool takes no arguments, or needs several.
     """
     required = [str(name) for name in spec.parameters.get("required", ())]
     wanted = required or list(known)
@@ -337,8 +333,8 @@ def _unquoted(value: str) -> str:
     return value[1:-1] if is_quoted else value
 
 
-def _coerced(schema: object, value: str) -> Any:
-    """A typed value as its schema wants it; what cannot be made so stays text."""
+def _convert(schema: object, value: str) -> Any:
+    # A value that fits no type stays text, which the check against the schema then refuses.
     allowed = list(arms(schema))
     if value.casefold() in ("none", "null") and any(arm["type"] == "null" for arm in allowed):
         return None
@@ -350,17 +346,16 @@ def _coerced(schema: object, value: str) -> Any:
 
 
 def _typed(arm: Mapping[str, object], value: str) -> Any:
-    """A typed value as one type; its choices are checked with all the arguments."""
     kind = arm["type"]
     if kind == "array":
         if value.startswith("["):
             return parse({"type": "object"}, value)  # as it is written, or text
-        return [_coerced(arm.get("items"), part.strip()) for part in value.split(",")]
+        return [_convert(arm.get("items"), part.strip()) for part in value.split(",")]
     return parse({"type": kind}, _BITS.get(value, value) if kind == "boolean" else value)
 
 
 def arms(schema: object) -> Iterator[dict[str, Any]]:
-    """The types that a schema allows, a schema for each."""
+    """Yield a schema of a single type for each type that a schema allows."""
     if not isinstance(schema, Mapping):
         return
     kinds = schema.get("type", ())
