@@ -1,6 +1,6 @@
-"""Talk with an assistant: told, asked and answered from afar, what it hears, and its goals.
+"""Conversation with an assistant: orders, questions and answers, what it hears, and its goals.
 
-What a game's own code calls is given on here.
+The functions that a game's own code may call are re-exported here.
 """
 
 from evennia_ai.operations.conversation.talk import ask, find_request, tell

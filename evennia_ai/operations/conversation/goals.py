@@ -1,4 +1,4 @@
-"""Goals that people give an assistant, and its notebook, for staff to read."""
+"""Goals that people give an assistant, and its notebook as people may read it."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ KINDS = [ANY_TIME, ONCE, DAILY]
 
 
 class Goal(TypedDict):
-    """A goal; `progress` is the share that is reached, 0 to 1, `parent` what it is a part of.
+    """A goal; `progress` is the share reached, 0 to 1; `parent` the goal that it is a part of.
 
-    `when` is its time in words, "" for none, and `next_at` when that comes.
+    `when` is its time in words, "" for none, and `next_at` the next moment of that time.
     """
 
     id: int
@@ -45,7 +45,7 @@ class Goal(TypedDict):
 
 @dataclass(frozen=True, slots=True)
 class Goals:
-    """The open goals of an assistant, and those that ended."""
+    """The open and the closed goals of an assistant."""
 
     goals: list[Goal]
     closed: list[Goal]
@@ -59,11 +59,11 @@ class GoalNumber:
 
 
 def list_goals(script: AssistantScript) -> Result[Goals]:
-    """The open goals as a tree, the most pressing first, and how those ended that are closed."""
+    """List the open goals as a tree, by priority, and the outcome of the last closed ones."""
     stored = stored_goals.of(script)
     lines = [f"  {line}" for line in goals.lines(stored)]
     closed = [goal for goal in stored.get("goals", ()) if goal["status"] != goals.ACTIVE]
-    for goal in closed[-5:]:
+    for goal in closed[-5:]:  # the newest; the data have all of them
         end = f": {goal['outcome']}" if goal["outcome"] else ""
         lines.append(f"  {goal['id']}. {goal['status']}: {goal['text']}{end}")
     if not lines:
@@ -93,7 +93,7 @@ def _row(stored: goals.StoredGoals, goal: goals.StoredGoal, clocks: Clocks) -> G
 
 
 def _next_at(timing: Timing, clocks: Clocks) -> str | None:
-    """The moment of a time by the clock on the wall; None for one that came for good, or never."""
+    # In real time; None for a time that is past for good, or never comes.
     left = clocks[timing["clock"]].until(timing)
     if math.isinf(left) or (timing["is_begun"] and not timing["is_daily"]):
         return None
@@ -103,29 +103,30 @@ def _next_at(timing: Timing, clocks: Clocks) -> str | None:
 def add_goal(
     script: AssistantScript, text: str, priority: int = 5, parent: int | None = None, when: str = ""
 ) -> Result[GoalNumber]:
-    """Give an assistant a goal. It works on it by itself, as often as `autonomy_config` says.
+    """Give an assistant a goal, on which it works by itself as often as `autonomy_config` says.
 
     Args:
-        parent: the number of an open goal that it is a part of; None: of none.
-        when: its time, such as "at dusk" or "daily at 08:00"; "": any.
+        parent: number of an open goal that it is a part of.
+        when: its time, such as "at dusk" or "daily at 08:00"; "": any time.
     """
     try:
         number = stored_goals.add(script, text, priority, parent=parent, when=when)
     except ValueError as error:
-        of_its_goals = parent is not None or goals.fullness(stored_goals.of(script))
-        problem = ProblemKind.CONFLICT if of_its_goals else ProblemKind.INVALID
+        # Either the present goals do not allow it, or the input is wrong in itself.
+        is_about_goals = parent is not None or goals.fullness(stored_goals.of(script))
+        problem = ProblemKind.CONFLICT if is_about_goals else ProblemKind.INVALID
         return Result(False, f"{script.key} has no new goal: {error}", problem=problem)
     timing = next(
         goals.timing_of(goal)
         for goal in goals.active(stored_goals.of(script))
         if goal["id"] == number
     )
-    told = f", {timing['when']}" if timing else ""
-    return Result(True, f"{script.key} has goal {number}{told}.", GoalNumber(number))
+    time = f", {timing['when']}" if timing else ""
+    return Result(True, f"{script.key} has goal {number}{time}.", GoalNumber(number))
 
 
 def close_goal(script: AssistantScript, number: int, *, is_completed: bool) -> Result:
-    """End a goal, as reached or as given up; what is open of its parts is given up."""
+    """Close a goal as completed or dropped; its open parts are dropped."""
     status = goals.COMPLETED if is_completed else goals.DROPPED
     try:
         stored_goals.close(script, number, status, "ended by staff")
@@ -135,7 +136,7 @@ def close_goal(script: AssistantScript, number: int, *, is_completed: bool) -> R
 
 
 class NotebookEntry(TypedDict):
-    """A note of an assistant's, with the day on which it was made."""
+    """A note of an assistant, with the day on which it was made."""
 
     number: int
     at: str
@@ -144,18 +145,18 @@ class NotebookEntry(TypedDict):
 
 @dataclass(frozen=True, slots=True)
 class Notebook:
-    """The notes that somebody may read, the oldest first; `private`: how many they may not."""
+    """The notes that the reader may see, the oldest first, and the number of the others."""
 
     notes: list[NotebookEntry]
     private: int
 
 
 def show_notes(script: AssistantScript, being: Being) -> Result[Notebook]:
-    """The notes of an assistant, the oldest first.
+    """Show the notes of an assistant, the oldest first.
 
     Args:
-        being: whoever looks: notes of a private talk are shown to whom that talk was with, and of
-            the others only that there are some.
+        being: the reader; notes of a private talk are shown only to the person the talk was with,
+            and to others only counted.
     """
     person = incoming.person_of(being)
     kept = state.read(script, "notes")
@@ -168,5 +169,5 @@ def show_notes(script: AssistantScript, being: Being) -> Result[Notebook]:
     lines = [f"{row['number']:>4}  {row['at']}  {row['text']}" for row in rows]
     if count:
         lines.append(f"  and {count} of private talks with others")
-    told = "\n".join(lines) or "  nothing"
-    return Result(True, f"{script.key}'s notebook:\n{told}", Notebook(rows, count))
+    listed = "\n".join(lines) or "  nothing"
+    return Result(True, f"{script.key}'s notebook:\n{listed}", Notebook(rows, count))

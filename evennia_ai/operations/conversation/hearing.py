@@ -1,4 +1,4 @@
-"""The hearing of an assistant: its settings, a message as it would be judged, and deafness."""
+"""The hearing of an assistant: its settings, a trial of its rules, and a check for deafness."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from evennia_ai.operations.result import Result
 from evennia_ai.runtime import names, state
 from evennia_ai.runtime.assistant import Assistant
 
-# How the game sends what somebody says, whispers, pages or poses.
+# The lines that Evennia's own commands send, so that a trial goes through the same parser.
 LINES = {
     "say": '{name} says, "{words}"',
     "whisper": '{name} whispers: "|n{words}|n"',
@@ -46,7 +46,7 @@ SHOWN = (
 
 
 class Talking(TypedDict):
-    """Somebody with whom an assistant is talking, where, and for how many seconds more."""
+    """A person with whom an assistant is in conversation, where, and for how many more seconds."""
 
     person: str
     where: str
@@ -54,7 +54,7 @@ class Talking(TypedDict):
 
 
 class Quiet(TypedDict):
-    """A room in which an assistant is hushed, and for how many seconds more."""
+    """A room in which an assistant is hushed, and for how many more seconds."""
 
     room: str
     seconds: int
@@ -65,9 +65,9 @@ class Ears:
     """The hearing of an assistant.
 
     Attributes:
-        muted: names of those who do not want to be heard.
-        ignored: settings that cannot be read; None: all can.
-        silence: what keeps it from acting, or "".
+        muted: names of players who do not want to be heard.
+        ignored: problem with settings that are ignored; None: all are valid.
+        silence: reason why it does not act, or "".
     """
 
     settings: dict[str, object]
@@ -79,12 +79,12 @@ class Ears:
 
 
 def settings_of(script: AssistantScript) -> dict[str, Any]:
-    """The settings of its hearing, by their names."""
+    """The settings of an assistant's hearing, by name."""
     return {name: state.read(script, name) for name in SHOWN}
 
 
 def hearing_of(script: AssistantScript) -> Result[Ears]:
-    """The hearing of an assistant: whom, how, and with whom it is talking."""
+    """Report an assistant's hearing: its settings, mutes, and open conversations."""
     work = script.work
     if work is None:
         return _not_running(script)
@@ -122,7 +122,7 @@ def _place(talk: str) -> str:
 
 
 class Judged(TypedDict):
-    """A verdict on a message that nobody said."""
+    """A verdict on a message that was not really said."""
 
     source: str
     outcome: str
@@ -135,18 +135,18 @@ class Judged(TypedDict):
 
 @dataclass(frozen=True, slots=True)
 class Verdicts:
-    """The verdicts on words by the ways to say them; what would keep it silent even so, or ""."""
+    """Verdicts on a message for each way to say it; `silence` is why it would not answer, or ""."""
 
     verdicts: list[Judged]
     silence: str
 
 
 def judge(script: AssistantScript, being: Being, words: str, kind: str = "") -> Result[Verdicts]:
-    """Judge a message of a person as it would be now. Nothing is sent, and nothing is changed.
+    """Judge a message as if a person said it now. Nothing is sent and nothing is changed.
 
     Args:
-        being: who would say it.
-        kind: "say", "whisper", "page" or "pose"; "": a say and a whisper.
+        being: the speaker.
+        kind: "say", "whisper", "page" or "pose"; "": both a say and a whisper.
     """
     if script.work is None:
         return _not_running(script)
@@ -160,7 +160,7 @@ def judge(script: AssistantScript, being: Being, words: str, kind: str = "") -> 
     verdicts = [v for one in kinds if (v := _judged(script, being, words, one)) is not None]
     if not verdicts:
         return Result.invalid("There are no words in that: nobody would hear anything.")
-    told = [
+    explained = [
         f"as a {v['source']}: {v['outcome']}, by rule {v['rule']} {v['name']} ({v['when']}), "
         f"trust {v['trust']:g} ({v['because']})"
         for v in verdicts
@@ -168,7 +168,7 @@ def judge(script: AssistantScript, being: Being, words: str, kind: str = "") -> 
     now = obstacle(script)
     lines = [
         f"{script.key} would take this from {names.name_of(being, script.obj)}",
-        *(f"  {line}" for line in told),
+        *(f"  {line}" for line in explained),
     ]
     if now:
         lines.append(f"  now nobody would be answered: {now}")
@@ -176,23 +176,24 @@ def judge(script: AssistantScript, being: Being, words: str, kind: str = "") -> 
 
 
 def heard_as(script: Assistant, being: Being, words: str, kind: str) -> Heard | None:
-    """A message as it would be heard from somebody; None where it has no words.
+    """A message as the assistant would hear it from a speaker; None where it has no words.
 
     Args:
         kind: one of LINES.
     """
     line = LINES[kind].format(name=names.name_of(being, script.obj), words=words)
+    # A page's words are sent beside the line, where they are in no quotation marks.
     options = {"type": kind, **({SPEECH_MARK: words} if kind == "page" else {})}
     return incoming.read((line, options), being, script.obj)
 
 
 def _judged(script: Assistant, being: Being, words: str, kind: str) -> Judged | None:
-    """One verdict, by the way that a real message goes; whom it is talking with stays as it is."""
     heard = heard_as(script, being, words, kind)
     if heard is None:
         return None
     work = script.work
     before = work.conversations
+    # Judging a message that addresses the assistant opens a conversation, here in a copy.
     work.conversations = deepcopy(before)
     try:
         _, verdict = hearing.judge(script, heard, being)
@@ -211,7 +212,7 @@ def _judged(script: Assistant, being: Being, words: str, kind: str) -> Judged | 
 
 
 def obstacle(script: Assistant) -> str:
-    """The obstacle that would keep it from answering although a message triggers, or ""."""
+    """The reason why the assistant would not answer a message that triggers it, or ""."""
     if script.silence:
         return script.silence
     room = script.obj.location
@@ -223,29 +224,27 @@ WHERE = "docs/hearing.md says more: A game's own say."
 
 
 def check_hearing(script: AssistantScript, own_commands: Mapping[str, str]) -> Result[Hearing]:
-    """Tell if an assistant hears people, by what it heard so far. Nothing is sent to anybody.
+    """Check, by what it has heard so far, if an assistant hears people; not ok where it is deaf.
+
+    A game's own `say` may send its text without the data that tell who speaks. Nothing is sent.
 
     Args:
-        own_commands: the commands by which people speak that are not Evennia's own, by their key,
-            each with the path of its class.
-
-    Returns:
-        Not ok where it is deaf.
+        own_commands: paths of the game's own classes of commands for speech, by command key.
     """
     work, body = script.work, script.obj
     if work is None or body is None:
         return Result.invalid(f"{script.key} is not running, so it hears nothing.")
     found = listened(work.decisions.newest(), list(_names(body)))
-    told = {
+    message = {
         Hears.WELL: f"{script.key} hears what is said here.",
         Hears.UNKNOWN: _unknown(script, own_commands),
         Hears.NOTHING: _deaf(script, found, own_commands),
     }[found.hears]
-    return Result(found.hears is not Hears.NOTHING, told, found)
+    return Result(found.hears is not Hears.NOTHING, message, found)
 
 
 def _names(body: GameObject) -> Iterable[str]:
-    """Names of people whom it may have heard: those who are here, and who play now."""
+    # People whose speech it may have heard: those in the room, and all who are online.
     here = body.location.contents if body.location is not None else ()
     present = [being for being in here if isinstance(being, DefaultCharacter) and being is not body]
     playing = (session.get_puppet() for session in evennia.SESSION_HANDLER.get_sessions())

@@ -1,4 +1,4 @@
-"""People, channels and rooms that an assistant listens to, and rooms in which it is quiet."""
+"""People and channels that an assistant listens to, and rooms in which it is hushed."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from evennia_ai.runtime.names import name_of, wording
 from evennia_ai.runtime.rights import lets, name_before
 
 LOCK = "hush"
-MINUTES, MOST_MINUTES = 10, 60
+MINUTES, MOST_MINUTES = 10, 60  # default and maximum
 MINUTE_SECONDS = 60.0
 HUSHED = "{name} nods and is quiet here for {span}."
 UNHUSHED = "{name} looks up, free to speak here again."
@@ -28,12 +28,12 @@ _WORDS = ("", "a", "two", "three", "four", "five", "six", "seven", "eight", "nin
 
 
 def hush(script: AssistantScript, being: Being, minutes: int = MINUTES) -> Result:
-    """Let an assistant be quiet in a person's room: it hears, and does nothing there in the open.
+    """Hush an assistant in a person's room: it hears, but says and does nothing openly there.
 
-    It lifts by itself, and outlasts a restart. Whispers, pages and channels go on.
+    It ends by itself and survives a restart. Whispers, pages and channels are not affected.
 
     Args:
-        minutes: 1 to 60.
+        minutes: duration, 1 to 60.
     """
     room, problem = _room_for(script, being)
     if problem:
@@ -44,7 +44,7 @@ def hush(script: AssistantScript, being: Being, minutes: int = MINUTES) -> Resul
         )
     until = script.clock.seconds() + minutes * MINUTE_SECONDS
     _store(script, room.dbref, until)
-    _drop_what_was_said_in(script, room.dbref)
+    _drop_open_speech(script, room.dbref)
     count = _WORDS[minutes] if minutes < len(_WORDS) else minutes
     span = f"{count} minute{'' if minutes == 1 else 's'}"
     outgoing.announce(script.obj, HUSHED.replace("{span}", span), hops=1)
@@ -55,7 +55,7 @@ def hush(script: AssistantScript, being: Being, minutes: int = MINUTES) -> Resul
 
 
 def unhush(script: AssistantScript, being: Being) -> Result:
-    """Let an assistant speak in a person's room again."""
+    """End the hush of an assistant in a person's room."""
     room, problem = _room_for(script, being)
     if problem:
         return Result.invalid(problem)
@@ -68,7 +68,7 @@ def unhush(script: AssistantScript, being: Being) -> Result:
 
 
 def _room_for(script: AssistantScript, being: Being) -> tuple[Any, str]:
-    """The room that a person may hush an assistant in, and why there is none, or ""."""
+    # The room in which the person may hush the assistant, and the reason why there is none, or "".
     room, body = getattr(being, "location", None), script.obj
     if room is None or body is None or body.location != room or script.work is None:
         return None, f"{name_before(script, being)} is not here."
@@ -78,7 +78,7 @@ def _room_for(script: AssistantScript, being: Being) -> tuple[Any, str]:
 
 
 def _store(script: Assistant, place: str, until: float) -> None:
-    """Set until when it is quiet at a place; nowhere is kept what is over."""
+    # Drops entries that are over, so that the stored mapping does not grow.
     now = script.clock.seconds()
     hushed = {**script.work.hushed, place: until}
     hushed = {place: until for place, until in hushed.items() if until > now}
@@ -86,11 +86,9 @@ def _store(script: Assistant, place: str, until: float) -> None:
     script.work.hushed = hushed
 
 
-def _drop_what_was_said_in(script: Assistant, place: str) -> None:
-    """Drop what was said openly there and waits, also while the model works on it.
-
-    An act of its own that is under way is dropped too: it stands where it was to be quiet.
-    """
+def _drop_open_speech(script: Assistant, place: str) -> None:
+    # What was said openly in the room is dropped, even while the model works on it; and so is an
+    # autonomous turn that is under way, since the assistant is in the room where it is to be quiet.
     work = script.work
     said = [item for item in work.inbox if item["source"] in SPOKEN and item["place"] == place]
     theirs = {item["id"] for item in said}
@@ -116,7 +114,7 @@ def set_channel(
         name: key or alias of the channel.
         mode: "trigger" (answer everything), "context" (only take note), "ignore" (answer only when
             addressed), or "leave".
-        person: who does it, and must be allowed to listen there too; None for code.
+        person: must be allowed to listen to the channel too; None for code.
     """
     found = search_channel(name.strip())
     if len(found) != 1:
@@ -126,6 +124,7 @@ def set_channel(
         return Result.invalid(f"{mode!r} is not something to do on a channel: {', '.join(MODES)}.")
     channel, who = found[0], script.key
     configs = dict(state.read(script, "channel_configs"))
+    # A setting may name the channel in other case.
     stored = next((key for key in configs if key.casefold() == channel.key.casefold()), None)
     old = configs.pop(stored, None)
     if mode == LEAVE:
@@ -134,6 +133,7 @@ def set_channel(
         return Result(True, f"{who} does not listen to {channel.key} any more.")
     if not channel.access(script.obj, "listen"):
         return Result.invalid(f"{who} may not listen to {channel.key}: the channel is locked.")
+    # Else an assistant could be made to repeat what is said on a channel closed to that person.
     if person is not None and not lets(channel, person, "listen"):
         return Result.invalid(f"You may not listen to {channel.key}, and so {who} may not for you.")
     if not channel.subscriptions.has(script.obj):
@@ -144,10 +144,10 @@ def set_channel(
 
 
 def set_muted(script: AssistantScript, being: Being, is_muted: bool) -> Result:
-    """Part an assistant and a person: neither hears the other, until that is taken back.
+    """Mute an assistant for a person: neither hears the other until it is unmuted.
 
     Args:
-        being: the person's character or account; it holds for all characters of the account.
+        being: the person's character or account; it applies to all characters of the account.
     """
     name = name_before(script, being)
     them = wording(script).them

@@ -1,4 +1,4 @@
-"""Answering an assistant's questions: may I do this, may I have more of that?"""
+"""Questions of assistants to people, such as for a confirmation or a higher limit, and answers."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ from evennia_ai.runtime.rights import name_before
 from evennia_ai.tool_execution import execute_tool_call
 
 TAKE, DROP = "take", "drop"
-MOST_QUOTED = 40
+MOST_QUOTED = 40  # characters of a wrong answer
 
 
 class Answerable(TypedDict):
-    """One answer that can be given."""
+    """A possible answer."""
 
     id: str
     label: str
@@ -59,13 +59,13 @@ class AskedQuestion(TypedDict):
 
 @dataclass(frozen=True, slots=True)
 class Questions:
-    """The open questions that somebody may answer, the oldest first."""
+    """The open questions that a person may answer, the oldest first."""
 
     questions: list[AskedQuestion]
 
 
 def questions(person: Being, *, is_staff: bool) -> Result[Questions]:
-    """The open questions that this person may answer."""
+    """List the open questions that a person may answer."""
     found = [
         (script, question)
         for script in list_assistants()
@@ -93,7 +93,7 @@ def questions(person: Being, *, is_staff: bool) -> Result[Questions]:
 
 
 def _as_data(question: Question, name: str, today: str, *, is_stalled: bool) -> AskedQuestion:
-    """A question without the words that the asker was at, which may have been said in private."""
+    # Without the message that led to the question, which may have been private.
     asking, end = question.asking, question.expires_at or question.kept_until
     return {
         "number": question.number,
@@ -113,7 +113,7 @@ def _as_data(question: Question, name: str, today: str, *, is_stalled: bool) -> 
 
 
 def _because(question: Question) -> str:
-    """The cause of a question: `Tom, by whisper`; "" where it came to it by itself."""
+    # Such as "Tom, by whisper"; "" where the assistant acted by itself.
     if question.for_name:
         return f"a task for {question.for_name}"
     event = Event.from_stored(question.event) if question.event else None
@@ -123,20 +123,20 @@ def _because(question: Question) -> str:
 
 
 def answer(number: int, person: Being, text: str, *, is_staff: bool) -> Deferred[Result]:
-    """Answer a question; `take` makes this person the one who is asked, `drop` closes it.
+    """Answer a question; `take` directs it to this person instead, `drop` closes it.
 
-    On a yes a call is run at once, under the same locks as ever, and whoever asked for it is told
-    by the assistant itself. Where a turn waits for the answer, it goes on.
+    On a yes a tool call is run at once, under the same locks as before, and the assistant itself
+    tells the player who asked for it. A turn that waits for the answer goes on.
 
     Args:
-        text: an answer's id, label or hotkey, in any case.
-        is_staff: whether this person may also answer calls that others were asked about.
+        text: id, label or hotkey of an answer, in any case.
+        is_staff: the person may also answer questions that others were asked.
     """
     entry = approvals.find(number)
     if entry is None:
         why = approvals.why_closed(number)
-        told = Result.invalid(f"No question {number} is open{f': {why}' if why else ''}.")
-        return succeed(told.with_typed(" List them with: assistant questions"))
+        refused = Result.invalid(f"No question {number} is open{f': {why}' if why else ''}.")
+        return succeed(refused.with_typed(" List them with: assistant questions"))
     script, question = entry
     if not approvals.may_answer(script, question, person, is_staff=is_staff):
         return succeed(Result.invalid(f"Question {number} was not put to you."))
@@ -164,11 +164,12 @@ def _take(script: AssistantScript, question: Question, person: Being) -> Result:
 
 def _drop(script: AssistantScript, question: Question, person: Being) -> Result:
     approvals.drop(script, question, person)
+    # A turn that waits is told by its own wait; a call has none, and its asker would never hear.
     if not question.is_waited_for:
         by = name_of(person, script.obj)
-        _tell_of_call(script, question, f"{by} dropped question {question.number}")
-    told = f"Question {question.number} is dropped; {name_before(script, person)} takes it as a no."
-    return Result(True, told)
+        _report_not_done(script, question, f"{by} dropped question {question.number}")
+    name = name_before(script, person)
+    return Result(True, f"Question {question.number} is dropped; {name} takes it as a no.")
 
 
 _ACTS: dict[str, Callable[[Any, Question, Any], Result]] = {TAKE: _take, DROP: _drop}
@@ -192,18 +193,19 @@ def _settle_call(
     script: Assistant, question: Question, choice: Choice, person: Being
 ) -> Deferred[Result]:
     number, by = question.number, name_of(person, script.obj)
-    # Closed before it is run, so that a second answer does not run it again.
+    # Closed before the call is run, so that a second answer cannot run it again.
     answered = approvals.close_call(script, question, choice.id, person)
     if choice.id != "yes":
-        _tell_of_call(script, question, f"{by} said no to question {number}")
+        _report_not_done(script, question, f"{by} said no to question {number}")
         return succeed(Result(True, f"{name_before(script, person)} will not do it."))
     turn = turns.by_hand(script, Event.from_stored(question.event))
 
     def settle(result: ToolResult) -> Mapping[str, Any]:
         outcome = "it was done" if result.success else "it could not be done"
-        told = f"{by} said yes to question {number}, and {outcome}: {result.text}"
+        message = f"{by} said yes to question {number}, and {outcome}: {result.text}"
+        # After a stop nobody is told any more; see `cut_off`.
         is_wanted = turn.epoch == script.work.epoch
-        return approvals.settled(script, answered, told if is_wanted else "")
+        return approvals.settled(script, answered, message if is_wanted else "")
 
     def done(result: ToolResult) -> Result:
         script.beat_soon()
@@ -219,5 +221,5 @@ def _settle_call(
     return running.addCallbacks(done, cut_off)
 
 
-def _tell_of_call(script: Assistant, question: Question, text: str) -> None:
+def _report_not_done(script: Assistant, question: Question, text: str) -> None:
     script.enqueue(approvals.notice(script, question, f"{text}: it was not done"))

@@ -1,4 +1,4 @@
-"""The conversation of an assistant: telling and asking it from afar, and all that was said."""
+"""The conversation of an assistant: its history, and orders and questions from programs."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ from evennia_ai.runtime import state
 from evennia_ai.tasks import programs, store
 from evennia_ai.tools import TOOL_REGISTRY
 
-MOST_SHOWN = 200
-LONGEST_TEXT = 2000
+MOST_SHOWN = 200  # messages
+LONGEST_TEXT = 2000  # characters of a message, of a tool's result and of a frame below
 LONGEST_RESULT = 500
 LONGEST_FRAME = 300
-# A name without quotes holds no colon, so that the last frame before the first colon is the true
-# one; a name that could be taken for one is quoted, and is left to be read in the text.
+# The beginning of a message, such as "Tom whispers to you: ". A name without quotation marks holds
+# no colon, so nothing in a message can pose as it; a quoted name is not recognized.
 _FRAME = re.compile(
     r"^(?P<name>[^\":\n]+) "
     r"(?:whispers to you|pages you|says to you|does|says on the channel [^:\n]+|causes|"
@@ -45,7 +45,7 @@ _SAID_TO = {"say": "says", "whisper": "whispers", "page": "pages", "pose": "does
 
 
 class TalkPage(TypedDict):
-    """Part of the conversation in the order in which it was said, or all of it."""
+    """A page of the conversation, in the order in which it was said, or all of it."""
 
     messages: Annotated[
         list[dict[str, object]],
@@ -58,16 +58,16 @@ class TalkPage(TypedDict):
 def show_history(
     script: AssistantScript, *, before: int | None = None, limit: int = 20, look: Look | None = None
 ) -> Result[TalkPage]:
-    """A page of the conversation, the newest unless `before` says otherwise.
+    """Show a page of the conversation, by default the newest.
 
-    Numbers count from the oldest message kept; when older ones are let go they move.
+    Numbers count from the oldest stored message, and shift when older ones are dropped.
 
     Args:
-        before: the number of a message; the page ends with the one before it.
+        before: number of a message; the page ends with the one before it.
         limit: messages on a page, 1 to 200.
 
     Returns:
-        A page. What is private to somebody has that person's id in "private_to".
+        A page; "private_to" of a private message is the id of its person.
     """
     messages, look = _messages(script), look or Look()
     if not 1 <= limit <= MOST_SHOWN:
@@ -92,7 +92,7 @@ def show_history(
 
 
 def export_history(script: AssistantScript, *, look: Look | None = None) -> Result[TalkPage]:
-    """The whole conversation as chat messages, as it is kept."""
+    """Export the whole conversation as chat messages, in their stored form."""
     look = look or Look()
     messages = [_exported(message, look) for message in deepcopy(_messages(script))]
     look.note(script, "conversation, exported")
@@ -100,13 +100,13 @@ def export_history(script: AssistantScript, *, look: Look | None = None) -> Resu
 
 
 def _messages(script: AssistantScript) -> list[Message]:
-    """The messages in memory, else those that are stored."""
+    # Those in memory are newer; an assistant that is not running has only stored ones.
     work = script.work
     return list(work.history if work is not None else state.read(script, "conversation_history"))
 
 
 def _names_of_calls(messages: Sequence[Message]) -> dict[str, str]:
-    """The tool of each call, by the call's id."""
+    # A tool's result names only the id of its call.
     return {
         str(call["id"]): str(call["function"]["name"])
         for message in messages
@@ -115,18 +115,17 @@ def _names_of_calls(messages: Sequence[Message]) -> dict[str, str]:
 
 
 def _exported(message: Message, look: Look) -> Message:
-    """A message; of one that is private to somebody else only how long its words are."""
     owner = message.get(PRIVATE_TO)
     if owner is None or look.may_see(person_audience(owner)):
         return message
     given = {} if message.get("content") is None else {"content": masked(str(message["content"]))}
     for call in message.get("tool_calls") or ():
-        call["function"] = {"name": _known(call["function"]["name"]), "arguments": "{}"}
+        call["function"] = {"name": _known_tool(call["function"]["name"]), "arguments": "{}"}
     return {**message, **given}
 
 
-def _known(name: str) -> str:
-    """The name of a tool that there is; one that a model made up is its words."""
+def _known_tool(name: str) -> str:
+    # A name that a model made up may hold private words.
     return name if name in TOOL_REGISTRY else "tool"
 
 
@@ -137,14 +136,14 @@ def _row(
     content = str(message.get("content") or "")
     if role == "tool":
         name = names.get(str(message.get("tool_call_id")), "tool")
-        name = _known(name) if message.get(PRIVATE_TO) is not None else name
+        name = _known_tool(name) if message.get(PRIVATE_TO) is not None else name
         text = _cut(content, LONGEST_RESULT)
     elif role == "assistant":
         name = str(script.key)
-        calls = [_told_call(call["function"]) for call in message.get("tool_calls") or ()]
+        calls = [_call_text(call["function"]) for call in message.get("tool_calls") or ()]
         text = _cut("; ".join([*([f"says: {quote(content)}"] if content else []), *calls]))
     else:
-        name, text = _speaker(content), _cut(_told(message, content))
+        name, text = _speaker(content), _cut(_text_of(message, content))
     return {
         "number": number,
         "role": role,
@@ -154,23 +153,23 @@ def _row(
     }
 
 
-def _told(message: Message, content: str) -> str:
+def _text_of(message: Message, content: str) -> str:
     summary = summary_text(message)
     return f"(summary of earlier talk) {summary}" if summary else content
 
 
 def _speaker(content: str) -> str:
-    """The last speaker of a message, "" where that is nobody or in quotes."""
+    # Of the last line: messages that were answered together are one text.
     found = _FRAME.match(content.splitlines()[-1][:LONGEST_FRAME]) if content else None
     return found["name"] if found else ""
 
 
-def _told_call(function: Mapping[str, Any]) -> str:
-    """A call as people read it: `whispers to Tom: "hello"`, or the tool and what it was given."""
+def _call_text(function: Mapping[str, Any]) -> str:
+    # Such as `whispers to Tom: "hello"`, or a tool with its arguments.
     name = str(function["name"])
     try:
         given = json.loads(function["arguments"])
-    except ValueError:
+    except ValueError:  # a model may write arguments that are not JSON
         given = None
     words = given.get("message", given.get("action")) if isinstance(given, dict) else None
     if name not in _SAID_TO or not isinstance(words, str):
@@ -184,7 +183,6 @@ def _cut(text: str, longest: int = LONGEST_TEXT) -> str:
 
 
 def _line(row: Mapping[str, Any]) -> str:
-    """A message as it is listed; further lines of it are put in."""
     who = f"{row['name']} " if row["role"] == "assistant" else ""
     who = f"{row['name']} gave: " if row["role"] == "tool" else who
     text = row["text"].replace("\n", "\n      ")
@@ -211,7 +209,7 @@ PROBLEMS = {
 
 @dataclass(frozen=True, slots=True)
 class Told:
-    """An assistant's report, in its own words: a model's, to be shown as text."""
+    """The answer of an assistant, written by a model: to be shown as plain text."""
 
     answer: str
     number: Annotated[int, note("By which `why` knows it; 0: it was not even heard.")]
@@ -219,7 +217,7 @@ class Told:
 
 @dataclass(frozen=True, slots=True)
 class AskedTask:
-    """A task that was asked by a name, and what came of it so far."""
+    """A request with a name, and its answer if there is one yet."""
 
     name: str
     state: Annotated[str, note("`open`, `answered` or `failed`.")]
@@ -233,26 +231,26 @@ class AskedTask:
 def tell(
     script: AssistantScript, person: Being | None, instruction: str, *, name: str = ""
 ) -> Deferred[Result[Told]]:
-    """Tell an assistant to do something: it believes that fully, and may act in the world.
+    """Give an assistant an order: it is fully trusted, and may make the assistant act in the world.
 
-    What asks a person first does so as ever. Cancelling the Deferred takes it back.
+    Tools that need a confirmation still ask for one. Cancelling the Deferred withdraws the order.
 
     Args:
-        person: who tells it; the right to is checked already.
-        name: the person's own for this task: it is told once, however often this is called, and
-            what comes of it is kept over a restart.
+        person: who gives it; the right to do so is checked by the caller.
+        name: an idempotency key of the caller's: the order is given once, however often this is
+            called, and its answer is kept over a restart.
 
     Returns:
-        The number also where it came to nothing.
+        The answer with the message's number; a refusal has the number too.
     """
     return _run(script, instruction, person, is_order=True, name=name)
 
 
 def find_request(script: AssistantScript, person: Being | None, name: str) -> Result[AskedTask]:
-    """The task that a person asked an assistant by a name.
+    """Find a request by the name that its caller gave it.
 
     Args:
-        person: None: the game itself asked.
+        person: the caller; None: the game itself.
     """
     try:
         task = programs.find(script, person, name)
@@ -275,11 +273,11 @@ def find_request(script: AssistantScript, person: Being | None, name: str) -> Re
 def ask(
     script: AssistantScript, question: str, *, person: Being | None = None, name: str = ""
 ) -> Deferred[Result[Told]]:
-    """Ask an assistant something; nobody hears the answer, and it does nothing in the world.
+    """Ask an assistant a question; the answer is returned and not said, and no tool acts.
 
     Args:
-        person: in whose name; None: the game itself.
-        name: as of `tell`.
+        person: the person in whose name it is asked; None: the game itself.
+        name: as in `tell`.
     """
     return _run(script, question, person, is_order=False, name=name)
 
