@@ -1,1 +1,1 @@
-"""Turns of an assistant: as they happen, as recorded, their traces, and why it spoke or not."""
+"""Turns of an assistant: live, recorded, traced, and explained."""

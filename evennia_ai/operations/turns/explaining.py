@@ -1,6 +1,6 @@
-"""Explanations: the reasons why an assistant spoke or stayed silent, from its decision traces.
+"""Explanations why an assistant answered a message or not, from its decision traces.
 
-`row_of` is all that anybody is shown of a record, in sentences or as data.
+All that is shown of a decision trace, in sentences or as data, goes through `row_of`.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ Row = Mapping[str, Any]
 
 
 class WaitingEvent(TypedDict):
-    """Something that waits for an answer, without its words."""
+    """A message or task in the queue, without its text."""
 
     number: int
     kind: str
@@ -53,7 +53,7 @@ class WaitingEvent(TypedDict):
 
 @dataclass(frozen=True, slots=True)
 class HeardPage:
-    """Messages that an assistant heard, the newest first, and what became of them."""
+    """Messages that an assistant heard, the newest first, and their outcome."""
 
     records: list[HeardRow]
     next: Annotated[int | None, note("Give it as `before` for what is older.")]
@@ -68,7 +68,7 @@ class Why:
 
 
 def last_addressed(person: Being) -> AssistantScript | None:
-    """The assistant to which somebody spoke last, by what each of them keeps; None: to none."""
+    """The assistant that a person addressed last, as far as remembered, or None."""
     mine = person_of(person)
     spoken = [
         (record.at, script)
@@ -89,16 +89,16 @@ def why(
     asker: Being | None = None,
     is_full: bool = True,
 ) -> Result[Why]:
-    """Explain the newest message, or the one of that number.
+    """Explain the outcome of the newest message, or of the one with a number.
 
-    Of one that is no longer fresh in memory the trace tells.
+    A message that is no longer in memory is explained from its stored trace.
 
     Args:
-        number: as the list of an earlier answer shows it.
-        person: as of `traces.trace`; None: messages of anybody are told of, with all causes.
-        look: who looks; None: nobody, who sees no private words but of that person.
-        asker: to whom it is explained, by the name that they know; None: to code.
-        is_full: whether rule, trust, model and all else follow the one line that says it.
+        number: number of a message, as listed by an earlier call.
+        person: only messages of this person, without causes for staff; None: everybody's, with all.
+        look: the reader; None: only private words of `person` are shown.
+        asker: the reader, who may know the assistant by another name; None for code.
+        is_full: add rule, trust, model and all else to the one-line summary.
     """
     is_staff, look = person is None, look or Look(person or "")
     name = name_before(script, asker)
@@ -121,19 +121,19 @@ def why(
         lines.append(
             f"All of it: assistant why {name} {row['number'] or ''} full".replace("  ", " ")
         )
-    lines += _beside(script) if is_full and is_staff else []
+    lines += _inner_calls(script) if is_full and is_staff else []
     look.note(script, "what was heard")
     return Result(True, "\n".join([*lines, *look.hint()]), Why(dict(row)))
 
 
-def _beside(script: Assistant) -> list[str]:
-    """Lines about its newest model calls that nobody waited for, each in a context of its own."""
+def _inner_calls(script: Assistant) -> list[str]:
+    # Its newest inner calls, such as reflection, for which no player waited.
     calls, now = list(script.work.inner_calls)[-MOST_LISTED:], script.clock.seconds()
     lines = ["Beside its turns:"] if calls else []
     for call in reversed(calls):
         looked = f"; called {', '.join(call.tools)}" if call.tools else ""
-        told = f"{call.context} ({call.purpose}), {amount(call.tokens)} tokens{looked}"
-        lines.append(f"  {timedelta(seconds=max(0, round(now - call.at)))} ago  {told}")
+        line = f"{call.context} ({call.purpose}), {amount(call.tokens)} tokens{looked}"
+        lines.append(f"  {timedelta(seconds=max(0, round(now - call.at)))} ago  {line}")
     return lines
 
 
@@ -144,7 +144,7 @@ def _row(
     person: str | None,
     look: Look,
 ) -> Row | None:
-    """The message that is asked for, from memory and from the trace; None: neither has it."""
+    # From memory, with what the stored trace adds; else from the trace alone.
     is_staff, now = person is None, script.clock.seconds()
     fresh = (record for record in records if number in (None, record.number))
     record = next(fresh, None)
@@ -161,7 +161,6 @@ def _row(
 def _unknown(
     script: Assistant, name: str, records: list[DecisionTrace], number: int | None, is_staff: bool
 ) -> str:
-    """The sentence that there is no such message, and which there are."""
     if not records or number is None:
         return f"{name} has heard nothing that was kept.\n{_now(script)}"
     kept = ", ".join(str(record.number) for record in records[:10])
@@ -171,11 +170,11 @@ def _unknown(
 def heard(
     script: AssistantScript, *, before: int | None = None, limit: int = 25, look: Look | None = None
 ) -> Result[HeardPage]:
-    """Messages that an assistant heard, the newest first; for staff.
+    """List the messages that an assistant heard, the newest first; for staff.
 
     Args:
-        before: only messages with a lower number: the `next` of an earlier answer.
-        limit: how many at most, 1 to 100.
+        before: only messages with a lower number: the `next` of an earlier page.
+        limit: number of messages, 1 to 100.
     """
     if script.work is None:
         return Result.unavailable(f"{script.key} is not running.")
@@ -190,18 +189,19 @@ def heard(
     )
     look.note(script, "what was heard")
     kept = counted(len(newest), "messages")
-    told = f"{script.key} keeps {kept}, and {len(data.waiting)} are waiting."
-    return Result(True, told, data)
+    message = f"{script.key} keeps {kept}, and {len(data.waiting)} are waiting."
+    return Result(True, message, data)
 
 
 def row_of(record: DecisionTrace, *, is_staff: bool, look: Look) -> HeardRow:
-    """The row of one message: its first words, who it was, and what became of it.
+    """A decision trace as a row: the beginning of the message, its sender, and its outcome.
 
     Args:
-        is_staff: whether causes are told that are for staff.
-        look: who looks, to whom private words of others are masked.
+        is_staff: include causes that are for staff.
+        look: the reader, for whom private words of others are masked.
     """
     heard, verdict = record.heard, record.verdict
+    # Whose private words they are, or None; an open message may have a private answer.
     told_alone = heard.person if heard.source in PRIVATE else None
     answered_alone = heard.person if record.is_private else told_alone
     return {
@@ -227,7 +227,7 @@ def row_of(record: DecisionTrace, *, is_staff: bool, look: Look) -> HeardRow:
 
 
 def _waiting(event: Stored) -> WaitingEvent:
-    """One thing that waits; its words, as far as they are told, are in the record of its number."""
+    # Its text, as far as the reader may see it, is in the row of its number.
     return {
         "number": event.get("number", 0),
         "kind": event["kind"],
@@ -241,14 +241,14 @@ def _waiting(event: Stored) -> WaitingEvent:
 
 
 def _step(step: str, detail: str, is_staff: bool) -> Step:
-    """One step; why a model failed is for staff."""
+    # Errors of models name services and settings: they are for staff only.
     if step.startswith("failed") and not is_staff:
         return {"step": "failed", "detail": "the thoughts would not settle"}
     return {"step": step, "detail": one_line(detail, MOST_DETAIL)}
 
 
 def _detail(look: Look, step: str, detail: str, owner: str | None) -> str:
-    """The detail of a step; of some it is what was said."""
+    # The detail of some steps is text that was said.
     return look.words(detail, owner) if step.startswith(WORDY) else detail
 
 
@@ -263,8 +263,8 @@ def _heard(row: Row) -> str:
 
 def _summary(row: Row, now: float) -> str:
     last = row["steps"][-1]["step"] if row["steps"] else row["outcome"]
-    told = f"{row['sender'] or NOBODY}: {_heard(row)}  {row['rule_name']}, {last}"
-    return f"{row['number']:>4}  {_ago(row, now)} ago  {told}"
+    line = f"{row['sender'] or NOBODY}: {_heard(row)}  {row['rule_name']}, {last}"
+    return f"{row['number']:>4}  {_ago(row, now)} ago  {line}"
 
 
 def _explain(name: str, row: Row, now: float) -> list[str]:
@@ -276,11 +276,11 @@ def _explain(name: str, row: Row, now: float) -> list[str]:
         f"  rule      {row['rule']} {row['rule_name']}: {row['outcome']}",
         f"  trust     {row['trust']:g} ({row['trust_because']})",
     ]
-    return [*lines, *(f"  then      {_told(step)}" for step in row["steps"])]
+    return [*lines, *(f"  then      {_step_text(step)}" for step in row["steps"])]
 
 
 def _traced(script: Assistant, row: Row, is_staff: bool) -> list[str]:
-    """Lines that the trace adds: when it was, by which model, for how much, with which tools."""
+    # Added by the stored trace: time, model, cost, tools; the latter three for staff.
     now, at = script.clock.seconds(), row["at_seconds"]
     game = in_the_game(at, now)
     lines = [f"  when      {as_shown(at)}{f' (in the game {game})' if game else ''}"]
@@ -303,7 +303,7 @@ def _traced(script: Assistant, row: Row, is_staff: bool) -> list[str]:
 
 
 def _changed_since(script: Assistant, row: Row) -> str:
-    """The parts of the prompt that were others in its newest answer."""
+    # Parts of the prompt whose fingerprints differ from those of its newest answer.
     newest = traces.find(script)
     then, now = row["prompt"], newest.facts["prompt"] if newest is not None else row["prompt"]
     return ", ".join(key for key in {**then, **now} if then.get(key) != now.get(key))
@@ -315,12 +315,11 @@ def _now(script: Assistant) -> str:
     return f"Now: {script.silence or 'awake'}{behind}."
 
 
-def _told(step: Mapping[str, str]) -> str:
+def _step_text(step: Mapping[str, str]) -> str:
     return f"{step['step']}: {step['detail']}" if step["detail"] else step["step"]
 
 
 def _state(script: Assistant, is_staff: bool) -> str:
-    """The state of all that can keep an assistant silent."""
     work = script.work
     if not is_staff:
         return f"{script.silence or 'awake'}; {len(work.inbox)} waiting."

@@ -1,7 +1,7 @@
-"""Turns of an assistant: as they happen, the last ones, and one in full with what was said around.
+"""Turns of an assistant: those going on, the last ones, and one in full with its surroundings.
 
-What a turn's model was sent is kept in memory, of the last turns; how it came to its answer is kept
-for days, as `traces` tells.
+What the model was sent is kept in memory, for the last turns only; the trace of how a turn came to
+its answer is stored for days, see `traces`.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from evennia_ai.operations.turns.recorded import Recorded, seen
 from evennia_ai.runtime.rights import name_before
 
 MOST_LIVE = 5
+# Messages shown around a turn: so many seconds before and after it, and at most so many of them.
 AROUND_SECONDS, MOST_AROUND = 300.0, 40
 KIND = "what its model was sent"
 OUTCOMES = ("answered", "silent", "failed")
@@ -31,7 +32,7 @@ NOT_RUNNING = "{name} is not running."
 
 @dataclass(frozen=True, slots=True)
 class Recent:
-    """The last turns of an assistant as they were, and those that go on."""
+    """The last turns of an assistant, and those that are going on."""
 
     turns: Annotated[list[Recorded], note("The newest first.")]
     is_recorded: Annotated[bool, note("False where the game wants no turns to be kept.")]
@@ -39,11 +40,11 @@ class Recent:
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """Something that was said around a turn.
+    """A message that was heard around a turn.
 
     Attributes:
-        answer: what the assistant said to it, as far as that is kept.
-        is_it: the turn itself.
+        answer: the assistant's answer to it, as far as stored.
+        is_it: it is a message that the turn itself answered.
     """
 
     number: int
@@ -57,12 +58,12 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class TurnInFull:
-    """One turn: the reasons for it, what was said around it, and what its model was sent.
+    """One turn: its reasons, the messages around it, and what its model was sent.
 
     Attributes:
-        why: sentences, as `assistant why` has them; none of a turn of its own.
-        recorded: the record, or several where it went on from one beat to the next; none where it
-            is no longer in memory.
+        why: the lines of `assistant why`; empty for an autonomous turn.
+        recorded: its recording, or several where it went on over several beats; empty where it is
+            no longer in memory.
     """
 
     name: str
@@ -73,15 +74,15 @@ class TurnInFull:
 
 @dataclass(frozen=True, slots=True)
 class Sought:
-    """The turns that are looked for, as somebody typed it; "" is any.
+    """A search for turns, as typed by a person; "" matches all.
 
     Attributes:
-        sender: a part of the name of whoever was answered.
-        words: in what was said or answered publicly.
+        sender: part of the sender's name.
+        words: part of the message or its answer, where public.
         outcome: one of OUTCOMES.
         day: a time, such as "yesterday".
-        before: only older ones than the turn of that id.
-        by_cost: the dearest first instead of the newest.
+        before: only turns older than the one with this id.
+        by_cost: the most expensive first instead of the newest.
     """
 
     sender: str = ""
@@ -93,10 +94,10 @@ class Sought:
 
 
 def recent(script: AssistantScript, look: Look, most: int = MOST_LIVE) -> Result[Recent]:
-    """The last turns as they were, and those that go on, the newest first.
+    """List the last turns and those that are going on, the newest first.
 
     Args:
-        most: how many; what goes on is always among them.
+        most: number of turns; those going on are always included.
     """
     work = script.work
     if work is None:
@@ -105,14 +106,14 @@ def recent(script: AssistantScript, look: Look, most: int = MOST_LIVE) -> Result
     shown = [each for place, each in enumerate(newest) if place < most or each.ended is None]
     turns = [seen(script, each, look) for each in shown]
     look.note(script, KIND)
-    told = f"{len(turns)} of {len(newest)} turns that are in memory."
-    return Result(True, told, Recent(turns, work.recorded.is_on))
+    message = f"{len(turns)} of {len(newest)} turns that are in memory."
+    return Result(True, message, Recent(turns, work.recorded.is_on))
 
 
 def listing(
     script: AssistantScript, sought: Sought, look: Look, asker: Being | None = None
 ) -> Result[traces.TracedPage]:
-    """The turns of the days that are kept, the newest or the dearest first, as they are sought."""
+    """Search the stored turns of the last days, the newest or the most expensive first."""
     span: Span | None = None
     if day := sought.day.strip():
         span = span_of(day, script.clock.seconds())
@@ -134,18 +135,19 @@ def listing(
 
 
 def own_ticks(script: AssistantScript) -> dict[float, int]:
-    """The numbers of the turns in memory that nobody asked for, by when they began."""
+    """Numbers of the autonomous turns in memory, by the time at which they began."""
     newest = script.work.recorded.newest() if script.work is not None else ()
     return {
         event.at: record.turn.tick
         for record in newest
         for event in record.turn.events
-        if not event.number
+        if not event.number  # which only messages have
     }
 
 
-def _wrong(name: str, told: str) -> Result[Any]:
-    return Result(False, told, traces.TracedPage([], None), ProblemKind.INVALID, {name: told})
+def _wrong(name: str, message: str) -> Result[Any]:
+    empty = traces.TracedPage([], None)
+    return Result(False, message, empty, ProblemKind.INVALID, {name: message})
 
 
 def in_full(
@@ -156,18 +158,18 @@ def in_full(
     tick: int | None = None,
     asker: Being | None = None,
 ) -> Result[TurnInFull]:
-    """One turn in full.
+    """Show one turn in full.
 
     Args:
-        number: of a message that it answered; 0 of a turn of its own.
-        tick: its own number, by which a turn of its own is found while it is in memory.
-        asker: to whom it is told, by the name that they know of the assistant.
+        number: number of a message that it answered; 0 for an autonomous turn.
+        tick: number of the turn, by which an autonomous one is found while it is in memory.
+        asker: the reader, who may know the assistant by another name; None for code.
     """
     if script.work is None:
         return Result.unavailable(NOT_RUNNING.format(name=script.key))
     name = name_before(script, asker)
     if not number:
-        return _own(script, name, tick, look)
+        return _autonomous_turn(script, name, tick, look)
     why = explaining.why(script, number=number, look=look, asker=asker)
     if not why.ok:
         return why.as_refusal()
@@ -176,12 +178,13 @@ def in_full(
     recorded = [seen(script, record, look) for record in records]
     around = _around(script, row["at_seconds"], {number, *row.get("together", ())}, look)
     look.note(script, KIND)
-    told = TurnInFull(name, why.message.splitlines(), around, recorded)
-    return Result(True, f"Message {number} of {name}.", told)
+    data = TurnInFull(name, why.message.splitlines(), around, recorded)
+    return Result(True, f"Message {number} of {name}.", data)
 
 
-def _own(script: AssistantScript, name: str, tick: int | None, look: Look) -> Result[TurnInFull]:
-    """A turn that nobody asked for."""
+def _autonomous_turn(
+    script: AssistantScript, name: str, tick: int | None, look: Look
+) -> Result[TurnInFull]:
     found = [each for each in script.work.recorded.newest() if each.turn.tick == tick]
     if not found:
         return Result.missing(f"There is no such turn of {name} in memory.")
@@ -192,7 +195,6 @@ def _own(script: AssistantScript, name: str, tick: int | None, look: Look) -> Re
 
 
 def _around(script: AssistantScript, at: float, own: set[int], look: Look) -> list[Line]:
-    """Words heard in the minutes around a moment, the oldest first, with what was answered."""
     span = Span(at - AROUND_SECONDS, at + AROUND_SECONDS, "")
     kept = traces.trace(script, span=span, limit=MOST_AROUND, look=look).data.messages
     rows: dict[tuple[float, int], Any] = {
@@ -204,14 +206,14 @@ def _around(script: AssistantScript, at: float, own: set[int], look: Look) -> li
             place = (record.at, record.number)
             if rows.get(place, {}).get("text") == traces.UNWANTED or _is_unwanted(script, record):
                 fresh["text"] = traces.UNWANTED
-            # In memory are words that the trace does not keep; the answer is in the trace.
+            # Merged: memory has words that the trace does not store, the trace has the answer.
             rows[place] = {**rows.get(place, {}), **fresh}
     near = sorted(rows, key=lambda place: abs(place[0] - at))[:MOST_AROUND]
     return [_line(rows[place], own) for place in sorted(near)]
 
 
 def _is_unwanted(script: AssistantScript, record: DecisionTrace) -> bool:
-    """True of words of somebody who wants none kept, and of such a place where it still is."""
+    # True for words of a person, or in a place, of which nothing may be remembered.
     heard = record.heard
     return is_unwanted(script, {heard.person, heard.sender_id} - {""}, place_of(script, heard))
 

@@ -1,8 +1,8 @@
-"""A recorded turn as somebody may see it: each step with its tokens, its time and its words.
+"""A recorded turn as its reader may see it: each step with its tokens, duration and words.
 
-Words of a turn that not everybody may know of are masked for whoever may not, as a whole: a prompt
-quotes people in places that nobody can name. The head of a prompt is the same for everybody, unless
-a game's own text in it changes from turn to turn.
+The words of a turn with private parts are masked as a whole for a reader who may not know them,
+since a prompt quotes people in places that cannot be told apart. Only the head of a prompt is
+shown, which is the same for everybody unless a game's own text in it changes from turn to turn.
 """
 
 from __future__ import annotations
@@ -30,8 +30,9 @@ from evennia_ai.operations.turns.traces import UNWANTED, HeardRow
 from evennia_ai.runtime.assistant import Assistant
 
 GOES_ON, WAITS, WENT_ON, BROKE_OFF = "goes on", "waits for a person", "went on", "broke off"
-# The rest of a prompt, beside the blocks that it was made of.
+# Names for the rest of a prompt, which is not made of named blocks.
 TALK, TOOLS = "the talk and its own steps", "descriptions of tools"
+# Names of exceptions that end a turn without a fault.
 _BROKE_OFF = {
     "CancelledError": "it was stopped",
     "StaleEpochError": "it was stopped",
@@ -42,7 +43,7 @@ _BROKE_OFF = {
 
 
 class Block(TypedDict):
-    """A part of a prompt."""
+    """A named part of a prompt."""
 
     name: str
     tokens: int
@@ -50,21 +51,21 @@ class Block(TypedDict):
 
 
 class Sent(TypedDict):
-    """A message that a model was sent."""
+    """A message that was sent to a model."""
 
     role: str
     text: str
 
 
 class Asked(TypedDict):
-    """A tool that a model called, and with which arguments, as JSON."""
+    """A tool call that a model made, its arguments as JSON."""
 
     name: str
     arguments: str
 
 
 class RecordedStep(TypedDict):
-    """A call of the model, or of a tool."""
+    """A model call or a tool call of a turn."""
 
     kind: Annotated[str, one_of(("model", "tool"))]
     name: Annotated[str, note("The model that answered, or the tool.")]
@@ -87,7 +88,7 @@ class RecordedStep(TypedDict):
 
 
 class Recorded(TypedDict):
-    """A turn as it was, or as it is until now."""
+    """A turn that is over or going on."""
 
     tick: Annotated[int, note("The number of the turn among all of the assistant's.")]
     heard: Annotated[list[HeardRow], note("What it answers.")]
@@ -109,7 +110,7 @@ class Recorded(TypedDict):
 
 
 class _Words:
-    """The words of one turn before one person."""
+    # Decides once per turn and reader if its words are shown, masked, or not stored at all.
 
     def __init__(
         self, script: Assistant, record: RecordedTurn, look: Look, *, is_tried: bool
@@ -118,11 +119,12 @@ class _Words:
         alone = map(person_audience, turn.asides.values())
         self.held: Held = turn.kept_audiences.union(alone, *(each.held for each in turn.events))
         self.is_unkept = not is_tried and tells_unwanted(script, turn)
+        # All are asked, without a short circuit, since `may_see` counts what was revealed.
         seen = [look.may_see(audience) for audience in sorted(self.held)]
         self.is_shown = all(seen) and not self.is_unkept
 
     def of(self, text: str) -> str:
-        """A text as it may be read."""
+        """A text as the reader may see it."""
         if self.is_shown or not text:
             return text
         return UNWANTED if self.is_unkept else masked(text)
@@ -131,10 +133,10 @@ class _Words:
 def seen(
     script: Assistant, record: RecordedTurn, look: Look, *, is_tried: bool = False
 ) -> Recorded:
-    """A recorded turn as somebody may see it.
+    """Convert a recorded turn into what the reader may see.
 
     Args:
-        is_tried: nobody said its words but whoever looks, and nobody keeps them.
+        is_tried: it is a dry run, whose words are the reader's own and are not stored.
     """
     words, turn = _Words(script, record, look, is_tried=is_tried), record.turn
     now = script.clock.seconds()
@@ -162,13 +164,13 @@ def seen(
 
 
 def _end(script: Assistant, record: RecordedTurn) -> tuple[str, str]:
-    """The state of a turn and, where it is over, why it ended."""
     if record.ended is None:
         return (WAITS if record.turn.scope in script.work.aside else GOES_ON), ""
     if record.stop is None:
         name = record.broke_off
         return BROKE_OFF, _BROKE_OFF.get(name, f"something in the game failed: {name}")
     ring = script.work.recorded
+    # Newest first: a later recording of the same scope means that the turn went on.
     later = ring.newest()
     if any(each.turn.scope == record.turn.scope for each in later[: later.index(record)]):
         return WENT_ON, "it goes on with the next beat"
@@ -177,8 +179,8 @@ def _end(script: Assistant, record: RecordedTurn) -> tuple[str, str]:
 
 
 def _heard(script: Assistant, event: Event, words: _Words, look: Look) -> HeardRow:
-    """The messages that a turn answers: as the assistant keeps it, else as the turn has it."""
     record = script.work.decisions.find(event.number) if event.number else None
+    # The time is compared too: a crash may have used a number twice.
     if record is not None and record.at == event.at:
         return row_of(record, is_staff=True, look=look)
     return {
@@ -201,10 +203,13 @@ def _heard(script: Assistant, event: Event, words: _Words, look: Look) -> HeardR
 
 
 def _step(step: Step, record: RecordedTurn, words: _Words, now: float) -> RecordedStep:
-    told = _asked(step, record, words) if isinstance(step, RecordedCall) else _used(step, words)
+    if isinstance(step, RecordedCall):
+        fields = _model_call(step, record, words)
+    else:
+        fields = _tool_call(step, words)
     shown: Any = {
-        **_NOTHING,
-        **told,
+        **_DEFAULTS,
+        **fields,
         "begin": max(0.0, step.began - record.began),
         "seconds": max(0.0, now - step.began) if step.seconds is None else step.seconds,
         "is_cut": step.is_cut,
@@ -215,7 +220,7 @@ def _step(step: Step, record: RecordedTurn, words: _Words, now: float) -> Record
     return row
 
 
-_NOTHING: Any = {
+_DEFAULTS: Any = {
     "is_priced": True,
     **dict.fromkeys(("thoughts", "arguments", "result", "fault"), ""),
     **dict.fromkeys(("prompt_tokens", "completion_tokens", "cost_nano"), 0),
@@ -223,8 +228,7 @@ _NOTHING: Any = {
 }
 
 
-def _asked(call: RecordedCall, record: RecordedTurn, words: _Words) -> dict[str, Any]:
-    """A call of the model."""
+def _model_call(call: RecordedCall, record: RecordedTurn, words: _Words) -> dict[str, Any]:
     reply, prompt = call.reply, call.prompt
     usage = prompt.credible(reply.usage) if reply is not None else TokenUsage()
     calls = reply.tool_calls if reply is not None else ()
@@ -250,12 +254,11 @@ def _asked(call: RecordedCall, record: RecordedTurn, words: _Words) -> dict[str,
 
 
 def _name(name: str, call: RecordedCall, words: _Words) -> str:
-    """The name of a tool; one that there is none of is the model's own words."""
+    # A tool that does not exist has a name in the model's own words.
     return name if any(spec.name == name for spec in call.tools) else words.of(name)
 
 
-def _used(use: ToolUse, words: _Words) -> dict[str, Any]:
-    """A call of a tool."""
+def _tool_call(use: ToolUse, words: _Words) -> dict[str, Any]:
     return {
         "kind": "tool",
         "name": use.call.name if use.is_known else words.of(use.call.name),
@@ -271,7 +274,6 @@ def _json(arguments: Mapping[str, object], words: _Words) -> str:
 
 
 def _blocks(call: RecordedCall, words: _Words) -> list[Block]:
-    """The parts of a prompt with their tokens, and what of it is none of them."""
     prompt, head = call.prompt, _head(call)
     shown: list[Block] = [
         {
@@ -290,7 +292,7 @@ def _blocks(call: RecordedCall, words: _Words) -> list[Block]:
 
 
 def _head(call: RecordedCall) -> str:
-    """The beginning of a prompt that is the same whoever speaks; "" where it is not."""
+    # The system message, where it is the same whoever speaks; else "".
     if not call.prompt.has_stable_head:
         return ""
     first: Mapping[str, Any] = next(iter(call.prompt.messages), {})

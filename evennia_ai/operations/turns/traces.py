@@ -1,14 +1,14 @@
-"""The trace of messages that an assistant heard, days later, and one-line sentences of them.
+"""Stored traces of the messages that an assistant heard in the last days, and sentences of them.
 
-Whoever asks sees what `assistant why` shows of a message that is fresh: staff all of it but the
-words that were said in private, anybody else only what was theirs.
+Readers see the same as in `assistant why` for a fresh message: staff everything except private
+words, players only what is theirs.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import Annotated, Any, cast
 
 from django.db.models import F, Q, QuerySet
 from typing_extensions import TypedDict
@@ -47,7 +47,7 @@ _HEARD = {
 _TO_ME = {"say": "{who} spoke to me", "pose": "{who} posed at me"}
 _ADDRESSED = ("direct_address", "continued_address", "direct_message")
 _DID = {ANSWERED: "I answered", SILENT: "I chose to say nothing", FAILED: "I could not answer"}
-# What became of a message, by the newest of its steps that is among these.
+# The outcome of a message by its last step; the first of these that the step begins with counts.
 _STEPS = {
     "answered": "I answered",
     "silent by choice": "I chose to say nothing",
@@ -89,29 +89,29 @@ _OUTCOMES = {
 
 
 def sentence(name: str, row: Row, now: float, *, whom: str = "") -> str:
-    """One line: what was heard, what became of it, and what stood in the way.
+    """Describe a message in one line: what was heard, its outcome, and what stood in the way.
 
     Args:
-        name: whose message it is, as whoever reads knows that assistant.
+        name: the assistant's name, as the reader knows it.
         now: seconds since 1970.
-        whom: "you" where whoever reads said it; else the sender's name.
+        whom: "you" where the reader is the sender; "": the sender's name.
     """
     return f"{name}: {_heard(row, whom)} {spoken(row['at_seconds'], now)}; {'; '.join(_did(row))}."
 
 
 def listed(row: Row, now: float) -> str:
-    """The same for a list: shorter, with its number and its words."""
+    """Describe a message in a line of a list: shorter, with its number and its words."""
     return f"{row['number'] or '-':>5}  {brief(row, now)}"
 
 
 def brief(row: Row, now: float) -> str:
-    """The same by itself, without its number."""
+    """Describe a message as `listed` does, without its number."""
     words = f' "{row["text"]}"' if row["text"] else ""
     return f"{spoken(row['at_seconds'], now)} {_heard(row, '')}{words}; {_did(row)[0]}"
 
 
 def cost_of(row: Row) -> str:
-    """Money in words; what is too little for four digits is said so."""
+    """The cost of a turn, in words."""
     if row.get("unpriced_calls"):
         return "at a price nobody set"
     dollars = row.get("cost_nano", 0) / NANO
@@ -126,12 +126,11 @@ def _heard(row: Row, whom: str) -> str:
     source, rule = row["source"], row.get("rule_name")
     frame = "{who} had me use a tool" if rule == "by_hand" else _HEARD[source]
     frame = _TO_ME.get(source, frame) if rule in _ADDRESSED else frame
-    told = frame.format(who=whom or row["sender"] or NOBODY, place=row["place"] or "?")
-    return told[:1].upper() + told[1:]
+    text = frame.format(who=whom or row["sender"] or NOBODY, place=row["place"] or "?")
+    return text[:1].upper() + text[1:]  # not `capitalize`, which lowers the rest
 
 
 def _did(row: Row) -> list[str]:
-    """The deeds, and what stood in the way where there is something to say of that."""
     if "result" in row:
         paid = f" after {counted(row['calls'], 'calls')} {cost_of(row)}" if row.get("calls") else ""
         return [f"{_DID.get(row['result'], 'I was at it')}{paid}", *_hindrance(row)]
@@ -158,6 +157,7 @@ def _hindrance(row: Row) -> list[str]:
 
 AT_ONCE, MOST_AT_ONCE, LONGEST_SEARCH = 20, 100, 100
 NEWEST = ("-pk",)
+# Costs are in a JSON column; among calls without a price the longest prompt comes first.
 DEAREST = (
     F("facts__cost_nano").desc(nulls_last=True),
     F("facts__prompt_tokens").desc(nulls_last=True),
@@ -176,14 +176,14 @@ _LAST = {"answered": "answered", "silent": "silent by choice", "failed": "failed
 
 
 class Step(TypedDict):
-    """A step on the way of a message."""
+    """A step in the processing of a message."""
 
     step: str
     detail: str
 
 
 class HeardRow(TypedDict):
-    """A message, and what became of it."""
+    """A message and its outcome."""
 
     number: int
     at: str
@@ -203,7 +203,7 @@ class HeardRow(TypedDict):
 
 
 class TracedTool(TypedDict):
-    """A tool that was called, and how it went."""
+    """A tool that was called, and its outcome."""
 
     name: str
     success: bool
@@ -211,7 +211,7 @@ class TracedTool(TypedDict):
 
 
 class Traced(HeardRow):
-    """A message of the days that are kept, and how it came to its answer."""
+    """A message with its stored trace."""
 
     id: Annotated[int, note("Give it as `before` for what is older.")]
     shown_at: Annotated[str, note("When it was, by the game's clock.")]
@@ -236,7 +236,7 @@ class Traced(HeardRow):
 
 @dataclass(frozen=True, slots=True)
 class TracedPage:
-    """Messages that an assistant heard in the days that are kept, the newest first."""
+    """Messages with stored traces, the newest first."""
 
     messages: list[Traced]
     next: Annotated[int | None, note("Give it as `before` for what is older.")]
@@ -256,32 +256,32 @@ def trace(
     result: str = "",
     by_cost: bool = False,
 ) -> Result[TracedPage]:
-    """The messages that an assistant heard, and its answers, the newest first, as far as kept.
+    """Search the stored messages that an assistant heard, with its answers, the newest first.
 
     Args:
-        span: only what was heard in that time; None: of all days that are kept.
-        words: only what was said or answered publicly with these words in it.
-        before: only older ones: the `next` of an earlier answer.
-        limit: how many at most, 1 to 100.
-        person: only messages of this person ("*#3"), without causes that are for staff.
-        look: who looks; None: nobody, who sees no private words but of that person.
-        asker: to whom it is told, by the name that they know; None: to code.
-        sender: only of people with this in their name.
-        result: only what ended so: "answered", "silent" or "failed".
-        by_cost: the dearest first; there is no `next`.
+        span: only messages heard in this span; None: all that are stored.
+        words: only public messages, or messages with public answers, that have this text in them.
+        before: only messages older than this id: the `next` of an earlier page.
+        limit: number of messages, 1 to 100.
+        person: only messages of this person ("*#3"), without causes for staff.
+        look: the reader; None: only private words of `person` are shown.
+        asker: the reader, who may know the assistant by another name; None for code.
+        sender: only messages of people with this in their name.
+        result: only turns with this result: "answered", "silent" or "failed".
+        by_cost: the most expensive first; there is no `next`.
     """
     look, now = look or Look(person or ""), script.clock.seconds()
     name, is_staff = name_before(script, asker), person is None
     if not tracing.trace_config().keep_days:
         return Result(False, OFF, TracedPage([], None), ProblemKind.MISSING)
-    found = _found(tracing.of(script.pk, now), span, words, person)
-    found = found.filter(_those(sender, result, before)).order_by(*(DEAREST if by_cost else NEWEST))
+    found = _filtered(tracing.of(script.pk, now), span, words, person)
+    found = found.filter(_match(sender, result, before)).order_by(*(DEAREST if by_cost else NEWEST))
     most = max(1, min(limit, MOST_AT_ONCE))
-    kept = list(found[: most + 1])
+    kept = list(found[: most + 1])  # one more tells if there is a next page
     entries, is_more = kept[:most], len(kept) > most and not by_cost
     rows = [row_of(entry, now, is_staff=is_staff, look=look) for entry in entries]
     data = TracedPage(rows, entries[-1].pk if is_more else None)
-    what = _asked(span, words)
+    what = _search_text(span, words)
     if not rows:
         return Result(True, f"{name}: I know of nothing {what}.", data)
     head = f"{name}: what I heard {what}, the {'dearest' if by_cost else 'newest'} first:"
@@ -296,14 +296,14 @@ def find(
     at: float | None = None,
     person: str | None = None,
 ) -> TracedMessage | None:
-    """The trace of the newest message, or of the newest of a number; None where there is none.
+    """Find the stored trace of the newest message, or of the newest with a number.
 
     Args:
-        number: of the message; None: whatever number it has.
-        at: when it was heard, where that is known: a crash may have used a number twice.
-        person: only of this person.
+        number: number of the message; None: any.
+        at: when it was heard, where known, since a crash may have used a number twice.
+        person: only messages of this person.
     """
-    found = tracing.of(script.id, script.clock.seconds())
+    found = tracing.of(script.id, script.clock.seconds())  # only of the days that are kept
     if number is not None:
         found = found.filter(number=number)
     if at is not None:
@@ -315,18 +315,18 @@ def find(
 
 
 def exported(script: AssistantScript, person: str, look: Look) -> list[dict[str, object]]:
-    """All that the trace keeps of a person, the newest first."""
+    """All stored traces of a person's messages, the newest first."""
     now = script.clock.seconds()
     found = tracing.of(script.pk, now).filter(person=person).order_by("-pk")
     return [{**row_of(entry, now, is_staff=False, look=look)} for entry in found.iterator()]
 
 
 def row_of(entry: TracedMessage, now: float, *, is_staff: bool, look: Look) -> Traced:
-    """The row of one message, under the names that `explaining.row_of` has, and more.
+    """A stored trace as a row, with the fields of `explaining.row_of` and more.
 
     Args:
-        is_staff: whether causes are told that are for staff.
-        look: who looks, to whom private words of others are masked.
+        is_staff: include causes that are for staff.
+        look: the reader, for whom private words of others are masked.
     """
     facts = entry.facts
     answer = _words(entry, entry.answer, look, is_private=entry.is_answer_private)
@@ -357,17 +357,16 @@ def row_of(entry: TracedMessage, now: float, *, is_staff: bool, look: Look) -> T
         "steps": [*({"step": s, "detail": d} for s, d in facts.get("steps", ())), last],
         **costs_of(entry, is_staff=is_staff),
     }
-    told: Traced = row
-    return told
+    return cast(Traced, row)
 
 
 def costs_of(entry: TracedMessage, *, is_staff: bool) -> dict[str, Any]:
-    """The end of a turn, and for staff by which means and for how much."""
+    """The outcome of a turn and, for staff, its model, tools and cost."""
     return {name: entry.facts[name] for name in (*FOR_ALL, *(FOR_STAFF if is_staff else ()))}
 
 
 def _words(entry: TracedMessage, text: str, look: Look, *, is_private: bool) -> str:
-    """Words as they may be shown, or why there are none."""
+    # Or the reason why there are none.
     if text:
         return str(look.words(text, entry.person if is_private else None))
     if entry.facts.get(FORGOTTEN):
@@ -377,24 +376,23 @@ def _words(entry: TracedMessage, text: str, look: Look, *, is_private: bool) -> 
     return NOT_KEPT if is_private else ""
 
 
-def _found(
+def _filtered(
     rows: QuerySet[TracedMessage], span: Span | None, words: str, person: str | None
 ) -> QuerySet[TracedMessage]:
     if span is not None:
         rows = rows.filter(at__gte=span.since, at__lt=span.until)
-    if words:
+    if words:  # public ones only: finding private words would tell that they were said
         said = Q(is_private=False, words__icontains=words)
         rows = rows.filter(said | Q(is_answer_private=False, answer__icontains=words))
     return rows if person is None else rows.filter(person=person)
 
 
-def _those(sender: str, result: str, before: int | None) -> Q:
-    """Those of some people, that ended so, before one; what is not given leaves none out."""
+def _match(sender: str, result: str, before: int | None) -> Q:
     given = {"name__icontains": sender, "facts__result": result, "pk__lt": before}
     return Q(**{name: value for name, value in given.items() if value not in ("", None)})
 
 
-def _asked(span: Span | None, words: str) -> str:
+def _search_text(span: Span | None, words: str) -> str:
     sought = f'with "{one_line(words, LONGEST_SEARCH)}" said publicly' if words else ""
     when = span.told if span is not None else "in the days that are kept"
     return " ".join(filter(None, (sought, when)))
