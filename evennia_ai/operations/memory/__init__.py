@@ -1,1 +1,1 @@
-"""Memory: what an assistant remembers of whom, the lore, and the condition of the store."""
+"""Memory: memories and profiles of an assistant, lore, and the state of the store."""

@@ -1,4 +1,4 @@
-"""The assistants that somebody has to do with, for that person alone."""
+"""The assistants that a person has had contact with, listed for that person."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from evennia_ai.runtime.rights import name_before
 
 @dataclass(frozen=True, slots=True)
 class Relationship:
-    """An assistant, as it stands to somebody."""
+    """The relationship of an assistant to a person."""
 
     name: Annotated[str, note("As that person knows it, and by which they mean it.")]
     mark: Annotated[str, note("Means it also where others look like it.")]
@@ -34,15 +34,15 @@ class Relationship:
 
 @dataclass(frozen=True, slots=True)
 class Acquaintances:
-    """The assistants that know somebody, that they parted from, or that are with them."""
+    """The assistants that know a person, are muted by them, or are in the same room."""
 
     assistants: list[Relationship]
 
 
 def who_knows(being: Being) -> Result[Acquaintances]:
-    """The assistants that a person has to do with, by name.
+    """List the assistants that a person has had contact with, sorted by name.
 
-    Others are not told of: whoever met none of them does not learn here that they are there.
+    Others are not listed, so that nobody learns of assistants they have never met.
     """
     found = [
         stands
@@ -54,7 +54,6 @@ def who_knows(being: Being) -> Result[Acquaintances]:
 
 
 def _is_met(script: AssistantScript, stands: Relationship, being: Being) -> bool:
-    """True where an assistant and somebody have to do with each other, or are in one place."""
     if stands.count or stands.is_muted or not stands.is_remembered:
         return True
     places = (body.location for body in _bodies(being) if body.location is not None)
@@ -62,7 +61,7 @@ def _is_met(script: AssistantScript, stands: Relationship, being: Being) -> bool
 
 
 def how_it_stands(script: AssistantScript, being: Being) -> Relationship:
-    """An assistant, as it stands to somebody."""
+    """The relationship of an assistant to a person."""
     person = person_of(being)
     memories = rows.of(script.pk).exclude(kind=MemoryKind.LORE).filter(theirs(person)).count()
     profile = EntityProfile.objects.filter(assistant=script.pk, entity=person).first()
@@ -76,10 +75,10 @@ def how_it_stands(script: AssistantScript, being: Being) -> Relationship:
 
 
 def find_named(name: str, being: Being) -> Result[AssistantScript]:
-    """The assistant that somebody means by a name, as they know it.
+    """Find the assistant that a person means by a name, as they know it.
 
     Args:
-        name: or the mark of one of those that `who_knows` gives.
+        name: a name, or the mark of an assistant that `who_knows` lists.
     """
     words = " ".join(name.split())
     found = _marked(words, being) or (assistant_for(words, being) if words else None)
@@ -89,7 +88,7 @@ def find_named(name: str, being: Being) -> Result[AssistantScript]:
 
 
 def _marked(mark: str, being: Being) -> AssistantScript | None:
-    """The assistant of a mark, where somebody has to do with it; others are not told of."""
+    # A mark is a primary key, which could be guessed: only assistants they know are found.
     script = next((each for each in list_assistants() if str(each.pk) == mark), None)
     if script is not None and _is_met(script, how_it_stands(script, being), being):
         return script
@@ -97,7 +96,6 @@ def _marked(mark: str, being: Being) -> AssistantScript | None:
 
 
 def _bodies(being: Being) -> Iterator[Any]:
-    """The characters somebody acts by now."""
     if isinstance(being, AccountDB):
         yield from being.get_all_puppets()
     else:

@@ -1,4 +1,4 @@
-"""Lore: what staff write down of the game's world, for all assistants, found by keywords."""
+"""Lore: facts of the game's world, written by staff for all assistants, found by keywords."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ from evennia_ai.operations.memory.rows import (
 from evennia_ai.operations.result import Result, number_of
 from evennia_ai.operations.settings.changing import signed
 
-LONGEST_KEYWORD, MOST_KEYWORDS = 40, 20
+LONGEST_KEYWORD, MOST_KEYWORDS = 40, 20  # characters; per entry
 LONGEST_FACTION = 60
-MOST_LORE = 5_000
+MOST_LORE = 5_000  # entries, all of which each assistant has in memory
 ROOM, FACTION = "room ", "faction "
 AUDIENCES = "it is 'world', 'room #2' or 'faction <name>'"
 _ROOM = re.compile(r"#\d{1,18}")
@@ -39,14 +39,14 @@ _ROOM = re.compile(r"#\d{1,18}")
 
 @dataclass(frozen=True, slots=True)
 class AllLore:
-    """Lore as rows of memories: tags are the keywords, a place is a room's "#2" or a faction."""
+    """Lore as rows of memories; tags are its keywords, the place is a room's "#2" or a faction."""
 
     lore: list[Remembered]
 
 
 @dataclass(frozen=True, slots=True)
 class LorePart:
-    """Some of the lore, the most important first, and how much there is of it in all."""
+    """A part of the lore, the most important first, and the number of entries in all."""
 
     lore: list[Remembered]
     count: int
@@ -54,20 +54,20 @@ class LorePart:
 
 @dataclass(frozen=True, slots=True)
 class OneLore:
-    """A piece of lore as it is now."""
+    """One entry of lore."""
 
     lore: Remembered
 
 
 @dataclass(frozen=True, slots=True)
 class RemovedLore:
-    """The key of a piece of lore that is gone."""
+    """The key of a removed entry of lore."""
 
     key: str
 
 
 def list_lore() -> Result[AllLore]:
-    """All lore, the most important first."""
+    """List all lore, the most important first."""
     found = rows.of(rows.SHARED, kind=MemoryKind.LORE).order_by("-importance", "pk")
     listed = rows_of(found)
     lines = [_line(row) for row in listed]
@@ -76,22 +76,22 @@ def list_lore() -> Result[AllLore]:
 
 
 def search_lore(text: str = "", *, after: int = 0, limit: int = MOST_AT_ONCE) -> Result[LorePart]:
-    """The lore that has a text in it or among its keywords, the most important first.
+    """Search lore by its text and keywords; the most important entries come first.
 
     Args:
-        text: in whatever case; "": all of it.
-        after: so many are left out.
-        limit: how many at most, 1 to 100.
+        text: part of the text or the keywords, in any case; "": all lore.
+        after: number of entries to skip.
+        limit: number of entries, 1 to 100.
     """
     if not 1 <= limit <= MOST_AT_ONCE:
         return Result.invalid(f"{limit} cannot be shown at once; 1 to {MOST_AT_ONCE} can.")
     known, words = rows.of(rows.SHARED, kind=MemoryKind.LORE), text.casefold()
+    columns = known.order_by("-importance", "pk").values_list("pk", "text", "tags")
+    # In Python: keywords are a JSON column, and SQLite ignores case only for A to Z.
     found = [
         number
-        for number, told, tags in known.order_by("-importance", "pk").values_list(
-            "pk", "text", "tags"
-        )
-        if words in " ".join((told, *tags)).casefold()
+        for number, content, tags in columns
+        if words in " ".join((content, *tags)).casefold()
     ]
     shown = found[max(0, after) : max(0, after) + limit]
     listed = rows_of(known.filter(pk__in=shown).order_by("-importance", "pk"))
@@ -101,7 +101,7 @@ def search_lore(text: str = "", *, after: int = 0, limit: int = MOST_AT_ONCE) ->
 
 
 def show_lore(key: str | int) -> Result[OneLore]:
-    """One piece of lore, by its key or its number."""
+    """Show one entry of lore, by its key or its number."""
     entry = find_lore(key)
     if entry is None:
         return _missing(key)
@@ -118,7 +118,7 @@ def _line(row: Remembered) -> str:
 def add_lore(
     text: str, *, keywords: Sequence[str], audience: str = WORLD, importance: int = 5, by: str = ""
 ) -> Result[OneLore]:
-    """Write down lore. It is told where one of its keywords is said, and a room's in that room.
+    """Add an entry of lore, which is told when a keyword is said; a room's only in that room.
 
     Args:
         audience: who may be told: "world", "room #2" or "faction <name>".
@@ -148,10 +148,10 @@ def change_lore(
     importance: int | None = None,
     by: str = "",
 ) -> Result[OneLore]:
-    """Change lore.
+    """Change an entry of lore.
 
     Args:
-        key: its key, or its number.
+        key: its key or its number.
     """
     entry = find_lore(key)
     if entry is None:
@@ -178,7 +178,7 @@ def change_lore(
 
 
 def remove_lore(key: str | int, *, by: str = "") -> Result[RemovedLore]:
-    """Remove lore."""
+    """Remove an entry of lore, by its key or its number."""
     entry = find_lore(key)
     if entry is None:
         return _missing(key)
@@ -189,7 +189,7 @@ def remove_lore(key: str | int, *, by: str = "") -> Result[RemovedLore]:
 
 
 def find_lore(key: str | int) -> Memory | None:
-    """Lore by its key, or by its number."""
+    """Find an entry of lore by its key or its number."""
     number = number_of(key)
     wanted: dict[str, Any] = {"key": key} if number is None else {"pk": number}
     found: Memory | None = rows.of(rows.SHARED, kind=MemoryKind.LORE, **wanted).first()
@@ -205,12 +205,13 @@ def _changed(key: str, change: str, by: str) -> Result[OneLore]:
 
 
 def _keywords(given: Sequence[str]) -> list[str]:
-    """Keywords in the order they were given, each once."""
+    # Cut one character beyond the limit, so that `_problem_of_keywords` notices.
     words = (one_line(str(word), LONGEST_KEYWORD + 1) for word in given)
     return list(dict.fromkeys(filter(None, words)))
 
 
 def _problem_of_keywords(tags: Sequence[str], audience: str, *, is_constant: bool = False) -> str:
+    # Lore of a room needs no keyword: it is told to whoever speaks there.
     if not (tags or is_constant or audience.startswith("room:")):
         return "it needs a keyword by which it is found"
     if len(tags) > MOST_KEYWORDS:
@@ -223,14 +224,14 @@ def _problem_of_keywords(tags: Sequence[str], audience: str, *, is_constant: boo
 
 
 def words_of_audience(audience: str, place: str) -> str:
-    """The words that `audience_of` reads, of lore that is stored."""
+    """The audience of stored lore in the words that `audience_of` reads."""
     if audience == WORLD:
         return WORLD
     return f"{ROOM if audience.startswith('room:') else FACTION}{place}"
 
 
 def audience_of(words: str) -> tuple[str, str, str]:
-    """The audience, the place that is kept with it, and what is wrong, or ""."""
+    """Read an audience; returns it, the place to store with it, and the problem, or ""."""
     given = " ".join(words.split())
     kind = given.casefold()
     if kind == WORLD:
@@ -253,5 +254,5 @@ def _room(number: str) -> tuple[str, str, str]:
 
 
 def _missing(key: str | int) -> Result:
-    told = f"There is no lore {one_line(str(key), 40)}"
-    return Result.missing(told).with_typed(": aimemory lore")
+    message = f"There is no lore {one_line(str(key), 40)}"
+    return Result.missing(message).with_typed(": aimemory lore")

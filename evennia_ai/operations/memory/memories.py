@@ -1,7 +1,7 @@
-"""Memories of an assistant, for whoever looks after it.
+"""Memories of an assistant, for staff and its owners.
 
-What is private to somebody is masked; to reveal it is recorded, without its words.
-Its condition, its index and its nights are in `upkeep`.
+Private memories are masked; revealing them is recorded, without their words. The state of the
+store, its index and the nights are in `upkeep`.
 """
 
 from __future__ import annotations
@@ -53,11 +53,11 @@ from evennia_ai.operations.rights.private_words import Look
 from evennia_ai.operations.settings.changing import signed
 from evennia_ai.runtime import services
 
-# So many are looked at for each that is told: private ones are left out.
+# Memories looked up for each that is shown, since private ones are left out afterwards.
 SOUGHT = 4
 
 
-# ---- looking -----------------------------------------------------------------------------------
+# ---- reading -----------------------------------------------------------------------------------
 
 
 def list_memories(
@@ -70,14 +70,14 @@ def list_memories(
     limit: int = 20,
     look: Look | None = None,
 ) -> Result[MemoryPage]:
-    """An assistant's memories, the newest first.
+    """List an assistant's memories, the newest first.
 
     Args:
         person: only what this person ("*#3") said, or what is private to them.
-        kind: only of this kind: journal, fact or insight.
-        text: only those with this text in them, in whatever case.
-        before: only those with a lower number: the `next` of an earlier answer.
-        limit: how many at most, 1 to 100.
+        kind: only this kind: journal, fact or insight.
+        text: only memories with this text in them, in any case.
+        before: only memories with a lower number: the `next` of an earlier page.
+        limit: number of memories, 1 to 100.
     """
     if kind and kind not in tuple(MemoryKind):
         return Result.invalid(f"{kind!r} is not a kind; there are: {', '.join(MemoryKind)}.")
@@ -87,7 +87,7 @@ def list_memories(
     found = _chosen(script, person, kind, text, look)
     count = found.count()
     page = found if before is None else found.filter(pk__lt=before)
-    # One more than is shown tells whether there are older ones.
+    # One more than is shown tells if there is a next page.
     shown = list(page.order_by("-pk")[: limit + 1])
     is_more = len(shown) > limit
     listed = look.rows(rows_of(shown[:limit]))
@@ -111,17 +111,15 @@ def _chosen(
 def show_memory(
     script: AssistantScript, key: str | int, *, look: Look | None = None
 ) -> Result[OneRemembered]:
-    """One memory, with why it is believed, what it came from and what came of it.
+    """Show one memory, with those it was concluded from and those concluded from it.
 
     Args:
-        key: its key, or its number.
-
-    Returns:
-        data: "memory", a row; "cites" and "cited_by", lists of rows.
+        key: its key or its number.
     """
     memory = find_memory(script, key)
     if memory is None:
         return missing(script, key)
+    # Keys that a memory cites are a JSON column, which not every database can search.
     drawn = rows.of(script.pk, kind__in=(MemoryKind.FACT, MemoryKind.INSIGHT)).exclude(cites=[])
     cited_by = [row for row in drawn if memory.key in row.cites]
     cited = rows.of(script.pk, key__in=memory.cites)
@@ -152,7 +150,7 @@ def _details(row: Remembered, data: OneRemembered) -> list[str]:
 
 
 def find_memory(script: AssistantScript, key: str | int) -> Memory | None:
-    """A memory by its key, or by its number."""
+    """Find a memory by its key or its number."""
     wanted, number = Q(key=str(key)), number_of(key)
     if number is not None:
         wanted |= Q(pk=number)
@@ -163,9 +161,9 @@ def find_memory(script: AssistantScript, key: str | int) -> Memory | None:
 def search_memories(
     script: AssistantScript, query: str, *, limit: int = 10, look: Look | None = None
 ) -> Deferred[Result[FoundMemories]]:
-    """The memories most alike to a text, of whomever; by words where the store cannot be asked.
+    """Search memories by meaning, of all people; by words where the store is not available.
 
-    What is private is found only where it is revealed: that it is found would tell of it.
+    Private memories are found only when they are revealed, since a match would give them away.
     """
     words = cleaned(query)
     if problem := problem_of_text(words):
@@ -204,7 +202,7 @@ def _found(
 
 
 def searchable(found: QuerySet[Memory], look: Look) -> QuerySet[Memory]:
-    """The rows that may be found by their words: of private ones, only those that may be seen."""
+    """The memories that a reader may search: without private ones that they may not see."""
     if look.is_revealing:
         return found
     is_open = ~Q(audience__startswith="person:")
@@ -216,9 +214,9 @@ def _percent(similarity: float | None) -> str:
 
 
 def missing(script: AssistantScript, key: str | int) -> Result:
-    """There is no such memory."""
-    told = Result.missing(f"{script.key} has no memory {one_line(str(key), 40)}")
-    return told.with_typed(f": aimemory {script.key} list")
+    """Refuse a key or number that no memory has."""
+    refused = Result.missing(f"{script.key} has no memory {one_line(str(key), 40)}")
+    return refused.with_typed(f": aimemory {script.key} list")
 
 
 ADDED = (MemoryKind.FACT, MemoryKind.JOURNAL, MemoryKind.INSIGHT)
@@ -235,17 +233,16 @@ def add_memory(
     tags: Sequence[str] = (),
     by: str = "",
 ) -> Result[KeptMemory]:
-    """Let an assistant know something, which it may tell everybody."""
+    """Give an assistant a memory by hand, which it may tell everybody."""
     words = cleaned(text)
-    given = (str(kind) in ADDED, f"{kind!r} is not a kind to add; there are: {', '.join(ADDED)}")
     checks = (
         (not problem_of_text(words), problem_of_text(words)),
-        given,
+        (str(kind) in ADDED, f"{kind!r} is not a kind to add; there are: {', '.join(ADDED)}"),
         (_is_whole(importance, 1, 10), "importance must be a whole number from 1 to 10"),
         (_is_part(trust), "trust must be a number from 0 to 1"),
         (not about_itself(words, consent.names_of(script)), OF_ITSELF),
     )
-    if problem := next((told for is_right, told in checks if not is_right), ""):
+    if problem := next((message for is_right, message in checks if not is_right), ""):
         return Result.invalid(f"{script.key} remembers nothing new: {problem}.")
     memory = Recollection(
         key=new_key(),
@@ -268,6 +265,7 @@ def add_memory(
 
 
 def _is_whole(value: object, least: int, most: int) -> bool:
+    # The API hands on what a program sent, and a bool is an int in Python.
     return isinstance(value, int) and not isinstance(value, bool) and least <= value <= most
 
 
@@ -278,7 +276,7 @@ def _is_part(value: object) -> bool:
 def correct_memory(
     script: AssistantScript, key: str | int, text: str, *, by: str = ""
 ) -> Result[Corrected]:
-    """Put a memory right. What said it as it was, and was concluded from that, is forgotten."""
+    """Correct a memory; others that say the old, or were concluded from it, are forgotten."""
     memory = find_memory(script, key)
     if memory is None:
         return missing(script, key)
@@ -292,26 +290,26 @@ def correct_memory(
     assert changed is not None
     (row,) = rows_of([changed])
     data = Corrected(reached.memories, **asdict(reached), memory=row)
-    told = f"{script.key}: number {memory.pk} is put right. {left_with(reached)}"
-    return Result(True, told.rstrip(), data)
+    message = f"{script.key}: number {memory.pk} is put right. {left_with(reached)}"
+    return Result(True, message.rstrip(), data)
 
 
 def forget_memory(
     script: AssistantScript, key: str | int, *, by: str = ""
 ) -> Result[ForgottenThing]:
-    """Forget one memory, with what says the same, and what was concluded from it."""
+    """Forget one memory, others that say the same, and those concluded from it."""
     memory = find_memory(script, key)
     if memory is None:
         return missing(script, key)
     with signed(by):
         reached = reaching.forget(script, memory, why="by hand")
     data = ForgottenThing(1 + reached.memories, **asdict(reached))
-    told = f"{script.key} forgot number {memory.pk}. {left_with(reached)}"
-    return Result(True, told.rstrip(), data)
+    message = f"{script.key} forgot number {memory.pk}. {left_with(reached)}"
+    return Result(True, message.rstrip(), data)
 
 
 def forget_all(script: AssistantScript, *, by: str = "") -> Result[Forgotten]:
-    """Forget all that this assistant remembers, its profiles, notes and projects among it."""
+    """Forget everything that an assistant remembers, with its profiles, notes and projects."""
     with signed(by):
         count = forgetting.forget_all(script)
     return Result(True, f"{script.key} forgot all memories: {count}.", Forgotten(count))

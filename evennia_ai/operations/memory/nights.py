@@ -1,4 +1,4 @@
-"""The last nights of an assistant, each with what was made of what."""
+"""The last nights of an assistant: what each consolidation concluded, and from what."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ MADE = ("memories_kept", "ReflectionRecorded")
 
 
 class Made(NamedTuple):
-    """Something that a night concluded, and what it rests on."""
+    """A conclusion of a night, and the memories it rests on."""
 
     memory: Remembered
     sources: list[Remembered]
@@ -29,7 +29,7 @@ class Made(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Night:
-    """A night whose work was done."""
+    """A night whose consolidation was completed."""
 
     version: Annotated[int, note("Of the record, at its end.")]
     began: Annotated[str, note("When it fell asleep (ISO 8601), or empty.")]
@@ -41,7 +41,7 @@ class Night:
 
 @dataclass(frozen=True, slots=True)
 class Nights:
-    """Some nights, the newest first."""
+    """The last nights, the newest first."""
 
     nights: list[Night]
 
@@ -49,10 +49,10 @@ class Nights:
 def list_nights(
     script: AssistantScript, *, limit: int = 5, look: Look | None = None
 ) -> Result[Nights]:
-    """The last nights of an assistant that came to their end, the newest first.
+    """List the last completed nights of an assistant, the newest first.
 
     Args:
-        limit: how many at most, 1 to 10.
+        limit: number of nights, 1 to 10.
     """
     if not 1 <= limit <= MOST_NIGHTS:
         return Result.invalid(f"{limit} cannot be shown at once; 1 to {MOST_NIGHTS} can.")
@@ -68,6 +68,7 @@ def list_nights(
 def _night(
     script: AssistantScript, record: AssistantApplication, end: AuditEntry, look: Look
 ) -> Night:
+    # What was made between the last falling asleep and the end belongs to the night.
     begins = record.page(script, before=end.version, limit=1, events=(BEGUN,))
     first = begins[0].version if begins else 0
     pieces = record.page(script, before=end.version, limit=MOST_PIECES, events=MADE)
@@ -84,12 +85,13 @@ def _night(
 
 
 def _keys(pieces: Iterable[AuditEntry]) -> list[str]:
-    """The keys of what was made, as the record has them; older records have none."""
+    # Events of older versions have no keys.
     found = (piece.details.get("keys") for piece in pieces)
     return list(dict.fromkeys(str(key) for keys in found if isinstance(keys, list) for key in keys))
 
 
 def _made(script: AssistantScript, keys: Sequence[str], look: Look) -> list[Made]:
+    # Some may be forgotten since; `list_nights` counts those.
     there = list(rows.of(script.pk, key__in=keys).order_by("pk"))
     wanted = {key for memory in there for key in memory.cites}
     sources = {row["key"]: row for row in rows_of(rows.of(script.pk, key__in=wanted))}

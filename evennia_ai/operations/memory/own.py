@@ -1,7 +1,7 @@
-"""A person's own rights: to read what an assistant remembers of them, mend it, and be forgotten.
+"""A player's rights over memories of them: to read and correct them, and to be forgotten.
 
-They read only what is theirs: what they said or caused, what is private to them, and what was made
-of it. Staff do the same for another by giving that being, and themselves as `by`, on record.
+Players reach only what is theirs: what they said or caused, what is private to them, and what was
+concluded from it. Staff act for another person by naming themselves as `by`, which is recorded.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ from evennia_ai.runtime.rights import name_before
 from evennia_ai.runtime.turns import aside, interrupted
 from evennia_ai.tasks import store as tasks
 
-# What a person says of themselves is believed no more than this once they mended it by hand.
+# Upper bound of trust in a memory that its own person has corrected.
 MENDED_TRUST = 0.6
 _I = re.compile(r"\b(?:I|me|my|mine|myself)\b", re.IGNORECASE)
 MOST_KNOWN = 1_000
@@ -72,18 +72,18 @@ KEPT = (
 
 @dataclass(frozen=True, slots=True)
 class ForgottenPerson(Forgotten):
-    """The number of memories of somebody that were forgotten, and what is not."""
+    """The number of memories of a person that were forgotten, and what is not."""
 
     kept: Annotated[str, note("What is not forgotten, and why.")]
 
 
 def person_id(being: Being | str) -> str:
-    """The person that a being (a character, an account, or an id) stands for."""
+    """The id of the person behind a character or an account, or the id itself."""
     return being if isinstance(being, str) else incoming.person_of(being)
 
 
 def _name(script: AssistantScript, being: Being | str, by: str) -> str:
-    """The assistant's name before whoever reads: a person, or staff who look for one."""
+    # The name that the reader knows: staff know all names, a player perhaps only a description.
     return name_before(script, None if by or isinstance(being, str) else being)
 
 
@@ -93,11 +93,11 @@ def _name(script: AssistantScript, being: Being | str, by: str) -> str:
 def what_is_known(
     script: AssistantScript, being: Being | str, *, by: str = "", look: Look | None = None
 ) -> Result[Known]:
-    """An assistant's memories of a person: facts first, then entries of its journal.
+    """List an assistant's memories of a person: facts, insights, then entries of its journal.
 
     Args:
-        by: whoever looks, where that is not the person.
-        look: who looks; None: the person.
+        by: name of the reader, where that is not the person.
+        look: the reader; None: the person.
     """
     person = person_id(being)
     look = look or Look("" if by else person)
@@ -145,7 +145,7 @@ def _profile(script: AssistantScript, person: str) -> EntityProfile | None:
 
 
 def number_of_attribute(text: str) -> str:
-    """The number of an attribute, which has no row of its own: "a" and a part of its hash."""
+    """The number of an attribute, which has no row of its own: "a" and part of its hash."""
     return f"a{sha256(text.encode('utf-8', 'replace')).hexdigest()[:8]}"
 
 
@@ -174,11 +174,11 @@ def _lines(name: str, data: Known, *, is_own: bool) -> list[str]:
 def export_known(
     script: AssistantScript, being: Being | str, *, by: str = "", look: Look | None = None
 ) -> Result[Export]:
-    """All that is kept of a person, as plain data.
+    """Export everything that is stored of a person, as plain data.
 
     Args:
-        by: whoever asks, where that is not the person.
-        look: who looks; None: the person.
+        by: name of the reader, where that is not the person.
+        look: the reader; None: the person.
     """
     person, work = person_id(being), script.work or state.rebuild(script)
     forms = forgetting.forms_of(person)
@@ -204,8 +204,8 @@ def export_known(
     look.note(script, "export")
     with signed(by):
         audit.record("memories_exported", script, person=person)
-    told = f"{data.assistant} remembers {counted(len(data.memories), 'things')} of {person}."
-    return Result(True, told, data)
+    message = f"{data.assistant} remembers {counted(len(data.memories), 'things')} of {person}."
+    return Result(True, message, data)
 
 
 def _note(note: Note, look: Look, person: str) -> dict[str, Any]:
@@ -216,8 +216,8 @@ def _note(note: Note, look: Look, person: str) -> dict[str, Any]:
 def _said(message: Message, look: Look, person: str) -> dict[str, Any]:
     owner = person if PRIVATE_TO in message else None
     content = message.get("content")
-    told = look.words(content, owner) if content else content
-    return {"role": message["role"], "content": told}
+    shown = look.words(content, owner) if content else content
+    return {"role": message["role"], "content": shown}
 
 
 def _heard(record: DecisionTrace, look: Look) -> dict[str, Any]:
@@ -234,20 +234,20 @@ def _exported(profile: EntityProfile, look: Look) -> dict[str, Any]:
     }
 
 
-# ---- mending -----------------------------------------------------------------------------------
+# ---- correcting --------------------------------------------------------------------------------
 
 
 def correct_known(
     script: AssistantScript, being: Being | str, number: str | int, text: str, *, by: str = ""
 ) -> Result[ForgottenThing]:
-    """Put right what is remembered of a person; what of theirs says it as it was is forgotten.
+    """Correct a memory of a person; other memories of theirs that say the old are forgotten.
 
     Args:
-        number: as `what_is_known` gives it.
+        number: number of a memory or attribute, as `what_is_known` lists it.
     """
     person, words = person_id(being), cleaned(text)
     name, own = _met_as(script, being), _name(script, being, by)
-    # Whoever mends it says "I" of themselves, and not of the assistant.
+    # "I" means the person who corrects it, not the assistant.
     of_itself = about_itself(_I.sub(name or "somebody", words), consent.names_of(script))
     if problem := problem_of_text(words) or (OF_ITSELF if of_itself else ""):
         return Result.invalid(f"{own}: nothing is changed: {problem}.")
@@ -256,7 +256,7 @@ def correct_known(
     memory, attribute = _own(script, person, number), _own_attribute(script, person, number)
     with signed(by):
         if memory is not None:
-            # What was open to all is believed by all: a person's own word is theirs alone.
+            # An open memory becomes private: else a player could spread anything as remembered.
             whom = person_audience(person) if memory.audience == WORLD else memory.audience
             mended = {"text": words, "trust": min(memory.trust, MENDED_TRUST), "audience": whom}
             reached = reaching.correct(script, memory, person=person, **mended)
@@ -264,16 +264,16 @@ def correct_known(
             reached = reaching.correct_attribute(script, *attribute, words)
         else:
             return _unknown(own, number)
-    told = f"{own} remembers that now: {words}\n{left_with(reached)}".rstrip()
-    return Result(True, told, ForgottenThing(reached.memories, **asdict(reached)))
+    message = f"{own} remembers that now: {words}\n{left_with(reached)}".rstrip()
+    return Result(True, message, ForgottenThing(reached.memories, **asdict(reached)))
 
 
 def forget_known(
     script: AssistantScript, being: Being | str, number: str | int, *, by: str = ""
 ) -> Result[ForgottenThing]:
-    """Forget one thing that is remembered of a person, with all of theirs that says it.
+    """Forget one memory of a person, and all memories of theirs that say the same.
 
-    That is the entries it was drawn from, what says the same, and what was concluded from any.
+    These are the entries it was drawn from, equal facts, and conclusions from any of them.
     """
     person, name = person_id(being), _name(script, being, by)
     memory, attribute = _own(script, person, number), _own_attribute(script, person, number)
@@ -284,12 +284,12 @@ def forget_known(
             reached = reaching.forget_attribute(script, *attribute, why="asked for")
         else:
             return _unknown(name, number)
-    told = " ".join(filter(None, (f"{name} forgot that.", left_with(reached), MAY_LAST)))
-    return Result(True, told, ForgottenThing(1 + reached.memories, **asdict(reached)))
+    message = " ".join(filter(None, (f"{name} forgot that.", left_with(reached), MAY_LAST)))
+    return Result(True, message, ForgottenThing(1 + reached.memories, **asdict(reached)))
 
 
 def _met_as(script: AssistantScript, being: Being | str) -> str:
-    """The assistant's name for a person: as it sees them, as it met them, or as all know them."""
+    # An account is not seen in the game: it has the name under which the assistant met it.
     if not isinstance(being, str) and not incoming.id_of(being).startswith("*"):
         return name_of(being, script.obj)
     profile = _profile(script, person_id(being))
@@ -297,7 +297,6 @@ def _met_as(script: AssistantScript, being: Being | str) -> str:
 
 
 def _own(script: AssistantScript, person: str, number: str | int) -> Memory | None:
-    """A memory of that number, if it is this person's."""
     wanted = number_of(number)
     if wanted is None:
         return None
@@ -309,7 +308,6 @@ def _own(script: AssistantScript, person: str, number: str | int) -> Memory | No
 def _own_attribute(
     script: AssistantScript, person: str, number: str | int
 ) -> tuple[EntityProfile, str] | None:
-    """The profile of a person and the attribute of that number, if there is such a one."""
     profile, wanted = _profile(script, person), str(number).casefold()
     texts = [str(item["text"]) for item in profile.attributes] if profile is not None else []
     found = next((text for text in texts if number_of_attribute(text) == wanted), None)
@@ -317,8 +315,8 @@ def _own_attribute(
 
 
 def _unknown(name: str, number: str | int) -> Result:
-    told = f"{name} remembers nothing about you by the number {one_line(str(number), 30)}."
-    return Result.missing(told).with_typed(f" See: assistant memory {name}")
+    message = f"{name} remembers nothing about you by the number {one_line(str(number), 30)}."
+    return Result.missing(message).with_typed(f" See: assistant memory {name}")
 
 
 # ---- being forgotten ---------------------------------------------------------------------------
@@ -327,15 +325,16 @@ def _unknown(name: str, number: str | int) -> Result:
 def set_remembered(
     script: AssistantScript, being: Being | str, is_remembered: bool, *, by: str = ""
 ) -> Result:
-    """Let nothing new of a person be remembered, or again all. What is remembered already stays."""
+    """Stop or resume remembering new things of a person. What is remembered already stays."""
     person, name = person_id(being), _name(script, being, by)
     unremembered = set(state.read(script, "unremembered"))
     if (person not in unremembered) is is_remembered:
         now = "remembers what you do" if is_remembered else "remembers nothing new about you"
         return Result.conflict(f"{name} {now} already.")
-    told = fact("remembering_changed", person=person, is_remembered=is_remembered)
+    event = fact("remembering_changed", person=person, is_remembered=is_remembered)
     with signed(by):
-        state.write(script, told, unremembered=sorted(unremembered ^ {person}))
+        # A symmetric difference: it adds the person or removes them.
+        state.write(script, event, unremembered=sorted(unremembered ^ {person}))
     if is_remembered:
         return Result(True, f"{name} remembers what you do again.")
     done = Result(True, f"{name} remembers nothing new about you. What is known already stays")
@@ -346,28 +345,29 @@ def set_remembered(
 def forget_everything(
     script: AssistantScript, being: Being | str, *, with_waiting: bool = False, by: str = ""
 ) -> Result[ForgottenPerson]:
-    """Forget a person everywhere: memories, profile, notes, talk, summaries, and the trace.
+    """Forget a person everywhere: memories, profile, notes, conversation, summaries and traces.
 
-    An answer that is under way for them is dropped first.
+    A turn that is answering them is dropped first.
 
     Args:
-        with_waiting: drop also what they said that nobody answered yet.
+        with_waiting: also drop their messages that were not answered yet.
     """
     person = person_id(being)
     with signed(by):
+        # First, since a turn that ends afterwards would store their words again.
         _drop_under_way(script, person, with_waiting=with_waiting)
         elsewhere = tracing.forget, tasks.forget, approvals.forget
         count = forgetting.forget_person(script, person, *elsewhere)
     whom, name = "you" if not by else "them", _name(script, being, by)
-    told = f"{name} forgot {whom}: {counted(count, 'memories')}, and all talk with {whom}. {KEPT}"
-    return Result(True, told, ForgottenPerson(count, KEPT))
+    forgot = f"{name} forgot {whom}: {counted(count, 'memories')}, and all talk with {whom}."
+    return Result(True, f"{forgot} {KEPT}", ForgottenPerson(count, KEPT))
 
 
 def _drop_under_way(script: AssistantScript, person: str, *, with_waiting: bool) -> None:
-    """Let nothing be written of a person by what is under way.
+    """Drop everything under way that could still write something about a person.
 
-    A turn of somebody else that holds what they were overheard to say begins anew, unless others
-    noticed some of it; a summary that is being made, and a step of sleep, is made later.
+    Another player's turn that holds their overheard words starts again, unless an effect of it was
+    seen already; a summary being made, and a step of the night, are repeated later.
     """
     work = script.work
     if work is None:
@@ -380,7 +380,7 @@ def _drop_under_way(script: AssistantScript, person: str, *, with_waiting: bool)
     holds_words = is_named or any(item.person == person for item in work.overheard)
     if busy or (work.in_flight and holds_words):
         state.bump_epoch(script)
-        # What was cut off is counted in a moment; of its words only how long they were.
+        # The cut-off turn is still to be recorded, with the length of its words only.
         work.unkept[:] = [forgetting.without_words(each) for each in work.unkept]
     for beside in filter(None, (work.compacting, work.resting)):
         beside.cancel()

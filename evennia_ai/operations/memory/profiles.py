@@ -1,4 +1,4 @@
-"""Profiles: what an assistant makes of those it met, for whoever looks after it."""
+"""Profiles of the people that an assistant has met, for staff and its owners."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _ID = re.compile(r"\*?#\d{1,18}")
 
 
 class Met(TypedDict):
-    """Somebody whom an assistant knows, and how they stand."""
+    """A being that an assistant knows, and its relationship to it."""
 
     entity_type: str
     name: str
@@ -39,7 +39,7 @@ class Met(TypedDict):
 
 
 class Attribute(TypedDict):
-    """One thing that is known of somebody."""
+    """One thing that is known of a being."""
 
     text: str
     audience: str
@@ -47,14 +47,14 @@ class Attribute(TypedDict):
 
 
 class ProfileRow(Met):
-    """One of those an assistant knows, by "*#3" or "#12", with a count of what is known of them."""
+    """A profile in a list: the being's id, "*#3" or "#12", and the number of its attributes."""
 
     entity: str
     attributes: int
 
 
 class Profile(Met):
-    """The profile of somebody; observations are the assistant's memories of them."""
+    """A whole profile; `observations` is the number of the assistant's memories of the being."""
 
     entity: str
     attributes: list[Attribute]
@@ -63,7 +63,7 @@ class Profile(Met):
 
 @dataclass(frozen=True, slots=True)
 class Profiles:
-    """Those an assistant knows, who was met last first, and how many there are in all."""
+    """The profiles of an assistant, the last met first, and their number in all."""
 
     profiles: list[ProfileRow]
     count: int
@@ -71,13 +71,13 @@ class Profiles:
 
 @dataclass(frozen=True, slots=True)
 class OneProfile:
-    """One of those an assistant knows."""
+    """One profile."""
 
     profile: Profile
 
 
 def list_profiles(script: AssistantScript) -> Result[Profiles]:
-    """Those it knows, who was met last first, 500 at most."""
+    """List the profiles of an assistant, the last met first, at most MOST_LISTED."""
     found = EntityProfile.objects.filter(assistant=script.pk).order_by("-last_at")
     listed: list[ProfileRow] = [
         {**_row(each), "entity": each.entity, "attributes": len(each.attributes)}
@@ -91,10 +91,10 @@ def list_profiles(script: AssistantScript) -> Result[Profiles]:
 def show_profile(
     script: AssistantScript, entity: str, *, look: Look | None = None
 ) -> Result[OneProfile]:
-    """An assistant's profile of one being.
+    """Show an assistant's profile of one being.
 
     Args:
-        entity: the being's id, "*#3" of an account or "#12" of an object.
+        entity: id of the being, "*#3" for an account or "#12" for an object.
     """
     found = EntityProfile.objects.filter(assistant=script.pk, entity=entity).first()
     if found is None:
@@ -108,6 +108,7 @@ def show_profile(
         "attributes": attributes,
         "observations": count,
     }
+    # One view for each attribute, counted as `note_viewed` counts memories.
     note_viewed(script, [{"person": entity}] * len(attributes), entity)
     look.note(script, "profile")
     lines = [_line(row, len(attributes)), f"  {counted(count, 'memories')} of them"]
@@ -117,7 +118,7 @@ def show_profile(
 
 
 def attributes_of(profile: EntityProfile) -> list[Attribute]:
-    """The attributes of a being, the newest last, as plain data."""
+    """The attributes of a profile, the newest last, as plain data."""
     return [
         {
             "text": str(item.get("text", "")),
@@ -147,10 +148,11 @@ def _line(row: ProfileRow | Profile, attributes: int) -> str:
 
 
 def find_person(script: AssistantScript, name: str) -> str:
-    """The id of a person by a name or an id, also of one who is gone; "" of nobody.
+    """The id of a person by a name or an id; "" where the name is unknown or ambiguous.
 
     Args:
-        name: of a character, an account, or whoever the assistant met; or "#12", "*#3".
+        name: name of a character, of an account, or of anyone the assistant met, even if they no
+            longer exist; or "#12", "*#3".
     """
     text = name.strip()
     if _ID.fullmatch(text):
@@ -166,4 +168,5 @@ def find_person(script: AssistantScript, name: str) -> str:
 
 
 def _is_room(being: GameObject) -> bool:
+    # A character without a location whose player is logged out has an account, unlike a room.
     return hasattr(being, "location") and being.location is None and not being.has_account

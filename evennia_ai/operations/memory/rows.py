@@ -1,4 +1,4 @@
-"""Rows of memory, as people and programs are shown them: plain data, and lines of text."""
+"""Memories as they are shown to people and programs: rows of plain data, and lines of text."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ from evennia_ai.models import Memory
 from evennia_ai.operations.result import note
 from evennia_ai.operations.times import iso
 
-LONGEST_TEXT = 1000
+LONGEST_TEXT = 1000  # characters of a memory, of its line in a list, and of a name in it
 LONGEST_LINE = 300
 LONGEST_NAME = 60
-MOST_AT_ONCE = 100
+MOST_AT_ONCE = 100  # rows
 
 
 class Remembered(TypedDict):
-    """One thing that an assistant remembers."""
+    """A memory of an assistant."""
 
     key: Annotated[str, note("By which it is found.")]
     number: Annotated[int, note("The later it was remembered the higher.")]
@@ -50,14 +50,14 @@ class Remembered(TypedDict):
 
 
 class FoundMemory(Remembered):
-    """Something that was found."""
+    """A memory that a search found."""
 
     similarity: Annotated[float | None, note("0 to 1; null: found by its words.")]
 
 
 @dataclass(frozen=True, slots=True)
 class MemoryPage:
-    """Some of the memories, the newest first."""
+    """A page of memories, the newest first."""
 
     memories: list[Remembered]
     count: Annotated[int, note("How many there are in all.")]
@@ -66,7 +66,7 @@ class MemoryPage:
 
 @dataclass(frozen=True, slots=True)
 class OneRemembered:
-    """One memory, what it came from and what came of it."""
+    """One memory, those it was concluded from and those concluded from it."""
 
     memory: Remembered
     cites: Annotated[list[Remembered], note("What it was concluded from.")]
@@ -75,7 +75,7 @@ class OneRemembered:
 
 @dataclass(frozen=True, slots=True)
 class FoundMemories:
-    """Memories that were found, the most alike first."""
+    """Memories that a search found, the most similar first."""
 
     memories: list[FoundMemory]
     problem: Annotated[str, note("Why the store could not be asked, or empty.")]
@@ -97,7 +97,7 @@ class Forgotten:
 
 @dataclass(frozen=True, slots=True)
 class ForgottenThing(Forgotten):
-    """The number of memories that were forgotten, and what left with the one that was meant."""
+    """The number of forgotten memories, by their relation to the one that was meant."""
 
     facts: Annotated[int, note("Facts that said the same.")]
     entries: Annotated[int, note("Entries of the journal that said it.")]
@@ -108,13 +108,13 @@ class ForgottenThing(Forgotten):
 
 @dataclass(frozen=True, slots=True)
 class Corrected(ForgottenThing):
-    """A memory as it is now, and how many were forgotten that said it as it was."""
+    """A corrected memory, and the number of those forgotten that said the old."""
 
     memory: Remembered
 
 
 class KnownThing(TypedDict):
-    """One thing that is remembered of somebody; its number is never used again for another."""
+    """One thing that is remembered of a person; its number is never used again."""
 
     number: str
     kind: str
@@ -126,7 +126,7 @@ class KnownThing(TypedDict):
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """The memories that an assistant has of somebody."""
+    """An assistant's memories of a person."""
 
     known: list[KnownThing]
     count: Annotated[int, note("How many there are in all.")]
@@ -135,7 +135,7 @@ class Known:
 
 @dataclass(frozen=True, slots=True)
 class Export:
-    """All that is stored of somebody."""
+    """Everything that is stored of a person."""
 
     assistant: str
     person: Annotated[str, note("Such as `account-3`.")]
@@ -157,7 +157,7 @@ class Names:
         self._known: dict[str, str] = {"": ""}
 
     def of(self, being_id: str) -> str:
-        """A being's name, "" of one that is gone."""
+        """The name of a being, or "" where it no longer exists."""
         if being_id not in self._known:
             being = find_being(being_id)
             name = one_line(str(being.key), LONGEST_NAME) if being is not None else ""
@@ -166,7 +166,7 @@ class Names:
 
 
 def row_of(memory: Memory, names: Names) -> Remembered:
-    """All that is told of one memory. Its "number" is never another's, also when it is gone."""
+    """A memory as a row; its number is never used again."""
     return {
         "key": memory.key,
         "number": memory.pk,
@@ -190,17 +190,17 @@ def row_of(memory: Memory, names: Names) -> Remembered:
 
 
 def since(memory: Memory) -> str:
-    """The time since when it holds no more, "" where it holds."""
+    """The time since which a memory is superseded, or ""."""
     return "" if memory.superseded_at is None else iso(memory.superseded_at)
 
 
 def over(row: Remembered | KnownThing) -> str:
-    """The mark in a line of a memory that holds no more."""
+    """The mark for a superseded memory in a line, or ""."""
     return f" (no longer so since {row['superseded'][:10]})" if row["superseded"] else ""
 
 
 def row_of_own(memory: Memory) -> KnownThing:
-    """A memory as it is told to whoever it is about."""
+    """A memory as a row for the person it is about."""
     return {
         "number": str(memory.pk),
         "kind": memory.kind,
@@ -212,24 +212,24 @@ def row_of_own(memory: Memory) -> KnownThing:
 
 
 def rows_of(memories: Iterable[Memory]) -> list[Remembered]:
-    """The same of several."""
+    """Memories as rows; each name is looked up once."""
     names = Names()
     return [row_of(memory, names) for memory in memories]
 
 
 def left_with(reached: Reached) -> str:
-    """A sentence on what left with a memory that was forgotten or put right; "" of nothing."""
+    """A sentence on what was forgotten together with a memory, or ""."""
     counts = (
         (reached.facts, "fact", "facts"),
         (reached.entries, "entry of its journal", "entries of its journal"),
         (reached.insights, "conclusion", "conclusions"),
         (reached.attributes, "point of a profile", "points of a profile"),
     )
-    told = [f"{count} {one if count == 1 else many}" for count, one, many in counts if count]
-    if not told:
+    parts = [f"{count} {one if count == 1 else many}" for count, one, many in counts if count]
+    if not parts:
         return ""
     stays = f"; {counted(reached.kept, 'facts')} from there that said something else stayed"
-    listed = f"{', '.join(told[:-1])} and {told[-1]}" if told[1:] else told[0]
+    listed = f"{', '.join(parts[:-1])} and {parts[-1]}" if parts[1:] else parts[0]
     return f"With it went {listed}{stays if reached.kept else ''}."
 
 
@@ -249,7 +249,7 @@ def audience_text(audience: str, place: str = "") -> str:
 
 
 def line_of(row: Remembered) -> str:
-    """One memory as it is listed for staff."""
+    """A memory as a line in a list for staff."""
     who = f" {row['person_name']}" if row["person_name"] else ""
     private = " (private)" if is_private(row["audience"]) else ""
     text = one_line(row["text"], LONGEST_LINE)
@@ -257,7 +257,8 @@ def line_of(row: Remembered) -> str:
 
 
 def cleaned(text: str) -> str:
-    """A typed text as it is remembered: one line."""
+    """A typed text in the form in which it is remembered: one line."""
+    # Cut one character beyond the limit, so that `problem_of_text` notices.
     return one_line(str(text), LONGEST_TEXT + 1)
 
 
@@ -273,10 +274,10 @@ def problem_of_text(text: str) -> str:
 def note_viewed(
     script: AssistantScript, rows: Sequence[Mapping[str, object]], person: str = ""
 ) -> None:
-    """Record whose memories somebody looked at, where they asked for all that is somebody's.
+    """Record that memories were viewed, where those of a certain person were asked for.
 
     Args:
-        person: whose were asked for; "" for nobody's in particular.
+        person: the person whose memories were asked for; "": nobody in particular.
     """
     owners = (row["person"] or person for row in rows if person)
     for owner, count in Counter(owners).items():

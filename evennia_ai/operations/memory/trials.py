@@ -1,6 +1,6 @@
-"""Trials of a memory: what would be recalled, and which lore told, if somebody said something.
+"""Trials of recall: the memories and the lore that a message would bring up.
 
-Nothing is stored, noted or paid by whoever is named: a person is only whom it is tried as.
+Nothing is stored, and nothing is charged to the person whose message is tried.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ FULL = "there is no room left: four are told, or what its book's budget allows"
 
 
 class TriedMemory(Remembered):
-    """A memory that was found, with what it weighs, all 0 to 1."""
+    """A memory that was found, with its scores, each 0 to 1."""
 
     score: Annotated[float, note("By which the best are told.")]
     meaning: Annotated[float | None, note("How alike it is; null: nobody knows.")]
@@ -50,7 +50,7 @@ class TriedMemory(Remembered):
 
 @dataclass(frozen=True, slots=True)
 class RecallTrial:
-    """The memories that a text would bring up, those that would be told first."""
+    """The memories that a text would bring up; those that would be told come first."""
 
     memories: list[TriedMemory]
     problem: Annotated[str, note("Why nothing could be looked for, or empty.")]
@@ -58,7 +58,7 @@ class RecallTrial:
 
 @dataclass(frozen=True, slots=True)
 class TriedLore:
-    """A piece of lore that a text has to do with."""
+    """An entry of lore that a text is about."""
 
     number: int
     text: Annotated[str, note("As it would be told.")]
@@ -69,7 +69,7 @@ class TriedLore:
 
 @dataclass(frozen=True, slots=True)
 class LoreTrial:
-    """The lore that a text would bring up, and that of which only something stands in the way."""
+    """The lore that a text would bring up, and lore that it would but for one condition."""
 
     lore: list[TriedLore]
 
@@ -82,20 +82,21 @@ def try_recall(
     is_aloud: bool = False,
     look: Look | None = None,
 ) -> Deferred[Result[RecallTrial]]:
-    """The memories that would be told if somebody said this to an assistant where it is now.
+    """Find the memories that a message to an assistant would bring up where it is now.
 
-    What is private is found only where it is revealed: that it is found would tell of it.
+    Private memories are found only when they are revealed, since a match would give them away.
 
     Args:
-        is_aloud: said before all who are there; else whispered.
-        look: who looks, which need not be who says it.
+        being: the speaker.
+        is_aloud: said openly in the room; else whispered.
+        look: the reader, who need not be the speaker.
     """
     words = cleaned(text)
     if problem := problem_of_text(words) or _absence(script):
         return succeed(Result.invalid(f"Nothing is tried: {problem}."))
     look, turn = look or Look(), _turn(script, words, being, is_aloud=is_aloud)
 
-    def told(outcome: tuple[list[Weighed] | None, str]) -> Result[RecallTrial]:
+    def show(outcome: tuple[list[Weighed] | None, str]) -> Result[RecallTrial]:
         found, problem = outcome
         listed = _rows(script, found or [], look)
         look.note(script, "memories")
@@ -106,7 +107,7 @@ def try_recall(
             head = f"{script.key} could not look for anything: {problem}."
         return Result(True, "\n".join([head, *lines]), RecallTrial(listed, problem))
 
-    return recalling.weigh(script, turn).addCallback(told)
+    return recalling.weigh(script, turn).addCallback(show)
 
 
 def _rows(script: AssistantScript, found: Sequence[Weighed], look: Look) -> list[TriedMemory]:
@@ -128,12 +129,13 @@ def _rows(script: AssistantScript, found: Sequence[Weighed], look: Look) -> list
 def try_lore(
     script: AssistantScript, text: str, being: Being, *, is_aloud: bool = True
 ) -> Result[LoreTrial]:
-    """The lore that would be told if somebody said this to an assistant where it is now.
+    """Find the lore that a message to an assistant would bring up where it is now.
 
-    What was said before it is not looked through.
+    Only the message is searched for keywords, not the conversation before it.
 
     Args:
-        is_aloud: said before all who are there; else whispered.
+        being: the speaker.
+        is_aloud: said openly in the room; else whispered.
     """
     words = cleaned(text)
     if problem := problem_of_text(words) or _absence(script):
@@ -144,11 +146,13 @@ def try_lore(
     except ConfigurationError as error:
         return Result.invalid(f"Nothing can be tried: {error}.")
     keys = [each.entry.key for each in found]
+    # Shared lore of the game, and the assistant's own from its character card.
     both = (rows.of(owner, key__in=keys) for owner in (rows.SHARED, script.pk))
     numbers = {row.key: row.pk for part in both for row in part}
     listed = [
         TriedLore(numbers.get(each.entry.key, 0), each.text, [*each.said], each.is_told, _why(each))
         for each in found
+        # Private lore of others is not even named.
         if not (each.is_for_others and is_private(each.entry.audience))
     ]
     count = sum(each.is_told for each in listed)
@@ -168,10 +172,10 @@ def _why(tried: lore.LoreMatch) -> str:
         return f"it is not for those who would hear it: {whose}"
     if not tried.is_named:
         return "its further keywords are not as they have to be"
-    return f"not so is: {'; '.join(map(_told, tried.unmet))}" if tried.unmet else FULL
+    return f"not so is: {'; '.join(map(_condition_text, tried.unmet))}" if tried.unmet else FULL
 
 
-def _told(condition: LoreCondition) -> str:
+def _condition_text(condition: LoreCondition) -> str:
     if condition.quest:
         return f"the quest {condition.quest} is {condition.state}"
     if condition.tag:
@@ -187,7 +191,6 @@ def _absence(script: AssistantScript) -> str:
 
 
 def _turn(script: AssistantScript, words: str, being: Being, *, is_aloud: bool) -> Turn:
-    """The turn that these words of somebody's would begin."""
     place = script.obj.location
     event = Event(
         id="tried",
@@ -196,6 +199,7 @@ def _turn(script: AssistantScript, words: str, being: Being, *, is_aloud: bool) 
         sender_id=incoming.id_of(being),
         sender_name=names.name_of(being, script.obj),
         body=words,
+        # The trust and the rule of a whisper; recall asks for neither.
         trust=0.9,
         rule=3,
         hops=0,

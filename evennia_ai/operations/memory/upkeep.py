@@ -1,4 +1,4 @@
-"""The condition of a memory: its size, its index, and the nights that consolidate it."""
+"""The state of an assistant's memory: its size, its index, and the nights that consolidate it."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ NO_STORE = f"{STORE} is 'none'"
 
 @dataclass(frozen=True, slots=True)
 class MemoryStatus:
-    """The state of a memory, and how far its index has come."""
+    """The state of an assistant's memory, and the progress of its index."""
 
     enabled: bool
     state: Annotated[str, note("`ok`, `off` or `failed`, as of the game's health.")]
@@ -55,19 +55,20 @@ class MemoryStatus:
 
 @dataclass(frozen=True, slots=True)
 class Reindexed:
-    """The number of memories that were read anew."""
+    """The number of memories that were indexed again."""
 
     count: int
 
 
 def memory_status(script: AssistantScript) -> Result[MemoryStatus]:
-    """The state of an assistant's memory: how much it holds, and how well it can be searched."""
+    """Report an assistant's memory: its size, and the state of its index."""
     found = rows.of(script.pk)
     counted = found.order_by().values_list("kind").annotate(Count("pk"))
     size = found.aggregate(size=Sum(Length("text")))["size"] or 0
     index, now = indexing.status(script), condition_of(script)
     config = state.memory_config(script) if script.work is not None else None
     counts = {str(kind): 0 for kind in MemoryKind} | dict(counted)
+    # All lore that it can be told, which is the game's, not only that of its own card.
     counts[str(MemoryKind.LORE)] = rows.of(rows.SHARED, kind=MemoryKind.LORE).count()
     data = MemoryStatus(
         enabled=bool(config is not None and config.enabled),
@@ -90,11 +91,11 @@ def memory_status(script: AssistantScript) -> Result[MemoryStatus]:
 
 @dataclass(frozen=True, slots=True)
 class Condition:
-    """The state of finding memories by their meaning.
+    """The state of the search of memories by meaning.
 
     Attributes:
-        state: "ok", "off" (as was set) or "failed".
-        problem: why not, or "".
+        state: "ok", "off" (by the settings) or "failed".
+        problem: reason why it does not work, or "".
     """
 
     state: str = OK
@@ -102,11 +103,12 @@ class Condition:
 
 
 def condition_of(*scripts: Assistant) -> Condition:
-    """The condition of some assistants' memories: of several the first that is not well.
+    """The condition of the memory of some assistants: the first problem among them.
 
-    `assistant`, `assistant status`, `aimemory` and the health of the game all tell this. It costs
-    no statement but the first time in each start.
+    `assistant`, `assistant status`, `aimemory` and the game's health all report this. It costs no
+    query except for the first call after a start.
     """
+    # A store that settings switch off is not a failure.
     if problem := services.memory().problem:
         return Condition(OFF if problem.startswith(NO_STORE) else FAILED, problem)
     problems = (indexing.stale_problem(script) for script in scripts if script.work is not None)
@@ -115,7 +117,7 @@ def condition_of(*scripts: Assistant) -> Condition:
 
 
 class MemorySummary(TypedDict):
-    """A memory in few words, for those who look at the assistant as a whole."""
+    """The state of a memory in brief, as a part of an assistant's status."""
 
     state: Annotated[str, note("`ok`, `off` or `failed`.")]
     problem: Annotated[str, note("Why nothing can be found by its meaning now, or empty.")]
@@ -125,7 +127,7 @@ class MemorySummary(TypedDict):
 
 
 def summary_of(script: AssistantScript) -> MemorySummary:
-    """A summary of an assistant's memory."""
+    """Summarize the state of an assistant's memory."""
     now = condition_of(script)
     return {
         "state": now.state,
@@ -156,21 +158,21 @@ def _status_lines(script: AssistantScript, data: MemoryStatus) -> list[str]:
 def reindex_memories(
     script: AssistantScript, *, report: Report | None = None
 ) -> Deferred[Result[Reindexed]]:
-    """Let the store read all memories anew, as after a change of the embedding model.
+    """Index all memories again, such as after a change of the embedding model.
 
     Args:
-        report: told how many of how many are done.
+        report: called with the number done and the number of all.
     """
 
-    def told(count: int) -> Result[Reindexed]:
+    def done(count: int) -> Result[Reindexed]:
         problem = indexing.status(script).problem
         text = f"{script.key}: {count} memories are read by {indexing.status(script).model}."
         if problem:
-            told = f"{text} It ended early: {problem}"
-            return Result(False, told, Reindexed(count), ProblemKind.UNAVAILABLE)
+            text = f"{text} It ended early: {problem}"
+            return Result(False, text, Reindexed(count), ProblemKind.UNAVAILABLE)
         return Result(True, text, Reindexed(count))
 
-    return indexing.reindex(script, report).addCallback(told)
+    return indexing.reindex(script, report).addCallback(done)
 
 
 BEGUN = "{name}'s memories are being read anew."
@@ -178,35 +180,36 @@ BEGUN = "{name}'s memories are being read anew."
 
 @dataclass(frozen=True, slots=True)
 class Reindexing:
-    """Number of memories the index has still to read; `memory/status/` tells its progress."""
+    """The number of memories still to be indexed; `memory/status/` shows the progress."""
 
     waiting: int
 
 
 def begin_reindexing(script: AssistantScript) -> Result[Reindexing]:
-    """Let the store read all memories anew, and wait for none of it.
+    """Start indexing all memories again, without waiting for the end.
 
-    What is over at once is told, and else how much waits.
+    Where it ends at once, such as by an error, the result says so; else how many are waiting.
     """
+    # Filled before the next line where the Deferred has fired already, as on a store that is down.
     ended: list[Result] = []
     reindex_memories(script).addCallbacks(ended.append, _log)
     if ended and not ended[0].ok:
         return ended[0]
-    told = ended[0].message if ended else BEGUN.replace("{name}", str(script.key))
-    return Result(True, told, Reindexing(memory_status(script).data.waiting))
+    message = ended[0].message if ended else BEGUN.replace("{name}", str(script.key))
+    return Result(True, message, Reindexing(memory_status(script).data.waiting))
 
 
 def _log(failure: Failure) -> None:
-    """Nobody waits for it any more."""
+    # The caller has its answer already, so the log is the only place for an error.
     logger.log_err(f"[assistant] indexing anew failed: {failure.getTraceback()}")
 
 
-MOST_HOURS = 24.0
+MOST_HOURS = 24.0  # of one sleep
 
 
 @dataclass(frozen=True, slots=True)
 class Sleep:
-    """An assistant asleep or awake, and what its nights are like."""
+    """An assistant's sleep: its present state, its schedule, and its last night."""
 
     mode: Annotated[str, note("`awake` or `sleep`.")]
     phase: Annotated[str | None, note("What it is at in its sleep.")]
@@ -218,13 +221,13 @@ class Sleep:
 
 @dataclass(frozen=True, slots=True)
 class Asleep:
-    """The end of a sleep."""
+    """The time at which a sleep ends."""
 
     until: Annotated[str, note("When it wakes by itself (ISO 8601).")]
 
 
 def sleep_status(script: AssistantScript) -> Result[Sleep]:
-    """Sleep and nights of an assistant: until when, and what the last one came to."""
+    """Report an assistant's sleep: its present state, its schedule, and its last night."""
     data = Sleep(
         state.read(script, "operating_mode"),
         state.read(script, "sleep_phase"),
@@ -233,14 +236,14 @@ def sleep_status(script: AssistantScript) -> Result[Sleep]:
         state.read(script, "consolidation_progress"),
         state.read(script, "last_night"),
     )
-    told = sleep_sentence(script)
+    now = sleep_sentence(script)
     night = ", ".join(f"{name} {value}" for name, value in data.last_night.items())
     last = f"The last night: {one_line(night, 300)}" if night else "There was no night yet."
-    return Result(True, f"{told} {last}", data)
+    return Result(True, f"{now} {last}", data)
 
 
 def sleep_sentence(script: AssistantScript) -> str:
-    """A sentence on whether an assistant sleeps, and until or from when."""
+    """A sentence that says if an assistant sleeps, and until or from when."""
     if modes.is_asleep(script):
         until = str(state.read(script, "scheduled_wake_time"))[:16].replace("T", " ")
         return f"{script.key} sleeps until {until} ({state.read(script, 'sleep_phase')})."
@@ -257,7 +260,7 @@ def put_to_sleep(
     """Put an assistant to sleep.
 
     Args:
-        hours: for how long, up to 24; None: as its schedule says.
+        hours: duration, up to 24; None: by its schedule.
     """
     if script.work is None:
         return Result.unavailable(f"{script.key} is not running.")
@@ -266,17 +269,18 @@ def put_to_sleep(
     if state.is_stopped(script):
         stopped = Result.conflict(f"{script.key} is stopped")
         return stopped.with_typed(f": assistant emergency clear {script.key}")
+    # Nights are kept in the time zone of the game, by which their schedule is set.
     until = modes.hour(script) + timedelta(hours=hours) if hours is not None else None
     with signed(by):
         wakes = scheduler.put_to_sleep(script, "somebody put it to sleep", until=until, by=by)
     script.beat_soon()
     them = wording(script).them
-    told = f"{script.key} sleeps until {wakes:%Y-%m-%d %H:%M}, or until somebody speaks to {them}."
-    return Result(True, told, Asleep(wakes.isoformat()))
+    until_when = f"until {wakes:%Y-%m-%d %H:%M}, or until somebody speaks to {them}"
+    return Result(True, f"{script.key} sleeps {until_when}.", Asleep(wakes.isoformat()))
 
 
 def wake_up(script: AssistantScript, *, by: str = "") -> Result:
-    """Wake an assistant. What its night has not done yet, the next one does."""
+    """Wake an assistant; the next night does what this one has not done yet."""
     if script.work is None:
         return Result.unavailable(f"{script.key} is not running.")
     with signed(by):
