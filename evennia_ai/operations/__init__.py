@@ -1,27 +1,27 @@
-"""The one door: everything people and programs can do with an assistant is a function here.
+"""Service layer: everything people and programs can do with an assistant is a function here.
 
-Each gives a `Result` with a sentence and a typed value; commands and other front ends check rights
-and format, nothing more. `by` is the name of whoever does it, for the record; `look` is who looks:
-without it nobody does, who sees no private words. The packages:
+Each operation returns a `Result` with a sentence and a typed value; commands and other front ends
+only check rights and format the result. The parameter `by` is the actor's name for the audit log.
+`look` says who reads, and so which private words are shown; without it all of them are masked.
 
-    assistants    making, adopting, changing, copying and removing them
-    conversation  telling, asking and answering from afar; what an assistant hears; its goals
+    assistants    create, adopt, change, clone and delete assistants
+    conversation  tell, ask and answer remotely; what an assistant hears; its goals
     turns         turns as they happen, recorded, traced and explained
-    dry_runs      a message is tried, and nothing is stored
-    memory        memories, profiles, lore, nights, the condition of the store
-    models        the choice of a model, its endpoints, prompts and texts
-    settings      shown, checked, changed
-    tools         run by hand, held back
-    rights        acts, callers from the web, tokens, private words
-    budget        caps, and what was spent by day
-    audit         the audit log, its check, and edits that are undone
+    dry_runs      try a message without storing anything
+    memory        memories, profiles, lore, nightly consolidation, state of the store
+    models        choice of model, its endpoints, prompts and texts
+    settings      show, check and change settings
+    tools         run tools by hand, hold tools back
+    rights        acts, web callers, access tokens, private words
+    budget        caps, and spending by day
+    audit         the audit log, its consistency check, undo of edits
     monitoring    health, equipment, counts for metrics
     files         exports, imports, character cards, lore packs
-    bundles       an assistant moves from game to game
-    peers         agents elsewhere, by A2A
+    bundles       move an assistant to another game
+    peers         agents elsewhere, over A2A
 
-and beside them `control` (start, stop, breakers, status), `naming`, `guarding` (of names), and what
-all of them give: `result` and `times`.
+Beside the packages: `control` (start, stop, breakers, status), `naming` and `guarding` of names,
+and `result` and `times`, which all of them use.
 """
 
 from evennia_ai.assistant_script import AssistantScript

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sized
 from dataclasses import asdict, dataclass, replace
 from difflib import get_close_matches
-from typing import Annotated, Any
+from typing import Annotated, cast
 
 from twisted.internet import reactor
 from twisted.internet.defer import Deferred
@@ -56,28 +56,22 @@ class BreakerRow(TypedDict):
 
 @dataclass(frozen=True, slots=True)
 class Breakers:
-    """The services an assistant depends on, its own first."""
+    """The circuit breakers of the services an assistant depends on, its own first."""
 
     breakers: list[BreakerRow]
 
 
 def breakers(script: AssistantScript | None) -> Result[Breakers]:
-    """The breakers of the game, and those of an assistant's tools.
-
-    Args:
-        script: None: those of the game alone.
-    """
+    """List the breakers of the game and, where an assistant is given, those of its tools."""
     rows = [_breaker_row(script, *found) for found in _breakers(script)]
-    unwell = sum(row["state"] != "closed" for row in rows)
-    told = f"{len(rows)} breakers, {unwell} of them not closed."
-    return Result(True, told, Breakers(rows))
+    not_closed = sum(row["state"] != "closed" for row in rows)
+    return Result(True, f"{len(rows)} breakers, {not_closed} of them not closed.", Breakers(rows))
 
 
 def find_breaker(script: AssistantScript | None, name: str) -> Result[BreakerRow]:
-    """One breaker, in whatever case its name is typed; an assistant's own before the game's.
+    """Find a breaker by name, ignoring case; an assistant's own come before the game's.
 
-    Its scope says which right a reset needs: that to "reset breaker", or to "reset breaker of the
-    game".
+    Its scope decides which act a reset is: "reset breaker" or "reset breaker of the game".
     """
     found = _find_breaker(script, name)
     if found is None:
@@ -92,7 +86,7 @@ def reset_breaker(
     """Close a breaker by hand: the service is asked again at once, and may open it again.
 
     Args:
-        scope: "game" or "assistant", where only such a one is meant.
+        scope: "game" or "assistant", to look only there; "" for both.
     """
     found = _find_breaker(script, name, scope)
     if found is None:
@@ -100,14 +94,13 @@ def reset_breaker(
     where, breaker = found
     was = breaker.state.value
     breaker.reset()
-    subject = script if script is not None and where == ASSISTANT else GAME
+    subject = script if where == ASSISTANT and script is not None else GAME
     audit.record("breaker_reset", subject, breaker=breaker.name, was=was, by=by)
-    told = f"The breaker {breaker.name} was {was}, and is closed now."
-    return Result(True, told, _breaker_row(script, where, breaker))
+    message = f"The breaker {breaker.name} was {was}, and is closed now."
+    return Result(True, message, _breaker_row(script, where, breaker))
 
 
 def _breakers(script: AssistantScript | None) -> Iterator[tuple[str, CircuitBreaker]]:
-    """All that concern an assistant, its own first."""
     registries = [(GAME, services.pool().breakers)]
     if script is not None and script.work is not None:
         registries.insert(0, (ASSISTANT, script.work.breakers))
@@ -120,8 +113,10 @@ def _find_breaker(
     script: AssistantScript | None, name: str, scope: str = ""
 ) -> tuple[str, CircuitBreaker] | None:
     wanted = name.strip().casefold()
-    every = (each for each in _breakers(script) if scope in ("", each[0]))
-    return next((each for each in every if each[1].name.casefold() == wanted), None)
+    for where, breaker in _breakers(script):
+        if scope in ("", where) and breaker.name.casefold() == wanted:
+            return where, breaker
+    return None
 
 
 def _unknown_breaker(script: AssistantScript | None, name: str) -> Result:
@@ -133,12 +128,12 @@ def _unknown_breaker(script: AssistantScript | None, name: str) -> Result:
 
 def _breaker_row(script: AssistantScript | None, scope: str, breaker: CircuitBreaker) -> BreakerRow:
     stats = breaker.get_stats()
+    # The clock that the breaker itself runs on: that of an assistant is replaced in tests.
     clock = reactor if script is None or scope == GAME else script.clock
     wait = stats["retry_after"]
     at = iso(clock.seconds() + wait) if wait is not None else None
-    row: Any = {**stats, "scope": scope, "mode": breaker.mode.value, "retry_at": at}
-    told: BreakerRow = row
-    return told
+    row = {**stats, "scope": scope, "mode": breaker.mode.value, "retry_at": at}
+    return cast(BreakerRow, row)
 
 
 class Lock(TypedDict):
@@ -188,7 +183,7 @@ class Status:
 
 @dataclass(frozen=True, slots=True)
 class Stopped:
-    """The things that a stop found under way."""
+    """Everything that was under way when a stop cancelled it."""
 
     is_new: Annotated[bool, note("It was not stopped before.")]
     calls: Annotated[int, note("Model calls in flight.")]
@@ -200,12 +195,13 @@ class Stopped:
 
 
 def set_enabled(script: AssistantScript, enabled: bool, *, by: str = "") -> Result:
-    """Let an assistant answer, or keep it silent until started; what waits goes on waiting."""
+    """Let an assistant answer, or keep it silent until started; its queue of messages is kept."""
+    # An earlier order to all assistants may not have reached this one: the later word counts.
     rounds.settle(script)
     name = script.key
     if enabled and script.obj is None:
-        told = Result.conflict(f"{name} has no body; give it one")
-        return told.with_typed(f": assistant adopt <npc> = {name}")
+        refused = Result.conflict(f"{name} has no body; give it one")
+        return refused.with_typed(f": assistant adopt <npc> = {name}")
     if not _enable(script, enabled, by):
         return Result.invalid(f"{name} is {'awake' if enabled else 'silent'} already.")
     if enabled:
@@ -214,11 +210,11 @@ def set_enabled(script: AssistantScript, enabled: bool, *, by: str = "") -> Resu
 
 
 def _enable(script: AssistantScript, enabled: bool, by: str) -> bool:
-    """Returns whether that changes anything."""
+    # Returns False where nothing changes, so that a round over many counts only real changes.
     if bool(state.read(script, "enabled")) == enabled or (enabled and script.obj is None):
         return False
     if not enabled:
-        state.bump_epoch(script)
+        state.bump_epoch(script)  # voids the turn under way, whose reply would still be said
     with signed(by):
         state.write(script, enabled=enabled)
     if enabled:
@@ -234,11 +230,12 @@ def set_all_enabled(
     """Let several assistants answer, or keep them silent until they are started again.
 
     Returns:
-        For how many that changed something, when it is stored for all; of many each has its time.
+        The number of assistants changed, when all are stored.
     """
     changed: list[str] = []
 
     def change(script: AssistantScript) -> None:
+        # A round of many takes several turns of the reactor; one may be deleted meanwhile.
         if script.pk is not None and _enable(script, enabled, by):
             changed.append(script.key)
 
@@ -250,53 +247,54 @@ def _all_changed(changed: Sized, enabled: bool) -> Result[int]:
     if not count:
         return Result(True, f"All of them are {mood} already; nothing is changed.", 0)
     if enabled:
-        return Result(True, f"{_some(count)} awake.", count)
-    return Result(True, f"{_some(count)} silent", count).with_typed(", until: assistant start all")
+        return Result(True, f"{_assistants_are(count)} awake.", count)
+    silent = Result(True, f"{_assistants_are(count)} silent", count)
+    return silent.with_typed(", until: assistant start all")
 
 
 def stop(script: AssistantScript, reason: str, *, by: str = "") -> Result[Stopped]:
-    """Emergency stop: whatever is under way is dropped, and it stays stopped over restarts."""
+    """Emergency stop: drop whatever is under way; the assistant stays stopped over restarts."""
     name = script.key
     dropped = emergency.trigger_emergency_stop(script, reason, by=by)
-    told = f"{name} is stopped already"
+    message = f"{name} is stopped already"
     if dropped.is_new:
         parts = (f"{name} is stopped.", dropped.describe(), "That holds over restarts")
-        told = " ".join(filter(None, parts))
-    result = Result(True, told, Stopped(**asdict(dropped)))
+        message = " ".join(filter(None, parts))
+    result = Result(True, message, Stopped(**asdict(dropped)))
     return result.with_typed(f", until: assistant emergency clear {name}")
 
 
 def stop_all(
     scripts: Iterable[AssistantScript], reason: str, *, by: str = ""
 ) -> Deferred[Result[int]]:
-    """Emergency stop of several assistants: all are cancelled before anything else is done.
+    """Emergency stop of several assistants: all are cancelled before any of it is stored.
 
     Returns:
-        How many were running, when that is stored for all of them.
+        The number that were running, when the stop is stored for all of them.
     """
-    stopped: Deferred[Result[int]] = emergency.stop_all(list(scripts), reason, by)
-    return stopped.addCallback(_all_stopped)
+    return emergency.stop_all(list(scripts), reason, by).addCallback(_all_stopped)
 
 
 def _all_stopped(count: int) -> Result[int]:
     if not count:
         return Result(True, "None of them was running; nothing is changed.", 0)
-    told = Result(True, f"{_some(count)} stopped, over restarts too", count)
-    return told.with_typed(", until: assistant emergency clear <name>")
+    stopped = Result(True, f"{_assistants_are(count)} stopped, over restarts too", count)
+    return stopped.with_typed(", until: assistant emergency clear <name>")
 
 
 def clear(script: AssistantScript, *, by: str = "") -> Result:
     """Clear an emergency stop or a lockout. Nothing is refunded, and the conversation is kept."""
     ok, message = emergency.clear_emergency_stop(script, by=by)
+    # Messages that arrived meanwhile would otherwise wait for the next regular beat.
     script.beat_soon()
     return Result(ok, f"{script.key}: {message}.")
 
 
 def clear_all(scripts: Iterable[AssistantScript], *, by: str = "") -> Deferred[Result[int]]:
-    """Clear the stops and lockouts of several assistants, and let those back who have to wait.
+    """Clear stops and lockouts of several assistants, and the cooling times of their players.
 
     Returns:
-        For how many that did something, when it is stored for all of them.
+        The number of assistants changed, when it is stored for all of them.
     """
     return emergency.clear_all(scripts, by=by).addCallback(_all_cleared)
 
@@ -305,10 +303,11 @@ def _all_cleared(count: int) -> Result[int]:
     if not count:
         told = "None of them was stopped, and nobody has to wait; nothing is changed."
         return Result(True, told, 0)
-    return Result(True, f"{_some(count)} cleared, to go on with the next beat.", count)
+    message = f"{_assistants_are(count)} cleared, to go on with the next beat."
+    return Result(True, message, count)
 
 
-def _some(count: int) -> str:
+def _assistants_are(count: int) -> str:
     return "One assistant is" if count == 1 else f"{count} assistants are"
 
 
@@ -316,6 +315,7 @@ def reset_history(script: AssistantScript, *, by: str = "") -> Result:
     """Forget the conversation, drop what is under way, and clear an emergency stop."""
     with signed(by):
         aside.reset_history(script)
+    # A yes would continue a turn whose conversation is gone.
     approvals.discard_all(script, f"the conversation of {script.key} begins anew")
     emergency.clear_emergency_stop(script, by=by)
     script.beat_soon()
@@ -330,8 +330,8 @@ def _lock_of(script: AssistantScript) -> Lock | None:
 
 
 def status(script: AssistantScript) -> Result[Status]:
-    """An assistant as a whole."""
-    work = script.work or Work()
+    """Report the status of an assistant as a whole."""
+    work = script.work or Work()  # before the script's first start there is none
     try:
         brain, has_brain = script.endpoint().describe(), True
         endpoints = uses_of(script.endpoint())
@@ -374,7 +374,6 @@ def status(script: AssistantScript) -> Result[Status]:
 
 
 def _cooling(script: AssistantScript) -> list[str]:
-    """The people who have to wait for what came of earlier requests, and for how long."""
     if script.work is None or not script.work.blame.people:
         return []
     config = state.safety_config(script).cooling
@@ -383,6 +382,7 @@ def _cooling(script: AssistantScript) -> list[str]:
 
 
 def _mood(data: Status, *, is_resting: bool) -> str:
+    # Several may hold at once; the one that a person has to lift first is named.
     if data.state == State.SAFETY_LOCKOUT and data.lockout is not None:
         return f"locked {plain(data.lockout['cause'])}"
     if data.state == State.STOPPED:

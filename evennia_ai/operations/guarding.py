@@ -1,7 +1,7 @@
-"""Nobody takes the name of an assistant, or one that looks like it.
+"""Protection of assistants' names: no player may take one, or a name that looks like one.
 
-A player's character and an account are refused it, by whatever way they come by it. What staff make
-is let through, and told about; so are clashes from before. Nobody is ever renamed.
+Accounts and players' characters are refused such a name however they come by it. What staff create
+is allowed and reported to staff, and so are clashes that existed before. Nobody is ever renamed.
 """
 
 from __future__ import annotations
@@ -42,11 +42,11 @@ from evennia_ai.operations.naming import (
 from evennia_ai.runtime.audience import has_assistant
 
 ADVICE = "Rename one of them (`name`); until then whisper and page reach the assistant."
-_Claims = dict[str, str]  # whose name it is, by its outline
+_Claims = dict[str, str]  # key of the assistant that has a name, by the outline of the name
 
 
 def refusal_of(name: str, body: GameObject | None = None) -> str:
-    """The refusal of a name to players, with what would be right, or ""."""
+    """The message that refuses a name to a player and says what would be accepted, or ""."""
     owner = owner_of_name(name, body)
     if owner is None:
         return ""
@@ -67,44 +67,45 @@ class NoNameOfAnAssistant:
     """A validator of usernames, for Django's setting AUTH_USERNAME_VALIDATORS."""
 
     def __call__(self, username: str) -> None:
-        """Let a name pass.
+        """Accept a username.
 
         Raises:
-            ValidationError: it is that of an assistant, or looks like it.
+            ValidationError: it is the name of an assistant, or looks like one.
         """
         if problem := refusal_of(username):
             raise ValidationError(problem, code="evennia_ai_name_taken")
 
 
-# ---- what is about to be stored ----------------------------------------------------------------
+# ---- before a name is stored: called by Django's pre_save and m2m_changed signals ---------------
 
 
 def judge_account(account: AccountDB) -> None:
-    """Look at the name of an account before it is stored.
+    """Check the name of an account before it is stored.
 
     Raises:
-        NameTakenError: it is new, and an assistant's.
+        NameTakenError: the name is new, and an assistant has it or one like it.
     """
-    # The account by which an assistant hears pages bears its name.
+    # The account through which an assistant receives pages has its name on purpose.
     if isinstance(account, HearsPagesForAssistant):
         return
     old = _stored(AccountDB, account, "username")
     if account.username == old or not (problem := refusal_of(account.username)):
         return
     if old is not None:
+        # Attributes exist only once the account is stored.
         if account.attributes.has(BODY_OF_ACCOUNT):
             return
-        # Evennia keeps the object, which must not bear a name that was never stored.
+        # Evennia's idmapper keeps the object, so it must not go on with a name never stored.
         account.username = old
     raise NameTakenError(problem)
 
 
 def judge_object(being: ObjectDB) -> None:
-    """Look at the name of an object before it is stored.
+    """Check the name of an object before it is stored.
 
     Raises:
-        NameTakenError: it is new, and an assistant's, and the object is a player's; or it is the
-            body of an assistant, and the name is none for it.
+        NameTakenError: the object is a player's and the name is, or looks like, an assistant's; or
+            the object is an assistant's body and the name is not fit for an assistant.
     """
     if not isinstance(being, DefaultCharacter) and not has_assistant(being):
         return
@@ -112,19 +113,19 @@ def judge_object(being: ObjectDB) -> None:
     if being.db_key == old:
         return
     if problem := _problem_of(being, str(being.db_key or ""), is_new=old is None):
-        # Evennia keeps the object, which must not bear a name that was never stored.
+        # As for accounts: the object lives on in Evennia's cache.
         being.__dict__["db_key"] = being.db_key if old is None else old
         raise NameTakenError(problem)
 
 
 def judge_aliases(being: ObjectDB, tags: Iterable[int]) -> None:
-    """Look at what an object is to be called beside its name.
+    """Check new aliases of an object before they are stored.
 
     Args:
-        tags: primary keys of what is added to it; other tags than aliases do not count.
+        tags: primary keys of the tags being added; tags that are not aliases are ignored.
 
     Raises:
-        NameTakenError: as of `judge_object`.
+        NameTakenError: as in `judge_object`.
     """
     if not isinstance(being, DefaultCharacter) and not has_assistant(being):
         return
@@ -137,7 +138,7 @@ def judge_aliases(being: ObjectDB, tags: Iterable[int]) -> None:
 def _stored(
     model: type[AccountDB | ObjectDB], being: AccountDB | ObjectDB, field: str
 ) -> str | None:
-    """The value of a field in the database; None of what is not there yet."""
+    # The object in memory has the new value already; only the database knows the old one.
     if being.pk is None:
         return None
     stored: str | None = model.objects.filter(pk=being.pk).values_list(field, flat=True).first()
@@ -147,49 +148,51 @@ def _stored(
 def _problem_of(
     being: GameObject, name: str, *, is_new: bool = False, is_alias: bool = False
 ) -> str:
-    """The problem with a name of something, or ""; of what staff may call so they are told."""
+    """Return the problem with a name, or ""; where staff may use it anyway, tell staff of it."""
     if has_assistant(being):
         taken = problem_of_player if is_alias else problem_of_owner
         return problem_of_name(name) or taken(name, being)
     if (owner := owner_of_name(name)) is None:
         return ""
-    # A copy of a body would bring a second mind of the same name with it.
     is_barred = is_players(being)
     if is_new:
+        # It has no locks or account to judge by, only its class. A copy of an assistant's body is
+        # refused too: its class would start a second assistant of the same name.
         is_barred = isinstance(being, AssistantMixin) or _is_players_class(being)
     if is_barred:
         return refusal_of(name)
-    _tell(being, name, str(owner[0].key))
+    _report(being, name, str(owner[0].key))
     return ""
 
 
 def _is_players_class(being: GameObject) -> bool:
-    """True where something new is of the very class that players get, and so a player's."""
     account = class_from_module(settings.BASE_ACCOUNT_TYPECLASS, settings.TYPECLASS_PATHS)
     paths = (settings.BASE_CHARACTER_TYPECLASS, account.default_character_typeclass)
+    # Settings may leave out the start of a path, which Evennia takes from TYPECLASS_PATHS.
     return any(f".{being.path}".endswith(f".{path}") for path in paths)
 
 
 def is_players(being: GameObject) -> bool:
-    """True where a player is in a character, or it is some player's to enter."""
+    """True where a player puppets a character, made it, or is named by its puppet lock."""
     is_entered = being.db_account_id is not None or bool(being.attributes.get("creator_id"))
+    # Evennia names the account that may puppet a character by `pid(<number>)` in that lock.
     return is_entered or "pid(" in str(being.locks.get("puppet"))
 
 
-# ---- clashes that are there --------------------------------------------------------------------
+# ---- clashes that exist already ----------------------------------------------------------------
 
 
 class _ClashWatch:
-    """The knowledge of clashes in this process; it looks again only where there may be some."""
+    # A search reads every name of the game; staff who log in must not pay for it each time.
 
     may_be_some = True
 
 
 def find_clashes(script: AssistantScript | None = None) -> list[str]:
-    """Clashes: beings, accounts and guests called like an assistant, a sentence each.
+    """List characters, accounts and guests with a name like an assistant's, a sentence each.
 
     Args:
-        script: the assistant; None for all of them.
+        script: the assistant; None for all assistants.
     """
     wanted = [script] if script is not None else list_assistants()
     claims = {
@@ -202,10 +205,12 @@ def find_clashes(script: AssistantScript | None = None) -> list[str]:
 
 def _clashes_of_objects(claims: _Claims) -> list[str]:
     keys = _rows_like(claims, ObjectDB.objects.values_list("pk", "db_key"))
-    # Not by what lives beside a body: before the first start of its script nothing does.
+    # `has_assistant` would not do: it knows a body only after the first start of its script.
     bodies = {script.obj.pk for script in list_assistants() if script.obj is not None}
     return [
-        _line(f"the character {one_line(keys[being.pk])} ({being.dbref})", claims, keys[being.pk])
+        _warning(
+            f"the character {one_line(keys[being.pk])} ({being.dbref})", claims, keys[being.pk]
+        )
         for being in ObjectDB.objects.filter(pk__in=keys.keys() - bodies).order_by("pk")
         if isinstance(being, DefaultCharacter)
     ]
@@ -214,32 +219,31 @@ def _clashes_of_objects(claims: _Claims) -> list[str]:
 def _clashes_of_accounts(claims: _Claims) -> list[str]:
     keys = _rows_like(claims, AccountDB.objects.values_list("pk", "username"))
     return [
-        _line(f"the account {one_line(keys[account.pk])}", claims, keys[account.pk])
+        _warning(f"the account {one_line(keys[account.pk])}", claims, keys[account.pk])
         for account in AccountDB.objects.filter(pk__in=keys).order_by("pk")
         if not account.attributes.has(BODY_OF_ACCOUNT)
     ]
 
 
 def _rows_like(claims: _Claims, rows: QuerySet[AccountDB | ObjectDB]) -> dict[int, str]:
-    """Those of rows of a primary key and a name that clash."""
     return {pk: name for pk, name in rows.iterator() if outline(name) in claims}
 
 
 def _of_guests(claims: _Claims) -> list[str]:
     names = [name for name in settings.GUEST_LIST or () if outline(name) in claims]
-    return [_line(f"the guest {name} of GUEST_LIST", claims, name) for name in names]
+    return [_warning(f"the guest {name} of GUEST_LIST", claims, name) for name in names]
 
 
-def _line(who: str, claims: _Claims, name: str) -> str:
+def _warning(who: str, claims: _Claims, name: str) -> str:
     key = claims[outline(name)]
     return f"{who} has a name like the assistant {key}; people may take one for the other."
 
 
 def report_clashes() -> None:
-    """Write into the log who is called like an assistant; once, after a start."""
+    """Log who has a name like an assistant's; called once after a start of the server."""
     try:
         found = find_clashes()
-    except Exception:
+    except Exception:  # a warning that cannot be made must not keep the server from starting
         logger.log_trace("[assistant] it could not be seen who is called like an assistant")
         return
     _ClashWatch.may_be_some = bool(found)
@@ -248,7 +252,7 @@ def report_clashes() -> None:
 
 
 def greet_staff(account: Account) -> None:
-    """Tell staff who come in who is called like an assistant."""
+    """Tell staff at login who has a name like an assistant's."""
     if not _ClashWatch.may_be_some or not account.check_permstring("Admin"):
         return
     found = find_clashes()
@@ -257,13 +261,13 @@ def greet_staff(account: Account) -> None:
         account.msg(f"|r[assistant]|n {literal(f'{line} {ADVICE}')}")
 
 
-def _tell(being: GameObject, name: str, key: str) -> None:
-    """Tell the log and staff of something that staff call like an assistant from now on."""
+def _report(being: GameObject, name: str, key: str) -> None:
     _ClashWatch.may_be_some = True
     kind = "a new one" if being.pk is None else being.dbref
     who = f"a {being.typename} ({kind}) called {one_line(name, 60)}"
-    told = f"{_line(who, {outline(name): key}, name)} {ADVICE}"
+    message = f"{_warning(who, {outline(name): key}, name)} {ADVICE}"
+    # The website saves in threads of its own, and Evennia's sessions are not thread-safe.
     if threading.current_thread() is threading.main_thread():
-        outgoing.alert_staff(told)
-    else:  # a page of the website
-        reactor.callFromThread(outgoing.alert_staff, told)
+        outgoing.alert_staff(message)
+    else:
+        reactor.callFromThread(outgoing.alert_staff, message)

@@ -1,4 +1,4 @@
-"""Names of assistants: that people can type them, and that they mean nothing else."""
+"""Names of assistants: people must be able to type them, and they must mean nothing else."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from evennia_ai.messages.lines import plain
 from evennia_ai.operations.result import Result
 from evennia_ai.runtime import names
 
-# Given on to the commands, which know nothing below the operations.
+# Re-exported for the commands, which import nothing below the operations.
 from evennia_ai.runtime.names import called as called
 from evennia_ai.runtime.names import found_by_game as found_by_game
 from evennia_ai.runtime.names import is_called as is_called
@@ -34,18 +34,18 @@ from evennia_ai.runtime.rights import name_before as name_before
 
 ANY_TAG = "ai_assistant"
 BODY_OF_ACCOUNT = "assistant_body"
-ALIAS = "alias"  # as Evennia calls the tags that are other names
-# Aliases that Evennia makes by itself when it counts things: "two Adas".
+ALIAS = "alias"  # Evennia's `db_tagtype` of the tags that are aliases
+# Category of the aliases that Evennia makes by itself when it counts things: "two Adas".
 PLURAL = "plural_key"
-LONGEST_NAME = 60
-# Commands and addresses are parted by these.
+LONGEST_NAME = 60  # characters
+# Separators of command arguments and of addresses.
 BARRED = '=,;/"'
-# What these words mean where a name may stand, in the commands of ours and of the game.
+# Words with a meaning of their own where a command expects a name.
 TAKEN = ("all", "game", "me", "self", "here", "none")
 
 
 def problem_of_name(name: str) -> str:
-    """The problem with a name for an assistant, with what would be right, or ""."""
+    """The problem with a name for an assistant and what would be accepted, or ""."""
     line = " ".join(name.split())
     if not line:
         return "An assistant needs a name, for example: assistant create Edda"
@@ -79,29 +79,29 @@ def _problem_of_words(line: str) -> str:
     return ""
 
 
-# ---- names that are somebody's -----------------------------------------------------------------
+# ---- names that are in use ---------------------------------------------------------------------
 
 
 def find_assistant(key: str) -> AssistantScript | None:
-    """The assistant of that name, in any case."""
+    """The assistant with that key, ignoring case."""
     found = search_script_tag(tag_of(key.strip()), category=TAG_CATEGORY)
     return next(iter(found), None)
 
 
 def list_assistants() -> list[AssistantScript]:
-    """All assistants of the game, by name."""
+    """All assistants of the game, sorted by name."""
     found = search_script_tag(ANY_TAG, category=TAG_CATEGORY)
     return sorted(found, key=lambda script: str(script.key).casefold())
 
 
 def names_of(script: AssistantScript) -> list[str]:
-    """All that an assistant is called, its proper name first."""
+    """All names of an assistant, its key first."""
     names = names_of_body(script.obj) if script.obj is not None else ()
     return list(dict.fromkeys((str(script.key), *names)))
 
 
 def names_of_body(body: GameObject) -> Iterator[str]:
-    """Names of a being: its key, and its aliases but those that Evennia makes itself."""
+    """Names of a body: its key and its aliases, except those that Evennia generates."""
     yield str(body.key)
     for tag in body.aliases.all(return_objs=True):
         if tag.db_category != PLURAL:
@@ -109,7 +109,7 @@ def names_of_body(body: GameObject) -> Iterator[str]:
 
 
 def assistant_called(name: str) -> AssistantScript | None:
-    """The assistant that has a name, be it an alias, in any case; its proper name goes first."""
+    """The assistant with that key or, where none has it, with that alias; case is ignored."""
     wanted, own = name.strip().casefold(), find_assistant(name)
     if own is not None or not wanted:
         return own
@@ -122,13 +122,13 @@ def assistant_called(name: str) -> AssistantScript | None:
 def assistant_for(
     name: str, person: Being, find: Callable[[str], AssistantScript | None] = assistant_called
 ) -> AssistantScript | None:
-    """The assistant that somebody means by a name: as they see it, or by its key if they know that.
+    """The assistant a person means by a name: its name as they see it, or its key if they know it.
 
-    Where people are known by descriptions, one that is with them is found as the game's own search
-    finds it. Of several that look the same, the one that is with them.
+    In games where people are known by descriptions, the game's own search finds an assistant in
+    the same room. Of several that look the same, the one in that room is meant.
 
     Args:
-        find: finds one by its own name.
+        find: finds an assistant by its own name.
     """
     own = find(name)
     if own is not None and knows_key(own, person):
@@ -148,10 +148,10 @@ def assistant_for(
 def owner_of_name(
     name: str, body: GameObject | None = None, own: AssistantScript | None = None
 ) -> tuple[AssistantScript, str] | None:
-    """The assistant that people would take the bearer of a name for, and its name that is like it.
+    """The assistant that a name would be confused with, and which name of it is the same or alike.
 
     Args:
-        body, own: of an assistant whose own names do not count.
+        body, own: the body or script of an assistant whose own names are ignored.
     """
     seen = outline(name)
     those = _names_by_assistant() if seen else {}
@@ -165,9 +165,9 @@ def owner_of_name(
 
 
 def _names_by_assistant() -> dict[int, tuple[int | None, list[str]]]:
-    """By the numbers of all assistants, in the order of their names: body and all names of each.
+    """Body and names of each assistant by primary key, sorted by name.
 
-    As rows, and two statements however many there are: each new character of a game asks.
+    Two statements however many there are, since every new character of the game asks.
     """
     tagged = {"db_tags__db_key": ANY_TAG, "db_tags__db_category": TAG_CATEGORY}
     scripts = ScriptDB.objects.filter(**tagged)
@@ -179,20 +179,20 @@ def _names_by_assistant() -> dict[int, tuple[int | None, list[str]]]:
         if body is not None:
             of_bodies[body] = found[number][1]
             of_bodies[body].append(of_body)
-    # All tags of them: asked for aliases, SQLite would try each alias of the game with each body.
+    # Filtered in Python: with a filter on aliases SQLite tries each alias of the game per body.
     tags = ObjectDB.db_tags.through.objects.filter(objectdb__in=of_bodies).order_by("pk")
-    told = ("objectdb", "tag__db_tagtype", "tag__db_category", "tag__db_key")
-    for body, kind, category, alias in tags.values_list(*told):
+    columns = ("objectdb", "tag__db_tagtype", "tag__db_category", "tag__db_key")
+    for body, kind, category, alias in tags.values_list(*columns):
         if kind == ALIAS and category != PLURAL:
             of_bodies[body].append(alias)
     return found
 
 
 def problem_of_owner(name: str, body: GameObject | None = None) -> str:
-    """The problem with a name that somebody has already, or "".
+    """The problem with a name that an assistant, a character or an account has already, or "".
 
     Args:
-        body: its own, if it has one already.
+        body: the body that is to have the name, which is not a clash with itself.
     """
     if (owner := owner_of_name(name, body)) is not None:
         return _taken(name, "an assistant", owner[1])
@@ -200,12 +200,12 @@ def problem_of_owner(name: str, body: GameObject | None = None) -> str:
 
 
 def problem_of_renown(name: str, body: GameObject, own: AssistantScript | None = None) -> str:
-    """The problem with what the game calls a being that is to be an assistant, or "".
+    """The problem with the name of an NPC that is to be an assistant, or "".
 
-    Others of the game may have its name, such as a second guard; players and assistants may not.
+    Other NPCs may have the same name, such as a second guard; players and assistants may not.
 
     Args:
-        own: an assistant whose names do not count.
+        own: an assistant whose names are ignored.
     """
     if (owner := owner_of_name(name, body, own)) is not None:
         return _taken(name, "an assistant", owner[1])
@@ -213,7 +213,7 @@ def problem_of_renown(name: str, body: GameObject, own: AssistantScript | None =
 
 
 def problem_of_player(name: str, body: GameObject | None = None) -> str:
-    """The problem with a name that a player or a character has, or ""."""
+    """The problem with a name that a character, an account or a guest has, or ""."""
     if (character := next(_characters_like(name, body), None)) is not None:
         return _taken(name, "a character", str(character.key))
     return _problem_of_account(name)
@@ -237,16 +237,14 @@ def _taken(name: str, kind: str, other: str) -> str:
 
 
 def _characters_like(name: str, body: GameObject | None) -> Iterator[Any]:
-    """Characters that could be taken for the bearer of a name, other than this body."""
     rows = ObjectDB.objects.values_list("pk", "db_key")
-    # Names are compared as rows; only what is alike is loaded as an object.
+    # Names are compared as plain rows; only what is alike is loaded as an object.
     for being in ObjectDB.objects.filter(pk__in=_keys_like(name, rows.iterator())):
         if being != body and isinstance(being, DefaultCharacter):
             yield being
 
 
 def _accounts_like(name: str) -> Iterator[str]:
-    """Names of accounts like that, those of assistants left out."""
     rows = AccountDB.objects.values_list("pk", "username")
     for account in AccountDB.objects.filter(pk__in=_keys_like(name, rows.iterator())):
         if not account.attributes.has(BODY_OF_ACCOUNT):
@@ -258,37 +256,31 @@ def _keys_like(name: str, rows: Iterable[tuple[int, str]]) -> list[int]:
     return [key for key, other in rows if seen and outline(other) == seen]
 
 
+# One check compares a name with those of the whole game, mostly the same ones as before.
 @lru_cache(maxsize=10_000)
 def outline(name: str) -> str:
-    """The outline of a name as clients show it: colours and links of the game are no part of it."""
+    """The form in which names are compared: look-alike letters are one, markup is left out."""
     return skeleton(plain(name))
 
 
 def words_of_the_game() -> frozenset[str]:
-    """All words of its commands, ours included, in lower case."""
+    """All keys and aliases of the game's commands, ours included, in lower case."""
     return _commands_of((settings.CMDSET_CHARACTER, settings.CMDSET_ACCOUNT))
 
 
 @lru_cache(maxsize=4)
 def _commands_of(paths: tuple[str, ...]) -> frozenset[str]:
-    """The words by which the commands of the game are called, in lower case.
-
-    An assistant of such a name could not be addressed: `@look hi` runs `look`.
-    """
+    # An assistant of such a name could not be addressed: `@look hi` runs `look`.
     found: set[str] = set()
     for path in paths:
-        # Evennia's own way to one: what is broken in it is logged, and it has no words.
+        # Evennia's loader logs a broken command set and returns an empty one in its place.
         words = import_cmdset(path, None).get_all_cmd_keys_and_aliases()
         found.update(word.casefold() for word in words)
     return frozenset(found)
 
 
 def check_name(name: str) -> Result[str]:
-    """Check that a new assistant may have a name.
-
-    Returns:
-        data: the name as it will be kept.
-    """
+    """Check that a new assistant may have a name; the data is the name as it will be stored."""
     line = " ".join(name.split())
     if problem := problem_of_name(line):
         return Result.invalid(problem)
@@ -305,10 +297,10 @@ WORDS = (
 
 
 def command_names() -> dict[str, str]:
-    """The names that the game gives to commands, by the usual ones; "" leaves a command out.
+    """The game's names of our commands, by their default names; "" leaves a command out.
 
     Raises:
-        ConfigurationError: the setting is no such mapping, or gives a name twice.
+        ConfigurationError: the setting is not such a mapping, or gives a name twice.
     """
     given = getattr(settings, SETTING, {})
     if not isinstance(given, Mapping):

@@ -1,4 +1,4 @@
-"""Results of operations, a sentence and a typed value; and numbers by which rows are asked for."""
+"""Results of operations: a sentence for people and a typed value for programs."""
 
 from __future__ import annotations
 
@@ -12,23 +12,24 @@ from typing_extensions import TypeVar
 
 T = TypeVar("T", default=Any)
 U = TypeVar("U")
-# What a database takes for the number of a row.
+# A signed 64-bit primary key has 19 digits, but not all of those fit; a longer number would be an
+# OverflowError in the database driver.
 MOST_DIGITS = 18
 
 
 class ProblemKind(StrEnum):
-    """The kind of thing that is wrong, for programs; people read the message."""
+    """Kind of a refusal, for programs; people read the message."""
 
     NONE = ""
-    INVALID = "invalid"  # what was given makes no sense
-    FORBIDDEN = "forbidden"  # somebody else may
+    INVALID = "invalid"  # the input makes no sense
+    FORBIDDEN = "forbidden"  # the caller lacks the right
     MISSING = "missing"  # there is no such thing
-    CONFLICT = "conflict"  # not in the state it is in
-    UNAVAILABLE = "unavailable"  # not now
+    CONFLICT = "conflict"  # not possible in its present state
+    UNAVAILABLE = "unavailable"  # not possible now; later it may be
 
 
 def nothing() -> Any:
-    """The value of what gives none: an empty mapping, as whatever type is expected."""
+    """The data of a result without data: an empty mapping, typed as whatever is expected."""
     return {}
 
 
@@ -38,11 +39,11 @@ class Result(Generic[T]):
 
     Attributes:
         message: a sentence for a person.
-        data: the same for a program: a frozen dataclass or a TypedDict, of which the API makes JSON
-            and its schema. Where it is not ok there is mostly nothing.
-        problem: what kind of thing was wrong; of what is ok, none.
-        errors: what is wrong with each thing that was given, by its name.
-        typed: the end of the message that says which command to type next; pages, which have
+        data: the same for a program: a frozen dataclass or a TypedDict, from which the API makes
+            JSON and its schema. A refusal mostly has none.
+        problem: the kind of refusal; NONE where `ok`.
+        errors: what is wrong with each input, by its name.
+        typed: the end of the message that says which command to type next; web pages, which have
             buttons, leave it out.
     """
 
@@ -54,73 +55,74 @@ class Result(Generic[T]):
     typed: str = ""
 
     def __post_init__(self) -> None:
+        # The API chooses its status code by the kind, so a refusal always has one.
         if not self.ok and not self.problem:
             object.__setattr__(self, "problem", ProblemKind.INVALID)
 
     @classmethod
-    def invalid(cls, told: str) -> Result[Any]:
-        """A refusal: what was given makes no sense."""
-        return Result(False, told)
+    def invalid(cls, message: str) -> Result[Any]:
+        """Refuse: the input makes no sense."""
+        return Result(False, message)
 
     @classmethod
-    def forbidden(cls, told: str) -> Result[Any]:
-        """A refusal: somebody else may."""
-        return Result(False, told, problem=ProblemKind.FORBIDDEN)
+    def forbidden(cls, message: str) -> Result[Any]:
+        """Refuse: the caller lacks the right."""
+        return Result(False, message, problem=ProblemKind.FORBIDDEN)
 
     @classmethod
-    def missing(cls, told: str) -> Result[Any]:
-        """A refusal: there is no such thing."""
-        return Result(False, told, problem=ProblemKind.MISSING)
+    def missing(cls, message: str) -> Result[Any]:
+        """Refuse: there is no such thing."""
+        return Result(False, message, problem=ProblemKind.MISSING)
 
     @classmethod
-    def conflict(cls, told: str) -> Result[Any]:
-        """A refusal: it is not in the state for that."""
-        return Result(False, told, problem=ProblemKind.CONFLICT)
+    def conflict(cls, message: str) -> Result[Any]:
+        """Refuse: it is not possible in the present state."""
+        return Result(False, message, problem=ProblemKind.CONFLICT)
 
     @classmethod
-    def unavailable(cls, told: str) -> Result[Any]:
-        """A refusal: not now."""
-        return Result(False, told, problem=ProblemKind.UNAVAILABLE)
+    def unavailable(cls, message: str) -> Result[Any]:
+        """Refuse: it is not possible now."""
+        return Result(False, message, problem=ProblemKind.UNAVAILABLE)
 
     def as_refusal(self) -> Result[Any]:
-        """The same refusal, of an operation that gives another kind of value."""
+        """The same refusal, for an operation that returns another kind of value."""
         return replace(self, ok=False, data=nothing())
 
     def holding(self, data: U) -> Result[U]:
-        """The same with another value."""
+        """The same result with other data."""
         return Result(self.ok, self.message, data, self.problem, self.errors, self.typed)
 
     def handing_on(self, made: Callable[[T], U]) -> Result[U]:
-        """The same with a value that is made of this one's; a refusal as it is."""
+        """The same result with its data converted; a refusal stays as it is."""
         return self.holding(made(self.data)) if self.ok else self.as_refusal()
 
-    def after(self, told: str) -> Result[T]:
-        """The same with words before its own; a refusal as it is."""
-        return replace(self, message=f"{told} {self.message}") if self.ok else self
+    def after(self, words: str) -> Result[T]:
+        """The same result with words put before its message; a refusal stays as it is."""
+        return replace(self, message=f"{words} {self.message}") if self.ok else self
 
     def untyped(self) -> Result[T]:
-        """The same without the command to type."""
+        """The same result without the command to type."""
         if not self.typed:
             return self
-        told = self.message.removesuffix(self.typed)
-        return replace(self, message=f"{told.rstrip('.')}.", typed="")
+        message = self.message.removesuffix(self.typed)
+        return replace(self, message=f"{message.rstrip('.')}.", typed="")
 
     def with_typed(self, typed: str) -> Result[T]:
-        """The same with a command to type at the end."""
+        """The same result with a command to type at the end of its message."""
         return replace(self, message=f"{self.message}{typed}", typed=typed)
 
 
 def note(text: str) -> Any:
-    """Says in a result's annotation what a field is for; the OpenAPI schema tells it."""
+    """Annotate a field of a result with its description in the OpenAPI schema."""
     return Field(description=text)
 
 
 def one_of(words: Iterable[str], text: str = "") -> Any:
-    """The same of a text that is always one of some words."""
+    """Annotate a text field of a result with the words that it may hold."""
     return Field(description=text or None, json_schema_extra={"enum": [*words]})
 
 
 def number_of(key: str | int, most_digits: int = MOST_DIGITS) -> int | None:
-    """The number that a row is asked for by, None where it is asked for by its key."""
+    """The primary key that a caller asks for, or None where they ask by name."""
     text = str(key)
     return int(text) if text.isdecimal() and len(text) <= most_digits else None

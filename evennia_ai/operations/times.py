@@ -1,4 +1,4 @@
-"""Times as the game shows them, in its `TIME_ZONE`, and as people name and type them."""
+"""Times: shown in the game's `TIME_ZONE`, and read as people name and type them."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ _AGO = re.compile(r"(\d{1,6}|an?|one) (minute|hour|day|week)s? ago", re.ASCII)
 _DAY = re.compile(r"\d{4}-\d{2}-\d{2}", re.ASCII)
 _NAMED = {"today": 0, "yesterday": 1}
 WHEN = "today, yesterday, 2 days ago, 3 hours ago or 2026-11-21"
-# How far from a time that was named in hours or minutes it is looked, to both sides.
-_NEAR = {"hour": timedelta(minutes=30), "minute": timedelta(minutes=5)}
+# "3 hours ago" is an estimate: a search covers so much time before and after it.
+_TOLERANCE = {"hour": timedelta(minutes=30), "minute": timedelta(minutes=5)}
 
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """A time with a beginning and an end, in seconds since 1970.
+    """A span of time, in seconds since 1970.
 
     Attributes:
-        until: its end, which is not part of it.
-        told: what it is called, such as "on 2026-11-21".
+        until: its end, exclusive.
+        told: its name in a sentence, such as "on 2026-11-21".
     """
 
     since: float
@@ -46,7 +46,7 @@ def zone_name() -> str:
 
 
 def as_shown(seconds: float) -> str:
-    """A moment by the game's clock: "2026-11-21 14:03 UTC"."""
+    """A moment in the game's time zone: "2026-11-21 14:03 UTC"."""
     return datetime.fromtimestamp(seconds, zone()).strftime("%Y-%m-%d %H:%M %Z")
 
 
@@ -56,7 +56,7 @@ def iso(seconds: float) -> str:
 
 
 def spoken(seconds: float, now: float) -> str:
-    """A moment as somebody would say it: "at 14:03", "yesterday at 14:03"."""
+    """A moment as people say it: "at 14:03", "yesterday at 14:03"."""
     moment, today = (datetime.fromtimestamp(each, zone()) for each in (seconds, now))
     clock, days = f"at {moment:%H:%M}", (today.date() - moment.date()).days
     if days == 0:
@@ -65,25 +65,25 @@ def spoken(seconds: float, now: float) -> str:
 
 
 def in_the_game(seconds: float, now: float) -> str:
-    """The moment by the game's own calendar; "" where the game has set none.
+    """A moment by the game's own calendar; "" where the game has none.
 
-    A calendar is set by TIME_GAME_EPOCH; without it game time begins with the server, and tells
-    nobody anything.
+    TIME_GAME_EPOCH sets a calendar; without it game time only counts from the first start of the
+    server, which means nothing to players.
     """
     if settings.TIME_GAME_EPOCH is None:
         return ""
-    # Imported by Evennia when it has a database: before that, gametime complains aloud.
+    # Evennia imports it when it has a database; imported earlier, it logs an error.
     then = evennia.gametime.gametime(absolute=True) - (now - seconds) * settings.TIME_FACTOR
     try:
         return datetime.fromtimestamp(then, zone()).strftime("%Y-%m-%d %H:%M")
-    except (OverflowError, OSError, ValueError):  # a calendar that no computer's clock has
+    except (OverflowError, OSError, ValueError):  # an epoch beyond the years that datetime has
         return ""
 
 
 def span_of(text: str, now: float) -> Span | None:
-    """The time that some words name; None: they name none.
+    """The span of time that words name, or None where they name none.
 
-    Days are whole days of the game's time zone. Of hours and minutes it is the time around.
+    Days are whole days in the game's time zone; hours and minutes mean the time around them.
     """
     words, here = " ".join(text.casefold().split()), datetime.fromtimestamp(now, zone())
     if words in _NAMED:
@@ -96,20 +96,21 @@ def span_of(text: str, now: float) -> Span | None:
             return None
         count = int(ago[1]) if ago[1].isdecimal() else 1
         back = timedelta(**{f"{ago[2]}s": count})
-        if ago[2] not in _NEAR:
+        if ago[2] not in _TOLERANCE:
             return _day((here - back).date(), words)
-        middle, near = now - back.total_seconds(), _NEAR[ago[2]].total_seconds()
+        middle, near = now - back.total_seconds(), _TOLERANCE[ago[2]].total_seconds()
         return Span(middle - near, middle + near, words)
     except (ValueError, OverflowError):
         return None
 
 
-def _day(day: date, told: str) -> Span:
+def _day(day: date, name: str) -> Span:
+    # Midnight to midnight: a day on which the clocks change is not 24 hours long.
     first, last = (
         datetime.combine(each, time(), zone()).timestamp()
         for each in (day, day + timedelta(days=1))
     )
-    return Span(first, last, told)
+    return Span(first, last, name)
 
 
 TIMES = "2026-11-21, 2026-11-21 17:00, or 2 hours ago; without a zone it is"
@@ -120,10 +121,10 @@ _ISO = re.compile(
 
 
 def moment_of(text: str, now: datetime) -> datetime:
-    """A time as somebody typed it, in UTC: ISO 8601, as the game shows it, or so long ago.
+    """Read a time as typed, into UTC: ISO 8601, as the game shows it, or "2 hours ago".
 
     Raises:
-        ValueError: it is none, or not over yet; the message is for people.
+        ValueError: it is not a time, or in the future; the message is for people.
     """
     words, shown = " ".join(text.split()), repr(one_line(text, 40))
     try:
@@ -138,12 +139,12 @@ def moment_of(text: str, now: datetime) -> datetime:
 def _read_moment(words: str, now: datetime) -> datetime:
     if ago := _SO_LONG_AGO.fullmatch(words.casefold()):
         return now - timedelta(**{f"{ago[2]}s": int(ago[1])})
-    # The first and the last day of all have no place in every zone.
+    # An OverflowError on the first and last days of the calendar, which some zones do not have.
     return _in_its_zone(words.upper()).astimezone(UTC)
 
 
 def _in_its_zone(words: str) -> datetime:
-    """A moment with its zone; without one it is the game's, which may be named as it is shown."""
+    # A time without a zone is in the game's; the zone may also be named as the game shows it.
     if _ISO.fullmatch(words):
         moment = datetime.fromisoformat(words)
         return moment if moment.tzinfo else moment.replace(tzinfo=zone())
@@ -151,7 +152,7 @@ def _in_its_zone(words: str) -> datetime:
     if not _ISO.fullmatch(typed):
         raise ValueError(words)
     moment = datetime.fromisoformat(typed)
-    # The hour that is there twice when a summer ends is told apart by its two names.
+    # The hour that occurs twice when daylight saving ends is told apart by the name of its zone.
     zoned = [moment.replace(tzinfo=zone(), fold=fold) for fold in (0, 1)]
     zoned.append(moment.replace(tzinfo=UTC))
     found = [each for each in zoned if str(each.tzname()).upper() == name]
