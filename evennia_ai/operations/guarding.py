@@ -200,7 +200,11 @@ def find_clashes(script: AssistantScript | None = None) -> list[str]:
     }
     if not claims:
         return []
-    return [*_clashes_of_objects(claims), *_clashes_of_accounts(claims), *_of_guests(claims)]
+    return [
+        *_clashes_of_objects(claims),
+        *_clashes_of_accounts(claims),
+        *_clashes_of_guests(claims),
+    ]
 
 
 def _clashes_of_objects(claims: _Claims) -> list[str]:
@@ -229,7 +233,7 @@ def _rows_like(claims: _Claims, rows: QuerySet[AccountDB | ObjectDB]) -> dict[in
     return {pk: name for pk, name in rows.iterator() if outline(name) in claims}
 
 
-def _of_guests(claims: _Claims) -> list[str]:
+def _clashes_of_guests(claims: _Claims) -> list[str]:
     names = [name for name in settings.GUEST_LIST or () if outline(name) in claims]
     return [_warning(f"the guest {name} of GUEST_LIST", claims, name) for name in names]
 

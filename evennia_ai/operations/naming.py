@@ -195,11 +195,11 @@ def problem_of_owner(name: str, body: GameObject | None = None) -> str:
         body: the body that is to have the name, which is not a clash with itself.
     """
     if (owner := owner_of_name(name, body)) is not None:
-        return _taken(name, "an assistant", owner[1])
+        return _clash_message(name, "an assistant", owner[1])
     return problem_of_player(name, body)
 
 
-def problem_of_renown(name: str, body: GameObject, own: AssistantScript | None = None) -> str:
+def problem_of_npc_name(name: str, body: GameObject, own: AssistantScript | None = None) -> str:
     """The problem with the name of an NPC that is to be an assistant, or "".
 
     Other NPCs may have the same name, such as a second guard; players and assistants may not.
@@ -208,26 +208,26 @@ def problem_of_renown(name: str, body: GameObject, own: AssistantScript | None =
         own: an assistant whose names are ignored.
     """
     if (owner := owner_of_name(name, body, own)) is not None:
-        return _taken(name, "an assistant", owner[1])
+        return _clash_message(name, "an assistant", owner[1])
     return _problem_of_account(name)
 
 
 def problem_of_player(name: str, body: GameObject | None = None) -> str:
     """The problem with a name that a character, an account or a guest has, or ""."""
     if (character := next(_characters_like(name, body), None)) is not None:
-        return _taken(name, "a character", str(character.key))
+        return _clash_message(name, "a character", str(character.key))
     return _problem_of_account(name)
 
 
 def _problem_of_account(name: str) -> str:
     if account := next(_accounts_like(name), ""):
-        return _taken(name, "an account", account)
+        return _clash_message(name, "an account", account)
     if guest := mistaken_for(plain(name), settings.GUEST_LIST or ()):
-        return _taken(name, "a guest", guest)
+        return _clash_message(name, "a guest", guest)
     return ""
 
 
-def _taken(name: str, kind: str, other: str) -> str:
+def _clash_message(name: str, kind: str, other: str) -> str:
     if name.casefold() == other.casefold():
         return f"There is {kind} named {name} already; choose another name."
     return (

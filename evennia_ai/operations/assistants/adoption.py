@@ -24,8 +24,8 @@ from evennia_ai.core.text.cleaning import one_line
 from evennia_ai.core.typed_objects import Being, GameObject
 from evennia_ai.operations.assistants.creation import (
     Creation,
+    archive_earlier_log,
     attach_script,
-    close_record_before,
 )
 from evennia_ai.operations.assistants.lifecycle import (
     FIRST_CHARACTER,
@@ -37,8 +37,8 @@ from evennia_ai.operations.naming import (
     list_assistants,
     names_of_body,
     problem_of_name,
+    problem_of_npc_name,
     problem_of_owner,
-    problem_of_renown,
 )
 from evennia_ai.operations.result import Result
 from evennia_ai.operations.rights.acts import may_control, refuse_control
@@ -50,7 +50,7 @@ PLAYABLE, LAST_PUPPET = "_playable_characters", "_last_puppet"
 # Attribute in which Evennia stores a character's location when its player logs out.
 PLAYED = "prelogout_location"
 _PID = re.compile(r"pid\((\d{1,9})\)")
-HAS_SAY = ("control", "edit")  # Evennia's own access types: either allows an adoption
+ADOPTING_LOCKS = ("control", "edit")  # Evennia's own access types: either allows an adoption
 HOW_TO_END = (
     "Before evennia_ai is removed from the game type: assistant release {name}. Afterwards delete "
     "this script; the game keeps {body} as it is."
@@ -89,7 +89,7 @@ def _problem_of_being(npc: GameObject, person: Being | None) -> Result | None:
     if person is None:
         return None
     forms = forms_of(person)
-    if not any(lets(npc, form, kind) for form in forms for kind in HAS_SAY):
+    if not any(lets(npc, form, kind) for form in forms for kind in ADOPTING_LOCKS):
         return Result.forbidden(
             f"You may not adopt {name}: that needs its lock 'control' or 'edit'."
         )
@@ -188,13 +188,13 @@ def _problem_of_names(name: str, npc: GameObject, lost: AssistantScript | None) 
         if problem := problem_of_owner(name, npc):
             return Result.conflict(problem)
     for other in names_of_body(npc):
-        if problem := problem_of_renown(other, npc, lost):
+        if problem := problem_of_npc_name(other, npc, lost):
             return Result.conflict(f"{npc.key} is not adopted. {problem}")
     return None
 
 
 def _begin(name: str, npc: GameObject, kept: Mapping[str, object]) -> AssistantScript:
-    close_record_before(name)
+    archive_earlier_log(name)
     script = attach_script(name, npc, {"adopted": kept})
     _make_known(script, npc)
     return script

@@ -99,7 +99,7 @@ def create_assistant(
         message = f"{name} is not made: {'; '.join(found.errors.values())}"
         return Result(False, message, errors=found.errors)
     with signed(by or str(getattr(maker, "key", ""))), transaction.atomic():
-        close_record_before(name)
+        archive_earlier_log(name)
         character = _make_body(name, typeclass, location, desc, aliases, maker)
         script = attach_script(name, character, found.values, number)
     if location is None:
@@ -163,7 +163,7 @@ def _given(persona: str, lines: Mapping[str, object]) -> dict[str, Any]:
     return {name: value for name, value in given.items() if value}
 
 
-def close_record_before(name: str) -> None:
+def archive_earlier_log(name: str) -> None:
     """Archive the audit log of an earlier assistant of the same name."""
     # The log's stream is known by the name, and must not go on as that of another assistant.
     if audit.is_begun(name):

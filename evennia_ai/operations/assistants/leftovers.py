@@ -28,7 +28,7 @@ from evennia_ai.approvals.store import COUNTER
 from evennia_ai.assistant_script import AssistantScript
 from evennia_ai.core.typed_objects import Account, Being
 from evennia_ai.memory.arriving import ARRIVING
-from evennia_ai.operations.assistants.lifecycle import let_go
+from evennia_ai.operations.assistants.lifecycle import remove_account
 from evennia_ai.operations.naming import ANY_TAG, BODY_OF_ACCOUNT
 
 PACKAGE = "evennia_ai"
@@ -64,7 +64,7 @@ def accounts() -> list[Any]:
     return list({account.pk: account for account in (*ours, *named)}.values())
 
 
-def wearers() -> list[Any]:
+def with_our_command_sets() -> list[Any]:
     """Objects and accounts that store a command set of ours by its path."""
     return [
         being
@@ -157,7 +157,7 @@ def _sources(root: Path) -> Iterator[Path]:
 def clear_accounts(account: Account) -> None:
     """Delete an assistant's account; one with a password stays, as the game's own class."""
     is_ours = account.db_typeclass_path.startswith(PATHS)
-    let_go(account)
+    remove_account(account)
     if is_ours and account.pk is not None:
         account.swap_typeclass(settings.BASE_ACCOUNT_TYPECLASS, run_start_hooks=None)
 

@@ -353,7 +353,7 @@ def _remove(script: AssistantScript, body: GameObject, *, keeps_body: bool) -> N
     if body is not None:
         body.assistant_script = None
         for account in _accounts_of(body):
-            let_go(account)
+            remove_account(account)
         for channel in channels_of(body):
             if channel.pk not in before:
                 channel.disconnect(body)
@@ -368,7 +368,7 @@ def _accounts_of(body: GameObject) -> list[Any]:
     return [account for account in named if account.attributes.get(BODY_OF_ACCOUNT) == body]
 
 
-def let_go(account: Account) -> None:
+def remove_account(account: Account) -> None:
     """Delete an assistant's account; one with a password stays, as somebody can log in to it."""
     if isinstance(account, HearsPagesForAssistant) and not account.has_usable_password():
         account.delete()

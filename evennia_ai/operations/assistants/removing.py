@@ -226,7 +226,7 @@ def _clear_beings(left: list[str]) -> None:
         if getattr(body, "assistant_script", None) is None:
             assistant_character.take_ears(body)
             _try(body, partial(_make_plain, body), left)
-    for being in leftovers.wearers():
+    for being in leftovers.with_our_command_sets():
         _try(being, partial(leftovers.clear_sets, being), left)
 
 

@@ -13,7 +13,7 @@ from typing import Any
 
 from evennia_ai.assistant_script import AssistantScript
 from evennia_ai.audit import AuditEntry
-from evennia_ai.operations.audit.log import complete_record
+from evennia_ai.operations.audit.log import current_log
 
 MOST_READ = 200  # events of the audit log
 SETTING, LOOK = "ConfigurationChanged", "look_changed"
@@ -81,7 +81,7 @@ class Edits:
 
 def read_edits(script: AssistantScript) -> Edits:
     """Read the newest edits of people; changes by code or by the assistant itself are none."""
-    entries = complete_record().page(script, limit=MOST_READ, events=_EVENTS)
+    entries = current_log().page(script, limit=MOST_READ, events=_EVENTS)
     marks, ours = _read_marks(entries)
     left = [entry for entry in entries if entry.version not in ours and entry.details.get("by")]
     edits = {edit.number: edit for edit in _read(left)}

@@ -26,7 +26,7 @@ from evennia_ai.operations.times import WHEN, moment_of, span_of
 from evennia_ai.runtime import names
 
 
-def complete_record() -> audit.AssistantApplication:
+def current_log() -> audit.AssistantApplication:
     """The audit log, up to date."""
     # Events that need not be in a transaction are buffered for a moment.
     audit.flush()
@@ -103,7 +103,7 @@ def audit_log(
     span = span_of(day, datetime.now(UTC).timestamp()) if day else None
     if day and span is None:
         return Result.invalid(f"{one_line(day, 40)!r} is not a time; a time is like {WHEN}.")
-    record, whom = complete_record(), script or audit.GAME
+    record, whom = current_log(), script or audit.GAME
     key = str(script.key) if script is not None else "the game"
     most = max(1, min(limit, MOST_ENTRIES))
     found = record.page(
@@ -221,7 +221,7 @@ def _with_defaults(
 
 def _at(script: AssistantScript, version: int | None) -> Any:
     # The aggregate at a version, or a Result that says why there is none.
-    record, key = complete_record(), str(script.key)
+    record, key = current_log(), str(script.key)
     newest = record.count(script)
     wanted = newest if version is None else version
     if not newest:
@@ -245,7 +245,7 @@ def _version_at(script: AssistantScript, text: str) -> int | Result:
     except ValueError as error:
         return Result.invalid(str(error))
     try:
-        return complete_record().version_at(script, moment)
+        return current_log().version_at(script, moment)
     except audit.ArchivedError as error:
         return _archived(error)
     except KeyError:
@@ -281,7 +281,7 @@ def check_audit(script: AssistantScript, *, fresh: bool = False) -> Result[list[
     Args:
         fresh: read both from the database, past all caches of this process.
     """
-    key, record = str(script.key), audit.application() if fresh else complete_record()
+    key, record = str(script.key), audit.application() if fresh else current_log()
     stored = stored_values(script, is_fresh=fresh)
     count = len(stored["execution_log"])
     found = audit.application().page(script, limit=min(count, MOST_CALLS), events=(TOOL,))

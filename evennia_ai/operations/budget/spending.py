@@ -98,10 +98,10 @@ def spending(days: int = DAYS, assistant: str = "") -> Result[Spending]:
     names |= {"": THE_GAME, BENCH: THE_BENCH}
     data = Spending(
         days=_days(rows, range(first, today + 1), names),
-        assistants=_by(rows, "assistant", names),
-        players=_by(people, "person", _names_of_people(people)),
-        models=_by(rows, "model", {}),
-        purposes=_by(rows, "purpose", {}),
+        assistants=_grouped_by(rows, "assistant", names),
+        players=_grouped_by(people, "person", _names_of_people(people)),
+        models=_grouped_by(rows, "model", {}),
+        purposes=_grouped_by(rows, "purpose", {}),
         whole=_row("", "in all", _summed(rows)),
     )
     whole = data.whole
@@ -148,7 +148,9 @@ def _grouped(rows: Iterable[Mapping[str, Any]], column: str) -> dict[Any, list[M
     return found
 
 
-def _by(rows: Iterable[Mapping[str, Any]], column: str, names: Mapping[str, str]) -> list[SpentOn]:
+def _grouped_by(
+    rows: Iterable[Mapping[str, Any]], column: str, names: Mapping[str, str]
+) -> list[SpentOn]:
     grouped = _grouped(rows, column)
     found = [_row(key, names.get(key, key), _summed(part)) for key, part in grouped.items()]
     found.sort(key=lambda row: (-row["tokens"], row["name"]))
@@ -167,7 +169,7 @@ def _days(
     for number in numbers:
         part = grouped.get(number * DAY, [])
         date = (datetime(1970, 1, 1, tzinfo=UTC) + timedelta(days=number)).date().isoformat()
-        theirs = {row["name"]: row["tokens"] for row in _by(part, "assistant", names)}
+        theirs = {row["name"]: row["tokens"] for row in _grouped_by(part, "assistant", names)}
         found.append({**_row(date, date, _summed(part)), "by_assistant": theirs})
     return found
 

@@ -34,7 +34,7 @@ from evennia_ai.operations.bundles.people import (
     players,
 )
 from evennia_ai.operations.bundles.store import store, storing
-from evennia_ai.operations.bundles.writing import LEFT_OUT, going_along, moving
+from evennia_ai.operations.bundles.writing import LEFT_OUT, moving, travelling_part
 from evennia_ai.operations.files.exports import file_name, write_new
 from evennia_ai.operations.naming import problem_of_name, problem_of_owner
 from evennia_ai.operations.result import Result, note
@@ -181,7 +181,7 @@ def _same_people(
 def _travelling_settings(bundle: Bundle) -> dict[str, Any]:
     # Filtered here too, not only when written: a file may be made by hand.
     return {
-        name: going_along(name, value)
+        name: travelling_part(name, value)
         for name, value in bundle.settings.items()
         if name not in LEFT_OUT
     }

@@ -36,11 +36,11 @@ from evennia_ai.errors import ImportFileError
 from evennia_ai.memory_store import rows
 from evennia_ai.models import CardFile, EntityProfile, Memory
 from evennia_ai.operations.assistants.lifecycle import LONGEST_DESC, MOST_ALIASES, look_of
-from evennia_ai.operations.audit.log import complete_record
+from evennia_ai.operations.audit.log import current_log
 from evennia_ai.operations.bundles import file, parts
 from evennia_ai.operations.bundles.parts import Bundle
 from evennia_ai.operations.bundles.people import Numbers
-from evennia_ai.operations.files.exports import save_given_back
+from evennia_ai.operations.files.exports import save_export
 from evennia_ai.operations.naming import names_of, problem_of_name
 from evennia_ai.operations.result import Result, note
 from evennia_ai.operations.settings.changing import signed
@@ -168,7 +168,7 @@ def save_assistant(script: AssistantScript, *, by: str = "") -> Deferred[Result[
 
 
 def _saved(script: AssistantScript, raw: bytes, bundle: Bundle) -> Result[Exported]:
-    saved = save_given_back(f"assistant-{script.key}", ENDING, raw)
+    saved = save_export(f"assistant-{script.key}", ENDING, raw)
     if not saved.ok:
         return saved.as_refusal()
     data = Exported(
@@ -251,7 +251,7 @@ def _head(script: AssistantScript, left_out: list[str]) -> dict[str, Any]:
     }
 
 
-def going_along(name: str, value: object) -> Any:
+def travelling_part(name: str, value: object) -> Any:
     """A setting's value without the parts that do not travel."""
     left_out = LEFT_OUT_OF.get(name, ())
     if not left_out or not isinstance(value, Mapping):
@@ -270,7 +270,7 @@ def _settings(script: AssistantScript) -> tuple[dict[str, Any], list[str]]:
         else:
             plain = deserialize(value)
             left_out += [f"{name}.{key}" for key in LEFT_OUT_OF.get(name, ()) if key in plain]
-            if (going := going_along(name, plain)) or not plain:
+            if (going := travelling_part(name, plain)) or not plain:
                 own[name] = going
     if isinstance(memory := own.get("memory_config"), Mapping):
         # "#12" is an id of this game; other words are tags, which the other game may have too.
@@ -359,22 +359,22 @@ def _state(script: AssistantScript, numbers: Numbers) -> dict[str, Any]:
 
     projects = dict(read("projects"))
     if slots := projects.get("slots"):
-        projects["slots"] = {key: _of_person(slot, numbers) for key, slot in slots.items()}
+        projects["slots"] = {key: _with_person_number(slot, numbers) for key, slot in slots.items()}
     wanted = {name: map(numbers.person, read(name)) for name in ("unremembered", "muted_by")}
     return {
         "goals": dict(read("current_goals")),
-        "notes": [_of_person(each, numbers) for each in read("notes")],
+        "notes": [_with_person_number(each, numbers) for each in read("notes")],
         "projects": projects,
         **{name: [ref for ref in refs if ref] for name, refs in wanted.items()},
     }
 
 
-def _of_person(value: Mapping[str, object], numbers: Numbers) -> dict[str, Any]:
+def _with_person_number(value: Mapping[str, object], numbers: Numbers) -> dict[str, Any]:
     return {**value, "person": numbers.person(str(value.get("person") or "")) or 0}
 
 
 def _record(script: AssistantScript) -> Steps[bytes]:
     stream = StringIO()
-    for _ in complete_record().exporting(script, stream, AT_ONCE):
+    for _ in current_log().exporting(script, stream, AT_ONCE):
         yield
     return stream.getvalue().encode("utf-8", "replace")

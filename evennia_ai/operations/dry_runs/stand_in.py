@@ -21,7 +21,7 @@ from evennia_ai.runtime.work import MOST_INNER_CALLS, Work
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
+class ReadOnlyAttribute:
     """A stored value that cannot be written, with the fields of Evennia's `Attribute`."""
 
     db_value: Any
@@ -29,19 +29,19 @@ class Kept:
 
 
 @dataclass(frozen=True, slots=True)
-class KeptAttributes:
+class ReadOnlyAttributes:
     """A read-only view of an assistant's attributes, with other values for some of them."""
 
     script: AssistantScript
     changes: Mapping[str, Any]
 
-    def find(self, name: str) -> Kept | None:
+    def find(self, name: str) -> ReadOnlyAttribute | None:
         """The attribute of that name, or None where it is not set."""
         if name in self.changes:
             value = self.changes[name]
-            return None if value is None else Kept(value, value)
+            return None if value is None else ReadOnlyAttribute(value, value)
         found = self.script.attributes.find(name)
-        return None if found is None else Kept(found.db_value, found.value)
+        return None if found is None else ReadOnlyAttribute(found.db_value, found.value)
 
     def get(self, name: str, default: object = None) -> Any:
         """The value of an attribute, or `default` where it is not set."""
@@ -61,7 +61,7 @@ class StandIn:
         self, script: AssistantScript, changes: Mapping[str, object], *, has_talked: bool = True
     ) -> None:
         self.pk, self.key, self.obj, self.clock = script.pk, script.key, script.obj, script.clock
-        self.attributes = KeptAttributes(script, changes)
+        self.attributes = ReadOnlyAttributes(script, changes)
         self.work = copied(script, has_talked=has_talked)
 
     @property

@@ -95,7 +95,7 @@ async def run(
     ports = Ports(
         model,
         Logged(Timed(offer, model.time.left), stand_in.clock.seconds),
-        DryKeeper(script),
+        DryCheckpointStore(script),
         model.compose,
         DryLimits(stand_in),
         partial(shown, stand_in.obj, turn),
@@ -112,7 +112,7 @@ def _note(stand_in: Assistant, turn: Turn, step: str, detail: str) -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class DryKeeper:
+class DryCheckpointStore:
     """A checkpoint store that stores nothing; an emergency stop of the assistant ends the turn."""
 
     script: AssistantScript

@@ -21,7 +21,7 @@ from evennia_ai.memory import lore
 from evennia_ai.memory_store import rows
 from evennia_ai.models import CardFile
 from evennia_ai.operations.assistants.creation import create_assistant
-from evennia_ai.operations.files.exports import save_given_back
+from evennia_ai.operations.files.exports import save_export
 from evennia_ai.operations.result import Result, note
 from evennia_ai.operations.settings.changing import signed, update_settings
 from evennia_ai.runtime import state
@@ -201,5 +201,5 @@ def save_card(script: AssistantScript, kind: str = "") -> Result[str]:
     if not kind:
         pictures = CardFile.objects.filter(assistant=script.pk).exclude(picture=b"")
         kind = PNG if pictures.exists() else JSON
-    saved = save_given_back(f"card-{script.key}", kind, export_card(script, kind))
+    saved = save_export(f"card-{script.key}", kind, export_card(script, kind))
     return saved.after(f"{script.key}'s card.")

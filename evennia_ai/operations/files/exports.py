@@ -21,7 +21,7 @@ from evennia_ai.audit.archive import folder_of, policy
 from evennia_ai.audit.streams import id_of
 from evennia_ai.core.typed_objects import Being
 from evennia_ai.errors import ConfigurationError
-from evennia_ai.operations.audit.log import complete_record
+from evennia_ai.operations.audit.log import current_log
 from evennia_ai.operations.conversation.talk import export_history
 from evennia_ai.operations.memory.own import export_known, person_id
 from evennia_ai.operations.result import Result
@@ -122,7 +122,7 @@ def _exports() -> Path:
     return Path(settings.GAME_DIR) / "server" / FOLDER
 
 
-def save_given_back(name: str, ending: str, content: bytes) -> Result[str]:
+def save_export(name: str, ending: str, content: bytes) -> Result[str]:
     """Write something that can be imported again, such as a card, into a new file of the game.
 
     Args:
@@ -141,7 +141,7 @@ def save_given_back(name: str, ending: str, content: bytes) -> Result[str]:
 def export_audit(script: AssistantScript) -> Result[Saved]:
     """Write the events of an assistant's audit log, as far as not archived, as JSON lines."""
     try:
-        folder, record = folder_of(policy()), complete_record()
+        folder, record = folder_of(policy()), current_log()
         # The id keeps the files of two names apart that become the same slug.
         name = f"{_slug(script.key)}-{id_of(str(script.key)).hex[:8]}"
         path = folder / f"{name}-export-{record.count(script):08}.jsonl"
@@ -154,7 +154,7 @@ def export_audit(script: AssistantScript) -> Result[Saved]:
 
 def audit_lines(script: AssistantScript) -> Result[str]:
     """The events of an assistant's audit log, as far as not archived, as JSON lines to be sent."""
-    record, stream = complete_record(), StringIO()
+    record, stream = current_log(), StringIO()
     known = record.count(script) - record.oldest(script) + 1
     if known > MOST_SENT:
         return Result.unavailable(
@@ -168,7 +168,7 @@ def audit_lines(script: AssistantScript) -> Result[str]:
 def archive_audit(script: AssistantScript, *, by: str = "") -> Result[Saved]:
     """Move events that are older than the game's policy keeps from the database into a file."""
     try:
-        moved = complete_record().archive(script)
+        moved = current_log().archive(script)
     except (ConfigurationError, OSError) as error:
         return _unwritten(script, error)
     if moved.path is None:

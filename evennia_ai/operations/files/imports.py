@@ -85,7 +85,7 @@ def typed_and_rest(line: str) -> tuple[bytes, str]:
 # ---- YAML and JSON -----------------------------------------------------------------------------
 
 
-def plain_of(raw: bytes, most: int) -> Any:
+def parse_plain(raw: bytes, most: int) -> Any:
     """Parse a JSON or YAML file into plain data.
 
     Raises:

@@ -28,8 +28,8 @@ from evennia_ai.errors import ImportFileError
 from evennia_ai.memory import lore
 from evennia_ai.memory_store import rows
 from evennia_ai.models import Memory
-from evennia_ai.operations.files.exports import save_given_back
-from evennia_ai.operations.files.imports import plain_of
+from evennia_ai.operations.files.exports import save_export
+from evennia_ai.operations.files.imports import parse_plain
 from evennia_ai.operations.memory.lore import MOST_LORE, audience_of, words_of_audience
 from evennia_ai.operations.memory.rows import cleaned
 from evennia_ai.operations.result import ProblemKind, Result, note
@@ -78,7 +78,7 @@ class PackFile(TypedDict):
 def read(raw: bytes) -> Result[LorePack]:
     """Read and check a pack from a YAML or JSON file."""
     try:
-        given = plain_of(raw, LONGEST_PACK)
+        given = parse_plain(raw, LONGEST_PACK)
     except ImportFileError as error:
         return Result(False, f"That is not a lore pack that can be taken: {error}.")
     return read_given(given)
@@ -238,4 +238,4 @@ def save_pack(name: str = OWN) -> Result[str]:
     if not found.ok:
         return found.as_refusal()
     content = json.dumps(found.data, ensure_ascii=False, indent=1).encode()
-    return save_given_back(f"lore-{name}", "json", content).after(f"{found.message}.")
+    return save_export(f"lore-{name}", "json", content).after(f"{found.message}.")

@@ -39,14 +39,14 @@ from evennia_ai.operations.memory.rows import (
     MemoryPage,
     OneRemembered,
     Remembered,
+    also_forgotten,
     audience_text,
     cleaned,
-    left_with,
     line_of,
     note_viewed,
-    over,
     problem_of_text,
     rows_of,
+    superseded_mark,
 )
 from evennia_ai.operations.result import Result, number_of
 from evennia_ai.operations.rights.private_words import Look
@@ -54,7 +54,7 @@ from evennia_ai.operations.settings.changing import signed
 from evennia_ai.runtime import services
 
 # Memories looked up for each that is shown, since private ones are left out afterwards.
-SOUGHT = 4
+OVERSAMPLING = 4
 
 
 # ---- reading -----------------------------------------------------------------------------------
@@ -135,7 +135,7 @@ def show_memory(
 def _details(row: Remembered, data: OneRemembered) -> list[str]:
     of_whom = f", of {row['person_name'] or 'somebody who is gone'}" if row["person"] else ""
     lines = [
-        f"{row['number']}: {row['text']}{over(row)}",
+        f"{row['number']}: {row['text']}{superseded_mark(row)}",
         f"  kind       {row['kind']}, {row['at'][:19].replace('T', ' ')}",
         f"  source     {row['source_type']}{of_whom}",
         f"  told to    {audience_text(row['audience'], row['place'])}",
@@ -171,7 +171,7 @@ def search_memories(
     if not 1 <= limit <= MOST_AT_ONCE:
         return succeed(Result.invalid(f"{limit} cannot be shown at once; 1 to {MOST_AT_ONCE} can."))
     look = look or Look()
-    sought = limit if look.is_revealing else min(MOST_AT_ONCE, SOUGHT * limit)
+    sought = limit if look.is_revealing else min(MOST_AT_ONCE, OVERSAMPLING * limit)
     looking = recalling.everything(script, words, limit=sought)
     return looking.addCallback(lambda found: _found(script, words, found, limit, look))
 
@@ -238,8 +238,8 @@ def add_memory(
     checks = (
         (not problem_of_text(words), problem_of_text(words)),
         (str(kind) in ADDED, f"{kind!r} is not a kind to add; there are: {', '.join(ADDED)}"),
-        (_is_whole(importance, 1, 10), "importance must be a whole number from 1 to 10"),
-        (_is_part(trust), "trust must be a number from 0 to 1"),
+        (_is_integer(importance, 1, 10), "importance must be a whole number from 1 to 10"),
+        (_is_share(trust), "trust must be a number from 0 to 1"),
         (not about_itself(words, consent.names_of(script)), OF_ITSELF),
     )
     if problem := next((message for is_right, message in checks if not is_right), ""):
@@ -264,12 +264,12 @@ def add_memory(
     return Result(True, f"{script.key} knows that now, as number {row['number']}.", KeptMemory(row))
 
 
-def _is_whole(value: object, least: int, most: int) -> bool:
+def _is_integer(value: object, least: int, most: int) -> bool:
     # The API hands on what a program sent, and a bool is an int in Python.
     return isinstance(value, int) and not isinstance(value, bool) and least <= value <= most
 
 
-def _is_part(value: object) -> bool:
+def _is_share(value: object) -> bool:
     return isinstance(value, (int, float)) and not isinstance(value, bool) and 0 <= value <= 1
 
 
@@ -290,7 +290,7 @@ def correct_memory(
     assert changed is not None
     (row,) = rows_of([changed])
     data = Corrected(reached.memories, **asdict(reached), memory=row)
-    message = f"{script.key}: number {memory.pk} is put right. {left_with(reached)}"
+    message = f"{script.key}: number {memory.pk} is put right. {also_forgotten(reached)}"
     return Result(True, message.rstrip(), data)
 
 
@@ -304,7 +304,7 @@ def forget_memory(
     with signed(by):
         reached = reaching.forget(script, memory, why="by hand")
     data = ForgottenThing(1 + reached.memories, **asdict(reached))
-    message = f"{script.key} forgot number {memory.pk}. {left_with(reached)}"
+    message = f"{script.key} forgot number {memory.pk}. {also_forgotten(reached)}"
     return Result(True, message.rstrip(), data)
 
 

@@ -10,7 +10,7 @@ from evennia_ai.assistant_script import AssistantScript
 from evennia_ai.audit import AuditEntry
 from evennia_ai.audit.reading import AssistantApplication
 from evennia_ai.memory_store import rows
-from evennia_ai.operations.audit.log import complete_record
+from evennia_ai.operations.audit.log import current_log
 from evennia_ai.operations.memory.rows import Remembered, rows_of
 from evennia_ai.operations.result import Result, note
 from evennia_ai.operations.rights.private_words import Look
@@ -56,7 +56,7 @@ def list_nights(
     """
     if not 1 <= limit <= MOST_NIGHTS:
         return Result.invalid(f"{limit} cannot be shown at once; 1 to {MOST_NIGHTS} can.")
-    look, record = look or Look(), complete_record()
+    look, record = look or Look(), current_log()
     ends = record.page(script, limit=limit, events=(ENDED,))
     data = Nights([_night(script, record, end, look) for end in ends])
     look.note(script, "memories")

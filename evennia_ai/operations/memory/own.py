@@ -40,12 +40,12 @@ from evennia_ai.operations.memory.rows import (
     Known,
     KnownThing,
     Names,
+    also_forgotten,
     cleaned,
-    left_with,
-    over,
+    known_thing_of,
     problem_of_text,
-    row_of_own,
     rows_of,
+    superseded_mark,
 )
 from evennia_ai.operations.result import Result, note, number_of
 from evennia_ai.operations.rights.private_words import Look
@@ -129,7 +129,7 @@ def _known(script: AssistantScript, person: str) -> list[KnownThing]:
         for item in (attributes_of(profile) if profile is not None else ())
     ]
     theirs = sorted(_theirs(script, person), key=lambda row: (ORDER.get(row.kind, 4), -row.pk))
-    return [*found, *map(row_of_own, theirs)]
+    return [*found, *map(known_thing_of, theirs)]
 
 
 def _theirs(script: AssistantScript, person: str) -> QuerySet[Memory]:
@@ -156,7 +156,7 @@ def _lines(name: str, data: Known, *, is_own: bool) -> list[str]:
         head = f"{name} remembers nothing about {whom}."
     lines = [
         f"{row['number']:>9}  {one_line(row['text'], 500)}"
-        f"{' (between you two)' if row['is_private'] else ''}{over(row)}"
+        f"{' (between you two)' if row['is_private'] else ''}{superseded_mark(row)}"
         for row in data.known
     ]
     if not data.is_remembered:
@@ -264,7 +264,7 @@ def correct_known(
             reached = reaching.correct_attribute(script, *attribute, words)
         else:
             return _unknown(own, number)
-    message = f"{own} remembers that now: {words}\n{left_with(reached)}".rstrip()
+    message = f"{own} remembers that now: {words}\n{also_forgotten(reached)}".rstrip()
     return Result(True, message, ForgottenThing(reached.memories, **asdict(reached)))
 
 
@@ -284,7 +284,7 @@ def forget_known(
             reached = reaching.forget_attribute(script, *attribute, why="asked for")
         else:
             return _unknown(name, number)
-    message = " ".join(filter(None, (f"{name} forgot that.", left_with(reached), MAY_LAST)))
+    message = " ".join(filter(None, (f"{name} forgot that.", also_forgotten(reached), MAY_LAST)))
     return Result(True, message, ForgottenThing(1 + reached.memories, **asdict(reached)))
 
 

@@ -183,30 +183,30 @@ def row_of(memory: Memory, names: Names) -> Remembered:
         "at": iso(memory.at),
         "tags": list(memory.tags),
         "cites": list(memory.cites),
-        "superseded": since(memory),
+        "superseded": superseded_since(memory),
         "is_consolidated": memory.is_consolidated,
         "is_indexed": bool(memory.indexed_as) or memory.kind == MemoryKind.LORE,
     }
 
 
-def since(memory: Memory) -> str:
+def superseded_since(memory: Memory) -> str:
     """The time since which a memory is superseded, or ""."""
     return "" if memory.superseded_at is None else iso(memory.superseded_at)
 
 
-def over(row: Remembered | KnownThing) -> str:
+def superseded_mark(row: Remembered | KnownThing) -> str:
     """The mark for a superseded memory in a line, or ""."""
     return f" (no longer so since {row['superseded'][:10]})" if row["superseded"] else ""
 
 
-def row_of_own(memory: Memory) -> KnownThing:
+def known_thing_of(memory: Memory) -> KnownThing:
     """A memory as a row for the person it is about."""
     return {
         "number": str(memory.pk),
         "kind": memory.kind,
         "text": memory.text,
         "at": iso(memory.at),
-        "superseded": since(memory),
+        "superseded": superseded_since(memory),
         "is_private": is_private(memory.audience),
     }
 
@@ -217,7 +217,7 @@ def rows_of(memories: Iterable[Memory]) -> list[Remembered]:
     return [row_of(memory, names) for memory in memories]
 
 
-def left_with(reached: Reached) -> str:
+def also_forgotten(reached: Reached) -> str:
     """A sentence on what was forgotten together with a memory, or ""."""
     counts = (
         (reached.facts, "fact", "facts"),
@@ -252,8 +252,8 @@ def line_of(row: Remembered) -> str:
     """A memory as a line in a list for staff."""
     who = f" {row['person_name']}" if row["person_name"] else ""
     private = " (private)" if is_private(row["audience"]) else ""
-    text = one_line(row["text"], LONGEST_LINE)
-    return f"{row['number']:>6}  {row['at'][:10]}  {row['kind']}{who}{private}: {text}{over(row)}"
+    text = one_line(row["text"], LONGEST_LINE) + superseded_mark(row)
+    return f"{row['number']:>6}  {row['at'][:10]}  {row['kind']}{who}{private}: {text}"
 
 
 def cleaned(text: str) -> str:

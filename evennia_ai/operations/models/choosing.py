@@ -70,12 +70,12 @@ def known_models() -> Result[list[ModelChoice]]:
     """List the models that an assistant can be given, the game's first."""
     try:
         game = services.endpoint()
-        stand_ins = services.fallbacks()
+        fallbacks = services.fallbacks()
     except ConfigurationError as error:
         return Result.invalid(f"The game's model is not set up: {error}")
     rows = [ModelChoice("", "", f"the game's: {game.describe()}")]
     seen = {(game.provider, game.model)}
-    offered = [*stand_ins, *(from_provider(provider, "", game) for provider in OFFERED)]
+    offered = [*fallbacks, *(from_provider(provider, "", game) for provider in OFFERED)]
     for endpoint in offered:
         # An endpoint with its own URL cannot be offered: only provider and name are stored.
         if endpoint.provider in PRESETS and (endpoint.provider, endpoint.model) not in seen:

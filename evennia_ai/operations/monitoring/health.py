@@ -209,7 +209,7 @@ def _by_assistant(count: Callable[[Assistant], float]) -> Callable[[Scrape], Sam
     return read
 
 
-def _of_ledger(**counts: Callable[[Total], int]) -> Callable[[Scrape], Samples]:
+def _ledger_counter(**counts: Callable[[Total], int]) -> Callable[[Scrape], Samples]:
     # Counters of the ledger, each under the label of its name; a single one has no label.
     def read(scrape: Scrape) -> Samples:
         if (total := scrape.total) is None:
@@ -302,12 +302,12 @@ METRICS: dict[str, MetricRow] = {
     "evennia_ai_model_calls_total": MetricRow(
         "model calls that were sent and are over",
         (),
-        _of_ledger(calls=lambda total: total.calls - total.open_calls),
+        _ledger_counter(calls=lambda total: total.calls - total.open_calls),
     ),
     "evennia_ai_model_tokens_total": MetricRow(
         "tokens of these calls",
         ("kind",),
-        _of_ledger(
+        _ledger_counter(
             prompt=lambda total: total.prompt_tokens,
             completion=lambda total: total.completion_tokens,
         ),
@@ -317,7 +317,7 @@ METRICS: dict[str, MetricRow] = {
         (),
         lambda scrape: {
             key: nano / NANO
-            for key, nano in _of_ledger(cost=lambda total: total.cost_nano)(scrape).items()
+            for key, nano in _ledger_counter(cost=lambda total: total.cost_nano)(scrape).items()
         },
     ),
     "evennia_ai_ticks_total": MetricRow(

@@ -96,7 +96,7 @@ def move(
         task.refresh_from_db()
 
 
-def no_further(script: AssistantScript, metadata: Mapping[str, object]) -> Result | None:
+def refuse_chain(script: AssistantScript, metadata: Mapping[str, object]) -> Result | None:
     """Refuse a task whose chain of assistants, over all games, is too long or a circle; else None.
 
     Args:

@@ -34,7 +34,7 @@ from evennia_ai.operations.conversation.talk import PROBLEMS
 from evennia_ai.operations.naming import list_assistants
 from evennia_ai.operations.peers import states
 from evennia_ai.operations.peers.overview import used_today
-from evennia_ai.operations.peers.states import no_further
+from evennia_ai.operations.peers.states import refuse_chain
 from evennia_ai.operations.result import Result
 from evennia_ai.operations.rights.acts import refusal
 from evennia_ai.runtime.rights import forms_of, is_staff
@@ -250,7 +250,7 @@ def _refusal(
         return Result.forbidden(NOT_YOURS.format(name=script.key, lock=lock))
     if given.is_order and (refused := refusal("tell", account, script)) is not None:
         return refused
-    if (refused := no_further(script, given.metadata)) is not None:
+    if (refused := refuse_chain(script, given.metadata)) is not None:
         return refused
     mine = peer_store.count_unfinished(account=account.pk)
     if 0 < config.tasks_per_peer <= mine:
@@ -331,7 +331,7 @@ def _follow_open(script: AssistantScript, task: PeerTask, pending: PendingTask) 
 
 def _follow_answered(script: AssistantScript, task: PeerTask, pending: PendingTask) -> None:
     # The assistant has answered, but a tool call of it may still wait for somebody's yes.
-    calls = [each for each in questions.stored(script) if each.call and _is_of(each, task)]
+    calls = [each for each in questions.stored(script) if each.call and _is_about(each, task)]
     if any(each.choice for each in calls):
         return  # the call was allowed, and is being run
     question = _open_question(task, account_of(task), is_call=True)
@@ -347,7 +347,7 @@ def _follow_answered(script: AssistantScript, task: PeerTask, pending: PendingTa
     states.end(task, peer_store.COMPLETED, text, is_talk=is_talk)
 
 
-def _is_of(question: Question, task: PeerTask) -> bool:
+def _is_about(question: Question, task: PeerTask) -> bool:
     return bool(task_of(question) == task.request)
 
 
@@ -355,7 +355,7 @@ def _open_question(task: PeerTask, account: Account | None, *, is_call: bool) ->
     if account is None:
         return None
     for script, question in questions.everywhere():
-        is_meant = bool(question.call) is is_call and _is_of(question, task)
+        is_meant = bool(question.call) is is_call and _is_about(question, task)
         if is_meant and approvals.may_answer(script, question, account, is_staff=is_staff(account)):
             return question
     return None

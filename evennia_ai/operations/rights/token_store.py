@@ -34,7 +34,7 @@ OLD_APP, OLD_TABLE = "authtoken", "authtoken_token"
 OLD_NAME = "from before"
 BANS = "server_bans"  # Evennia's key of the list of bans in ServerConfig
 # A prefix by which a token that leaked into a log or a file is recognized.
-BEGINNING = "eai_"
+PREFIX = "eai_"
 TOKEN_BYTES, SHOWN = 32, 8  # random bytes; characters that lists show
 LONGEST_NAME = 60
 MOST_OF_ONE = 20  # tokens per account
@@ -69,7 +69,7 @@ def make(
     Returns:
         The token itself, which is shown only this once, and its row.
     """
-    key = BEGINNING + secrets.token_urlsafe(TOKEN_BYTES)
+    key = PREFIX + secrets.token_urlsafe(TOKEN_BYTES)
     with transaction.atomic():
         AccessToken.objects.filter(ends_at__lte=now()).delete()
         row = _insert(account, key, name[:LONGEST_NAME], address, scope)
