@@ -160,7 +160,7 @@ def _database() -> Iterator[Part]:
     files = monitoring.database_files()
     size = sum(path.stat().st_size for path in files if path.is_file())
     text = f"{vendor}, {size / _MEGABYTE:,.1f} MB" if files else vendor
-    # First: the other questions would fail on a database that does not answer.
+    # First, since the queries below would fail on a database that does not answer.
     if health.database == FAILED:
         yield _part("Database", BAD, f"{text}: it does not answer.", "See the server's log.")
         return

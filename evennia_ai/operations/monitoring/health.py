@@ -57,7 +57,7 @@ _CREDENTIALS = re.compile(r"//[^/@\s]*@")  # in a URL, which names the breaker o
 
 def running() -> list[Assistant]:
     """The assistants that this process runs."""
-    # From Evennia's cache, without a query: this is asked each few seconds by monitoring.
+    # From Evennia's cache, without a query: monitoring programs ask every few seconds.
     scripts = ScriptDB.get_all_cached_instances()
     return [s for s in scripts if isinstance(s, AssistantScript) and s.work is not None and s.pk]
 

@@ -48,7 +48,7 @@ ACTS: dict[str, Right] = {
     "emergency clear": Right.CONTROL,
     "configure": Right.CONFIGURE,
     "configure powers": Right.OWNER,  # command_allowlist, attribute_allowlist, private_words
-    "undo": Right.CONFIGURE,  # and the right that the edit itself needed: `undoing` checks it
+    "undo": Right.CONFIGURE,  # and the acts that the edit itself needed: `undoing.acts_of`
     "reset history": Right.MEMORY,
     "export history": Right.MEMORY,
     "tell": Right.CONTROL,
