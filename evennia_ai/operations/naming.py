@@ -154,8 +154,8 @@ def owner_of_name(
         body, own: the body or script of an assistant whose own names are ignored.
     """
     seen = outline(name)
-    those = _names_by_assistant() if seen else {}
-    for number, (whose, known) in those.items():
+    assistants = _names_by_assistant() if seen else {}
+    for number, (whose, known) in assistants.items():
         is_own = (own is not None and own.pk == number) or (body is not None and body.pk == whose)
         if not is_own and (found := next((one for one in known if outline(one) == seen), "")):
             script = AssistantScript.objects.filter(pk=number).first()

@@ -161,10 +161,10 @@ def adopt(npc: GameObject, name: str = "", *, person: Being | None = None, by: s
     called = str(lost.key) if lost is not None else called
     if refused := _problem_of_names(called, npc, lost):
         return refused
-    kept = {"channels": [channel.pk for channel in channels_of(npc)]}
+    adopted = {"channels": [channel.pk for channel in channels_of(npc)]}
     try:
         with signed(by or str(getattr(person, "key", ""))), transaction.atomic():
-            script = _begin(called, npc, kept) if lost is None else _go_on(lost, npc, kept)
+            script = _begin(called, npc, adopted) if lost is None else _go_on(lost, npc, adopted)
             audit.record("adopted", script, body=f"{npc.key} ({npc.dbref})")
     # The transaction undoes what was stored; this undoes what is in memory.
     except BaseException:
@@ -193,16 +193,18 @@ def _problem_of_names(name: str, npc: GameObject, lost: AssistantScript | None) 
     return None
 
 
-def _begin(name: str, npc: GameObject, kept: Mapping[str, object]) -> AssistantScript:
+def _begin(name: str, npc: GameObject, adopted: Mapping[str, object]) -> AssistantScript:
     archive_earlier_log(name)
-    script = attach_script(name, npc, {"adopted": kept})
+    script = attach_script(name, npc, {"adopted": adopted})
     _make_known(script, npc)
     return script
 
 
-def _go_on(script: AssistantScript, npc: GameObject, kept: Mapping[str, object]) -> AssistantScript:
+def _go_on(
+    script: AssistantScript, npc: GameObject, adopted: Mapping[str, object]
+) -> AssistantScript:
     script.obj = npc
-    state.write(script, adopted=kept)
+    state.write(script, adopted=adopted)
     _make_known(script, npc)
     script.at_start()
     lockout = emergency.lockout_of(script)

@@ -259,8 +259,8 @@ def check_permission(text: str, being: Being) -> Result[str]:
     # Evennia's `perm()` takes the plural of a permission too: "Builders".
     found = known.get(words.casefold()) or known.get(words.casefold().removesuffix("s"))
     if found is None and words:
-        kept = Tag.objects.filter(db_tagtype="permission", db_key__iexact=words)
-        found = words if kept.exists() else None
+        held = Tag.objects.filter(db_tagtype="permission", db_key__iexact=words)
+        found = words if held.exists() else None
     if found is None:
         return Result.missing(
             f"There is no permission {words!r}; there are {', '.join(known.values())}."

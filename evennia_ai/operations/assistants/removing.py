@@ -250,14 +250,14 @@ def _clear_values(left: list[str]) -> None:
 
 def _clear_tables(*, and_lore: bool) -> None:
     # Assistants that could not be removed keep what they know.
-    kept = [script.pk for script in list_assistants()]
+    remaining = [script.pk for script in list_assistants()]
     if and_lore:
         services.memory().drop(rows.SHARED)
     else:
-        kept.append(rows.SHARED)
+        remaining.append(rows.SHARED)
     with transaction.atomic():
         for table in (Memory, EntityProfile, CardFile, WorkJob, StoredQuestion):
-            table.objects.exclude(assistant__in=kept).delete()
+            table.objects.exclude(assistant__in=remaining).delete()
         for table in OF_ASSISTANTS:
             table.objects.all().delete()
 

@@ -103,20 +103,20 @@ def audit_log(
     span = span_of(day, datetime.now(UTC).timestamp()) if day else None
     if day and span is None:
         return Result.invalid(f"{one_line(day, 40)!r} is not a time; a time is like {WHEN}.")
-    record, whom = current_log(), script or audit.GAME
+    record, subject = current_log(), script or audit.GAME
     key = str(script.key) if script is not None else "the game"
     most = max(1, min(limit, MOST_ENTRIES))
     found = record.page(
-        whom,
+        subject,
         before=before,
         limit=MOST_LOOKED_AT if by else most + 1,  # one more tells if there is a next page
         events=tuple(events),
         since=datetime.fromtimestamp(span.since, UTC) if span else None,
         until=datetime.fromtimestamp(span.until, UTC) if span else None,
     )
-    theirs = [each for each in found if not by or _is_by(each, by)]
-    shown, count = theirs[:most], record.count(whom)
-    following = shown[-1].version if len(theirs) > most else None
+    matching = [each for each in found if not by or _is_by(each, by)]
+    shown, count = matching[:most], record.count(subject)
+    following = shown[-1].version if len(matching) > most else None
     if by and following is None and len(found) == MOST_LOOKED_AT:
         following = found[-1].version
     data = FactPage([_as_data(entry) for entry in shown], count, following)

@@ -169,8 +169,8 @@ def _days(
     for number in numbers:
         part = grouped.get(number * DAY, [])
         date = (datetime(1970, 1, 1, tzinfo=UTC) + timedelta(days=number)).date().isoformat()
-        theirs = {row["name"]: row["tokens"] for row in _grouped_by(part, "assistant", names)}
-        found.append({**_row(date, date, _summed(part)), "by_assistant": theirs})
+        tokens = {row["name"]: row["tokens"] for row in _grouped_by(part, "assistant", names)}
+        found.append({**_row(date, date, _summed(part)), "by_assistant": tokens})
     return found
 
 

@@ -357,8 +357,8 @@ def _profiles(raw: bytes, who: Sequence[Who], memories: int) -> Steps[list[Profi
 
 def _check_state(state: BundledState, who: Sequence[Who]) -> None:
     _check_goals(state.goals)
-    kept: tuple[Owned, ...] = (*state.notes, *state.projects.slots.values())
-    for ref in (*state.unremembered, *state.muted_by, *(each.person for each in kept)):
+    owned: tuple[Owned, ...] = (*state.notes, *state.projects.slots.values())
+    for ref in (*state.unremembered, *state.muted_by, *(each.person for each in owned)):
         _check_who(STATE, who, ref)
 
 

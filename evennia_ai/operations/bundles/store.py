@@ -107,16 +107,16 @@ def _store_state(script: AssistantScript, bundle: Bundle, ids: Ids) -> None:
     def owned(value: Mapping[str, Any]) -> dict[str, Any]:
         return {**value, "person": ids.id_of(value["person"])}
 
-    kept = bundle.state.model_dump(mode="json", exclude_unset=True)
-    projects = kept["projects"]
+    stored = bundle.state.model_dump(mode="json", exclude_unset=True)
+    projects = stored["projects"]
     if slots := projects.get("slots"):
         projects["slots"] = {name: owned(slot) for name, slot in slots.items()}
     values = {
-        "current_goals": kept["goals"],
-        "notes": [owned(each) for each in kept["notes"]],
+        "current_goals": stored["goals"],
+        "notes": [owned(each) for each in stored["notes"]],
         "projects": projects,
-        "unremembered": sorted(map(ids.id_of, kept["unremembered"])),
-        "muted_by": sorted(map(ids.id_of, kept["muted_by"])),
+        "unremembered": sorted(map(ids.id_of, stored["unremembered"])),
+        "muted_by": sorted(map(ids.id_of, stored["muted_by"])),
         STRANGERS: ids.strangers,
     }
     state.write(script, **{name: value for name, value in values.items() if value})

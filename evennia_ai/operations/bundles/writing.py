@@ -206,19 +206,19 @@ def _packed(script: AssistantScript) -> Steps[tuple[bytes, Bundle]]:
 
 def _version_of_state(script: AssistantScript) -> tuple[object, ...]:
     # Differs once something was forgotten, corrected, muted or derived from the journal.
-    kept = [deserialize(state.read(script, name)) for name in KEPT]
-    return rows.epoch(script.pk), rows.drawn(script.pk), kept
+    values = [deserialize(state.read(script, name)) for name in KEPT]
+    return rows.epoch(script.pk), rows.drawn(script.pk), values
 
 
 def _read_members(script: AssistantScript) -> Steps[tuple[dict[str, Any], dict[str, bytes]]]:
     numbers = Numbers(script)
     memories, places = yield from _memories(script, numbers)
     profiles = yield from _profiles(script, numbers, places)
-    kept = _state(script, numbers)
+    known = _state(script, numbers)
     own, left_out = _settings(script)
     members = {
         parts.SETTINGS: file.json_of(own),
-        parts.STATE: file.json_of(kept),
+        parts.STATE: file.json_of(known),
         parts.WHO: file.lines_of(numbers.who),
         parts.MEMORIES: memories,
         parts.PROFILES: profiles,

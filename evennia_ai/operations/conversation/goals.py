@@ -159,13 +159,13 @@ def show_notes(script: AssistantScript, being: Being) -> Result[Notebook]:
             and to others only counted.
     """
     person = incoming.person_of(being)
-    kept = state.read(script, "notes")
-    shown = [note for note in kept if not note["is_private"] or note["person"] == person]
+    stored = state.read(script, "notes")
+    shown = [note for note in stored if not note["is_private"] or note["person"] == person]
     rows: list[NotebookEntry] = [
         {"number": note["number"], "at": iso(note["at"])[:10], "text": str(note["text"])}
         for note in shown
     ]
-    count = len(kept) - len(shown)
+    count = len(stored) - len(shown)
     lines = [f"{row['number']:>4}  {row['at']}  {row['text']}" for row in rows]
     if count:
         lines.append(f"  and {count} of private talks with others")

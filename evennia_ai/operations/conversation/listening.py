@@ -91,9 +91,9 @@ def _drop_open_speech(script: Assistant, place: str) -> None:
     # autonomous turn that is under way, since the assistant is in the room where it is to be quiet.
     work = script.work
     said = [item for item in work.inbox if item["source"] in SPOKEN and item["place"] == place]
-    theirs = {item["id"] for item in said}
+    spoken = {item["id"] for item in said}
     own = work.busy.difference(item["id"] for item in work.inbox)
-    if own or work.busy.intersection(theirs):
+    if own or work.busy.intersection(spoken):
         state.bump_epoch(script)
     work.decisions.note([item["number"] for item in said], "hushed", "before it was answered")
     if said:

@@ -174,12 +174,12 @@ def export_card(script: AssistantScript, kind: str = JSON) -> bytes:
     Args:
         kind: one of KINDS.
     """
-    kept = CardFile.objects.filter(assistant=script.pk).first()
+    stored = CardFile.objects.filter(assistant=script.pk).first()
     persona, notes = (str(state.read(script, name)) for name in ("persona", "card_notes"))
-    if kept is None:
+    if stored is None:
         card = _made_of(script, persona, notes)
     else:
-        card = CharacterCard(kept.chara, kept.ccv3, bytes(kept.picture))
+        card = CharacterCard(stored.chara, stored.ccv3, bytes(stored.picture))
     card = given_back(card, persona, notes)
     return as_png(card) if kind == PNG else as_json(card)
 

@@ -134,17 +134,17 @@ def _plan(pack: LorePack) -> _Plan:
     Raises:
         ImportFileError: an entry's audience does not exist, or there would be too much lore.
     """
-    there = {row.key: row for row in rows.of(rows.SHARED, kind=MemoryKind.LORE)}
+    stored = {row.key: row for row in rows.of(rows.SHARED, kind=MemoryKind.LORE)}
     plan, problems, met = _Plan([], [], [], 0), list[str](), set[str]()
     for packed in pack.entries:
         audience, place, problem = audience_of(packed.audience)
         if problem:
             problems.append(f"entry {packed.terms.entry!r}.audience: {problem}")
             continue
-        key, terms = _key_and_terms(pack.name, packed, there)
+        key, terms = _key_and_terms(pack.name, packed, stored)
         met.add(key)
         columns = _columns(packed, terms, audience, place)
-        row = there.get(key)
+        row = stored.get(key)
         if row is None:
             entry = lore.made(
                 columns["text"],
@@ -163,17 +163,17 @@ def _plan(pack: LorePack) -> _Plan:
     if pack.name != OWN:  # staff write that one here, so no file need have all of it
         book = lore.of_book(rows.SHARED, pack.name)
         plan.gone.extend(row.key for row in book if row.key not in met)
-    if len(there) + len(plan.new) - len(plan.gone) > MOST_LORE:
+    if len(stored) + len(plan.new) - len(plan.gone) > MOST_LORE:
         raise ImportFileError(f"there would be more than {MOST_LORE:,} entries of lore")
     return replace(plan, same=len(pack.entries) - len(plan.new) - len(plan.other))
 
 
 def _key_and_terms(
-    pack: str, packed: PackedLore, there: Mapping[str, Memory]
+    pack: str, packed: PackedLore, stored: Mapping[str, Memory]
 ) -> tuple[str, LoreTerms]:
     # An entry that was written here, exported and imported again is found by its own key. What
     # staff of another game wrote counts as written here from then on.
-    own, written_here = there.get(packed.terms.entry), replace(packed.terms, book="", entry="")
+    own, written_here = stored.get(packed.terms.entry), replace(packed.terms, book="", entry="")
     if own is not None and not lore.terms_of(own.terms).book:
         return own.key, written_here
     return key_of(pack, packed.terms.entry), written_here if pack == OWN else packed.terms
@@ -228,8 +228,8 @@ def export_pack(name: str = OWN) -> Result[PackFile]:
 
 def _packed(row: Memory, terms: LoreTerms) -> PackedLore:
     named = replace(terms, entry=terms.entry or row.key)
-    whom = words_of_audience(row.audience, row.place)
-    return PackedLore(row.text, tuple(row.tags), whom, row.importance, named)
+    audience = words_of_audience(row.audience, row.place)
+    return PackedLore(row.text, tuple(row.tags), audience, row.importance, named)
 
 
 def save_pack(name: str = OWN) -> Result[str]:

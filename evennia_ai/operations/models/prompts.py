@@ -143,8 +143,8 @@ def set_component(script: AssistantScript, number: int, key: str, content: str) 
     """Give an assistant a component of its own, or change the text of one."""
     stored = _stored(script, "prompt_components")
     # A component that was switched off stays off when its text changes.
-    kept = {name: value for name, value in _fields(stored, number).items() if name == "enabled"}
-    stored[number] = {**kept, "key": key, "content": content}
+    switch = {name: value for name, value in _fields(stored, number).items() if name == "enabled"}
+    stored[number] = {**switch, "key": key, "content": content}
     return _store_if_valid(
         script, f"{script.key} is told {key} ({number}) from now on.", prompt_components=stored
     )

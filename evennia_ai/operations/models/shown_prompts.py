@@ -170,11 +170,11 @@ def _sizes(scene: Scene, turn: Turn, specs: Specs, prompt: Prompt) -> dict[int, 
     sizes = {number: scene.count(text) for number, text in told_components(scene, turn, specs)}
     overheard = conversation.turn_text((), turn.overheard)
     event = conversation.user_message(conversation.turn_text(turn.events))
-    kept = [message for message in prompt.messages if message in turn.history]
+    history = [message for message in prompt.messages if message in turn.history]
     return sizes | {
         -1: sum(count_tool(spec, scene.count) for spec in specs.values()),
         int(PromptPart.OVERHEARD): scene.count(overheard) if overheard else 0,
-        int(PromptPart.HISTORY): count_messages(kept, scene.count),
+        int(PromptPart.HISTORY): count_messages(history, scene.count),
         int(PromptPart.EVENT): count_message(event, scene.count),
     }
 

@@ -128,8 +128,8 @@ def _allowed() -> int:
 
 
 def _peer(pk: int, name: str, tasks: Iterable[PeerTask]) -> PeerRow:
-    mine = [task for task in tasks if task.account == pk]
-    states = Counter(task.state for task in mine)
+    own = [task for task in tasks if task.account == pk]
+    states = Counter(task.state for task in own)
     person = f"{peer_store.ACCOUNT}{pk}"
     month = read_total(
         BudgetAccount(Scope.PLAYER, person, period_of(BudgetSpan.MONTH, time.time()))
@@ -137,9 +137,9 @@ def _peer(pk: int, name: str, tasks: Iterable[PeerTask]) -> PeerRow:
     return {
         "account": name,
         "number": pk,
-        "tasks": len(mine),
-        "unfinished": len(mine) - sum(states[state] for state in peer_store.FINAL),
-        "last_at": iso(mine[0].made_at),
+        "tasks": len(own),
+        "unfinished": len(own) - sum(states[state] for state in peer_store.FINAL),
+        "last_at": iso(own[0].made_at),
         "tokens_today": used_today(pk),
         "tokens_allowed": _allowed(),
         "tokens_month": _tokens(month),

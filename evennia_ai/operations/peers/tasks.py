@@ -252,9 +252,9 @@ def _refusal(
         return refused
     if (refused := refuse_chain(script, given.metadata)) is not None:
         return refused
-    mine = peer_store.count_unfinished(account=account.pk)
-    if 0 < config.tasks_per_peer <= mine:
-        return Result.unavailable(TOO_MANY.format(count=mine))
+    own_count = peer_store.count_unfinished(account=account.pk)
+    if 0 < config.tasks_per_peer <= own_count:
+        return Result.unavailable(TOO_MANY.format(count=own_count))
     cap = config.peer_tokens_per_day
     if cap and (refused := _used_up(account, cap)) is not None:
         return refused

@@ -125,9 +125,9 @@ def note_use(row: AccessToken) -> None:
 
 def of_account(account: Account) -> QuerySet[AccessToken]:
     """The valid tokens of an account."""
-    mine = AccessToken.objects.filter(account_id=account.pk, ends_at__gt=now())
+    unexpired = AccessToken.objects.filter(account_id=account.pk, ends_at__gt=now())
     stored = AccountDB.objects.filter(pk=account.pk).values_list("password", flat=True).first()
-    return mine.filter(password=_mark(stored or ""))
+    return unexpired.filter(password=_mark(stored or ""))
 
 
 def was_here(username: str, address: str) -> bool:
@@ -169,8 +169,8 @@ def on_saved(instance: Any) -> None:
     if isinstance(instance, ServerConfig):
         end(_of_banned(instance.value or ()))
     elif is_account:
-        mine = AccessToken.objects.filter(account_id=instance.pk)
-        end(list(mine.values_list("pk", flat=True)))
+        tokens = AccessToken.objects.filter(account_id=instance.pk)
+        end(list(tokens.values_list("pk", flat=True)))
     elif isinstance(instance, _old()):
         _adopt(instance)
 
@@ -188,15 +188,15 @@ def on_password_saving(account: AccountDB) -> None:
     if not _is_outdated(stored) or _is_outdated(account.password):
         return
     if not missing_tables(AccessToken):
-        mine = AccessToken.objects.filter(account_id=account.pk, password=_mark(stored))
-        mine.update(password=_mark(account.password))
+        tokens = AccessToken.objects.filter(account_id=account.pk, password=_mark(stored))
+        tokens.update(password=_mark(account.password))
 
 
 def on_old_deleted(instance: Any) -> None:
     """End a token whose original was deleted from the table of Django REST framework."""
     if not missing_tables(AccessToken):
-        mine = AccessToken.objects.filter(account_id=instance.user_id)
-        mine.filter(digest=_digest(instance.key)).delete()
+        tokens = AccessToken.objects.filter(account_id=instance.user_id)
+        tokens.filter(digest=_digest(instance.key)).delete()
 
 
 def adopt_all() -> int:

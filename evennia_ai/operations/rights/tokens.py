@@ -122,8 +122,8 @@ def list_tokens(account: Account, *, current: int | None = None) -> Result[Token
 def revoke_token(account: Account, number: int, *, by: str) -> Result[Revoked]:
     """Revoke one token of an account."""
     # By account too: the number of another account's token counts as missing.
-    mine = AccessToken.objects.filter(account_id=account.pk, pk=number)
-    if not token_store.end(list(mine.values_list("pk", flat=True))):
+    tokens = AccessToken.objects.filter(account_id=account.pk, pk=number)
+    if not token_store.end(list(tokens.values_list("pk", flat=True))):
         return Result.missing(f"{account.key} has no token of number {number}.")
     logger.log_sec(f"Token {number} of the API, of {account.key}, was revoked by {by}.")
     return Result(True, f"Token {number} of {account.key} is worth nothing any more.", Revoked(1))
@@ -131,8 +131,8 @@ def revoke_token(account: Account, number: int, *, by: str) -> Result[Revoked]:
 
 def revoke_tokens(account: Account, *, by: str) -> Result[Revoked]:
     """Revoke all tokens of an account."""
-    mine = AccessToken.objects.filter(account_id=account.pk)
-    count = token_store.end(list(mine.values_list("pk", flat=True)))
+    tokens = AccessToken.objects.filter(account_id=account.pk)
+    count = token_store.end(list(tokens.values_list("pk", flat=True)))
     if count:
         logger.log_sec(f"All {count} tokens of the API, of {account.key}, were revoked by {by}.")
     return Result(True, f"{count} tokens of {account.key} were revoked.", Revoked(count))

@@ -193,14 +193,14 @@ def _replaced(container: object, keys: Keys, value: object, path: str) -> Any:
     if not isinstance(container, Mapping):
         raise ConfigurationError(f"{path} is {shown(container)}, which has no keys; set it whole")
     key, below = keys[0], keys[1:]
-    kept = dict(container)
+    changed = dict(container)
     if below:
-        value = _replaced(kept.get(key, {}), below, value, f"{path}.{key}")
+        value = _replaced(changed.get(key, {}), below, value, f"{path}.{key}")
     if value is UNSET or (below and value == {}):
-        kept.pop(key, None)
+        changed.pop(key, None)
     else:
-        kept[key] = value
-    return kept
+        changed[key] = value
+    return changed
 
 
 # ---- changing ----------------------------------------------------------------------------------

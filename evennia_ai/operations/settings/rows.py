@@ -198,8 +198,8 @@ def _as_plain(value: object) -> Any:
 
 def _masked(value: object, keys: Keys) -> Any:
     # `checks` refuses secrets, but a game's code may have put some into the attribute.
-    kept = _as_plain(value)
-    return masked(kept, str(keys[-1])) if keys[0] == "llm_extra_params" else kept
+    plain = _as_plain(value)
+    return masked(plain, str(keys[-1])) if keys[0] == "llm_extra_params" else plain
 
 
 def shown(value: object) -> str:
