@@ -81,10 +81,8 @@ def create_assistant(
         key: its name, unique among assistants and characters.
         location, desc: the room it stands in; what people see when they look at it.
         persona: who it is and what it knows, for the model.
-        lines: its own "thinking" (a list) and "failure" (a text) lines, in which {name} is its
-            name; "examples", pairs of a question and its answer, which help a small model.
-        typeclass: class of its body, or the path of the class; one that cannot hear gets `ears`.
-            Its locks `tool_move` and `ai_control` say that it stays, and who may run it.
+        lines: its own "thinking" (a list), "failure" (a text) and "examples" (pairs of texts).
+        typeclass: class of its body, or the path of it; a body that cannot hear gets `ears`.
         settings: further settings by path, as in `update_settings`.
         by: name for the audit log; by default its maker's.
         maker: a character or an account that gets Evennia's rights over the body, as admins have.
@@ -96,8 +94,8 @@ def create_assistant(
         return refused
     found = prepare(_given(persona, lines or {}) | dict(settings or {}), lambda _: UNSET)
     if found.errors:
-        message = f"{name} is not made: {'; '.join(found.errors.values())}"
-        return Result(False, message, errors=found.errors)
+        problems = "; ".join(found.errors.values())
+        return Result(False, f"{name} is not made: {problems}", errors=found.errors)
     with signed(by or str(getattr(maker, "key", ""))), transaction.atomic():
         archive_earlier_log(name)
         character = _make_body(name, typeclass, location, desc, aliases, maker)
@@ -154,6 +152,7 @@ def check_body(typeclass: str | type) -> Result[type]:
 
 
 def _given(persona: str, lines: Mapping[str, object]) -> dict[str, Any]:
+    # {name} in the lines is its name. Examples, a question and its answer each, help a small model.
     given = {
         "persona": persona,
         "examples": lines.get("examples", ()),
@@ -178,6 +177,7 @@ def _make_body(
     aliases: Sequence[str],
     maker: Being | None,
 ) -> Any:
+    # `tool_move` keeps it in its room, `ai_control` says who may run it.
     locks = locks_for(maker)
     body = create_object(
         typeclass,
