@@ -1,19 +1,18 @@
-"""The shapes of the entries in `library.py`: what one writes down to have it built.
+"""Dataclasses of the entries in `library.py`, `lore.py` and `residents.py`.
 
-Only frozen values live here, and how examples are written. Every text is shown to players as it
-stands, colour codes included.
+All texts are shown to players unchanged, including colour codes.
 """
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-# More ways to ask a resident what it knows, by the answer that each of them brings.
+# Ways to ask a resident what it knows, by answer.
 Answers = Mapping[str, tuple[str, ...]]
 
 
 @dataclass(frozen=True)
 class Thing:
-    """Something to look at: a detail that is part of its room, or an object one can carry off."""
+    """Something to look at: a detail that is part of its room, or an object to carry."""
 
     name: str
     desc: str
@@ -27,7 +26,7 @@ class Way:
     Args:
         name: the exit in the place that lists this way, such as "south".
         to: the key of the place it leads to.
-        back: the exit over there that leads back here, such as "north".
+        back: the exit that leads back from there, such as "north".
     """
 
     name: str
@@ -37,7 +36,7 @@ class Way:
 
 @dataclass(frozen=True)
 class Place:
-    """A room. `key` is its lasting name in the code; `name` is what players read."""
+    """A room. `key` is its permanent name in the code; players read `name`."""
 
     key: str
     name: str
@@ -49,12 +48,12 @@ class Place:
 
 @dataclass(frozen=True)
 class Lore:
-    """What residents know beside what each of them is told of itself.
+    """An entry of lore, which all residents know.
 
     Args:
-        keywords: words that bring it to mind.
+        keywords: words in a message that make the model see it.
         text: one or two short sentences.
-        place: the key of the place where it is known; everywhere without one.
+        place: the key of the place where it is known; "": everywhere.
     """
 
     keywords: tuple[str, ...]
@@ -68,15 +67,15 @@ class Resident:
 
     Args:
         name: what players call this assistant.
-        place: the key of the place where it stands.
-        looks: what `look <name>` shows. Say openly that this is an AI.
-        post: one sentence the room shows while the assistant is where it belongs.
-        persona: who it is, as told to the model.
-        facts: what it knows, one short sentence each; the model is told these too.
-        thinking: lines players see while an answer takes its time.
-        failure: the line players see when no answer comes.
+        place: the key of its place.
+        looks: its description for `look <name>`. Say openly that this is an AI.
+        post: one sentence that the room shows while the assistant is in its place.
+        persona: who it is, for the model.
+        facts: what it knows, one short sentence each, also for the model.
+        thinking: lines that players see while an answer takes long.
+        failure: the line that players see if there is no answer.
         aliases: other names it answers to.
-        examples: pairs of what is asked and how it answers; they help a small model most.
+        examples: pairs of question and answer; they help a small model most.
     """
 
     name: str
@@ -92,10 +91,10 @@ class Resident:
 
     @property
     def briefing(self) -> str:
-        """Persona and facts as the one text the model is given."""
+        """Persona and facts as one text for the model."""
         return "\n".join([self.persona, "What you know:", *(f"- {fact}" for fact in self.facts)])
 
 
 def pairs(answers: Answers) -> tuple[tuple[str, str], ...]:
-    """The ways to ask, a line each, with their answer, as a resident's examples are written."""
+    """Return answers in the form of `Resident.examples`, the ways to ask on a line each."""
     return tuple(("\n".join(ways), answer) for answer, ways in answers.items())

@@ -1,7 +1,7 @@
-"""More ways to ask Brass what it knows, by the answer that each of them brings.
+"""Ways to ask Brass what it knows, by answer.
 
-A small model finds an answer by a question that was asked like it, so each has several; whoever
-adds a fact to a resident adds here how newcomers ask for it. Other models are not shown these.
+A small model finds an answer by a similar question, so each answer has several. If you add a fact
+to a resident, add here how newcomers ask for it. Other models do not get these.
 """
 
 from world.blueprint import Answers

@@ -1,7 +1,7 @@
-"""Puts `library.py` into the database, and mends it later: see `build_world`.
+"""Builds the world of `library.py` in the database, and repairs it later: see `build_world`.
 
-Everything built carries a tag of the category `lantern_library`, whose key says which entry it came
-from. That tag, not the name, is how it is found again: rename things in the game as you like.
+Everything built has a tag of the category `lantern_library`, whose key names its entry. Objects are
+found again by that tag, not by their name, so you can rename them in the game.
 """
 
 from typing import Any
@@ -30,20 +30,20 @@ SHORT_NAMES = {"north": "n", "south": "s", "east": "e", "west": "w", "up": "u", 
 
 
 def build_world(*, reset_descriptions: bool = False) -> str:
-    """Build the library, or whatever of it is missing. Building twice does no harm.
+    """Build the library, or the missing parts of it. It is safe to run this again.
 
     Run it inside the game server, or while the server is stopped: a running server does not see
-    what another process adds.
+    objects that another process adds.
 
     Args:
-        reset_descriptions: also put back every description a builder has changed.
+        reset_descriptions: also restore every description that a builder has changed.
 
     Returns:
-        One sentence for people: what the library has, and how much of it was made just now.
+        One sentence for people: what the library has, and how much of it was just made.
 
     Raises:
-        RuntimeError: the game was never started, or an assistant could not be created. Nothing is
-            built then.
+        RuntimeError: if the game was never started, or an assistant could not be created. Nothing
+            is built then.
     """
     with transaction.atomic():
         work = _Building(reset_descriptions)
@@ -58,8 +58,8 @@ class _Building:
     """One pass over the entries.
 
     Attributes:
-        made: the tags of what was missing.
-        left_out: which residents are not there, and why, a sentence each.
+        made: the tags of objects that were missing and were made.
+        left_out: a sentence for each resident that could not be made.
     """
 
     def __init__(self, reset_descriptions: bool) -> None:
@@ -69,6 +69,7 @@ class _Building:
         self.rooms: dict[str, Room] = {}
 
     def build(self, places: tuple[Place, ...], residents: tuple[Resident, ...]) -> None:
+        # All rooms first: exits need both ends.
         for place in places:
             self.rooms[place.key] = self._room(place)
         for place in places:
@@ -78,7 +79,8 @@ class _Building:
             self._resident(resident)
 
     def write_lore(self, entries: tuple[Lore, ...]) -> None:
-        """Write down the lore of a world that has just been made; nothing is put back later."""
+        """Add the lore of a new world."""
+        # Later runs do not restore lore that an owner has removed.
         if START not in self.made:
             return
         for entry in entries:
@@ -130,7 +132,7 @@ class _Building:
         found = _find(resident.name)
         if found is None and (namesake := find_assistant(resident.name)):
             if namesake.obj is not None:
-                # Somebody made an assistant of this name by hand: theirs it stays.
+                # Somebody made an assistant of this name by hand; leave it alone.
                 return
             delete_assistant(namesake, reason="its body was deleted, and it is made anew")
         if found is None and (problem := problem_of_owner(resident.name)):
@@ -148,7 +150,7 @@ class _Building:
             location=room,
             desc=resident.looks,
             persona=resident.briefing,
-            # The owner of a game may be called like one of them.
+            # The owner of the game may already have one of these names.
             aliases=[alias for alias in resident.aliases if not problem_of_owner(alias)],
             lines={
                 "thinking": list(resident.thinking),
@@ -166,7 +168,7 @@ class _Building:
         return character
 
     def _bring_home(self, obj: DefaultObject, place_key: str) -> None:
-        """A room that had to be made anew calls back what its loss scattered."""
+        # Evennia moved the contents of a deleted room elsewhere; they return to its replacement.
         room = self.rooms[place_key]
         if place_key in self.made and obj.home != room:
             obj.home = room
@@ -175,7 +177,7 @@ class _Building:
     def _ensure(
         self, tag: str, typeclass: type[DefaultObject], name: str, desc: str, **where: Any
     ) -> DefaultObject:
-        """Find what carries the tag, or make it."""
+        """Return the object with the tag; make it if it does not exist."""
         found = _find(tag)
         if found is None:
             found = create_object(typeclass, key=name, tags=[(tag, CATEGORY)], **where)
@@ -191,7 +193,7 @@ def _find(tag: str) -> DefaultObject | None:
 
 
 def _claim_start(place: Place) -> None:
-    """Turn the room new characters start in into the first place of the library."""
+    """Turn Evennia's start room into the first place of the library."""
     room = ObjectDB.objects.get_id(settings.START_LOCATION)
     if room is None:
         raise RuntimeError(
@@ -204,5 +206,5 @@ def _claim_start(place: Place) -> None:
     room.db.desc = place.desc
     room.tags.add(place.key, category=CATEGORY)
     for character in room.contents_get(content_type="character"):
-        # Evennia left the superuser's body here; unpuppeted, it waits offstage as all others do.
+        # Evennia left the superuser's character here. Unpuppeted characters have no location.
         character.at_post_unpuppet()

@@ -1,4 +1,4 @@
-"""The player's character: as Evennia's, and greeted once on first arrival."""
+"""The player's character: Evennia's own, greeted once on first arrival."""
 
 from typing import Any
 
@@ -9,10 +9,10 @@ from world.rooms import assistants_in, call_name
 
 
 class Character(DefaultCharacter):
-    """A character who is told, the first time there is somebody to talk to, how that is done."""
+    """A character that is told how to talk to an assistant, when it first meets one."""
 
     def at_post_puppet(self, **kwargs: Any) -> None:
-        """Greet a newcomer, once Evennia has shown the room."""
+        """Greet a newcomer, after Evennia has shown the room."""
         super().at_post_puppet(**kwargs)
         present = assistants_in(self.location)
         if present and not self.db.is_welcomed:

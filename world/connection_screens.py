@@ -1,6 +1,6 @@
-r"""What one sees before logging in. Evennia shows the one public string of this module.
+r"""The login screen. Evennia shows the one public string of this module.
 
-A `|` is a colour code to Evennia: a picture that needs the sign itself writes `||`.
+`|` begins a colour code; `||` shows the character itself.
 """
 
 CONNECTION_SCREEN = r"""

@@ -1,4 +1,4 @@
-"""Help that belongs to no single command: `help talking`, `help library`, `help worldbuilding`."""
+"""Help on topics: `help talking`, `help library`, `help worldbuilding`."""
 
 HELP_ENTRY_DICTS = [
     {

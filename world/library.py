@@ -1,7 +1,7 @@
-"""The Lantern Library as data: its places, and what a newcomer is told.
+"""The Lantern Library as data: its places, and the greeting of newcomers.
 
-Nothing here runs. Change an entry before the first build and the world is built that way; after it,
-`build_world()` adds what is missing and leaves alone what builders have changed in the game.
+Changes before the first build are built. After it, `build_world()` only adds what is missing, and
+keeps what builders have changed in the game.
 """
 
 from world.blueprint import Place, Thing, Way

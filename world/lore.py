@@ -1,4 +1,4 @@
-"""What everybody of the library's world knows: told where one of its keywords is said."""
+"""Lore of the library's world, used when one of its keywords is said."""
 
 from world.blueprint import Lore
 

@@ -1,7 +1,7 @@
 """The residents of the Lantern Library as data: who they are, and what they know.
 
-Nothing here runs. Facts are short, each about one thing, and told to a resident as "you". Examples
-are found by their question: the more ways to ask there are, the better a small model answers.
+Facts are short, each about one thing, and address the resident as "you". Examples are found by
+their question: the more ways to ask there are, the better a small model answers.
 """
 
 from world.ada_answers import ADA

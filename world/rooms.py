@@ -1,6 +1,6 @@
-"""What a room of this game is: a `Room`, and the `Detail`s that are part of it.
+"""The typeclasses of rooms: `Room`, and the `Detail` objects that are part of it.
 
-Who may be talked to is never written into a room: it follows from who stands there.
+Descriptions do not name assistants: a room shows those that are in it at the moment.
 """
 
 from typing import Any
@@ -12,37 +12,37 @@ from evennia_ai.assistant_character import AssistantMixin
 
 
 def assistants_in(room: DefaultRoom) -> list[DefaultObject]:
-    """The assistants standing in a room, in the order they were created."""
+    """Return the assistants in a room, in the order of their creation."""
     present = [who for who in room.contents if isinstance(who, AssistantMixin)]
     return sorted(present, key=lambda who: who.id)
 
 
 def call_name(assistant: DefaultObject) -> str:
-    """The name to type after an @: the first of its names that is a single word."""
+    """Return the name to type after an @: the first of its names that is a single word."""
     names = [assistant.key, *assistant.aliases.all()]
     return next((name for name in names if " " not in name), assistant.key).lower()
 
 
 def is_at_post(obj: DefaultObject) -> bool:
-    """Whether this is an assistant where it belongs, with a line of its own to show for it."""
+    """Return whether this is an assistant in its own place, with a line to show there."""
     return isinstance(obj, AssistantMixin) and obj.location == obj.home and bool(obj.db.post)
 
 
 class Detail(DefaultObject):
-    """A part of a room that can be looked at, but is neither listed nor taken.
+    """A part of a room that can be looked at, but is not listed and cannot be taken.
 
-    A detail is an object like any other, so `look`, `search` and an assistant's tools find it
-    without further help, and builders make one with `create/drop lamp:world.rooms.Detail`.
+    A detail is an ordinary object, so `look`, `search` and an assistant's tools find it, and
+    builders make one with `create/drop lamp:world.rooms.Detail`.
     """
 
     def at_object_creation(self) -> None:
-        """Fix it in place, with a line for whoever tries to take it."""
+        """Make it impossible to take, with a message that says so."""
         self.locks.add("get:false()")
         self.db.get_err_msg = "It belongs where it is."
 
 
 class Room(DefaultRoom):
-    """A room that shows who is at work in it, and tells a visitor how to talk to them."""
+    """A room that shows its assistants, and tells visitors how to talk to them."""
 
     def filter_visible(
         self,
@@ -51,27 +51,27 @@ class Room(DefaultRoom):
         is_list: bool = False,
         **kwargs: Any,
     ) -> list[DefaultObject]:
-        """Who and what can be seen; of a list without what the description already shows."""
+        """Return what can be seen; in lists without what the description already shows."""
         visible = super().filter_visible(obj_list, looker, **kwargs)
         if not is_list:
             return visible
         return [obj for obj in visible if not (isinstance(obj, Detail) or is_at_post(obj))]
 
     def get_display_characters(self, looker: DefaultObject, **kwargs: Any) -> str:
-        """The list of who is here."""
+        """Return the list of characters."""
         return super().get_display_characters(looker, is_list=True, **kwargs)
 
     def get_display_things(self, looker: DefaultObject, **kwargs: Any) -> str:
-        """The list of what is here."""
+        """Return the list of things."""
         return super().get_display_things(looker, is_list=True, **kwargs)
 
     def get_display_desc(self, looker: DefaultObject, **kwargs: Any) -> str:
-        """The room's own description, then a sentence for each assistant at its post."""
+        """Return the room's description, then a sentence for each assistant in its place."""
         posts = [who.db.post for who in assistants_in(self) if is_at_post(who) and who != looker]
         return " ".join([super().get_display_desc(looker, **kwargs), *posts])
 
     def get_display_footer(self, looker: DefaultObject, **kwargs: Any) -> str:
-        """One line on how to talk to the assistants here. Assistants need no such advice."""
+        """Return a line on how to talk to the assistants here; assistants do not see it."""
         present = assistants_in(self)
         if not present or isinstance(looker, AssistantMixin):
             return ""

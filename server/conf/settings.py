@@ -1,7 +1,8 @@
 """Settings of the demo game, the same file on every Evennia we support.
 
-The game has no `typeclasses`, `commands` or `web` folder: what is not in `world` or `evennia_ai` is
-Evennia's own. Yours go into `secret_settings.py` beside this file, which git does not see.
+The game has no `typeclasses`, `commands` or `web` folder: everything outside `world` and
+`evennia_ai` is Evennia's own. Put your settings into `secret_settings.py` next to this file; git
+ignores it.
 """
 
 import os
@@ -22,13 +23,13 @@ from evennia.settings_default import (
     TYPECLASS_PATHS,
 )
 
-from server.conf import swift  # noqa: F401  before Evennia brings in its grammar
+from server.conf import swift  # noqa: F401  before Evennia imports inflect
 from server.play import database_url, ports
 
 SERVERNAME = "The Lantern Library"
 GAME_SLOGAN = "An old lighthouse full of books, and someone who knows them"
 
-# A newcomer's game is open to this machine only; EVENNIA_AI_BIND=0.0.0.0 opens it to all.
+# By default only this machine can connect; EVENNIA_AI_BIND=0.0.0.0 opens the game to all.
 _OPENINGS = ports.for_settings(Path(GAME_DIR) / "server")
 TELNET_PORTS = [_OPENINGS.telnet]
 WEBSERVER_PORTS = [(_OPENINGS.web, _OPENINGS.numbers["WEB_INNER_PORT"])]
@@ -38,7 +39,7 @@ TELNET_INTERFACES = [_OPENINGS.address]
 WEBSERVER_INTERFACES = [_OPENINGS.address]
 WEBSOCKET_CLIENT_INTERFACE = _OPENINGS.address
 
-# What it is made of.
+# The game's apps, command sets and typeclasses.
 INSTALLED_APPS += ("evennia_ai", "rest_framework.authtoken")
 ROOT_URLCONF = "server.conf.urls"
 CMDSET_UNLOGGEDIN = "evennia.commands.default.cmdset_unloggedin.UnloggedinCmdSet"
@@ -61,7 +62,7 @@ TYPECLASS_PATHS = [
 CONNECTION_SCREEN_MODULE = "world.connection_screens"
 FILE_HELP_ENTRY_MODULES = ["world.help_entries"]
 
-# Hooks that a game made by `evennia --init` has modules for, and this one does not.
+# `evennia --init` makes modules for these hooks; this game has none.
 AT_INITIAL_SETUP_HOOK_MODULE = None
 AT_SERVER_STARTSTOP_MODULE = []
 MSSP_META_MODULE = None
@@ -82,11 +83,12 @@ INPUT_FUNC_MODULES = _without_absent(INPUT_FUNC_MODULES)
 LOCK_FUNC_MODULES = _without_absent(LOCK_FUNC_MODULES)
 
 # Evennia's default survives a killed process but not a power cut. WAL with NORMAL survives both,
-# and is faster. OPTIONS reach every connection, web threads too; the PRAGMAS the server's own.
+# and is faster. OPTIONS apply to every connection, also of web threads; SQLITE3_PRAGMAS only to
+# the server's own.
 DATABASES["default"]["OPTIONS"] = {
     "init_command": "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL;",
     "timeout": 20,
-    # A transaction that reads first and writes later would be refused at once, not made to wait.
+    # Otherwise SQLite refuses a transaction that reads first and writes later, instead of waiting.
     "transaction_mode": "IMMEDIATE",
 }
 SQLITE3_PRAGMAS = (
@@ -94,15 +96,15 @@ SQLITE3_PRAGMAS = (
     "PRAGMA synchronous=NORMAL",
 )
 
-# `make play DATABASE_URL=postgresql://...` keeps the address of another database.
+# `make play DATABASE_URL=postgresql://...` stores the address of another database.
 DATABASES["default"] = database_url.for_settings(Path(GAME_DIR) / "server") or DATABASES["default"]
 
-# Portal and server fork into the background after they have read the database. SQLite's locks do
-# not come along: another program would take the file for unused and delete its log while the server
-# still writes there.
+# Portal and server fork into the background after they have read the database, and SQLite's locks
+# do not survive a fork: another program would consider the file unused and delete its WAL while the
+# server still writes to it.
 os.register_at_fork(before=connections.close_all)
 
-# `make play` keeps a key for this game; without one, logins on the web last until the next restart.
+# `make play` stores a key for this game; without it, web logins end with the next restart.
 SECRET_KEY = secrets.token_urlsafe(48)
 with suppress(OSError):
     SECRET_KEY = (Path(GAME_DIR) / "server" / ".secret_key").read_text().strip() or SECRET_KEY

@@ -1,12 +1,13 @@
-"""Brings in Evennia's English grammar, `inflect`, without the checks that it builds into itself.
+"""Import `inflect`, Evennia's English grammar, without its run-time type checks.
 
-It has typeguard parse and compile its whole source once for each of 23 functions, at every import:
-three quarters of what it takes a process of the game to load Evennia. The checks would refuse
-arguments of a wrong type, which Evennia does not pass. Nothing else that uses typeguard is changed.
+At every import, `inflect` lets typeguard parse and compile its whole source once for each of 23
+functions, which is three quarters of the time a process of the game needs to load Evennia. The
+checks refuse arguments of a wrong type, which Evennia does not pass. Other users of typeguard are
+not affected.
 
-On a reload the game's server is not hurried: the portal starts it while the one before still ends,
-and one that loads in no time finds its port taken. While `make play` opens the game there is none
-before it.
+On a reload the checks stay: the portal starts the new server while the old one still ends, and a
+server that loads too fast finds its port taken. While `make play` opens the game there is no old
+server.
 """
 
 from __future__ import annotations
@@ -26,14 +27,14 @@ def _unchecked(target: Checked) -> Checked:
 
 
 def _is_reloaded() -> bool:
-    """True in a server of the game that starts while no `make play` opens it."""
+    """Return True in a game server that was not started by `make play`."""
     if not any(word.endswith("server/server.py") for word in sys.orig_argv):
         return False
     return not _is_held(Path(__file__).parents[1] / ".play.lock")
 
 
 def _is_held(lock: Path) -> bool:
-    """True while a command that changes what runs holds this file."""
+    """Return True while a command such as `make play` holds this lock."""
     try:
         with lock.open() as file:
             fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
@@ -50,4 +51,5 @@ if not _is_reloaded():
     try:
         import inflect  # noqa: F401
     finally:
+        # Other packages that use typeguard keep their checks.
         typeguard.typechecked = _instrumented

@@ -1,7 +1,7 @@
-"""Where `make play` begins: refuses a Python that cannot run the game, then hands over.
+"""Entry point of `make play`: refuse a Python that cannot run the game, then run `commands`.
 
-This file and `pythons` must be readable by any Python from 3.8 on, or the refusal would be a
-SyntaxError instead of a sentence.
+This file and `pythons` must be valid syntax in Python 3.8, or the refusal would be a SyntaxError
+instead of a sentence.
 """
 
 import sys

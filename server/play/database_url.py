@@ -1,8 +1,8 @@
-"""The address of the game's database: DATABASE_URL, kept for the next start, and as Django has it.
+"""DATABASE_URL, the address of the game's database: read, stored, and converted for Django.
 
 `make play DATABASE_URL=postgresql://me:secret@db.example.com/game` is enough; `DATABASE_URL=sqlite`
-goes back to the file beside the game. `server/conf/settings.py` asks here too, so that an `evennia`
-typed by hand finds the same database.
+goes back to the game's own file. `server/conf/settings.py` uses this module too, so that an
+`evennia` typed by hand finds the same database.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ NAME, FILE = "DATABASE_URL", ".database_url"
 SCHEMES = ("postgresql", "postgres", "pgsql")
 BACK = "sqlite"
 LIKE = "postgresql://user:password@host:5432/name"
-# What libpq, by which Django connects, may be told after the question mark and is not a place.
+# Options of libpq that are allowed after the question mark, besides the host.
 OPTIONS = (
     *("application_name", "connect_timeout", "keepalives", "keepalives_idle", "options"),
     *("sslcert", "sslkey", "sslmode", "sslrootcert", "target_session_attrs", "tcp_user_timeout"),
@@ -30,13 +30,13 @@ CONNECT_SECONDS = 5
 
 
 def read(url: str) -> dict[str, Any]:
-    """A database as Django's settings name it.
+    """Return the database in the form of Django's settings.
 
     Args:
-        url: its address; "" or "sqlite": there is none, and the result is empty.
+        url: its address; for "" or "sqlite" the result is empty.
 
     Raises:
-        PlayError: it is no such address; the text says what is wrong and never holds a password.
+        PlayError: if the address is malformed; the text never contains a password.
     """
     if url.strip() in ("", BACK):
         return {}
@@ -68,16 +68,16 @@ def read(url: str) -> dict[str, Any]:
 
 
 def shown(database: Mapping[str, Any]) -> str:
-    """Where a database is, without the password: "game on db.example.com"."""
+    """Return name and host of a database, without the password: "game on db.example.com"."""
     port = f":{database['PORT']}" if database["PORT"] else ""
     return f"{database['NAME']} on {database['HOST'] or 'this machine'}{port}"
 
 
 def asked_for(environ: Mapping[str, str] = os.environ) -> str | None:
-    """The address that a person named, None where nobody did.
+    """Return the address in the environment, or None.
 
     Raises:
-        PlayError: it is no such address.
+        PlayError: if the address is malformed.
     """
     url = environ.get(NAME)
     if url:
@@ -86,10 +86,10 @@ def asked_for(environ: Mapping[str, str] = os.environ) -> str | None:
 
 
 def kept(server: Path) -> str:
-    """The address that an earlier start was told, "" for the file beside the game.
+    """Return the address stored by an earlier start, "" for the game's own file.
 
     Args:
-        server: the game's folder of that name.
+        server: the game's folder `server`.
     """
     with suppress(OSError):
         return (server / FILE).read_text(encoding="utf-8").strip()
@@ -97,10 +97,10 @@ def kept(server: Path) -> str:
 
 
 def keep(server: Path, url: str | None) -> None:
-    """Keep what was asked for, where only the owner can read it, as a password may be in it.
+    """Store an address, readable for its owner only, since it may contain a password.
 
     Raises:
-        PlayError: it cannot be written.
+        PlayError: if it cannot be written.
     """
     if url is None:
         return
@@ -117,15 +117,17 @@ def keep(server: Path, url: str | None) -> None:
 
 
 def for_settings(server: Path) -> dict[str, Any]:
-    """The database that the settings module names, {} for the file beside the game."""
+    """Return the database for the settings module, {} for the game's own file."""
     return read(kept(server))
 
 
 def trouble(database: Mapping[str, Any]) -> str:
-    """Why a database cannot be used, as a sentence; "" where it can. The game's environment asks.
+    """Return why a PostgreSQL database cannot be used, as a sentence, or "".
+
+    Needs psycopg, so only the game's environment can call it.
 
     Args:
-        database: as `read` has it; of another kind nothing is asked.
+        database: as returned by `read`; other engines are not checked.
     """
     if not str(database["ENGINE"]).endswith("postgresql"):
         return ""

@@ -1,4 +1,4 @@
-"""Whether a player can get in: knocking at the game's telnet and web ports as a client would."""
+"""Checks whether a player can log in, by connecting to the telnet and web ports as a client."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ from server.play.ports import STEP, Openings, purpose
 KNOCK_TIMEOUT_SECONDS = 5.0
 OUR_SERVER = "TwistedWeb"
 LONGEST_SERVER_NAME = 60
-# Evennia's side of telnet's conversation: IAC WILL or IAC DO, and an option.
+# Evennia's telnet negotiation: IAC WILL or IAC DO, and an option.
 OFFERS = re.compile(rb"\xff([\xfb\xfd])(.)", re.DOTALL)
 REFUSALS = {b"\xfb": b"\xfe", b"\xfd": b"\xfc"}
 
 
 @dataclass(frozen=True)
 class WebAnswer:
-    """What a web port says when it is asked for the web client's page.
+    """The answer of a web port to a request for the web client's page.
 
     Attributes:
         status: the HTTP status, 0 if nobody answers.
-        server: what the program behind it calls itself.
+        server: the `Server` header.
     """
 
     status: int
@@ -34,12 +34,12 @@ class WebAnswer:
 
 
 def is_open(openings: Openings) -> bool:
-    """Tell whether a player could log in: telnet greets, and the web answers."""
+    """Return whether a player could log in: telnet shows its screen, and the web answers."""
     return not obstacle(openings)
 
 
 def obstacle(openings: Openings) -> str:
-    """Say in a few words what keeps a player out, or return "" if nothing does."""
+    """Return in a few words what keeps a player out, or ""."""
     web = ask_web(openings.host, openings.web)
     if not is_ours(web):
         return f"port {openings.web} (web) is answered by {web.server}, which is not this game"
@@ -51,15 +51,15 @@ def obstacle(openings: Openings) -> str:
 
 
 def is_ours(web: WebAnswer) -> bool:
-    """Tell whether an answer may be this game's: Evennia's web server says what it is."""
+    """Return whether an answer may come from this game, judged by the `Server` header."""
     return not web.status or not web.server or web.server.startswith(OUR_SERVER)
 
 
 def stranger(openings: Openings, ours: Collection[int]) -> str:
-    """Name the program that has a port of this game, and what to do; "" if there is none.
+    """Return which other program has a port of this game, and what to do; "" if there is none.
 
     Args:
-        openings: where the game is to listen.
+        openings: the game's ports.
         ours: the process ids of the game.
     """
     for name, port in openings.numbers.items():
@@ -85,7 +85,7 @@ def _told(web: WebAnswer) -> str:
 
 
 def greets(host: str, port: int) -> bool:
-    """Tell whether a telnet port shows the screen that says how to log in."""
+    """Return whether a telnet port shows the login screen."""
     deadline = time.monotonic() + KNOCK_TIMEOUT_SECONDS
     received = b""
     try:
@@ -97,7 +97,7 @@ def greets(host: str, port: int) -> bool:
                     return True
                 if not chunk:
                     return False
-                # A client that leaves Evennia's offers open is greeted only after two seconds.
+                # Evennia waits two seconds for an answer to its offers before it greets a client.
                 for verb, option in OFFERS.findall(chunk):
                     line.sendall(b"\xff" + REFUSALS[verb] + option)
     except OSError:

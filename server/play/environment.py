@@ -1,8 +1,8 @@
-"""Virtual environments: made, filled from the pins, and left alone while nothing has changed.
+"""Virtual environments: created, filled from the pins, and kept while nothing has changed.
 
 The game's own is `.venv`; the test suite's are made here too, with other extras. `uv` fills them in
-a quarter of pip's time. Of pip's settings it is told only whom to trust, so where pip is told of
-other indexes, and where uv cannot be had or does not succeed, pip does it.
+a quarter of pip's time. Of pip's settings, uv gets only the certificates. So if pip is configured
+with other indexes, or if uv is missing or fails, pip installs.
 """
 
 from __future__ import annotations
@@ -27,27 +27,27 @@ PIP = ("-m", "pip", "--disable-pip-version-check", "--no-input")
 COLLECTING = re.compile(r"^\s*Collecting ")
 INSTALLING = re.compile(r"^Installing collected packages: (.+)$")
 INDEX_SETTINGS = (".index-url", ".extra-index-url", ".no-index")
-# Where pip is told whose certificates to trust; the first that is there counts.
+# pip's settings for certificates; the first that is set counts.
 CERTIFICATE_SETTINGS = (":env:.cert", "install.cert", "global.cert")
 UV_STEPS = {"Resolved": "fetching", "Prepared": "unpacking", "Installed": "compiling"}
 UV_STEP = re.compile(rf"^({'|'.join(UV_STEPS)}) (\d+) packages? in ")
-# Takes a few words on the progress, and a new label of the step or "".
+# Called with a few words about the progress, and a new label for the step or "".
 Progress = Callable[[str, str], None]
 
 
 @dataclass(frozen=True)
 class Wish:
-    """What an environment should be.
+    """Specification of an environment.
 
     Attributes:
         root: the checkout to install.
-        folder: where the environment lies.
+        folder: the environment's folder.
         interpreter: the Python to make it from.
         version: that Python's version, such as `"3.12"`.
         extras: the extras of the project to install with it.
-        log: the file pip's output is kept in.
-        is_compiled: all of it is compiled at once, so that the first start is as fast as the next;
-            else each module is when it is first loaded.
+        log: the file for pip's output.
+        is_compiled: compile all modules when installing, so that the first start is as fast as the
+            next; else each module is compiled when it is first imported.
     """
 
     root: Path
@@ -65,7 +65,7 @@ class Wish:
 
     @property
     def fingerprint(self) -> str:
-        """A digest of all that decides what gets installed, the extras apart."""
+        """Digest of everything that decides what gets installed, except the extras."""
         digest = hashlib.sha256(f"{self.root} {self.version}".encode())
         for name in DECIDES_WHAT_IS_INSTALLED:
             digest.update((self.root / name).read_bytes())
@@ -73,7 +73,7 @@ class Wish:
 
 
 def base_interpreter() -> str:
-    """Return the running Python, or the one it was made from if it is itself in an environment."""
+    """Return the running Python; inside an environment, the Python that the environment uses."""
     return str(getattr(sys, "_base_executable", "") or sys.executable)
 
 
@@ -93,7 +93,7 @@ def describe(python: Path) -> tuple[str, str]:
     """Return the version of an environment's Python, such as `3.12`, and of its Evennia.
 
     Raises:
-        PlayError: if it has none.
+        PlayError: if Evennia is not installed.
     """
     tell = (
         "import sys; from importlib.metadata import version;"
@@ -113,7 +113,7 @@ def describe(python: Path) -> tuple[str, str]:
 
 
 def is_ready(wish: Wish) -> bool:
-    """Tell whether the environment is there and holds at least what it should."""
+    """Return whether the environment exists and has at least what it should."""
     try:
         fingerprint, *extras = (wish.folder / STAMP).read_text(encoding="utf-8").split()
     except (OSError, ValueError):
@@ -123,11 +123,11 @@ def is_ready(wish: Wish) -> bool:
 
 
 def make(wish: Wish, report: Report, on_made: Callable[[], None] = lambda: None) -> None:
-    """Make the environment what it should be, showing how far it is; nothing if it is already.
+    """Create or update the environment, unless it is ready.
 
     Args:
-        wish: what it should be.
-        report: shows how far it is.
+        wish: its specification.
+        report: shows the progress.
         on_made: called as soon as there is an interpreter with pip, before any package.
 
     Raises:
@@ -136,6 +136,7 @@ def make(wish: Wish, report: Report, on_made: Callable[[], None] = lambda: None)
     if is_ready(wish):
         return
     wish.log.parent.mkdir(parents=True, exist_ok=True)
+    # Written again at the end, so that an interrupted install never counts as ready.
     (wish.folder / STAMP).unlink(missing_ok=True)
     with report.step("installing packages") as step:
         step.show("making an environment")
@@ -183,7 +184,7 @@ def _install(wish: Wish, show: Progress) -> None:
 
 
 def _install_by_uv(wish: Wish, wanted: Sequence[str], show: Progress) -> bool:
-    """Fill the environment with uv; False where that does not succeed."""
+    """Fill the environment with uv; return False if that fails."""
     code, said = processes.run([*_pip(wish), "config", "list"], cwd=wish.root, log=wish.log)
     uv = None if code != 0 or _has_indexes(said) else _uv_of(wish)
     if uv is None:
@@ -201,7 +202,7 @@ def _install_by_uv(wish: Wish, wanted: Sequence[str], show: Progress) -> bool:
 
 
 def _uv_of(wish: Wish) -> Path | None:
-    """The machine's own uv, or one that pip fetches into the environment."""
+    """Return the machine's own uv, or one that pip installs into the environment."""
     if found := shutil.which("uv"):
         return Path(found)
     command = [*_pip(wish), "install", "--constraint", "requirements.txt", "uv"]
@@ -211,17 +212,17 @@ def _uv_of(wish: Wish) -> Path | None:
 
 
 def _has_indexes(said: str) -> bool:
-    """Tell whether pip is told to look elsewhere than in the public index."""
-    # A folder of this machine that is looked into besides takes nothing away.
+    """Return whether pip is configured with another index than the public one."""
+    # An additional local folder does not replace the public index.
     elsewhere = [name for name, _, value in _settings(said) if not value.startswith("file:")]
     return any(name.endswith(INDEX_SETTINGS) for name in elsewhere)
 
 
 def trusting(said: str) -> dict[str, str]:
-    """The variable that lets uv trust the certificates that pip trusts; none where pip names none.
+    """Return the environment variable that makes uv trust pip's certificates, if pip has any.
 
     Args:
-        said: what `pip config list` said.
+        said: the output of `pip config list`.
     """
     named = {name: value for name, _, value in _settings(said)}
     found = [named[name] for name in CERTIFICATE_SETTINGS if name in named]
@@ -229,7 +230,7 @@ def trusting(said: str) -> dict[str, str]:
 
 
 def _settings(said: str) -> Iterator[tuple[str, str, str]]:
-    """Name and value of each line of `pip config list`: `global.index-url='https://...'`."""
+    """Yield each line of `pip config list` in parts: `global.index-url='https://...'`."""
     for line in said.splitlines():
         name, sign, value = line.partition("=")
         yield name, sign, value.strip("'\"")
@@ -268,13 +269,13 @@ def _pip(wish: Wish) -> list[str | Path]:
 
 
 def _pip_environment() -> dict[str, str]:
-    # Plain pip settings of the machine (an index, a proxy) stay in force; only a terminal's
-    # decorations are switched off, because a program reads this.
+    # The machine's pip settings (an index, a proxy) still apply. Only the warning about running as
+    # root and output buffering are switched off, because this program reads the output.
     return {**os.environ, "PIP_ROOT_USER_ACTION": "ignore", "PYTHONUNBUFFERED": "1"}
 
 
 def why_pip_failed(said: str) -> str:
-    """Turn what pip said into one sentence about what is wrong on this machine."""
+    """Return one sentence about the cause of a failed install, from pip's output."""
     if "No space left on device" in said:
         return "The disk is full: installing the packages did not succeed."
     compiler = re.search(r"(?:gcc|cc|clang|g\+\+)'?\b.*(?:No such file|not found)", said)

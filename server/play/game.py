@@ -1,4 +1,4 @@
-"""Evennia itself: its database made ready, its two processes found and stopped."""
+"""The Evennia game: prepares its database, finds and stops its two processes."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ STOP_TIMEOUT_SECONDS = 30.0
 
 @dataclass(frozen=True)
 class World:
-    """What the database holds.
+    """The prepared game.
 
     Attributes:
         admin: name of the account that owns the game.
-        is_new: whether that account was created just now.
-        summary: what there is to see, in one sentence.
-        openings: where the game will really listen; the owner's own settings have the last word.
-        portal_command: the command line by which Evennia's launcher would start the portal.
-        server_command: the one that the portal is given for the server.
-        database: path of the SQLite file, "" where it is another kind of database.
-        static: the folder with the files that web pages need.
+        is_new: whether that account was just created.
+        summary: the content of the world, in one sentence.
+        openings: the ports that the game will use, after the owner's own settings.
+        portal_command: the command line with which Evennia's launcher would start the portal.
+        server_command: the command line that the portal gets to start the server.
+        database: path of the SQLite file, "" for another kind of database.
+        static: the folder with the static files of the web site.
         wrong_settings: why no assistant can work with the game's settings, or "".
     """
 
@@ -46,7 +46,7 @@ class World:
 
 
 def environment(checkout: Checkout, extra: Mapping[str, str]) -> dict[str, str]:
-    """Return the variables Evennia runs with: the venv's programs and the game come first."""
+    """Return Evennia's environment variables; the venv and the checkout come first on the paths."""
     own = os.environ
     path = os.pathsep.join([str(checkout.venv / "bin"), own.get("PATH", os.defpath)])
     modules = os.pathsep.join(filter(None, [str(checkout.root), own.get("PYTHONPATH")]))
@@ -58,7 +58,7 @@ def prepare(checkout: Checkout, openings: Openings) -> World:
     """Migrate, create the owner, build the world. The server must not be running.
 
     Raises:
-        PlayError: if any of it did not succeed.
+        PlayError: if a step failed.
     """
     code, said = processes.run(
         [checkout.python, "-m", "server.play.database", checkout.root],
@@ -78,7 +78,7 @@ def prepare(checkout: Checkout, openings: Openings) -> World:
 
 
 def running(checkout: Checkout) -> dict[str, list[int]]:
-    """Return the process ids of each part that runs."""
+    """Return the process ids of each running part."""
     found = {}
     for part in PARTS:
         pids = processes.find("twistd", f"--pidfile={checkout.pidfile(part)}")
@@ -88,7 +88,7 @@ def running(checkout: Checkout) -> dict[str, list[int]]:
 
 
 def started_at(checkout: Checkout, part: str) -> float | None:
-    """Return when a part was started, in seconds since 1970, or None if nobody noted it."""
+    """Return the start time of a part, in seconds since 1970, or None if it has no pid file."""
     try:
         return checkout.pidfile(part).stat().st_mtime
     except OSError:
@@ -96,10 +96,10 @@ def started_at(checkout: Checkout, part: str) -> float | None:
 
 
 def stop(checkout: Checkout) -> bool:
-    """Stop portal and server, gently if they listen; return whether anything was running.
+    """Stop portal and server, gracefully if possible; return whether anything was running.
 
     Raises:
-        PlayError: if they do not end, because they are another user's.
+        PlayError: if they do not end because they belong to another user.
     """
     before = running(checkout)
     _end_orphans(checkout)
@@ -115,7 +115,7 @@ def stop(checkout: Checkout) -> bool:
 
 
 def _ask_to_stop(checkout: Checkout, portal: list[int]) -> bool:
-    """Ask the portal to end both; False where it does not listen on the port that was noted."""
+    """Ask the portal to end both; return False if it does not listen on the stored port."""
     port = ports.choose({}, ports.read_choices(checkout.choices)).numbers["AMP_PORT"]
     holders = set(processes.listeners(port))
     if holders and not holders.intersection(portal):
@@ -127,12 +127,12 @@ def _ask_to_stop(checkout: Checkout, portal: list[int]) -> bool:
 
 
 def where(checkout: Checkout) -> str:
-    """Return where more is said of what went wrong."""
+    """Return a hint where to find more about an error."""
     return f"more in {checkout.logs.relative_to(checkout.root)}/, or: make logs"
 
 
 def _end_orphans(checkout: Checkout) -> None:
-    """End what a killed run left at work: installing, making the database, starting."""
+    """End processes that a killed run left behind: installing, preparing, starting."""
     left = [
         *processes.find(f"{checkout.root / '.venv'}/bin/python -m pip"),
         *processes.find(f"-m evennia_ai.llm.local fetch --state-dir {checkout.local_model}"),
@@ -143,8 +143,8 @@ def _end_orphans(checkout: Checkout) -> None:
 
 
 def forget_stale_pidfiles(checkout: Checkout) -> None:
-    """Remove the process files of parts that do not run."""
-    # twistd refuses to start when the number in an old file belongs to some other program by now.
+    """Remove the pid files of parts that do not run."""
+    # twistd refuses to start if the pid in an old file now belongs to another program.
     present = running(checkout)
     for part in PARTS:
         if part not in present:

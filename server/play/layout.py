@@ -1,4 +1,4 @@
-"""Where everything lies in a checkout, and the one error that ends a run with a sentence."""
+"""Paths in a checkout, and the error that ends a run with a sentence."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 
 
 class PlayError(Exception):
-    """A run that cannot go on; its text is the sentence a person reads."""
+    """A run cannot go on; the text is shown to the user."""
 
 
 @dataclass(frozen=True)
@@ -17,9 +17,9 @@ class Checkout:
     """The folders and files of one checkout of the game.
 
     Attributes:
-        root: the folder with the Makefile in it.
-        borrowed_venv: an environment somebody else made and keeps, used as it is
-            (EVENNIA_AI_VENV), or None for the checkout's own `.venv`.
+        root: the folder with the Makefile.
+        borrowed_venv: an existing environment that is used unchanged (EVENNIA_AI_VENV), or None for
+            the checkout's own `.venv`.
     """
 
     root: Path
@@ -49,39 +49,39 @@ class Checkout:
 
     @property
     def logs(self) -> Path:
-        """Where portal, server and installation write what they did."""
+        """The folder of the logs of portal, server and installation."""
         return self.server / "logs"
 
     @property
     def credentials(self) -> Path:
-        """The admin account that was made here; for its owner's eyes only."""
+        """The file with the admin account that was made here."""
         return self.server / ".credentials"
 
     @property
     def secret_key(self) -> Path:
-        """The key Django signs its cookies with."""
+        """The file with the key that Django signs cookies with."""
         return self.server / ".secret_key"
 
     @property
     def secret_settings(self) -> Path:
-        """The owner's own settings, keys among them; may be absent."""
+        """The owner's own settings, including keys; may be absent."""
         return self.server / "conf" / "secret_settings.py"
 
     @property
     def choices(self) -> Path:
-        """What the last start was told: ports, address and model."""
+        """The file with the ports, address and model of the last start."""
         return self.server / ".play.json"
 
     @property
     def lock(self) -> Path:
-        """Held while one command changes what runs."""
+        """The lock file, held while a command starts or stops processes."""
         return self.server / ".play.lock"
 
     @property
     def local_model(self) -> Path:
-        """Where the embedded model keeps its own state."""
+        """The folder with the embedded model's own state."""
         return self.server / ".local_model"
 
     def pidfile(self, part: str) -> Path:
-        """Return where twistd notes the process of `portal` or `server`."""
+        """Return twistd's pid file of `portal` or `server`."""
         return self.server / f"{part}.pid"

@@ -1,4 +1,4 @@
-"""What portal and server wrote: their last lines, and on a terminal what they go on to write."""
+"""Show the last lines of logs, and follow them on a terminal."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ LOOK_EVERY_SECONDS = 0.5
 
 
 def show(files: Sequence[Path], say: Callable[[str], None], *, follow: bool) -> None:
-    """Print the last lines of each file; if asked to, go on with new ones until interrupted.
+    """Print the last lines of each file; optionally follow them until interrupted.
 
     Args:
         files: the logs; one that does not exist yet counts as empty.
         say: prints a line.
-        follow: whether to go on.
+        follow: whether to print new lines as they are written.
     """
     places = {path: size(path) for path in files}
     for path in files:
@@ -39,7 +39,7 @@ def last_lines(path: Path, count: int) -> list[str]:
 
 
 def size(path: Path) -> int:
-    """Return how many bytes a file has; none if it is not there."""
+    """Return the size of a file in bytes; 0 if it does not exist."""
     try:
         return path.stat().st_size
     except OSError:
@@ -47,7 +47,7 @@ def size(path: Path) -> int:
 
 
 def read_from(path: Path, place: int) -> str:
-    """Return what a file holds from a byte on; nothing if it is not there."""
+    """Return the content of a file from an offset in bytes; "" if it does not exist."""
     try:
         with path.open("rb") as file:
             file.seek(place)
@@ -65,7 +65,7 @@ def _follow(places: dict[Path, int], say: Callable[[str], None]) -> None:
 
 def _say_new(path: Path, place: int, say: Callable[[str], None]) -> int:
     now = size(path)
-    # A log that got shorter was rotated away, and a new one begun.
+    # A log that became shorter was rotated.
     place = 0 if now < place else place
     if now > place:
         for line in read_from(path, place).splitlines():

@@ -1,4 +1,4 @@
-"""A game that is starting: portal, then server, watched until players can come in."""
+"""Start of a game: portal, then server, watched until players can log in."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ def start(
 
     Args:
         checkout: whose game.
-        world: where it is to listen, and what runs it.
-        on_wait: called again and again with what is waited for.
+        world: its ports and command lines.
+        on_wait: called repeatedly with a few words on what is missing.
 
     Raises:
-        PlayError: if a part ended again, or the time ran out.
+        PlayError: if a part ended, or the time ran out.
     """
     game.forget_stale_pidfiles(checkout)
     written_before = {name: logs.size(checkout.logs / name) for name in LOGS}
@@ -45,8 +45,8 @@ class _Opening:
 
     Args:
         checkout: whose game.
-        world: where it is to listen, and what runs it.
-        open_ends: closes, however the start ends, what is only needed for it.
+        world: its ports and command lines.
+        open_ends: closes what is needed only for the start, however it ends.
     """
 
     def __init__(self, checkout: Checkout, world: World, open_ends: ExitStack) -> None:
@@ -62,7 +62,7 @@ class _Opening:
         self._looked = 0.0
 
     def wait(self, on_wait: Callable[[str], None]) -> str:
-        """Wait until it is open; return what went wrong, or ""."""
+        """Wait until the game is open; return what went wrong, or ""."""
         while missing := self._missing():
             if self._is_time_to_look() and (trouble := self._look()):
                 return trouble
@@ -73,12 +73,12 @@ class _Opening:
         return ""
 
     def stranger(self) -> str:
-        """Name another program that has a port of the game, or return ""."""
+        """Return which other program has a port of the game, or ""."""
         pids = {pid for part in game.running(self._checkout).values() for pid in part}
         return door.stranger(self._openings, pids)
 
     def _run_portal(self) -> subprocess.Popen[bytes]:
-        """Run what Evennia's launcher would; it ends once the portal is in the background."""
+        """Run the portal's command line, which ends once the portal is in the background."""
         log = self._open_ends.enter_context(
             (self._checkout.logs / "play.log").open("a", encoding="utf-8")
         )
@@ -101,25 +101,25 @@ class _Opening:
             portal.poll()
 
     def _ended(self, present: Mapping[str, list[int]]) -> str:
-        """Name the part that was there and is gone, or the portal if it never came up."""
+        """Return the part that has ended, or the portal if it never started, or ""."""
         if self._portal.poll():
             return "portal"
         has_run = self._has_run
         if self._line is not None and self._line.has_run_server:
-            # It may have come and gone between two looks.
+            # The server may have started and ended between two looks.
             has_run = has_run | {"server"}
         return min(has_run - set(present), default="")
 
     def _missing(self) -> str:
-        """What is waited for, in a few words; "" once it is open.
+        """Return in a few words what is missing; "" once the game is open.
 
-        Nobody knocks before the portal says that the server is up: a player who comes between the
-        two is dropped, and leaves a traceback in the log.
+        The ports are tested only after the portal has said that the server is up: a connection
+        before that is dropped, and leaves a traceback in the log.
         """
         if self._portal.poll() != 0:
             return "the portal is starting"
         if not self._has_server:
-            # A portal that cannot be reached at this moment is asked again at the next look.
+            # A portal that cannot be reached yet is asked again at the next look.
             with suppress(OSError):
                 self._has_server = self._ask_for_server().has_server()
         return door.obstacle(self._openings) if self._has_server else "the server is starting"
@@ -138,7 +138,7 @@ class _Opening:
         return True
 
     def _look(self) -> str:
-        """See whether anything moves: processes, their work, their logs; return what is wrong."""
+        """Look for progress in processes, CPU time and logs; return what is wrong, or ""."""
         present = game.running(self._checkout)
         if ended := self._ended(present):
             return f"The game's {ended} ended while starting"
@@ -151,7 +151,7 @@ class _Opening:
 
 
 def _why(checkout: Checkout, written_before: Mapping[str, int]) -> str:
-    """The line of the logs that names an error, else the last thing that was written there."""
+    """Return the line of the logs that names an error, else the last line."""
     said = {name: logs.read_from(checkout.logs / name, written_before[name]) for name in LOGS}
     reason = next(filter(None, map(processes.complaint, said.values())), "")
     if reason:

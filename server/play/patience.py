@@ -1,4 +1,4 @@
-"""How long something that starts is waited for: as long as it goes on, within reason."""
+"""Time limit of a start: as long as there is progress, up to a maximum."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ LONGER_THAN_USUAL_SECONDS = 30.0
 
 
 class Patience:
-    """Ends when nothing has moved for a while, or when it has all taken far too long.
+    """A time limit that ends after a while without progress, or after a maximum.
 
-    A slow machine that works is given more time than a game that hangs.
+    So a slow machine that makes progress gets more time than a game that hangs.
 
     Args:
-        quiet_seconds: without anything new.
-        longest_seconds: in all.
-        clock: seconds that only ever grow.
+        quiet_seconds: longest time without progress.
+        longest_seconds: longest time in all.
+        clock: monotonic seconds.
     """
 
     def __init__(
@@ -27,7 +27,6 @@ class Patience:
         longest_seconds: float = LONGEST_SECONDS,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        """Begin to wait."""
         self._quiet_seconds = quiet_seconds
         self._longest_seconds = longest_seconds
         self._clock = clock
@@ -36,18 +35,18 @@ class Patience:
 
     @property
     def waited(self) -> float:
-        """Seconds since the beginning."""
+        """Seconds since the start."""
         return self._clock() - self._began
 
     @property
     def is_over(self) -> bool:
-        """Whether to wait no longer."""
+        """True when the time is over."""
         is_quiet = self._clock() - self._moved > self._quiet_seconds
         return is_quiet or self.waited > self._longest_seconds
 
     @property
     def excuse(self) -> str:
-        """Words to add to what is waited for, once it takes longer than usual."""
+        """Words about the delay, once it takes longer than usual."""
         if self.waited <= LONGER_THAN_USUAL_SECONDS:
             return ""
         still = self._clock() - self._moved
@@ -57,6 +56,6 @@ class Patience:
         return ", slowly: it moves, so it is given time"
 
     def look(self, signs: object) -> None:
-        """Take what can be seen of it now; whatever differs from before is a sign of life."""
+        """Record the current signs of life; any difference from the last ones is progress."""
         if signs != self._seen:
             self._seen, self._moved = signs, self._clock()

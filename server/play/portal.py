@@ -1,8 +1,8 @@
-"""Evennia's portal, spoken to as Evennia's own launcher does: start the server, or end both.
+"""Messages to Evennia's portal, as Evennia's launcher sends them: start the server, or end both.
 
-The launcher loads the whole of Evennia for two short messages, and gives up on a portal that takes
-more than ten seconds. These are the same messages, in Twisted's AMP: boxes of keys and values, each
-after its length in two bytes, and an empty key at the end.
+The launcher loads all of Evennia for two short messages, and gives up on a portal that takes more
+than ten seconds. These are the same messages in Twisted's AMP format: boxes of keys and values,
+each preceded by its length in two bytes, with an empty key at the end.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ READ_BYTES = 65_536
 
 
 class PortalLine:
-    """A connection to a portal's inner port, for as long as something is wanted of it.
+    """A connection to a portal's AMP port.
 
     Args:
         port: the game's AMP_PORT, on loopback.
@@ -32,30 +32,29 @@ class PortalLine:
             ends when the server is in the background or has failed.
 
     Raises:
-        OSError: nobody listens there.
+        OSError: if nobody listens there.
     """
 
     def __init__(self, port: int) -> None:
-        """Connect."""
         self._line = socket.create_connection(("127.0.0.1", port), timeout=CONNECT_SECONDS)
         self._received = b""
         self._asked = 0
         self.has_run_server = False
 
     def start_server(self, command: Sequence[str]) -> None:
-        """Have the portal run the server's command line, now and at every later reload."""
+        """Make the portal run the server's command line, now and at every later reload."""
         self._ask(START_SERVER, list(command))
 
     def stop_both(self) -> None:
-        """Have the server shut down, and the portal as soon as the server has gone."""
+        """Shut down the server, and the portal once the server has gone."""
         self._ask(STOP_SERVER, None)
         self._ask(STOP_PORTAL, None)
 
     def has_server(self) -> bool:
-        """Tell whether the portal has said by now that the server is up; does not wait.
+        """Return whether the portal has said that the server is up; does not wait.
 
         Raises:
-            OSError: the portal hung up.
+            OSError: if the portal closed the connection.
         """
         self._line.setblocking(False)
         try:
@@ -70,16 +69,14 @@ class PortalLine:
         self.has_run_server |= any(b"_answer" in box or b"_error" in box for box in boxes)
         told = [box for box in boxes if box.get(b"_command") == STATUS]
         for box in told:
-            # An answer that is owed is missed: the portal would log it.
+            # AMP commands need an answer; without one the portal logs an error.
             self._send({b"_answer": box[b"_ask"], b"status": pickle.dumps(b"")})
         return bool(told)
 
     def __enter__(self) -> Self:
-        """Return itself."""
         return self
 
     def __exit__(self, *error: object) -> None:
-        """Hang up."""
         self._line.close()
 
     def _ask(self, operation: bytes, arguments: object) -> None:
@@ -97,7 +94,7 @@ def _measured(word: bytes) -> bytes:
 
 
 def _unpacked(received: bytes) -> tuple[list[dict[bytes, bytes]], bytes]:
-    """Return the whole boxes in what came, and what is left of one that is still to come."""
+    """Return the complete boxes, and the rest of an incomplete one."""
     boxes: list[dict[bytes, bytes]] = []
     words: list[bytes] = []
     rest = received
@@ -111,7 +108,7 @@ def _unpacked(received: bytes) -> tuple[list[dict[bytes, bytes]], bytes]:
 
 
 def _words(received: bytes) -> Iterator[tuple[bytes, bytes]]:
-    """Yield each whole word, and what follows it."""
+    """Yield each complete word and the bytes after it."""
     while len(received) >= 2:
         length = int.from_bytes(received[:2], "big")
         if len(received) < 2 + length:

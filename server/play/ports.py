@@ -1,7 +1,8 @@
-"""The game's five ports and the address they are opened on: chosen, kept, and claimed.
+"""The game's five ports and its address: chosen, stored, and claimed.
 
-Two are for people: telnet and web. The others are inner ones, and move by themselves when taken.
-`server/conf/settings.py` asks here too, so that an `evennia` typed by hand finds the same game.
+Two ports are for people, telnet and web. The others are internal, and move if they are taken.
+`server/conf/settings.py` uses this module too, so that an `evennia` typed by hand finds the same
+game.
 """
 
 from __future__ import annotations
@@ -32,16 +33,17 @@ EVERYWHERE = "0.0.0.0"
 PREFIX = "EVENNIA_AI_"
 STEP = 10
 LOWEST_OPEN_TO_ALL = 1024
+# Linux gives out ephemeral ports from 32,768 on.
 HIGHEST_OF_OURS = 32_000
 
 
 @dataclass(frozen=True)
 class Openings:
-    """Where the game listens.
+    """The addresses on which the game listens.
 
     Attributes:
         numbers: the port of each name in `DEFAULTS`.
-        address: what the ports are opened on, the always inner ones apart.
+        address: the address of all ports except those in `ALWAYS_ON_LOOPBACK`.
     """
 
     numbers: Mapping[str, int]
@@ -59,20 +61,20 @@ class Openings:
 
     @property
     def host(self) -> str:
-        """The address at which this machine itself reaches the game."""
+        """The address at which this machine reaches the game."""
         return LOOPBACK if self.address == EVERYWHERE else self.address
 
     def as_choices(self) -> dict[str, object]:
-        """Return what a later command must know to find the same game."""
+        """Return ports and address as later commands need them to find the game."""
         return {**self.numbers, "BIND": self.address}
 
     def as_environment(self) -> dict[str, str]:
-        """Return the variables that tell `server/conf/settings.py`."""
+        """Return the environment variables for `server/conf/settings.py`."""
         return {PREFIX + name: str(value) for name, value in self.as_choices().items()}
 
 
 def read_choices(path: Path) -> dict[str, object]:
-    """Return what an earlier start kept, or nothing if there was none or it is damaged."""
+    """Return the choices of an earlier start; {} if there are none or the file is damaged."""
     try:
         kept = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError):
@@ -81,14 +83,14 @@ def read_choices(path: Path) -> dict[str, object]:
 
 
 def keep_choices(path: Path, choices: Mapping[str, object]) -> None:
-    """Write what later commands must know, whole or not at all."""
+    """Write the choices for later commands, atomically."""
     draft = path.with_name(path.name + ".draft")
     draft.write_text(json.dumps(choices) + "\n", encoding="utf-8")
     draft.replace(path)
 
 
 def asked_for(environ: Mapping[str, str]) -> dict[str, str]:
-    """Return the ports and address a person named: EVENNIA_AI_WEB_PORT, or WEB_PORT with make."""
+    """Return the ports and address in the environment: EVENNIA_AI_WEB_PORT, or make's WEB_PORT."""
     named = {}
     for name in (*DEFAULTS, "BIND"):
         value = environ.get(PREFIX + name) or environ.get(name)
@@ -98,10 +100,10 @@ def asked_for(environ: Mapping[str, str]) -> dict[str, str]:
 
 
 def choose(environ: Mapping[str, str], kept: Mapping[str, object]) -> Openings:
-    """Decide the ports and the address: what was asked for, else what was kept, else the usual.
+    """Choose the ports and the address: from the environment, else as stored, else the defaults.
 
     Raises:
-        PlayError: if something that is not a port number was asked for, or one was named twice.
+        PlayError: if a value is not a port number, or a port is used twice.
     """
     wanted = {**DEFAULTS, "BIND": LOOPBACK, **kept, **asked_for(environ)}
     numbers = {name: _as_port(name, wanted[name]) for name in DEFAULTS}
@@ -112,7 +114,7 @@ def choose(environ: Mapping[str, str], kept: Mapping[str, object]) -> Openings:
 
 
 def for_settings(folder: Path, environ: Mapping[str, str] = os.environ) -> Openings:
-    """Return the openings for the settings module: from the long names, else from what was kept."""
+    """Return the openings for the settings module: from the long names, else as stored."""
     own = {name: value for name, value in environ.items() if name.startswith(PREFIX)}
     return choose(own, read_choices(folder / ".play.json"))
 
@@ -120,18 +122,18 @@ def for_settings(folder: Path, environ: Mapping[str, str] = os.environ) -> Openi
 def claim(
     openings: Openings, insisted: Collection[str] = (), put_by: Reservations | None = None
 ) -> Openings:
-    """Make sure every port can be opened, moving the inner ones that are taken.
+    """Check that every port can be opened, and move internal ones that are taken.
 
     Args:
-        openings: what was chosen.
-        insisted: names that a person asked for, which are therefore not moved.
-        put_by: keeps the ports from other games until this one is open.
+        openings: the chosen ports.
+        insisted: names that the user set, which are therefore not moved.
+        put_by: reserves the ports against other games until this one is open.
 
     Returns:
-        The openings, all of them free a moment ago.
+        The openings; all were free a moment ago.
 
     Raises:
-        PlayError: if ports that may not move cannot be opened; it names all of them.
+        PlayError: if ports that must not move cannot be opened; it names all of them.
     """
     put_by = put_by or Reservations("", Path(os.devnull))
     settled: dict[str, int] = {}
@@ -150,7 +152,7 @@ def claim(
 
 
 def purpose(name: str) -> str:
-    """Return what a port is for, in words: `telnet`."""
+    """Return the purpose of a port in words: `telnet`."""
     return name.removesuffix("_PORT").replace("_", " ").lower()
 
 
@@ -195,7 +197,7 @@ def _refusal(openings: Openings, refused: Mapping[str, str], instead: Mapping[st
 
 
 def _free_port(port: int, address: str, taken: Collection[int], put_by: Reservations) -> int:
-    """Return another port, ten further up or more: below those that the system gives out."""
+    """Return a free port: in steps of ten below the ephemeral ports, else any."""
     first = port + STEP if port >= LOWEST_OPEN_TO_ALL else max(DEFAULTS.values())
     for other in range(first, HIGHEST_OF_OURS, STEP):
         if other not in taken and not _obstacle(other, address) and not put_by.take(other):

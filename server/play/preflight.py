@@ -1,4 +1,4 @@
-"""What can be known to go wrong before anything is changed: each said in one sentence."""
+"""Checks before anything is changed; each failure is one sentence."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from server.play.layout import Checkout, PlayError
 
 MEGABYTE = 1_000_000
 ENVIRONMENT_BYTES = 450 * MEGABYTE
-# The weights, and the parts they are put together from.
+# The weights, and at the same time the parts from which they are assembled.
 WEIGHTS_BYTES = 1000 * MEGABYTE
 DATABASE_BYTES = 50 * MEGABYTE
 
 
 class Usage(Protocol):
-    """How full a disk is."""
+    """Disk usage."""
 
     @property
     def free(self) -> int:
@@ -27,7 +27,7 @@ class Usage(Protocol):
 
 
 def check_platform(system: str = sys.platform) -> None:
-    """Refuse a system whose processes this launcher does not know how to handle.
+    """Refuse an operating system whose processes this launcher cannot handle.
 
     Raises:
         PlayError: on Windows.
@@ -40,10 +40,10 @@ def check_platform(system: str = sys.platform) -> None:
 
 
 def check_writable(checkout: Checkout) -> None:
-    """Make sure the game can keep its files, and make the folders it keeps them in.
+    """Create the game's folders, and check that it can write to them.
 
     Raises:
-        PlayError: naming the first folder that cannot be written to.
+        PlayError: for the first folder that cannot be written to.
     """
     for folder in (checkout.root, checkout.server, checkout.logs):
         try:
@@ -60,16 +60,16 @@ def check_disk(
     purpose: str,
     measure: Callable[[Path], Usage] = shutil.disk_usage,
 ) -> None:
-    """Make sure there is room for what is about to be put into a folder.
+    """Check that there is enough disk space.
 
     Args:
-        folder: where it goes; must exist.
-        needed_bytes: how much it takes at its peak.
-        purpose: what it is, for the sentence.
-        measure: tells how full the disk under a folder is.
+        folder: an existing folder on the disk.
+        needed_bytes: peak size.
+        purpose: what the space is for, for the sentence.
+        measure: returns the disk usage of a folder.
 
     Raises:
-        PlayError: saying how much there is and how much it takes.
+        PlayError: if there is not enough; it has both numbers.
     """
     free = measure(folder).free
     if free < needed_bytes:

@@ -1,8 +1,8 @@
-"""What the last look into the database found, kept so that the next one can be left out.
+"""Stored result of the last database preparation, so that the next one can be skipped.
 
-The look loads all of Evennia. It is left out only where everything it would look at is as it left
-it: the code of the game, the packages, the settings' variables, and in the database the migrations,
-the owner, the mark of the first start and all that the world is made of.
+Preparing loads all of Evennia. It is skipped only if everything it depends on is unchanged: the
+game's code, the packages, the environment variables that settings read, and in the database the
+migrations, the owner, the mark of the first start and the objects of the world.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from server.play.ports import Openings
 
 CODE = ("evennia_ai", "world", "server/conf", "server/play")
 NOT_CODE = "__pycache__"
-# Of the variables that settings may heed, those that hold no secret.
+# Variables that settings may read; those that hold secrets are left out of the digest.
 HEEDED = ("EVENNIA_", "DJANGO_")
 UNHEEDED = ("EVENNIA_SUPERUSER_", "EVENNIA_AI_SUITE_RUN")
 SECRET_WORDS = ("KEY", "TOKEN", "SECRET", "PASSWORD")
@@ -40,14 +40,14 @@ QUERIES = (
 def remembered(
     checkout: Checkout, openings: Openings, environ: Mapping[str, str] = os.environ
 ) -> World | None:
-    """Return what the last look found, or None if anything is not as it was then.
+    """Return the result of the last preparation, or None if anything has changed since.
 
-    Nothing is known of a database that is not a file beside the game.
+    For a database that is not the game's own file, always None.
 
     Args:
         checkout: whose game.
-        openings: where it is to listen.
-        environ: the variables that the settings may heed.
+        openings: the game's ports.
+        environ: the variables that the settings may read.
     """
     if database_url.kept(checkout.server):
         return None
@@ -67,15 +67,16 @@ def remembered(
 def remember(
     checkout: Checkout, openings: Openings, world: World, environ: Mapping[str, str] = os.environ
 ) -> None:
-    """Keep what a look has just found, unless the next one might find something else.
+    """Store the result of a preparation, unless the next one might have another result.
 
     Args:
         checkout: whose game.
-        openings: what the look was told.
-        world: what it found.
-        environ: the variables that the settings may heed.
+        openings: the ports that were used.
+        world: the result.
+        environ: the variables that the settings may read.
     """
     _file(checkout).unlink(missing_ok=True)
+    # An incomplete world is not stored, so that the next start tries again.
     is_lacking = bool(summary.left_out(world.summary) or world.wrong_settings)
     if not world.database or is_lacking or _is_evennia_edited(checkout):
         return
@@ -92,7 +93,7 @@ def _file(checkout: Checkout) -> Path:
 
 
 def _seen(checkout: Checkout, openings: Openings, database: str, environ: Mapping[str, str]) -> str:
-    """Return a digest of all that a look depends on."""
+    """Return a digest of everything that the preparation depends on."""
     digest = hashlib.sha256(repr(sorted(openings.as_choices().items())).encode())
     for part in (*_code(checkout), *_packages(checkout), *_variables(environ), *_rows(database)):
         digest.update(f"{part}\n".encode())
@@ -100,7 +101,7 @@ def _seen(checkout: Checkout, openings: Openings, database: str, environ: Mappin
 
 
 def _code(checkout: Checkout) -> Iterator[str]:
-    """Path, size and time of each file of the game."""
+    """Yield path, size and modification time of each file of the game."""
     for name in CODE:
         for folder, within, files in os.walk(checkout.root / name):
             within[:] = sorted(set(within) - {NOT_CODE})
@@ -110,12 +111,12 @@ def _code(checkout: Checkout) -> Iterator[str]:
 
 
 def _packages(checkout: Checkout) -> list[str]:
-    """The names and versions of all packages in the game's environment."""
+    """Return the names and versions of all packages in the game's environment."""
     return sorted(str(path) for path in checkout.venv.glob("lib/python*/site-packages/*.dist-info"))
 
 
 def _is_evennia_edited(checkout: Checkout) -> bool:
-    """Tell whether Evennia is somebody's own checkout, which changes without its version."""
+    """Return whether Evennia is installed from a checkout, whose code changes without a version."""
     installed = checkout.venv.glob("lib/python*/site-packages/evennia-[0-9]*.dist-info")
     return any((folder / "direct_url.json").exists() for folder in installed)
 
@@ -133,10 +134,10 @@ def _variables(environ: Mapping[str, str]) -> list[str]:
 
 
 def _rows(database: str) -> Iterator[str]:
-    """What the look asks the database, row by row.
+    """Yield the rows of the database that the preparation depends on.
 
     Raises:
-        sqlite3.Error: it is not there, or is no such database.
+        sqlite3.Error: if the file does not exist or is not a game's database.
     """
     address = f"{Path(database).absolute().as_uri()}?mode=rw"
     with closing(sqlite3.connect(address, uri=True)) as connection:

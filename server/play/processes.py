@@ -1,4 +1,4 @@
-"""Other programs: run to their end, found by what they were started with, and stopped."""
+"""Other programs: run them, find them by their command line, and stop them."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from pathlib import Path
 
 POLL_SECONDS = 0.1
 PROC = Path("/proc")
-# The last line of a traceback, or what pip and make call an error.
+# The last line of a traceback, or an error line of pip or make.
 COMPLAINT = re.compile(
     r"^(?!\s*(?:File|raise)\b).*(?:\w(?:Error|Exception|DoesNotExist)\b|\b(?:error|ERROR):)"
 )
-# What Evennia puts before each line of a log: who, when, how bad.
+# The prefix of each line of Evennia's logs: source, time, level.
 LOG_STAMP = re.compile(r"^(?:\|\w+\| )?[\d-]+ [\d:]+ \[..\] ")
 
 LineReader = Callable[[str], None]
@@ -31,17 +31,17 @@ def run(
     env: Mapping[str, str] | None = None,
     on_line: LineReader | None = None,
 ) -> tuple[int, str]:
-    """Run a program to its end, with no input, and keep what it said in a log.
+    """Run a program to its end, without input, and append its output to a log.
 
     Args:
         command: program and arguments.
         cwd: the folder it runs in.
-        log: file its output is added to.
+        log: file its output is appended to.
         env: its environment; ours by default.
         on_line: called with each line as it comes.
 
     Returns:
-        Its exit code and all it said, on either stream.
+        Its exit code and its output, of both streams.
     """
     said: list[str] = []
     with log.open("a", encoding="utf-8") as record:
@@ -63,6 +63,7 @@ def run(
                     record.write(line)
                     if on_line:
                         on_line(line.rstrip("\n"))
+            # Also on Ctrl-C: the program must not go on without us.
             except BaseException:
                 end([process.pid], grace_seconds=5.0, reap=process.poll)
                 raise
@@ -76,18 +77,18 @@ def complaint(said: str) -> str:
 
 
 def blame(said: str) -> str:
-    """Return the line of a program's output that tells best what went wrong, as a sentence."""
+    """Return the line of a program's output that best explains a failure, as a sentence."""
     lines = [line.strip() for line in said.splitlines() if any(map(str.isalnum, line))]
     return complaint(said) or _as_sentence(lines[-1] if lines else "it gave no reason")
 
 
 def find(*words: str) -> list[int]:
-    """Return the ids of all processes whose command line holds each of these words as a part."""
+    """Return the ids of all processes whose command line contains each of these strings."""
     return [pid for pid, line in _command_lines() if all(word in line for word in words)]
 
 
 def is_alive(pid: int) -> bool:
-    """Tell whether a process exists and has not ended (a zombie has)."""
+    """Return whether a process exists and has not ended (a zombie has)."""
     try:
         os.kill(pid, 0)
         status = (PROC / str(pid) / "stat").read_text() if PROC.is_dir() else ""
@@ -99,7 +100,7 @@ def is_alive(pid: int) -> bool:
 
 
 def wait_until(check: Callable[[], bool], timeout_seconds: float) -> bool:
-    """Ask `check` again and again; return whether it came true within the time."""
+    """Poll `check`; return whether it became true within the time."""
     deadline = time.monotonic() + timeout_seconds
     while not check():
         if time.monotonic() > deadline:
@@ -111,12 +112,12 @@ def wait_until(check: Callable[[], bool], timeout_seconds: float) -> bool:
 def end(
     pids: Sequence[int], *, grace_seconds: float, reap: Callable[[], object] = lambda: None
 ) -> None:
-    """Ask processes to end, and kill those that have not after the grace.
+    """Terminate processes, and kill those that are still alive after the grace time.
 
     Args:
         pids: process ids.
-        grace_seconds: how long they may take over it.
-        reap: called before each look, so that a child of ours does not linger as a zombie.
+        grace_seconds: time between SIGTERM and SIGKILL.
+        reap: called before each check, so that our own child does not stay a zombie.
     """
 
     def all_gone() -> bool:
@@ -133,7 +134,7 @@ def end(
 
 
 def holder_of_port(port: int) -> str:
-    """Name the program that listens on a TCP port, as `python3 (process 812)`, or return ""."""
+    """Return the program that listens on a TCP port, as `python3 (process 812)`, or ""."""
     for pid in listeners(port):
         try:
             return f"{(PROC / str(pid) / 'comm').read_text().strip()} (process {pid})"
@@ -143,7 +144,7 @@ def holder_of_port(port: int) -> str:
 
 
 def listeners(port: int) -> Iterator[int]:
-    """The ids of the processes that listen on a TCP port, as far as they can be seen."""
+    """Yield the ids of the processes that listen on a TCP port, as far as we may see them."""
     inodes = _listening_inodes(port)
     for folder in PROC.glob("[0-9]*") if inodes else ():
         try:
@@ -154,7 +155,7 @@ def listeners(port: int) -> Iterator[int]:
 
 
 def seconds_worked(pids: Collection[int]) -> float:
-    """Return the processor time that some processes have had; 0 where it cannot be seen."""
+    """Return the total CPU time of processes in seconds; those that cannot be read count 0."""
     ticks = 0
     for pid in pids:
         try:
@@ -178,13 +179,14 @@ def _listening_inodes(port: int) -> set[str]:
             continue
         for row in rows:
             columns = row.split()
-            is_listening = columns[3] == "0A"
+            is_listening = columns[3] == "0A"  # TCP_LISTEN in the kernel's table
             if is_listening and int(columns[1].rpartition(":")[2], 16) == port:
                 inodes.add(f"socket:[{columns[9]}]")
     return inodes
 
 
 def _command_lines() -> list[tuple[int, str]]:
+    # macOS has no /proc.
     if not PROC.is_dir():
         listed = subprocess.run(
             ["ps", "-axwwo", "pid=,command="], capture_output=True, text=True, check=False

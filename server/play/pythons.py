@@ -1,6 +1,6 @@
-"""Which Pythons can run the game, and where this machine keeps them.
+"""Supported Pythons, and their places on this machine.
 
-May be read by Python 3.8: no syntax newer than that in here.
+Python 3.8 must be able to parse this file: no newer syntax here.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ TELL_VERSION = "import sys, ensurepip, venv; print('%d.%d' % sys.version_info[:2
 
 
 def is_supported(version: Sequence[object]) -> bool:
-    """Tell whether the game runs on a Python of this version, such as `sys.version_info`."""
+    """Return whether the game runs on a Python of this version, such as `sys.version_info`."""
     return tuple(version[:2]) in SUPPORTED
 
 
@@ -27,7 +27,7 @@ def supported_names() -> list[str]:
 
 
 def refusal(version: Sequence[object], executable: str) -> str:
-    """Say in one sentence why this Python will not do, and name one here that would."""
+    """Return a sentence that this Python is not supported, and which one here is."""
     names = supported_names()
     found = ".".join(str(part) for part in version[:2])
     wanted = ", ".join(names[:-1]) + " or " + names[-1]
@@ -46,7 +46,7 @@ def find_all(environ: Mapping[str, str] = os.environ) -> dict[str, str]:
         environ: where PATH, HOME and PYENV_ROOT are read from; the process's own by default.
 
     Returns:
-        Version as text (`"3.12"`) to the path of an interpreter that can make environments.
+        The path of an interpreter that can make environments, by version as text (`"3.12"`).
     """
     found: dict[str, str] = {}
     for name in supported_names():
@@ -77,7 +77,7 @@ def ask(interpreter: Path) -> str | None:
 
 
 def folders(environ: Mapping[str, str]) -> Iterator[Path]:
-    """Return where interpreters may lie: the folders of PATH, then pyenv's, newest first."""
+    """Yield folders that may contain interpreters: those of PATH, then pyenv's, newest first."""
     for entry in environ.get("PATH", "").split(os.pathsep):
         if entry:
             yield Path(entry)

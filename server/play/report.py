@@ -1,7 +1,7 @@
-"""What a person sees while the game is brought up: one dotted line for each step.
+"""Progress report of a start: one dotted line for each step.
 
-On a terminal a line is redrawn while its step goes on. Anywhere else a line is printed once, when
-its step is done, and a step that takes long says in between how far it is.
+On a terminal a line is redrawn while its step goes on. Elsewhere a line is printed when its step is
+done, and a long step prints its progress in between.
 """
 
 from __future__ import annotations
@@ -17,10 +17,9 @@ PLAIN_PROGRESS_EVERY_SECONDS = 10.0
 
 
 class Step:
-    """One line of the report, from its first word to its result."""
+    """One line of the report; `label` may be changed until the step is done."""
 
     def __init__(self, label: str, report: Report, began: float | None = None) -> None:
-        """Begin a line; `label` may be changed until the step is done."""
         self.label = label
         self.result = ""
         self._report = report
@@ -34,7 +33,7 @@ class Step:
         return f"{minutes:02d}:{seconds:02d}"
 
     def show(self, progress: str) -> None:
-        """Say how far the step is, in a few words."""
+        """Show the progress of the step, in a few words."""
         now = self._report.clock()
         if self._report.is_terminal:
             self._report.redraw(f"{dotted(self.label)} {self.elapsed}  {progress}")
@@ -48,8 +47,8 @@ class Report:
 
     Args:
         stream: where to write; standard output by default.
-        is_terminal: whether lines may be redrawn; asked of the stream by default.
-        clock: seconds that only ever grow.
+        is_terminal: whether lines may be redrawn; by default as the stream says.
+        clock: monotonic seconds.
     """
 
     def __init__(
@@ -59,7 +58,6 @@ class Report:
         is_terminal: bool | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        """Remember where to write and whether it is a terminal."""
         self._stream = stream or sys.stdout
         self.is_terminal = self._stream.isatty() if is_terminal is None else is_terminal
         self.clock = clock
@@ -78,8 +76,8 @@ class Report:
         """Report one step: its label, its progress, and at the end its result or its time.
 
         Args:
-            label: what is done.
-            began: when, by the clock, if it has been going on beside other steps; else now.
+            label: the step in a few words.
+            began: its start by the clock, if it began during other steps; else now.
         """
         step = Step(label, self, began)
         if self.is_terminal:
@@ -98,5 +96,5 @@ class Report:
 
 
 def dotted(label: str) -> str:
-    """Return a label set two spaces in, with dots up to where results begin."""
+    """Return an indented label, with dots up to the column of results."""
     return f"  {label} {'.' * max(3, LABEL_WIDTH - len(label))}"

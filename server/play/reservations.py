@@ -1,7 +1,7 @@
-"""Ports put by for a game that is about to open, so that no other is given them meanwhile.
+"""Ports reserved for a game that is about to open, so that no other game takes them meanwhile.
 
-Between the choice of a port and its opening lie minutes of installing. A file for each port is
-locked until then; the lock ends with the process that has it, however that ends.
+Installing takes minutes between the choice of a port and its opening. Until then, a file for each
+port is locked; the lock ends with its process, even if that is killed.
 """
 
 from __future__ import annotations
@@ -17,26 +17,25 @@ FOLDER_NAME = "evennia-ai-play"
 
 
 def common_folder() -> Path:
-    """The folder in which all launchers of this account put ports by."""
+    """Return the folder in which all launchers of this account reserve ports."""
     return Path(tempfile.gettempdir()) / f"{FOLDER_NAME}-{os.getuid()}"
 
 
 class Reservations:
-    """The ports that one launcher has put by.
+    """The ports that one launcher has reserved.
 
     Args:
-        owner: who it is, in a few words for others.
-        folder: where the locks are; where it cannot be used nothing is put by.
+        owner: the launcher in a few words, shown to others.
+        folder: the folder of the locks; if it cannot be used, nothing is reserved.
     """
 
     def __init__(self, owner: str, folder: Path | None = None) -> None:
-        """Put nothing by yet."""
         self._owner = owner
         self._folder = folder or common_folder()
         self._held: dict[int, IO[str]] = {}
 
     def take(self, port: int) -> str:
-        """Put a port by; return who has it, or "" if it is this launcher now."""
+        """Reserve a port; return its other owner, or "" if it is ours now."""
         if port in self._held or not self._is_usable():
             return ""
         try:
@@ -56,20 +55,18 @@ class Reservations:
         return ""
 
     def keep_only(self, numbers: Mapping[str, int]) -> None:
-        """Let go of every port but these."""
+        """Release every port except these."""
         for port in set(self._held) - set(numbers.values()):
             self._held.pop(port).close()
 
     def __enter__(self) -> Self:
-        """Return itself."""
         return self
 
     def __exit__(self, *error: object) -> None:
-        """Let go of all of them."""
         self.keep_only({})
 
     def _is_usable(self) -> bool:
-        """Whether the folder is there and nobody else's: who made it could lock every port."""
+        # A folder of another account is not trusted: its owner could lock every port.
         try:
             self._folder.mkdir(mode=0o700, exist_ok=True)
             return self._folder.stat().st_uid == os.getuid()

@@ -1,4 +1,4 @@
-"""What a person is told of a game: where it is, who owns it, what to type, how it is."""
+"""Texts for the user about a game: addresses, owner, what to type, status."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ BETTER_BRAIN = "A better one: docs/models.md"
 
 
 def opened(checkout: Checkout, kept: dict[str, object], *, shows_password: bool) -> str:
-    """Return the lines that greet the person who opened the game.
+    """Return the greeting after a start.
 
     Args:
         checkout: whose game.
-        kept: what `make play` noted of this start: ports, BIND, brain, admin.
-        shows_password: whether a generated password is shown, which is done once.
+        kept: the stored choices of this start: ports, BIND, brain, admin.
+        shows_password: whether to show a generated password, which is done only once.
     """
     openings = ports.choose({}, kept)
     host = "localhost" if openings.host == ports.LOOPBACK else openings.host
@@ -39,7 +39,7 @@ def opened(checkout: Checkout, kept: dict[str, object], *, shows_password: bool)
 
 
 def status(checkout: Checkout) -> str:
-    """Return the lines that say what runs, since when, and where."""
+    """Return the lines of `make status`: running parts, their age, ports."""
     kept = ports.read_choices(checkout.choices)
     openings = ports.choose({}, kept)
     present = game.running(checkout)
@@ -58,24 +58,24 @@ def status(checkout: Checkout) -> str:
 
 
 def _wrong_settings(kept: dict[str, object]) -> list[str]:
-    """Return the lines that say why no assistant of the game answers, if its settings are why."""
+    """Return lines about settings that keep every assistant from answering, if any."""
     wrong = kept.get("wrong_settings")
     mend = "Correct it in server/conf/, then: make restart"
     return [f"  No assistant can answer: {wrong}", f"  {mend}"] if wrong else []
 
 
 def in_brief(world: str) -> str:
-    """Return how many of what a world has, from the sentence its builder says: `5 rooms, ...`."""
+    """Return the counts in the sentence of `build_world`: `5 rooms, ...`."""
     return ", ".join(re.findall(r"\d+ (?:rooms?|assistants?)", world))
 
 
 def left_out(world: str) -> str:
-    """Return what a world lacks and why, from what its builder says, or ""."""
+    """Return what is missing and why, from the sentence of `build_world`, or ""."""
     return " ".join(re.findall(r"\w+ is not there: .*", world))
 
 
 def age(seconds: float) -> str:
-    """Return a span of time as hours, minutes and seconds: `26:03:09`."""
+    """Return a duration as hours, minutes and seconds: `26:03:09`."""
     minutes, second = divmod(int(seconds), 60)
     hour, minute = divmod(minutes, 60)
     return f"{hour:02d}:{minute:02d}:{second:02d}"

@@ -1,8 +1,8 @@
-"""The empty database as SQL, so that a new game need not go through years of migrations.
+"""The empty database as SQL, so that a new game need not run years of migrations.
 
-A template is kept for each Django that is supported, and is used for a new database only where its
-first line names the very migrations, models and settings of this game; else Django migrates, as
-always. `python -m server.play.template` writes the one for the environment that it runs in.
+There is a template for each supported Django. It is used for a new database only if the key in its
+first line matches the migrations, models and settings of this game; else Django migrates as usual.
+`python -m server.play.template` writes the template for the environment that it runs in.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ from django.db import connection
 
 FOLDER = Path(__file__).with_name("templates")
 KEY_MARK = "-- for "
-# What settings say that a migration, or what Django does after all of them, depends on.
+# Settings that a migration, or Django's post-migrate step, depends on.
 SETTINGS = ("DEFAULT_AUTO_FIELD", "MIGRATION_MODULES", "SITE_ID", "AUTH_USER_MODEL", "USE_TZ")
 TYPECLASSES = re.compile(r"BASE_\w+_TYPECLASS")
-# When a migration was applied is the one thing in an empty database that is new each time.
+# The times of migrations are the only content of an empty database that differs each time.
 APPLIED = re.compile(
     r"^(INSERT INTO \"django_migrations\" .*,)'\d{4}-\d\d-\d\d \d\d:\d\d:\d\d[.\d]*'\);$",
     re.MULTILINE,
@@ -36,12 +36,12 @@ NOW = r"\1strftime('%Y-%m-%d %H:%M:%f', 'now'));"
 
 
 def file_for(django_version: tuple[object, ...], folder: Path = FOLDER) -> Path:
-    """Return where the template for a Django is, such as `(5, 2, 19)`; it need not be there."""
+    """Return the path of the template for a Django, such as `(5, 2, 19)`; it may not exist."""
     return folder / f"django-{django_version[0]}.{django_version[1]}.sql"
 
 
 def key() -> str:
-    """Return a digest of all that decides what `migrate` makes of nothing. Needs Django set up."""
+    """Return a digest of everything that decides the result of `migrate`. Needs Django set up."""
     digest = hashlib.sha256(f"Django {django.VERSION[:2]}".encode())
     for name in sorted({*SETTINGS, *filter(TYPECLASSES.fullmatch, dir(settings))}):
         digest.update(f"{name}={getattr(settings, name)!r}\n".encode())
@@ -57,11 +57,11 @@ def key() -> str:
 
 
 def is_applied(database: Mapping[str, object], folder: Path = FOLDER) -> bool:
-    """Make Django's default database from its template; False where Django has to migrate.
+    """Make Django's default database from its template; return False if Django has to migrate.
 
     Args:
-        database: what Django's settings say of it.
-        folder: where the templates are.
+        database: its entry in Django's settings.
+        folder: the folder of the templates.
     """
     if not str(database["ENGINE"]).endswith("sqlite3"):
         return False
@@ -69,10 +69,10 @@ def is_applied(database: Mapping[str, object], folder: Path = FOLDER) -> bool:
 
 
 def apply(database: Path, template: Path, wanted: str) -> bool:
-    """Make an empty database from a template; return whether that was done.
+    """Fill an empty database from a template; return whether that was done.
 
-    Nothing is done where there is no template, where it is for something else than `wanted` or
-    damaged, or where the database is not empty.
+    Nothing is done if there is no template, if its key is not `wanted`, if it is damaged, or if the
+    database is not empty.
     """
     try:
         first, _, script = template.read_text(encoding="utf-8").partition("\n")
@@ -84,7 +84,7 @@ def apply(database: Path, template: Path, wanted: str) -> bool:
         if connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:
             return False
         try:
-            # All of it or nothing: the script is one transaction.
+            # The script is one transaction, so a damaged one leaves nothing behind.
             connection.executescript(script)
         except sqlite3.Error:
             return False
@@ -92,10 +92,10 @@ def apply(database: Path, template: Path, wanted: str) -> bool:
 
 
 def write(template: Path) -> None:
-    """Write the template for the environment that this runs in, by what `migrate` makes.
+    """Write the template for the environment that this runs in, from the result of `migrate`.
 
     Args:
-        template: the file; what it held is replaced.
+        template: the file; old content is replaced.
     """
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "server.conf.settings")
     with tempfile.TemporaryDirectory() as folder:
