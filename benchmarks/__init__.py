@@ -1,1 +1,1 @@
-"""Measurements: each module prints ratios against a peer of the same run."""
+"""Benchmarks: each module prints ratios against a peer measured in the same run."""

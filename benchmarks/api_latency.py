@@ -1,11 +1,11 @@
-"""How long the REST API takes in an idle game and in one whose assistants are all busy.
+"""Response times of the REST API, in an idle game and while all its assistants are busy.
 
     python -m benchmarks.api_latency [--crowd 200] [--requests 400] [--model-seconds 2]
 
-The game is a process of its own with the reactor, Evennia's web server and its web threads; each
-request is real HTTP from here, hops from its web thread into the game and back. Busy is: each
-assistant is asked again as soon as it answered, by a model server that takes its time. Beside it in
-the same run: Evennia's own REST API, which does not hop.
+The game is a separate process with the reactor, Evennia's web server and its web threads. Each
+request is real HTTP and switches from its web thread to the game's thread and back. Busy means that
+each assistant is asked again as soon as it has answered, with a slow model server. The peer in the
+same run is Evennia's own REST API, which stays in the web thread.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ PATHS = {
 
 
 def prepare(game: Path) -> dict[str, Any]:
-    """Settings of a game with both APIs, and somebody who may use them."""
+    """Write the settings of a game with both APIs, and create an account that may use them."""
     from django.conf import settings
     from django.contrib.auth import BACKEND_SESSION_KEY, HASH_SESSION_KEY, SESSION_KEY
     from django.contrib.sessions.backends.db import SessionStore
@@ -73,7 +73,7 @@ def prepare(game: Path) -> dict[str, Any]:
 
 
 class Busy:
-    """Everybody is asked, and asked again as soon as there is an answer."""
+    """A crowd that asks each assistant again as soon as it has answered."""
 
     def __init__(self, crowd: int) -> None:
         from twisted.internet import reactor
@@ -85,17 +85,17 @@ class Busy:
         self._began = self._cpu = 0.0
 
     def begin(self) -> None:
-        """Count anew."""
+        """Reset the counters."""
         self.answers, self._began, self._cpu = 0, time.perf_counter(), time.process_time()
         self.lag.start()
 
     def once(self) -> None:
-        """Let everybody ask once, and tell when all are answered."""
+        """Let everybody ask once; fires when all are answered."""
         asked = [self.people.question(number) for number in range(len(self.people.pairs))]
         gatherResults(asked).addCallback(lambda answers: tell({"answered": sum(answers)}))
 
     def crowd(self) -> None:
-        """Let everybody ask, one after the other: people do not all come at the same moment."""
+        """Let everybody ask, spread over time: people do not all come at the same moment."""
         from twisted.internet import reactor
 
         self._is_on = True
@@ -114,7 +114,7 @@ class Busy:
         reactor.callLater(0, self._ask, number)
 
     def end(self) -> dict[str, Any]:
-        """What went on meanwhile."""
+        """Return the counts and the lag since `begin`."""
         seconds = time.perf_counter() - self._began
         cpu = (time.process_time() - self._cpu) / seconds
         told = {"answers_a_second": round(self.answers / seconds, 1), "cpu": round(cpu * 100)}
@@ -122,7 +122,7 @@ class Busy:
 
 
 def serve(game: Path, crowd: int, model: FakeModel) -> None:
-    """Run the game. It reads words, a line each: once, begin, crowd, end; it tells JSON."""
+    """Run the game. It reads commands, one a line (once, begin, crowd, end), and prints JSON."""
     set_up_game(game, model.root_url)
     from django.conf import settings
 
@@ -160,7 +160,7 @@ def serve(game: Path, crowd: int, model: FakeModel) -> None:
 
 
 def tell(told: dict[str, Any]) -> None:
-    """Answer whoever measures."""
+    """Print a value as a line of JSON for the measuring process."""
     print(json.dumps(told), flush=True)
 
 
@@ -168,7 +168,7 @@ def tell(told: dict[str, Any]) -> None:
 
 
 class Game:
-    """The game's process, seen from outside."""
+    """The game's process, seen from the measuring process."""
 
     def __init__(self, process: subprocess.Popen[str], crowd: int) -> None:
         self._process = process
@@ -176,7 +176,7 @@ class Game:
         self._told = self.read()
 
     def read(self) -> dict[str, Any]:
-        """The next line of JSON that it tells."""
+        """Return the next line of JSON that the game prints."""
         assert self._process.stdout is not None
         for line in self._process.stdout:
             if line.startswith("{"):
@@ -185,13 +185,13 @@ class Game:
         raise SystemExit("the game ended")
 
     def say(self, word: str) -> None:
-        """Tell it what to do."""
+        """Send a command to the game."""
         assert self._process.stdin is not None
         self._process.stdin.write(f"{word}\n")
         self._process.stdin.flush()
 
     def ask(self, path: str, count: int) -> list[float]:
-        """Seconds that each of some requests took, by a few clients with pauses between them."""
+        """Return the seconds that each of some requests took, by a few clients with pauses."""
         found: list[float] = []
         each = [
             threading.Thread(target=self._ask, args=(path, count // CLIENTS, found))
@@ -223,7 +223,7 @@ class Game:
 
 @contextmanager
 def running(folder: Path, crowd: int, model: FakeModel) -> Iterator[Game]:
-    """A game with that many assistants."""
+    """Run a game with that many assistants."""
     command = [sys.executable, "-m", "benchmarks.api_latency", "--serve", str(folder)]
     command += ["--crowd", str(crowd), "--model", f"{model.port},{model.control_port}"]
     with (folder / "errors").open("w") as errors:
@@ -237,7 +237,7 @@ def running(folder: Path, crowd: int, model: FakeModel) -> Iterator[Game]:
 
 
 def measure(game: Game, requests: int) -> tuple[dict[str, list[float]], dict[str, Any]]:
-    """The times of each path, and what went on in the game meanwhile."""
+    """Return the times of each path, and the game's counters meanwhile."""
     for path in PATHS.values():
         game.ask(path, CLIENTS * 3)
     game.say("begin")
@@ -247,7 +247,7 @@ def measure(game: Game, requests: int) -> tuple[dict[str, list[float]], dict[str
 
 
 def show(times: list[float]) -> tuple[float, float]:
-    """Median and 99th percentile in milliseconds."""
+    """Return median and 99th percentile in milliseconds."""
     return statistics.median(times) * 1000, times[int(len(times) * 0.99)] * 1000
 
 

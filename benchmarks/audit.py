@@ -1,11 +1,11 @@
-"""What the record of an assistant costs: each tick, each event on the disk, and each look into it.
+"""Cost of the audit log: for each tick, on disk, and for each read.
 
     python -m benchmarks.audit [--ticks 300] [--rounds 5] [--events 100000]
 
 A tick is a whisper, a look around and a whispered answer, with a model in memory and the demo
-game's settings on a file. Three contenders take turns in one process: ours; the same without any
-record; and the same with the `eventsourcing` library's own SQLite recorder, in a file of its own,
-which is told of each event by itself, as its manual does it.
+game's settings on a file. Three contenders take turns in one process: ours, no audit log, and the
+`eventsourcing` library's own SQLite recorder in its own file, which saves each event by itself, as
+its manual does.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ OURS, PEER, NONE = "ours", "eventsourcing's SQLite", "without"
 
 
 def make_game(folder: Path) -> Any:
-    """The crash tests' game; nothing that it tells people is written down here."""
+    """Make the game of the crash tests; what it tells people is not recorded."""
     from django.conf import settings
 
     from evennia_ai.runtime import state
@@ -56,7 +56,7 @@ def make_game(folder: Path) -> Any:
 
 
 def make_tick(game: Any) -> Callable[[], None]:
-    """One whisper, and all that follows."""
+    """Return a function that runs one tick: a whisper and everything that follows."""
     from tests.shell.support import pump
 
     tom, ada = game.being("Tom"), game.being("Ada")
@@ -70,7 +70,7 @@ def make_tick(game: Any) -> Callable[[], None]:
 
 
 class Peer:
-    """The library's own recorder, used as its manual does: one event, one `save`."""
+    """The library's own recorder, used as its manual does: one `save` for each event."""
 
     def __init__(self, folder: Path) -> None:
         from eventsourcing.application import Application
@@ -86,19 +86,19 @@ class Peer:
         self._assistant = Assistant()
 
     def keep(self, _script: Any, facts: Iterable[Any] = ()) -> None:
-        """Take facts in."""
+        """Record facts."""
         for item in facts:
             self._assistant.note(item.event, dict(item.details))
             self._app.save(self._assistant)
 
     def close(self) -> None:
-        """Let its file go."""
+        """Close its file."""
         self._app.close()
 
 
 @contextmanager
 def recorded_by(keep: Callable[..., None]) -> Iterator[None]:
-    """Hand all facts to somebody else."""
+    """Send all facts to another recorder within the block."""
     from evennia_ai import audit
 
     ours = audit.keep, audit.has_waiting, audit.record
@@ -111,7 +111,7 @@ def recorded_by(keep: Callable[..., None]) -> Iterator[None]:
 
 
 def ms_of(act: Callable[[], None], times: int) -> tuple[float, float]:
-    """CPU and clock milliseconds of one act."""
+    """Return CPU and clock milliseconds of one call."""
     cpu, clock = time.process_time(), time.perf_counter()
     for _ in range(times):
         act()
@@ -122,7 +122,7 @@ def ms_of(act: Callable[[], None], times: int) -> tuple[float, float]:
 
 
 def statements_of(act: Callable[[], None]) -> list[list[str]]:
-    """The SQL of an act by transaction; what belongs to none is one by itself."""
+    """Return the SQL statements of a call by transaction; each outside of one counts by itself."""
     from django.db import connection
     from django.test.utils import CaptureQueriesContext
 
@@ -143,7 +143,7 @@ def statements_of(act: Callable[[], None]) -> list[list[str]]:
 
 
 def measure_ticks(game: Any, peer: Peer, ticks: int, rounds: int) -> None:
-    """Let the contenders take turns and print the first table."""
+    """Measure the contenders in turns and print the first table."""
     from evennia_ai import audit
 
     tick = make_tick(game)
@@ -181,7 +181,7 @@ def measure_ticks(game: Any, peer: Peer, ticks: int, rounds: int) -> None:
 
 @contextmanager
 def recorded_by_us() -> Iterator[None]:
-    """As in a game."""
+    """Record as a game does."""
     yield
 
 
@@ -189,7 +189,7 @@ def recorded_by_us() -> Iterator[None]:
 
 
 def facts_of(number: int) -> list[Any]:
-    """What one tick tells: two calls and its end."""
+    """Return the facts of one tick: two calls and its end."""
     from evennia_ai.core.safety.audit_events import fact
 
     call = {"tick": number, "parameters": {"target": "Tom", "message": "the books are upstairs"}}
@@ -205,7 +205,7 @@ def facts_of(number: int) -> list[Any]:
 
 
 def fill(name: str, events: int) -> Any:
-    """An assistant with so many events. Its script."""
+    """Create an assistant with that many events; return its script."""
     from evennia_ai import operations
     from evennia_ai.runtime import state
 
@@ -219,7 +219,7 @@ def fill(name: str, events: int) -> Any:
 
 
 def file_bytes() -> int:
-    """How large the database is, but for what is free in it."""
+    """Return the size of the database without free pages, in bytes."""
     from django.db import connection
 
     with connection.cursor() as cursor:
@@ -231,7 +231,7 @@ def file_bytes() -> int:
 
 
 def us_of(act: Callable[[], Any]) -> float:
-    """Microseconds of one act: the median of many."""
+    """Return the median microseconds of a call."""
     act()
     found = []
     for _ in range(READS):
@@ -242,7 +242,7 @@ def us_of(act: Callable[[], Any]) -> float:
 
 
 def reads_of(name: str, size: int) -> dict[str, float]:
-    """What each look into a record takes, in microseconds."""
+    """Return the microseconds of each kind of read."""
     from evennia_ai import audit
 
     app, middle = audit.application(), size // 2 + 1
@@ -258,7 +258,7 @@ def reads_of(name: str, size: int) -> dict[str, float]:
 
 
 def measure_reading(sizes: Iterable[int]) -> None:
-    """Fill records, and print the second table."""
+    """Fill audit logs, and print the second table."""
     found = {}
     for size in sizes:
         before, began = file_bytes(), time.perf_counter()

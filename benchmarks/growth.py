@@ -1,12 +1,11 @@
-"""What a tick costs when much has been before, or much is on offer.
+"""Cost of a tick with a long past, or with many tools, people or memories.
 
     python -m benchmarks.growth [--events 10000] [--rounds 150] [--only PART] [--profile]
 
-One whisper is heard, thought over and answered, by a model in memory that answers at once. The
-young and the old, the few and the many take turns in one process, and each pair is compared right
-after the other. Times are CPU times of the reactor's thread, so that whoever else uses the machine
-counts little; a ratio is the median over the rounds. PART is past, offered, kept, people, memories
-or crowd.
+One whisper is heard, thought over and answered, with a model in memory that answers at once. The
+two sides of a row take turns in one process, and each pair is compared directly. Times are CPU
+times of the reactor's thread, so that other programs on the machine have little influence; a ratio
+is the median over the rounds. PART is past, offered, kept, people, memories or crowd.
 """
 
 from __future__ import annotations
@@ -33,16 +32,16 @@ AIM = 1.1
 FEW_EVENTS = 10
 TICKS_WHILE_YOUNG = 5
 WARM_UP = 20
-# Nobody asks more often than the manners of hearing allow.
+# Not more often than the rate limits of hearing allow.
 SECONDS_BETWEEN = 15
 FEW_OPEN = 5
 FEW_KEPT, MANY_KEPT = 10, 1000
 FEW_IN_A_ROOM, MANY_IN_A_ROOM = 2, 100
-# Few that fill the share of a prompt as many do: what is told costs the same then.
+# Enough to fill a prompt's share of memories, so that both sides have prompts of the same size.
 FEW_MEMORIES = 50
 _NUMBERS = itertools.count(1)
 MOST_OFFERED = "40"
-# While memory's own thread searches, this one waits and does not spin.
+# While memory's thread searches, this one must not use CPU time by polling.
 WAIT_SECONDS = 0.005
 QUESTION = "where are the books about storms, and who keeps the key to the third case?"
 ANSWER = "In the north gallery, third case. Brass keeps the key, and he is mending the stair."
@@ -66,7 +65,7 @@ class Row:
 
 
 class ModelInMemory:
-    """Whispers the same answer to Tom; asked without tools, it sums up in one sentence.
+    """A model that whispers the same answer to Tom; without tools, it summarizes in one sentence.
 
     Attributes:
         last_request: the body of the newest request.
@@ -81,7 +80,7 @@ class ModelInMemory:
         self.last_request: Mapping[str, Any] = {}
 
     def post(self, body: Mapping[str, Any]) -> Any:
-        """Take one request. In a game it is written out in the thread of the connections."""
+        """Answer one request, encoded in the game's thread; a real client does that in its own."""
         from twisted.internet.defer import succeed
 
         self.last_request = body
@@ -96,10 +95,10 @@ def _completion(message: Mapping[str, Any]) -> bytes:
 
 
 class Stage:
-    """A room with Tom, and assistants that come and go.
+    """A room with Tom and assistants.
 
     Attributes:
-        first: one of them that was chosen, or None.
+        first: an assistant that was chosen, or None.
     """
 
     def __init__(self) -> None:
@@ -117,7 +116,7 @@ class Stage:
         self.tom = create_object(DefaultCharacter, "Tom", self.room, home=self.room)
 
     def assistant(self, past_events: int) -> Any:
-        """An assistant that has heard and answered so much."""
+        """Return an assistant that has heard and answered that many messages."""
         from evennia_ai.operations import create_assistant
 
         made = create_assistant(f"Ada{next(_NUMBERS)}", location=self.room, persona="A librarian.")
@@ -129,7 +128,7 @@ class Stage:
         return script
 
     def tick(self, script: Any) -> float:
-        """One whisper and its answer. Returns the seconds of CPU time it took."""
+        """Run one whisper and its answer; return the seconds of CPU time."""
         from twisted.internet import reactor
 
         self._clock.advance(SECONDS_BETWEEN)
@@ -144,7 +143,7 @@ class Stage:
 
 
 def compare(few: Callable[[], float], many: Callable[[], float], rounds: int) -> list[float]:
-    """Medians of the one and the other, and of what the second takes of the first."""
+    """Return the medians of both sides, and the median ratio."""
     pairs = []
     gc.collect()
     gc.disable()
@@ -157,14 +156,14 @@ def compare(few: Callable[[], float], many: Callable[[], float], rounds: int) ->
 
 
 class Young:
-    """Always an assistant that has answered a few times only; a new one when it grew older."""
+    """An assistant that has answered only a few times; replaced when it gets older."""
 
     def __init__(self, stage: Stage, past_events: int) -> None:
         self._stage, self._past_events = stage, past_events
         self._left, self._script = 0, None
 
     def tick(self) -> float:
-        """One tick of somebody young."""
+        """Run one tick of a young assistant."""
         if not self._left:
             if self._script is not None:
                 body = self._script.obj
@@ -177,7 +176,7 @@ class Young:
 
 
 def past(stage: Stage, events: int, rounds: int) -> list[Row]:
-    """What came before."""
+    """Compare few and many events in the past."""
     from evennia_ai.runtime import state
 
     old = stage.assistant(events)
@@ -196,7 +195,7 @@ def past(stage: Stage, events: int, rounds: int) -> list[Row]:
 
 
 def crowds() -> dict[int, dict[str, Any]]:
-    """Tools to be registered, by how many they are."""
+    """Return tools to register, by their number."""
     from evennia_ai.tools import TOOL_REGISTRY
 
     every = dict(TOOL_REGISTRY)
@@ -207,7 +206,7 @@ def crowds() -> dict[int, dict[str, Any]]:
 
 
 def with_tools(stage: Stage, script: Any, tools: Mapping[str, Any]) -> Callable[[], float]:
-    """A tick with only these tools registered."""
+    """Return a tick with only these tools registered."""
     from evennia_ai.tools import TOOL_REGISTRY
 
     def tick() -> float:
@@ -219,7 +218,7 @@ def with_tools(stage: Stage, script: Any, tools: Mapping[str, Any]) -> Callable[
 
 
 def offered(stage: Stage, rounds: int) -> list[Row]:
-    """What there is to choose from."""
+    """Compare few and many registered tools."""
     from evennia_ai.tools import TOOL_REGISTRY
 
     script, every, rows = stage.assistant(100), dict(TOOL_REGISTRY), []
@@ -250,7 +249,7 @@ def _made_tool(number: int) -> Any:
 
 
 def kept(stage: Stage, rounds: int) -> list[Row]:
-    """Notes written and goals reached; so many goals are open with both."""
+    """Compare few and many notes and reached goals, with the same number of open goals."""
     from evennia_ai.core.turn import goals
     from evennia_ai.runtime import state
     from evennia_ai.tools.notes import MOST_NOTES
@@ -276,7 +275,7 @@ def kept(stage: Stage, rounds: int) -> list[Row]:
 
 
 def people(stage: Stage, rounds: int) -> list[Row]:
-    """Players that it has met, each with a profile of things known of them."""
+    """Compare few and many known players, each with a profile."""
     from evennia_ai.models import EntityProfile
 
     def known(count: int) -> Any:
@@ -305,7 +304,7 @@ def people(stage: Stage, rounds: int) -> list[Row]:
 
 
 def memories(stage: Stage, rounds: int) -> list[Row]:
-    """Facts that all may know, half of them of the same matter as the question."""
+    """Compare few and many facts that everybody may know, half of them on the topic asked about."""
     from evennia_ai.core.memory.recollection import WORLD, MemoryKind, Recollection
     from evennia_ai.memory_store import rows
 
@@ -316,7 +315,7 @@ def memories(stage: Stage, rounds: int) -> list[Row]:
         at = script.clock.seconds()
         found = [Recollection(rows.new_key(), MemoryKind.FACT, t, WORLD, at=at) for t in texts]
         rows.insert(script.pk, found)
-        # Found by their words: to make a thousand vectors would be all that is measured.
+        # Found by words only: otherwise the benchmark would mainly measure the making of vectors.
         rows.mark(script.pk, rows.waiting(script.pk, count)[0], rows.NO_VECTOR)
         stage.tick(script)
         return script
@@ -327,7 +326,7 @@ def memories(stage: Stage, rounds: int) -> list[Row]:
 
 
 def crowd(stage: Stage, rounds: int) -> list[Row]:
-    """Assistants in one room; one of them is whispered to."""
+    """Compare few and many assistants in one room, one of which is whispered to."""
     few, many = Stage(), Stage()
     for room, count in ((few, FEW_IN_A_ROOM), (many, MANY_IN_A_ROOM)):
         for _ in range(count):
@@ -340,7 +339,7 @@ def crowd(stage: Stage, rounds: int) -> list[Row]:
 
 
 def show_profile(stage: Stage, name: str, tick: Callable[[], object]) -> None:
-    """Where the time of 200 ticks goes."""
+    """Print the profile of 200 ticks."""
     profile = cProfile.Profile()
     profile.enable()
     for _ in range(200):

@@ -1,11 +1,11 @@
-"""What hearing costs: one judgement, and one `say` in a room full of assistants.
+"""Cost of hearing: of one judgement, and of one `say` in a room full of assistants.
 
     python -m benchmarks.hearing [--crowd 100] [--rounds 40] [--acquaintances 10000]
 
-The room of assistants stands beside a room with as many plain characters, in one process; the same
-speaker says the same line in the one and the other by turns, the way Evennia's own `say` does.
-Times are CPU times, so that whoever else uses the machine counts little. A ratio is the median over
-the rounds of what the two needed one right after the other.
+One room has assistants, another one as many plain characters, in one process. The same speaker says
+the same line in both in turns, as Evennia's own `say` does. Times are CPU times, so that other
+programs on the machine have little influence. A ratio is the median over the rounds of two
+consecutive measurements.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ FEW = 10
 
 @dataclass(frozen=True)
 class Row:
-    """One line of the table: what was measured, its peer in the same run, and what is wanted."""
+    """One line of the table: the measurement, its peer in the same run, and the aim."""
 
     name: str
     value: str
@@ -61,7 +61,7 @@ class Row:
 
 
 def samples() -> dict[str, tuple[Heard, Ear]]:
-    """One message for each rule that is worth timing, with the rule that has to apply."""
+    """Return one message for each rule worth timing, with the rule that must apply."""
     ear = Ear(("Ada", "keeper", "librarian"), "#7", channels={"public": ChannelConfig()})
     listening = Ear(
         ("Ada",), "#7", channels={"public": ChannelConfig(mode=Outcome.CONTEXT, trust=0.5)}
@@ -81,7 +81,7 @@ def samples() -> dict[str, tuple[Heard, Ear]]:
 
 
 def time_classify(heard: Heard, ear: Ear) -> float:
-    """Microseconds of one judgement: the least of several runs, each long enough to count."""
+    """Return the microseconds of one judgement: the best of several long runs."""
     timer = timeit.Timer(lambda: classify(heard, ear), timer=time.process_time)
     number = 1000
     while timer.timeit(number) < SHORTEST_RUN_SECONDS:
@@ -90,7 +90,7 @@ def time_classify(heard: Heard, ear: Ear) -> float:
 
 
 def classify_rows() -> Iterator[Row]:
-    """The rows about single judgements, beside what one may take."""
+    """Return the rows about single judgements, with their aim."""
     for name, (heard, ear) in samples().items():
         expected = name.rpartition(": ")[2]
         verdict = classify(heard, ear)
@@ -106,7 +106,7 @@ def classify_rows() -> Iterator[Row]:
 
 @dataclass
 class Stage:
-    """Two rooms with as many listeners each, and a speaker in each."""
+    """Two rooms with the same number of listeners, and a speaker in each."""
 
     assistants: list[Any]
     speaker: Any
@@ -114,7 +114,7 @@ class Stage:
     channel: Any
 
     def set_all(self, **values: Any) -> None:
-        """Set something on all assistants, and let them read it, as a running game has long."""
+        """Set values on all assistants, and let them read these, as a running game would."""
         from evennia_ai.agent import ear_settings
         from evennia_ai.runtime import state
 
@@ -124,7 +124,7 @@ class Stage:
 
     @contextmanager
     def forgetting(self) -> Iterator[None]:
-        """The assistants have no records, until the end of the block."""
+        """Remove the assistants' records within the block."""
         works = [script.work for script in self.assistants]
         kept = [work.decisions for work in works]
         for work in works:
@@ -134,7 +134,7 @@ class Stage:
             work.decisions = records
 
     def fill_records(self) -> None:
-        """As many records and things overheard as are ever kept."""
+        """Fill the assistants' records and context buffers to their maximum."""
         for _ in range(MOST_PASSED):
             say(self.speaker)
         with self.following("context"):
@@ -143,7 +143,7 @@ class Stage:
 
     @contextmanager
     def following(self, mode: str) -> Iterator[None]:
-        """The assistants take what is said in the room, and on the channel, as `mode` says."""
+        """Set the assistants' mode for the room and the channel within the block."""
         self.set_all(room_messages=mode, channel_configs={self.channel.key: mode})
         try:
             yield
@@ -152,7 +152,7 @@ class Stage:
 
 
 def build(crowd: int) -> Stage:
-    """Make the database and what stands on the stage."""
+    """Make the database, the rooms and the listeners."""
     from django.conf import settings
     from django.core.management import call_command
     from django.db import transaction
@@ -180,15 +180,15 @@ def build(crowd: int) -> Stage:
 
 
 def say(speaker: Any) -> None:
-    """What Evennia's `say` command does, after it has parsed its line."""
+    """Do what Evennia's `say` command does after parsing its line."""
     speaker.at_say(LINE, msg_self=True)
 
 
 def acquaint(stage: Stage, count: int) -> Callable[[], None]:
-    """Prepare `count` known senders for each assistant, the speaker in their midst.
+    """Prepare `count` known senders for each assistant, including the speaker.
 
     Returns:
-        What lets the assistants know these, instead of those they knew.
+        A function that gives the assistants these senders instead of their own.
     """
     from evennia_ai.messages import incoming
 
@@ -209,7 +209,7 @@ def acquaint(stage: Stage, count: int) -> Callable[[], None]:
 
 
 def time_call(call: Callable[[], None]) -> float:
-    """CPU milliseconds of one call, caches warm."""
+    """Return the CPU milliseconds of one call, with warm caches."""
     call()
     began = time.process_time()
     call()
@@ -230,7 +230,7 @@ def take_turns(contenders: dict[str, Callable[[], float]], rounds: int) -> dict[
 def compare(
     found: dict[str, list[float]], name: str, peer: str, aim: float | None = None, title: str = ""
 ) -> Row:
-    """A row for one contender beside another of the same rounds."""
+    """Return the row of one contender and a peer of the same rounds."""
     left, right = found[name], found[peer]
     ratio = statistics.median(mine / other for mine, other in zip(left, right, strict=True))
     shown = [f"{statistics.median(series):.2f} ms" for series in (left, right)]
@@ -238,7 +238,7 @@ def compare(
 
 
 def time_after_beat(stage: Stage) -> float:
-    """CPU milliseconds of a say after which every assistant has to read its settings anew."""
+    """Return the CPU milliseconds of a say after which every assistant reads its settings again."""
     for script in stage.assistants:
         script.work.ear = None
     began = time.process_time()
@@ -247,7 +247,7 @@ def time_after_beat(stage: Stage) -> float:
 
 
 def listen_in_turns(stage: Stage, rounds: int, many: int) -> dict[str, list[float]]:
-    """The times of a say in every state of the listeners that might make it slower."""
+    """Return the times of a say, for each state of the listeners that might slow it down."""
     knows = {count: acquaint(stage, count) for count in (0, FEW, many)}
 
     def heard(count: int, call: Callable[[], float]) -> Callable[[], float]:
@@ -279,7 +279,7 @@ def listen_in_turns(stage: Stage, rounds: int, many: int) -> dict[str, list[floa
 
 
 def crowd_rows(stage: Stage, rounds: int, many: int) -> Iterator[Row]:
-    """The rows about a say that all hear."""
+    """Return the rows about a say that all hear."""
     found = listen_in_turns(stage, rounds, many)
     size = len(stage.assistants)
     title, beside = f"say heard by {size} assistants", f"beside {size} plain characters"
@@ -297,7 +297,7 @@ def crowd_rows(stage: Stage, rounds: int, many: int) -> Iterator[Row]:
 
 
 def statement_rows(stage: Stage) -> Iterator[Row]:
-    """How many SQL statements it takes all assistants to hear one message."""
+    """Return the rows about the SQL statements of one message that all assistants hear."""
     from django.db import connection
     from django.test.utils import CaptureQueriesContext
 
@@ -308,7 +308,7 @@ def statement_rows(stage: Stage) -> Iterator[Row]:
         return len(queries)
 
     def tell_channel() -> None:
-        # Evennia's own log of a channel is a file, written by another thread.
+        # Evennia logs a channel to a file in another thread, which would disturb the count.
         for script in stage.assistants:
             script.obj.channel_msg(LINE, stage.channel, senders=[stage.speaker])
 

@@ -1,9 +1,9 @@
-"""What the ledger costs for each model call, beside one attribute written by Evennia's own handler.
+"""Cost of the ledger for each model call, compared with one attribute of Evennia.
 
     python -m benchmarks.ledger [--calls 3000] [--rounds 5]
 
-Both on SQLite with a write-ahead log in a file, as the demo game has it. A call is one reservation
-and one settlement; the settlement is written with the next reservation, as in a game.
+Both on SQLite with a write-ahead log in a file, like the demo game. A call is one reservation and
+one settlement; the settlement is written with the next reservation, as in a game.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ AIM_MS = 0.7
 
 
 def set_up(folder: str) -> None:
-    """The demo game's settings on a new database."""
+    """Set up the demo game's settings on a new database."""
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "server.conf.settings")
     import django
     from django.conf import settings
@@ -36,7 +36,7 @@ def set_up(folder: str) -> None:
 
 
 def cpu_ms(act: Callable[[], Any], times: int, rounds: int) -> tuple[float, float]:
-    """CPU and clock milliseconds of one act, the best of some rounds."""
+    """Return CPU and clock milliseconds of one call, the best of some rounds."""
     best = (float("inf"), float("inf"))
     for _ in range(rounds):
         cpu, clock = time.process_time(), time.perf_counter()
@@ -48,7 +48,7 @@ def cpu_ms(act: Callable[[], Any], times: int, rounds: int) -> tuple[float, floa
 
 
 def make_calls() -> tuple[Callable[[], None], Callable[[], None]]:
-    """A call within a minute, and one that is the first of its minute."""
+    """Return a call within a minute, and a call that is the first of its minute."""
     from evennia_ai.budget.ledger import BillingContext, CostEstimate, LedgerStore
     from evennia_ai.core.safety.prices import read_prices
     from evennia_ai.core.settings.budget import BudgetConfig, Caps

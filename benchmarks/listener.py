@@ -1,4 +1,4 @@
-"""Somebody who asks and waits for the answer."""
+"""A listener that waits for the answer to its question."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ EXCUSES = ("Forgive me", "distracted")
 
 
 class Listener(DefaultObject):
-    """Hears everything said to it and tells when a certain speaker has answered."""
+    """Receives everything said to it, and notices when a certain speaker has answered."""
 
     def await_answer(self, speaker: Any, heard: Any) -> None:
-        """Fire `heard` with True at the model's own answer, with False at an excuse for none."""
+        """Fire `heard` with True at the model's answer, with False at a failure line."""
         self.ndb.awaited = (speaker, heard)
 
     def at_msg_receive(self, text: Any = None, from_obj: Any = None, **kwargs: Any) -> bool:

@@ -1,14 +1,14 @@
-"""What the embedded store of memories costs as it grows: finding, adding, and starting again.
+"""Cost of the embedded store of memories as it grows: searching, adding, and starting again.
 
     python -m benchmarks.memory [--quick] [--json] [--ours] [--only NAME]
 
-One assistant with 10,000 and with 100,000 entries, of which one person may know some 8 of 100; the
-same 100,000 in one room, so that everything may be told; and 1,000 assistants with 100 each. Each
-is filled in bulk, and then asked in another process, under `ulimit -n 1024`. Vectors are made of
-words and those of the questions are made before, so that the store is measured and not a model. A
-search is what a turn asks: by words, and then by meaning as well. The peer is plain mem0 on its own
-embedded Qdrant, a user for each person; not where it takes ever longer to say the same: with all in
-one room, and with 1,000 assistants.
+The shapes are one assistant with 10,000 and with 100,000 entries, of which one person may know some
+8 of 100; the same 100,000 in one room, so that everybody may know all; and 1,000 assistants with
+100 each. Each is filled in bulk, and then searched in another process, under `ulimit -n 1024`.
+Vectors are made from words, and those of the questions in advance, so that the store is measured
+and not a model. A search is that of a turn: by words, and then by meaning as well. The peer is
+plain mem0 on its own embedded Qdrant, with a user for each person. It is left out where it would
+only take longer without telling more: with all in one room, and with 1,000 assistants.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ SHAPES = (
     Shape(1_000, 100, True),
 )
 QUICK = (Shape(1, 1_000, False), Shape(20, 50, False))
-# Of float32 numbers.
+# Bytes of the float32 numbers of one vector.
 VECTOR_BYTES = 384 * 4
 COLUMNS = (
     "memories | search p50 / p95 | its CPU | add | first search after a start | of every assistant"
@@ -42,7 +42,7 @@ Figures = Mapping[str, float]
 
 
 def step(name: str, shape: Shape, folder: Path) -> Figures:
-    """The figures of one step, in a process of its own."""
+    """Return the figures of one step, run in its own process."""
     whose = "one" if shape.is_shared else "many"
     numbers = map(str, (shape.assistants, shape.each))
     command = [sys.executable, "-m", "benchmarks.memory_stage", name, str(folder), *numbers, whose]
@@ -52,7 +52,7 @@ def step(name: str, shape: Shape, folder: Path) -> Figures:
 
 
 def measure(shape: Shape, *, with_peer: bool) -> dict[str, Figures]:
-    """Ours, and plain mem0 beside it where it is bearable."""
+    """Return our figures, and those of plain mem0 where it is fast enough."""
     found = {}
     with tempfile.TemporaryDirectory() as name:
         step("ours-fill", shape, Path(name))
@@ -67,7 +67,7 @@ def measure(shape: Shape, *, with_peer: bool) -> dict[str, Figures]:
 
 
 def line(name: str, found: Figures) -> str:
-    """A row of the table."""
+    """Return a row of the table."""
     every = f"{found['reopen']:.2f} s" if found.get("reopen_first") else ""
     cells = (
         name,
@@ -99,10 +99,10 @@ def show(found: Mapping[str, Mapping[str, Figures]]) -> None:
 
 
 def chosen(shapes: Sequence[Shape], name: str) -> list[Shape]:
-    """Those whose name begins so.
+    """Return the shapes whose name begins so.
 
     Raises:
-        SystemExit: there is none.
+        SystemExit: if there is none.
     """
     found = [shape for shape in shapes if shape.name.startswith(name)]
     if not found:

@@ -1,9 +1,9 @@
-"""What the table of memories answers at once, in the game's thread, when one assistant has many.
+"""Queries of the table of memories that run in the game's thread, when one assistant has many.
 
     python -m benchmarks.memory_queries [--rows 100000] [--rounds 50]
 
-The table is in SQLite with a write-ahead log, as the demo game has it. Every question is asked as a
-turn, a night or a player asks it; times are CPU times of one question, the median of the rounds.
+The table is in SQLite with a write-ahead log, like the demo game's. Every query is run as a turn, a
+night or a player runs it; times are CPU times of one query, the median of the rounds.
 """
 
 from __future__ import annotations
@@ -31,12 +31,12 @@ WORDS = (
     *("brass", "mend", "lighthouse", "boat", "rope", "market", "winter", "letter", "brother"),
     *("teapot", "mill", "river", "bridge", "song", "debt", "promise", "map", "garden", "stone"),
 )
-# Stands in one memory only: whoever looks for it looks through all.
+# Occurs in one memory only, so a search for it looks through all of them.
 RARE = "xylophone"
 
 
 def memories(count: int, now: float) -> Iterator[Any]:
-    """Rows of an assistant that talked with many, in rooms and in private, for most of a year."""
+    """Yield memories of public and private talk with many people over most of a year."""
     from evennia_ai.core.memory.recollection import Recollection, person_audience, place_audience
 
     chance = random.Random(7)
@@ -59,7 +59,7 @@ def memories(count: int, now: float) -> Iterator[Any]:
 
 
 def fill(script: Any, count: int) -> None:
-    """Let an assistant have so many memories, none of them sorted out: nobody sleeps by default."""
+    """Give an assistant that many memories, none of them consolidated: nobody sleeps by default."""
     from django.db import transaction
 
     from evennia_ai.memory_store import rows
@@ -71,7 +71,7 @@ def fill(script: Any, count: int) -> None:
 
 
 def retained(script: Any, count: int) -> Iterator[tuple[str, Callable[[], Any]]]:
-    """What need not be kept, by its name; each is asked before the next is made ready."""
+    """Yield the queries for what need not be kept, by name; each before the next is prepared."""
     from evennia_ai.memory import retention
     from evennia_ai.models import Memory
     from evennia_ai.runtime import state
@@ -90,7 +90,7 @@ def retained(script: Any, count: int) -> Iterator[tuple[str, Callable[[], Any]]]
 
 
 def questions(script: Any) -> dict[str, Callable[[], Any]]:
-    """What else is asked, by its name."""
+    """Return the other queries, by name."""
     from evennia_ai.consolidation import consolidating
     from evennia_ai.core.memory.recollection import Seeker
     from evennia_ai.memory import journal
@@ -115,7 +115,7 @@ def questions(script: Any) -> dict[str, Callable[[], Any]]:
 
 
 def median_ms(ask: Callable[[], Any], rounds: int) -> float:
-    """CPU milliseconds of one question."""
+    """Return the median CPU milliseconds of a query."""
     ask()
     took = []
     for _ in range(rounds):

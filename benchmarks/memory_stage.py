@@ -1,8 +1,8 @@
-"""One step of measuring memories, in a process of its own: filling a game, or finding in it.
+"""One step of the memory benchmark, in its own process: filling a store, or searching it.
 
     python -m benchmarks.memory_stage ours-find FOLDER ASSISTANTS EACH audiences
 
-prints its figures as JSON. Run by `benchmarks.memory`.
+prints its figures as JSON. `benchmarks.memory` runs it.
 """
 
 from __future__ import annotations
@@ -25,23 +25,23 @@ from benchmarks.scene import rss_bytes
 from evennia_ai.memory_store.hashing import HashingEmbedder
 from tests.memory.week_booting import boot
 
-# Read by mem0 while it is imported.
+# mem0 reads this while it is imported.
 os.environ["MEM0_TELEMETRY"] = "False"
 DESCRIPTORS = 1024
 BATCH = 500
 SEARCHES, PEER_SEARCHES, ADDITIONS = 200, 10, 60
-# As a turn asks: three times the twelve lines of a prompt, of what is believed at all.
+# As in a turn: three times the twelve lines of a prompt, above the lowest trust.
 LIMIT, FITS, MIN_TRUST = 36, 12, 0.3
-# What is added while it is measured comes after everything else.
+# Numbers of memories that are added during the measurement begin here.
 ADDED = 10**9
 
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """So many memories of so many assistants.
+    """A number of assistants with a number of memories each.
 
     Attributes:
-        is_shared: one audience may know all of it.
+        is_shared: whether one audience may know all of them.
     """
 
     assistants: int
@@ -50,22 +50,22 @@ class Shape:
 
     @property
     def name(self) -> str:
-        """As the table has it."""
+        """Name in the table."""
         return f"{self.assistants:,} x {self.each:,}" + ", one audience" * self.is_shared
 
     def numbers(self, assistant: int) -> range:
-        """The numbers of an assistant's entries."""
+        """Return the numbers of an assistant's entries."""
         return range(assistant * self.each, (assistant + 1) * self.each)
 
 
 class KnownQueries(HashingEmbedder):
-    """Vectors of words; those of the questions are made once."""
+    """An embedder that makes vectors from words, and those of questions only once."""
 
     def __init__(self) -> None:
         self._known: dict[str, Any] = {}
 
     def embed_query(self, text: str) -> Any:
-        """The vector of what is sought."""
+        """Return the vector of a query."""
         if text not in self._known:
             self._known[text] = super().embed_query(text)
         return self._known[text]
@@ -73,13 +73,13 @@ class KnownQueries(HashingEmbedder):
 
 @dataclass(frozen=True, slots=True)
 class Timed:
-    """Seconds of the clock and of the processor for each of some acts."""
+    """Seconds of wall time and CPU time of some calls."""
 
     wall: list[float]
     cpu: list[float]
 
     def figures(self, name: str) -> dict[str, float]:
-        """Milliseconds: median and 95th percentile of the clock, median of the processor."""
+        """Return milliseconds: median and 95th percentile of wall time, median of CPU time."""
         wall, cpu = sorted(self.wall), sorted(self.cpu)
         return {
             f"{name}_p50": wall[len(wall) // 2] * 1000,
@@ -89,7 +89,7 @@ class Timed:
 
 
 def timed(count: int, act: Callable[[int], object]) -> Timed:
-    """Do something several times."""
+    """Time a call several times."""
     taken = Timed([], [])
     for number in range(count):
         wall, cpu = time.perf_counter(), time.thread_time()
@@ -100,12 +100,12 @@ def timed(count: int, act: Callable[[int], object]) -> Timed:
 
 
 def descriptors() -> int:
-    """How many files this process has open."""
+    """Return the number of files that this process has open."""
     return len(os.listdir("/proc/self/fd"))
 
 
 def batches(numbers: Sequence[int], size: int) -> Iterator[Sequence[int]]:
-    """Numbers in portions."""
+    """Split numbers into batches."""
     for first in range(0, len(numbers), size):
         yield numbers[first : first + size]
 
@@ -114,7 +114,7 @@ def batches(numbers: Sequence[int], size: int) -> Iterator[Sequence[int]]:
 
 
 def fill_ours(shape: Shape) -> dict[str, float]:
-    """Put rows and vectors into the table, in bulk."""
+    """Insert rows and vectors into the table in bulk."""
     from django.db import transaction
 
     from evennia_ai.memory_store import rows
@@ -134,7 +134,7 @@ def fill_ours(shape: Shape) -> dict[str, float]:
 
 
 class Ours:
-    """The embedded store as its thread asks it."""
+    """The embedded store, used as its thread uses it."""
 
     def __init__(self, shape: Shape, folder: Path, signature: str) -> None:
         from evennia_ai.memory_store.opening import MemorySettings, open_store
@@ -149,7 +149,7 @@ class Ours:
         self.store: Any = None
 
     def search(self, number: int, assistant: int = 0, *, whose: int | None = None) -> int:
-        """What a turn asks: by words, and then by meaning as well. Returns how many it finds."""
+        """Search by words, then also by meaning, as a turn does; return the number of results."""
         from evennia_ai.memory_store.port import MemoryQuery
 
         self.store = self.store or self.open()
@@ -161,7 +161,7 @@ class Ours:
         return len(found.hits if found.is_all else self.store.search(sought))
 
     def reopen(self) -> dict[str, float]:
-        """First searches after a start: of one assistant, and of all."""
+        """Time the first searches after a start: of one assistant, and of all."""
         began = time.perf_counter()
         if not self.search(0):
             raise SystemExit("the first search found nothing")
@@ -171,13 +171,13 @@ class Ours:
         return {"reopen": time.perf_counter() - began, "reopen_first": first}
 
     def load(self) -> None:
-        """Let everybody be asked for once, so that all is in memory."""
+        """Search once for each person, so that everything is in memory."""
         for assistant in range(self.shape.assistants):
             for who in range(PEOPLE):
                 self.search(0, assistant, whose=who)
 
     def add(self, number: int) -> None:
-        """One memory, until it can be found."""
+        """Add one memory, until it can be found."""
         from evennia_ai.memory_store import rows
         from evennia_ai.memory_store.port import Item
 
@@ -189,7 +189,7 @@ class Ours:
 
 
 def find_ours(shape: Shape, folder: Path, signature: str = "") -> dict[str, float]:
-    """All that is measured of a game that was filled, in the thread of its store."""
+    """Measure a filled store, in the store's own thread."""
     from django.db import connection
 
     from evennia_ai.memory_store import rows
@@ -237,7 +237,7 @@ def _user(shape: Shape, number: int) -> str:
 
 
 def fill_peer(shape: Shape, folder: Path) -> dict[str, float]:
-    """Put the same into plain mem0, past the library."""
+    """Insert the same into plain mem0, bypassing the library."""
     memory = _peer(folder)
     began = time.perf_counter()
     people = 1 if shape.is_shared else PEOPLE
@@ -251,7 +251,7 @@ def fill_peer(shape: Shape, folder: Path) -> dict[str, float]:
 
 
 def find_peer(shape: Shape, folder: Path) -> dict[str, float]:
-    """The same searches; each finds among the memories of one person."""
+    """Run the same searches; each finds only memories of one person."""
     importlib.import_module("benchmarks.plain_mem0")
     gc.collect()
     before, open_before, began = rss_bytes(), descriptors(), time.perf_counter()
@@ -275,12 +275,12 @@ def find_peer(shape: Shape, folder: Path) -> dict[str, float]:
 
 
 def disk_bytes(folder: Path) -> int:
-    """Of all files in a folder."""
+    """Return the size of all files in a folder."""
     return sum(file.stat().st_size for file in folder.rglob("*") if file.is_file())
 
 
 def main() -> None:
-    """Do one step and print its figures."""
+    """Run one step and print its figures."""
     step, name, assistants, each, whose = sys.argv[1:]
     resource.setrlimit(resource.RLIMIT_NOFILE, (DESCRIPTORS, DESCRIPTORS))
     folder = Path(name)

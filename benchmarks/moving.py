@@ -1,9 +1,10 @@
-"""The lag of a running game while an assistant with very many memories leaves it, and comes in.
+"""Lag of a running game while an assistant with very many memories is exported and imported.
 
     python -m benchmarks.moving [--memories 200000] [--people 500]
 
-The game is the product's, on SQLite. A line for each part: its seconds, and how late a timer of
-five milliseconds was meanwhile (median, 99th percentile, worst), beside the idle game of this run.
+The game is the product's, on SQLite. It prints a line for each part: its seconds, and how late a
+timer of five milliseconds was meanwhile (median, 99th percentile, worst), next to the idle game of
+this run.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from tests.journeys.staging import run
 AT_ONCE = 5_000
 WAIT_SECONDS = 600.0
 IDLE_SECONDS = 5.0
-# Lines as people say them, each another; some for all, most for one of many who are gone.
+# Different lines as people say them; some for everybody, most for one of many absent people.
 FILL = """
 from evennia_ai.core.memory.recollection import Recollection, person_audience, place_audience
 from evennia_ai.memory_store import rows
@@ -45,7 +46,7 @@ rows.of(ada.pk, indexed_as="").update(indexed_as="-")
 
 
 def told(owner: Player, name: str, do: Callable[[], object]) -> None:
-    """Do something, and print what the game's reactor felt of it."""
+    """Do something, and print the lag of the game's reactor meanwhile."""
     lag(owner)
     began = time.perf_counter()
     do()
@@ -59,7 +60,7 @@ def told(owner: Player, name: str, do: Callable[[], object]) -> None:
 
 
 def play(game: Game, owner: Player, count: int, people: int) -> None:
-    """Fill Ada's table, let her leave, and bring her in under another name."""
+    """Fill Ada's table, export her, and import her under another name."""
     for first in range(0, count, AT_ONCE):
         last = min(count, first + AT_ONCE)
         run(owner, FILL.format(first=first, last=last, people=people), WAIT_SECONDS)

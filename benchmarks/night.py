@@ -1,4 +1,4 @@
-"""What the soak runs in: a reactor moved by hand, a game with an empty database, and its people."""
+"""Stage of the soak: a reactor moved by hand, a game with an empty database, and its people."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 NOON = 1_795_262_430.0
 PLAYERS = ("Tom", "Mira", "Jon", "Lea")
 ASSISTANTS = ("Ada", "Brass", "Cole", "Dora")
-# Low enough to be reached in a night.
+# Low enough to be reached within the simulated night.
 CAPS = {
     "game": {"tokens_per_day": 1_500_000, "calls_per_minute": 25},
     "assistant": {"tokens_per_day": 400_000, "calls_per_minute": 9},
@@ -18,19 +18,19 @@ CAPS = {
 
 
 def install_reactor() -> Any:
-    """A reactor whose time is moved by hand, for the whole process."""
+    """Install a reactor whose time is moved by hand, for the whole process."""
     from twisted.internet.main import installReactor
     from twisted.internet.testing import MemoryReactorClock
     from twisted.logger import globalLogBeginner
 
     class HandMovedReactor(MemoryReactorClock):  # type: ignore[misc]
-        """Runs in this thread alone."""
+        """A reactor that runs in this thread only."""
 
         def callFromThread(self, function: Any, *arguments: Any, **more: Any) -> None:  # noqa: N802
-            """Run it with the next beat of time."""
+            """Run a function when time is next moved."""
             self.callLater(0, function, *arguments, **more)
 
-    # What nobody reads would be kept for whoever might.
+    # The memory reactor would keep bytes that nobody reads.
     globalLogBeginner.beginLoggingTo([], discardBuffer=True, redirectStandardIO=False)
     made = HandMovedReactor()
     made.rightNow = NOON
@@ -39,7 +39,7 @@ def install_reactor() -> Any:
 
 
 def set_up_game(folder: Path) -> None:
-    """Django and Evennia with an empty database in a file."""
+    """Set up Django and Evennia with an empty database in a file."""
     os.environ |= {
         "DJANGO_SETTINGS_MODULE": "server.conf.settings",
         "EVENNIA_AI_MODEL": "scripted",
@@ -72,7 +72,7 @@ def set_up_game(folder: Path) -> None:
 
 
 def make_world(reactor: Any) -> Any:
-    """The room, and who is in it. Tom is online and may control the assistants."""
+    """Make the room and its people. Tom is online and may control the assistants."""
     import evennia
     from evennia.server.serversession import ServerSession
     from evennia.utils.create import create_account, create_object

@@ -1,10 +1,10 @@
-"""What reads a model's words, and the shape of text that is worst for each, in ms for a megabyte.
+"""Readers of a model's words, and the worst shape of text for each, in ms for a megabyte.
 
     python -m benchmarks.parsers [--length 1000000] [--rounds 3] [--aim 50]
 
-Processor time of one thread, the best of some rounds; what is above the aim is marked. Texts are
+CPU time of one thread, the best of some rounds; values above the aim are marked. Texts are
 degenerate on purpose: brackets, newlines, quotes and marks without end, and much more
-(`tests.parsers`). No test asks a clock: they count steps instead.
+(`tests.parsers`). The tests count steps instead of time.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from tests.parsers import Parser
 
 
 def milliseconds(parser: Parser, text: str, rounds: int) -> float:
-    """Processor time of one call, at best."""
+    """Return the CPU time of one call, at best."""
     taken = []
     for _ in range(rounds):
         gc.collect(0)
@@ -30,7 +30,7 @@ def milliseconds(parser: Parser, text: str, rounds: int) -> float:
 
 
 def worst(parser: Parser, length: int, rounds: int) -> tuple[float, str]:
-    """The milliseconds and the name of the shape that takes the most of them."""
+    """Return the milliseconds and the name of the shape that takes longest."""
     first = sorted(
         ((milliseconds(parser, text, 1), name) for name, text in parsers.shapes(length)),
         reverse=True,

@@ -1,12 +1,11 @@
-"""What a game's players notice of a peer that means harm: the lag of its reactor meanwhile.
+"""Lag of a game's reactor while a hostile peer overloads it.
 
     python -m benchmarks.peers [--rounds 5]
 
-The game is the product's, with its server and its portal as processes of their own, and the peer is
-this process, over HTTP. A round is: nobody asks; a hundred tasks at once, of which four are taken;
-two hundred streams opened at once; the same two hundred left open; requests of ten megabytes. The
-lag is how late a timer of five milliseconds is. Each figure stands beside that of the idle game of
-the same round.
+The game is the product's, with server and portal as separate processes; the peer is this process,
+over HTTP. A round is: no requests; a hundred tasks at once, of which four are accepted; two hundred
+streams opened at once; the same two hundred left open; requests of ten megabytes. The lag is how
+late a timer of five milliseconds is. Each figure is compared with the idle game of the same round.
 """
 
 from __future__ import annotations
@@ -36,14 +35,14 @@ PARTS = ("idle", "tasks", "opening", "open", "big")
 
 
 class Wire:
-    """A peer by plain sockets, which costs this machine little."""
+    """A peer on plain sockets, which costs this machine little."""
 
     def __init__(self, port: int, token: str) -> None:
         self._port, self._token = port, token
         self.open: list[asyncio.StreamWriter] = []
 
     async def ask(self, path: str, body: object, *, stays: bool = False) -> bytes:
-        """Send one request; read the head of its answer, and an event of a stream that stays."""
+        """Send one request; read the head of its answer, and an event if it is a stream."""
         reader, writer = await asyncio.open_connection("127.0.0.1", self._port)
         data = json.dumps(body).encode() if body is not None else b""
         head = (
@@ -60,7 +59,7 @@ class Wire:
         return found
 
     async def big(self) -> bytes:
-        """Send ten megabytes without saying how many they are."""
+        """Send ten megabytes without a content length."""
         reader, writer = await asyncio.open_connection("127.0.0.1", self._port)
         head = (
             "POST /a2a/ada HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\n"
@@ -82,14 +81,14 @@ class Wire:
             writer.close()
 
     def close(self) -> None:
-        """Close all that stays."""
+        """Close all open streams."""
         for writer in self.open:
             writer.transport.abort()
         self.open.clear()
 
 
 async def many(count: int, do: Callable[[], Awaitable[bytes]]) -> list[bytes]:
-    """Do something so often, `AT_ONCE` at one time."""
+    """Run something that many times, `AT_ONCE` at a time."""
     free = asyncio.Semaphore(AT_ONCE)
 
     async def one() -> bytes:
@@ -100,14 +99,14 @@ async def many(count: int, do: Callable[[], Awaitable[bytes]]) -> list[bytes]:
 
 
 def lag_of(admin: Player, do: Callable[[], object]) -> float:
-    """The lag of the game's reactor meanwhile: milliseconds, p99."""
+    """Return the 99th percentile of the reactor's lag meanwhile, in milliseconds."""
     run(admin, MEASURE)
     do()
     return float(run(admin, MEASURED).split()[0])
 
 
 def play(admin: Player, peer: Peer, model: FakeModel) -> dict[str, float]:
-    """One round: the lag of each part."""
+    """Return the lag in each part of one round."""
     model.behave(calls=[{"tool": "report", "arguments": {"message": "Seven."}}], kind="hang")
     parts, config = [{"text": "Count."}], {"returnImmediately": True}
     found = {"idle": lag_of(admin, lambda: time.sleep(QUIET_SECONDS))}
@@ -137,7 +136,7 @@ def play(admin: Player, peer: Peer, model: FakeModel) -> dict[str, float]:
 
 
 def lag_while_opening(admin: Player, wire: Wire, task: str, found: dict[str, float]) -> float:
-    """Open all streams, and then leave them open; the latter's lag goes into `found`."""
+    """Open all streams, then leave them open; stores the lag of the second part in `found`."""
     path = f"/tasks/{task}:subscribe"
 
     async def main() -> float:
@@ -173,7 +172,7 @@ def main() -> None:
         peer = Peer(port, token_of(game, ADMIN_NAME, ADMIN_PASSWORD))
         peer.wait()
         with game.log_in_admin() as admin:
-            play(admin, peer, model)  # the first of everything
+            play(admin, peer, model)  # warm-up: imports and caches
             found = [play(admin, peer, model) for _ in range(rounds)]
     for part in (*PARTS, "seconds"):
         values = [each[part] for each in found]

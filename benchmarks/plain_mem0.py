@@ -1,7 +1,8 @@
-"""mem0 as its manual has it, with an embedding model of ours: the peer of the memory benchmarks.
+"""mem0, used as its manual does, with our embedding model: the peer of the memory benchmarks.
 
-Nothing leaves the machine: its telemetry is off, and `infer=False` asks no language model. One
-thing is tuned: its databases write ahead, as otherwise each addition waits for the disk twice.
+Nothing leaves the machine: its telemetry is off, and with `infer=False` it calls no language model.
+One thing is tuned: its databases use a write-ahead log, since otherwise each addition waits for the
+disk twice.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
-# Read by the library while it is imported, as is MEM0_DIR, which `boot` sets.
+# The library reads this while it is imported, and also MEM0_DIR, which `boot` sets.
 os.environ["MEM0_TELEMETRY"] = "False"
 os.environ.pop("OPENROUTER_API_KEY", None)
 
@@ -20,23 +21,23 @@ from mem0 import Memory
 from mem0.embeddings.base import EmbeddingBase
 from mem0.utils.factory import EmbedderFactory
 
-# It must be one of the library's names.
+# The library accepts only names of its own providers.
 PROVIDER = "fastembed"
 _model: Any = None
 
 
 class Embedding(EmbeddingBase):  # type: ignore[misc]
-    """Asks the embedding model that was set last."""
+    """Uses the embedding model that was set last."""
 
     def embed(self, text: str, memory_action: str | None = None) -> list[float]:
-        """The vector of a text."""
+        """Return the vector of a text."""
         if memory_action == "search":
             return list(map(float, _model.embed_query(text)))
         return list(map(float, _model.embed_passages([text])[0]))
 
 
 class PlainMem0:
-    """One collection on an embedded Qdrant, `user_id` for whom it belongs to."""
+    """One collection on an embedded Qdrant, with a `user_id` for each owner."""
 
     def __init__(self, folder: Path, embedder: Any) -> None:
         global _model
@@ -59,11 +60,11 @@ class PlainMem0:
             one.execute("PRAGMA synchronous=NORMAL")
 
     def add(self, user: str, text: str) -> None:
-        """Keep a text as it is."""
+        """Store a text as it is."""
         self.memory.add(text, user_id=user, infer=False)
 
     def fill(self, user: str, texts: Sequence[str]) -> None:
-        """Put many texts in at once, past the library: only to have them there."""
+        """Insert many texts at once, bypassing the library."""
         vectors = _model.embed_passages(list(texts))
         store = self.memory.vector_store
         payloads = [{"data": text, "user_id": user, "hash": text} for text in texts]
@@ -71,11 +72,11 @@ class PlainMem0:
         store.insert(vectors=[list(map(float, v)) for v in vectors], payloads=payloads, ids=ids)
 
     def search(self, user: str, query: str, limit: int) -> list[str]:
-        """The texts of that user that are most alike."""
+        """Return the most similar texts of a user."""
         found = self.memory.search(query, filters={"user_id": user}, top_k=limit)
         return [item["memory"] for item in found["results"]]
 
     def close(self) -> None:
-        """Let go of its files."""
+        """Close its files."""
         self.memory.vector_store.client.close()
         self.memory.close()

@@ -1,10 +1,10 @@
-"""How large a prompt is: of a trivial whisper, of requests that need a tool, of a day of play.
+"""Size of prompts: of a trivial whisper, of requests that need a tool, and of a day of play.
 
     TIKTOKEN_CACHE_DIR=<folder with tiktoken's files> python -m benchmarks.prompts [--questions 120]
 
-Messages, tools and schemas are counted as they are sent, by tiktoken's `o200k_base` where its file
-is at hand, and by our own estimate. Beside it, in the same run: the same with every tool shown, as
-it was before tools were shown by need, and the prompt of `evennia.contrib.rpg.llm`.
+Messages, tools and schemas are counted as they are sent, with tiktoken's `o200k_base` if its file
+is found, and with our own estimate. Compared in the same run: all tools shown, and the prompt of
+`evennia.contrib.rpg.llm`.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ PERSONA = "Edda copies old charts and loves a good riddle."
 ANSWER = "The chart shows the harbour as it was before the flood; the ink has faded, I am afraid."
 AIM = 1500
 SECONDS_BETWEEN = 15
-# What a player says who only talks; each fourth time it is a request.
+# Small talk; every fourth line is a request that needs a tool.
 CHAT = (
     "how is the weather up there?",
     "I had a long journey",
@@ -46,7 +46,7 @@ CHAT = (
 )
 CHAT_BEFORE_REQUEST = 4
 TOKENS_OF_CALL = 20
-# Of ten answers about three take a second call, for a look or a tool.
+# About three of ten answers take a second call, for a look or a tool.
 CALLS_PER_ANSWER = 1.3
 Count = Callable[[str], int]
 COUNTS: Mapping[str, Count] = {
@@ -58,7 +58,7 @@ COUNTS: Mapping[str, Count] = {
 
 @dataclass(frozen=True, slots=True)
 class Size:
-    """The tokens of one request, by what they are for."""
+    """Tokens of one request, by purpose."""
 
     rules: int
     moment: int
@@ -66,25 +66,25 @@ class Size:
 
     @classmethod
     def of(cls, body: Mapping[str, Any], count: Count) -> Size:
-        """Of a request's body: the system message, all other messages, the tools."""
+        """Count a request's body: the system message, all other messages, the tools."""
         sizes = [count_message(message, count) for message in body["messages"]]
         tools = count(json.dumps(body["tools"])) if body.get("tools") else 0
         return cls(sizes[0], sum(sizes[1:]), tools)
 
     @property
     def all(self) -> int:
-        """Together."""
+        """Sum of all parts."""
         return self.rules + self.moment + self.tools
 
     def row(self, name: str, counted: str, stock: int) -> str:
-        """A line of the table, with what each part is of the whole."""
+        """Return a line of the table, with the share of each part."""
         parts = (self.rules, self.moment, self.tools)
         shares = " | ".join(f"{part} ({part / self.all:.0%})" for part in parts)
         return f"| {name} | {counted} | {self.all} | {shares} | {self.all / stock:.1f} |"
 
 
 class Model:
-    """Answers every request with a whisper; keeps the bodies."""
+    """A model that answers every request with a whisper, and stores the bodies."""
 
     def __init__(self) -> None:
         arguments = json.dumps({"target": "Tom", "message": ANSWER})
@@ -96,7 +96,7 @@ class Model:
         self.bodies: list[Mapping[str, Any]] = []
 
     def post(self, body: Mapping[str, Any]) -> Any:
-        """Take one request."""
+        """Answer one request."""
         from twisted.internet.defer import succeed
 
         self.bodies.append(body)
@@ -104,7 +104,7 @@ class Model:
 
 
 class Room:
-    """Tom, and assistants made by the steps of the README."""
+    """Tom's room, with assistants made by the steps of the README."""
 
     def __init__(self) -> None:
         from evennia.objects.objects import DefaultCharacter, DefaultRoom
@@ -120,7 +120,7 @@ class Room:
         self._made = 0
 
     def assistant(self) -> Any:
-        """A fresh one."""
+        """Return a fresh assistant."""
         from evennia_ai.operations import create_assistant
 
         self._made += 1
@@ -132,7 +132,7 @@ class Room:
         return script
 
     def ask(self, script: Any, text: str) -> Mapping[str, Any]:
-        """Whisper, wait for the answer; the body of the last request that it took."""
+        """Whisper and wait for the answer; return the body of its last request."""
         from twisted.internet import reactor
 
         self.clock.advance(SECONDS_BETWEEN)
@@ -146,7 +146,7 @@ class Room:
 
 @contextmanager
 def every_tool() -> Iterator[None]:
-    """Show all tools meanwhile."""
+    """Show all tools within the block."""
     from django.test.utils import override_settings
 
     with override_settings(EVENNIA_AI_TOOLS_BY_NEED=False):
@@ -154,7 +154,7 @@ def every_tool() -> Iterator[None]:
 
 
 def stock_prompt(room: Room) -> str:
-    """What the contrib's character would send for the same words."""
+    """Return the prompt that the contrib's character would send for the same words."""
     from evennia.contrib.rpg.llm.llm_npc import LLMNPC
     from evennia.utils.create import create_object
 
@@ -165,7 +165,7 @@ def stock_prompt(room: Room) -> str:
 
 
 def trivial(room: Room) -> bool:
-    """Print the table of a trivial whisper; whether it is as small as it should be."""
+    """Print the table of a trivial whisper; return whether it is as small as it should be."""
     now = room.ask(room.assistant(), TRIVIAL)
     with every_tool():
         before = room.ask(room.assistant(), TRIVIAL)
@@ -185,7 +185,7 @@ def trivial(room: Room) -> bool:
 
 
 def requests(room: Room) -> bool:
-    """Print how many requests are shown their tool; whether enough are, and all can be."""
+    """Print how many requests are shown their tool; return whether it is enough."""
     script = room.assistant()
     equip(script)
     print("\nrequests that each need a certain tool\n")
@@ -203,12 +203,12 @@ def requests(room: Room) -> bool:
 
 
 def talk(room: Room, questions: int) -> list[int]:
-    """Tokens of each answer of a long talk, prompt and answer together."""
+    """Return the tokens of each answer of a long talk, prompt and answer together."""
     from evennia_ai.runtime import state
 
     count = next(iter(COUNTS.values()))
     script = room.assistant()
-    state.write(script, compact_enabled=False)  # what it spends is not this talk's
+    state.write(script, compact_enabled=False)  # summaries would count as tokens of this talk
     requests = [request.text for request in (*AT_HAND, *SET_ASIDE)]
     sizes = []
     for number in range(questions):
@@ -219,7 +219,7 @@ def talk(room: Room, questions: int) -> list[int]:
 
 
 def day(room: Room, questions: int) -> None:
-    """Print what a day of play costs."""
+    """Print the tokens of a day of play."""
     print(f"\n{questions} questions of one player, a call each, by {next(iter(COUNTS))}\n")
     print("| tools | first | median | highest | all | with 1.3 calls an answer |")
     print("|---|---|---|---|---|---|")
@@ -235,7 +235,7 @@ def _print_day(name: str, sizes: Sequence[int]) -> None:
 
 
 def main() -> None:
-    """Make a game, count, and say what is not as it should be."""
+    """Make a game, count, and report what misses its aim."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--questions", type=int, default=120, help="of the day of play; 0: none")
     options = parser.parse_args()

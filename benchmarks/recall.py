@@ -1,16 +1,16 @@
-"""Whether what was said long ago is told when somebody asks for it: recall on a public benchmark.
+"""Recall of old conversations, on a public benchmark.
 
     python -m benchmarks.recall --data FILE [--vectors FILE] [--questions 20] [--ours]
 
 FILE holds conversations, and questions with the turns that answer them (`recall_data`). Each turn
-is whispered to an assistant of a game and kept as the end of a turn keeps it; each question is
-whispered too, and what counts are the lines of that turn's prompt. Beside it, with vectors of the
-same model: plain mem0, cosine, BM25, and the last two together.
+is whispered to an assistant of a game and stored as at the end of a real turn. Each question is
+whispered too, and the lines of that turn's prompt count. The peers, with vectors of the same model,
+are plain mem0, cosine, BM25, and the last two together.
 
-A question is asked soon (a day after its evidence; nothing later was said yet), after a month
-(thirty days after its evidence) and late (a day after everything); and late again when the same
-player asked 10 and 30 other questions before. Recall at k is the share of a question's evidence
-that is found among the first k.
+A question is asked soon (a day after its evidence, with nothing said later), after a month (thirty
+days after its evidence) and late (a day after everything); and late again after the same player
+asked 10 and 30 other questions. Recall at k is the share of a question's evidence that is found
+among the first k.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ TEXTS_EMBEDDED = 20
 async def walk(
     contender: Contender, steps: Iterable[Step], figures: Figures, vectors: KeptVectors
 ) -> None:
-    """Let time pass: what is said is kept, what is asked is counted."""
+    """Go through the steps in time: store what is said, count what is asked."""
     for step in steps:
         began = time.process_time() - vectors.seconds
         if isinstance(step, Said):
@@ -58,7 +58,7 @@ async def measure(
     earlier: Sequence[int],
     vectors: KeptVectors,
 ) -> list[Figures]:
-    """Every conversation, for each contender, with a memory of its own for each walk."""
+    """Measure every conversation for each contender, with a new memory for each walk."""
     found = [Figures(name) for name in contenders]
     for one in plans:
         began = time.perf_counter()
@@ -75,7 +75,7 @@ async def measure(
 
 
 def run(folder: Path, plans: Sequence[Plan], options: argparse.Namespace) -> dict[str, Any]:
-    """All figures, in a game of its own."""
+    """Return all figures, measured in a game of its own."""
     boot(folder, embeddings=options.embeddings)
     from twisted.internet import reactor
     from twisted.internet.defer import Deferred
@@ -89,7 +89,7 @@ def run(folder: Path, plans: Sequence[Plan], options: argparse.Namespace) -> dic
 
     model = opening.make_embedder(services.memory_settings())
     vectors = KeptVectors(model, options.vectors or folder / "vectors")
-    # The game's service asks for its model once; all that are compared have the same one.
+    # The game's memory service loads its model once; all contenders share it.
     opening.make_embedder = lambda read: vectors
     mem0 = PlainMem0(folder, vectors)
     contenders: dict[str, Maker] = {"ours": Ours}

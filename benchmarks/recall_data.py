@@ -1,8 +1,8 @@
-"""Conversations and questions about them: reading the file, and when what is said and asked.
+"""Conversations and questions about them: the file format, and the times of turns and questions.
 
 The file is a list of conversations, as JSON: `{id, speakers, turns: [{id, speaker, at, text}],
-questions: [{text, category, evidence: [ids of turns]}]}`. The licence of the data set that the
-figures are of lets nobody copy it into a project: it is read in place, and nothing of it is shown.
+questions: [{text, category, evidence: [ids of turns]}]}`. The licence of the data set behind our
+figures forbids copying it into a project: it is read in place, and none of it is shown.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ HOUR_SECONDS, DAY_SECONDS = 3_600.0, 86_400.0
 MONTH_SECONDS = 30 * DAY_SECONDS
 CATEGORIES = {1: "multi-hop", 2: "temporal", 3: "open domain", 4: "single-hop"}
 SOON, MONTH, LATE = "soon", "month", "late"
-# What the id of an earlier question begins with; no turn of a file may be called so.
+# Prefix of the ids of earlier questions; no turn of a file may have such an id.
 ASKED = "asked:"
 ASKERS = ("Robin", "Kit", "Sasha")
 FORMAT = (
@@ -29,11 +29,11 @@ FORMAT = (
 
 
 class BadFileError(Exception):
-    """The file cannot be used; the message says what is wrong, where, and what would be right."""
+    """The file cannot be used; the message says what is wrong, where, and what is expected."""
 
 
 class Said(BaseModel):
-    """One turn: what somebody said, and when."""
+    """One turn: speaker, text and time."""
 
     model_config = ConfigDict(frozen=True, strict=True)
 
@@ -54,7 +54,7 @@ class Question(BaseModel):
 
 
 class Conversation(BaseModel):
-    """Everything that two people said, and what is asked about it."""
+    """Everything that two people said, and the questions about it."""
 
     model_config = ConfigDict(strict=True)
 
@@ -71,7 +71,7 @@ class Asked:
     Attributes:
         at: seconds since 1970.
         protocol: the row of the table that it counts for.
-        asker: who asks.
+        asker: the character that asks.
     """
 
     at: float
@@ -84,10 +84,10 @@ Step = Said | Asked
 
 
 def read(path: Path) -> list[Conversation]:
-    """The conversations of a file.
+    """Return the conversations of a file.
 
     Raises:
-        BadFileError: it cannot be read, or is not of the format.
+        BadFileError: if it cannot be read, or has another format.
     """
     try:
         text = path.read_bytes()
@@ -125,11 +125,11 @@ def _problems(conversation: Conversation) -> Iterator[str]:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """A conversation, and what of its questions is asked.
+    """A conversation, and the questions to ask.
 
     Attributes:
         questions: those that are counted.
-        earlier: those that the player asks before the others, in the row that tells of that.
+        earlier: those that the player asks before, in the rows "after n questions".
     """
 
     conversation: Conversation
@@ -137,7 +137,7 @@ class Plan:
     earlier: tuple[Question, ...]
 
     def agenda(self) -> list[Step]:
-        """All in order of time: a question soon and a month after its evidence, and late."""
+        """Return all turns and questions in order of time: soon, a month after, and late."""
         said = self.conversation.turns
         when = {one.id: seconds_of(one) for one in said}
         steps: list[Step] = list(said)
@@ -151,10 +151,10 @@ class Plan:
         return sorted(steps, key=seconds_of)
 
     def agenda_of_earlier(self, counts: Sequence[int]) -> list[Step]:
-        """The same questions late after none, and after so many others of the same player.
+        """Return the late questions after none, and after so many others of the same player.
 
-        Those others are asked an hour apart and kept as turns are; none has evidence in common
-        with a question that is counted. A day after the last of them it is counted.
+        The others are asked an hour apart and stored like turns; none shares evidence with a
+        counted question. The counted question comes a day after the last of them.
         """
         known = frozenset[str]().union(*(question.evidence for question in self.earlier))
         counted = [one for one in self.questions if one.evidence.isdisjoint(known)]
@@ -182,23 +182,23 @@ class Plan:
 
 
 def asker_of(conversation: Conversation) -> str:
-    """Whoever asks: neither of the speakers, as they would say "I" of what is asked about them."""
+    """Return the asker: neither of the speakers, since they would say "I" about themselves."""
     return next(name for name in ASKERS if name not in conversation.speakers)
 
 
 def seconds_of(step: Step) -> float:
-    """When something is said or asked, in seconds since 1970."""
+    """Return the time of a turn or question, in seconds since 1970."""
     return step.at.timestamp() if isinstance(step, Said) else step.at
 
 
 def plan(
     conversations: Sequence[Conversation], most: int | None, earlier: int, seed: int
 ) -> list[Plan]:
-    """What is asked of each conversation, by chance.
+    """Choose the questions of each conversation at random.
 
     Args:
-        most: questions that are counted of each; None: all of them.
-        earlier: how many others are asked before; none where there are not twice as many.
+        most: questions of each conversation that are counted; None: all.
+        earlier: number of other questions before; none if there are not twice as many.
     """
     dice = random.Random(seed)
     plans = []

@@ -1,8 +1,8 @@
-"""How much of what answers a question was found: recall, reciprocal rank, and CPU, as tables.
+"""Recall, reciprocal rank and CPU of the recall benchmark, as tables.
 
-Recall at k is the share of a question's evidence that is among the first k, and the mean of that
-over questions. Where a prompt has a bound and k is above it, the same is asked with a bound of
-`MOST`; as more is looked at then, the first k of that may be others, and recall may even sink.
+Recall at k is the share of a question's evidence among the first k results; the mean over questions
+is shown. If a prompt has a limit below k, the same is asked with a limit of `MOST`. More is
+searched then, so its first k may differ, and recall may even fall.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ TITLES = ("protocol", "by", "of", "questions", *(f"@{count}" for count in KS), "
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """What a question brought.
+    """Results of a question.
 
     Attributes:
-        turns: ids, the best first; "" for a line of a prompt that is of no turn.
-        limit: how many that may be.
-        characters: of all these lines, where they are a prompt's.
+        turns: ids, the best first; "" for a line of a prompt that belongs to no turn.
+        limit: the maximum number of results.
+        characters: length of all these lines, if they are a prompt's.
     """
 
     turns: Sequence[str]
@@ -36,10 +36,10 @@ class Found:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """One question, and what it brought.
+    """One question, and its results.
 
     Attributes:
-        more: the same where `MOST` may be found; as `found` where they may always.
+        more: the same with a limit of `MOST`; equal to `found` if that is always the limit.
     """
 
     question: Question
@@ -47,17 +47,17 @@ class Outcome:
     more: Found
 
     def first(self, count: int) -> Sequence[str]:
-        """The first so many turns."""
+        """Return the first turns."""
         return (self.found if count <= self.found.limit else self.more).turns[:count]
 
     def recall(self, count: int) -> float:
-        """The share of the evidence among the first so many."""
+        """Return the share of the evidence among the first turns."""
         evidence = self.question.evidence
         return len(evidence.intersection(self.first(count))) / len(evidence)
 
     @property
     def reciprocal_rank(self) -> float:
-        """One by the place of the first evidence; 0 where none is among `MOST`."""
+        """Return 1 divided by the rank of the first evidence; 0 if none is among `MOST`."""
         turns = self.first(MOST)
         places = (place for place, turn in enumerate(turns, 1) if turn in self.question.evidence)
         return 1 / next(places, float("inf"))
@@ -65,11 +65,11 @@ class Outcome:
 
 @dataclass
 class Figures:
-    """All that one way of remembering found.
+    """All results of one contender.
 
     Attributes:
         outcomes: by protocol.
-        searches, additions: CPU of each in seconds, beside the embedding.
+        searches, additions: CPU of each in seconds, without the embedding.
     """
 
     name: str
@@ -82,7 +82,7 @@ class Figures:
         self.outcomes.setdefault(protocol, []).append(outcome)
 
     def rows(self) -> Iterator[dict[str, Any]]:
-        """The recall of each protocol, whole and by category."""
+        """Return the recall of each protocol, in total and by category."""
         for protocol, every in self.outcomes.items():
             yield self._row(protocol, "all", every)
             for number, category in CATEGORIES.items():
@@ -97,7 +97,7 @@ class Figures:
         return dict(zip(TITLES, values, strict=True))
 
     def prompts(self) -> Iterator[dict[str, Any]]:
-        """What a prompt holds by default, where there is such a bound."""
+        """Return the recall of a default prompt, for contenders with a limit."""
         for protocol, every in self.outcomes.items():
             if every[0].found.limit == MOST:
                 continue
@@ -111,7 +111,7 @@ class Figures:
             }
 
     def cpu(self) -> dict[str, Any]:
-        """The medians in milliseconds."""
+        """Return the medians in milliseconds."""
         search, addition = map(statistics.median, (self.searches, self.additions))
         return {"by": self.name, "search ms": search * 1000, "add ms": addition * 1000}
 
@@ -125,7 +125,7 @@ def _mean(values: Iterable[float]) -> float:
 
 
 def table(rows: Iterable[dict[str, Any]]) -> Iterator[str]:
-    """The lines of a table, the columns as the first row names them; none of no rows."""
+    """Return the lines of a table with the columns of the first row; no lines without rows."""
     for number, row in enumerate(rows):
         if not number:
             yield f"| {' | '.join(row)} |"

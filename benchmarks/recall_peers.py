@@ -1,9 +1,9 @@
-"""The peers of the recall benchmark: plain mem0, cosine, BM25, and the last two together.
+"""Peers of the recall benchmark: plain mem0, cosine, BM25, and the last two together.
 
-Each keeps of a turn the words that an entry of the journal has, as vectors of these find more than
-those of the bare text, and is asked the question alone. Both together is mem0's own formula, by its
-own functions: mem0 asks its store for keywords too, but the embedded one has them only with a model
-that fastembed fetches, so that plain mem0 is without.
+Each stores a turn with the words of a journal entry, since vectors of these find more than those of
+the bare text, and gets only the question. The combination is mem0's own formula, by its own
+functions: mem0 can search for keywords too, but in its embedded store only with a model that
+fastembed downloads, so plain mem0 does not.
 """
 
 from __future__ import annotations
@@ -23,25 +23,25 @@ from benchmarks.recall_figures import MOST, Found
 from benchmarks.recall_vectors import KeptVectors
 
 Scores = npt.NDArray[np.float32]
-# Below this cosine mem0 takes nothing, whatever the words say.
+# mem0 finds nothing below this cosine, even if words match.
 LEAST_COSINE = 0.1
 
 
 class Contender(Protocol):
-    """A way of remembering one conversation."""
+    """A memory of one conversation."""
 
     async def tell(self, said: Said) -> None:
-        """Keep a turn."""
+        """Store a turn."""
 
     async def ask(self, asked: Asked, *, is_wide: bool = False) -> Found:
-        """What a question brings; where it is wide, of `MOST` turns whatever is told by default."""
+        """Return the results of a question; if `is_wide`, up to `MOST` turns."""
 
 
 Maker = Callable[[Conversation], Contender]
 
 
 def makers(vectors: KeptVectors, mem0: PlainMem0) -> dict[str, Maker]:
-    """The peers that can be measured here, by name."""
+    """Return the peers that can be measured here, by name."""
     users = map(str, itertools.count())
     found: dict[str, Maker] = {
         "plain mem0": lambda _: Plain(mem0, next(users)),
@@ -57,7 +57,7 @@ def makers(vectors: KeptVectors, mem0: PlainMem0) -> dict[str, Maker]:
 
 
 class Cosine:
-    """The likeness of the vectors of a question and each turn, by numpy."""
+    """Cosine of the vectors of a question and each turn, with numpy."""
 
     def __init__(self, vectors: KeptVectors) -> None:
         self._model = vectors
@@ -65,12 +65,12 @@ class Cosine:
         self._matrix: Scores | None = None
 
     def add(self, text: str) -> None:
-        """Keep a text."""
+        """Store a text."""
         self._kept.append(self._model.embed_passages([text])[0])
         self._matrix = None
 
     def scores(self, question: str) -> Scores:
-        """The cosine of each text."""
+        """Return the cosine of each text."""
         if self._matrix is None:
             self._matrix = np.stack(self._kept)
         alike: Scores = self._matrix @ self._model.embed_query(question)
@@ -78,7 +78,7 @@ class Cosine:
 
 
 class Keywords:
-    """BM25 over stemmed words, by bm25s."""
+    """BM25 over stemmed words, with bm25s."""
 
     def __init__(self) -> None:
         import bm25s
@@ -90,19 +90,19 @@ class Keywords:
         self._index: Any = None
 
     def words(self, text: str) -> list[str]:
-        """The stems of a text, without those that say nothing."""
+        """Return the stems of a text, without stop words."""
         found: list[list[str]] = self._library.tokenize(
             [text], stopwords="en", stemmer=self._stemmer, return_ids=False, show_progress=False
         )
         return found[0]
 
     def add(self, text: str) -> None:
-        """Keep a text."""
+        """Store a text."""
         self._kept.append(self.words(text))
         self._index = None
 
     def scores(self, question: str) -> Scores:
-        """The BM25 score of each text, 0 for one that shares no word."""
+        """Return the BM25 score of each text, 0 for one that shares no word."""
         if self._index is None:
             self._index = self._library.BM25()
             self._index.index(self._kept, show_progress=False)
@@ -114,29 +114,29 @@ class Keywords:
 
 
 class Ranked:
-    """Turns by the scores that a question gives them."""
+    """Turns ranked by their scores for a question."""
 
     def __init__(
         self, indexes: Sequence[Cosine | Keywords], scores: Callable[[str], Scores]
     ) -> None:
-        """Begin with nothing.
+        """Start empty.
 
         Args:
-            indexes: what has to know each turn.
-            scores: of all turns; one of 0 or less is not found.
+            indexes: indexes that store each turn.
+            scores: returns the scores of all turns; a turn with 0 or less is not found.
         """
         self._indexes = indexes
         self._scores = scores
         self._ids: list[str] = []
 
     async def tell(self, said: Said) -> None:
-        """Keep a turn."""
+        """Store a turn."""
         self._ids.append(said.id)
         for index in self._indexes:
             index.add(_passage(said))
 
     async def ask(self, asked: Asked, *, is_wide: bool = False) -> Found:
-        """The turns with the highest scores."""
+        """Return the turns with the highest scores."""
         scores = self._scores(asked.question.text)
         best = np.argsort(-scores, kind="stable")[:MOST]
         return Found([self._ids[number] for number in best if scores[number] > 0])
@@ -165,7 +165,7 @@ def _both(cosine: Cosine, keywords: Keywords) -> Ranked:
 
 
 class Plain:
-    """mem0 as its manual has it: one collection for all, a user for each conversation."""
+    """mem0 as in its manual: one collection for all, a user for each conversation."""
 
     def __init__(self, memory: PlainMem0, user: str) -> None:
         self._memory = memory
@@ -173,12 +173,12 @@ class Plain:
         self._ids: dict[str, str] = {}
 
     async def tell(self, said: Said) -> None:
-        """Keep a turn; of two with the same words the first counts."""
+        """Store a turn; of two with the same words the first counts."""
         self._memory.add(self._user, _passage(said))
         self._ids.setdefault(_passage(said), said.id)
 
     async def ask(self, asked: Asked, *, is_wide: bool = False) -> Found:
-        """The memories that it finds."""
+        """Return the memories that it finds."""
         found = self._memory.search(self._user, asked.question.text, MOST)
         return Found([self._ids[text] for text in found])
 

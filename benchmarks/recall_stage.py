@@ -1,8 +1,7 @@
 """A game in which a conversation is whispered to an assistant, and then asked about.
 
-Both speakers, and whoever asks, are characters of one player, as one account may have several: what
-is whispered to an assistant is told to that player alone, so that only to one player can all of it
-be told. The assistant answers nothing.
+Both speakers and the asker are characters of one player: words whispered to an assistant are told
+only to that player, so only one player can be told all of them. The assistant does not answer.
 """
 
 from __future__ import annotations
@@ -26,15 +25,15 @@ from evennia_ai.operations import create_assistant
 from evennia_ai.runtime import state
 from evennia_ai.testing import put_online
 
-# Its own timer would be real time; all that is measured is asked for.
+# The store's own timer runs on real time; the benchmark calls it instead.
 NO_TIMER_SECONDS = 100_000
-# So much of a turn's beginning has to stand in a line, letters and digits only.
+# Letters and digits of a turn's beginning that a line must contain to count as that turn.
 ENOUGH = 60
 _numbers = itertools.count(1)
 
 
 class Ours:
-    """An assistant of its own for a conversation, and the player who talks with it."""
+    """An assistant for one conversation, and the player who talks with it."""
 
     def __init__(self, conversation: Conversation) -> None:
         """Make the room, the player's characters and the assistant."""
@@ -64,7 +63,7 @@ class Ours:
         return being
 
     async def tell(self, said: Said) -> None:
-        """A whispered turn to its end: what is kept of it is stored, and the store is told."""
+        """Whisper a turn and let it end: its memories are stored, and the store is told."""
         self._pass_until(seconds_of(said))
         turn = self._turn(said.id, said.speaker, said.text)
         kept = episodes.of_turn(self._script, turn, Stop(StopReason.NOOP))
@@ -77,7 +76,7 @@ class Ours:
         self._lines.add(said)
 
     async def ask(self, asked: Asked, *, is_wide: bool = False) -> Found:
-        """The lines of the prompt of a turn in which somebody whispers a question."""
+        """Return the lines of the prompt of a turn in which somebody whispers a question."""
         self._pass_until(asked.at)
         turn = self._turn("question", asked.asker, asked.question.text)
         if not is_wide:
@@ -116,18 +115,18 @@ class Ours:
 
 
 class Lines:
-    """The lines of a prompt, and the turns whose words they hold."""
+    """The lines of a prompt, and the turns whose words they contain."""
 
     def __init__(self) -> None:
         self._beginnings: dict[str, str] = {}
 
     def add(self, said: Said) -> None:
-        """Know the words of a turn; of two that begin alike the first counts."""
+        """Store the words of a turn; of two that begin alike the first counts."""
         if beginning := _plain(said.text)[:ENOUGH]:
             self._beginnings.setdefault(beginning, said.id)
 
     def read(self, text: str) -> list[str]:
-        """For each line that tells of something the turn that it holds, or ""."""
+        """Return, for each line with a memory, the turn that it contains, or ""."""
         return [self._turn_in(line) for line in text.splitlines() if line.startswith("- ")]
 
     def _turn_in(self, line: str) -> str:

@@ -1,4 +1,4 @@
-"""An embedding model that is asked for each text once: all that are compared share its vectors."""
+"""An embedding model with a cache: all contenders share its vectors."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ QUERY, PASSAGE = "query", "passage"
 
 
 class KeptVectors:
-    """An embedding model in front of which what it made before is kept, by a hash of the text.
+    """An embedding model whose vectors are cached in a file, by a hash of the text.
 
     Attributes:
-        seconds: CPU that asking it took until now, in the threads that asked.
+        seconds: CPU time of the model so far, in the threads that called it.
     """
 
     def __init__(self, model: Embedder, file: Path) -> None:
-        """Begin with what is in a file, which is made where it is not there."""
+        """Read the cache file; it is created if it does not exist."""
         self.signature = model.signature
         self.least_similarity = model.least_similarity
         self.notice = model.notice
@@ -44,29 +44,29 @@ class KeptVectors:
 
     @property
     def dimensions(self) -> int:
-        """How long a vector is."""
+        """Length of a vector."""
         return self.model.dimensions
 
     def embed_query(self, text: str) -> Any:
-        """The vector of what is sought."""
+        """Return the vector of a query."""
         return self._of(QUERY, (text,))[0]
 
     def embed_passages(self, texts: Sequence[str]) -> Any:
-        """The vectors of what is kept."""
+        """Return the vectors of stored texts."""
         if not texts:
             return self.model.embed_passages(texts)
         return np.stack(self._of(PASSAGE, texts))
 
     def similarity(self, cosine: float) -> float:
-        """What the cosine of two vectors says."""
+        """Return the similarity for a cosine of two vectors."""
         return self.model.similarity(cosine)
 
     def close(self) -> None:
-        """Let go of the model; the others that are measured go on with it."""
+        """Do nothing: the other contenders still use the model."""
 
     @staticmethod
     def cost_ms(embed: Callable[[str], object], texts: Sequence[str]) -> float:
-        """The median CPU of a text's vector in milliseconds, after one that is not counted."""
+        """Return the median CPU of a text's vector in milliseconds, after one warm-up call."""
         taken = []
         for text in (texts[0], *texts):
             began = time.thread_time()
@@ -75,7 +75,7 @@ class KeptVectors:
         return statistics.median(taken[1:]) * 1000
 
     def end(self) -> None:
-        """Let go of the model and the file."""
+        """Close the model and the file."""
         self.model.close()
         self._table.close()
 

@@ -1,4 +1,4 @@
-"""Our whole path beside `evennia.contrib.rpg.llm`, in one run, against the same server.
+"""Our whole reply compared with `evennia.contrib.rpg.llm`, in one run, on the same model server.
 
     python -m benchmarks.replies [--crowd 1000] [--warm 2000] [--rounds 3]
 
@@ -47,7 +47,7 @@ ROWS = (
 
 
 def run_round(game: Path, model: FakeModel, contender: str, options: argparse.Namespace) -> Any:
-    """One contender in a process of its own, on a fresh copy of the database."""
+    """Run one contender in its own process, on a fresh copy of the database."""
     with tempfile.TemporaryDirectory() as folder:
         shutil.copytree(game, folder, dirs_exist_ok=True)
         model.reset()
@@ -63,12 +63,12 @@ def run_round(game: Path, model: FakeModel, contender: str, options: argparse.Na
 
 
 def best(rounds: list[dict[str, Any]]) -> dict[str, Any]:
-    """The figures of the round with the least CPU per reply."""
+    """Return the figures of the round with the least CPU per reply."""
     return min(rounds, key=lambda figures: figures["cpu_ms_per_reply"])
 
 
 def as_table(found: dict[str, dict[str, Any]]) -> str:
-    """The figures as a Markdown table: ours as shipped and without memory, with their ratios."""
+    """Return a Markdown table: ours as shipped and without memory, with their ratios."""
     contrib = found["contrib"]
     lines = [
         "| | as shipped | ratio | memory off | ratio | contrib.rpg.llm | aim |",
@@ -86,7 +86,7 @@ def as_table(found: dict[str, dict[str, Any]]) -> str:
 
 
 def by_layer(found: dict[str, dict[str, Any]]) -> str:
-    """Python calls of each layer of a reply, and their ratio to all of the contrib's."""
+    """Return the Python calls of each layer of a reply, and their ratio to all of the contrib's."""
     whole = found["contrib"]["calls_per_reply"]
     lines = ["| layer | as shipped | ratio | memory off | ratio |", "|---|--:|--:|--:|--:|"]
     for layer in (*LAYERS, BETWEEN):

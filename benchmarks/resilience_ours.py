@@ -1,7 +1,7 @@
-"""Breaker and cache in the form in which the comparison with other libraries takes them.
+"""Our breaker and cache in the form that the comparison with other libraries needs.
 
-The comparison gets this module by name, as `--ours benchmarks.resilience_ours`. What it measures is
-the whole product: the breaker that also counts Deferreds, the cache that also has scopes.
+The comparison loads this module by name, with `--ours benchmarks.resilience_ours`. It measures the
+whole product: the breaker that also counts Deferreds, the cache that also has scopes.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ FOREVER_SECONDS = 1e6
 
 
 class Breaker(CircuitBreaker):
-    """A breaker that also says what it raises."""
+    """A breaker, with the error that it raises."""
 
     __slots__ = ()
     Rejected = CircuitOpenError
@@ -35,23 +35,23 @@ def answer() -> int:
 
 
 def fail() -> int:
-    """A service that does not."""
+    """A service that fails."""
     raise OSError("down")
 
 
 def make_breaker(fail_max: int, reset: float) -> Breaker:
-    """A breaker that trips at so many failures and probes after so many seconds."""
+    """Return a breaker that trips after that many failures and probes after `reset` seconds."""
     return Breaker("bench", CircuitBreakerConfig(failure_threshold=fail_max, timeout_seconds=reset))
 
 
 def closed() -> Callable[[], Any]:
-    """A guarded call of a service that works."""
+    """Return a guarded call of a service that works."""
     call = make_breaker(FAILURES, FOREVER_SECONDS).call
     return lambda: call(answer)
 
 
 def opened() -> tuple[Callable[[], Any], type[Exception]]:
-    """A call that an open breaker rejects, and what it raises."""
+    """Return a call that an open breaker rejects, and the error it raises."""
     breaker = make_breaker(FAILURES, FOREVER_SECONDS)
     for _ in range(FAILURES):
         with contextlib.suppress(OSError):
@@ -60,7 +60,7 @@ def opened() -> tuple[Callable[[], Any], type[Exception]]:
 
 
 def cache(maxsize: int, ttl: float) -> tuple[Callable[[Any], Any], Callable[[Any, Any], None]]:
-    """A cache of so many entries that live so many seconds: its get and its put."""
+    """Return get and put of a cache with a maximum size and a time to live in seconds."""
     ours = ToolResultCache(maxsize)
 
     def put(key: Any, value: Any) -> None:
@@ -70,7 +70,7 @@ def cache(maxsize: int, ttl: float) -> tuple[Callable[[Any], Any], Callable[[Any
 
 
 def memo(function: Callable[..., Any], maxsize: int, ttl: float) -> Callable[..., Any]:
-    """A function that remembers what it gave."""
+    """Return a function with cached results."""
     get, put = cache(maxsize, ttl)
 
     def remembering(*args: Any) -> Any:

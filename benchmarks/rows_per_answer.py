@@ -1,9 +1,9 @@
-"""The rows and bytes that answers leave in the database, table by table.
+"""Rows and bytes that answers leave in the database, by table.
 
     python -m benchmarks.rows_per_answer [--answers 400]
 
-Tom whispers, and is answered, by a model in memory that answers at once. Bytes
-are those of SQLite's pages, indexes counted with their tables.
+Tom whispers, and is answered by a model in memory that answers at once. Bytes are those of SQLite's
+pages; indexes count with their tables.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ WARM_UP = 20
 
 
 def sizes() -> Mapping[str, tuple[int, int]]:
-    """Rows and bytes of each table."""
+    """Return rows and bytes of each table."""
     from django.db import connection
 
     tables = connection.introspection.table_names()
@@ -46,7 +46,7 @@ def sizes() -> Mapping[str, tuple[int, int]]:
 
 
 def settle(clock: Any) -> None:
-    """Let all that is put off be done."""
+    """Run everything that was put off."""
     from twisted.internet import reactor
 
     ends = time.monotonic() + SETTLING_SECONDS
@@ -56,7 +56,7 @@ def settle(clock: Any) -> None:
 
 
 def main() -> None:
-    """Make a game, let people talk, print what is left of that."""
+    """Make a game, let people talk, and print what is left in the database."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--answers", type=int, default=400)
     options = parser.parse_args()

@@ -30,10 +30,10 @@ BEAT_SECONDS = 0.002
 IN_FLIGHT = 20
 CONTENDERS = ("ours", "without_memory", "contrib")
 MODEL_SECONDS = 1.0
-# Longer than anything is put off: what a reply leaves for later is counted with it.
+# Longer than any work is put off, so that a reply's later work is counted with it.
 SETTLING_SECONDS = 2.0
 COUNTED = 50
-# What is put off is over when a process has used no more than this of its processor for a while.
+# Work that was put off counts as done when a process has used no more CPU than this for a while.
 QUIET_SECONDS, QUIET_CPU_SECONDS, MOST_QUIET = 0.5, 0.01, 120
 
 # The same few people ask all the time, which nobody may in a game.
@@ -44,7 +44,7 @@ NO_LIMITS = {"calls_per_player": 10**9, "cooldown_seconds": 0, "batch_seconds": 
 
 
 def set_up_game(game: Path, url: str, *, remembers: bool = True) -> None:
-    """Django and Evennia with a database of their own."""
+    """Set up Django and Evennia with their own database."""
     os.environ |= {
         "DJANGO_SETTINGS_MODULE": "server.conf.settings",
         "OPENAI_BASE_URL": f"{url}/v1",
@@ -96,17 +96,17 @@ def build(game: Path, crowd: int) -> None:
 
 
 def rss_bytes() -> int:
-    """Resident memory of this process now."""
+    """Return the resident memory of this process in bytes."""
     pages = int(Path("/proc/self/statm").read_text().split()[1])
     return pages * resource.getpagesize()
 
 
 class Lag:
-    """How late the reactor is, sampled every few milliseconds.
+    """Lag of the reactor, sampled every few milliseconds.
 
     Attributes:
-        most_cpu: seconds of the processor that its thread used between two samples, at most: on a
-            machine with other work it is late for that, too.
+        most_cpu: the most CPU seconds of its thread between two samples. On a machine with other
+            work the reactor is late for other reasons too, and this is not.
     """
 
     def __init__(self, reactor: Any) -> None:
@@ -132,7 +132,7 @@ class Lag:
         self._wait()
 
     def stop(self) -> dict[str, float]:
-        """Median, 99th percentile and maximum, and the most CPU at once, in milliseconds."""
+        """Return median, 99th percentile, maximum and most CPU at once, in milliseconds."""
         self._call.cancel()
         ordered = sorted(self.samples)
         p99 = ordered[int(len(ordered) * 0.99)]
@@ -146,13 +146,13 @@ class Lag:
 
 
 def freeze() -> None:
-    """What a server of the game does once all of it is loaded."""
+    """Freeze the garbage collector, as a game's server does once everything is loaded."""
     gc.collect()
     gc.freeze()
 
 
 class Crowd:
-    """The listeners and whoever answers them."""
+    """The listeners and their assistants or NPCs."""
 
     def __init__(self, contender: str, size: int) -> None:
         from evennia.objects.models import ObjectDB
@@ -172,7 +172,7 @@ class Crowd:
         npc.at_talked_to("where are the books about storms?", tom)
 
     def question(self, number: int) -> Any:
-        """Ask one; the Deferred fires when the listener hears an answer."""
+        """Ask one question; the Deferred fires when the listener hears an answer."""
         from twisted.internet.defer import Deferred
 
         tom, npc = self.pairs[number % len(self.pairs)]
@@ -183,7 +183,7 @@ class Crowd:
 
 
 def count_calls(people: Crowd) -> Generator[Any, Any, dict[str, Any]]:
-    """What Python runs for a reply, with what is put off."""
+    """Count the Python calls of a reply, including work that is put off."""
     from twisted.internet import reactor
     from twisted.internet.task import deferLater
 
@@ -206,7 +206,7 @@ def count_calls(people: Crowd) -> Generator[Any, Any, dict[str, Any]]:
 
 
 def quiet() -> Iterator[Any]:
-    """Wait until nothing that was put off is under way any more."""
+    """Wait until no work that was put off is left."""
     from twisted.internet import reactor
     from twisted.internet.task import deferLater
 
@@ -218,7 +218,7 @@ def quiet() -> Iterator[Any]:
 
 
 def measure(contender: str, crowd: int, warm: int, model: FakeModel) -> Iterator[Any]:
-    """All figures of one contender, as an inlineCallbacks generator that returns them."""
+    """Return all figures of one contender; an inlineCallbacks generator."""
     from django.db import connection
     from django.test.utils import CaptureQueriesContext
     from evennia.scripts.models import ScriptDB
@@ -227,7 +227,8 @@ def measure(contender: str, crowd: int, warm: int, model: FakeModel) -> Iterator
     from twisted.internet.task import Cooperator, deferLater
 
     figures: dict[str, Any] = {"contender": contender}
-    if contender != "contrib":  # a process loads the package once, however many assistants it has
+    # The code that the package loads once is not part of an idle assistant's memory.
+    if contender != "contrib":
         import evennia_ai.assistant_character
         import evennia_ai.assistant_script  # noqa: F401
     gc.collect()
@@ -250,7 +251,7 @@ def measure(contender: str, crowd: int, warm: int, model: FakeModel) -> Iterator
     for number in range(crowd):
         yield people.question(number)
     yield deferLater(reactor, SETTLING_SECONDS)
-    # The first reply after a minute reads the listener's profile anew; the next are as most are.
+    # The first reply after a minute reads the listener's profile again; most replies do not.
     yield people.question(0)
     yield deferLater(reactor, SETTLING_SECONDS)
     with CaptureQueriesContext(connection) as one:
@@ -280,7 +281,7 @@ def measure(contender: str, crowd: int, warm: int, model: FakeModel) -> Iterator
     lag = Lag(reactor)
     lag.start()
     cpu, wall = time.process_time(), time.perf_counter()
-    # As commands from so many sockets do, the questions come one by one into a busy reactor.
+    # Questions arrive one by one in a busy reactor, like commands from as many sockets.
     asked: list[Any] = []
     yield cooperator.coiterate(asked.append(people.question(number)) for number in range(crowd))
     answers = yield gatherResults(asked)
@@ -292,7 +293,7 @@ def measure(contender: str, crowd: int, warm: int, model: FakeModel) -> Iterator
 
 
 def crowd_of(text: str) -> int:
-    """A number of characters that will do, for a parser of arguments."""
+    """Parse a number of characters, for argparse."""
     if not text.isdecimal() or int(text) < IN_FLIGHT:
         told = f"{text!r} is no number from {IN_FLIGHT} up: so many are asked at the same time"
         raise argparse.ArgumentTypeError(told)
@@ -300,7 +301,7 @@ def crowd_of(text: str) -> int:
 
 
 def main() -> None:
-    """Read the arguments and do what they say."""
+    """Parse the arguments and run the command."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("action", choices=("build", "measure"))
     parser.add_argument("--game", type=Path, required=True)

@@ -2,10 +2,10 @@
 
     python -m benchmarks.shared_ledger [--messages 10000] [--cap TOKENS] [--cut SECONDS]
 
-Each game is a server process with a database of its own; a player whispers, and the model's answer
-has the number of the question. Afterwards each message was either answered once or refused in
-words (lost 0, doubled 0), and what the ledger counts is what its calls say, and no more than the
-cap of both. The server is the one that EVENNIA_AI_TEST_POSTGRES names, else one of its own.
+Each game is a server process with its own database; a player whispers, and the model's answer has
+the number of the question. Afterwards each message was either answered once or refused in words
+(lost 0, doubled 0), and the ledger's sums are those of its calls, and not above the cap of both.
+The server is the one that EVENNIA_AI_TEST_POSTGRES names, else one of its own.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ CUT_AFTER_SECONDS = 2.0
 
 
 def set_up(folder: Path, told: Mapping[str, Any]) -> None:
-    """The demo game's settings on PostgreSQL, with all tables and a small world."""
+    """Set up the demo game on PostgreSQL, with all tables and a small world."""
     os.environ |= {
         "DJANGO_SETTINGS_MODULE": "server.conf.settings",
         "EVENNIA_AI_MODEL": "scripted",
@@ -75,7 +75,7 @@ def set_up(folder: Path, told: Mapping[str, Any]) -> None:
 
 
 def play(told: Mapping[str, Any]) -> dict[str, Any]:
-    """Ask every question once; what came of them."""
+    """Ask every question once; return the results."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         set_up(folder, told)
@@ -97,7 +97,7 @@ def play(told: Mapping[str, Any]) -> dict[str, Any]:
             game.type(f"whisper Ada = question {number}")
             game.brain.bodies.clear()
         seconds = time.monotonic() - began
-        # Without what she reads of their own line, and of the start.
+        # Without the echo of her own line, and the lines of the login.
         lines = [line for line in world.told(folder)[2:] if not line.startswith("You whisper")]
         others = Counter(re.sub(r"\d+", "N", x) for x in lines if not ANSWER.search(x))
         answers = Counter(int(n) for line in lines for n in ANSWER.findall(line))
@@ -125,7 +125,7 @@ def play(told: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def cut(server: Mapping[str, Any], name: str, seconds: float) -> None:
-    """Let nobody reach the ledger for some seconds."""
+    """Block all connections to the ledger for some seconds."""
     postgres.run_sql(
         server,
         f"ALTER DATABASE {name} WITH ALLOW_CONNECTIONS false",
@@ -136,7 +136,7 @@ def cut(server: Mapping[str, Any], name: str, seconds: float) -> None:
 
 
 def counted(ledger: Mapping[str, Any], cap: int) -> dict[str, Any]:
-    """What the ledger holds, beside what its calls say."""
+    """Return the ledger's sums, and the sums of its calls."""
     import psycopg
 
     told = {name: ledger[name.upper()] for name in ("host", "port", "user")}
@@ -155,7 +155,7 @@ def counted(ledger: Mapping[str, Any], cap: int) -> dict[str, Any]:
 
 
 def main() -> None:
-    """Run both games; the exit status tells whether all is well."""
+    """Run both games; the exit status is 0 if everything is right."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--messages", type=int, default=10_000)
     parser.add_argument("--cap", type=int, default=0, help="tokens a day of both games; 0: none")
@@ -181,7 +181,7 @@ def main() -> None:
 def run_both(
     own: list[dict[str, Any]], half: Mapping[str, Any], server: Mapping[str, Any], seconds: float
 ) -> list[dict[str, Any]]:
-    """What each of the games tells; the ledger is cut off in the middle."""
+    """Return the results of both games; the ledger is cut off in the middle."""
     games = []
     for name, database in zip(GAMES, own, strict=True):
         told = json.dumps({**half, "game": name, "database": database})
@@ -193,7 +193,8 @@ def run_both(
         )
         stdout = games[-1].stdout
         assert stdout is not None
-        while (line := stdout.readline()) != "ready\n":  # one after the other: both migrate
+        # One after the other, since both migrate the ledger.
+        while (line := stdout.readline()) != "ready\n":
             assert line, f"{name} ended before it was ready"
     for game in games:
         assert game.stdin is not None

@@ -1,14 +1,14 @@
-"""A night in small: thousands of messages, everything goes wrong at random, and nobody is lost.
+"""A simulated night: thousands of messages, random faults of every kind, and nobody is lost.
 
     python -m benchmarks.soak [--events 10000] [--seed 1] [--json]
 
 Four assistants and four players in a room, a model in memory, a database in a file, and the
 reactor's time moved by hand: the beats, deadlines, breakers and questions of a whole night pass in
-minutes. Faults come at random, the same for the same seed: errors, timeouts and garbage of the
-model, 429s, huge replies, tools that fail or take long, stops and clears, resets, crashes of the
-process (also in the middle of a word), reloads, limits that nobody extends, and caps that are
-reached and then raised. What becomes of each message is watched from outside, by what its sender
-hears and by what is stored.
+minutes. Faults are random, the same for the same seed: errors, timeouts and garbage of the model,
+429s, huge replies, tools that fail or take long, stops and clears, resets, crashes of the process
+(also in the middle of speaking), reloads, limits that nobody extends, and caps that are reached and
+then raised. The fate of each message is observed from outside, by what its sender hears and by what
+is stored.
 """
 
 from __future__ import annotations
@@ -55,15 +55,15 @@ RECORDED_TURNS = 3  # of each assistant, in memory
 
 @dataclass
 class Figures:
-    """What came of a night.
+    """Results of a night.
 
     Attributes:
-        ends: how many messages came to which end.
-        broken: what must not be, in words; empty when all is well.
-        over_cap: looks at the ledger that found an account over its cap.
-        limits: how often each limit was decided on.
-        rss_mb, objects: resident memory, and what Python's collector knows of, after a tenth of the
-            messages, half of them, and all; objects without what killed processes left here.
+        ends: number of messages for each end.
+        broken: violated invariants, in words; empty when all is well.
+        over_cap: checks of the ledger that found an account over its cap.
+        limits: number of decisions on each limit.
+        rss_mb, objects: resident memory, and objects that Python's collector tracks, after a tenth
+            of the messages, half of them, and all; objects without those of killed processes.
     """
 
     events: int
@@ -104,7 +104,7 @@ class Figures:
 
 
 class Night:
-    """Walks at random through everything that can happen."""
+    """A random walk through everything that can happen."""
 
     def __init__(self, world: Any, figures: Figures) -> None:
         from evennia_ai import audit
@@ -136,11 +136,11 @@ class Night:
         world.model.choose, world.model.usage_of = self._choose, self._usage
 
     def leave_out(self, names: Collection[str]) -> None:
-        """Let some things never happen."""
+        """Exclude some kinds of events."""
         self._acts = tuple(act for act in self._acts if act[1] not in names)
 
     def run(self) -> Figures:
-        """The whole night."""
+        """Run the whole night."""
         figures, began = self.figures, time.perf_counter()
         marks = [figures.events // 10, figures.events // 2]
         weights = [weight for weight, _, _ in self._acts]
@@ -294,19 +294,19 @@ class Night:
 
 
 def count_objects() -> int:
-    """What Python's collector knows of, garbage apart."""
+    """Return the number of objects that Python's collector tracks, after collecting garbage."""
     gc.collect()
     return len(gc.get_objects())
 
 
 def rss_mb() -> float:
-    """Resident memory of this process now."""
+    """Return the resident memory of this process in MB."""
     pages = int(Path("/proc/self/statm").read_text().split()[1])
     return pages * resource.getpagesize() / 1e6
 
 
 def main() -> None:
-    """Read the arguments, and walk through the night; the exit status tells whether all is well."""
+    """Run the night; the exit status is 0 if all is well."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--events", type=int, default=10_000)
     parser.add_argument("--seed", type=int, default=1)
@@ -318,14 +318,14 @@ def main() -> None:
         set_up_game(Path(folder))
         from django.conf import settings
 
-        # So few that memory is full of them when objects are counted first.
+        # Small, so that this list is full when objects are first counted.
         settings.EVENNIA_AI_WEB_CONFIG = {"recorded_turns": RECORDED_TURNS}
         night = Night(make_world(reactor), Figures(arguments.events, arguments.seed))
         night.leave_out(arguments.without)
         figures = night.run()
     print(json.dumps(asdict(figures)) if arguments.json else figures)
     sys.stdout.flush()
-    # Without the last words of what was left under way.
+    # Stops output of turns that are still under way.
     os._exit(1 if figures.broken else 0)
 
 

@@ -1,4 +1,4 @@
-"""What the soak of two games is to come to, and what it came to."""
+"""Expected and actual results of the soak of two games."""
 
 from __future__ import annotations
 
@@ -39,23 +39,23 @@ BY_CALLS = (
     "SELECT coalesce(sum(prompt_tokens + completion_tokens), 0)::bigint "
     "FROM evennia_ai_modelcall WHERE state <> 'released'"
 )
-# What a server says of it that is started after it was killed in the middle of a word.
+# The log line of a server that was killed in the moment of speaking and started again.
 CUT_IN_WORD = "cut off, and not repeated: "
 
 
 @dataclass
 class Figures:
-    """What came of it.
+    """Results.
 
     Attributes:
-        messages, heard: what was to be said, and what the games took.
-        broken: what must not be, in words; empty when all is well.
-        cut_in_word: what was not answered, as the server was killed in the moment of speaking: it
-            is not said again, and the log tells of it.
-        resaid: what was said again, as the server was killed before it said that it took it.
-        cut_off: calls whose end nobody lived to write down; they count in full.
+        messages, heard: messages to say, and messages that the games accepted.
+        broken: violated invariants, in words; empty when all is well.
+        cut_in_word: not answered, since the server was killed in the moment of speaking: it is not
+            said again, and the log tells so.
+        resaid: said again, since the server was killed before it said that it accepted the message.
+        cut_off: calls whose end nobody could record; they count in full.
         tokens, tokens_of_model: by the ledger, and by the model.
-        idle_workers: processor seconds that a worker takes in a minute in which nothing is to do.
+        idle_workers: CPU seconds of a worker in a minute without work.
         connections: to the database, before anybody spoke and when all was done.
         rows: of Procrastinate's tables, in the end.
         rss_mb: resident memory of servers and workers, at the beginning, at most, and in the end.
@@ -92,17 +92,17 @@ class Figures:
 
 
 class Accounts:
-    """What there is of both games and of their ledger, held against what everybody knows.
+    """Compares both games and their ledger with what players and the model know.
 
     Attributes:
-        figures: what came of it.
-        cap: tokens that may be used; 0: no matter how many.
+        figures: the results.
+        cap: tokens that may be used; 0: unlimited.
     """
 
     def __init__(
         self, sites: Sequence[Site], till: Till, ledger: dict[str, Any], messages: int
     ) -> None:
-        """Make them.
+        """Start without results.
 
         Args:
             ledger: its database, as Django's settings name it.
@@ -112,13 +112,13 @@ class Accounts:
         self._sites, self._till, self._ledger = sites, till, ledger
 
     def rows(self, sql: str) -> list[tuple[Any, ...]]:
-        """Rows of the ledger."""
+        """Return rows of the ledger."""
         told = {name: self._ledger[name.upper()] for name in ("host", "port", "user")}
         with psycopg.connect(**told, dbname=self._ledger["NAME"]) as connection:
             return connection.execute(sql).fetchall()
 
     def count_connections(self) -> None:
-        """Note how many connections to all databases there are."""
+        """Record the number of connections to all databases."""
         names = [site.bed.game.settings["DATABASES"]["default"]["NAME"] for site in self._sites]
         named = ", ".join(f"'{name}'" for name in (*names, self._ledger["NAME"]))
         ((found,),) = self.rows(
@@ -128,13 +128,13 @@ class Accounts:
         self.figures.connections.append(found)
 
     def used(self) -> int:
-        """The tokens that both games have used or hold; looked at with the cap."""
+        """Return the tokens that both games have used or reserved; checks the cap, too."""
         ((used, held),) = self.rows(ALL_GAMES)
         self.figures.over_cap += bool(self.cap and used + held > self.cap)
         return int(used + held)
 
     def compare(self, talkers: Sequence[Talker], sleepers: Sequence[Sleeper]) -> None:
-        """Hold everything but the games' tables against what it should be."""
+        """Compare everything except the games' tables with the expected values."""
         figures = self.figures
         for site in self._sites:
             self._compare_answers(site, [each for each in talkers if each.site is site])
@@ -203,7 +203,7 @@ class Accounts:
             figures.broken.append(f"{still_open} calls are open still")
 
     def compare_tables(self) -> None:
-        """Nothing waits in the games' tables any more, and each memory has its vector."""
+        """Check that nothing waits in the games' tables, and that each memory has its vector."""
         figures = self.figures
         for site in self._sites:
             rows = site.bed.rows

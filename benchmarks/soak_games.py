@@ -1,15 +1,15 @@
-"""Two games, one ledger, workers that are killed all the while: ten thousand messages, none lost.
+"""Soak test: two games, one ledger, workers that are killed all the time, no message lost.
 
     python -m benchmarks.soak_games [--messages 10000] [--minutes 0] [--workers 3] [--starts 20]
 
-Two real game servers on PostgreSQL share a ledger in a database of its own; each has three real
-workers, of which one after the other is killed (kill -9) and started again, and now and then the
-server itself is killed or reloaded. Players talk by telnet, one assistant of each game has night
-after night, and a model on loopback counts what it is asked. In the end the cap of both games is
-lowered to a little room, for which all want to talk at one time.
+Two real game servers on PostgreSQL share a ledger in its own database. Each has three real workers,
+which are killed (kill -9) and started again one after the other; now and then the server itself is
+killed or reloaded. Players talk over telnet, one assistant of each game has one night after
+another, and a model on loopback counts its requests. In the end the cap of both games is lowered to
+a small rest, and all players ask at the same time.
 
-Afterwards each message that a game took was answered once; what the ledger holds is what the model
-counts; each memory has its vector; no job is left. The exit status tells whether all of it is so.
+Afterwards each message that a game accepted was answered once; the ledger agrees with the model;
+each memory has its vector; no job is left. The exit status is 0 if all of this is true.
 """
 
 from __future__ import annotations
@@ -45,8 +45,8 @@ HEARTBEAT_SECONDS = 1.0
 IDLE_SECONDS = 10.0
 LOOK_SECONDS = 0.2
 DRAIN_SECONDS = 180.0
-SETTLED_SECONDS = 5.0  # what ended is written within one
-# Of the cap that is lowered at the end: less than 48 answers of 300 tokens, which are wanted then.
+SETTLED_SECONDS = 5.0  # finished calls are written within one second
+# Tokens left under the final cap: less than 48 answers of 300 tokens, which are asked for then.
 ROOM = 12_000
 FREE = {"tokens_per_day": 0, "calls_per_minute": 0}
 TICKS = os.sysconf("SC_CLK_TCK")
@@ -66,12 +66,12 @@ class Soak:
     # ---- what happens --------------------------------------------------------------------------
 
     def run(self, starts: int, kill_every: float, seconds: float) -> None:
-        """Let everybody talk, and kill what runs meanwhile; then the end.
+        """Let everybody talk, and kill processes meanwhile; then end.
 
         Args:
-            starts: how often a server is killed or reloaded.
+            starts: number of kills and reloads of servers.
             kill_every: seconds from the kill of a worker to the next.
-            seconds: after which nobody says anything more.
+            seconds: time after which nobody says anything more.
         """
         figures, half = self.figures, self.figures.messages // len(self.sites)
         began, figures.load = time.monotonic(), [round(os.getloadavg()[0], 1)]
@@ -143,7 +143,7 @@ class Soak:
 
     def _lower_the_cap(self) -> None:
         """Leave both games a little room, and let all players want it at one time."""
-        self.accounts.cap = self.accounts.used() + ROOM  # all of it was used today
+        self.accounts.cap = self.accounts.used() + ROOM  # everything was used today
         for site in self.sites:
             site.bed.game.settings |= caps_of(self.accounts.cap)
             self._start_anew(site, is_kill=False)
@@ -193,13 +193,13 @@ class Soak:
 
 
 def cpu_seconds(pid: int) -> float:
-    """Processor seconds that a process has taken."""
+    """Return the CPU seconds of a process."""
     fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     return (int(fields[11]) + int(fields[12])) / TICKS
 
 
 def rss_mb(pid: int) -> int:
-    """Resident memory of a process, 0 where it is gone."""
+    """Return the resident memory of a process in MB, 0 if it is gone."""
     try:
         pages = int(Path(f"/proc/{pid}/statm").read_text().split()[1])
     except (OSError, IndexError):
@@ -208,7 +208,7 @@ def rss_mb(pid: int) -> int:
 
 
 def caps_of(tokens: int) -> dict[str, Any]:
-    """Settings that cap what both games use together in a day."""
+    """Return settings with a daily cap on the tokens of both games together."""
     free = dict.fromkeys(("game", "assistant", "player"), FREE)
     return {"EVENNIA_AI_BUDGET_CONFIG": {"all_games": {**FREE, "tokens_per_day": tokens}, **free}}
 
@@ -223,7 +223,7 @@ def _named(server: dict[str, Any]) -> Iterator[None]:
 
 @contextmanager
 def running(folder: Path, workers: int, till: Till) -> Iterator[tuple[list[Site], dict[str, Any]]]:
-    """Both games with their workers, and the ledger that they share."""
+    """Run both games with their workers and their shared ledger."""
     with ExitStack() as stack:
         if not (server := postgres.named_server()):
             server = stack.enter_context(postgres.any_server(folder / "postgres"))
@@ -250,7 +250,7 @@ def running(folder: Path, workers: int, till: Till) -> Iterator[tuple[list[Site]
 
 
 def main() -> None:
-    """Run it, and print what came of it."""
+    """Run it, and print the results."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--messages", type=int, default=10_000, help="of both games together")
     parser.add_argument("--minutes", type=float, default=0, help="nobody talks longer; 0: all")
@@ -261,7 +261,7 @@ def main() -> None:
     )
     parser.add_argument("--json", action="store_true", help="print the figures in one line")
     options = parser.parse_args()
-    signal.signal(signal.SIGTERM, signal.default_int_handler)  # workers are ended as well
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # so that the workers are ended, too
     faulthandler.register(signal.SIGUSR1)
     till = Till(seed=1)
     with (

@@ -1,4 +1,4 @@
-"""Who takes part in the soak of two games: a model that counts, players, and owners."""
+"""Participants in the soak of two games: a model that counts, players, and owners."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ from tests.shell.sleep_model import answer_to, kind_of
 ECHO_SECONDS, ANSWER_SECONDS = 30.0, 180.0
 LOOK_SECONDS = 1.0
 MOST_WANTED = 6
-SPENT = "stifles a yawn"  # as a refusal for a cap begins
+SPENT = "stifles a yawn"  # the beginning of a refusal because of a cap
 WAITS = (0.0, 0.0, 0.0, 0.05, 0.3)
-SPARE = 300  # pairs of numbers under this are used before the second one rises
+SPARE = 300  # the first number of a pair counts up to this before the second one rises
 
 
 class Till:
-    """A model that keeps account of what it is to be paid for.
+    """A model that counts what it should be paid for.
 
     Attributes:
-        given: the tokens of prompt and answer of each call, of which no two are the same.
+        given: the tokens of prompt and answer of each call; no two pairs are equal.
     """
 
     def __init__(self, seed: int) -> None:
@@ -38,7 +38,7 @@ class Till:
         self._random = random.Random(seed)
 
     def answer(self, body: dict[str, Any]) -> bytes:
-        """An answer, after a moment in which whoever asked may be killed."""
+        """Answer after a moment, in which the caller may be killed."""
         with self._lock:
             number, wait = len(self.given), self._random.choice(WAITS)
             cost = SPARE + number % SPARE, 1 + number // SPARE
@@ -53,12 +53,12 @@ class Till:
 
 
 class Site:
-    """A game of the soak, as those in it see it.
+    """A game of the soak, as its people see it.
 
     Attributes:
-        starts: how often its server was started anew.
+        starts: number of restarts of its server.
         is_up: set while it runs.
-        broken: what must not be, in words.
+        broken: violated invariants, in words.
     """
 
     def __init__(self, name: str, bed: Bed) -> None:
@@ -70,7 +70,7 @@ class Site:
 
 
 class Visitor(threading.Thread):
-    """Somebody by telnet, who takes the character up again after each start of the server."""
+    """A person on telnet, who takes the character again after each start of the server."""
 
     def __init__(self, site: Site, player: Player, name: str) -> None:
         super().__init__(name=name, daemon=True)
@@ -78,18 +78,18 @@ class Visitor(threading.Thread):
         self._starts = site.starts
 
     def run(self) -> None:
-        """Do what one came for."""
+        """Do the visitor's task."""
         try:
             self.visit()
         except Exception as error:
             self.site.broken.append(f"{type(self).__name__}: {type(error).__name__}: {error}")
 
     def visit(self) -> None:
-        """What one came for."""
+        """The visitor's task."""
         raise NotImplementedError
 
     def is_disturbed(self) -> bool:
-        """True where the server was started anew since this was asked last; one is back then."""
+        """Return whether the server was restarted since the last call; logs in again if so."""
         if self.site.is_up.is_set() and self._starts == self.site.starts:
             return False
         while True:
@@ -105,7 +105,7 @@ class Visitor(threading.Thread):
             return True
 
     def sees(self, pattern: str, seconds: float = LOOK_SECONDS) -> bool:
-        """Whether a pattern comes within some seconds."""
+        """Return whether a pattern appears within some seconds."""
         try:
             self.player.expect(pattern, seconds)
         except AssertionError:
@@ -117,8 +117,8 @@ class Talker(Visitor):
     """A player who says one thing after the other, and waits for the answer to each.
 
     Attributes:
-        heard: what the game took, in its words; each of it has to be answered.
-        unheard: what it did not say that it took, as its server was just killed.
+        heard: messages that the game accepted, in its words; each has to be answered.
+        unheard: messages that it did not confirm, since its server was just killed.
     """
 
     def __init__(self, site: Site, player: Player, name: str, numbers: Iterator[int]) -> None:
@@ -146,7 +146,7 @@ class Talker(Visitor):
                 return False
         self.heard.append(words)
         ends = time.monotonic() + ANSWER_SECONDS
-        # It may come while the character is taken up again.
+        # The answer may arrive while the character is taken again.
         while compose_reply(words) not in self.player.transcript[since:]:
             self.sees(compose_reply(words))
             if not self.is_disturbed() and time.monotonic() > ends:
@@ -156,11 +156,11 @@ class Talker(Visitor):
 
 
 class Sleeper(Visitor):
-    """The owner of a game, who lets one assistant have night after night.
+    """The owner of a game, who lets one assistant have one night after another.
 
     Attributes:
-        nights: what came of each.
-        broken_off: nights in whose beginning or end the server was killed, so that nobody looked.
+        nights: result of each.
+        broken_off: nights whose beginning or end nobody saw, since the server was killed.
     """
 
     def __init__(self, site: Site, player: Player, who: str, is_over: threading.Event) -> None:
@@ -170,7 +170,7 @@ class Sleeper(Visitor):
         self.broken_off = 0
 
     def visit(self) -> None:
-        """Night after night."""
+        """Start one night after another."""
         while not self._is_over.is_set():
             self.is_disturbed()
             try:
@@ -191,10 +191,10 @@ class Sleeper(Visitor):
 
 
 class Wanting(threading.Thread):
-    """A player who wants more than there is room for.
+    """A player who asks for more than the cap allows.
 
     Attributes:
-        refused: what was refused in words.
+        refused: messages that were refused in words.
     """
 
     def __init__(self, talker: Talker) -> None:
@@ -203,7 +203,7 @@ class Wanting(threading.Thread):
         self.refused = 0
 
     def run(self) -> None:
-        """Ask, and see whether it is answered or refused in words."""
+        """Ask, and check that it is answered or refused in words."""
         talker = self._talker
         talker.is_disturbed()
         for number in range(MOST_WANTED):
@@ -214,7 +214,7 @@ class Wanting(threading.Thread):
 
 
 class Shared:
-    """Numbers that several threads take from one iterator."""
+    """An iterator of numbers that several threads share."""
 
     def __init__(self, numbers: Iterator[int]) -> None:
         self._numbers, self._lock = numbers, threading.Lock()

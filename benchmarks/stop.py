@@ -1,10 +1,10 @@
-"""How long after an emergency stop the last socket to the model is closed.
+"""Time from an emergency stop to the last closed socket of the model.
 
     python -m benchmarks.stop [--crowd 1000] [--rounds 3]
 
-The model is a process of its own that never answers, and notes when each socket closed. Measured
-are one call in flight with 100 messages behind it, and as many calls as there are assistants with
-`emergency stop all`, both typed as commands. The peer is plain asyncio: as many requests of the
+The model is a separate process that never answers, and records when each socket closed. Measured
+are one call in flight with 100 messages behind it, and one call for each assistant with `emergency
+stop all`, both typed as commands. The peer is plain asyncio: the same number of requests of the
 openai SDK, cancelled one after the other. Game and peer take turns; the best round of each counts.
 """
 
@@ -51,14 +51,14 @@ Figures = dict[str, float]
 
 
 class SilentModel:
-    """Takes requests and never answers. Moments are of the clock that all processes share."""
+    """A server that takes requests and never answers. Times are by a clock that processes share."""
 
     def __init__(self) -> None:
         self.arrived = 0
         self.closed: list[float] = []
 
     async def take(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        """One connection, until its client goes away."""
+        """Hold one connection until its client closes it."""
         with suppress(asyncio.IncompleteReadError, ConnectionError):
             head = await reader.readuntil(b"\r\n\r\n")
             length = head.lower().partition(b"content-length:")[2].split(b"\r\n")[0]
@@ -69,7 +69,7 @@ class SilentModel:
         writer.close()
 
     async def tell(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        """How many came, when each closed; and begin anew where that is asked for."""
+        """Report how many requests came and when each socket closed; reset if asked to."""
         async for line in reader:
             told = json.dumps({"arrived": self.arrived, "closed": self.closed})
             if line == b"reset\n":
@@ -77,7 +77,7 @@ class SilentModel:
             writer.write(told.encode() + b"\n")
 
     async def serve(self) -> None:
-        """Until standard input ends."""
+        """Run until standard input ends."""
         servers = [
             await asyncio.start_server(act, "127.0.0.1", 0, backlog=4096)
             for act in (self.take, self.tell)
@@ -87,27 +87,27 @@ class SilentModel:
 
 
 class Watch:
-    """A view of the model."""
+    """A client that reads the model's report."""
 
     def __init__(self, port: int) -> None:
         self._stream = socket.create_connection(("127.0.0.1", port)).makefile("rw")
 
     def look(self, order: str = "look") -> tuple[int, list[float]]:
-        """How many requests came, and the moments at which their sockets closed."""
+        """Return how many requests came, and the times at which their sockets closed."""
         self._stream.write(f"{order}\n")
         self._stream.flush()
         told = json.loads(self._stream.readline())
         return told["arrived"], told["closed"]
 
     def has(self, arrived: int, closed: int) -> bool:
-        """Whether so many came and closed."""
+        """Return whether that many requests came and closed."""
         seen = self.look()
         return seen[0] >= arrived and len(seen[1]) >= closed
 
 
 @contextmanager
 def silent_model() -> Iterator[list[str]]:
-    """A model in a process of its own; gives its port and that of the view of it."""
+    """Run a model in its own process; yield its port and that of its report."""
     pipe = subprocess.PIPE
     command = [sys.executable, "-m", "benchmarks.stop", "model"]
     process = subprocess.Popen(command, cwd=ROOT, stdin=pipe, stdout=pipe, text=True)
@@ -122,12 +122,12 @@ def silent_model() -> Iterator[list[str]]:
 
 
 def seen(watch: Watch, arrived: int, closed: int) -> Any:
-    """A Deferred that waits, with the reactor running, until the model has seen so much."""
+    """Return a Deferred that fires when the model has seen that much."""
     return reached(lambda: watch.has(arrived, closed))
 
 
 def reached(is_so: Callable[[], bool]) -> Any:
-    """A Deferred that waits, with the reactor running, until something is so."""
+    """Return a Deferred that fires when a condition is true, while the reactor runs."""
     from twisted.internet import reactor, task
     from twisted.internet.defer import Deferred
 
@@ -148,26 +148,25 @@ def reached(is_so: Callable[[], bool]) -> Any:
 
 
 def all_stopped(waiting: list[Any]) -> bool:
-    """Whether the stops of all are stored; those seen are not looked at again."""
+    """Return whether all stops are stored; finished assistants are not checked again."""
     while waiting and waiting[-1].db.emergency_stop:
         waiting.pop()
     return not waiting
 
 
 def note_ends(ended: list[float]) -> None:
-    """Note when each request that is under way ends; to be called in the loop's thread."""
+    """Record when each request under way ends; call it in the loop's thread."""
     for task in asyncio.all_tasks():
         task.add_done_callback(lambda _: ended.append(time.monotonic()))
-    ended.append(0.0)  # from now on
+    ended.append(0.0)  # the start of the measurement
 
 
 def stop_by(owner: Any, line: str, scripts: list[Any], watch: Watch) -> Iterator[Any]:
-    """Type a stop; milliseconds until all is cancelled, closed and done, by name.
+    """Type a stop; return the milliseconds until all is cancelled, closed and done, by name.
 
-    "ended" is when the last request of the loop's was cancelled, and "cancelled" when the last turn
-    was, which comes after. "still" is the longest that the reactor was away meanwhile, "cpu" the
-    most that its thread computed at once, "until" until all was cancelled, and "used" until all was
-    done.
+    "ended" is when the last request of the loop was cancelled, "cancelled" when the last turn was,
+    which comes later. "still" is the longest time without a reactor iteration, "cpu" the most CPU
+    of its thread at once, "until" the CPU until all was cancelled, and "used" until all was done.
     """
     from twisted.internet import reactor
 
@@ -201,7 +200,7 @@ def stop_by(owner: Any, line: str, scripts: list[Any], watch: Watch) -> Iterator
 
 
 def play(watch: Watch, crowd: int) -> Iterator[Any]:
-    """One assistant with a hundred messages, then all; an inlineCallbacks generator."""
+    """Stop one assistant with a hundred messages, then all; an inlineCallbacks generator."""
     from evennia.scripts.models import ScriptDB
     from evennia.utils.create import create_object
     from twisted.internet.defer import inlineCallbacks
@@ -238,7 +237,7 @@ def play(watch: Watch, crowd: int) -> Iterator[Any]:
 
 
 def run_game(game: Path, crowd: int, ports: list[str]) -> None:
-    """The reactor with a crowd in it; prints one line of JSON."""
+    """Run the reactor with a crowd; prints one line of JSON."""
     from benchmarks.scene import set_up_game
 
     set_up_game(game, f"http://127.0.0.1:{ports[0]}")
@@ -259,7 +258,7 @@ def run_game(game: Path, crowd: int, ports: list[str]) -> None:
 
 
 async def run_peer(crowd: int, ports: list[str]) -> None:
-    """The same number of requests of the SDK on its own loop; prints one line of JSON."""
+    """Run the same number of requests of the SDK on its own loop; prints one line of JSON."""
     import httpx2
     import openai
 
@@ -287,7 +286,7 @@ async def run_peer(crowd: int, ports: list[str]) -> None:
 
 
 def measure(act: str, options: argparse.Namespace, game: Path, ports: list[str]) -> Figures:
-    """One contender in a process of its own, on a fresh copy of the database."""
+    """Run one contender in its own process, on a fresh copy of the database."""
     with tempfile.TemporaryDirectory() as folder:
         shutil.copytree(game, folder, dirs_exist_ok=True)
         command = [sys.executable, "-m", "benchmarks.stop", act, "--crowd", str(options.crowd)]
@@ -301,7 +300,7 @@ def measure(act: str, options: argparse.Namespace, game: Path, ports: list[str])
 
 
 def compare(options: argparse.Namespace) -> None:
-    """Build the crowd, let the contenders take turns, print the table."""
+    """Build the crowd, measure the contenders in turns, print the table."""
     rounds: list[Figures] = []
     with tempfile.TemporaryDirectory() as folder, silent_model() as ports:
         scene = [sys.executable, "-m", "benchmarks.scene", "build", "--game", folder]
@@ -320,7 +319,7 @@ def compare(options: argparse.Namespace) -> None:
 
 
 def main() -> None:
-    """Read the arguments and do what they say."""
+    """Parse the arguments and run the command."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("act", nargs="?", choices=("compare", "model", "game", "peer"))
     parser.add_argument("--crowd", type=int, default=1000)

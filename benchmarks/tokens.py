@@ -1,10 +1,10 @@
 # ruff: noqa: RUF001  (texts in many scripts)
-"""The estimate of a text's tokens beside what tiktoken counts, over many kinds of text.
+"""The estimate of a text's tokens compared with tiktoken's count, over many kinds of text.
 
     TIKTOKEN_CACHE_DIR=<folder with tiktoken's files> python -m benchmarks.tokens [--samples]
 
-tiktoken's files are named there as tiktoken itself names them. Nothing is fetched: without a file
-its encoding is left out, and without any the run ends with a sentence.
+The files must have the names that tiktoken gives them. Nothing is downloaded: an encoding without
+its file is left out, and without any the run ends with a sentence.
 """
 
 from __future__ import annotations
@@ -144,12 +144,12 @@ Count = Callable[[str], int]
 
 
 def ratios(texts: Sequence[str], count: Count) -> list[float]:
-    """Estimated by real tokens, for each text."""
+    """Return estimated divided by real tokens, for each text."""
     return [estimate(text) / count(text) for text in texts]
 
 
 def row(kind: str, found: Sequence[float]) -> str:
-    """One line of the table."""
+    """Return one line of the table."""
     errors = sorted(abs(ratio - 1) for ratio in found)
     high = errors[min(len(errors) - 1, int(0.95 * len(errors)))]
     mean = statistics.fmean(found)
@@ -174,7 +174,7 @@ def compare(encoding: str, count: Count, *, shows_samples: bool) -> None:
 
 
 def speed() -> float:
-    """Microseconds for 1,000 characters of mixed text."""
+    """Return the microseconds for 1,000 characters of mixed text."""
     texts = [text for kind in TEXTS.values() for text in kind]
     size, rounds = sum(map(len, texts)), 20
     began = time.perf_counter()
@@ -185,7 +185,7 @@ def speed() -> float:
 
 
 def main() -> None:
-    """Compare with every encoding whose file is there."""
+    """Compare with every encoding whose file is found."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--samples", action="store_true", help="show every sample")
     options = parser.parse_args()

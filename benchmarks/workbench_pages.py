@@ -1,10 +1,10 @@
-"""The pages of the workbench beside a list of Evennia's own admin, in one running game.
+"""Response times of the workbench's pages, next to a list of Evennia's own admin.
 
     python -m benchmarks.workbench_pages [--rounds 20]
 
-The demo game with a scripted model and a few turns behind it; each page is asked for in turn, one
-request at a time, by a session that is logged in. Times are of the whole request over HTTP, through
-Evennia's proxy, in milliseconds: the median, and its ratio to the admin's list of objects.
+The demo game with a scripted model and a few past turns. The pages are requested in turns, one
+request at a time, with a session that is logged in. Times are of the whole request over HTTP,
+through Evennia's proxy, in milliseconds: the median, and its ratio to the admin's list of objects.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ TOKEN = re.compile(r'csrfmiddlewaretoken" value="(\w+)')
 
 
 def log_in(root: str) -> OpenerDirector:
-    """A session of the game's owner on its web site."""
+    """Return a session of the game's owner on its web site."""
     browser = build_opener(ProxyHandler({}), HTTPCookieProcessor(CookieJar()))
     address = f"{root}/auth/login/"
     found = TOKEN.search(browser.open(address).read().decode())
@@ -45,28 +45,28 @@ def log_in(root: str) -> OpenerDirector:
 
 
 def addresses() -> Iterator[str]:
-    """The peer, and every page of the menus."""
+    """Return the peer, and every page of the menus."""
     yield PEER
     yield from (f"/ai/{path}" for path in OF_THE_GAME)
     yield from (f"/ai/assistants/Ada/{path}" for path in OF_ONE)
 
 
 def measure(browser: OpenerDirector, root: str, rounds: int) -> Mapping[str, float]:
-    """Milliseconds of each page, the median; the pages take turns."""
+    """Return the median milliseconds of each page; the pages take turns."""
     took: dict[str, list[float]] = {path: [] for path in addresses()}
     for number in range(rounds + 1):
         for path, times in took.items():
             began = time.perf_counter()
             with browser.open(root + path) as page:
                 body = page.read()
-            if number:  # the first time all is imported
+            if number:  # the first request imports everything
                 times.append((time.perf_counter() - began) * 1000)
             assert b"</html>" in body, path
     return {path: statistics.median(times) for path, times in took.items()}
 
 
 def main() -> None:
-    """Start a game, let something happen, measure, print the table."""
+    """Start a game, run some turns, measure, print the table."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--rounds", type=int, default=20)
     options = parser.parse_args()

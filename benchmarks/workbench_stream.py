@@ -1,12 +1,11 @@
-"""What it costs to watch: streams of what is new, the record of a turn, and the page that follows.
+"""Cost of watching: the change stream, the recording of a turn, and a page that follows it.
 
     python -m benchmarks.workbench_stream [--clients 200] [--left 300] [--rounds 40]
 
-The game is a process of its own with the reactor, Evennia's web server and its web threads; streams
-and pages are real HTTP from here. What a turn costs is CPU time of that process: turns without a
-record, with one, and with one that a page follows come one after the other, and a ratio is the
-median over the rounds. Streams that were left are sockets that nobody closes, as Evennia's proxy
-leaves them.
+The game is a separate process with the reactor, Evennia's web server and its web threads; streams
+and pages are real HTTP. The cost of a turn is CPU time of that process: turns without a recording,
+with one, and with one that a page follows come one after the other, and a ratio is the median over
+the rounds. Abandoned streams are sockets that nobody closes, as Evennia's proxy leaves them.
 """
 
 from __future__ import annotations
@@ -44,7 +43,7 @@ PAGE = "/ai/assistants/Ada0/"
 
 
 def prepare(accounts: int) -> list[str]:
-    """Cookies of people of the staff, one each."""
+    """Return a session cookie for each of some staff accounts."""
     from django.conf import settings
     from django.contrib.auth import BACKEND_SESSION_KEY, HASH_SESSION_KEY, SESSION_KEY
     from django.contrib.sessions.backends.db import SessionStore
@@ -65,7 +64,7 @@ def prepare(accounts: int) -> list[str]:
 
 
 def compare(rounds: int) -> Generator[Any, Any, dict[str, Any]]:
-    """CPU milliseconds of a turn in each mode, and the ratios to turns without a record."""
+    """Return CPU milliseconds of a turn in each mode, and ratios to turns without a recording."""
     from evennia_ai.engine.recording import TurnRing
     from evennia_ai.runtime.watching import FEED, ring_for
 
@@ -95,7 +94,7 @@ def compare(rounds: int) -> Generator[Any, Any, dict[str, Any]]:
 
 
 def serve(game: Path, model: FakeModel, accounts: int, rounds: int) -> None:
-    """Run the game. It reads words, a line each, and tells JSON."""
+    """Run the game. It reads commands, one a line, and prints JSON."""
     set_up_game(game, model.root_url, remembers=False)
     from django.conf import settings
 
@@ -113,7 +112,7 @@ def serve(game: Path, model: FakeModel, accounts: int, rounds: int) -> None:
     threads = LockableThreadPool(minthreads=max(1, limits[0]), maxthreads=max(1, limits[1]))
 
     class Server:
-        """As much of Evennia's as our part of it asks for."""
+        """The part of Evennia's server that our code needs."""
 
         web_root = DjangoWebRoot(threads)
 
@@ -159,7 +158,7 @@ def serve(game: Path, model: FakeModel, accounts: int, rounds: int) -> None:
 
 
 def tell(told: dict[str, Any]) -> None:
-    """Answer whoever measures."""
+    """Print a value as a line of JSON for the measuring process."""
     print(json.dumps(told), flush=True)
 
 
@@ -167,7 +166,7 @@ def tell(told: dict[str, Any]) -> None:
 
 
 class Game:
-    """The game's process, seen from outside."""
+    """The game's process, seen from the measuring process."""
 
     def __init__(self, process: subprocess.Popen[str]) -> None:
         self._process = process
@@ -183,14 +182,14 @@ class Game:
         raise SystemExit("the game ended")
 
     def ask(self, word: str) -> dict[str, Any]:
-        """Have it do something, and read what it tells."""
+        """Send a command, and return the answer."""
         assert self._process.stdin is not None
         self._process.stdin.write(f"{word}\n")
         self._process.stdin.flush()
         return self._read()
 
     def open_page(self, count: int) -> list[float]:
-        """Milliseconds that a page took that is asked for anew, each time."""
+        """Return the milliseconds of each of several requests of a page."""
         found = []
         client = http.client.HTTPConnection("127.0.0.1", self.port, TIMEOUT_SECONDS)
         for _ in range(count):
@@ -208,7 +207,7 @@ class Pages:
     """Browsers that listen, all in one thread.
 
     Attributes:
-        came: milliseconds from each change until a page had it.
+        came: milliseconds from each change until a page received it.
     """
 
     def __init__(self, game: Game, count: int) -> None:
@@ -241,11 +240,11 @@ class Pages:
                     self._heard.append((int(mark.partition("-")[2]), time.perf_counter()))
 
     def note(self, told: dict[str, Any]) -> None:
-        """When a change was told."""
+        """Record the time of a change."""
         self._told[told["number"]] = told["at"]
 
     def close(self) -> None:
-        """Leave, and work out how long everything took."""
+        """Close all streams, and calculate the delays."""
         self._is_on = False
         self._thread.join()
         for key in list(self._selector.get_map().values()):
@@ -257,7 +256,7 @@ class Pages:
 
 @contextmanager
 def running(folder: Path, model: FakeModel, accounts: int, rounds: int) -> Iterator[Game]:
-    """A game with two assistants."""
+    """Run a game with two assistants."""
     command = [sys.executable, "-m", "benchmarks.workbench_stream", "--serve", str(folder)]
     command += ["--model", f"{model.port},{model.control_port}"]
     command += ["--accounts", str(accounts), "--rounds", str(rounds)]
@@ -272,12 +271,12 @@ def running(folder: Path, model: FakeModel, accounts: int, rounds: int) -> Itera
 
 
 def at_part(values: list[float], part: float) -> float:
-    """A quantile of sorted values."""
+    """Return a quantile of sorted values."""
     return values[min(len(values) - 1, int(len(values) * part))]
 
 
 def wait_for(game: Game, count: int) -> dict[str, Any]:
-    """Wait until there are so many streams; what the game uses then."""
+    """Wait until there are that many streams; return the game's usage."""
     end = time.monotonic() + TIMEOUT_SECONDS
     while (seen := game.ask("look"))["streams"] != count and time.monotonic() < end:
         time.sleep(0.05)
@@ -287,7 +286,7 @@ def wait_for(game: Game, count: int) -> dict[str, Any]:
 
 
 def measure_turns(game: Game) -> None:
-    """What a turn costs, with one page that follows."""
+    """Measure the cost of a turn while one page follows it."""
     pages = Pages(game, 1)
     wait_for(game, 1)
     print(f"a turn: {game.ask('turns')}")
@@ -299,7 +298,7 @@ def measure_turns(game: Game) -> None:
 
 
 def measure_streams(game: Game, clients: int) -> None:
-    """Delays of many pages, and what they take of the game."""
+    """Measure the delays of many pages, and the game's CPU and memory."""
     game.open_page(5)
     before = game.ask("look")
     pages = Pages(game, clients)
@@ -321,7 +320,7 @@ def measure_streams(game: Game, clients: int) -> None:
 
 
 def measure_left(game: Game, left: int) -> None:
-    """What becomes of streams whose pages were left, and how long a page takes meanwhile."""
+    """Measure when abandoned streams are closed, and a page's time meanwhile."""
     wait_for(game, 0)
     began = time.perf_counter()
     pages = Pages(game, left)

@@ -1,12 +1,12 @@
-"""Vectors of many memories made by workers, and what the game feels of it meanwhile.
+"""Vectors of many memories made by workers, and the game's lag meanwhile.
 
     python -m benchmarks.workers [--memories 20000] [--workers 1,2,4] [--sample 2000] [--night 2]
 
-A real game on PostgreSQL. While vectors are made its reactor is asked every five milliseconds how
-late it is. First a sample of memories for each number of workers, 0 being the game's own process;
-then a night with all memories, by `--night` workers. A line for each: seconds from the first job to
-the last vector, vectors a second, and the reactor's lag at its median, its 99th percentile and its
-worst, beside that of the idle game before.
+A real game on PostgreSQL. While vectors are made, a timer measures every five milliseconds how late
+its reactor is. First a sample of memories for each number of workers, 0 being the game's own
+process; then a night with all memories, by `--night` workers. It prints a line for each: seconds
+from the first job to the last vector, vectors a second, and the reactor's lag (median, 99th
+percentile, worst), next to that of the idle game before.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ UNREAD = "SELECT count(*) FROM evennia_ai_memory WHERE indexed_as = '' AND kind 
 VECTORS = "SELECT count(*) FROM evennia_ai_memoryvector"
 LONGEST_SECONDS = 3_600.0
 IDLE_SECONDS = 5.0
-# Vectors a second on two cores that have nothing else to do, for the time that is told first.
+# Vectors a second on two idle cores, for the estimate that is printed first.
 USUAL_RATE = 30
-# Lines as people say them, each another.
+# Different lines as people say them.
 FILL = """
 from evennia_ai.core.memory.recollection import Recollection, place_audience
 from evennia_ai.memory import indexing
@@ -64,13 +64,13 @@ BEGIN = "from evennia_ai.memory import indexing\nindexing.soon(ada)"
 
 
 def lag(owner: Player) -> list[float]:
-    """The reactor's lag since this was asked last: median, 99th percentile, worst; in ms."""
+    """Return the reactor's lag since the last call: median, 99th percentile, worst; in ms."""
     found: list[float] = json.loads(run(owner, METER))
     return found
 
 
 def fill(bed: Bed, owner: Player, count: int) -> None:
-    """Put memories into Ada's table, and let nothing be made of them yet."""
+    """Insert memories into Ada's table, without making vectors yet."""
     bed.change("DELETE FROM evennia_ai_memoryvector")
     bed.change("DELETE FROM evennia_ai_memory WHERE kind = 'fact'")
     for first in range(0, count, 1_000):
@@ -78,7 +78,7 @@ def fill(bed: Bed, owner: Player, count: int) -> None:
 
 
 def measure(bed: Bed, owner: Player, count: int) -> str:
-    """A line of figures for the workers that are at work."""
+    """Return a line of figures for the workers that are running."""
     fill(bed, owner, count)
     lag(owner)
     time.sleep(IDLE_SECONDS)
@@ -97,7 +97,7 @@ def measure(bed: Bed, owner: Player, count: int) -> str:
 
 
 def set_workers(bed: Bed, count: int) -> None:
-    """Have so many workers, and no other; 0: the game's process does it itself."""
+    """Run that many workers and no others; 0: the game's process does the work."""
     bed.end_workers()
     config = {**WORKERS, "heartbeat_seconds": 10.0} if count else {}
     if config != bed.game.settings["EVENNIA_AI_WORKERS_CONFIG"]:

@@ -1,1 +1,1 @@
-"""How many of forty newcomers' questions the demo brain answers sensibly, in a real game."""
+"""Newcomers' questions to the demo brain, in a real game, and how many answers are sensible."""

@@ -1,11 +1,11 @@
-"""Questions of newcomers, asked over telnet in a running Lantern Library.
+"""Newcomers' questions, asked over telnet in a running Lantern Library.
 
     python -m benchmarks.demo_brain [--half seen unseen ...] [--show] [--model FILE.gguf]
 
-The model is the one of `make play`, or that of a file. Each question comes from a newcomer of whom
-nothing is remembered; answers are judged by the words they need and the words they must not hold.
-Answers are shown of the halves it was tuned with; of the others, `unseen`, `check` and `kept`, the
-total.
+The model is that of `make play`, or a file. Each question comes from a newcomer whom nobody
+remembers. An answer is judged by the words that it needs and those that it must not contain.
+Answers are shown only for the halves that the model was tuned with; of `unseen`, `check` and `kept`
+only the total is shown, so that nobody tunes for them.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ class Outcome:
     """One question and its answer.
 
     Attributes:
-        seconds: from the last line to its answer.
+        seconds: time from the last line to its answer.
     """
 
     half: str
@@ -81,16 +81,16 @@ class Outcome:
 
     @property
     def is_sensible(self) -> bool:
-        """The judgement of its words."""
+        """True if the answer has the words it needs and no forbidden one."""
         return self.question.is_sensible(self.answer)
 
 
 @contextmanager
 def running_game(model: str) -> Iterator[Game]:
-    """The Lantern Library with the embedded model, in a folder of its own.
+    """Run the Lantern Library with the embedded model, in a temporary folder.
 
     Args:
-        model: a GGUF file, or "scripted"; "" for the one of `make play`.
+        model: a GGUF file, or "scripted"; "" for that of `make play`.
     """
     with (
         tempfile.TemporaryDirectory() as folder,
@@ -116,14 +116,14 @@ def running_game(model: str) -> Iterator[Game]:
 
 
 def wait_until_warm(owner: Player) -> None:
-    """Return when the demo brain has read ahead what it can; a newcomer looks around meanwhile."""
+    """Wait until the demo brain has read prompts in advance; a real newcomer looks around first."""
     ends_at = time.monotonic() + START_SECONDS
     while run(owner, _IS_WARMING) == "True" and time.monotonic() < ends_at:
         time.sleep(1.0)
 
 
 def ask(newcomer: Player, owner: Player, question: Question) -> tuple[str, float]:
-    """The answer to the last line of a question, and the seconds it took."""
+    """Return the answer to the last line of a question, and the seconds it took."""
     run(owner, _FORGET.format(name=NEWCOMER, whom=question.whom))
     pattern = ANSWERS[question.way].format(name=question.whom.capitalize())
     answer, began = "", 0.0
@@ -132,7 +132,7 @@ def ask(newcomer: Player, owner: Player, question: Question) -> tuple[str, float
         sent = LINES[question.way].format(whom=question.whom, line=line)
         try:
             answer = newcomer.ask(sent, f"{pattern}\\r?\\n", REPLY_SECONDS)[1]
-        except AssertionError:  # nothing came that is an answer: that is one that is not sensible
+        except AssertionError:  # no answer within the time, which counts as not sensible
             answer = ""
     return re.sub(r"\s+", " ", answer), time.monotonic() - began
 
@@ -153,7 +153,7 @@ def measure(halves: list[str], model: str) -> Iterator[Outcome]:
 
 
 def report(outcomes: list[Outcome]) -> str:
-    """A line for each half: sensible answers, by kind, and the seconds of the middle one."""
+    """Print for each half the sensible answers, by kind, and the median of the seconds."""
     lines = []
     for half in dict.fromkeys(outcome.half for outcome in outcomes):
         of_half = [outcome for outcome in outcomes if outcome.half == half]
@@ -172,7 +172,7 @@ def report(outcomes: list[Outcome]) -> str:
 
 
 def main() -> None:
-    """Measure, and print what came of it."""
+    """Measure, and print the results."""
     parser = argparse.ArgumentParser(prog="benchmarks.demo_brain", description=__doc__)
     parser.add_argument("--half", nargs="+", choices=HALVES, default=["seen", "unseen"])
     parser.add_argument("--model", default="", help="a GGUF file, or: scripted")

@@ -1,4 +1,4 @@
-"""Twenty questions that the demo brain was tuned with, and the shape of all forty."""
+"""Twenty questions that the demo brain was tuned with, and the form of all questions."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 
 
 class Kind(StrEnum):
-    """The kinds of questions a newcomer asks."""
+    """Kinds of questions that newcomers ask."""
 
     FACT = "fact"
     FOLLOW_UP = "follow-up"
@@ -23,10 +23,10 @@ class Question:
     """Lines of one newcomer, and the words by which the answer to the last is judged.
 
     Attributes:
-        says: what is said, one line after the other; each is answered before the next is said.
-        needs: groups of words in lower case, split by "|"; one of each group has to be part of the
-            answer.
-        forbids: words in lower case of which none may be part of it.
+        says: the lines; each is answered before the next is said.
+        needs: groups of words in lower case, split by "|"; the answer must contain one of each
+            group.
+        forbids: words in lower case that the answer must not contain.
         whom: "ada" or "brass".
         way: "whisper", "say" or "page".
     """
@@ -39,7 +39,7 @@ class Question:
     way: str = "whisper"
 
     def is_sensible(self, answer: str) -> bool:
-        """An answer that holds what it needs, and nothing that is forbidden."""
+        """Return whether an answer has what it needs, and nothing that is forbidden."""
         told = answer.lower().replace("’", "'")  # noqa: RUF001
         has_all = all(any(word in told for word in group.split("|")) for group in self.needs)
         return has_all and not any(word in told for word in self.forbids)
@@ -50,7 +50,7 @@ UNSURE = "know|not sure|cannot say|can't say|no idea|never heard|cannot tell"
 
 
 def read(name: str) -> tuple[Question, ...]:
-    """The questions of a text file beside this module; its head says how a line is made."""
+    """Return the questions of a text file in this folder; its head describes the format."""
     lines = Path(__file__).with_name(name).read_text("utf-8").splitlines()
     return tuple(_read(line) for line in lines if not line.startswith("#"))
 
