@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Gets what the browser tests need beside Python: Chromium, and the libraries that Evennia's
-# webclient page loads from elsewhere, in the versions it asks for. As root on Debian it installs the
-# packages itself; anybody else is told their names. Does nothing when all is there.
+# Installs what the browser tests need besides Python: Chromium, and the libraries that Evennia's
+# webclient page loads from other sites, in the versions it asks for. As root on Debian it installs
+# packages; other users are told their names. Does nothing if everything is there.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 folder=.venvs/browser

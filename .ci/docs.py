@@ -1,9 +1,9 @@
-"""Renews the tables that are made from the code, in README.md and docs/.
+"""Renews the tables in README.md and docs/ that are generated from the code.
 
 Usage: python .ci/docs.py [--check]
 
 A table stands between `<!-- table: NAME -->` and `<!-- /table -->`. With --check nothing is
-written: a stale table is named and the exit code is 1.
+written: stale tables are named, and the exit code is 1.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ def _shown(default: object) -> str:
 
 
 def game_settings() -> str:
-    """What a game sets."""
+    """Return the settings of a game."""
     from evennia_ai.core.settings.game import GAME_SETTINGS
 
     rows = [(f"`{name}`", _shown(s.default), s.text) for name, s in GAME_SETTINGS.items()]
@@ -36,7 +36,7 @@ def game_settings() -> str:
 
 
 def attributes() -> str:
-    """What one assistant keeps."""
+    """Return the settings of an assistant."""
     from evennia_ai.core.settings.game import ATTRIBUTES
 
     rows = [
@@ -47,7 +47,7 @@ def attributes() -> str:
 
 
 def audit_events() -> str:
-    """What is written down about an assistant."""
+    """Return the events of the audit log."""
     from evennia_ai.core.safety.audit_events import EVENTS
 
     rows = [(f"`{name}`", k.text, "yes" if k.is_logged else "") for name, k in EVENTS.items()]
@@ -55,77 +55,77 @@ def audit_events() -> str:
 
 
 def audit_config() -> str:
-    """How long the record is kept."""
+    """Return the settings of the audit log."""
     from evennia_ai.core.settings.services import AuditConfig
 
     return settings_table(AuditConfig)
 
 
 def ledger_config() -> str:
-    """Where the ledger is."""
+    """Return the settings of the ledger."""
     from evennia_ai.core.settings.services import LedgerConfig
 
     return settings_table(LedgerConfig)
 
 
 def otel_config() -> str:
-    """The settings of the export by OpenTelemetry."""
+    """Return the settings of the OpenTelemetry export."""
     from evennia_ai.core.settings.services import OtelConfig
 
     return settings_table(OtelConfig)
 
 
 def web_config() -> str:
-    """The settings of the workbench."""
+    """Return the settings of the workbench."""
     from evennia_ai.core.settings.services import WebConfig
 
     return settings_table(WebConfig)
 
 
 def a2a_config() -> str:
-    """How agents elsewhere are let in."""
+    """Return the settings of the A2A server."""
     from evennia_ai.core.settings.services import A2aConfig
 
     return settings_table(A2aConfig)
 
 
 def remote_config() -> str:
-    """How agents elsewhere are named that assistants may ask."""
+    """Return the settings of remote specialists."""
     from evennia_ai.core.settings.remote import RemoteConfig
 
     return settings_table(RemoteConfig)
 
 
 def trace_config() -> str:
-    """How long the trace is kept."""
+    """Return the settings of the trace."""
     from evennia_ai.core.settings.services import TraceConfig
 
     return settings_table(TraceConfig)
 
 
 def mcp_server_config() -> str:
-    """Where the MCP server is, and who may call it."""
+    """Return the settings of the MCP server."""
     from evennia_ai.core.settings.services import McpServerConfig
 
     return settings_table(McpServerConfig)
 
 
 def workers_config() -> str:
-    """Where work is done that nobody waits for."""
+    """Return the settings of workers."""
     from evennia_ai.core.settings.services import WorkersConfig
 
     return settings_table(WorkersConfig)
 
 
 def breaker_config() -> str:
-    """When a model's service is left alone."""
+    """Return the settings of a model's breaker."""
     from evennia_ai.core.settings.services import BreakerConfig
 
     return settings_table(BreakerConfig)
 
 
 def rights() -> str:
-    """The rights there are, and the acts that need each."""
+    """Return the rights, and the acts that need each."""
     from evennia_ai.operations.rights import ACTS
     from evennia_ai.runtime.rights import MEANINGS, Right
 
@@ -138,7 +138,7 @@ def rights() -> str:
 
 
 def tools() -> str:
-    """The tools that come with the package."""
+    """Return the tools of the package."""
     from evennia_ai.tools import REGISTRY, load_modules
 
     load_modules(("evennia_ai.agent.delegating",))
@@ -152,7 +152,7 @@ def tools() -> str:
 
 
 def tool_groups() -> str:
-    """The groups of tools that are shown by need, and what calls for each."""
+    """Return the groups of tools shown by need, and their cues."""
     from evennia_ai.tools import REGISTRY, load_modules
 
     load_modules(["evennia_ai.agent.delegating"])
@@ -166,7 +166,7 @@ def tool_groups() -> str:
 
 
 def rules() -> str:
-    """The rules of hearing."""
+    """Return the rules of hearing."""
     from evennia_ai.core.hearing.rules import RULES
 
     def result(outcome: object) -> str:
@@ -177,14 +177,14 @@ def rules() -> str:
 
 
 def hearing_config() -> str:
-    """What one player may ask for, and how long things count."""
+    """Return the settings of hearing."""
     from evennia_ai.core.hearing.rate_limits import HearingConfig
 
     return settings_table(HearingConfig)
 
 
 def components() -> str:
-    """The nine components of a prompt."""
+    """Return the nine components of a prompt."""
     from evennia_ai.prompts.components import ALWAYS_ON, COMPONENTS
 
     rows = [
@@ -200,7 +200,7 @@ def components() -> str:
 
 
 def placeholders() -> str:
-    """What is filled in."""
+    """Return the placeholders of prompts."""
     from evennia_ai.prompts.placeholders import ALIASES, PLACEHOLDERS
 
     others = {name: alias for alias, name in ALIASES.items()}
@@ -216,7 +216,7 @@ def placeholders() -> str:
 
 
 def contexts() -> str:
-    """The seven contexts."""
+    """Return the seven contexts."""
     from evennia_ai.core.turn.contexts import CONTEXTS, FULL
 
     rows = []
@@ -231,14 +231,14 @@ def contexts() -> str:
 
 
 def execution_config() -> str:
-    """The bounds of one tick."""
+    """Return the bounds of a tick."""
     from evennia_ai.core.turn.execution import ExecutionConfig
 
     return settings_table(ExecutionConfig)
 
 
 def event_classes() -> str:
-    """How demanding a task looks."""
+    """Return the classes of the task assessment."""
     from evennia_ai.core.turn.assessment import EVENT_CLASSES
 
     rows = [
@@ -256,35 +256,35 @@ def event_classes() -> str:
 
 
 def stale_answers() -> str:
-    """What becomes of an answer whose moment is over."""
+    """Return what becomes of an answer whose moment is over."""
     from evennia_ai.core.hearing.staleness import StaleAnswers
 
     return settings_table(StaleAnswers)
 
 
 def autonomy_config() -> str:
-    """How often it acts unasked."""
+    """Return the settings of acting unasked."""
     from evennia_ai.core.turn.autonomy import AutonomyConfig
 
     return settings_table(AutonomyConfig)
 
 
 def memory_config() -> str:
-    """What it remembers."""
+    """Return the settings of memory."""
     from evennia_ai.core.settings.memory import MemoryConfig
 
     return settings_table(MemoryConfig)
 
 
 def sleep_schedule() -> str:
-    """When it sleeps."""
+    """Return the settings of sleep."""
     from evennia_ai.core.settings.memory import SleepSchedule
 
     return settings_table(SleepSchedule)
 
 
 def ways_out() -> str:
-    """Who hears by each way out, and what becomes of private words that somebody else would."""
+    """Return the ways out, who hears each, and what becomes of private words there."""
     from evennia_ai.core.hearing.audience import BY_CATEGORY, WAYS, Hearers
 
     stays = (Hearers.NOBODY, Hearers.SAME)
@@ -298,7 +298,7 @@ def ways_out() -> str:
 
 
 def endings() -> str:
-    """Why a turn ends."""
+    """Return the reasons why a turn ends."""
     from evennia_ai.core.turn.react import FAILURES, StopReason
 
     rows = [
@@ -309,7 +309,7 @@ def endings() -> str:
 
 
 def trust() -> str:
-    """What each way of speaking deserves."""
+    """Return the trust of each way of speaking."""
     from evennia_ai.core.hearing.trust import ADDRESSED_TRUST, BASE_TRUST, RELAYED_TRUST
 
     rows: list[tuple[object, ...]] = [(source, value) for source, value in BASE_TRUST.items()]
@@ -319,7 +319,7 @@ def trust() -> str:
 
 
 def commands() -> str:
-    """The commands' own help, of those that help has."""
+    """Return the help texts of the commands that are in `help`."""
     from evennia_ai.commands.cmdset import COMMANDS
 
     texts = [inspect.cleandoc(command.__doc__ or "") for command in COMMANDS if command.auto_help]
@@ -327,7 +327,7 @@ def commands() -> str:
 
 
 def command_words() -> str:
-    """The words of `assistant`, as `assistant help <word>` has them."""
+    """Return the words of `assistant`, as `assistant help <word>` shows them."""
     from evennia_ai.commands import CmdAssistant
 
     rows = []
@@ -340,7 +340,7 @@ def command_words() -> str:
 
 
 def games() -> str:
-    """The games it was tried in, and what came of it."""
+    """Return the games it was tested in, and the results."""
     from tests.journeys.games.steps import STEPS
     from tests.journeys.games.table import as_rows
 
@@ -400,12 +400,12 @@ TABLES: Mapping[str, Callable[[], str]] = {
 
 
 def renewed(text: str) -> str:
-    """A document with every table made anew."""
+    """Return a document with every table renewed."""
     return BLOCK.sub(lambda found: found[1] + TABLES[found[2]]() + found[3], text)
 
 
 def _set_up_game() -> None:
-    """The demo game's settings, with a database that is nobody's."""
+    """Set up the demo game's settings with an in-memory database."""
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "server.conf.settings")
     import django
     from django.conf import settings

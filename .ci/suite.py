@@ -1,13 +1,13 @@
-"""Checks and tests, each run in an environment made for it: what `make test` and its like call.
+"""Runs checks and tests, each in an environment made for it; `make test` and others call it.
 
 Usage: python .ci/suite.py STEP...        one Python: the one that runs this
        python .ci/suite.py everywhere     every supported Python of this machine
-       python .ci/suite.py ci             the same, with what tests need of others got beside it
-       python .ci/suite.py proof          everything there is, most of it thoroughly: for a night
+       python .ci/suite.py ci             the same, and prepares browser and endpoints meanwhile
+       python .ci/suite.py proof          everything, most of it thoroughly: runs for hours
 
 Steps are the names in STEPS; `all` stands for those in ALL.
-An environment is kept under .venvs/ and filled anew only when the pins have changed. Whatever a
-step leaves running is named and ended.
+An environment is kept under .venvs/ and renewed only when the pins have changed. Processes that a
+step leaves running are reported and ended.
 """
 
 from __future__ import annotations
@@ -35,10 +35,10 @@ from server.play.report import Report  # noqa: E402
 
 CORE = ("tests/core", "tests/resilience", "tests/engine", "tests/test_errors.py")
 COVER = tuple(f"--cov=evennia_ai.{room}" for room in ("core", "resilience", "engine", "errors"))
-# What starts game servers and browsers waits a part of the time, so that more of it go at once than
-# there are processors, and the others beside it.
+# Tests that start servers and browsers wait part of the time, so more of them than there are
+# processors run at once, and other tests beside them.
 SERVERS = ("tests/journeys", "tests/browser", "tests/play")
-# What a Python and an Evennia make no difference to, or what only asks our own files.
+# Tests that do not depend on Python or Evennia, or read only our own files: run once.
 ONCE = (
     *CORE,
     "tests/crash",
@@ -53,13 +53,13 @@ ONCE = (
             *("mcp_hostile", "mcp_staff", "misbehaviour", "real_model", "remembering"),
             *("one_ledger", "remote_specialists", "safety", "schemathesis", "soak_games"),
             *("thinking", "two_games"),
-            # What is Evennia's of it others meet there: test_removing adopts and releases,
-            # test_restarts reloads, and tests/shell/test_bundles moves.
+            # Other tests cover Evennia's part of these: test_removing adopts and releases,
+            # test_restarts reloads, and tests/shell/test_bundles moves an assistant.
             *("adopting", "moving", "reloads"),
         )
     ),
-    # What a browser makes of our own pages; that it shows them in that Evennia's frame, and what
-    # hostile texts do there, others there show.
+    # A browser with our own pages. Other tests cover that it shows them in each Evennia's frame,
+    # and hostile texts.
     "tests/browser/test_browser.py",
     "tests/browser/test_webclient.py::test_hostile_text_is_text_in_every_way",
     *(
@@ -70,7 +70,7 @@ ONCE = (
         )
     ),
     "tests/browser/test_workbench_live.py",
-    # What workers do among themselves; that they do it beside that Evennia others there show.
+    # Workers among themselves. Other tests run workers with each Evennia.
     *(
         f"tests/journeys/test_workers.py::test_{name}"
         for name in (
@@ -83,16 +83,16 @@ ONCE = (
             "a_worker_outlives_its_connections",
         )
     ),
-    # Each of them on SQLite and on PostgreSQL, in processes of its own.
+    # Each runs on SQLite and on PostgreSQL already, in its own processes.
     "tests/audit/test_processes.py",
     *(f"tests/ledger/test_{name}.py" for name in ("games", "names", "outages")),
     "tests/llm",
     "tests/mcp",
     "tests/play",
     "tests/memory",
-    # Whose processes have an SQLite of their own.
+    # Their processes have their own SQLite file.
     *(f"tests/memory/test_{name}.py" for name in ("recall_benchmark", "store_kills", "week")),
-    # What a setting means, and how texts become vectors.
+    # Settings, and making vectors of texts.
     *(f"tests/memory/test_store_{name}.py" for name in ("embedding", "settings")),
     "tests/api/test_rights.py",
     "tests/api/test_rights.py::TestNobodyLearnsNames",
@@ -105,9 +105,9 @@ ONCE = (
     "tests/shell/test_misbehaviour.py",
     "tests/shell/test_soak.py",
     "tests/shell/test_telemetry.py",
-    # What only the plugin's own rules decide: when it answers, where a turn ends, who is asked and
-    # who pays, what a prompt has in it, what a night does. They meet nothing of Evennia and of the
-    # database that others in tests/shell do not meet there, and those stay.
+    # Rules of the plugin: when it answers, where a turn ends, who is asked and who pays, the
+    # content of a prompt, nights. They touch nothing of Evennia and of the database that the
+    # remaining tests in tests/shell do not touch, too.
     *(
         f"tests/shell/test_{name}.py"
         for name in (
@@ -124,7 +124,7 @@ ONCE = (
             "why",
         )
     ),
-    # Pages that show what other pages and operations ask the database for.
+    # Their queries are also those of other pages and operations.
     *(
         f"tests/web/test_{name}.py"
         for name in (
@@ -141,17 +141,17 @@ ONCE = (
     "tests/test_owasp.py",
     "tests/test_safety_cases.py",
 )
-# Those of them that ask the database: with the next Evennia the game's database is PostgreSQL.
+# Tests of ONCE that query the database: they run again, as the next Evennia has PostgreSQL.
 STORED = (
     "tests/crash",
     "tests/memory",
     "tests/api/test_rights.py",
     *(f"tests/shell/test_{name}.py" for name in ("b15_model_check", "b15_till", "command_rights")),
 )
-# What asks whether code that nobody changes any more still leaves what ours can take over.
+# Takes over data from old code, which no longer changes.
 RARE = ("tests/memory/test_store_kills.py::test_a_game_of_before_moves_over",)
-# The whole way of a message and of an act, on a Python whose Evennia is tested whole already.
-# What several processes do with one ledger is the database's matter, and tested with it twice.
+# The whole path of a message and of an act, on a Python whose Evennia is already fully tested.
+# Several processes on one ledger depend on the database, and ran on both databases before.
 SMOKE = (
     *CORE,
     "tests/test_package.py",
@@ -168,28 +168,28 @@ SMOKE = (
 )
 PROCESSORS = len(os.sched_getaffinity(0))
 AT_ONCE, SERVERS_AT_ONCE = PROCESSORS, max(2 * PROCESSORS - 1, 1)
-# The oldest that setup.cfg allows, in front of the newest, which every other step runs with.
+# The oldest version that setup.cfg allows; every other step runs with the newest.
 OLDEST_MEM0 = "2.2.0"
 MEM0_FOLDER = f".venvs/mem0-{OLDEST_MEM0}"
 
 
 def pytest_on(workers: int, *options: str) -> tuple[str, ...]:
-    """A run of pytest on so many workers; the tests of one file share one."""
+    """Return a run of pytest with that many workers; the tests of a file share a worker."""
     spread = ("--dist", "loadfile", "--no-loadscope-reorder")
     return ("pytest", "-q", "-n", f"{workers}", *spread, *options)
 
 
 def on_postgres(*command: str, is_default: bool = False) -> tuple[str, ...]:
-    """A command that has one PostgreSQL server, which ends with it.
+    """Return a command with its own PostgreSQL server, which ends with it.
 
     Args:
-        is_default: each test's database is on it, not only where a test asks for it.
+        is_default: use it as every test's database, not only where a test asks for it.
     """
     return ("python", "-m", "tests.postgres", *(("--default",) if is_default else ()), *command)
 
 
 def without(*places: str) -> tuple[str, ...]:
-    """Options that leave out folders, files and single tests."""
+    """Return options that leave out folders, files and single tests."""
     return tuple(f"--{'deselect' if '::' in place else 'ignore'}={place}" for place in places)
 
 
@@ -267,30 +267,30 @@ STEPS = {
         )
     ),
 }
-# Libraries for the same, measured in the same run, where the script that knows them is at hand.
+# Peers of the resilience benchmark, if the comparison script exists.
 PEERS = ROOT.parent / "shared" / "bench" / "resilience_peers.py"
 if PEERS.exists():
     STEPS["bench"] += (("python", str(PEERS), "--ours", "benchmarks.resilience_ours"),)
-# Conversations that nobody may copy into a project, where they are at hand.
+# Conversations whose licence forbids copying them here, if the file exists.
 TALKS = ROOT.parent / "shared" / "bench" / "locomo_dev.json"
 if TALKS.exists():
     STEPS["bench"] += (("python", "-m", "benchmarks.recall", "--data", str(TALKS)),)
 CHECKS = ("lint", "types", "floors", "tables")
-# Steps in brackets go on at once: while servers are waited for, the others have the processors.
+# Steps in brackets run at the same time: while one waits for servers, the other has the processors.
 Plan = Sequence[str | tuple[str, ...]]
 ALL: Plan = (*CHECKS, "cover", ("units", "servers"))
-# On a further Python: whole again where it brings another Evennia, else its smoke alone.
+# On a further Python: everything again if it brings another Evennia, else the smoke test.
 NEXT_EVENNIA: Plan = ("tables", ("units-again", "servers-again"))
 SAME_EVENNIA = ("tables", "smoke")
 # Steps on the first Python, on the first with another Evennia, and on any further one.
 USUAL = (ALL, NEXT_EVENNIA, SAME_EVENNIA)
-# The profile of tests/conftest.py that a step has, whatever the caller's environment says.
+# The profile of tests/conftest.py for a step; overrides the caller's environment.
 PROFILES = {
     "core-thorough": "thousands",
     **dict.fromkeys(("units-thorough", "servers-thorough", "stored-thorough"), "thorough"),
 }
-# Thoroughly once, on the first Python; what asks the database, on PostgreSQL too. On each further
-# Python all there is with the usual examples, the first time on PostgreSQL.
+# Thoroughly once, on the first Python; tests that query the database also on PostgreSQL. On each
+# further Python everything with the usual examples, the first time on PostgreSQL.
 PROOF: Sequence[Plan] = (
     (
         *(*CHECKS, "cover", "core-thorough", "units-thorough", "servers-thorough"),
@@ -303,17 +303,17 @@ COUNTED = (
     *("core", "cover", "units", "servers", "units-again", "servers-again", "smoke", "postgres"),
     *PROFILES,
 )
-# These need nothing but their environment.
+# Steps that need only their environment.
 ALONE = (*CHECKS, "core", "cover", "core-thorough")
-# Every process of a run carries this variable, by which it is found again.
+# Every process of a run inherits this variable; leftovers are found by it.
 RUN_MARK = "EVENNIA_AI_SUITE_RUN"
-# What tests/browser and tests/endpoints ask of others; the second needs npm, which the first gets.
+# In this order, since the first installs npm, which the second needs.
 OTHERS = "bash .ci/browser.sh && bash .ci/endpoints.sh"
 
 
 @dataclass
 class Tally:
-    """How many tests passed, failed and were skipped, and which checks found something."""
+    """Numbers of tests that passed, failed and were skipped, and of failed checks."""
 
     passed: int = 0
     failed: int = 0
@@ -321,7 +321,7 @@ class Tally:
     broken: list[str] = field(default_factory=list)
 
     def add(self, other: Tally) -> None:
-        """Count another tally in."""
+        """Add another tally."""
         self.passed += other.passed
         self.failed += other.failed
         self.skipped += other.skipped
@@ -329,7 +329,7 @@ class Tally:
 
     @property
     def is_good(self) -> bool:
-        """Whether nothing failed."""
+        """True if nothing failed."""
         return not self.failed and not self.broken
 
     def __str__(self) -> str:
@@ -339,9 +339,9 @@ class Tally:
 
 @dataclass
 class Beside:
-    """A program that goes on beside the steps, up to the one that needs what it makes.
+    """A program that runs beside the steps, until a step needs its result.
 
-    It carries the mark of the run, so that it ends with it, however that ends.
+    It carries the mark of the run, so it is ended with the run in any case.
     """
 
     name: str
@@ -350,7 +350,7 @@ class Beside:
 
     @classmethod
     def begin(cls, name: str, *command: str) -> Beside:
-        """Start a program; what it says is added to a log under .venvs/."""
+        """Start a program; its output is appended to a log under .venvs/."""
         log = ROOT / ".venvs" / f"{name}.log"
         log.parent.mkdir(exist_ok=True)
         with log.open("ab") as record:
@@ -360,7 +360,7 @@ class Beside:
         return cls(name, log, process)
 
     def finish(self) -> bool:
-        """Wait for its end, and say so in a line; False where it failed."""
+        """Wait for its end and print a line about it; return False if it failed."""
         asked = time.monotonic()
         code = self.process.wait()
         ended = "failed" if code else "is made"
@@ -405,12 +405,12 @@ def run_here(steps: Plan) -> int:
 
 
 def together(step: str | tuple[str, ...]) -> tuple[str, ...]:
-    """The names of steps that go on at once."""
+    """Return the names of steps that run at the same time."""
     return (step,) if isinstance(step, str) else step
 
 
 def steps_of(version: str, evennias: set[str], plan: Sequence[Plan]) -> Plan:
-    """Steps of a plan, such as USUAL, on one more Python; its Evennia is added to those seen."""
+    """Return the steps of a plan for one more Python; adds its Evennia to those seen."""
     first, next_evennia, same_evennia = plan
     evennia = environment.pinned_evennia(ROOT, version)
     steps = same_evennia if evennia in evennias else next_evennia if evennias else first
@@ -419,7 +419,7 @@ def steps_of(version: str, evennias: set[str], plan: Sequence[Plan]) -> Plan:
 
 
 def make_environments(versions: Sequence[str]) -> int:
-    """Make the environments of Pythons, one after another: what a run does beside its steps."""
+    """Make the environments of Pythons, one after another, while other steps run."""
     found = pythons.find_all()
     try:
         for version in versions:
@@ -435,7 +435,7 @@ def run_everywhere(plan: Sequence[Plan], beside: Sequence[Beside] = ()) -> int:
 
     Args:
         plan: steps on the first Python, on the first with another Evennia, and on any further one.
-        beside: what goes on already, and is needed by all but the first steps.
+        beside: programs that run already; all but the first steps need their results.
     """
     found = pythons.find_all()
     absent = [name for name in pythons.supported_names() if name not in found]
@@ -453,13 +453,13 @@ def run_everywhere(plan: Sequence[Plan], beside: Sequence[Beside] = ()) -> int:
     needed = list(beside)
     for name, wish in wishes.items():
         if making and name != first:
-            making.pop().finish()  # what it could not make is tried again below, and told
+            making.pop().finish()  # a failure is tried again and reported below
         tallies[name] = run_steps(wish, steps_of(name, evennias, plan), needed)
     return close(tallies)
 
 
 def close(tallies: dict[str, Tally]) -> int:
-    """Print what came of each Python, and last the sum of all."""
+    """Print the result of each Python, and last the sum of all."""
     sweep()
     total = Tally()
     print()
@@ -472,23 +472,23 @@ def close(tallies: dict[str, Tally]) -> int:
 
 
 def wish_of(version: str, interpreter: str) -> environment.Wish:
-    """The environment that a Python's steps run in."""
+    """Return the environment in which a Python's steps run."""
     folder = ROOT / ".venvs" / version
     folder.parent.mkdir(exist_ok=True)
     extras = (*(("local",) if brain.has_a_build() else ()), "tokens", "test", "bench", "dev")
     log = folder.with_suffix(folder.suffix + ".log")
-    # Tests load a third of what is installed.
+    # Tests import a third of what is installed, so compiling everything would take longer.
     return environment.Wish(ROOT, folder, interpreter, version, extras, log, is_compiled=False)
 
 
 def run_steps(wish: environment.Wish, steps: Plan, needed: list[Beside] | None = None) -> Tally:
-    """Make a Python's environment and run steps in it, each of them whatever the others found.
+    """Make a Python's environment and run steps in it; a failed step does not stop the others.
 
     Args:
         wish: the environment.
-        steps: names in STEPS; those of a tuple go on at once.
-        needed: what goes on beside; waited for, and taken out of the list, before the first step
-            that is not in ALONE.
+        steps: names in STEPS; those of a tuple run at the same time.
+        needed: programs that run beside; waited for, and taken out of the list, before the first
+            step that is not in ALONE.
     """
     evennia = environment.pinned_evennia(ROOT, wish.version)
     print(f"\n== Python {wish.version}, Evennia {evennia}", flush=True)
@@ -499,7 +499,7 @@ def run_steps(wish: environment.Wish, steps: Plan, needed: list[Beside] | None =
         while needed and first not in ALONE:
             one = needed.pop()
             tally.broken += [] if one.finish() else [one.name]
-        # Where a run is interrupted, its sweep ends what these wait for.
+        # If the run is interrupted, `sweep` ends the processes that these threads wait for.
         threads = ThreadPoolExecutor()
         going = [threads.submit(run_beside, other, wish) for other in others]
         tally.add(run_step(first, wish))
@@ -510,7 +510,7 @@ def run_steps(wish: environment.Wish, steps: Plan, needed: list[Beside] | None =
 
 
 def run_beside(step: str, wish: environment.Wish) -> tuple[Tally, Path]:
-    """Run one step while another is shown; returns the file that keeps what it said, too."""
+    """Run one step while another is shown; returns the file with its output, too."""
     log = wish.folder.with_name(f"{wish.version}-{step}.log")
     print(f"-- {step} goes on beside: {log}", flush=True)
     with log.open("w", encoding="utf-8") as told:
@@ -521,13 +521,13 @@ def run_step(step: str, wish: environment.Wish, told: TextIO | None = None) -> T
     """Run one step in an environment.
 
     Args:
-        told: what it says goes there; None: it is shown.
+        told: file for its output; None: it is shown.
     """
     tally = Tally()
     results = wish.folder.with_name(f"{wish.version}-{step}.xml")
     results.unlink(missing_ok=True)
     env = {**os.environ, "PATH": f"{wish.folder / 'bin'}{os.pathsep}{os.environ['PATH']}"}
-    # Each of some thousand processes would compile the package and its libraries again.
+    # Otherwise each of some thousand processes would compile the package and its libraries again.
     env.pop("PYTHONDONTWRITEBYTECODE", None)
     if step in PROFILES:
         env["EVENNIA_AI_TEST_PROFILE"] = PROFILES[step]
@@ -555,7 +555,7 @@ def run_step(step: str, wish: environment.Wish, told: TextIO | None = None) -> T
 
 
 def count(results: Path) -> Tally:
-    """Read how many tests passed, failed and were skipped from a JUnit file."""
+    """Read the numbers of passed, failed and skipped tests from a JUnit file."""
     if not results.exists():
         return Tally()
     tally = Tally()
@@ -568,7 +568,7 @@ def count(results: Path) -> Tally:
 
 
 def sweep() -> None:
-    """End whatever this run started and left behind, and say what it was."""
+    """End all processes that this run started and left behind, and report them."""
     mark = f"{RUN_MARK}={os.environ[RUN_MARK]}".encode()
     left = []
     for path in processes.PROC.glob("[0-9]*/environ"):

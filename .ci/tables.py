@@ -1,4 +1,4 @@
-"""How tables are written, and where their texts come from."""
+"""Formats Markdown tables."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ if TYPE_CHECKING:
 
 
 def as_table(head: tuple[str, ...], rows: list[tuple[object, ...]]) -> str:
-    """A Markdown table."""
+    """Return a Markdown table."""
     lines = ["| " + " | ".join(map(str, row)) + " |" for row in (head, *rows)]
     return "\n".join([lines[0], "|" + "---|" * len(head), *lines[1:]]) + "\n"
 
 
 def settings_table(group: type[SettingsGroup]) -> str:
-    """The settings of a group, as its lines have them."""
+    """Return the settings of a group as a table."""
     name = group.NAME if group.NAME.isupper() else f"db.{group.NAME}"
     rows: list[tuple[object, ...]] = [
         (f"`{key}`", f"`{line.default}`", line.description)

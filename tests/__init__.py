@@ -1,1 +1,1 @@
-"""The tests of evennia-ai; one folder for each part of the tree, and the fakes they share."""
+"""The tests of evennia-ai: one folder for each part of the tree, and shared fakes."""

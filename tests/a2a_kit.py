@@ -1,8 +1,8 @@
-"""Runs the compatibility kit of A2A against a game: `make a2a-tck A2A_TCK=<its folder>`.
+"""Runs A2A's compatibility kit against a game: `make a2a-tck A2A_TCK=<its folder>`.
 
-The kit is not part of this project and is not fetched. It sends no token, and it tells what is to
-be done by the id of a message, which no model is shown: a proxy before the game adds the one, and
-puts the other in place of the words, for a model of this module's own. The game has nothing of it.
+The kit is not part of this project and is not downloaded. It sends no token, and it names a
+scenario in the id of a message, which no model sees. So a proxy in front of the game adds the
+token, and replaces the words by the id, for this module's own model. The game itself is unchanged.
 """
 
 from __future__ import annotations
@@ -37,10 +37,10 @@ ABSENT = (
 )
 SCENARIO = re.compile(r"tck-[\w-]+|test-resubscribe-[\w-]+")
 ASKING, SLOW = ("tck-input-required", "tck-infer-ctx"), "test-resubscribe"
-STEPS = 5  # after which an assistant asks whether it may go on
+STEPS = 5  # the default limit, after which an assistant asks
 TEXTS = {"tck-artifact-text": "Generated text content"}
 FILE = {"name": "output.txt", "media_type": "text/plain"}
-# What is attached before the report.
+# Attachments that come before the report.
 ATTACHED: dict[str, dict[str, Any]] = {
     "tck-artifact-file": {"tool": "attach_file", "arguments": {**FILE, "content": "tck"}},
     "tck-stream-artifact-file": {"tool": "attach_file", "arguments": {**FILE, "content": "tck"}},
@@ -54,7 +54,7 @@ ATTACHED: dict[str, dict[str, Any]] = {
     },
 }
 TALK = {"tck-message-response": "Direct message response"}
-# What fails, and why: both are the kit's.
+# Known failures and their reasons: both are bugs of the kit.
 EXPLAINED = {
     "test_response_content_type": "the protocol itself says application/a2a+json (11.1)",
     "CORE-SEND-003": "the kit's own words want an error for that file, and its test wants none",
@@ -66,7 +66,7 @@ OWN = ("content-length", "transfer-encoding", "connection", "date", "server")
 
 
 class Model:
-    """A model that does what the id of a message says."""
+    """A model that acts out the scenario named by the id of a message."""
 
     def __init__(self) -> None:
         self._count = 0
@@ -95,20 +95,20 @@ class Model:
 
 
 def count_steps(messages: Sequence[Mapping[str, Any]]) -> int:
-    """Tools that were used since the last thing that was said."""
+    """Return the number of tool calls since the last text."""
     since = takewhile(lambda each: each.get("role") != "user", reversed(messages))
     return sum(each.get("role") == "tool" for each in since)
 
 
 class Proxy:
-    """What stands before the game."""
+    """The proxy in front of the game."""
 
     def __init__(self, game_port: int) -> None:
         self._address = f"http://127.0.0.1:{game_port}"
         self.token = ""
 
     async def serve(self, request: web.Request) -> web.StreamResponse:
-        """Hand one request on, and its answer back as it comes."""
+        """Forward one request, and stream its answer back."""
         path = request.raw_path
         if path.startswith("/.well-known/"):
             path = f"/a2a/ada{path}"
@@ -124,7 +124,7 @@ class Proxy:
             named = {name: v for name, v in found.headers.items() if name.lower() not in OWN}
             answer = web.StreamResponse(status=found.status, headers=named)
             await answer.prepare(request)
-            with suppress(ClientPayloadError):  # it was cut off there, so here
+            with suppress(ClientPayloadError):  # if the game ends the stream, so does the proxy
                 async for piece in found.content.iter_any():
                     await answer.write(piece)
             await answer.write_eof()
@@ -132,7 +132,7 @@ class Proxy:
 
 
 def with_scenario(body: bytes) -> bytes:
-    """A request whose message has its id for words, if that names a scenario."""
+    """Return a request whose message has its id as words, if the id names a scenario."""
     try:
         told = json.loads(body)
     except ValueError:
@@ -144,25 +144,25 @@ def with_scenario(body: bytes) -> bytes:
     if SCENARIO.fullmatch(str(message.get("messageId"))):
         for part in message["parts"]:
             if isinstance(part, dict) and part.get("text"):
-                # To a question of ours a yes lets the task go on, whatever the scenario.
+                # The answer to a question is always yes, so that the task goes on.
                 part["text"] = "yes" if message.get("taskId") else message["messageId"]
     return json.dumps(told).encode()
 
 
 class Loop:
-    """An event loop in a thread of its own."""
+    """An event loop in its own thread."""
 
     def __init__(self) -> None:
         self._loop = asyncio.new_event_loop()
         threading.Thread(target=self._loop.run_forever, daemon=True).start()
 
     def do(self, work: Coroutine[Any, Any, Any]) -> Any:
-        """What a coroutine gives."""
+        """Run a coroutine and return its result."""
         return asyncio.run_coroutine_threadsafe(work, self._loop).result(30)
 
 
 async def listen(handler: Any, port: int) -> None:
-    """Serve whatever comes on a port."""
+    """Serve all requests on a port."""
     app = web.Application(client_max_size=32 * 2**20)
     app.router.add_route("*", "/{path:.*}", handler)
     runner = web.AppRunner(app, access_log=None)
@@ -174,7 +174,7 @@ def main() -> int:
     """Run the kit.
 
     Returns:
-        Its exit code; 2 where there is none.
+        Its exit code; 2 if the folder is missing.
     """
     kit = Path(os.environ.get(FOLDER) or "/nowhere")
     if not (kit / "run_tck.py").is_file():
@@ -205,10 +205,10 @@ def main() -> int:
 
 
 def judge(output: str) -> int:
-    """Tell which failures are explained.
+    """Print which failures are explained.
 
     Returns:
-        0 where all are, and something passed.
+        0 if all are, and something passed.
     """
     failed = sorted(set(FAILED.findall(output)))
     unexplained = 0

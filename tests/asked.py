@@ -1,7 +1,7 @@
-"""What players ask for, and the tool that each needs: what a choice of tools is measured by.
+"""Requests of players, and the tool that each needs: they measure the choice of tools by need.
 
-Two lists, written before any word was chosen that calls for a group of tools. The words were chosen
-with the first one at hand; the second says how far they reach beyond it.
+Both lists were written before any cue of a group of tools was chosen. The cues were chosen with the
+first list; the second one measures how well they generalize.
 """
 
 from __future__ import annotations
@@ -13,10 +13,10 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """One thing that somebody asks.
+    """One request of a player.
 
     Attributes:
-        tool: what does it; of several the one that a model would take first.
+        tool: the tool it needs; of several, the one that a model would call first.
     """
 
     text: str
@@ -107,13 +107,13 @@ SET_ASIDE = (
 
 @dataclass(slots=True)
 class Tally:
-    """How many requests were shown their tool, and how.
+    """Numbers of requests by how their tool was shown.
 
     Attributes:
-        at_once: those that were.
-        one_look_away: those that had to look it up first.
-        unreachable: those that could not.
-        sizes: how many tools each was shown.
+        at_once: shown at once.
+        one_look_away: had to be looked up first.
+        unreachable: could not be found.
+        sizes: number of tools that each request was shown.
     """
 
     at_once: list[Request] = field(default_factory=list)
@@ -123,12 +123,12 @@ class Tally:
 
     @property
     def share_at_once(self) -> float:
-        """The part of them that was shown its tool at once."""
+        """Share of requests whose tool was shown at once."""
         return len(self.at_once) / len(self.sizes)
 
 
 def equip(script: Any) -> None:
-    """Give an assistant a use for every tool that is asked for."""
+    """Make every requested tool useful for an assistant."""
     from evennia.utils.create import create_object
 
     from evennia_ai import operations
@@ -156,7 +156,7 @@ def equip(script: Any) -> None:
 
 
 def turn_of(text: str, **changes: Any) -> Any:
-    """The turn of a whisper of somebody's."""
+    """Return the turn of somebody's whisper."""
     from evennia_ai.core.hearing.inbox import Event
     from evennia_ai.core.turn.turn import Turn
 
@@ -165,7 +165,7 @@ def turn_of(text: str, **changes: Any) -> Any:
 
 
 def on_offer(script: Any, turn: Any) -> Any:
-    """The tools that a turn may call, shown or not."""
+    """Return the tools that a turn may call, shown or not."""
     from evennia_ai.agent import preparation
     from evennia_ai.core.turn.contexts import ContextType
     from evennia_ai.tool_execution import toolbox
@@ -176,14 +176,14 @@ def on_offer(script: Any, turn: Any) -> Any:
 
 
 def shown_for(script: Any, turn: Any) -> Any:
-    """The tools that the model is shown in a turn."""
+    """Return the tools that the model is shown in a turn."""
     from evennia_ai.tools.showing import shown
 
     return shown(script.obj, turn, on_offer(script, turn))
 
 
 def tally(script: Any, requests: Sequence[Request]) -> Tally:
-    """Ask for each thing in a talk of its own; what is not shown is looked up by its group."""
+    """Make each request in a new conversation; tools that are not shown are looked up by group."""
     from evennia_ai.tools import TOOL_REGISTRY
 
     found = Tally()

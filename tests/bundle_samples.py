@@ -1,4 +1,4 @@
-"""A file of an assistant that moves between games, with hardly anything in it."""
+"""Minimal file of an assistant that moves between games."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from evennia_ai.runtime.game_thread import finish
 
 
 def empty(name: str = "Edda") -> bytes:
-    """The file of an assistant that knows nothing and nobody."""
+    """Return the file of an assistant that knows nothing and nobody."""
     head = {"version": "0.1.0", "game": "Harbour", "exported_at": 0.0, "name": name, "desc": ""}
     head |= {"aliases": [], "stopped": None, "left_out": []}
     state = {"goals": {}, "notes": [], "projects": {}, "unremembered": [], "muted_by": []}

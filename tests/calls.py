@@ -1,4 +1,4 @@
-"""Counts what Python runs, which is the same on a quiet machine and on a busy one."""
+"""Counts Python calls, whose number does not depend on how busy the machine is."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from types import CodeType, FrameType
 from typing import Any, Self
 
 PACKAGE = str(Path(__file__).resolve().parents[1] / "evennia_ai") + "/"
-# The rooms of each layer of a reply. What stands in none counts to whoever called it.
+# The rooms of each layer of a reply. Code in none of them counts for its caller's layer.
 LAYERS = {
     "hear": ("assistant_character", "agent/hearing", "messages/incoming", "agent/ear_settings"),
     "queue": (
@@ -29,7 +29,7 @@ BETWEEN = "between"  # the beat, the loop, the reactor
 
 
 def layer_of(filename: str) -> str:
-    """The layer that a file of code belongs to; "" where it is in none."""
+    """Return the layer that a file of code belongs to; "" if none."""
     if not filename.startswith(PACKAGE):
         return ""
     room = filename.removeprefix(PACKAGE)
@@ -43,14 +43,14 @@ def layer_of(filename: str) -> str:
 
 
 class CountedCalls:
-    """Counts the calls of this thread within a block: of Python's functions and of built-in ones.
+    """Counts the calls of this thread within a block, of Python functions and of built-in ones.
 
     Attributes:
-        all: how many.
-        ours: those of functions of the package itself.
+        all: number of calls.
+        ours: calls of functions of the package.
         changes: those of `ours` that a function of another module made.
         functions: the functions of the package that ran.
-        by_layer: all of them, by the innermost layer that they were made for.
+        by_layer: all calls, by the innermost layer that they were made for.
     """
 
     def __init__(self) -> None:
@@ -58,7 +58,7 @@ class CountedCalls:
         self.functions: set[CodeType] = set()
         self.by_layer: Counter[str] = Counter()
         self._layers: dict[CodeType, str] = {}
-        # Of each call under way the layer it counts to, and the module of the package it came from.
+        # For each call under way: its layer, and the module of the package it came from.
         self._stack: list[tuple[str, str]] = []
 
     @property

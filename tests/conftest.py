@@ -1,4 +1,4 @@
-"""What all tests share: how many examples a property is tried with, and the one database."""
+"""Shared by all tests: the number of examples for properties, and the one database."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 from hypothesis import settings
 
-# The lowest floors are tested in under a second, so that nobody hesitates to run them.
+# Few examples, so that the tests of the lowest floors are quick enough to run all the time.
 settings.register_profile("quick", max_examples=15, deadline=None, database=None, derandomize=True)
-# What may build a game for each example; and the lowest floors, whose examples cost nothing.
+# For properties that may build a game for each example; and for the lowest floors.
 settings.register_profile("thorough", max_examples=150, deadline=None, database=None)
 settings.register_profile("thousands", max_examples=1500, deadline=None, database=None)
 settings.load_profile(os.environ.get("EVENNIA_AI_TEST_PROFILE", "quick"))
@@ -21,7 +21,7 @@ settings.load_profile(os.environ.get("EVENNIA_AI_TEST_PROFILE", "quick"))
 
 @pytest.fixture(scope="session")
 def database() -> Iterator[None]:
-    """An empty database of the game, made once; only who asks for it loads Django."""
+    """Make an empty game database once; only tests that use it load Django."""
     from tests.evennia_setup import fresh_database
 
     with fresh_database():
@@ -30,10 +30,10 @@ def database() -> Iterator[None]:
 
 @pytest.fixture(autouse=True, scope="module")
 def _what_is_left_is_not_looked_at_again() -> Iterator[None]:
-    """Keep a test as fast at the end of a run as at its beginning.
+    """Keep tests as fast at the end of a run as at its beginning.
 
-    Evennia's task handler holds each login, and with it the game of every test: what is left of a
-    module is not gone through again each time that garbage is collected.
+    Evennia's task handler keeps each login, and with it the game of every test. Freezing these
+    leftovers after each module spares the garbage collector from walking through them again.
     """
     yield
     gc.collect()
@@ -42,7 +42,7 @@ def _what_is_left_is_not_looked_at_again() -> Iterator[None]:
 
 @pytest.fixture(autouse=True)
 def _nothing_goes_on_beating() -> Iterator[None]:
-    """Refuse a timer that goes on when its test is over: it would beat in the games of others."""
+    """Refuse a timer that runs on after its test: it would tick in the games of other tests."""
     yield
     reactor: Any = sys.modules.get("twisted.internet.reactor")
     if reactor is None:
@@ -55,8 +55,8 @@ def _nothing_goes_on_beating() -> Iterator[None]:
     assert not loops, f"this test left timers running: {loops}"
 
 
-# Begun first, so that no worker is left alone with one of them at the end of a run: the longest of
-# those with servers, and then of the others.
+# The longest tests begin first, so that no worker is left alone with one at the end of a run: first
+# those with servers, then the others.
 LONGEST = (
     *("test_schemathesis", "test_run", "test_workers", "test_safety", "test_workbench"),
     *("test_remembering", "test_restarts", "test_remote_specialists", "test_games"),
@@ -71,7 +71,7 @@ LONGEST = (
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """A module's tests share a worker, as they share the game or the server they talk to."""
+    """Let the tests of a module share a worker, since they share a game or a server."""
     ranks = {stem: rank for rank, stem in enumerate(LONGEST)}
     items.sort(key=lambda item: ranks.get(item.path.stem, len(LONGEST)))
     for item in items:
@@ -80,7 +80,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def _stay_home(event: str, arguments: tuple[object, ...]) -> None:
-    """Refuse connections that leave this machine: a test that needs the network proves little."""
+    """Refuse connections that leave this machine: tests must not depend on the network."""
     if event != "socket.connect":
         return
     address = arguments[1]

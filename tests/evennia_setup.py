@@ -1,7 +1,7 @@
-"""Django and Evennia on an empty database, in memory or PostgreSQL's. Importing this sets them up.
+"""Sets up Django and Evennia on an empty database, in memory or on PostgreSQL, when imported.
 
 Only tests that use Evennia's own test classes may import it, from their folder's conftest: the
-lowest floors are tested where neither is loaded.
+lowest floors are tested without Django and Evennia.
 """
 
 from __future__ import annotations
@@ -31,14 +31,14 @@ from django.test.utils import get_runner
 from tests import postgres
 
 ROOT = Path(__file__).resolve().parents[1]
-# Migrated once for all workers and runs: it takes ten seconds and more.
+# Migrated once for all workers and runs, since migrating takes over ten seconds.
 TEMPLATES = ROOT / ".venvs" / "tables"
 MEMORY = "file:evennia_ai_tests?mode=memory&cache=shared"
 
 
 @contextmanager
 def fresh_database() -> Iterator[None]:
-    """An empty database with all tables, as `evennia test` makes it before its tests."""
+    """Make an empty database with all tables, as `evennia test` does before its tests."""
     runner: DiscoverRunner = get_runner(settings)(verbosity=0, interactive=False)
     runner.setup_test_environment()
     connection.close()
@@ -48,7 +48,7 @@ def fresh_database() -> Iterator[None]:
         with closing(sqlite3.connect(_template())) as tables:
             tables.backup(connection.connection)
     gc.freeze()
-    # Not below this checkout, in which no game is.
+    # Not in this checkout, whose game must not be touched.
     with TemporaryDirectory(prefix="ai_archive_") as folder:
         settings.EVENNIA_AI_AUDIT_CONFIG = {"archive_folder": folder}
         yield
@@ -57,7 +57,7 @@ def fresh_database() -> Iterator[None]:
 
 
 def _take_database_of_server() -> None:
-    """Let this process have a new database of the server to itself until it ends."""
+    """Give this process a new database of the server, dropped when the process ends."""
     server, ends = postgres.named_server(), ExitStack()
     os.environ[postgres.TABLES] = tables = _template_on(server)
     database = ends.enter_context(postgres.new_database(server, tables))
@@ -71,7 +71,7 @@ def _name(name: str) -> None:
 
 @contextmanager
 def _alone() -> Iterator[None]:
-    """Keep other processes from making a template meanwhile."""
+    """Hold a lock, so that only one process makes a template."""
     TEMPLATES.mkdir(parents=True, exist_ok=True)
     with (TEMPLATES / "lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
@@ -83,7 +83,7 @@ def _migrate() -> None:
 
 
 def _template() -> Path:
-    """A file with all tables and nothing in them, made by whoever comes first."""
+    """Return a file with all tables and no rows; the first process makes it."""
     path = TEMPLATES / f"{_fingerprint()}.db3"
     with _alone():
         if not path.exists():
@@ -97,7 +97,7 @@ def _template() -> Path:
 
 
 def _template_on(server: dict[str, Any]) -> str:
-    """The name of such a database on a server, made by whoever comes first."""
+    """Return the name of such a database on a server; the first process makes it."""
     name, unfinished = f"tables_{_fingerprint()}", f"unfinished_{os.getpid()}"
     with _alone():
         _name("postgres")
@@ -115,7 +115,7 @@ def _template_on(server: dict[str, Any]) -> str:
 
 
 def _fingerprint() -> str:
-    """A digest of all that decides which tables there are."""
+    """Return a digest of everything that decides which tables there are."""
     packages = ("django", "evennia", "djangorestframework")
     digest = hashlib.sha256(" ".join(map(version, packages)).encode())
     for path in sorted((ROOT / "evennia_ai").glob("migrations/*.py")):
@@ -126,17 +126,17 @@ def _fingerprint() -> str:
 
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "server.conf.settings")
-# Tests of the shell find memories at once, without threads, models and folders.
+# Tests of the shell need memories to be found at once, without threads, models and folders.
 os.environ.setdefault("EVENNIA_AI_MEMORY_STORE", "inline")
 os.environ.setdefault("EVENNIA_AI_EMBEDDINGS", "hashing")
-# mem0 reads it while it is imported, and calls home without it.
+# mem0 reads this while it is imported, and sends telemetry without it.
 os.environ["MEM0_TELEMETRY"] = "False"
-# Evennia reads the database while it is imported: let that not be the one of a game being played.
+# Evennia reads the database while it is imported; it must not be that of a real game.
 settings.DATABASES["default"]["NAME"] = ":memory:"
 if postgres.is_default():
     told = {"ENGINE": postgres.ENGINE, "NAME": "postgres", "OPTIONS": {}}
     settings.DATABASES["default"] = told | postgres.named_server()
-# Accounts of tests need no slow hash; it would take most of the time.
+# Test accounts need no slow password hash, which would take most of the time.
 settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
 django.setup()
 if postgres.is_default():
@@ -150,17 +150,19 @@ from evennia.utils.idmapper import models as idmapper  # noqa: E402
 
 evennia._init()
 
-# Evennia's test classes collect garbage three times a test, a tenth of a second each. What a test
-# leaves is out of its caches without that, and collected when Python thinks it is time.
+# Evennia's test classes collect garbage three times a test, a tenth of a second each. Its caches
+# are emptied without that, and Python collects the rest in its own time.
 idmapper.gc = SimpleNamespace(collect=lambda: 0)
 
 
 def _without_comparing(commands: Collection[Command]) -> Collection[Command]:
-    """What `set` makes of commands, in the order in which it has them.
+    """Return a set of commands in the order in which `set` has them, without comparing them.
 
-    Under Evennia 5 all have one hash, so that each is compared with each whenever one is added to
-    a cmdset: thirty thousand comparisons for a character, a tenth of the time of a small test. Of
-    those that share no name `set` keeps all, in an order that their number alone decides.
+    Under Evennia 5 all commands have one hash, so each is compared with each whenever one is added
+    to a cmdset: thirty thousand comparisons for a character, a tenth of the time of a small test.
+    Of
+        commands
+    that share no name, `set` keeps all, in an order that depends only on their number.
     """
     names = [name for command in commands for name in command._matchset]
     if len(names) != len(set(names)):
@@ -170,7 +172,7 @@ def _without_comparing(commands: Collection[Command]) -> Collection[Command]:
 
 
 class _Alike:
-    """Equal to itself only, under the hash of each command."""
+    """An object equal only to itself, with the hash that all commands share."""
 
     __slots__ = ("place",)
 
@@ -187,9 +189,10 @@ def _order_of(count: int) -> list[int]:
 
 
 def _united(merged: CmdSet, first: CmdSet, second: CmdSet) -> CmdSet:
-    """What Evennia makes of two cmdsets: it compares each of one with each of the other.
+    """Merge two cmdsets as Evennia does, without comparing each command with each.
 
-    Whenever somebody types a line; that is a tenth of the time of a test in which many do.
+    Evennia does this whenever somebody types a line; it takes a tenth of the time of a test with
+    many.
     """
     made = first._duplicate()
     made.commands = first.commands[:]
@@ -204,5 +207,5 @@ def _united(merged: CmdSet, first: CmdSet, second: CmdSet) -> CmdSet:
 if hash(Command()) == hash(_Alike(0)):
     cmdset.set = _without_comparing
     CmdSet._union = _united
-# Of the many objects that a test makes few are garbage before it ends.
+# A test makes many objects, few of which are garbage before it ends, so collect less often.
 gc.set_threshold(20_000, 20, 50)

@@ -1,7 +1,6 @@
-"""Forty things that owners and players of games with models ask for, and the test that holds each.
+"""Forty feature requests of owners and players of games with models, and the test of each.
 
-They were gathered from the issues, forums and wikis of other games, bots and agent frameworks; the
-words are ours.
+Collected from the issues, forums and wikis of other games, bots and agent frameworks, in our words.
 """
 
 from __future__ import annotations
@@ -11,12 +10,12 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Request:
-    """One thing that people ask for.
+    """One feature request.
 
     Attributes:
-        wish: what they want.
+        wish: what people want.
         here: how it is met, with the command or setting.
-        tests: names of test functions; with "path::" before one that several files have.
+        tests: names of test functions; "path::name" if several files have the name.
     """
 
     wish: str

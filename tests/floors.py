@@ -1,4 +1,4 @@
-"""The house's plan: which room is on which floor, and how to find what breaks it."""
+"""The architecture: rooms and floors of the package, and functions that find violations."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from pathlib import Path
 PACKAGE = "evennia_ai"
 ROOT = Path(__file__).resolve().parents[1]
 
-# Lowest first. A room is a module, or a package with all that is in it. Rooms that nobody has
-# furnished yet have their place already.
+# Lowest first. A room is a module, or a package with its subpackages. Rooms may be listed before
+# they exist.
 FLOORS: dict[str, tuple[str, ...]] = {
     "0": ("errors",),
     "1": ("core", "resilience"),
@@ -31,14 +31,14 @@ FLOORS: dict[str, tuple[str, ...]] = {
     "14": ("assistant_script",),
     "15": ("operations",),
     "16": ("api", "apps", "commands", "testing", "web"),
-    "17": (PACKAGE,),  # the front door, for other games; nobody inside goes through it
+    "17": (PACKAGE,),  # the public names, for games; the package itself does not import them
 }
-# Django finds these folders by their names: each is part of the room that it serves.
+# Django needs these folders at the top level; each belongs to a room.
 FOUND_BY_NAME = {"management": "apps", "migrations": "models"}
 LEVELS = {room: level for level, rooms in enumerate(FLOORS.values()) for room in rooms}
 PURE = ("errors", "core", "resilience", "engine")
 
-# Imports inside functions that have a reason. Everything else is at the top, where cycles show.
+# Allowed imports inside functions. All others are at the top, where cycles fail at once.
 LOCAL_IMPORTS = {
     "evennia_ai.apps": (
         "evennia_ai.audit",
@@ -58,13 +58,13 @@ LOCAL_IMPORTS = {
         "evennia_ai.agent.telemetry",
         "evennia_ai.agent.tracing",
         "evennia_ai.models",
-    )  # Django's app registry is not ready before
+    )  # Django's app registry must be ready first
 }
 OPTIONAL_THIRD_PARTIES = ("mcp", "tiktoken", "xllamacpp")
 OUTSIDE = ("benchmarks", "server", "tests", "world")  # not installed with the package
 
-# Modules of so few lines are read faster in their neighbour, unless there is a reason. Packages are
-# doors to what is in them, and need none.
+# Smaller modules should be part of a neighbour, unless they have a reason here. Packages
+# (`__init__`) need none.
 FEW_LINES = 60
 SMALL: dict[str, tuple[str, ...]] = {
     "Django, Evennia or a setting finds it by its name": (
@@ -106,8 +106,8 @@ class Import:
     """One import of a module.
 
     Attributes:
-        target: dotted name of what is imported.
-        is_local: it stands inside a function.
+        target: dotted name of the imported module.
+        is_local: whether it is inside a function.
     """
 
     target: str
@@ -116,7 +116,7 @@ class Import:
 
 
 def read_package(root: Path = ROOT) -> dict[str, str]:
-    """The source of every module of the package, by dotted name."""
+    """Return the source of every module of the package, by dotted name."""
     sources = {}
     for path in sorted((root / PACKAGE).rglob("*.py")):
         parts = path.relative_to(root).with_suffix("").parts
@@ -126,14 +126,14 @@ def read_package(root: Path = ROOT) -> dict[str, str]:
 
 
 def room_of(module: str) -> str:
-    """The room a module of the package belongs to."""
+    """Return the room of a module."""
     parts = module.split(".")
     name = parts[1] if len(parts) > 1 else PACKAGE
     return FOUND_BY_NAME.get(name, name)
 
 
 def find_imports(source: str, modules: Mapping[str, str]) -> Iterator[Import]:
-    """Every import of a source; `from package import module` counts as an import of the module."""
+    """Return every import of a source; `from package import module` counts as one of the module."""
     for node, is_local in _import_statements(source):
         if isinstance(node, ast.Import):
             targets = [alias.name for alias in node.names]
@@ -146,7 +146,7 @@ def find_imports(source: str, modules: Mapping[str, str]) -> Iterator[Import]:
 
 @cache
 def _import_statements(source: str) -> tuple[tuple[ast.Import | ast.ImportFrom, bool], ...]:
-    """The import statements of a source, each with whether it stands inside a function."""
+    """Yield the import statements of a source, and whether each is inside a function."""
     found, waiting = [], [(ast.parse(source), False)]
     functions = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
     while waiting:
@@ -167,13 +167,13 @@ def _is_below(other: str, room: str) -> bool:
 
 
 def find_unplaced(modules: Mapping[str, str]) -> list[str]:
-    """Rooms that stand on no floor."""
+    """Return rooms that are on no floor."""
     rooms = {room_of(module) for module in modules}
     return [f"{room}: {UNPLACED}" for room in sorted(rooms - set(LEVELS))]
 
 
 def find_small(sources: Mapping[str, str], packages: Collection[str]) -> list[str]:
-    """Modules of few lines that have no reason for it, and reasons that nobody needs any more."""
+    """Return small modules without a reason, and reasons that are no longer needed."""
     small = {
         module.removeprefix(f"{PACKAGE}.")
         for module, source in sources.items()
@@ -189,7 +189,7 @@ def find_small(sources: Mapping[str, str], packages: Collection[str]) -> list[st
 
 
 def find_climbs(modules: Mapping[str, str]) -> list[str]:
-    """Imports that do not go to a strictly lower floor, but for those inside one room."""
+    """Return imports that do not go to a strictly lower floor, except inside one room."""
     found = []
     for module, source in modules.items():
         room = room_of(module)
@@ -202,7 +202,7 @@ def find_climbs(modules: Mapping[str, str]) -> list[str]:
 
 
 def find_local_imports(modules: Mapping[str, str]) -> list[str]:
-    """Imports inside functions that no table allows."""
+    """Return imports inside functions that LOCAL_IMPORTS does not allow."""
     return [
         f"{module}:{item.line} imports {item.target} inside a function"
         for module, source in modules.items()
@@ -214,7 +214,7 @@ def find_local_imports(modules: Mapping[str, str]) -> list[str]:
 
 
 def find_ways_out(modules: Mapping[str, str]) -> list[str]:
-    """Imports of what is in the repository but not in the package."""
+    """Return imports of code that is in the repository but not in the package."""
     return [
         f"{module}:{item.line} imports {item.target}, which is not installed with it"
         for module, source in modules.items()
@@ -224,7 +224,7 @@ def find_ways_out(modules: Mapping[str, str]) -> list[str]:
 
 
 def find_cycles(modules: Mapping[str, str]) -> list[str]:
-    """Modules that import themselves by way of others, for the imports that one room may have."""
+    """Return modules that import themselves through others, within one room."""
     below = {
         module: {item.target for item in find_imports(source, modules) if item.target in modules}
         for module, source in modules.items()

@@ -1,6 +1,6 @@
-"""Ways in that were once open, and what holds there now.
+"""Holes that were once open, and the rule that closes each.
 
-The tests of a hole are named after it: `test_hole_a2_...`. docs/safety_tests.md lists them.
+The tests of a hole have its id in their names: `test_hole_a2_...`. docs/safety_tests.md lists them.
 """
 
 from __future__ import annotations
@@ -43,5 +43,5 @@ PREFIX = "hole"
 
 
 def find_tests() -> tuple[Named, ...]:
-    """Every test of a hole."""
+    """Return every test of a hole."""
     return names_with_prefix(PREFIX, HOLES)

@@ -1,11 +1,11 @@
-"""Does a test fail where a guard is missing? Each guard is taken out once, and a named test run.
+"""Removes each guard once and runs its named test, which has to fail.
 
 Usage: python -m tests.mutants [WORD...] [--lanes N]      only guards with one of these words
 
-No file is changed. One process loads the game and splits: each child gets the code of the guard's
-functions without the guard, and runs the one test; a game that the test starts leaves the guard out
-as it loads (`journeys/sitecustomize.py`). First every named test has to pass with all guards in
-place. The exit code is 1 if any test passes without its guard; each such is named.
+No file is changed. One process loads the game and forks: each child gets the code of the guard's
+functions without the guard, and runs the one test; a game that the test starts leaves out the guard
+when it loads (`journeys/sitecustomize.py`). First every named test has to pass with all guards in
+place. The exit code is 1 if any test passes without its guard; each such test is named.
 """
 
 from __future__ import annotations
@@ -33,16 +33,16 @@ from tests.named_tests import ROOT, node_id
 PASSED, FAILED = 0, 1  # pytest's codes: all passed; tests ran, and some failed
 MOST_SECONDS = 900
 SUMMARY = re.compile(r"\b\d+ (failed|passed|error|deselected)")
-# What is loaded already is no matter: pytest writes only assertions of tests anew.
+# These warnings do not matter: pytest rewrites only assertions of tests.
 LOADED = "ignore::pytest.PytestAssertRewriteWarning"
 OPTIONS = ("-q", "--tb=short", "-W", LOADED, "-p", "no:cacheprovider", "-p", "no:xdist")
 
 
 class Finding(NamedTuple):
-    """What came of running a test without its guard.
+    """Result of running a test without its guard.
 
     Attributes:
-        code: pytest's.
+        code: pytest's exit code.
         told: its last line.
     """
 
@@ -53,7 +53,7 @@ class Finding(NamedTuple):
 
     @property
     def is_noticed(self) -> bool:
-        """Whether the test failed, as it should."""
+        """True if the test failed, as it should."""
         return self.code == FAILED and " failed" in f" {self.told}"
 
 
@@ -61,11 +61,11 @@ class Finding(NamedTuple):
 
 
 def without(edit: Edit) -> str:
-    """The source of a file without a guard.
+    """Return the source of a file without a guard.
 
     Raises:
-        ValueError: the snippet does not stand in it once, or what is left differs in more than the
-            bodies of functions.
+        ValueError: if the snippet does not occur exactly once, or if more than the bodies of
+            functions would change.
     """
     source = (ROOT / edit.path).read_text(encoding="utf-8")
     if (times := source.count(edit.snippet)) != 1:
@@ -77,7 +77,7 @@ def without(edit: Edit) -> str:
 
 
 def _frame(source: str) -> str:
-    """All of a module but the bodies of its functions."""
+    """Return a module without the bodies of its functions."""
     tree = ast.parse(source)
     for node in ast.walk(tree):
         if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
@@ -86,7 +86,7 @@ def _frame(source: str) -> str:
 
 
 def take_out(edits: Iterable[Edit]) -> None:
-    """Give the functions of this process the code that they have without a guard.
+    """Replace the code of this process's functions by the code without a guard.
 
     Raises:
         ValueError: see `without`.
@@ -109,7 +109,7 @@ def take_out(edits: Iterable[Edit]) -> None:
 
 
 def _codes(module: CodeType) -> dict[str, list[CodeType]]:
-    """The code of each function of a module and its classes, by qualified name, in its order."""
+    """Return the code of each function of a module and its classes, by qualified name."""
     found: dict[str, list[CodeType]] = defaultdict(list)
 
     def walk(code: CodeType) -> None:
@@ -123,10 +123,10 @@ def _codes(module: CodeType) -> dict[str, list[CodeType]]:
 
 
 def _functions_of(file: str) -> dict[str, list[FunctionType]]:
-    """The living functions of a file, without those that a call of another one makes."""
+    """Return the live functions of a file, except those made by a call of another one."""
     found: dict[str, list[FunctionType]] = defaultdict(list)
     for each in gc.get_objects():
-        # To ask more of an object than its type might wake what is lazy.
+        # Reading more than the type might evaluate a lazy object.
         if type(each) is FunctionType and each.__code__.co_filename == file:
             name = each.__code__.co_qualname
             if "<" not in name:  # such as a function within a function, or a lambda
@@ -140,7 +140,7 @@ def _functions_of(file: str) -> dict[str, list[FunctionType]]:
 
 
 def load() -> None:
-    """Load all that tests of the game need, so that no child has to."""
+    """Import everything that tests of the game need, so that no child has to."""
     import pytest  # noqa: F401
 
     import tests.evennia_setup
@@ -154,7 +154,7 @@ class Child(NamedTuple):
     """A process that runs tests.
 
     Attributes:
-        output: the file that it writes into.
+        output: the file of its output.
     """
 
     guard: Guard | None
@@ -164,7 +164,7 @@ class Child(NamedTuple):
 
 
 def begin(guard: Guard | None, nodes: Sequence[str], folder: Path) -> Child:
-    """Run tests in a child, without a guard."""
+    """Run tests in a child without a guard."""
     output = folder / f"{time.monotonic_ns()}"
     pid = os.fork()
     if pid:
@@ -178,7 +178,7 @@ def begin(guard: Guard | None, nodes: Sequence[str], folder: Path) -> Child:
         sys.stdout = sys.stderr = os.fdopen(1, "w", closefd=False)
         if guard is not None:
             signal.alarm(MOST_SECONDS)
-            gc.unfreeze()  # what is frozen cannot be found
+            gc.unfreeze()  # frozen objects are invisible to gc.get_objects
             take_out(guard.edits)
             os.environ["GUARDS_OUT"] = json.dumps(guard.edits)
         import pytest
@@ -193,7 +193,7 @@ def begin(guard: Guard | None, nodes: Sequence[str], folder: Path) -> Child:
 
 
 def end(child: Child, status: int) -> Finding:
-    """What a child that has ended found."""
+    """Return the result of a child that has ended."""
     code = os.waitstatus_to_exitcode(status)
     text = child.output.read_text("utf-8", "replace") if child.output.exists() else ""
     lines = [line for line in text.splitlines() if SUMMARY.search(line)]
@@ -207,7 +207,7 @@ def end(child: Child, status: int) -> Finding:
 def try_all(
     guards: Iterable[Guard], lanes: int, folder: Path, note: Callable[[Finding], None]
 ) -> Iterator[Finding]:
-    """Take each guard out once, in as many children at a time as there are lanes."""
+    """Remove each guard once, with that many children at the same time."""
     running: dict[int, Child] = {}
     left = list(guards)[::-1]
     while left or running:
@@ -227,7 +227,7 @@ def _note(found: Finding) -> None:
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Try guards, and say which of them no test missed."""
+    """Try guards, and print those that no test noticed."""
     parser = argparse.ArgumentParser(prog="python -m tests.mutants")
     parser.add_argument("words", nargs="*", help="only guards whose texts or files have one")
     parser.add_argument("--lanes", type=int, default=os.cpu_count() or 1)

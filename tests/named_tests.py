@@ -1,4 +1,4 @@
-"""Tests found by their names, for the tables that say which test holds which promise."""
+"""Finds tests by their names, for the tables of promises and their tests."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ ROOT = Path(__file__).resolve().parents[1]
 
 
 class Named(NamedTuple):
-    """A test that is named after one or more cases: `test_c3_c4_...`, `test_hole_a1_...`."""
+    """A test with ids of cases in its name: `test_c3_c4_...`, `test_hole_a1_...`."""
 
     case: str
     path: str
@@ -22,7 +22,7 @@ class Named(NamedTuple):
 
 @lru_cache(maxsize=1)
 def all_tests() -> tuple[tuple[str, str], ...]:
-    """Path and name of every test function under tests/."""
+    """Return path and name of every test function under tests/."""
     return tuple(_read())
 
 
@@ -34,7 +34,7 @@ def _read() -> Iterator[tuple[str, str]]:
 
 
 def names_with_prefix(prefix: str, cases: Container[str]) -> tuple[Named, ...]:
-    """Tests whose names go on with a prefix ("" for none) and then the ids of cases."""
+    """Return tests whose names continue with a prefix ("" for none) and the ids of cases."""
     skip = 1 + bool(prefix)
     found = []
     for path, name in all_tests():
@@ -46,13 +46,13 @@ def names_with_prefix(prefix: str, cases: Container[str]) -> tuple[Named, ...]:
 
 
 def find(name: str) -> str:
-    """The path of the one test function of a name under tests/.
+    """Return the path of the test function with a name.
 
     Args:
-        name: of the function; where several have it, "path::name".
+        name: of the function; "path::name" if several files have it.
 
     Raises:
-        LookupError: there is none, or more than one.
+        LookupError: if there is none, or more than one.
     """
     path, _, bare = name.rpartition("::")
     found = [at for at, test in all_tests() if test == bare and path in ("", at)]
@@ -62,10 +62,10 @@ def find(name: str) -> str:
 
 
 def node_id(name: str) -> str:
-    """What pytest calls the one test function of a name.
+    """Return pytest's node id of the test function with a name.
 
     Raises:
-        LookupError: there is none, or more than one.
+        LookupError: if there is none, or more than one.
     """
     path, bare = find(name), name.rpartition("::")[2]
     tree = ast.parse((ROOT / path).read_text(encoding="utf-8"))

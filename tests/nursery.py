@@ -1,12 +1,12 @@
-"""Processes that need not load everything: forks of one that has, each with pipes of its own.
+"""Forks processes from one that has already loaded everything, each with its own pipes.
 
     python -m tests.nursery MODULE SOCKET
 
-has `MODULE.load()` load what the processes have in common, and then forks one for each request: it
-gets the request's environment and runs `MODULE.main(*arguments)`. To load Django and what tests use
-of the package takes three seconds of processor time, a fork takes a hundredth of one.
+calls `MODULE.load()`, which imports what all processes need, and then forks for each request: the
+child gets the request's environment and runs `MODULE.main(*arguments)`. Importing Django and the
+package takes three seconds of CPU time, a fork a hundredth of a second.
 
-Nothing of a database may be in what is loaded: no connection, and no value that was read from one.
+`load` must not touch a database: no connection, and no value that was read from one.
 """
 
 from __future__ import annotations
@@ -30,10 +30,10 @@ LONGEST_REQUEST = 1 << 16
 
 
 class Child:
-    """One process; its standard input and output are pipes of text.
+    """One process; its standard input and output are text pipes.
 
     Attributes:
-        stdin, stdout: this end of them.
+        stdin, stdout: our ends of them.
     """
 
     def __init__(self, nursery: Nursery, pid: int, stdin: int, stdout: int) -> None:
@@ -42,8 +42,8 @@ class Child:
         self._is_over = False
 
     def kill(self) -> None:
-        """End it in the middle of whatever it does."""
-        if not self._is_over:  # until it is waited for, nobody else gets its number
+        """Kill it in the middle of its work."""
+        if not self._is_over:  # its pid cannot be reused before it is waited for
             os.kill(self._pid, signal.SIGKILL)
 
     def end(self) -> None:
@@ -56,13 +56,13 @@ class Child:
 
 
 class Nursery:
-    """The process that has loaded everything, as a test sees it."""
+    """The process that has loaded everything, as tests use it."""
 
     def __init__(self, line: socket.socket) -> None:
         self._line = line
 
     def begin(self, environment: Mapping[str, str], *arguments: str) -> Child:
-        """One more process."""
+        """Start one more process."""
         (its_in, our_out), (our_in, its_out) = os.pipe(), os.pipe()
         told = {"environment": dict(environment), "arguments": arguments}
         pid = self.ask(told, its_in, its_out)
@@ -71,14 +71,14 @@ class Nursery:
         return Child(self, pid, our_out, our_in)
 
     def ask(self, told: Mapping[str, Any], *files: int) -> int:
-        """Have something done; the number that is the answer."""
+        """Send a request; return the number in its answer."""
         socket.send_fds(self._line, [json.dumps(told).encode()], files)
         return int(self._line.recv(LONGEST_REQUEST))
 
 
 @contextmanager
 def opened(module: str) -> Iterator[Nursery]:
-    """A nursery of what a module does, which ends with this."""
+    """Run a nursery for a module within the block."""
     ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     command = [sys.executable, "-m", "tests.nursery", module, f"{theirs.fileno()}"]
     with ours, subprocess.Popen(command, cwd=ROOT, pass_fds=[theirs.fileno()]) as process:
@@ -92,7 +92,7 @@ def opened(module: str) -> Iterator[Nursery]:
 
 
 def main(name: str, number: str) -> None:
-    """Fork for each request, until nobody can ask any more."""
+    """Fork for each request, until the socket is closed."""
     module = import_module(name)
     module.load()
     line = socket.socket(fileno=int(number))
@@ -112,7 +112,7 @@ def main(name: str, number: str) -> None:
 
 
 def _live(module: Any, told: Mapping[str, Any], stdin: int, stdout: int) -> None:
-    """What a child does from its first moment to its last."""
+    """Run the child's whole life."""
     code = 1
     try:
         os.dup2(stdin, 0)

@@ -1,4 +1,4 @@
-"""Accounts that log in to games that no client is connected to, and what they are sent."""
+"""Accounts that log in to games without a client, and the lines they are sent."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from evennia_ai.testing import connect
 
 
 def log_in(account: Any, number: int = 0) -> ServerSession:
-    """A session of an account that has just logged in, and plays nobody yet.
+    """Return a session of an account that has just logged in and plays nobody yet.
 
     Args:
-        number: as of `connect`.
+        number: passed to `connect`.
     """
     session = connect(number)
     evennia.SESSION_HANDLER.login(session, account, testmode=True)
@@ -23,7 +23,7 @@ def log_in(account: Any, number: int = 0) -> ServerSession:
 
 
 def lines_shown(account: Any = None) -> list[str]:
-    """The lines that clients were sent where sending is watched, without markup.
+    """Return the lines that clients were sent while sending is watched, without markup.
 
     Args:
         account: whose clients; None: everybody's.

@@ -1,7 +1,7 @@
-"""OWASP's two lists for applications with models, and what each of their risks is in a game.
+"""OWASP's two lists of risks for applications with models, and each risk in a game.
 
 The titles are those of the "Top 10 for LLM Applications" of 2025 and of the "Top 10 for Agentic
-Applications" of 2026; all else is ours.
+Applications" of 2026; the rest is ours.
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ class Risk:
     """One risk of a list.
 
     Attributes:
-        title: OWASP's.
-        here: what it is in a game.
-        guard: what stands against it.
-        tests: names of test functions; with "path::" before one that several files have.
+        title: OWASP's title.
+        here: its meaning in a game.
+        guard: the protection against it.
+        tests: names of test functions; "path::name" if several files have the name.
     """
 
     title: str

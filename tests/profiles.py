@@ -1,6 +1,6 @@
-"""The profile that a run of the suite has: as usual, or thorough, as in `make proof`.
+"""The profile of a test run: usual, or thorough, as in `make proof`.
 
-A module of its own, since processes without pytest and without Django ask for it too.
+A separate module, since processes without pytest and without Django need it too.
 """
 
 from __future__ import annotations

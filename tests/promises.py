@@ -1,4 +1,4 @@
-"""What the texts about such an assistant promise, and the tests that see it work."""
+"""Promises of the first descriptions of this assistant, and the tests of each."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ class Promise:
     """One promise.
 
     Attributes:
-        told: what is promised.
-        kept: how, with the command or setting.
-        tests: names of test functions; with "path::" before one that several files have.
+        told: the promise.
+        kept: how it is kept, with the command or setting.
+        tests: names of test functions; "path::name" if several files have the name.
     """
 
     told: str

@@ -1,4 +1,4 @@
-"""The marks of tests that ask the embedded language model itself, and are skipped without it."""
+"""Marks of tests that need the embedded language model, and are skipped without it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The facts that are put on record while a test runs."""
+"""Collects the facts that are recorded in the audit log during a test."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from evennia_ai import audit
 
 
 def record_of(case: unittest.TestCase) -> list[tuple[str, str, dict[str, Any]]]:
-    """What is put on record from now on, to the end of a test: (event, subject, facts)."""
+    """Return the facts recorded from now until the end of a test: (event, subject, facts)."""
     told: list[tuple[str, str, dict[str, Any]]] = []
     listener = lambda *fact: told.append(fact)  # noqa: E731
     audit.LISTENERS.append(listener)

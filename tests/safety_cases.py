@@ -1,6 +1,6 @@
-"""What safety has to hold in each case, and what the system it was learned from did there.
+"""Cases of safety: the promise in each, and what the system that we learned from did.
 
-The tests of a case begin with its id: `test_c6_...`. docs/safety_tests.md lists them side by side.
+The tests of a case have its id in their names: `test_c6_...`. docs/safety_tests.md lists them.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ class Case:
     """One case.
 
     Attributes:
-        promise: what holds here.
-        before: what the original did instead, "" where it did the same.
+        promise: the promise here.
+        before: the behaviour of the original, "" if it was the same.
     """
 
     promise: str
@@ -205,5 +205,5 @@ CASES = {
 
 
 def find_tests() -> tuple[Named, ...]:
-    """Every test of a case."""
+    """Return every test of a case."""
     return names_with_prefix("", CASES)

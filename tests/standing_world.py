@@ -1,9 +1,9 @@
-"""Evennia's usual world of a test, built once a process: each test finds it as it was built.
+"""Evennia's test world, built once a process; each test finds it as it was built.
 
 Evennia's own classes build two accounts, two rooms, two characters and more for each test, and
-delete the accounts again: more than half of the time of a small test. Here they are built in the
-transaction of a class; what a test does to them is rolled back, and each test reads them anew. A
-later class that would build the same gets the rows of the first.
+delete the accounts again, which takes more than half of the time of a small test. Here they are
+built in the transaction of a class; changes of a test are rolled back, and each test reads the rows
+again. A later class that would build the same world gets the rows of the first.
 """
 
 from __future__ import annotations
@@ -29,24 +29,24 @@ NAMES = (
 
 
 def forget_instances() -> None:
-    """Empty Evennia's caches, also of what it protects because it has `ndb` values."""
+    """Empty Evennia's caches, including objects that it keeps because they have `ndb` values."""
     for model in (AccountDB, ChannelDB, ObjectDB, ScriptDB):
         model.flush_instance_cache(force=True)
 
 
-# Rows of a table, each as the database itself writes its values, by the table's name.
+# Rows by table name, with values in the database's own format.
 Rows = dict[str, list[str]]
-# In it stands how far PostgreSQL has counted, which it does not take back with a transaction.
+# Key for the state of PostgreSQL's sequences, which a rollback does not restore.
 COUNTED = "sequences"
 
 
 def read_rows() -> Rows:
-    """All rows of the database, those of tables before what their numbers are counted in."""
+    """Return all rows of the database; tables come before the state of their sequences."""
     return _read_sqlite() if connection.vendor == "sqlite" else _read_postgresql()
 
 
 def write_rows(rows: Rows) -> None:
-    """Let tables hold these rows and no others."""
+    """Make tables contain exactly these rows."""
     write = _write_sqlite if connection.vendor == "sqlite" else _write_postgresql
     with connection.cursor() as cursor:
         for name, found in rows.items():
@@ -59,7 +59,7 @@ def write_rows(rows: Rows) -> None:
 
 
 def count_on(places: list[str]) -> None:
-    """Let PostgreSQL number new rows as it did when it was asked; SQLite does so by itself."""
+    """Restore PostgreSQL's sequences to a recorded state; SQLite needs nothing."""
     told = (place.split() for place in places)
     calls = (f"setval('{name}', {last}, {is_used})" for name, last, is_used in told)
     with connection.cursor() as cursor:
@@ -67,7 +67,7 @@ def count_on(places: list[str]) -> None:
 
 
 def count_anew() -> None:
-    """Let PostgreSQL number new rows behind those that are there; SQLite does so by itself."""
+    """Set PostgreSQL's sequences behind the existing rows; SQLite needs nothing."""
     kinds = apps.get_models(include_auto_created=True)
     if sql := connection.ops.sequence_reset_sql(no_style(), kinds):
         with connection.cursor() as cursor:
@@ -75,7 +75,7 @@ def count_anew() -> None:
 
 
 def counted() -> list[str]:
-    """How far PostgreSQL has counted: the name, the number, and whether that is used; else []."""
+    """Return PostgreSQL's sequences: name, number, and whether it was used; else []."""
     if connection.vendor == "sqlite":
         return []
     sql = "SELECT schemaname || '.' || sequencename FROM pg_sequences ORDER BY 1"
@@ -118,11 +118,11 @@ def _write_postgresql(cursor: Any, name: str, found: list[str]) -> None:
 
 
 class StandingWorld(EvenniaTestMixin):
-    """Before one of Evennia's test classes among the bases: its world is built once.
+    """A mixin before one of Evennia's test classes: its world is built only once.
 
     Attributes:
-        built_by: the names of all that `build_once` looks at in the class. Classes in which they
-            are the same, and the settings too, have the same world.
+        built_by: names of all class attributes that `build_once` reads. Classes with equal values
+            and the same settings share a world.
     """
 
     built_by: ClassVar[tuple[str, ...]] = (
@@ -134,7 +134,7 @@ class StandingWorld(EvenniaTestMixin):
 
     @classmethod
     def setUpTestData(cls) -> None:
-        """Build what Evennia's test class builds, or put it there as it was built before."""
+        """Build the world of Evennia's test class, or restore one that was built before."""
         super().setUpTestData()
         parts = [getattr(cls, name) for name in cls.built_by]
         recipe = repr((cls._overridden_settings, [getattr(p, "__func__", p) for p in parts]))
@@ -153,33 +153,33 @@ class StandingWorld(EvenniaTestMixin):
 
     @classmethod
     def build_once(cls, builder: Self) -> None:
-        """Build it with one instance of the class; a class may add to it."""
+        """Build the world with one instance of the class; subclasses may add to it."""
         for part in ("accounts", "rooms", "objs", "chars", "script"):
             getattr(super(StandingWorld, builder), f"create_{part}")()
         cls._built = {n: (type(getattr(builder, n)), getattr(builder, n).pk) for n in NAMES}
 
     def create_accounts(self) -> None:
-        """Read all that was built, as a game does that is started again."""
+        """Read everything that was built, like a game that is started again."""
         forget_instances()
         for name, (kind, pk) in self._built.items():
             setattr(self, name, kind.objects.get(pk=pk))
 
     def create_rooms(self) -> None:
-        """They are there."""
+        """Do nothing: the rooms exist."""
 
     create_objs = create_chars = create_script = create_rooms
 
     def setup_session(self) -> None:
-        """Somebody logs in; nobody reads how the room looks then, a fifth of the time of it all."""
+        """Log in without showing the room, which would take a fifth of the set-up time."""
         with mock.patch.object(DefaultObject, "at_look", return_value=""):
             super().setup_session()
 
     def enter_again(self) -> None:
-        """Read all anew in the middle of a test, with nobody online but who is at its beginning."""
+        """Read everything again in mid-test, with the same people online as at its start."""
         evennia.SESSION_HANDLER.clear()
         self.create_accounts()
         self.setup_session()
 
     def teardown_accounts(self) -> None:
-        """They are rolled back; what is left is whoever is still logged in."""
+        """Log out; the accounts themselves are rolled back."""
         evennia.SESSION_HANDLER.clear()

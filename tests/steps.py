@@ -1,8 +1,9 @@
-"""What a function costs, counted: no clock is asked, so a busy machine changes nothing.
+"""Counts the steps of a function instead of time, so a busy machine does not matter.
 
-A step is a line that is run, and each character of a text that is made new: whoever cuts the rest
-off a text again and again pays for all of the rest each time, as the processor does. What a regular
-expression or another function written in C does inside counts for nothing here.
+A step is an executed line, and each character of a newly made text: code that cuts off the rest of
+    a
+text again and again pays for the whole rest each time, as the processor does. Work inside regular
+expressions and other C functions is not counted.
 """
 
 from __future__ import annotations
@@ -17,11 +18,11 @@ DECODER = ("json", "raw_decode")
 
 
 class Steps:
-    """Runs functions and counts.
+    """Runs functions and counts steps.
 
     Attributes:
         count: steps so far.
-        decoded: how often a JSON value was begun to be read.
+        decoded: number of JSON values whose reading began.
     """
 
     def __init__(self) -> None:
@@ -30,7 +31,7 @@ class Steps:
         self._known: dict[tuple[int, str], int] = {}
 
     def run(self, function: Callable[[str], object], text: str) -> object:
-        """What the function makes of a text; its steps are counted."""
+        """Return the function's result for a text, and count its steps."""
         before = sys.gettrace()
         sys.settrace(self._enter)
         try:
@@ -55,7 +56,7 @@ class Steps:
         return self._step
 
     def _look_at(self, frame: FrameType, *, is_new: bool = False) -> None:
-        """Count the texts that a frame holds since it was last looked at."""
+        """Count the texts that a frame holds and did not hold at the last look."""
         for name, value in frame.f_locals.items():
             if not isinstance(value, str):
                 continue
