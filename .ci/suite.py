@@ -338,8 +338,8 @@ class Tally:
 
 
 @dataclass
-class Beside:
-    """A program that runs beside the steps, until a step needs its result.
+class Background:
+    """A program that runs in the background, until a step needs its result.
 
     It carries the mark of the run, so it is ended with the run in any case.
     """
@@ -349,7 +349,7 @@ class Beside:
     process: subprocess.Popen[bytes]
 
     @classmethod
-    def begin(cls, name: str, *command: str) -> Beside:
+    def begin(cls, name: str, *command: str) -> Background:
         """Start a program; its output is appended to a log under .venvs/."""
         log = ROOT / ".venvs" / f"{name}.log"
         log.parent.mkdir(exist_ok=True)
@@ -379,7 +379,7 @@ def main(arguments: list[str]) -> int:
         if arguments == ["everywhere"]:
             return run_everywhere(USUAL)
         if arguments == ["ci"]:
-            return run_everywhere(USUAL, [Beside.begin("others", "bash", "-c", OTHERS)])
+            return run_everywhere(USUAL, [Background.begin("others", "bash", "-c", OTHERS)])
         if arguments == ["proof"]:
             return run_everywhere(PROOF)
         return run_here(list(ALL) if arguments == ["all"] else arguments)
@@ -400,7 +400,7 @@ def run_here(steps: Plan) -> int:
     version = ".".join(str(part) for part in sys.version_info[:2])
     if not pythons.is_supported(sys.version_info):
         raise PlayError(pythons.refusal(sys.version_info, sys.executable))
-    tally = run_steps(wish_of(version, environment.base_interpreter()), steps)
+    tally = run_steps(spec_of(version, environment.base_interpreter()), steps)
     return close({version: tally}) if set(COUNTED) & names else int(not tally.is_good)
 
 
@@ -423,19 +423,19 @@ def make_environments(versions: Sequence[str]) -> int:
     found = pythons.find_all()
     try:
         for version in versions:
-            environment.make(wish_of(version, found[version]), Report())
+            environment.make(spec_of(version, found[version]), Report())
     except PlayError as error:
         print(error, file=sys.stderr)
         return 1
     return 0
 
 
-def run_everywhere(plan: Sequence[Plan], beside: Sequence[Beside] = ()) -> int:
+def run_everywhere(plan: Sequence[Plan], background: Sequence[Background] = ()) -> int:
     """Run a plan's steps on each supported Python there is.
 
     Args:
         plan: steps on the first Python, on the first with another Evennia, and on any further one.
-        beside: programs that run already; all but the first steps need their results.
+        background: programs that run already; all but the first steps need their results.
     """
     found = pythons.find_all()
     absent = [name for name in pythons.supported_names() if name not in found]
@@ -443,18 +443,18 @@ def run_everywhere(plan: Sequence[Plan], beside: Sequence[Beside] = ()) -> int:
         print(f"NOT TESTED, because this machine has no such Python: {', '.join(absent)}")
     if not found:
         raise PlayError(f"Found no Python {' or '.join(absent)} on PATH or under pyenv.")
-    wishes = {name: wish_of(name, path) for name, path in found.items()}
+    wishes = {name: spec_of(name, path) for name, path in found.items()}
     evennias: set[str] = set()
     tallies: dict[str, Tally] = {}
     first, *later = wishes
     environment.make(wishes[first], Report())
     command = (sys.executable, __file__, "environments", *later)
-    making = [Beside.begin("environments", *command)] if later else []
-    needed = list(beside)
-    for name, wish in wishes.items():
+    making = [Background.begin("environments", *command)] if later else []
+    needed = list(background)
+    for name, spec in wishes.items():
         if making and name != first:
             making.pop().finish()  # a failure is tried again and reported below
-        tallies[name] = run_steps(wish, steps_of(name, evennias, plan), needed)
+        tallies[name] = run_steps(spec, steps_of(name, evennias, plan), needed)
     return close(tallies)
 
 
@@ -471,28 +471,32 @@ def close(tallies: dict[str, Tally]) -> int:
     return int(not total.is_good)
 
 
-def wish_of(version: str, interpreter: str) -> environment.Wish:
+def spec_of(version: str, interpreter: str) -> environment.EnvironmentSpec:
     """Return the environment in which a Python's steps run."""
     folder = ROOT / ".venvs" / version
     folder.parent.mkdir(exist_ok=True)
     extras = (*(("local",) if brain.has_a_build() else ()), "tokens", "test", "bench", "dev")
     log = folder.with_suffix(folder.suffix + ".log")
     # Tests import a third of what is installed, so compiling everything would take longer.
-    return environment.Wish(ROOT, folder, interpreter, version, extras, log, is_compiled=False)
+    return environment.EnvironmentSpec(
+        ROOT, folder, interpreter, version, extras, log, is_compiled=False
+    )
 
 
-def run_steps(wish: environment.Wish, steps: Plan, needed: list[Beside] | None = None) -> Tally:
+def run_steps(
+    spec: environment.EnvironmentSpec, steps: Plan, needed: list[Background] | None = None
+) -> Tally:
     """Make a Python's environment and run steps in it; a failed step does not stop the others.
 
     Args:
-        wish: the environment.
+        spec: the environment.
         steps: names in STEPS; those of a tuple run at the same time.
-        needed: programs that run beside; waited for, and taken out of the list, before the first
+        needed: background programs; waited for, and taken out of the list, before the first
             step that is not in ALONE.
     """
-    evennia = environment.pinned_evennia(ROOT, wish.version)
-    print(f"\n== Python {wish.version}, Evennia {evennia}", flush=True)
-    environment.make(wish, Report())
+    evennia = environment.pinned_evennia(ROOT, spec.version)
+    print(f"\n== Python {spec.version}, Evennia {evennia}", flush=True)
+    environment.make(spec, Report())
     tally = Tally()
     for step in steps:
         first, *others = together(step)
@@ -501,32 +505,32 @@ def run_steps(wish: environment.Wish, steps: Plan, needed: list[Beside] | None =
             tally.broken += [] if one.finish() else [one.name]
         # If the run is interrupted, `sweep` ends the processes that these threads wait for.
         threads = ThreadPoolExecutor()
-        going = [threads.submit(run_beside, other, wish) for other in others]
-        tally.add(run_step(first, wish))
+        going = [threads.submit(run_in_background, other, spec) for other in others]
+        tally.add(run_step(first, spec))
         for found, told in [other.result() for other in going]:
             print(told.read_text("utf-8", "replace"), end="", flush=True)
             tally.add(found)
     return tally
 
 
-def run_beside(step: str, wish: environment.Wish) -> tuple[Tally, Path]:
+def run_in_background(step: str, spec: environment.EnvironmentSpec) -> tuple[Tally, Path]:
     """Run one step while another is shown; returns the file with its output, too."""
-    log = wish.folder.with_name(f"{wish.version}-{step}.log")
-    print(f"-- {step} goes on beside: {log}", flush=True)
+    log = spec.folder.with_name(f"{spec.version}-{step}.log")
+    print(f"-- {step} runs in the background: {log}", flush=True)
     with log.open("w", encoding="utf-8") as told:
-        return run_step(step, wish, told), log
+        return run_step(step, spec, told), log
 
 
-def run_step(step: str, wish: environment.Wish, told: TextIO | None = None) -> Tally:
+def run_step(step: str, spec: environment.EnvironmentSpec, told: TextIO | None = None) -> Tally:
     """Run one step in an environment.
 
     Args:
         told: file for its output; None: it is shown.
     """
     tally = Tally()
-    results = wish.folder.with_name(f"{wish.version}-{step}.xml")
+    results = spec.folder.with_name(f"{spec.version}-{step}.xml")
     results.unlink(missing_ok=True)
-    env = {**os.environ, "PATH": f"{wish.folder / 'bin'}{os.pathsep}{os.environ['PATH']}"}
+    env = {**os.environ, "PATH": f"{spec.folder / 'bin'}{os.pathsep}{os.environ['PATH']}"}
     # Otherwise each of some thousand processes would compile the package and its libraries again.
     env.pop("PYTHONDONTWRITEBYTECODE", None)
     if step in PROFILES:
@@ -537,7 +541,7 @@ def run_step(step: str, wish: environment.Wish, told: TextIO | None = None) -> T
         if step in COUNTED:
             options.append(f"--junitxml={results}")
         print(f"-- {step}: {program} {' '.join(options)}", file=told, flush=True)
-        command, began = [str(wish.folder / "bin" / program), *options], time.monotonic()
+        command, began = [str(spec.folder / "bin" / program), *options], time.monotonic()
         code = subprocess.call(
             command,
             cwd=ROOT,

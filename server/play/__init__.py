@@ -5,6 +5,6 @@ exceptions are `database` and `template`, which run inside the game's own enviro
 
 `commands` has one function for each make target. `environment`, `brain` and `game` each start and
 stop one thing, and `opening` waits until players can log in. `preflight`, `ports`, `prepared`,
-`pythons` and `credentials` check and choose. `processes`, `beside`, `portal` and `report` deal with
-the operating system, the game and the screen. `layout` has all paths.
+`pythons` and `credentials` check and choose. `processes`, `background`, `portal` and `report` deal
+with the operating system, the game and the screen. `layout` has all paths.
 """

@@ -17,7 +17,7 @@ from evennia_ai.llm.local.cache import cache_folder
 from evennia_ai.llm.local.pinned import QWEN
 from evennia_ai.llm.local.state import supervisor_pid
 from server.play import game, preflight, processes
-from server.play.beside import Beside
+from server.play.background import BackgroundProgram
 from server.play.layout import Checkout, PlayError
 
 # Platforms with a wheel of the embedded model's runtime, as in setup.cfg's extra `local`.
@@ -64,7 +64,7 @@ def title(environ: Mapping[str, str] = os.environ) -> str:
     return f"demo brain ({Path(own).name if own else f'{QWEN.name}, {size}'})"
 
 
-class Beginning:
+class ModelStart:
     """The start of the embedded model, in the background while the game is made ready.
 
     Args:
@@ -73,8 +73,8 @@ class Beginning:
 
     def __init__(self, checkout: Checkout) -> None:
         self._checkout = checkout
-        self._fetching: Beside | None = None
-        self._starting: Beside | None = None
+        self._fetching: BackgroundProgram | None = None
+        self._starting: BackgroundProgram | None = None
 
     def fetch(self) -> None:
         """Start the download of the weights, unless they are there; this needs only pip."""
@@ -93,8 +93,9 @@ class Beginning:
             PlayError: if it could not be started.
         """
         if self._starting is not None and self._starting.code:
+            why = processes.failure_line(self._starting.said)
             raise PlayError(
-                f"The demo brain could not be started: {processes.blame(self._starting.said)}"
+                f"The demo brain could not be started: {why}"
                 " To play without it: make play EVENNIA_AI_MODEL=scripted"
             )
 
@@ -135,11 +136,11 @@ class Beginning:
         programs = filter(None, (self._fetching, self._starting))
         return next((program.last_line for program in programs if program.code is None), "")
 
-    def _run(self, verb: str, *options: str | Path) -> Beside:
+    def _run(self, verb: str, *options: str | Path) -> BackgroundProgram:
         checkout = self._checkout
         command: list[str | Path] = [checkout.python, "-m", "evennia_ai.llm.local", verb]
         command += ["--state-dir", checkout.local_model, *options]
-        return Beside(
+        return BackgroundProgram(
             command,
             cwd=checkout.root,
             log=checkout.logs / f"brain-{verb}.log",

@@ -35,15 +35,15 @@ from server.play.reservations import Reservations
 
 EXIT_FAILED = 1
 EXIT_MISUSED = 2
-EXIT_INTERRUPTED = 130
+EXIT_INTERRUPTED = 130  # 128 and SIGINT, as shells report it
 PASSWORD_SHOWN = "password_shown"
 BRAIN_ANSWERED = "brain_answered"
 
 
 def main(arguments: list[str]) -> int:
     """Run one command; return the exit code."""
-    _let_go_of_stdin()
-    _listen_for_signals()
+    _detach_stdin()
+    _handle_signals()
     verbs = {
         "play": play,
         "stop": stop,
@@ -120,41 +120,42 @@ def work(checkout: Checkout, report: Report) -> None:
 
 
 def _bring_up(checkout: Checkout, report: Report, kept: dict[str, object]) -> None:
-    insisted = set(ports.asked_for(os.environ))
-    put_by = Reservations(f"the game in {checkout.root} (process {os.getpid()})")
-    with put_by, ExitStack() as undo:
-        openings = ports.claim(ports.choose(os.environ, kept), insisted, put_by)
+    fixed = set(ports.asked_for(os.environ))
+    reservations = Reservations(f"the game in {checkout.root} (process {os.getpid()})")
+    with reservations, ExitStack() as undo:
+        openings = ports.claim(ports.choose(os.environ, kept), fixed, reservations)
         # If the start fails, the old address is restored: the next `make play` must not use one
         # that did not work.
-        before = database_url.kept(checkout.server) or database_url.BACK
-        undo.callback(_undisturbed, partial(database_url.keep, checkout.server, before))
-        database_url.keep(checkout.server, database_url.asked_for())
+        before = database_url.stored(checkout.server) or database_url.BACK
+        undo.callback(_without_signals, partial(database_url.store, checkout.server, before))
+        database_url.store(checkout.server, database_url.asked_for())
         endpoint = brain.choose(checkout)
         wants_brain = endpoint.is_local and brain.has_a_build()
-        beginning = brain.Beginning(checkout) if wants_brain else None
-        if beginning:
-            undo.callback(_undisturbed, beginning.end)
+        model_start = brain.ModelStart(checkout) if wants_brain else None
+        if model_start:
+            undo.callback(_without_signals, model_start.end)
         began = report.clock()
-        _make_environment(checkout, report, beginning)
+        _make_environment(checkout, report, model_start)
         credentials.ensure_secret_key(checkout.secret_key)
         world = _look_into_database(checkout, report, openings)
-        if beginning:
-            beginning.check()
+        if model_start:
+            model_start.check()
         # Installing took minutes, so the ports are claimed again. Ports from the owner's own
         # settings are not moved.
         wished = openings.numbers
-        insisted |= {name for name, port in world.openings.numbers.items() if port != wished[name]}
-        openings = ports.claim(world.openings, insisted, put_by)
+        fixed |= {name for name, port in world.openings.numbers.items() if port != wished[name]}
+        openings = ports.claim(world.openings, fixed, reservations)
         about = {"admin": world.admin, "wrong_settings": world.wrong_settings}
         told = {**openings.as_choices(), **about, **_describe(endpoint, wants_brain)}
+        # Stored before the start: `make stop` needs the ports even if this run is killed.
         ports.keep_choices(checkout.choices, told)
-        undo.callback(_undisturbed, partial(game.stop, checkout))
+        undo.callback(_without_signals, partial(game.stop, checkout))
         with report.step("starting") as step:
             opening.start(checkout, replace(world, openings=openings), on_wait=step.show)
-        if beginning:
+        if model_start:
             with report.step(brain.title(), began) as step:
                 has_answered = bool(kept.get(BRAIN_ANSWERED))
-                if beginning.finish(step.show, has_answered=has_answered):
+                if model_start.finish(step.show, has_answered=has_answered):
                     told[BRAIN_ANSWERED] = True
                 else:
                     told[BRAIN_ANSWERED], step.result = has_answered, "is being loaded"
@@ -167,10 +168,10 @@ def _bring_up(checkout: Checkout, report: Report, kept: dict[str, object]) -> No
 def _look_into_database(checkout: Checkout, report: Report, openings: Openings) -> World:
     """Prepare the database, unless nothing has changed since it was last prepared."""
     with report.step("database and world") as step:
-        world = prepared.remembered(checkout, openings)
+        world = prepared.load(checkout, openings)
         if world is None:
             world = game.prepare(checkout, openings)
-            prepared.remember(checkout, openings, world)
+            prepared.save(checkout, openings, world)
         step.label = f"database, world ({summary.in_brief(world.summary)})"
     if lacking := summary.left_out(world.summary):
         report.say(f"  {lacking}")
@@ -178,18 +179,18 @@ def _look_into_database(checkout: Checkout, report: Report, openings: Openings) 
 
 
 def _make_environment(
-    checkout: Checkout, report: Report, beginning: brain.Beginning | None
+    checkout: Checkout, report: Report, model_start: brain.ModelStart | None
 ) -> None:
     """Make the environment if necessary; the embedded model starts as early as possible."""
     version = ".".join(str(part) for part in sys.version_info[:2])
-    wish = environment.Wish(
+    spec = environment.EnvironmentSpec(
         root=checkout.root,
         folder=checkout.venv,
         interpreter=environment.base_interpreter(),
         version=version,
         extras=(
-            *(("local",) if beginning else ()),
-            *(("postgresql",) if database_url.kept(checkout.server) else ()),
+            *(("local",) if model_start else ()),
+            *(("postgresql",) if database_url.stored(checkout.server) else ()),
         ),
         log=checkout.logs / "install.log",
     )
@@ -198,10 +199,10 @@ def _make_environment(
         raise PlayError(
             f"EVENNIA_AI_VENV={checkout.venv} is not an environment: no bin/python in it."
         )
-    installs = not is_borrowed and not environment.is_ready(wish)
+    installs = not is_borrowed and not environment.is_ready(spec)
     needed = preflight.ENVIRONMENT_BYTES if installs else preflight.DATABASE_BYTES
     preflight.check_disk(checkout.root, needed, "the game")
-    room = brain.room_for_weights() if beginning else None
+    room = brain.room_for_weights() if model_start else None
     if room:
         preflight.check_disk(room, preflight.WEIGHTS_BYTES, "the demo brain")
     if is_borrowed:
@@ -211,9 +212,9 @@ def _make_environment(
     with report.step(f"Python {version}, Evennia {evennia}") as step:
         step.result = "ok"
     if installs:
-        environment.make(wish, report, beginning.fetch if beginning else lambda: None)
-    if beginning:
-        beginning.start()
+        environment.make(spec, report, model_start.fetch if model_start else lambda: None)
+    if model_start:
+        model_start.start()
 
 
 def _describe(endpoint: Endpoint, wants_brain: bool) -> dict[str, object]:
@@ -239,7 +240,7 @@ def _refuse_to_move(kept: dict[str, object]) -> None:
 
 def _refuse_other_database(checkout: Checkout) -> None:
     asked = database_url.asked_for()
-    known = database_url.kept(checkout.server) or database_url.BACK
+    known = database_url.stored(checkout.server) or database_url.BACK
     if asked is not None and asked.strip() != known:
         raise PlayError(
             "The game is open with another database; to change it: make restart DATABASE_URL=..."
@@ -247,12 +248,13 @@ def _refuse_other_database(checkout: Checkout) -> None:
 
 
 def _stop_everything(checkout: Checkout) -> bool:
+    # Both are always stopped, so the results must not be joined by a short-circuiting `or`.
     was_game_running = game.stop(checkout)
     was_brain_running = brain.stop(checkout)
     return was_game_running or was_brain_running
 
 
-def _undisturbed(act: Callable[[], object]) -> None:
+def _without_signals(act: Callable[[], object]) -> None:
     # A second Ctrl-C must not interrupt the clean-up that the first one began.
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, signal.SIG_IGN)
@@ -261,6 +263,7 @@ def _undisturbed(act: Callable[[], object]) -> None:
 
 @contextmanager
 def _lock(checkout: Checkout, request: str) -> Iterator[None]:
+    # Opened without truncating: if the lock is held, the file says by whom.
     with checkout.lock.open("a+", encoding="utf-8") as file:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -274,7 +277,7 @@ def _lock(checkout: Checkout, request: str) -> Iterator[None]:
         yield
 
 
-def _let_go_of_stdin() -> None:
+def _detach_stdin() -> None:
     # Programs that are started from here must not wait for input from the terminal.
     handle = os.open(os.devnull, os.O_RDONLY)
     if handle != 0:
@@ -282,7 +285,7 @@ def _let_go_of_stdin() -> None:
         os.close(handle)
 
 
-def _listen_for_signals() -> None:
+def _handle_signals() -> None:
     # A closed terminal or `kill` must clean up like Ctrl-C. A signal that nohup ignores stays so.
     for number in (signal.SIGTERM, signal.SIGHUP):
         if signal.getsignal(number) is not signal.SIG_IGN:

@@ -36,7 +36,7 @@ def main(root: Path) -> None:
     from server.play import template
 
     django.setup()
-    if trouble := database_url.trouble(settings.DATABASES["default"]):
+    if trouble := database_url.problem_with(settings.DATABASES["default"]):
         sys.exit(f"{TROUBLE_MARK}{trouble}")
     if settings.DATABASES["default"]["ENGINE"].endswith("sqlite3"):
         keep_private(str(settings.DATABASES["default"]["NAME"]))
@@ -65,6 +65,7 @@ def main(root: Path) -> None:
         "static": str(settings.STATIC_ROOT),
         "wrong_settings": " ".join(wrong),
     }
+    # Marked, since migrations and the game's own code may print lines, too.
     print(RESULT_MARK + json.dumps(told))
 
 
@@ -90,6 +91,7 @@ def ensure_superuser(root: Path) -> tuple[str, bool]:
     """
     from evennia.accounts.models import AccountDB
 
+    # Evennia treats account 1 as the owner.
     owner = AccountDB.objects.filter(id=1).first()
     if owner is not None:
         return str(owner.username), False

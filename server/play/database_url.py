@@ -67,7 +67,7 @@ def read(url: str) -> dict[str, Any]:
     }
 
 
-def shown(database: Mapping[str, Any]) -> str:
+def without_password(database: Mapping[str, Any]) -> str:
     """Return name and host of a database, without the password: "game on db.example.com"."""
     port = f":{database['PORT']}" if database["PORT"] else ""
     return f"{database['NAME']} on {database['HOST'] or 'this machine'}{port}"
@@ -85,7 +85,7 @@ def asked_for(environ: Mapping[str, str] = os.environ) -> str | None:
     return url or None
 
 
-def kept(server: Path) -> str:
+def stored(server: Path) -> str:
     """Return the address stored by an earlier start, "" for the game's own file.
 
     Args:
@@ -96,7 +96,7 @@ def kept(server: Path) -> str:
     return ""
 
 
-def keep(server: Path, url: str | None) -> None:
+def store(server: Path, url: str | None) -> None:
     """Store an address, readable for its owner only, since it may contain a password.
 
     Raises:
@@ -118,10 +118,10 @@ def keep(server: Path, url: str | None) -> None:
 
 def for_settings(server: Path) -> dict[str, Any]:
     """Return the database for the settings module, {} for the game's own file."""
-    return read(kept(server))
+    return read(stored(server))
 
 
-def trouble(database: Mapping[str, Any]) -> str:
+def problem_with(database: Mapping[str, Any]) -> str:
     """Return why a PostgreSQL database cannot be used, as a sentence, or "".
 
     Needs psycopg, so only the game's environment can call it.
@@ -141,9 +141,10 @@ def trouble(database: Mapping[str, Any]) -> str:
         with psycopg.connect(dbname=database["NAME"], **told, **database["OPTIONS"]) as connection:
             version = connection.info.server_version
     except psycopg.Error as error:
-        return _explained(str(error), shown(database), str(database["NAME"]))
+        return _explained(str(error), without_password(database), str(database["NAME"]))
     if version < 150_000:
-        return f"{shown(database)} is PostgreSQL {version // 10_000}; 15 or a newer one is needed."
+        found = f"{without_password(database)} is PostgreSQL {version // 10_000}"
+        return f"{found}; 15 or a newer one is needed."
     return ""
 
 

@@ -14,6 +14,7 @@ from server.play.ports import STEP, Openings, purpose
 
 KNOCK_TIMEOUT_SECONDS = 5.0
 OUR_SERVER = "TwistedWeb"
+# Another program's header is shown in our message.
 LONGEST_SERVER_NAME = 60
 # Evennia's telnet negotiation: IAC WILL or IAC DO, and an option.
 OFFERS = re.compile(rb"\xff([\xfb\xfd])(.)", re.DOTALL)
@@ -44,7 +45,7 @@ def obstacle(openings: Openings) -> str:
     if not is_ours(web):
         return f"port {openings.web} (web) is answered by {web.server}, which is not this game"
     if web.status != http.HTTPStatus.OK:
-        return f"the web client {_told(web)}"
+        return f"the web client {_described(web)}"
     if not greets(openings.host, openings.telnet):
         return "telnet does not show the login screen"
     return ""
@@ -55,7 +56,7 @@ def is_ours(web: WebAnswer) -> bool:
     return not web.status or not web.server or web.server.startswith(OUR_SERVER)
 
 
-def stranger(openings: Openings, ours: Collection[int]) -> str:
+def foreign_listener(openings: Openings, ours: Collection[int]) -> str:
     """Return which other program has a port of this game, and what to do; "" if there is none.
 
     Args:
@@ -68,16 +69,16 @@ def stranger(openings: Openings, ours: Collection[int]) -> str:
         if (not pids or pids.intersection(ours)) and is_ours(web):
             continue
         holder = processes.holder_of_port(port) or "another program"
-        told = f", which {_told(web)}" if web.status else ""
+        described = f", which {_described(web)}" if web.status else ""
         choice = f"make play {name}={port + STEP}"
         return (
-            f"Port {port} ({purpose(name)}) is used by {holder}{told}: that is not this game."
+            f"Port {port} ({purpose(name)}) is used by {holder}{described}: that is not this game."
             f" Stop it, or choose another port: {choice}"
         )
     return ""
 
 
-def _told(web: WebAnswer) -> str:
+def _described(web: WebAnswer) -> str:
     if not web.status:
         return "does not answer"
     kind = "answers" if web.status == http.HTTPStatus.OK else f"answers with error {web.status}"

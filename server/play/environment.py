@@ -36,7 +36,7 @@ Progress = Callable[[str, str], None]
 
 
 @dataclass(frozen=True)
-class Wish:
+class EnvironmentSpec:
     """Specification of an environment.
 
     Attributes:
@@ -107,107 +107,108 @@ def describe(python: Path) -> tuple[str, str]:
         check=False,
     )
     if asked.returncode != 0:
-        raise PlayError(f"{python} cannot run the game: {processes.blame(asked.stderr)}")
+        raise PlayError(f"{python} cannot run the game: {processes.failure_line(asked.stderr)}")
     found, evennia = asked.stdout.split()
     return found, evennia
 
 
-def is_ready(wish: Wish) -> bool:
+def is_ready(spec: EnvironmentSpec) -> bool:
     """Return whether the environment exists and has at least what it should."""
     try:
-        fingerprint, *extras = (wish.folder / STAMP).read_text(encoding="utf-8").split()
+        fingerprint, *extras = (spec.folder / STAMP).read_text(encoding="utf-8").split()
     except (OSError, ValueError):
         return False
-    is_same = fingerprint == wish.fingerprint and set(wish.extras) <= set(extras)
-    return is_same and wish.python.exists()
+    is_same = fingerprint == spec.fingerprint and set(spec.extras) <= set(extras)
+    return is_same and spec.python.exists()
 
 
-def make(wish: Wish, report: Report, on_made: Callable[[], None] = lambda: None) -> None:
+def make(spec: EnvironmentSpec, report: Report, on_made: Callable[[], None] = lambda: None) -> None:
     """Create or update the environment, unless it is ready.
 
     Args:
-        wish: its specification.
+        spec: its specification.
         report: shows the progress.
         on_made: called as soon as there is an interpreter with pip, before any package.
 
     Raises:
         PlayError: if it cannot be made or filled; the sentence says why.
     """
-    if is_ready(wish):
+    if is_ready(spec):
         return
-    wish.log.parent.mkdir(parents=True, exist_ok=True)
+    spec.log.parent.mkdir(parents=True, exist_ok=True)
     # Written again at the end, so that an interrupted install never counts as ready.
-    (wish.folder / STAMP).unlink(missing_ok=True)
+    (spec.folder / STAMP).unlink(missing_ok=True)
     with report.step("installing packages") as step:
         step.show("making an environment")
-        if not _is_usable(wish):
-            _create(wish)
+        if not _is_usable(spec):
+            _create(spec)
         on_made()
 
         def show(progress: str, label: str) -> None:
             step.label = label or step.label
             step.show(progress)
 
-        _install(wish, show)
-    stamp = " ".join([wish.fingerprint, *wish.extras])
-    (wish.folder / STAMP).write_text(stamp + "\n", encoding="utf-8")
+        _install(spec, show)
+    stamp = " ".join([spec.fingerprint, *spec.extras])
+    (spec.folder / STAMP).write_text(stamp + "\n", encoding="utf-8")
 
 
-def _is_usable(wish: Wish) -> bool:
+def _is_usable(spec: EnvironmentSpec) -> bool:
     tell = "import sys, pip; print('%d.%d' % sys.version_info[:2])"
-    if not wish.python.exists():
+    if not spec.python.exists():
         return False
-    code, said = processes.run([wish.python, "-c", tell], cwd=wish.root, log=wish.log)
-    return code == 0 and said.strip() == wish.version
+    code, said = processes.run([spec.python, "-c", tell], cwd=spec.root, log=spec.log)
+    return code == 0 and said.strip() == spec.version
 
 
-def _create(wish: Wish) -> None:
-    if wish.folder.exists():
-        shutil.rmtree(wish.folder)
-    command: list[str | Path] = [wish.interpreter, "-m", "venv", wish.folder]
-    code, said = processes.run(command, cwd=wish.root, log=wish.log)
+def _create(spec: EnvironmentSpec) -> None:
+    if spec.folder.exists():
+        shutil.rmtree(spec.folder)
+    command: list[str | Path] = [spec.interpreter, "-m", "venv", spec.folder]
+    code, said = processes.run(command, cwd=spec.root, log=spec.log)
     if code == 0:
         return
     if "ensurepip" in said:
         raise PlayError(
-            f"Python {wish.version} has no venv module here; on Debian and Ubuntu:"
-            f" apt install python{wish.version}-venv"
+            f"Python {spec.version} has no venv module here; on Debian and Ubuntu:"
+            f" apt install python{spec.version}-venv"
         )
-    raise PlayError(f"Cannot make {wish.folder}: {processes.blame(said)}")
+    raise PlayError(f"Cannot make {spec.folder}: {processes.failure_line(said)}")
 
 
-def _install(wish: Wish, show: Progress) -> None:
-    project = f".[{','.join(wish.extras)}]" if wish.extras else "."
+def _install(spec: EnvironmentSpec, show: Progress) -> None:
+    project = f".[{','.join(spec.extras)}]" if spec.extras else "."
     wanted = ("--constraint", "requirements.txt", "--editable", project)
-    if not _install_by_uv(wish, wanted, show):
-        _install_by_pip(wish, wanted, show)
+    if not _install_by_uv(spec, wanted, show):
+        _install_by_pip(spec, wanted, show)
 
 
-def _install_by_uv(wish: Wish, wanted: Sequence[str], show: Progress) -> bool:
+def _install_by_uv(spec: EnvironmentSpec, wanted: Sequence[str], show: Progress) -> bool:
     """Fill the environment with uv; return False if that fails."""
-    code, said = processes.run([*_pip(wish), "config", "list"], cwd=wish.root, log=wish.log)
-    uv = None if code != 0 or _has_indexes(said) else _uv_of(wish)
+    code, said = processes.run([*_pip(spec), "config", "list"], cwd=spec.root, log=spec.log)
+    uv = None if code != 0 or _has_indexes(said) else _uv_of(spec)
     if uv is None:
         return False
-    command: list[str | Path] = [uv, "pip", "install", "--python", wish.python]
-    command += [*(("--compile-bytecode",) if wish.is_compiled else ()), *wanted]
+    command: list[str | Path] = [uv, "pip", "install", "--python", spec.python]
+    command += [*(("--compile-bytecode",) if spec.is_compiled else ()), *wanted]
     code, _ = processes.run(
         command,
-        cwd=wish.root,
-        log=wish.log,
+        cwd=spec.root,
+        log=spec.log,
+        # The user's own SSL_CERT_FILE takes precedence.
         env={**trusting(said), **os.environ},
         on_line=lambda line: _follow_uv(line, show),
     )
     return code == 0
 
 
-def _uv_of(wish: Wish) -> Path | None:
+def _uv_of(spec: EnvironmentSpec) -> Path | None:
     """Return the machine's own uv, or one that pip installs into the environment."""
     if found := shutil.which("uv"):
         return Path(found)
-    command = [*_pip(wish), "install", "--constraint", "requirements.txt", "uv"]
-    code, _ = processes.run(command, cwd=wish.root, log=wish.log, env=_pip_environment())
-    uv = wish.folder / "bin" / "uv"
+    command = [*_pip(spec), "install", "--constraint", "requirements.txt", "uv"]
+    code, _ = processes.run(command, cwd=spec.root, log=spec.log, env=_pip_environment())
+    uv = spec.folder / "bin" / "uv"
     return uv if code == 0 and uv.exists() else None
 
 
@@ -243,7 +244,7 @@ def _follow_uv(line: str, show: Progress) -> None:
         show(UV_STEPS[step], label if step == "Installed" else "")
 
 
-def _install_by_pip(wish: Wish, wanted: Sequence[str], show: Progress) -> None:
+def _install_by_pip(spec: EnvironmentSpec, wanted: Sequence[str], show: Progress) -> None:
     collected = 0
 
     def follow(line: str) -> None:
@@ -255,17 +256,17 @@ def _install_by_pip(wish: Wish, wanted: Sequence[str], show: Progress) -> None:
         else:
             show(f"{collected} collected", "")
 
-    command = [*_pip(wish), "install", "--progress-bar", "off"]
-    command += [*(() if wish.is_compiled else ("--no-compile",)), *wanted]
+    command = [*_pip(spec), "install", "--progress-bar", "off"]
+    command += [*(() if spec.is_compiled else ("--no-compile",)), *wanted]
     code, said = processes.run(
-        command, cwd=wish.root, log=wish.log, env=_pip_environment(), on_line=follow
+        command, cwd=spec.root, log=spec.log, env=_pip_environment(), on_line=follow
     )
     if code != 0:
-        raise PlayError(f"{why_pip_failed(said)} (all of it: {wish.log})")
+        raise PlayError(f"{why_pip_failed(said)} (all of it: {spec.log})")
 
 
-def _pip(wish: Wish) -> list[str | Path]:
-    return [wish.python, *PIP]
+def _pip(spec: EnvironmentSpec) -> list[str | Path]:
+    return [spec.python, *PIP]
 
 
 def _pip_environment() -> dict[str, str]:
@@ -288,4 +289,4 @@ def why_pip_failed(said: str) -> str:
         )
     if "Failed to establish a new connection" in said or "NameResolutionError" in said:
         return "The package index cannot be reached: installing needs the internet the first time."
-    return f"Installing the packages did not succeed: {processes.blame(said)}"
+    return f"Installing the packages did not succeed: {processes.failure_line(said)}"

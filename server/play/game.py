@@ -71,7 +71,7 @@ def prepare(checkout: Checkout, openings: Openings) -> World:
             raise PlayError(line.removeprefix(database.TROUBLE_MARK))
     result = [line for line in said.splitlines() if line.startswith(database.RESULT_MARK)]
     if code != 0 or not result:
-        reason = processes.blame(said)
+        reason = processes.failure_line(said)
         raise PlayError(f"The database could not be made ready: {reason} ({where(checkout)})")
     told = json.loads(result[-1].removeprefix(database.RESULT_MARK))
     return World(**{**told, "openings": ports.choose({}, told["openings"])})

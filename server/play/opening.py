@@ -14,7 +14,7 @@ from server.play.patience import Patience
 from server.play.portal import PortalLine
 
 LOGS = ("server.log", "portal.log", "play.log")
-LOOK_EVERY_SECONDS = 0.5
+CHECK_EVERY_SECONDS = 0.5
 
 
 def start(
@@ -32,11 +32,11 @@ def start(
     """
     game.forget_stale_pidfiles(checkout)
     written_before = {name: logs.size(checkout.logs / name) for name in LOGS}
-    with ExitStack() as open_ends:
-        opening = _Opening(checkout, world, open_ends)
+    with ExitStack() as cleanup:
+        opening = _Opening(checkout, world, cleanup)
         trouble = opening.wait(on_wait)
         if trouble:
-            why = opening.stranger() or _why(checkout, written_before)
+            why = opening.foreign_listener() or _reason_in_logs(checkout, written_before)
             raise PlayError(f"{trouble}: {why} ({game.where(checkout)})")
 
 
@@ -46,40 +46,40 @@ class _Opening:
     Args:
         checkout: whose game.
         world: its ports and command lines.
-        open_ends: closes what is needed only for the start, however it ends.
+        cleanup: closes what is needed only for the start, however it ends.
     """
 
-    def __init__(self, checkout: Checkout, world: World, open_ends: ExitStack) -> None:
+    def __init__(self, checkout: Checkout, world: World, cleanup: ExitStack) -> None:
         self._checkout = checkout
         self._world = world
         self._openings = world.openings
-        self._open_ends = open_ends
+        self._cleanup = cleanup
         self._portal = self._run_portal()
         self._line: PortalLine | None = None
         self._has_server = False
         self._patience = Patience()
         self._has_run: set[str] = set()
-        self._looked = 0.0
+        self._checked = 0.0
 
     def wait(self, on_wait: Callable[[str], None]) -> str:
         """Wait until the game is open; return what went wrong, or ""."""
         while missing := self._missing():
-            if self._is_time_to_look() and (trouble := self._look()):
+            if self._is_check_due() and (trouble := self._check_progress()):
                 return trouble
             if self._patience.is_over:
                 return f"The game did not open within {self._patience.waited:.0f} s ({missing})"
-            on_wait(missing + self._patience.excuse)
+            on_wait(missing + self._patience.delay_note)
             time.sleep(processes.POLL_SECONDS)
         return ""
 
-    def stranger(self) -> str:
+    def foreign_listener(self) -> str:
         """Return which other program has a port of the game, or ""."""
         pids = {pid for part in game.running(self._checkout).values() for pid in part}
-        return door.stranger(self._openings, pids)
+        return door.foreign_listener(self._openings, pids)
 
     def _run_portal(self) -> subprocess.Popen[bytes]:
         """Run the portal's command line, which ends once the portal is in the background."""
-        log = self._open_ends.enter_context(
+        log = self._cleanup.enter_context(
             (self._checkout.logs / "play.log").open("a", encoding="utf-8")
         )
         portal = subprocess.Popen(
@@ -89,9 +89,10 @@ class _Opening:
             stdin=subprocess.DEVNULL,
             stdout=log,
             stderr=subprocess.STDOUT,
+            # Ctrl-C must reach only the launcher, which then stops the game in order.
             start_new_session=True,
         )
-        self._open_ends.callback(self._end_launcher, portal)
+        self._cleanup.callback(self._end_launcher, portal)
         return portal
 
     @staticmethod
@@ -127,17 +128,17 @@ class _Opening:
     def _ask_for_server(self) -> PortalLine:
         if self._line is None:
             line = PortalLine(self._openings.numbers["AMP_PORT"])
-            self._line = self._open_ends.enter_context(line)
+            self._line = self._cleanup.enter_context(line)
             self._line.start_server(self._world.server_command)
         return self._line
 
-    def _is_time_to_look(self) -> bool:
-        if self._patience.waited - self._looked < LOOK_EVERY_SECONDS:
+    def _is_check_due(self) -> bool:
+        if self._patience.waited - self._checked < CHECK_EVERY_SECONDS:
             return False
-        self._looked = self._patience.waited
+        self._checked = self._patience.waited
         return True
 
-    def _look(self) -> str:
+    def _check_progress(self) -> str:
         """Look for progress in processes, CPU time and logs; return what is wrong, or ""."""
         present = game.running(self._checkout)
         if ended := self._ended(present):
@@ -146,17 +147,18 @@ class _Opening:
         pids = [pid for part in present.values() for pid in part]
         worked = round(processes.seconds_worked([*pids, self._portal.pid]))
         sizes = [logs.size(self._checkout.logs / name) for name in LOGS]
-        self._patience.look((sorted(pids), worked, sizes))
-        return "The game cannot open" if self._has_server and self.stranger() else ""
+        self._patience.record((sorted(pids), worked, sizes))
+        return "The game cannot open" if self._has_server and self.foreign_listener() else ""
 
 
-def _why(checkout: Checkout, written_before: Mapping[str, int]) -> str:
+def _reason_in_logs(checkout: Checkout, written_before: Mapping[str, int]) -> str:
     """Return the line of the logs that names an error, else the last line."""
     said = {name: logs.read_from(checkout.logs / name, written_before[name]) for name in LOGS}
-    reason = next(filter(None, map(processes.complaint, said.values())), "")
+    reason = next(filter(None, map(processes.error_line, said.values())), "")
     if reason:
         return reason
     last = next(((name, text) for name, text in said.items() if text.strip()), None)
     if last is None:
         return "nothing was written down"
-    return f"no error was written down; the last words in {last[0]}: {processes.blame(last[1])}"
+    name, text = last
+    return f"no error was written down; the last words in {name}: {processes.failure_line(text)}"

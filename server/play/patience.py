@@ -45,7 +45,7 @@ class Patience:
         return is_quiet or self.waited > self._longest_seconds
 
     @property
-    def excuse(self) -> str:
+    def delay_note(self) -> str:
         """Words about the delay, once it takes longer than usual."""
         if self.waited <= LONGER_THAN_USUAL_SECONDS:
             return ""
@@ -55,7 +55,7 @@ class Patience:
             return f"; nothing has moved for {still:.0f} s, given up in {left:.0f} s"
         return ", slowly: it moves, so it is given time"
 
-    def look(self, signs: object) -> None:
+    def record(self, signs: object) -> None:
         """Record the current signs of life; any difference from the last ones is progress."""
         if signs != self._seen:
             self._seen, self._moved = signs, self._clock()

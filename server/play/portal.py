@@ -82,14 +82,15 @@ class PortalLine:
     def _ask(self, operation: bytes, arguments: object) -> None:
         self._asked += 1
         named = {b"_ask": str(self._asked).encode(), b"_command": COMMAND}
+        # Evennia's AMP commands carry pickled arguments.
         self._send({**named, b"operation": operation, b"arguments": pickle.dumps(arguments)})
 
     def _send(self, box: Mapping[bytes, bytes]) -> None:
         words = [word for pair in box.items() for word in pair]
-        self._line.sendall(b"".join(map(_measured, [*words, b""])))
+        self._line.sendall(b"".join(map(_with_length, [*words, b""])))
 
 
-def _measured(word: bytes) -> bytes:
+def _with_length(word: bytes) -> bytes:
     return len(word).to_bytes(2, "big") + word
 
 

@@ -120,14 +120,14 @@ def for_settings(folder: Path, environ: Mapping[str, str] = os.environ) -> Openi
 
 
 def claim(
-    openings: Openings, insisted: Collection[str] = (), put_by: Reservations | None = None
+    openings: Openings, fixed: Collection[str] = (), reservations: Reservations | None = None
 ) -> Openings:
     """Check that every port can be opened, and move internal ones that are taken.
 
     Args:
         openings: the chosen ports.
-        insisted: names that the user set, which are therefore not moved.
-        put_by: reserves the ports against other games until this one is open.
+        fixed: names that the user set, which are therefore not moved.
+        reservations: reserves the ports against other games until this one is open.
 
     Returns:
         The openings; all were free a moment ago.
@@ -135,19 +135,19 @@ def claim(
     Raises:
         PlayError: if ports that must not move cannot be opened; it names all of them.
     """
-    put_by = put_by or Reservations("", Path(os.devnull))
+    reservations = reservations or Reservations("", Path(os.devnull))
     settled: dict[str, int] = {}
     refused: dict[str, str] = {}
     for name, port in openings.numbers.items():
         address = _address(name, openings)
-        obstacle = _obstacle(port, address) or _reserved(port, put_by)
-        if obstacle and (name in FOR_PEOPLE or name in insisted):
+        obstacle = _obstacle(port, address) or _reserved(port, reservations)
+        if obstacle and (name in FOR_PEOPLE or name in fixed):
             refused[name] = obstacle
         taken = {*openings.numbers.values(), *settled.values()}
-        settled[name] = _free_port(port, address, taken, put_by) if obstacle else port
+        settled[name] = _free_port(port, address, taken, reservations) if obstacle else port
     if refused:
         raise PlayError(_refusal(openings, refused, settled))
-    put_by.keep_only(settled)
+    reservations.keep_only(settled)
     return replace(openings, numbers=settled)
 
 
@@ -160,8 +160,8 @@ def _address(name: str, openings: Openings) -> str:
     return LOOPBACK if name in ALWAYS_ON_LOOPBACK else openings.address
 
 
-def _reserved(port: int, put_by: Reservations) -> str:
-    holder = put_by.take(port)
+def _reserved(port: int, reservations: Reservations) -> str:
+    holder = reservations.take(port)
     return f"is about to be opened by {holder}" if holder else ""
 
 
@@ -174,6 +174,7 @@ def _as_port(name: str, value: object) -> int:
 
 def _obstacle(port: int, address: str) -> str:
     with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as probe:
+        # Like Twisted; otherwise old connections in TIME_WAIT would block the port.
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             probe.bind((address, port))
@@ -196,15 +197,16 @@ def _refusal(openings: Openings, refused: Mapping[str, str], instead: Mapping[st
     return f"{' '.join(told)} Choose another: make play {others}"
 
 
-def _free_port(port: int, address: str, taken: Collection[int], put_by: Reservations) -> int:
+def _free_port(port: int, address: str, taken: Collection[int], reservations: Reservations) -> int:
     """Return a free port: in steps of ten below the ephemeral ports, else any."""
+    # Below 1024 other ports need root, too.
     first = port + STEP if port >= LOWEST_OPEN_TO_ALL else max(DEFAULTS.values())
     for other in range(first, HIGHEST_OF_OURS, STEP):
-        if other not in taken and not _obstacle(other, address) and not put_by.take(other):
+        if other not in taken and not _obstacle(other, address) and not reservations.take(other):
             return other
     while True:
         with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as probe:
             probe.bind((LOOPBACK, 0))
             other = int(probe.getsockname()[1])
-        if other not in taken and not put_by.take(other):
+        if other not in taken and not reservations.take(other):
             return other

@@ -24,8 +24,8 @@ from server.play.ports import Openings
 CODE = ("evennia_ai", "world", "server/conf", "server/play")
 NOT_CODE = "__pycache__"
 # Variables that settings may read; those that hold secrets are left out of the digest.
-HEEDED = ("EVENNIA_", "DJANGO_")
-UNHEEDED = ("EVENNIA_SUPERUSER_", "EVENNIA_AI_SUITE_RUN")
+READ_BY_SETTINGS = ("EVENNIA_", "DJANGO_")
+NOT_READ = ("EVENNIA_SUPERUSER_", "EVENNIA_AI_SUITE_RUN")
 SECRET_WORDS = ("KEY", "TOKEN", "SECRET", "PASSWORD")
 QUERIES = (
     "SELECT app, name FROM django_migrations ORDER BY app, name",
@@ -37,7 +37,7 @@ QUERIES = (
 )
 
 
-def remembered(
+def load(
     checkout: Checkout, openings: Openings, environ: Mapping[str, str] = os.environ
 ) -> World | None:
     """Return the result of the last preparation, or None if anything has changed since.
@@ -49,12 +49,12 @@ def remembered(
         openings: the game's ports.
         environ: the variables that the settings may read.
     """
-    if database_url.kept(checkout.server):
+    if database_url.stored(checkout.server):
         return None
     try:
         kept = json.loads(_file(checkout).read_text(encoding="utf-8"))
         world = dict(kept["world"])
-        if kept["seen"] != _seen(checkout, openings, str(world["database"]), environ):
+        if kept["seen"] != _digest(checkout, openings, str(world["database"]), environ):
             return None
         if not Path(str(world["static"])).is_dir():
             return None
@@ -64,7 +64,7 @@ def remembered(
         return None
 
 
-def remember(
+def save(
     checkout: Checkout, openings: Openings, world: World, environ: Mapping[str, str] = os.environ
 ) -> None:
     """Store the result of a preparation, unless the next one might have another result.
@@ -81,7 +81,7 @@ def remember(
     if not world.database or is_lacking or _is_evennia_edited(checkout):
         return
     try:
-        seen = _seen(checkout, openings, world.database, environ)
+        seen = _digest(checkout, openings, world.database, environ)
     except (OSError, sqlite3.Error):
         return
     told = {**asdict(world), "openings": world.openings.as_choices()}
@@ -92,7 +92,9 @@ def _file(checkout: Checkout) -> Path:
     return checkout.choices.with_name(".play.prepared.json")
 
 
-def _seen(checkout: Checkout, openings: Openings, database: str, environ: Mapping[str, str]) -> str:
+def _digest(
+    checkout: Checkout, openings: Openings, database: str, environ: Mapping[str, str]
+) -> str:
     """Return a digest of everything that the preparation depends on."""
     digest = hashlib.sha256(repr(sorted(openings.as_choices().items())).encode())
     for part in (*_code(checkout), *_packages(checkout), *_variables(environ), *_rows(database)):
@@ -126,8 +128,8 @@ def _variables(environ: Mapping[str, str]) -> list[str]:
     return sorted(
         f"{name}={value}"
         for name, value in environ.items()
-        if name.startswith(HEEDED)
-        and not name.startswith(UNHEEDED)
+        if name.startswith(READ_BY_SETTINGS)
+        and not name.startswith(NOT_READ)
         and name not in told
         and not any(word in name for word in SECRET_WORDS)
     )

@@ -14,7 +14,7 @@ from pathlib import Path
 POLL_SECONDS = 0.1
 PROC = Path("/proc")
 # The last line of a traceback, or an error line of pip or make.
-COMPLAINT = re.compile(
+ERROR_LINE = re.compile(
     r"^(?!\s*(?:File|raise)\b).*(?:\w(?:Error|Exception|DoesNotExist)\b|\b(?:error|ERROR):)"
 )
 # The prefix of each line of Evennia's logs: source, time, level.
@@ -70,16 +70,16 @@ def run(
     return process.returncode, "".join(said)
 
 
-def complaint(said: str) -> str:
+def error_line(said: str) -> str:
     """Return the last line of a program's output that names an error, as a sentence, or ""."""
-    errors = [line.strip() for line in said.splitlines() if COMPLAINT.search(line)]
+    errors = [line.strip() for line in said.splitlines() if ERROR_LINE.search(line)]
     return _as_sentence(LOG_STAMP.sub("", errors[-1])) if errors else ""
 
 
-def blame(said: str) -> str:
+def failure_line(said: str) -> str:
     """Return the line of a program's output that best explains a failure, as a sentence."""
     lines = [line.strip() for line in said.splitlines() if any(map(str.isalnum, line))]
-    return complaint(said) or _as_sentence(lines[-1] if lines else "it gave no reason")
+    return error_line(said) or _as_sentence(lines[-1] if lines else "it gave no reason")
 
 
 def find(*words: str) -> list[int]:
@@ -93,6 +93,7 @@ def is_alive(pid: int) -> bool:
         os.kill(pid, 0)
         status = (PROC / str(pid) / "stat").read_text() if PROC.is_dir() else ""
     except PermissionError:
+        # It exists, but belongs to another user.
         return True
     except OSError:
         return False
@@ -162,6 +163,7 @@ def seconds_worked(pids: Collection[int]) -> float:
             fields = (PROC / str(pid) / "stat").read_text().rpartition(")")[2].split()
         except OSError:
             continue
+        # utime and stime; the name before them is cut off, as it may contain blanks.
         ticks += int(fields[11]) + int(fields[12])
     return ticks / os.sysconf("SC_CLK_TCK")
 

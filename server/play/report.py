@@ -68,6 +68,7 @@ class Report:
 
     def redraw(self, text: str) -> None:
         """Replace the line under the cursor."""
+        # A line that wraps could not be cleared by the next carriage return.
         self._stream.write(f"\r\x1b[K{text[:100]}")
         self._stream.flush()
 

@@ -1,4 +1,4 @@
-"""The embedded model on its way beside everything else: begun, found wanting, given up."""
+"""The start of the embedded model in the background: begun, failed, given up."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def test_a_model_that_cannot_start_is_told_before_the_game_is_begun(
     """The sentence says why, and how to play without it; it is there to be seen at any time."""
     (checkout.root / "own.gguf").write_text("not a model")
     monkeypatch.setenv("EVENNIA_AI_LOCAL_MODEL", str(checkout.root / "own.gguf"))
-    beginning = brain.Beginning(checkout)
+    beginning = brain.ModelStart(checkout)
     beginning.check()
     beginning.start()
     with pytest.raises(PlayError, match=r"not a GGUF file.*make play EVENNIA_AI_MODEL=scripted"):
@@ -50,7 +50,7 @@ def test_weights_that_are_here_are_not_fetched(
     """No program is run for them."""
     (checkout.root / "own.gguf").write_text("GGUF")
     monkeypatch.setenv("EVENNIA_AI_LOCAL_MODEL", str(checkout.root / "own.gguf"))
-    brain.Beginning(checkout).fetch()
+    brain.ModelStart(checkout).fetch()
     assert not (checkout.logs / "brain-fetch.log").exists()
 
 
@@ -65,7 +65,7 @@ def test_fetching_is_given_up_with_all_else(
     # Held by another fetcher, it waits: nothing is fetched in this test.
     with (cache / "fetch.lock").open("a") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        beginning = brain.Beginning(checkout)
+        beginning = brain.ModelStart(checkout)
         beginning.fetch()
         said = checkout.logs / "brain-fetch.log"
         assert processes.wait_until(lambda: "aiting for another" in said.read_text(), 60)
@@ -81,7 +81,7 @@ class TestRealModel:
 
     def test_it_answers_when_it_is_finished(self, checkout: Checkout) -> None:
         """Begun, waited for, and stopped with what it was begun for."""
-        beginning = brain.Beginning(checkout)
+        beginning = brain.ModelStart(checkout)
         beginning.fetch()
         beginning.start()
         seen: list[str] = []
@@ -95,7 +95,7 @@ class TestRealModel:
 
     def test_one_that_has_answered_before_is_not_waited_for(self, checkout: Checkout) -> None:
         """The game is open while it is loaded; whoever waited for it is gone, and it comes up."""
-        beginning = brain.Beginning(checkout)
+        beginning = brain.ModelStart(checkout)
         beginning.start()
         try:
             assert not beginning.finish(not_asked_for, has_answered=True)

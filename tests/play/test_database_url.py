@@ -65,18 +65,18 @@ def test_what_is_wrong_is_told_without_the_password(url: str, text: str) -> None
 def test_it_is_kept_for_its_owner_alone(tmp_path: Path) -> None:
     """Until another is named, or the file beside the game again."""
     url = f"postgresql://me:{SECRET}@db/game"
-    database_url.keep(tmp_path, url)
-    database_url.keep(tmp_path, None)
-    assert url == database_url.kept(tmp_path)
+    database_url.store(tmp_path, url)
+    database_url.store(tmp_path, None)
+    assert url == database_url.stored(tmp_path)
     assert 0o600 == stat.S_IMODE((tmp_path / ".database_url").stat().st_mode)
     assert "game" == database_url.for_settings(tmp_path)["NAME"]
-    database_url.keep(tmp_path, "sqlite")
+    database_url.store(tmp_path, "sqlite")
     assert {} == database_url.for_settings(tmp_path)
 
 
 def prepare(copy: Copy, url: str) -> subprocess.CompletedProcess[str]:
     """Make the database of a copy of the game ready, as `make play` does it."""
-    database_url.keep(copy.root / "server", url)
+    database_url.store(copy.root / "server", url)
     copy.path("server/logs").mkdir(exist_ok=True)
     command = [sys.executable, "-m", "server.play.database", str(copy.root)]
     return subprocess.run(
@@ -116,7 +116,7 @@ def test_an_address_that_does_not_open_the_game_is_not_kept(tmp_path: Path) -> N
     """The next start has the database that the last good one had."""
     with Copy.make(tmp_path / "checkout") as copy:
         good = "postgresql://me@127.0.0.1:2/game"
-        database_url.keep(copy.root / "server", good)
+        database_url.store(copy.root / "server", good)
         told = copy.make_target("play", DATABASE_URL="postgresql://me:secret@127.0.0.1:1/game")
         assert "game on 127.0.0.1:1 cannot be reached (" in told.out + told.err
-        assert good == database_url.kept(copy.root / "server")
+        assert good == database_url.stored(copy.root / "server")

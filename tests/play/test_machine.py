@@ -54,42 +54,44 @@ class TestEnvironment:
     """Virtual environments."""
 
     @pytest.fixture
-    def wish(self, tmp_path: Path) -> environment.Wish:
+    def spec(self, tmp_path: Path) -> environment.EnvironmentSpec:
         """An environment that is just as wished."""
         for name in environment.DECIDES_WHAT_IS_INSTALLED:
             (tmp_path / name).write_text(name)
         (tmp_path / "venv" / "bin").mkdir(parents=True)
         (tmp_path / "venv" / "bin" / "python").symlink_to(sys.executable)
         log = tmp_path / "log"
-        wish = environment.Wish(
+        spec = environment.EnvironmentSpec(
             tmp_path, tmp_path / "venv", sys.executable, "3.11", ("local", "test"), log
         )
-        stamp = f"{wish.fingerprint} local test\n"
-        (wish.folder / environment.STAMP).write_text(stamp)
-        return wish
+        stamp = f"{spec.fingerprint} local test\n"
+        (spec.folder / environment.STAMP).write_text(stamp)
+        return spec
 
-    def test_what_is_as_wished_is_left_alone(self, wish: environment.Wish) -> None:
+    def test_what_is_as_wished_is_left_alone(self, spec: environment.EnvironmentSpec) -> None:
         """Nothing has changed: nothing is installed."""
-        assert environment.is_ready(wish)
+        assert environment.is_ready(spec)
 
     @pytest.mark.parametrize("name", environment.DECIDES_WHAT_IS_INSTALLED)
-    def test_a_changed_wish_is_installed(self, wish: environment.Wish, name: str) -> None:
+    def test_a_changed_wish_is_installed(
+        self, spec: environment.EnvironmentSpec, name: str
+    ) -> None:
         """Each file that decides what is installed counts."""
-        (wish.root / name).write_text("something else")
-        assert not environment.is_ready(wish)
+        (spec.root / name).write_text("something else")
+        assert not environment.is_ready(spec)
 
-    def test_what_was_broken_off_is_begun_again(self, wish: environment.Wish) -> None:
+    def test_what_was_broken_off_is_begun_again(self, spec: environment.EnvironmentSpec) -> None:
         """Without its stamp, an environment is not trusted."""
-        (wish.folder / environment.STAMP).unlink()
-        assert not environment.is_ready(wish)
+        (spec.folder / environment.STAMP).unlink()
+        assert not environment.is_ready(spec)
 
     @pytest.mark.parametrize(("extras", "expected"), [((), True), (("dev",), False)])
     def test_more_than_wished_is_enough(
-        self, wish: environment.Wish, extras: tuple[str, ...], expected: bool
+        self, spec: environment.EnvironmentSpec, extras: tuple[str, ...], expected: bool
     ) -> None:
         """Switching to a model that needs less installs nothing; one that needs more does."""
-        fewer = environment.Wish(
-            wish.root, wish.folder, wish.interpreter, wish.version, extras, wish.log
+        fewer = environment.EnvironmentSpec(
+            spec.root, spec.folder, spec.interpreter, spec.version, extras, spec.log
         )
         assert expected is environment.is_ready(fewer)
 
@@ -201,7 +203,7 @@ class TestProcesses:
     )
     def test_the_line_that_tells_most_is_blamed(self, said: str, expected: str) -> None:
         """An error is named if there is one; else the last thing said."""
-        assert expected == processes.blame(said)
+        assert expected == processes.failure_line(said)
 
 
 class TestLogs:

@@ -129,7 +129,7 @@ def test_an_inner_port_that_was_asked_for_does_not_move(numbers: dict[str, int])
     """Who names a port means it."""
     taken = socket.create_server(("127.0.0.1", numbers["AMP_PORT"]))
     with taken, pytest.raises(PlayError, match="AMP_PORT="):
-        ports.claim(ports.Openings(numbers), insisted=["AMP_PORT"])
+        ports.claim(ports.Openings(numbers), fixed=["AMP_PORT"])
 
 
 @pytest.mark.parametrize("address", ["192.0.2.1", "no such place"])
@@ -213,13 +213,13 @@ def test_hole_c19_ports_are_asked_again_just_before_they_are_opened(
     numbers: dict[str, int], tmp_path: Path
 ) -> None:
     """What was free before minutes of installing is not by now: it moves, or is refused by name."""
-    with Reservations("the first", tmp_path) as put_by:
-        chosen = ports.claim(ports.Openings(numbers), (), put_by)
+    with Reservations("the first", tmp_path) as reservations:
+        chosen = ports.claim(ports.Openings(numbers), (), reservations)
         with listening(numbers["AMP_PORT"]):
-            moved = ports.claim(chosen, (), put_by).numbers["AMP_PORT"]
+            moved = ports.claim(chosen, (), reservations).numbers["AMP_PORT"]
         assert numbers["AMP_PORT"] + 10 <= moved
         with listening(numbers["WEB_PORT"]), pytest.raises(PlayError, match=r"\(web\) is used by"):
-            ports.claim(chosen, (), put_by)
+            ports.claim(chosen, (), reservations)
 
 
 class Foreign(BaseHTTPRequestHandler):
@@ -251,7 +251,7 @@ def test_hole_c19_a_foreign_server_on_the_web_port_is_named(numbers: dict[str, i
     with foreign_server(numbers["WEB_PORT"]):
         assert not door.is_open(openings)
         assert "is answered by Elsewhere/1.0" in door.obstacle(openings)
-        told = door.stranger(openings, ())
+        told = door.foreign_listener(openings, ())
     assert told.startswith(f"Port {numbers['WEB_PORT']} (web) is used by ")
     assert f"(process {os.getpid()}), which answers with error 501 as Elsewhere/1.0" in told
     assert told.endswith(f"make play WEB_PORT={numbers['WEB_PORT'] + 10}")
@@ -260,10 +260,10 @@ def test_hole_c19_a_foreign_server_on_the_web_port_is_named(numbers: dict[str, i
 def test_hole_c19_a_foreign_program_on_an_inner_port_is_named(numbers: dict[str, int]) -> None:
     """A port of the game that somebody else has is why it does not open; its own are none."""
     openings = ports.Openings(numbers)
-    assert "" == door.stranger(openings, ())
+    assert "" == door.foreign_listener(openings, ())
     with listening(numbers["AMP_PORT"]):
-        assert f"Port {numbers['AMP_PORT']} (amp) is used by" in door.stranger(openings, ())
-        assert "" == door.stranger(openings, [os.getpid()])
+        assert f"Port {numbers['AMP_PORT']} (amp) is used by" in door.foreign_listener(openings, ())
+        assert "" == door.foreign_listener(openings, [os.getpid()])
 
 
 def test_hole_c19_a_slow_start_is_given_time_as_long_as_it_moves() -> None:
@@ -272,15 +272,15 @@ def test_hole_c19_a_slow_start_is_given_time_as_long_as_it_moves() -> None:
     patience = Patience(quiet_seconds=120, longest_seconds=900, clock=lambda: now[0])
     for second in range(0, 900, 100):
         now[0] = second
-        patience.look(second)
+        patience.record(second)
         assert not patience.is_over
     now[0] = 901
-    patience.look("still at it")
+    patience.record("still at it")
     assert patience.is_over
     quiet = Patience(quiet_seconds=120, longest_seconds=900, clock=lambda: now[0])
-    quiet.look("nothing new")
+    quiet.record("nothing new")
     now[0] += 121
-    quiet.look("nothing new")
+    quiet.record("nothing new")
     assert (True, 121) == (quiet.is_over, quiet.waited)
 
 
@@ -288,10 +288,10 @@ def test_a_slow_start_says_that_it_is_given_time() -> None:
     """Half a minute is as usual; later it is told that it moves, or how long it is waited for."""
     now = [0.0]
     patience = Patience(quiet_seconds=120, longest_seconds=900, clock=lambda: now[0])
-    patience.look("loading")
-    assert "" == patience.excuse
+    patience.record("loading")
+    assert "" == patience.delay_note
     now[0] = 40
-    patience.look("loaded")
-    assert ", slowly: it moves, so it is given time" == patience.excuse
+    patience.record("loaded")
+    assert ", slowly: it moves, so it is given time" == patience.delay_note
     now[0] = 90
-    assert "; nothing has moved for 50 s, given up in 70 s" == patience.excuse
+    assert "; nothing has moved for 50 s, given up in 70 s" == patience.delay_note

@@ -71,8 +71,8 @@ def change(sql: str) -> Callable[[Checkout], object]:
 
 def test_a_database_as_it_was_left_is_not_looked_into(checkout: Checkout, world: World) -> None:
     """The same world is told of as before, but for its owner, who is not new any more."""
-    prepared.remember(checkout, OPENINGS, world, ENVIRON)
-    assert replace(world, is_new=False) == prepared.remembered(checkout, OPENINGS, ENVIRON)
+    prepared.save(checkout, OPENINGS, world, ENVIRON)
+    assert replace(world, is_new=False) == prepared.load(checkout, OPENINGS, ENVIRON)
 
 
 @pytest.mark.parametrize(
@@ -88,9 +88,9 @@ def test_what_players_do_counts_for_nothing(
     checkout: Checkout, world: World, happens: Callable[[Checkout], object]
 ) -> None:
     """A game that was played goes on at once."""
-    prepared.remember(checkout, OPENINGS, world, ENVIRON)
+    prepared.save(checkout, OPENINGS, world, ENVIRON)
     happens(checkout)
-    assert prepared.remembered(checkout, OPENINGS, ENVIRON) is not None
+    assert prepared.load(checkout, OPENINGS, ENVIRON) is not None
 
 
 @pytest.mark.parametrize(
@@ -110,7 +110,7 @@ def test_what_players_do_counts_for_nothing(
         lambda checkout: (checkout.root / PACKAGES / "django-5.2.dist-info").mkdir(),
         lambda checkout: (checkout.server / ".play.prepared.json").write_text("{"),
         lambda checkout: (checkout.server / ".play.prepared.json").unlink(),
-        lambda checkout: database_url.keep(checkout.server, "postgresql://me@localhost/game"),
+        lambda checkout: database_url.store(checkout.server, "postgresql://me@localhost/game"),
     ],
     ids=[
         "a migration is missing",
@@ -134,19 +134,19 @@ def test_what_the_look_depends_on_is_looked_at_again(
     checkout: Checkout, world: World, happens: Callable[[Checkout], object]
 ) -> None:
     """Any of it has changed: everything is looked at, as the first time."""
-    prepared.remember(checkout, OPENINGS, world, ENVIRON)
+    prepared.save(checkout, OPENINGS, world, ENVIRON)
     happens(checkout)
-    assert prepared.remembered(checkout, OPENINGS, ENVIRON) is None
+    assert prepared.load(checkout, OPENINGS, ENVIRON) is None
 
 
 def test_other_openings_and_variables_are_looked_at_again(checkout: Checkout, world: World) -> None:
     """What the settings heed counts; secrets and passwords are in no digest."""
-    prepared.remember(checkout, OPENINGS, world, ENVIRON)
+    prepared.save(checkout, OPENINGS, world, ENVIRON)
     elsewhere = ports.Openings({**ports.DEFAULTS, "WEB_PORT": 5001})
     secret = {**ENVIRON, "EVENNIA_SUPERUSER_PASSWORD": "a-b-c", "EVENNIA_AI_API_KEY": "x"}
-    assert prepared.remembered(checkout, elsewhere, ENVIRON) is None
-    assert prepared.remembered(checkout, OPENINGS, {"EVENNIA_AI_MODEL": "other"}) is None
-    assert prepared.remembered(checkout, OPENINGS, secret) is not None
+    assert prepared.load(checkout, elsewhere, ENVIRON) is None
+    assert prepared.load(checkout, OPENINGS, {"EVENNIA_AI_MODEL": "other"}) is None
+    assert prepared.load(checkout, OPENINGS, secret) is not None
 
 
 def test_what_may_turn_out_otherwise_is_not_remembered(checkout: Checkout, world: World) -> None:
@@ -154,9 +154,9 @@ def test_what_may_turn_out_otherwise_is_not_remembered(checkout: Checkout, world
     left_out = replace(world, summary=f"{world.summary} ada is not there: the owner is Ada.")
     edited = checkout.root / PACKAGES / "evennia-5.0.1.dist-info/direct_url.json"
     for found in (left_out, replace(world, database="")):
-        prepared.remember(checkout, OPENINGS, world, ENVIRON)
-        prepared.remember(checkout, OPENINGS, found, ENVIRON)
-        assert prepared.remembered(checkout, OPENINGS, ENVIRON) is None
+        prepared.save(checkout, OPENINGS, world, ENVIRON)
+        prepared.save(checkout, OPENINGS, found, ENVIRON)
+        assert prepared.load(checkout, OPENINGS, ENVIRON) is None
     edited.write_text("{}")
-    prepared.remember(checkout, OPENINGS, world, ENVIRON)
-    assert prepared.remembered(checkout, OPENINGS, ENVIRON) is None
+    prepared.save(checkout, OPENINGS, world, ENVIRON)
+    assert prepared.load(checkout, OPENINGS, ENVIRON) is None

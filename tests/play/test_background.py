@@ -1,4 +1,4 @@
-"""Programs beside us, and the portal's line: each with a real program at the other end."""
+"""Background programs, and the portal's line: each with a real program at the other end."""
 
 from __future__ import annotations
 
@@ -13,15 +13,17 @@ import pytest
 from twisted.protocols.amp import AmpBox, parseString
 
 from server.play import processes
-from server.play.beside import Beside
+from server.play.background import BackgroundProgram
 from server.play.portal import START_SERVER, STOP_PORTAL, STOP_SERVER, PortalLine
 
 STATUS = {b"_ask": b"4", b"_command": b"MsgStatus", b"status": b""}
 
 
-def begin(tmp_path: Path, script: str) -> Beside:
-    """A Python program beside us."""
-    return Beside([sys.executable, "-c", script], cwd=tmp_path, log=tmp_path / "log", env={})
+def begin(tmp_path: Path, script: str) -> BackgroundProgram:
+    """A Python program in the background."""
+    return BackgroundProgram(
+        [sys.executable, "-c", script], cwd=tmp_path, log=tmp_path / "log", env={}
+    )
 
 
 class TestBeside:

@@ -10,7 +10,7 @@ from pathlib import Path
 from server.play import processes
 
 
-class Beside:
+class BackgroundProgram:
     """One background program, started at once, without input; its output goes to its own log.
 
     Args:
