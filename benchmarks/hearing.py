@@ -282,15 +282,15 @@ def crowd_rows(stage: Stage, rounds: int, many: int) -> Iterator[Row]:
     """Return the rows about a say that all hear."""
     found = listen_in_turns(stage, rounds, many)
     size = len(stage.assistants)
-    title, beside = f"say heard by {size} assistants", f"beside {size} plain characters"
+    title, beside = f"say heard by {size} assistants", f"compared with {size} plain characters"
     none, few, lots = (f"{count:,} known" for count in (0, FEW, many))
     for name in (none, few, lots):
         yield compare(found, name, "plain", CROWD_AIM, f"{title}, {name}, {beside}")
     yield compare(found, "after a beat", "plain", None, f"{title}, settings read anew")
     yield compare(found, "context", "plain, again", None, f"{title}, kept as context")
-    yield compare(found, none, "no records", FLAT_AIM, "growth: records full, beside none")
-    yield compare(found, few, none, FLAT_AIM, f"growth: {few}, beside none")
-    yield compare(found, lots, few, FLAT_AIM, f"growth: {lots}, beside {FEW}")
+    yield compare(found, none, "no records", FLAT_AIM, "growth: records full, compared with none")
+    yield compare(found, few, none, FLAT_AIM, f"growth: {few}, compared with none")
+    yield compare(found, lots, few, FLAT_AIM, f"growth: {lots}, compared with {FEW}")
 
 
 # ---- statements --------------------------------------------------------------------------------
@@ -336,7 +336,7 @@ def main() -> None:
     parser.add_argument("--acquaintances", type=int, default=10_000)
     options = parser.parse_args()
     print(f"Python {platform.python_version()}, median of {options.rounds} rounds\n")
-    print("| | measured | beside | ratio | aim | kept |\n|---|---|---|---|---|---|")
+    print("| | measured | compared with | ratio | aim | kept |\n|---|---|---|---|---|---|")
     for row in classify_rows():
         print(row, flush=True)
     with tempfile.TemporaryDirectory() as folder:

@@ -94,7 +94,7 @@ def show(found: Mapping[str, Mapping[str, Figures]]) -> None:
     print(
         "\nA start's first search: opening, rows, vectors and words, without importing mem0"
         f" ({max(sides['ours']['import'] for sides in found.values()):.1f} s). RSS: with all read."
-        "\nof it vectors: beside 384 numbers of 4 bytes for each. files: more than the game's own."
+        "\nof it vectors: next to 384 numbers of 4 bytes each. files: more than the game's own."
     )
 
 

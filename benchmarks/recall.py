@@ -139,7 +139,7 @@ def show(told: dict[str, Any]) -> None:
     for name, title in (
         ("recall", "Share of the evidence among the first k, and reciprocal rank of the first"),
         ("prompt", "What a prompt holds by default, a question in the mean"),
-        ("cpu", "CPU beside the embedding, p50"),
+        ("cpu", "CPU without the embedding, p50"),
     ):
         print(f"\n{title}\n")
         print("\n".join(table(told[name])))

@@ -82,7 +82,7 @@ def main() -> None:
                 owner.ask(f"whisper ada = line {number}", f"Ada whispers: .*line {number}")
         root = f"http://127.0.0.1:{game.ports.web}"
         found = measure(log_in(root), root, options.rounds)
-    print("| page | ms | beside the admin's list |\n|---|--:|--:|")
+    print("| page | ms | ratio to the admin's list |\n|---|--:|--:|")
     for path, ms in found.items():
         print(f"| `{path}` | {ms:.0f} | {ms / found[PEER]:.1f} |")
 
