@@ -21,7 +21,7 @@ from evennia_ai.core.safety.cooling import in_words
 from evennia_ai.core.safety.limits import Decision, LimitKind
 from evennia_ai.core.text.cleaning import cut_at_sentence, quote, strip_control
 from evennia_ai.core.turn import goals
-from evennia_ai.core.turn.conversation import Message, known_to, parted
+from evennia_ai.core.turn.conversation import Message, split_private_calls, visible_history
 from evennia_ai.core.turn.execution import ExecutionConfig
 from evennia_ai.core.turn.turn import Turn
 from evennia_ai.errors import LimitReachedError, ToolError
@@ -182,8 +182,10 @@ def _name(script: Assistant) -> str:
 
 
 def _public_talk(script: Assistant, turn: Turn) -> str:
-    said = known_to(script.work.history, "")
-    said += [] if turn.is_private else known_to(parted(turn.said, turn.asides), "")
+    said = visible_history(script.work.history, "")
+    said += (
+        [] if turn.is_private else visible_history(split_private_calls(turn.said, turn.asides), "")
+    )
     lines = [line for message in said for line in _lines_of(message, _name(script))]
     return "\n".join(lines[-MOST_LINES:])[-LONGEST_TALK:]
 

@@ -28,7 +28,7 @@ from evennia_ai.core.safety import notices
 from evennia_ai.core.safety.cooling import NOBODY, Consequences, Ended, in_words
 from evennia_ai.core.safety.limits import LIMITS, LimitKind
 from evennia_ai.core.safety.lockout import Cause
-from evennia_ai.core.turn.conversation import last_act, parted
+from evennia_ai.core.turn.conversation import last_act, split_private_calls
 from evennia_ai.core.turn.react import Stop, StopReason
 from evennia_ai.core.turn.turn import Turn
 from evennia_ai.emergency import trigger_emergency_stop
@@ -242,7 +242,7 @@ def pause(script: Assistant, turn: Turn, stop: Stop) -> None:
 def _last_act(turn: Turn) -> str:
     """The last thing it did, without words that it told somebody else alone."""
     face = turn.event.face
-    return last_act(parted(turn.said, turn.asides, face), face)
+    return last_act(split_private_calls(turn.said, turn.asides, face), face)
 
 
 def _engage(script: Assistant, turn: Turn, stop: Stop) -> None:

@@ -29,9 +29,9 @@ from evennia_ai.core.turn.conversation import (
     PRIVATE_TO,
     Message,
     history_entries,
-    known_to,
     last_act,
-    parted,
+    split_private_calls,
+    visible_history,
 )
 from evennia_ai.core.turn.toolspec import ToolCategory, ToolSpec
 from evennia_ai.core.turn.turn import Turn
@@ -160,32 +160,32 @@ class TestHoleA5:
 
     def test_hole_a5_a_call_has_the_audience_of_its_target(self) -> None:
         """Mira was whispered to: only a turn of hers knows; what reached nobody is nobody's."""
-        kept = parted(self.SAID, {"2": "*#4"})
-        assert "the crown" in str(known_to(kept, "*#4"))
+        kept = split_private_calls(self.SAID, {"2": "*#4"})
+        assert "the crown" in str(visible_history(kept, "*#4"))
         for person in ("", "*#3"):
-            known = known_to(kept, person)
+            known = visible_history(kept, person)
             assert "the crown" not in str(known)
             assert "good day" in str(known)
         assert "to nobody" not in str(kept)
-        assert "to nobody" in str(known_to(parted(self.SAID, {}, "*#3"), "*#3"))
+        assert "to nobody" in str(visible_history(split_private_calls(self.SAID, {}, "*#3"), "*#3"))
 
     def test_each_call_keeps_its_result(self) -> None:
         """No service takes a call without its result, or the other way round."""
         for person in ("", "*#3", "*#4"):
-            known = known_to(parted(self.SAID, {"2": "*#4"}), person)
+            known = visible_history(split_private_calls(self.SAID, {"2": "*#4"}), person)
             calls = [call["id"] for m in known for call in m.get("tool_calls", ())]
             assert calls == [m["tool_call_id"] for m in known if m["role"] == "tool"]
 
     def test_a_talk_without_asides_is_as_it_was(self) -> None:
         """And a call whose result is not there yet stays a call."""
         said = [*_reply(_call("1", "say", "x")), *_reply(_call("3", "look", ""))]
-        assert said == parted(said, {})
-        assert 1 == len(parted(_reply(_call("2", "whisper", "x"))[:1], {"2": "*#4"}))
+        assert said == split_private_calls(said, {})
+        assert 1 == len(split_private_calls(_reply(_call("2", "whisper", "x"))[:1], {"2": "*#4"}))
 
     def test_whoever_reads_the_last_act_reads_no_words_to_others(self) -> None:
         """That she whispered is told, and what only to whom."""
         said = _reply(_call("2", "whisper", "the crown"))
-        kept = parted(said, {"2": "*#4"})
+        kept = split_private_calls(said, {"2": "*#4"})
         assert [{PRIVATE_TO: "*#4"}] * 2 == [{PRIVATE_TO: m[PRIVATE_TO]} for m in kept]
         assert "whisper" == last_act(kept, "*#3")
         assert 'whisper "the crown"' == last_act(kept, "*#4")
@@ -215,11 +215,11 @@ def test_what_is_kept_of_a_turn() -> None:
     said = [{"role": "user", "content": "hello"}, *_reply(_call("2", "whisper", "the crown"))]
     assert [] == history_entries(said, "", {}, is_private=True)
     private = history_entries(said, "*#3", {"2": "*#3"}, is_private=True)
-    assert said == known_to(private, "*#3")
-    assert [] == known_to(private, "")
+    assert said == visible_history(private, "*#3")
+    assert [] == visible_history(private, "")
     aloud = history_entries(said, "*#3", {"2": "*#4"}, is_private=False)
-    assert said[:1] == known_to(aloud, "*#3")
-    assert said == known_to(aloud, "*#4")
+    assert said[:1] == visible_history(aloud, "*#3")
+    assert said == visible_history(aloud, "*#4")
 
 
 def test_hole_a8_a_call_holds_what_one_audience_knows() -> None:

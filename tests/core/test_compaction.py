@@ -32,10 +32,10 @@ from evennia_ai.core.turn.conversation import (
     PRIVATE_TO,
     Message,
     call_message,
-    known_to,
     marked_private,
     result_message,
     user_message,
+    visible_history,
 )
 from evennia_ai.core.turn.tokens import count_messages
 from evennia_ai.core.turn.toolspec import ToolCall, ToolResult
@@ -149,8 +149,10 @@ def test_what_is_no_summary(message: Message) -> None:
 def test_a_private_summary_is_shown_to_nobody_else() -> None:
     """As the words it was made of."""
     history = [summary_message("open"), summary_message("secret", "*#1")]
-    assert ["open"] == [summary_text(message) for message in known_to(history, "*#2")]
-    assert ["open", "secret"] == [summary_text(message) for message in known_to(history, "*#1")]
+    assert ["open"] == [summary_text(message) for message in visible_history(history, "*#2")]
+    assert ["open", "secret"] == [
+        summary_text(message) for message in visible_history(history, "*#1")
+    ]
 
 
 def test_the_lines_for_the_model() -> None:

@@ -20,11 +20,11 @@ from evennia_ai.core.turn.conversation import (
     PRIVATE_TO,
     Message,
     call_message,
-    known_to,
     marked_private,
     marked_with_person,
     result_message,
     user_message,
+    visible_history,
 )
 from evennia_ai.core.turn.toolspec import ToolCall, ToolResult
 
@@ -181,7 +181,7 @@ def test_a_summary_that_is_private_to_her() -> None:
 def test_marks_are_not_sent() -> None:
     """Whose a turn is, is for us alone; of nobody's there is none."""
     history = marked_private(marked_with_person(turn("x"), HERS), HERS)
-    assert turn("x") == known_to(history, HERS)
+    assert turn("x") == visible_history(history, HERS)
     assert turn("x") == marked_with_person(turn("x"), "")
 
 

@@ -24,12 +24,12 @@ from evennia_ai.core.settings.budget import Scope
 from evennia_ai.core.turn.compaction import shares
 from evennia_ai.core.turn.conversation import (
     PAID_BY,
-    known_to,
     marked_paid,
     marked_private,
     marked_with_person,
     payer_of,
     user_message,
+    visible_history,
 )
 from evennia_ai.core.turn.tokens import Margin
 from evennia_ai.core.turn.turn import TokenUsage
@@ -150,7 +150,7 @@ def test_hole_d25_the_payer_is_marked_where_it_is_another() -> None:
     """And no model is told."""
     (marked,) = marked_paid(marked_with_person([SAID], "#9"), "#9", TOM)
     assert TOM == marked[PAID_BY]
-    assert [SAID] == known_to([marked], "#9")
+    assert [SAID] == visible_history([marked], "#9")
     assert [SAID] == marked_paid([SAID], TOM, TOM) == marked_paid([SAID], "#9", "")
 
 

@@ -14,7 +14,6 @@ from evennia_ai.core.turn.conversation import (
     Message,
     call_message,
     holds_private,
-    known_to,
     marked_private,
     marked_unkept,
     marked_with_person,
@@ -22,6 +21,7 @@ from evennia_ai.core.turn.conversation import (
     result_message,
     trim,
     user_message,
+    visible_history,
 )
 from evennia_ai.core.turn.toolspec import ToolCall, ToolResult
 
@@ -99,14 +99,14 @@ def test_known_to(known: str, person: str) -> None:
         *marked_private([user_message("page")], MIA),
         *marked_private([user_message("reply")], TOM),
     ]
-    assert known == ", ".join(message["content"] for message in known_to(history, person))
+    assert known == ", ".join(message["content"] for message in visible_history(history, person))
 
 
 @given(HISTORIES, PEOPLE)
 def test_nobody_learns_what_another_whispered(turns: list[Kept], person: str) -> None:
     """Of any talks of several people, a turn knows no private word of another, and all else."""
     history = history_of(turns)
-    known = known_to(history, person)
+    known = visible_history(history, person)
     text = json.dumps(known)
     for turn in turns:
         assert turn.may_be_known_to(person) is (turn.secret in text)
@@ -121,7 +121,7 @@ def test_no_call_is_parted_from_its_result(turns: list[Kept], person: str, limit
 
     A provider refuses a conversation where it is otherwise.
     """
-    known = known_to(trim(history_of(turns), limit), person)
+    known = visible_history(trim(history_of(turns), limit), person)
     for first, second in zip([None, *known], [*known, None], strict=True):
         calls = (first or {}).get("tool_calls")
         answers = (second or {}).get("tool_call_id")
@@ -132,28 +132,30 @@ def test_no_call_is_parted_from_its_result(turns: list[Kept], person: str, limit
 @given(HISTORIES, PEOPLE)
 def test_the_mark_is_no_part_of_a_prompt(turns: list[Kept], person: str) -> None:
     """A provider is never sent for whom a message was."""
-    assert not [message for message in known_to(history_of(turns), person) if PRIVATE_TO in message]
+    assert not [
+        message for message in visible_history(history_of(turns), person) if PRIVATE_TO in message
+    ]
 
 
 @given(HISTORIES, PEOPLE)
 def test_it_survives_storing(turns: list[Kept], person: str) -> None:
     """After a restart the same is known to the same people."""
     stored = json.loads(json.dumps(history_of(turns)))
-    assert known_to(history_of(turns), person) == known_to(stored, person)
+    assert visible_history(history_of(turns), person) == visible_history(stored, person)
 
 
 def test_the_history_itself_is_left_alone() -> None:
     """Marking and showing are done to copies: a turn and a history stay as they are."""
     said = [user_message("whisper")]
     history = marked_private(said, TOM)
-    known_to(history, TOM)[0]["content"] = "changed"
+    visible_history(history, TOM)[0]["content"] = "changed"
     assert [user_message("whisper")] == said
     assert [{**user_message("whisper"), PRIVATE_TO: TOM}] == history
 
 
 def test_nobody_is_no_person() -> None:
     """Private words whose person is unknown are told to nobody, not to any other unknown."""
-    assert [] == known_to(marked_private([user_message("a whisper")], ""), "")
+    assert [] == visible_history(marked_private([user_message("a whisper")], ""), "")
 
 
 @pytest.mark.parametrize(

@@ -15,11 +15,11 @@ from evennia_ai.core.turn.conversation import (
     PRIVATE_TO,
     Message,
     call_message,
-    known_to,
     marked_private,
     result_message,
     turn_text,
     user_message,
+    visible_history,
 )
 from evennia_ai.core.turn.toolspec import ToolCall, ToolResult
 from evennia_ai.core.turn.turn import Turn
@@ -168,7 +168,9 @@ def test_a_prompt_holds_private_words_of_its_person_alone(tool_mode: str) -> Non
     history = [OLD, *marked_private([user_message('Tom whispers to you: "a secret"')], "*#3")]
     told = {}
     for person in ("*#3", "*#4"):
-        turn = Turn(epoch=0, events=(make_event(),), history=known_to(history, person), said=[NEW])
+        turn = Turn(
+            epoch=0, events=(make_event(),), history=visible_history(history, person), said=[NEW]
+        )
         told[person] = json.dumps(compose(make_scene(tool_mode=tool_mode), turn))
     assert (True, False) == ("a secret" in told["*#3"], "a secret" in told["*#4"])
     assert not [prompt for prompt in told.values() if PRIVATE_TO in prompt]

@@ -28,8 +28,8 @@ from evennia_ai.core.memory.recollection import (
 from evennia_ai.core.turn.conversation import (
     call_message,
     history_entries,
-    parted,
     result_message,
+    split_private_calls,
     turn_text,
     user_message,
 )
@@ -463,7 +463,7 @@ class World:
         kept = history_entries(turn.said, event.person, turn.asides, is_private=is_private)
         script.work.history = [*script.work.history, *kept][-30:]
         script.work.overheard = [i for i in script.work.overheard if i not in turn.overheard]
-        shown = last_act_of(parted(turn.said, turn.asides, event.person), event.person)
+        shown = last_act_of(split_private_calls(turn.said, turn.asides, event.person), event.person)
         if event.person:
             self.see(int(event.person[2:]), "why", shown)
         self.remember(script, turn, event.body)

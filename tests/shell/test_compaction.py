@@ -8,7 +8,7 @@ from evennia_ai import operations
 from evennia_ai.agent import preparation
 from evennia_ai.agent.compaction import DEADLINE_SECONDS, RETRY_AFTER_SECONDS
 from evennia_ai.core.turn.compaction import DEFAULT_COMPACTION_PROMPT, summary_message, summary_text
-from evennia_ai.core.turn.conversation import Message, known_to
+from evennia_ai.core.turn.conversation import Message, visible_history
 from evennia_ai.core.turn.turn import TokenUsage
 from evennia_ai.errors import ModelReplyError, ToolError
 from evennia_ai.llm.scripted import completion
@@ -132,13 +132,13 @@ class TestPrivate(CompactionCase):
             ("*#3", ["Storms."]),
             ("", ["Storms."]),
         ):
-            shown = [summary_text(m) for m in known_to(kept, person) if summary_text(m)]
+            shown = [summary_text(m) for m in visible_history(kept, person) if summary_text(m)]
             assert expected == sorted(shown)
 
     def test_what_is_short_is_kept_word_for_word(self) -> None:
         """No model is asked for Mira's three lines, and nothing of them is lost."""
         self._answer_each({"*#1": "Tom told where the key is.", None: "Storms."})
-        shown = [summary_text(m) for m in known_to(self.stored(), "*#2")]
+        shown = [summary_text(m) for m in visible_history(self.stored(), "*#2")]
         assert any("Mira's own" in text for text in shown)
 
     def test_one_failure_leaves_all(self) -> None:

@@ -104,7 +104,7 @@ def marked_private(messages: Sequence[Message], person: str) -> list[Message]:
     return [{PRIVATE_TO: person, **message} for message in messages]
 
 
-def parted(
+def split_private_calls(
     messages: Sequence[Message], asides: Mapping[str, str], otherwise: str = ""
 ) -> list[Message]:
     """The messages of a turn, with what was said to one person alone marked as theirs.
@@ -146,11 +146,13 @@ def history_entries(
 
     Args:
         person: the person whose turn it was; a private turn of nobody is not stored.
-        asides: as in `parted`.
+        asides: as in `split_private_calls`.
     """
     if is_private and not person:
         return []
-    entries = marked_with_person(parted(said, asides, person if is_private else ""), person)
+    entries = marked_with_person(
+        split_private_calls(said, asides, person if is_private else ""), person
+    )
     return marked_private(entries, person) if is_private else entries
 
 
@@ -189,7 +191,7 @@ def is_of(message: Message, people: Collection[str]) -> bool:
     return any(unmasked_id(str(face)) in people for face in whose if face)
 
 
-def known_to(history: Sequence[Message], person: str) -> list[Message]:
+def visible_history(history: Sequence[Message], person: str) -> list[Message]:
     """A history without words that are private to others, as a turn for this person may see it.
 
     A turn is private as a whole, so no call is separated from its result. Our marks are removed.
@@ -201,7 +203,7 @@ def known_to(history: Sequence[Message], person: str) -> list[Message]:
 
 
 def origin_of(history: Sequence[Message], person: str) -> tuple[frozenset[str], bool]:
-    """The people whose turns make up `known_to`, and whether memory is off for any of them.
+    """The people whose turns make up `visible_history`, and whether memory is off for any of them.
 
     A masked person counts with the id of the player behind the mask.
     """

@@ -108,7 +108,7 @@ def of_events(script: Assistant, *events: Event) -> Turn:
     """Make a turn with everything that its prompt would tell now, without beginning it."""
     work, person = script.work, sole_recipient(script, events[-1])
     overheard = tellable(work.overheard, person)
-    turn = Turn(work.epoch, events, overheard, conversation.known_to(work.history, person))
+    turn = Turn(work.epoch, events, overheard, conversation.visible_history(work.history, person))
     turn.talk_of, turn.has_unkept = conversation.origin_of(work.history, person)
     turn.is_apart = turn.event.kind == inbox.TASK
     turn.hold(*(audience for event in events for audience in event.held))
