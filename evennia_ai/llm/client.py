@@ -15,7 +15,7 @@ from twisted.internet.defer import TimeoutError as DeadlineError
 from twisted.python import log
 from twisted.python.failure import Failure
 
-from evennia_ai.core.turn.conversation import Message, closed
+from evennia_ai.core.turn.conversation import Message, with_closing_reply
 from evennia_ai.core.turn.toolspec import ToolSpec
 from evennia_ai.core.typed_objects import Reactor
 from evennia_ai.engine.ports import Reply
@@ -297,7 +297,7 @@ class UnifiedLLMClient:
         """
         messages = asked.messages
         if WANTS_CLOSED_TURNS.search(self.model):
-            messages = closed(messages)
+            messages = with_closing_reply(messages)
         body = {"model": self.model, **REQUESTS[self.tool_mode](messages, asked.tools)}
         body |= {**self._generation.as_body(), **asked.extra}
         # Each attempt adds the limit, under the name that the endpoint takes.

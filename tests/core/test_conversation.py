@@ -15,12 +15,12 @@ from evennia_ai.core.turn.conversation import (
     alternating,
     as_fallback,
     call_message,
-    closed,
     event_text,
     last_act,
     result_message,
     trim,
     user_message,
+    with_closing_reply,
 )
 from evennia_ai.core.turn.toolspec import ToolCall, ToolResult
 from tests.core.samples import ANY_TEXT, JSON_VALUES, make_event
@@ -235,9 +235,9 @@ def test_a_turn_that_ends_with_a_tool_is_closed() -> None:
     """Between a tool and the next question the assistant has said something."""
     result = result_message(LOOK, SEEN)
     talk = [user_message("a"), call_message(LOOK), result, user_message("b")]
-    roles = [message["role"] for message in closed(talk)]
+    roles = [message["role"] for message in with_closing_reply(talk)]
     assert ["user", "assistant", "tool", "assistant", "user"] == roles
-    assert talk[:3] == closed(talk[:3])
+    assert talk[:3] == with_closing_reply(talk[:3])
 
 
 def test_a_call_without_a_result_is_told_before_what_follows() -> None:
@@ -251,5 +251,5 @@ def test_what_closes_a_turn_is_plain() -> None:
     """A word of the assistant's, and only after a tool's result."""
     result = result_message(LOOK, SEEN)
     talk = [call_message(LOOK), result, result, user_message("a"), user_message("b")]
-    assert {"role": "assistant", "content": "(done)"} == closed(talk)[3]
-    assert 6 == len(closed(talk))
+    assert {"role": "assistant", "content": "(done)"} == with_closing_reply(talk)[3]
+    assert 6 == len(with_closing_reply(talk))

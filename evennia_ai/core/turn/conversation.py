@@ -315,7 +315,7 @@ def alternating(messages: Sequence[Message]) -> list[Message]:
     return shown
 
 
-def closed(messages: Sequence[Message]) -> list[Message]:
+def with_closing_reply(messages: Sequence[Message]) -> list[Message]:
     """The conversation for models that reject a user message right after a tool's result."""
     shown: list[Message] = []
     for message in messages:
