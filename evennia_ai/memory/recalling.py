@@ -22,11 +22,11 @@ from evennia_ai.core.memory.recollection import (
     MemoryKind,
     Recollection,
     Seeker,
-    chosen,
     is_private,
     may_know,
     person_audience,
     score,
+    select_memories,
 )
 from evennia_ai.core.settings.memory import MemoryConfig
 from evennia_ai.core.turn.turn import Turn
@@ -218,7 +218,7 @@ async def _seek(
         return None, problem
     fit = [hit for hit in hits if _is_similar_enough(hit, config)]
     found = (memory for memory in _load(script, fit) if not _is_in_conversation(script, memory))
-    return chosen(found, seeker, script.clock.seconds(), config), ""
+    return select_memories(found, seeker, script.clock.seconds(), config), ""
 
 
 async def _search_audiences(
@@ -228,7 +228,7 @@ async def _search_audiences(
     if not config.enabled:
         return None, "it remembers nothing: memory_config.enabled is False"
     # The person may be told what they said openly elsewhere. These audiences also contain words of
-    # others, which `chosen` drops later.
+    # others, which `select_memories` drops later.
     audiences = (*seeker.audiences, *indexing.spoken_at(script, seeker.person))
     search = MemoryQuery(
         script.pk,
@@ -296,7 +296,9 @@ async def _weighed(script: Assistant, turn: Turn) -> Found[Weighed]:
     by_key = {hit.key: hit for hit in hits}
     found = _load(script, hits)
     why = {m.key: _obstacle(script, m, by_key[m.key], seeker, config) for m in found}
-    told = [m.key for m in chosen((m for m in found if not why[m.key]), seeker, now, config)]
+    told = [
+        m.key for m in select_memories((m for m in found if not why[m.key]), seeker, now, config)
+    ]
     weighed = [
         Weighed(
             memory,

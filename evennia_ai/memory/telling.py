@@ -13,7 +13,7 @@ from datetime import datetime
 
 from evennia_ai.core.memory.excerpts import excerpt, has_to_do
 from evennia_ai.core.memory.knowledge import FRAME, exchange_of
-from evennia_ai.core.memory.recollection import MemoryKind, Recollection, is_private, parted
+from evennia_ai.core.memory.recollection import MemoryKind, Recollection, is_private, split_hearsay
 from evennia_ai.core.settings.memory import MemoryConfig
 from evennia_ai.core.text import dates
 from evennia_ai.core.text.cleaning import name_as_data, place_as_data, quote
@@ -57,7 +57,7 @@ def prompt_text(
         about: the query: long texts are shortened to what is relevant to it.
         most: maximum length in characters; the last memories are dropped to stay below it.
     """
-    known, heard = parted(memories, config)
+    known, heard = split_hearsay(memories, config)
     left = len(known) + len(heard)
     while left:
         text = _text(known[:left], heard[: max(0, left - len(known))], now, about)

@@ -13,7 +13,6 @@ from evennia_ai.core.memory.recollection import (
     WORLD,
     Recollection,
     Seeker,
-    chosen,
     faction_audience,
     is_audience,
     is_for_all,
@@ -22,11 +21,12 @@ from evennia_ai.core.memory.recollection import (
     is_private,
     is_rumour,
     may_know,
-    parted,
     person_audience,
     place_audience,
     safe_id,
     score,
+    select_memories,
+    split_hearsay,
     unmasked_id,
     without_duplicates,
 )
@@ -168,7 +168,9 @@ def test_score() -> None:
 
 def keys(found: list[Recollection], config: MemoryConfig = CONFIG) -> str:
     """Which of some are told to Tom, in order."""
-    return " ".join(one.key for one in chosen(found, Seeker(TOM, "say", "#2"), NOW, config))
+    return " ".join(
+        one.key for one in select_memories(found, Seeker(TOM, "say", "#2"), NOW, config)
+    )
 
 
 def test_the_best_are_chosen() -> None:
@@ -256,7 +258,7 @@ def test_what_is_not_told_itself_hides_nothing() -> None:
 )
 def test_nobody_is_told_what_is_anothers(found: list[Recollection], seeker: Seeker) -> None:
     """Whatever is found, what is chosen may be known, is believed, and is within the limit."""
-    told = chosen(found, seeker, NOW, CONFIG)
+    told = select_memories(found, seeker, NOW, CONFIG)
     assert len(told) <= CONFIG.recall_limit
     for one in told:
         assert may_know(one, seeker)
@@ -268,7 +270,7 @@ def test_hearsay_is_parted_from_what_is_known() -> None:
     """By how far it is believed."""
     known, heard = memory("known", trust=0.55), memory("heard", trust=0.54)
     assert not is_rumour(known, CONFIG)
-    assert ([known], [heard]) == parted([known, heard], CONFIG)
+    assert ([known], [heard]) == split_hearsay([known, heard], CONFIG)
 
 
 def test_a_mask_is_somebody_else_whose_player_is_known() -> None:

@@ -215,7 +215,7 @@ def score(memory: Recollection, now: float, config: MemoryConfig) -> float:
     return sum(weight * part for weight, part in zip(weights, parts, strict=True)) / total
 
 
-def chosen(
+def select_memories(
     found: Iterable[Recollection], seeker: Seeker, now: float, config: MemoryConfig
 ) -> list[Recollection]:
     """The memories to tell: those that hold, may be known, and are trusted enough.
@@ -274,7 +274,7 @@ def is_rumour(memory: Recollection, config: MemoryConfig) -> bool:
     return memory.trust < config.min_source_trust
 
 
-def parted(
+def split_hearsay(
     memories: Sequence[Recollection], config: MemoryConfig
 ) -> tuple[list[Recollection], list[Recollection]]:
     """The memories split into known ones and hearsay."""
