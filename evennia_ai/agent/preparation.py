@@ -9,7 +9,7 @@ from django.conf import settings
 from evennia_ai.budget.spending import MeteredClient
 from evennia_ai.core.hearing.inbox import OWN
 from evennia_ai.core.memory.phrasing import split_persona
-from evennia_ai.core.text.pronouns import told_to_model
+from evennia_ai.core.text.pronouns import pronoun_sentence
 from evennia_ai.core.turn import goals
 from evennia_ai.core.turn.assessment import (
     MOST_TOKENS_OF_ANSWER,
@@ -90,7 +90,7 @@ def scene_of(
         settings=settings,
         is_native=client.supports_tools,
         name=script.obj.key,
-        pronouns=told_to_model(pronouns(script)),
+        pronouns=pronoun_sentence(pronouns(script)),
         count=counter.count,
         count_tools=counter.count_tools,
         max_tokens=max_tokens_of(script, client),

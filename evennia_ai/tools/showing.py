@@ -14,7 +14,7 @@ from evennia.objects.objects import DefaultCharacter
 from evennia.utils import logger
 
 from evennia_ai.core.hearing.inbox import OWN, TASK
-from evennia_ai.core.turn.needs import FIND_TOOLS, needed, told_groups
+from evennia_ai.core.turn.needs import FIND_TOOLS, group_listing, needed
 from evennia_ai.core.turn.speech import answered_by
 from evennia_ai.core.turn.toolspec import ToolSpec
 from evennia_ai.core.turn.turn import Turn
@@ -82,11 +82,11 @@ def _finder(grouped: tuple[tuple[str, str], ...]) -> ToolSpec:
     """`find_tools` with a description that lists the groups.
 
     Args:
-        grouped: see `told_groups`.
+        grouped: see `group_listing`.
     """
     # Cached, because the wire format and size of a spec are cached by its identity.
     spec = SPECS[FIND_TOOLS]
-    groups = f" There are: {told_groups(grouped)}." if grouped else ""
+    groups = f" There are: {group_listing(grouped)}." if grouped else ""
     return replace(spec, description=spec.description + groups)
 
 

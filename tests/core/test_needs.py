@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evennia_ai.core.turn.needs import FIND_TOOLS, is_called_for, matching, needed, told_groups
+from evennia_ai.core.turn.needs import FIND_TOOLS, group_listing, is_called_for, matching, needed
 from evennia_ai.core.turn.toolspec import ToolGroup, ToolSpec
 from tests.core.samples import ANY_TEXT, make_spec
 
@@ -116,7 +116,7 @@ def test_the_best_first_and_no_more() -> None:
 def test_groups_are_told_with_their_tools() -> None:
     """A group of many is told by its first ones."""
     listed = [("hands", "get"), ("weather", "forecast"), ("hands", "give"), ("weather", "tides")]
-    assert "hands (get, give); weather (forecast, tides)" == told_groups(listed)
+    assert "hands (get, give); weather (forecast, tides)" == group_listing(listed)
     crowd = [("weather", f"t{number}") for number in range(7)]
-    assert "weather (t0, t1, t2, t3, t4 and 2 more)" == told_groups(crowd)
-    assert "" == told_groups([])
+    assert "weather (t0, t1, t2, t3, t4 and 2 more)" == group_listing(crowd)
+    assert "" == group_listing([])

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evennia_ai.core.text.pronouns import FORMS, Pronouns, pronouns_of, told_to_model
+from evennia_ai.core.text.pronouns import FORMS, Pronouns, pronoun_sentence, pronouns_of
 
 
 @pytest.mark.parametrize(
@@ -60,5 +60,5 @@ def test_fill(pronouns: str, text: str) -> None:
 
 def test_a_model_is_told_only_what_is_not_usual() -> None:
     """One sentence for a pronoun of a person, nothing for `it`."""
-    assert "" == told_to_model(Pronouns.IT)
-    assert 'Others call you "she".' == told_to_model(Pronouns.SHE)
+    assert "" == pronoun_sentence(Pronouns.IT)
+    assert 'Others call you "she".' == pronoun_sentence(Pronouns.SHE)

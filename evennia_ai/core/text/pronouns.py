@@ -58,7 +58,7 @@ _BY_GENDER: Mapping[str, Pronouns] = MappingProxyType(
 )
 
 
-def told_to_model(pronouns: Pronouns) -> str:
+def pronoun_sentence(pronouns: Pronouns) -> str:
     """The sentence that tells a model its pronouns; none for `it`, which costs no token."""
     return "" if pronouns is Pronouns.IT else f'Others call you "{pronouns}".'
 

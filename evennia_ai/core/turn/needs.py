@@ -130,7 +130,7 @@ def needed(
     return shown | {name: spec for name, spec in specs.items() if name in wanted}
 
 
-def told_groups(grouped: Iterable[tuple[str, str]]) -> str:
+def group_listing(grouped: Iterable[tuple[str, str]]) -> str:
     """Groups of tools in one line for the model: `hands (get, drop, give); weather (forecast)`.
 
     Args:
