@@ -17,7 +17,7 @@ from evennia_ai.core.memory.forgetting import PersonNames
 from evennia_ai.core.memory.recollection import DAY_SECONDS
 from evennia_ai.core.settings.services import TraceConfig
 from evennia_ai.core.turn.react import Stop
-from evennia_ai.core.turn.trace import COLUMNS, FORGOTTEN, MessageTrace, in_columns, traced
+from evennia_ai.core.turn.trace import COLUMNS, FORGOTTEN, MessageTrace, in_columns, message_trace
 from evennia_ai.core.turn.turn import Turn
 from evennia_ai.errors import ConfigurationError
 from evennia_ai.memory.consent import wants_no_words
@@ -87,7 +87,7 @@ def of_turn(script: Assistant, turn: Turn, stop: Stop) -> ExtraWrites | None:
 
     def write() -> None:
         rows = [
-            traced(
+            message_trace(
                 turn,
                 event,
                 stop,

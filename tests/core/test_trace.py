@@ -37,7 +37,7 @@ def _traced(source: str, *, keeps: bool = False, may: bool = True) -> trace.Mess
     event = _event(source)
     turn = Turn(0, (event,))
     turn.hold(*event.held)
-    return trace.traced(
+    return trace.message_trace(
         turn,
         event,
         Stop(StopReason.TERMINAL_TOOL),

@@ -29,7 +29,7 @@ MOST_TOOLS, MOST_STEPS, MOST_PARTS = 20, 10, 40
 DIGITS = 8
 FORGOTTEN, UNKEPT = "is_forgotten", "is_unkept"
 # Steps whose details quote what was said, and are therefore left out.
-WORDY = ("answered", "silent by choice", "goes on", "by hand")
+QUOTING_STEPS = ("answered", "silent by choice", "goes on", "by hand")
 EVIDENCE = {
     "kwargs": "marks the server passed along",
     "oob": "marks the server passed along",
@@ -75,7 +75,7 @@ def fingerprints(parts: Iterable[tuple[str, str]]) -> dict[str, str]:
     return {key: fingerprint(text) for key, text in list(parts)[:MOST_PARTS]}
 
 
-def traced(
+def message_trace(
     turn: Turn,
     event: Event,
     stop: Stop,
@@ -168,7 +168,7 @@ def _judgement(record: DecisionTrace) -> dict[str, Any]:
         "marks": marks_of(heard),
         "place": one_line(heard.place, LONGEST_ERROR),
         "steps": [
-            [step, "" if step.startswith(WORDY) else one_line(detail, LONGEST_DETAIL)]
+            [step, "" if step.startswith(QUOTING_STEPS) else one_line(detail, LONGEST_DETAIL)]
             for step, detail in record.steps[:MOST_STEPS]
         ],
     }

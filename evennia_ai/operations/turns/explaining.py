@@ -20,7 +20,7 @@ from evennia_ai.core.hearing.perception import PRIVATE, TRIGGER
 from evennia_ai.core.text.cleaning import one_line, quote
 from evennia_ai.core.text.words import counted
 from evennia_ai.core.text.words import number as amount
-from evennia_ai.core.turn.trace import EVIDENCE, WORDY, marks_of
+from evennia_ai.core.turn.trace import EVIDENCE, QUOTING_STEPS, marks_of
 from evennia_ai.core.typed_objects import Being
 from evennia_ai.messages.incoming import person_of
 from evennia_ai.operations.naming import list_assistants
@@ -249,7 +249,7 @@ def _step(step: str, detail: str, is_staff: bool) -> Step:
 
 def _detail(look: Look, step: str, detail: str, owner: str | None) -> str:
     # The detail of some steps is text that was said.
-    return look.words(detail, owner) if step.startswith(WORDY) else detail
+    return look.words(detail, owner) if step.startswith(QUOTING_STEPS) else detail
 
 
 def _ago(row: Row, now: float) -> str:
