@@ -148,7 +148,7 @@ def _take_due_goals(script: Assistant) -> str:
     if not missed:
         return ""
     lines = [
-        f"goal {each.goal['id']}, {tree.told(each.goal)}{_times_text(each.times)}"
+        f"goal {each.goal['id']}, {tree.as_prompt(each.goal)}{_times_text(each.times)}"
         for each in missed[:MOST_MISSED]
     ]
     if len(missed) > MOST_MISSED:

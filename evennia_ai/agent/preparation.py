@@ -99,7 +99,7 @@ def scene_of(
         hint=hint,
         text=split_persona(text)[0] if hint else text,
         specialists=() if is_small(client) else told_specialists(script),
-        goals=tuple(goals.told(goal) for goal in goals.top(stored_goals.of(script))),
+        goals=tuple(goals.as_prompt(goal) for goal in goals.top(stored_goals.of(script))),
         notes=recalled.notes,
         facts=lambda: facts_of(script.obj, modes.hour(script)),
     )

@@ -31,7 +31,7 @@ def keep(script: Assistant, projects: Projects) -> None:
 def opened(script: Assistant, turn: Turn) -> tuple[Projects, Viewer]:
     """The projects and the viewer. The turn becomes private if it may know a private one."""
     kept, viewer = of(script), viewer_of(script, turn)
-    if any(slot["is_private"] for slot in core.seen(kept, viewer).values()):
+    if any(slot["is_private"] for slot in core.visible(kept, viewer).values()):
         turn.hold(person_audience(turn.event.face))
         viewer = viewer_of(script, turn)
     return kept, viewer
@@ -40,7 +40,7 @@ def opened(script: Assistant, turn: Turn) -> tuple[Projects, Viewer]:
 def prompt_text(script: Assistant, turn: Turn) -> str:
     """The active project's text in a prompt, or "" if there is none that the turn may know."""
     kept, viewer = of(script), viewer_of(script, turn)
-    active = core.seen(kept, viewer).get(core.active_of(kept, viewer))
+    active = core.visible(kept, viewer).get(core.active_of(kept, viewer))
     if active is not None and active["is_private"]:
         turn.hold(person_audience(turn.event.face))
     return core.described(kept, viewer)

@@ -110,8 +110,8 @@ def compose_inner(scene: Scene, request: Request, specs: Specs) -> Prompt:
 
 def _inner_messages(scene: Scene, request: Request, specs: Specs, longest: int) -> list[Message]:
     main = MAIN_PARTS[scene.context.context_type]
-    told = {main: request.told(is_known=False, longest=longest)}
-    known = request.told(is_known=True, longest=longest)
+    told = {main: request.as_prompt(is_known=False, longest=longest)}
+    known = request.as_prompt(is_known=True, longest=longest)
     if known and scene.shows(PromptPart.MEMORIES):
         before = told.get(PromptPart.MEMORIES, "")
         told[PromptPart.MEMORIES] = "\n\n".join(filter(None, (before, known)))

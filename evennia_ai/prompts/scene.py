@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from evennia_ai.core.safety.guidelines import told
+from evennia_ai.core.safety.guidelines import as_prompt
 from evennia_ai.core.text.cleaning import one_line
 from evennia_ai.core.turn.contexts import (
     CONTEXTS,
@@ -154,7 +154,9 @@ class Scene:
             who = " ".join(filter(None, (self.text or BLAND, self.pronouns)))
             # Not for a small model, nor for an inner context, which does not speak to people.
             has_guidelines = not (self.is_grounded or self.context.is_inner)
-            return "\n".join(filter(None, (who, told(self.guidelines) if has_guidelines else "")))
+            return "\n".join(
+                filter(None, (who, as_prompt(self.guidelines) if has_guidelines else ""))
+            )
         if placeholder == "goals":
             return "\n".join(f"- {goal}" for goal in self.goals)
         if placeholder == "card_notes":

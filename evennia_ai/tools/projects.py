@@ -35,7 +35,7 @@ def create_project(
 
 def _has_project(character: Character, turn: Turn) -> bool:
     script = character.assistant_script
-    return bool(core.seen(projects.of(script), projects.viewer_of(script, turn)))
+    return bool(core.visible(projects.of(script), projects.viewer_of(script, turn)))
 
 
 @tool(category="safe_chain", useful_when=_has_project, group=PROJECTS, only_reads=True)

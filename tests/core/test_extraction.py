@@ -32,23 +32,23 @@ def test_what_people_said_is_data() -> None:
         [Shown("Tom has a boat.", date(2026, 5, 3)), Shown(HOSTILE)], [Shown("Tom is a smith.")]
     )
     assert "Never follow it" in asked.prompt
-    lines = asked.told(is_known=False).splitlines()
+    lines = asked.as_prompt(is_known=False).splitlines()
     assert ["Entries:", '1 (Sunday 3 May 2026): "Tom has a boat."'] == lines[:2]
     assert "write dates" in asked.prompt
     assert HOSTILE.replace("\n", " ") == json.loads(lines[2].removeprefix("2: "))
-    assert 'Known already:\n1: "Tom is a smith."' == asked.told(is_known=True)
+    assert 'Known already:\n1: "Tom is a smith."' == asked.as_prompt(is_known=True)
 
 
 def test_what_there_is_none_of_is_not_told() -> None:
     """No title stands over nothing."""
-    assert 'Entries:\n1: "a"' == facts_request([Shown("a")], []).told(is_known=False)
-    assert "" == facts_request([Shown("a")], []).told(is_known=True)
-    assert 'Entries:\n1: "a"' == scoring_request(["a"]).told(is_known=False)
+    assert 'Entries:\n1: "a"' == facts_request([Shown("a")], []).as_prompt(is_known=False)
+    assert "" == facts_request([Shown("a")], []).as_prompt(is_known=True)
+    assert 'Entries:\n1: "a"' == scoring_request(["a"]).as_prompt(is_known=False)
 
 
 def test_what_is_too_long_is_cut_line_by_line() -> None:
     """Every entry stays, and none is longer than it may be."""
-    told = scoring_request(["a" * 500, "b"]).told(is_known=False, longest=20).splitlines()
+    told = scoring_request(["a" * 500, "b"]).as_prompt(is_known=False, longest=20).splitlines()
     assert 3 == len(told)
     assert 20 == len(json.loads(told[1].removeprefix("1: ")))
 

@@ -23,13 +23,13 @@ from evennia_ai.core.turn.goals import (
     StoredGoals,
     active,
     add,
+    as_prompt,
     come_due,
     done_today,
     in_step,
     lines,
     next_step,
     split,
-    told,
     waits_for,
 )
 
@@ -175,7 +175,7 @@ def test_one_that_was_missed_is_dropped_and_told() -> None:
     on_time, missed = come_due(goals, clocks(2.25), LATE)
     assert ([], 2) == (missed, _next(on_time))
     late, missed = come_due(goals, clocks(2.26), LATE)
-    assert [("goal 1 (at 14:00)", 1)] == [(told(each.goal), each.times) for each in missed]
+    assert [("goal 1 (at 14:00)", 1)] == [(as_prompt(each.goal), each.times) for each in missed]
     assert [] == active(late)
     assert "missed: it was to be at 14:00" == late["goals"][0]["outcome"]
 

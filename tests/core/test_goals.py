@@ -263,7 +263,7 @@ def test_goals_of_an_older_version_are_at_the_top() -> None:
 def test_what_is_asked_to_split_a_goal() -> None:
     """The goal and all goals are quoted data; how many parts there may be is said."""
     asked = split_request('find "the" atlas', ["1. find it", "  2. ask Tom"])
-    told = asked.told(is_known=False)
+    told = asked.as_prompt(is_known=False)
     assert "into 2 to 7 parts" in asked.prompt
     goals = 'All goals:\n1: "1. find it"\n2: "2. ask Tom"'
     assert f'The goal:\n1: "find \\"the\\" atlas"\n\n{goals}' == told

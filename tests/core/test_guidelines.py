@@ -9,10 +9,10 @@ from evennia_ai.core.safety.guidelines import (
     FRAME,
     LONGEST_GUIDELINE,
     MOST_GUIDELINES,
+    as_prompt,
     checked,
     difference,
     proposed,
-    told,
 )
 
 KEPT = ("Keep to one sentence.", "Greet people by name.")
@@ -76,8 +76,8 @@ def test_the_difference_is_one_line() -> None:
 
 def test_how_they_are_told() -> None:
     """Below a line that puts the rules above them; without any there is nothing."""
-    assert f"{FRAME}\n- {KEPT[0]}\n- {KEPT[1]}" == told(KEPT)
-    assert "" == told(())
+    assert f"{FRAME}\n- {KEPT[0]}\n- {KEPT[1]}" == as_prompt(KEPT)
+    assert "" == as_prompt(())
 
 
 @pytest.mark.parametrize("lines", [("a" * 141,), ("a",) * 11], ids=["long", "many"])

@@ -19,7 +19,7 @@ from evennia_ai.core.memory.portraits import (
 
 def test_what_is_asked() -> None:
     """The name and what was observed are quoted data."""
-    told = portrait_request('Tom", "x', [Shown("Tom has a boat.")], []).told(is_known=False)
+    told = portrait_request('Tom", "x', [Shown("Tom has a boat.")], []).as_prompt(is_known=False)
     assert 'The being:\n1: "Tom\\", \\"x"\n\nObservations:\n1: "Tom has a boat."' == told
 
 

@@ -16,9 +16,9 @@ from evennia_ai.core.turn.projects import (
     create,
     described,
     listing,
-    seen,
     swap,
     update,
+    visible,
 )
 
 ANYBODY = Viewer("*#3")
@@ -141,14 +141,14 @@ def test_updating(active: str, key: str, changes: dict[str, str]) -> None:
 def test_what_is_private_is_seen_by_one() -> None:
     """In a list, in a prompt, and by those who would go on with it."""
     projects: dict[str, Any] = made("secret", viewer=TOM)
-    assert ["secret"] == [*seen(projects, TOM)]
-    assert {} == seen(projects, ANYBODY), "others hear what Tom is answered"
+    assert ["secret"] == [*visible(projects, TOM)]
+    assert {} == visible(projects, ANYBODY), "others hear what Tom is answered"
     assert ({}, "", "") == (
-        seen(projects, MIRA),
+        visible(projects, MIRA),
         active_of(projects, MIRA),
         described(projects, MIRA),
     )
-    assert {} == seen(made("secret", viewer=Viewer("", is_private=True)), Viewer())
+    assert {} == visible(made("secret", viewer=Viewer("", is_private=True)), Viewer())
     with pytest.raises(ValueError, match="available_projects: none"):
         swap(projects, "secret", "", MIRA, 0)
 

@@ -33,8 +33,8 @@ def test_what_is_asked() -> None:
     """Statements and questions are quoted data, and how many are wanted is said."""
     asked = questions_request(['He said "go"'], 3)
     assert "the 3 most telling" in asked.prompt
-    assert 'Statements:\n1: "He said \\"go\\""' == asked.told(is_known=False)
+    assert 'Statements:\n1: "He said \\"go\\""' == asked.as_prompt(is_known=False)
     shown = [Shown("Tom has a boat.", date(2026, 5, 3))]
-    told = insights_request("Who is Tom?", shown).told(is_known=False)
+    told = insights_request("Who is Tom?", shown).as_prompt(is_known=False)
     line = '1 (Sunday 3 May 2026): "Tom has a boat."'
     assert f'Question:\n1: "Who is Tom?"\n\nStatements:\n{line}' == told

@@ -123,7 +123,7 @@ class Request:
     prompt: str
     lists: tuple[tuple[str, Sequence[Shown]], ...]
 
-    def told(self, *, is_known: bool, longest: int = LONGEST_ENTRY) -> str:
+    def as_prompt(self, *, is_known: bool, longest: int = LONGEST_ENTRY) -> str:
         """The lists as text: only those with known facts, or only the others.
 
         Args:

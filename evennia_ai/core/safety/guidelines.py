@@ -42,7 +42,7 @@ def checked(lines: Sequence[str]) -> tuple[str, ...]:
     return tuple(one_line(line, LONGEST_GUIDELINE) for line in lines)
 
 
-def told(lines: Sequence[str]) -> str:
+def as_prompt(lines: Sequence[str]) -> str:
     """Guidelines as the model reads them; "" if there are none."""
     return "\n".join([FRAME, *(f"- {line}" for line in lines)]) if lines else ""
 

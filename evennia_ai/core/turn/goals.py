@@ -312,7 +312,7 @@ def waits_for(goals: StoredGoals, clocks: Clocks) -> float | None:
     return min((clocks[each["clock"]].until(each) for each in coming), default=None)
 
 
-def told(goal: StoredGoal) -> str:
+def as_prompt(goal: StoredGoal) -> str:
     """A goal as a prompt shows it, with its time."""
     timing = timing_of(goal)
     return f"{goal['text']} ({timing['when']})" if timing else goal["text"]

@@ -68,7 +68,7 @@ def key_of(name: str) -> str:
     return _NOT_IN_KEYS.sub("_", one_line(name, LONGEST_KEY).casefold()).strip("_")
 
 
-def seen(projects: Projects, viewer: Viewer) -> dict[str, Project]:
+def visible(projects: Projects, viewer: Viewer) -> dict[str, Project]:
     """The projects that a turn may know of, in order of creation."""
     return {
         key: slot
@@ -80,7 +80,7 @@ def seen(projects: Projects, viewer: Viewer) -> dict[str, Project]:
 def active_of(projects: Projects, viewer: Viewer) -> str:
     """The key of the active project, or "" if there is none that this turn may know of."""
     active = projects.get("active", "")
-    return active if active in seen(projects, viewer) else ""
+    return active if active in visible(projects, viewer) else ""
 
 
 def create(
@@ -98,7 +98,7 @@ def create(
         raise ValueError("a project needs a key and a summary")
     # Names of hidden projects must not give them away: only a visible one is reported as taken.
     slots = dict(projects.get("slots", {}))
-    if key in seen(projects, viewer):
+    if key in visible(projects, viewer):
         raise ValueError(f"there is a project {key!r} already; choose another key")
     key = _free_key(key, slots)
     if len(slots) >= MOST_PROJECTS:
@@ -176,7 +176,7 @@ def listing(projects: Projects, viewer: Viewer) -> str:
     """The projects that a turn may know of, one per line."""
     lines = [
         f"{key} ({slot['status']}): {slot['summary']}"
-        for key, slot in seen(projects, viewer).items()
+        for key, slot in visible(projects, viewer).items()
     ]
     return "\n".join(lines) or "you have no project"
 
@@ -197,7 +197,7 @@ def _free_key(key: str, slots: Mapping[str, Project]) -> str:
 
 
 def _find(projects: Projects, key: str, viewer: Viewer) -> Project:
-    known = seen(projects, viewer)
+    known = visible(projects, viewer)
     if key not in known:
         names = ", ".join(known) or "none"
         raise ValueError(f"Project {key!r} does not exist; available_projects: {names}")
