@@ -189,8 +189,8 @@ def recorded_by_us() -> Iterator[None]:
 
 
 def facts_of(number: int) -> list[Any]:
-    """Return the facts of one tick: two calls and its end."""
-    from evennia_ai.core.safety.audit_events import fact
+    """Return the audit events of one tick: two calls and its end."""
+    from evennia_ai.core.safety.audit_events import audit_event
 
     call = {"tick": number, "parameters": {"target": "Tom", "message": "the books are upstairs"}}
     call |= {"reasoning": "", "success": True, "error": "", "duration_ms": 4}
@@ -198,9 +198,9 @@ def facts_of(number: int) -> list[Any]:
     end = {"tick_number": number, "duration_ms": 900, "action_taken": "look, whisper"}
     end |= {"outcome": "answered", "stop": "terminal_tool", "calls": 2, "prompt_tokens": 1400}
     return [
-        fact("ToolExecuted", tool_name="look", call_id=f"call_{number}_1", **call),
-        fact("ToolExecuted", tool_name="whisper", call_id=f"call_{number}_2", **call),
-        fact("TickCompleted", completion_tokens=60, events=[number], person="*#3", **end),
+        audit_event("ToolExecuted", tool_name="look", call_id=f"call_{number}_1", **call),
+        audit_event("ToolExecuted", tool_name="whisper", call_id=f"call_{number}_2", **call),
+        audit_event("TickCompleted", completion_tokens=60, events=[number], person="*#3", **end),
     ]
 
 

@@ -1,7 +1,7 @@
 """The first start of an assistant in this version: its audit log, and locks that older games lack.
 
 A new assistant's audit log begins with its settings alone. One from before there was a log has used
-tokens, has goals and may be stopped: all that is written as the log's first fact, or replaying the
+tokens, has goals and may be stopped: all that is written as the log's first event, or replaying the
 log would never yield what is stored.
 """
 
@@ -12,7 +12,7 @@ from typing import Any
 from evennia.utils import logger
 
 from evennia_ai import approvals, audit
-from evennia_ai.core.safety.audit_events import fact
+from evennia_ai.core.safety.audit_events import audit_event
 from evennia_ai.core.safety.questions import Question
 from evennia_ai.core.settings.game import POWERS
 from evennia_ai.core.turn import goals
@@ -28,7 +28,9 @@ _USED = ("calls", "prompt_tokens", "completion_tokens")
 def begin_audit_log(script: Assistant) -> None:
     """Begin the audit log of an assistant that has none."""
     if not audit.is_begun(script):
-        told = fact("AssistantCreated", assistant_key=script.key, begun_with=_standing(script))
+        told = audit_event(
+            "AssistantCreated", assistant_key=script.key, begun_with=_standing(script)
+        )
         state.write(script, told)
 
 

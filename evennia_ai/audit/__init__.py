@@ -1,7 +1,7 @@
 """The audit log: an append-only record of what assistants, and the game, did.
 
-Each server process has one `Book`, which writes it. A fact about a change to stored state is
-written in the transaction of that change; any other fact waits for the next write, or a second.
+Each server process has one `Book`, which writes it. An event about a change to stored state is
+written in the transaction of that change; any other event waits for the next write, or a second.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ from evennia_ai.audit.archive import ArchivedError
 from evennia_ai.audit.reading import AssistantApplication, AuditEntry, application, missing_tables
 from evennia_ai.audit.streams import GAME, name_of, subject_of
 from evennia_ai.audit.writer import Book, RecordConflictError
-from evennia_ai.audit.writes import FactItem, now
-from evennia_ai.core.safety.audit_events import Fact, fact
+from evennia_ai.audit.writes import PendingEvent, now
+from evennia_ai.core.safety.audit_events import AuditEvent, audit_event
 from evennia_ai.core.typed_objects import Script
 from evennia_ai.models import RecordedEvent
 from evennia_ai.models.statements import exists
@@ -88,31 +88,31 @@ def record(event: str, subject: Script | str, **details: Any) -> None:
     """
     target = subject_of(subject)
     if target is None:
-        _tell(subject, [fact(event, **details)])
+        _tell(subject, [audit_event(event, **details)])
     else:
-        book().record(target, fact(event, **details))
+        book().record(target, audit_event(event, **details))
 
 
-def keep(script: Script | str, facts: Iterable[Fact] = ()) -> None:
-    """Store facts, and those that wait, in the caller's transaction.
+def keep(script: Script | str, events: Iterable[AuditEvent] = ()) -> None:
+    """Store events, and those that wait, in the caller's transaction.
 
     The game's log and LISTENERS get them after the commit, or at once in a Django TestCase, which
     never commits.
 
     Raises:
         RecordConflictError: another process has written to this audit log meanwhile; the caller
-            must repeat the whole transaction with the same facts.
+            must repeat the whole transaction with the same events.
     """
     target = subject_of(script)
     if target is None:
-        _tell(script, facts)
+        _tell(script, events)
     else:
-        book().keep(target, facts)
+        book().keep(target, events)
 
 
-def _tell(subject: Script | str, facts: Iterable[Fact]) -> None:
-    for each in facts:
-        FactItem.of(signed(each), now(), is_logged=actor().is_logged).tell(name_of(subject))
+def _tell(subject: Script | str, events: Iterable[AuditEvent]) -> None:
+    for each in events:
+        PendingEvent.of(signed(each), now(), is_logged=actor().is_logged).tell(name_of(subject))
 
 
 def has_waiting(script: Script | str) -> bool:
@@ -185,11 +185,11 @@ def close(script: Script | str, reason: str, folder: Path | None = None) -> Path
     with transaction.atomic():
         book().keep(target)
         if not app.count(target.name):
-            book().keep(target, [fact("AssistantCreated")])
+            book().keep(target, [audit_event("AssistantCreated")])
         # Named first, since the last event contains the name.
         path = archive.path_for_all(target, app, folder, more=1)
         details = {"reason": reason, "archive_path": str(path), "final_stats": _stats_of(script)}
-        book().keep(target, [fact("AssistantArchived", **details)])
+        book().keep(target, [audit_event("AssistantArchived", **details)])
         archive.put_away(target, app, path)
         book().forget(target)
     return path

@@ -11,11 +11,11 @@ from typing import Any
 
 from evennia.utils import logger
 
-from evennia_ai.core.safety.audit_events import Fact, kind_of
+from evennia_ai.core.safety.audit_events import AuditEvent, kind_of
 
 MARK = "[AI_AUDIT]"
-# Called for each fact with (event, name of the subject, details): after the commit for a fact of a
-# stored change, at once for any other.
+# Called for each event with (event, name of the subject, details): after the commit for an event
+# of a stored change, at once for any other.
 LISTENERS: list[Callable[[str, str, dict[str, Any]], None]] = []
 
 
@@ -26,7 +26,7 @@ class Actor:
     Attributes:
         by: the person's key, or "" for nobody in particular.
         via: "game", "web", "api", "mcp" or "a2a", or a game's own word; "" if unknown.
-        is_logged: True: each fact is a line of the game's log.
+        is_logged: True: each event is a line of the game's log.
     """
 
     by: str = ""
@@ -41,10 +41,10 @@ _ACTOR: ContextVar[Actor] = ContextVar("evennia_ai_actor", default=NOBODY)
 
 @contextmanager
 def acting(by: str, via: str = "game", *, is_logged: bool = True) -> Iterator[None]:
-    """Sign every fact that is recorded inside the block with the actor.
+    """Sign every event that is recorded inside the block with the actor.
 
     Args:
-        is_logged: False: these facts are not logged, because the caller logs a line of its own.
+        is_logged: False: these events are not logged, because the caller logs a line of its own.
     """
     token = _ACTOR.set(Actor(by, via, is_logged))
     try:
@@ -58,23 +58,25 @@ def actor() -> Actor:
     return _ACTOR.get()
 
 
-def signed(fact: Fact) -> Fact:
-    """The fact with the current actor; an actor that it names already stays."""
+def signed(event: AuditEvent) -> AuditEvent:
+    """The event with the current actor; an actor that it names already stays."""
     now = actor()
     marks = {name: value for name, value in (("by", now.by), ("via", now.via)) if value}
-    return replace(fact, details={**marks, **fact.details}) if marks else fact
+    return replace(event, details={**marks, **event.details}) if marks else event
 
 
-def tell(name: str, fact: Fact, details: Mapping[str, object], *, is_logged: bool = True) -> None:
-    """Log a fact and call the listeners.
+def tell(
+    name: str, event: AuditEvent, details: Mapping[str, object], *, is_logged: bool = True
+) -> None:
+    """Log an event and call the listeners.
 
     Args:
         details: as stored, with secrets masked: the log must not have them either.
         is_logged: False: write no line, whatever the kind of event.
     """
-    if is_logged and kind_of(fact.event).is_logged:
+    if is_logged and kind_of(event.event).is_logged:
         text = json.dumps(details, ensure_ascii=False, default=str)
-        logger.log_info(f"{MARK} {fact.event} {name} {text}")
+        logger.log_info(f"{MARK} {event.event} {name} {text}")
     # A copy, because a listener may remove itself from the list.
     for listener in list(LISTENERS):
-        listener(fact.event, name, dict(fact.details))
+        listener(event.event, name, dict(event.details))

@@ -1,7 +1,7 @@
-"""The writer of the audit log in one server process: waiting facts, and a cache of aggregates.
+"""The writer of the audit log in one server process: waiting events, and a cache of aggregates.
 
 A cached aggregate is trusted only as far as its transaction was or can still be committed. After a
-rollback it is dropped and read again, and the facts that had waited wait again.
+rollback it is dropped and read again, and the events that had waited wait again.
 """
 
 from __future__ import annotations
@@ -30,18 +30,18 @@ from evennia_ai.audit.streams import CREATED, Subject, begin, settings_of
 from evennia_ai.audit.upkeep import Upkeep
 from evennia_ai.audit.writes import (
     EventStream,
-    FactItem,
+    PendingEvent,
     Write,
     is_never_committed,
     now,
     this_connection,
 )
-from evennia_ai.core.safety.audit_events import Fact, fact
+from evennia_ai.core.safety.audit_events import AuditEvent, audit_event
 from evennia_ai.models import RecordedSnapshot
 
 __all__ = ["Book", "RecordConflictError"]
 
-FLUSH_SECONDS = 1.0  # the longest time that a fact waits, and what a crash can lose
+FLUSH_SECONDS = 1.0  # the longest time that an event waits, and what a crash can lose
 RETRY_SECONDS = 15.0  # after a failed write
 PORTION = 10  # streams written in one reactor turn, so that players do not wait
 TRIES = 3  # of a transaction that another process interferes with
@@ -73,10 +73,10 @@ class Book:
         self._lock = RLock()
         self._is_ready: bool | None = None
 
-    # ---- facts come in ---------------------------------------------------------------------
+    # ---- events come in ---------------------------------------------------------------------
 
-    def record(self, subject: Subject, event: Fact) -> None:
-        """Queue a fact for the subject's next write, or the next flush."""
+    def record(self, subject: Subject, event: AuditEvent) -> None:
+        """Queue an event for the subject's next write, or the next flush."""
         item = self._item(event)
         with self._lock:
             self._stream(subject).put(item)
@@ -86,13 +86,13 @@ class Book:
                 self._timer = later(FLUSH_SECONDS, self._on_timer)
         item.tell(subject.name)
 
-    def keep(self, subject: Subject, facts: Iterable[Fact] = ()) -> None:
-        """Store facts, and those that wait, in the transaction that is open.
+    def keep(self, subject: Subject, events: Iterable[AuditEvent] = ()) -> None:
+        """Store events, and those that wait, in the transaction that is open.
 
         Raises:
             RecordConflictError: another process or thread has written to this log meanwhile.
         """
-        items = [self._item(each) for each in facts]
+        items = [self._item(each) for each in events]
         with self._lock:
             stream = self._stream(subject)
             stream.settle()
@@ -119,16 +119,16 @@ class Book:
             raise
 
     def has_waiting(self, subject: Subject) -> bool:
-        """True if facts wait to be written. Queries no database."""
+        """True if events wait to be written. Queries no database."""
         stream = self._streams.get(subject.id)
         return stream is not None and stream.has_waiting
 
-    def _item(self, event: Fact) -> FactItem:
-        return FactItem.of(signed(event), self._clock(), is_logged=actor().is_logged)
+    def _item(self, event: AuditEvent) -> PendingEvent:
+        return PendingEvent.of(signed(event), self._clock(), is_logged=actor().is_logged)
 
-    def _losses(self, stream: EventStream) -> list[FactItem]:
+    def _losses(self, stream: EventStream) -> list[PendingEvent]:
         lost, stream.lost = stream.lost, 0
-        return [self._item(fact("facts_lost", count=lost))] if lost else []
+        return [self._item(audit_event("facts_lost", count=lost))] if lost else []
 
     def _stream(self, subject: Subject) -> EventStream:
         if len(self._streams) >= MOST_STREAMS and subject.id not in self._streams:
@@ -146,8 +146,8 @@ class Book:
         connection: BaseDatabaseWrapper,
         stream: EventStream,
         known: Audited | None,
-        waited: list[FactItem],
-        items: list[FactItem],
+        waited: list[PendingEvent],
+        items: list[PendingEvent],
     ) -> None:
         name = stream.subject.name
         if not self.has_tables() or stream.is_broken:
@@ -178,12 +178,12 @@ class Book:
         return self._is_ready
 
     def _load(
-        self, stream: EventStream, waited: list[FactItem], items: list[FactItem]
+        self, stream: EventStream, waited: list[PendingEvent], items: list[PendingEvent]
     ) -> Audited | None:
         """The aggregate of a stream, or a new one; None: nothing can be added to the stream.
 
         Args:
-            items: the new facts; a new log's first event is inserted before them.
+            items: the new events; a new log's first event is inserted before them.
         """
         subject = stream.subject
         if this_connection().vendor == "sqlite":
@@ -205,19 +205,21 @@ class Book:
         return found
 
     def _begin(
-        self, subject: Subject, waited: list[FactItem], items: list[FactItem]
+        self, subject: Subject, waited: list[PendingEvent], items: list[PendingEvent]
     ) -> Audited | None:
         if subject.is_game:
             return begin(subject, {}, (waited or items)[0].at)
         if subject.script is None or subject.script.pk is None:
             return None
-        if not items or items[0].fact.event != CREATED:
-            created = fact(CREATED, assistant_key=subject.name, config=settings_of(subject.script))
+        if not items or items[0].event.event != CREATED:
+            created = audit_event(
+                CREATED, assistant_key=subject.name, config=settings_of(subject.script)
+            )
             items.insert(0, self._item(created))
         return begin(subject, items[0].details, (waited or items)[0].at)
 
     def flush(self) -> None:
-        """Store all waiting facts now, each stream in a transaction of its own."""
+        """Store all waiting events now, each stream in a transaction of its own."""
         self._cancel()
         self._due, self._has_failed = deque(self._streams.values()), False
         self._flush_due()
@@ -231,13 +233,13 @@ class Book:
             most -= 1
             try:
                 self.flush_one(stream.subject)
-            # The facts wait again, and the other streams must still be stored.
+            # The events wait again, and the other streams must still be stored.
             except Exception:
                 self._has_failed = True
-                logger.log_trace(f"[assistant] {stream.subject.name}: facts wait to be recorded")
+                logger.log_trace(f"[assistant] {stream.subject.name}: events wait to be recorded")
 
     def flush_one(self, subject: Subject) -> None:
-        """Store the waiting facts of one stream.
+        """Store the waiting events of one stream.
 
         Raises:
             RecordConflictError: other processes interfered with every try.
@@ -253,7 +255,7 @@ class Book:
                     raise
 
     def _schedule_rest(self) -> None:
-        """Set the timer for streams that are still due, that failed, or that got new facts."""
+        """Set the timer for streams that are still due, that failed, or that got new events."""
         is_more = self._due or any(stream.waiting for stream in self._streams.values())
         if self._later is None or not is_more:
             return
@@ -269,7 +271,7 @@ class Book:
     # ---- by itself -------------------------------------------------------------------------
 
     def _on_timer(self) -> None:
-        """Store the facts of some due streams; the others follow in later reactor turns."""
+        """Store the events of some due streams; the others follow in later reactor turns."""
         self._timer = None
         if not self._due:
             self._due, self._has_failed = deque(self._streams.values()), False
@@ -300,16 +302,16 @@ class Book:
             self._timer = None
 
 
-def _tell(name: str, items: Sequence[FactItem]) -> None:
+def _tell(name: str, items: Sequence[PendingEvent]) -> None:
     for item in items:
         item.tell(name)
 
 
-def _extend(aggregate: Audited, items: Sequence[FactItem]) -> list[StoredEvent]:
+def _extend(aggregate: Audited, items: Sequence[PendingEvent]) -> list[StoredEvent]:
     """Add items to a stream with one INSERT, and another one if snapshots are due."""
     app, snapshots = application(), []
     for item in items:
-        aggregate.add(item.fact.event, item.details, item.at)
+        aggregate.add(item.event.event, item.details, item.at)
         if aggregate.version % SNAPSHOT_EVERY == 0:
             snapshots.append(app.mapper.to_stored_event(RecordSnapshot.take(aggregate)))
     events = [app.mapper.to_stored_event(event) for event in aggregate.collect_events()]

@@ -21,16 +21,16 @@ from evennia_ai.audit.acting import tell
 from evennia_ai.audit.aggregates import Audited
 from evennia_ai.audit.reading import application
 from evennia_ai.audit.streams import Subject
-from evennia_ai.core.safety.audit_events import Fact, storable
+from evennia_ai.core.safety.audit_events import AuditEvent, storable
 
-__all__ = ["EventStream", "FactItem", "Write", "is_never_committed", "now", "this_connection"]
+__all__ = ["EventStream", "PendingEvent", "Write", "is_never_committed", "now", "this_connection"]
 
 MOST_WAITING = 1_000
 
 
 @dataclass(frozen=True, slots=True)
-class FactItem:
-    """A fact on its way into the audit log.
+class PendingEvent:
+    """An event on its way into the audit log.
 
     Attributes:
         details: in stored form, with secrets masked.
@@ -38,19 +38,19 @@ class FactItem:
         is_logged: False: no line in the game's log, whatever its kind.
     """
 
-    fact: Fact
+    event: AuditEvent
     details: dict[str, Any]
     at: datetime
     is_logged: bool
 
     @classmethod
-    def of(cls, fact: Fact, at: datetime, *, is_logged: bool) -> FactItem:
-        """The item for a fact."""
-        return cls(fact, storable(fact.details), at, is_logged)
+    def of(cls, event: AuditEvent, at: datetime, *, is_logged: bool) -> PendingEvent:
+        """The item for an event."""
+        return cls(event, storable(event.details), at, is_logged)
 
     def tell(self, name: str) -> None:
         """Write it to the game's log and call the listeners."""
-        tell(name, self.fact, self.details, is_logged=self.is_logged)
+        tell(name, self.event, self.details, is_logged=self.is_logged)
 
 
 def is_never_committed(connection: BaseDatabaseWrapper) -> bool:
@@ -71,7 +71,7 @@ class Write:
     """
 
     connection: Any
-    waited: list[FactItem]
+    waited: list[PendingEvent]
     last: StoredEvent
     then: Callable[[], None]
     is_done: bool = False
@@ -101,7 +101,7 @@ class EventStream:
     """
 
     subject: Subject
-    waiting: deque[FactItem] = field(default_factory=deque)
+    waiting: deque[PendingEvent] = field(default_factory=deque)
     lost: int = 0
     aggregate: Audited | None = None
     connection: Any = None
@@ -128,14 +128,14 @@ class EventStream:
             return bool(self.waiting)
         return bool(self._without_hook())
 
-    def put(self, item: FactItem) -> None:
+    def put(self, item: PendingEvent) -> None:
         """Queue an item; beyond the bound, the oldest is dropped."""
         self.waiting.append(item)
         if len(self.waiting) > MOST_WAITING:
             self.waiting.popleft()
             self.lost += 1
 
-    def wait_again(self, items: list[FactItem]) -> None:
+    def wait_again(self, items: list[PendingEvent]) -> None:
         """Put items that were not written after all at the head of the queue."""
         self.waiting.extendleft(reversed(items))
 

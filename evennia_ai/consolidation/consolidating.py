@@ -14,7 +14,7 @@ from evennia_ai.consolidation.night import MemoryWork, NightWork
 from evennia_ai.consolidation.superseding import Pair
 from evennia_ai.core.memory.extraction import facts_request, of_one_audience, read_derived
 from evennia_ai.core.memory.recollection import MemoryKind, Recollection
-from evennia_ai.core.safety.audit_events import fact
+from evennia_ai.core.safety.audit_events import audit_event
 from evennia_ai.core.safety.budget import Purpose
 from evennia_ai.core.turn.contexts import ContextType, PromptPart
 from evennia_ai.memory import indexing
@@ -157,7 +157,7 @@ async def consolidate(night: NightWork) -> bool:
     elif batch.is_unchanged:
         keys = [memory.key for memory in batch.new]
         why = "sorted out of the journal"
-        event = fact("memories_kept", count=len(keys), why=why, keys=keys)
+        event = audit_event("memories_kept", count=len(keys), why=why, keys=keys)
         night.keep(event, extra_writes=batch.write, counted=batch.counted)
         indexing.soon(night.script)
     else:

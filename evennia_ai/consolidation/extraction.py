@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from evennia_ai.consolidation import consolidating
-from evennia_ai.core.safety.audit_events import fact
+from evennia_ai.core.safety.audit_events import audit_event
 from evennia_ai.core.safety.budget import Purpose
 from evennia_ai.core.turn import compaction as rules
 from evennia_ai.core.turn.contexts import ContextType
@@ -89,7 +89,7 @@ async def draw(
             left += [entry.id for entry in batch.entries]
         # Otherwise an entry was corrected or forgotten during the call: it stays pending.
         elif batch.is_unchanged:
-            event = fact("memories_kept", count=len(batch.new), why=why)
+            event = audit_event("memories_kept", count=len(batch.new), why=why)
             state.write(script, event, extra_writes=batch.write)
             indexing.soon(script)
     return left

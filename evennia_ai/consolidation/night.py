@@ -9,7 +9,7 @@ from typing import Any
 
 from evennia_ai.core.memory import night as rules
 from evennia_ai.core.memory.extraction import Request
-from evennia_ai.core.safety.audit_events import Fact
+from evennia_ai.core.safety.audit_events import AuditEvent
 from evennia_ai.core.turn.contexts import ContextType
 from evennia_ai.memory import modes
 from evennia_ai.memory.evidence import ShownMemories
@@ -50,7 +50,7 @@ class MemoryWork:
 
     def keep(
         self,
-        *facts: Fact,
+        *audit_events: AuditEvent,
         extra_writes: ExtraWrites | None = None,
         counted: Mapping[str, int] = NOTHING,
         **values: Any,
@@ -65,7 +65,7 @@ class MemoryWork:
             StaleEpochError: the assistant was stopped or reset in the meantime.
         """
         self.fence.check()
-        state.write(self.script, *facts, extra_writes=extra_writes, **values)
+        state.write(self.script, *audit_events, extra_writes=extra_writes, **values)
 
 
 @dataclass(slots=True)
@@ -106,7 +106,7 @@ class NightWork(MemoryWork):
 
     def keep(
         self,
-        *facts: Fact,
+        *audit_events: AuditEvent,
         extra_writes: ExtraWrites | None = None,
         counted: Mapping[str, int] = NOTHING,
         cursor: Mapping[str, object] | None = None,
@@ -121,7 +121,7 @@ class NightWork(MemoryWork):
             StaleEpochError: the assistant was stopped or reset in the meantime.
         """
         values |= self.moved(cursor, counted)
-        MemoryWork.keep(self, *facts, extra_writes=extra_writes, **values)
+        MemoryWork.keep(self, *audit_events, extra_writes=extra_writes, **values)
         # After the commit: a piece that a stop cut off has to be repeated.
         self.note_kept(values)
 

@@ -19,7 +19,7 @@ from evennia_ai.consolidation.night import MemoryWork
 from evennia_ai.core.memory.extraction import DerivedMemory, read_derived, read_lines
 from evennia_ai.core.memory.recollection import MemoryKind, Recollection
 from evennia_ai.core.memory.reflection import groups, insights_request, questions_request
-from evennia_ai.core.safety.audit_events import Fact, fact
+from evennia_ai.core.safety.audit_events import AuditEvent, audit_event
 from evennia_ai.core.safety.budget import Purpose
 from evennia_ai.core.turn.contexts import ContextType
 from evennia_ai.memory import indexing
@@ -102,10 +102,12 @@ def _next_state(reflection: Mapping[str, object], underway: Round, now: float) -
     return {**rest, "since": underway["upto"], "cumulative_importance": 0, "last_reflection": now}
 
 
-def _audit_event(underway: Round, questions: Sequence[str], kept: Sequence[Recollection]) -> Fact:
+def _audit_event(
+    underway: Round, questions: Sequence[str], kept: Sequence[Recollection]
+) -> AuditEvent:
     counts = f"{len(questions)} questions, {len(kept)} insights"
     context = f"importance {underway['importance']}, {counts}"
-    return fact("ReflectionRecorded", context=context, keys=[memory.key for memory in kept])
+    return audit_event("ReflectionRecorded", context=context, keys=[memory.key for memory in kept])
 
 
 async def _reflect_on(

@@ -11,7 +11,7 @@ from evennia_ai.consolidation.extraction import extract
 from evennia_ai.consolidation.night import NightWork
 from evennia_ai.consolidation.reflecting import importance_since
 from evennia_ai.core.memory import night as rules
-from evennia_ai.core.safety.audit_events import fact
+from evennia_ai.core.safety.audit_events import audit_event
 from evennia_ai.core.turn.tokens import count_messages, estimate
 from evennia_ai.core.turn.turn import TokenUsage
 from evennia_ai.memory import indexing, retention
@@ -68,7 +68,7 @@ async def prune(night: NightWork) -> bool:
     keys = retention.overdue(script, script.clock.seconds())
     if not keys:
         return False
-    event = fact("memories_forgotten", count=len(keys), why="age and number")
+    event = audit_event("memories_forgotten", count=len(keys), why="age and number")
 
     def forget() -> None:
         rows.remove(script.pk, keys)
@@ -94,7 +94,7 @@ async def end(night: NightWork) -> bool:
     script = night.script
     before = state.read(script, "last_night")
     lasting = {name: before[name] for name in ("woke_at", "tools_used") if name in before}
-    event = fact("night_completed", summary=rules.summary(night.progress))
+    event = audit_event("night_completed", summary=rules.summary(night.progress))
     reflection = state.read(script, "reflection_state")
     reflection["cumulative_importance"] = importance_since(script)
     figures = dict(night.progress)

@@ -18,7 +18,7 @@ from evennia_ai import approvals, audit
 from evennia_ai.audit.acting import acting, actor, signed
 from evennia_ai.core.hearing.inbox import TASK, Event, Stored
 from evennia_ai.core.safety import lockout as states
-from evennia_ai.core.safety.audit_events import Fact, fact
+from evennia_ai.core.safety.audit_events import AuditEvent, audit_event
 from evennia_ai.core.safety.dropped import Dropped
 from evennia_ai.core.safety.lockout import Cause, Lockout, Move, State
 from evennia_ai.core.safety.notices import Notice
@@ -145,14 +145,14 @@ def judge(stopping: Stopping) -> None:
 def store(stopping: Stopping) -> None:
     """Store the stop and the usage up to then, and empty the inbox, in one write."""
     script, work, values = stopping.script, work_of(stopping.script), {}
-    told: list[Fact] = []
+    told: list[AuditEvent] = []
     _note_memory(stopping, work)
     with whatever_happens("the stop could not be stored"):
         if stopping.is_new:
             lockout = stopping.lockout.as_stored()
             values = {"emergency_stop": True, "lockout": lockout}
             errors = _read(script, "consecutive_errors") or 0
-            told = [fact("EmergencyStopTriggered", **lockout, consecutive_errors=errors)]
+            told = [audit_event("EmergencyStopTriggered", **lockout, consecutive_errors=errors)]
         if _is_ours(script):
             waiting = work.inbox if work else state.read(script, "pending_events")
             stopping.inbox = stopping.inbox or list(waiting)
@@ -300,22 +300,22 @@ def _read(script: Assistant, name: str) -> Any:
     return state.read(script, name) if _is_ours(script) else getattr(script.db, name, None)
 
 
-def write(script: Assistant, *facts: Fact, **values: Any) -> None:
+def write(script: Assistant, *audit_events: AuditEvent, **values: Any) -> None:
     """Store values, leaving out defaults that were never stored."""
     if _is_ours(script):
         known = script.attributes.has
         changed = {k: v for k, v in values.items() if v != state.DEFAULTS[k] or known(k)}
         if work_of(script) is None:
-            state.write(script, *facts, **changed)
+            state.write(script, *audit_events, **changed)
             return
-        # Facts of its own earlier acts must not be attributed to the person who stops it.
-        own = [signed(each) for each in facts]
+        # Events of its own earlier acts must not be attributed to the person who stops it.
+        own = [signed(each) for each in audit_events]
         with acting("", "", is_logged=actor().is_logged):
             turns.keep_usage(script, *own, **changed)
         return
     for name, value in values.items():
         setattr(script.db, name, value)
-    for told in facts:
+    for told in audit_events:
         audit.record(told.event, script, **told.details)
 
 

@@ -18,7 +18,7 @@ from twisted.internet import reactor
 from twisted.internet.defer import Deferred, succeed
 
 from evennia_ai import audit
-from evennia_ai.core.safety.audit_events import fact
+from evennia_ai.core.safety.audit_events import audit_event
 from evennia_ai.core.safety.cooling import Blame
 from evennia_ai.core.safety.dropped import Dropped, listed
 from evennia_ai.core.safety.lockout import Cause, Lockout
@@ -303,7 +303,7 @@ def clear_emergency_stop(script: Assistant, *, by: str = "") -> tuple[bool, str]
         return _clear_cooling(script)
     before = lockout_of(script)
     was = before.cause.value if before else Cause.KILL.value
-    told = fact("EmergencyStopCleared", cause=was, cleared_by=by)
+    told = audit_event("EmergencyStopCleared", cause=was, cleared_by=by)
     values = {"emergency_stop": False, "consecutive_errors": 0, "is_ticking": False, "lockout": {}}
     values["cooling"] = {}
     write(script, told, **values)

@@ -59,7 +59,7 @@ class Wrapper:
 
 @dataclass(frozen=True, slots=True)
 class Logged(Wrapper):
-    """Adds a fact about each call to the turn, for the audit log.
+    """Adds an audit event about each call to the turn.
 
     Args:
         clock: seconds.
@@ -75,9 +75,9 @@ class Logged(Wrapper):
         # After the call: `acts` lists completed calls, and a cancelled one is recorded elsewhere.
         turn.acts.append(name_of(turn, call.name, spec))
         seconds = self.clock() - began
-        fact = tool_executed(turn, call, result, seconds=seconds, spec=spec)
-        turn.facts.append(fact)
-        turn.ran.append(fact)
+        event = tool_executed(turn, call, result, seconds=seconds, spec=spec)
+        turn.audit_events.append(event)
+        turn.ran.append(event)
         return result
 
 

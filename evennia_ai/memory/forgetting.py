@@ -20,7 +20,7 @@ from evennia_ai.core.memory.forgetting import (
     without_names,
 )
 from evennia_ai.core.memory.recollection import MemoryKind, person_audience
-from evennia_ai.core.safety.audit_events import Fact, fact
+from evennia_ai.core.safety.audit_events import AuditEvent, audit_event
 from evennia_ai.core.text.plain_data import to_stored
 from evennia_ai.core.turn import executions
 from evennia_ai.memory import indexing
@@ -54,7 +54,7 @@ def forget_all(script: Assistant) -> int:
         rows.remove(script.pk, keys)
         EntityProfile.objects.filter(assistant=script.pk).delete()
 
-    event = fact("memories_forgotten", count=len(keys), why="all of them")
+    event = audit_event("memories_forgotten", count=len(keys), why="all of them")
     state.write(script, event, extra_writes=write, notes=[], projects={}, reflection_state={})
     if script.work is not None:
         script.work.talks.clear()
@@ -88,12 +88,12 @@ def name_of(script: Assistant, person: str) -> PersonNames:
     return PersonNames(names - {str(script.key)})
 
 
-def without_words(event: Fact) -> Fact:
+def without_words(event: AuditEvent) -> AuditEvent:
     """Remove the words from an audit event of a tool call; other events are returned unchanged."""
     if event.event != executions.TOOL:
         return event
     entry = executions.without_words(event.details)
-    return fact(event.event, **{name: entry[name] for name in event.details})
+    return audit_event(event.event, **{name: entry[name] for name in event.details})
 
 
 def forget_person(
@@ -121,7 +121,7 @@ def forget_person(
         for forget in also:
             forget(script.pk, person, name)
 
-    event = fact("person_forgotten", person=person, count=len(keys))
+    event = audit_event("person_forgotten", person=person, count=len(keys))
     _write_without(script, person, name, event, write)
     indexing.soon(script)
     return len(keys)
@@ -147,7 +147,7 @@ def _hide_in_rows(assistant: int, name: PersonNames) -> None:
 
 
 def _write_without(
-    script: Assistant, person: str, name: PersonNames, event: Fact, write: state.ExtraWrites
+    script: Assistant, person: str, name: PersonNames, event: AuditEvent, write: state.ExtraWrites
 ) -> None:
     """Remove a person from all state. Memory is updated only after the commit."""
     work = script.work or state.rebuild(script)

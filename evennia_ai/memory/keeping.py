@@ -7,18 +7,20 @@ from functools import partial
 from typing import Any
 
 from evennia_ai.core.memory.recollection import Recollection
-from evennia_ai.core.safety.audit_events import Fact
+from evennia_ai.core.safety.audit_events import AuditEvent
 from evennia_ai.memory import indexing
 from evennia_ai.memory_store import rows
 from evennia_ai.runtime import state
 from evennia_ai.runtime.assistant import Assistant
 
 
-def keep(script: Assistant, memories: Iterable[Recollection], *facts: Fact, **values: Any) -> None:
+def keep(
+    script: Assistant, memories: Iterable[Recollection], *audit_events: AuditEvent, **values: Any
+) -> None:
     """Store memories with audit events and state in one transaction.
 
     Idempotent: a memory whose key exists already is left unchanged.
     """
     kept = list(memories)
-    state.write(script, *facts, extra_writes=partial(rows.insert, script.pk, kept), **values)
+    state.write(script, *audit_events, extra_writes=partial(rows.insert, script.pk, kept), **values)
     indexing.soon(script)

@@ -10,7 +10,7 @@ from django.utils import timezone
 
 from evennia_ai.core.memory import night, schedule
 from evennia_ai.core.memory.schedule import ASLEEP, AWAKE
-from evennia_ai.core.safety.audit_events import fact
+from evennia_ai.core.safety.audit_events import audit_event
 from evennia_ai.core.settings.memory import SleepSchedule
 from evennia_ai.errors import ConfigurationError
 from evennia_ai.runtime import state
@@ -108,7 +108,7 @@ def fall_asleep(
         phase = night.STEPS[0].phase
         values |= {"operating_mode": ASLEEP, "sleep_phase": phase}
         values["consolidation_progress"] = progress
-    event = fact("fell_asleep", until=until.isoformat(), reason=reason, by=by)
+    event = audit_event("fell_asleep", until=until.isoformat(), reason=reason, by=by)
     state.write(script, event, **values)
     _reset_for_mode(script)
     return until
@@ -127,7 +127,7 @@ def wake(script: Assistant, reason: str, *, by: str = "") -> bool:
     waking = {"woke_at": script.clock.seconds(), "tools_used": _tools_used(script)}
     state.write(
         script,
-        fact("woke_up", reason=reason, by=by),
+        audit_event("woke_up", reason=reason, by=by),
         operating_mode=AWAKE,
         sleep_phase="",
         scheduled_wake_time=None,

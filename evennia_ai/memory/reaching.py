@@ -15,7 +15,7 @@ from django.db.models import Q
 
 from evennia_ai.core.memory import reaching as core
 from evennia_ai.core.memory.recollection import MemoryKind, Recollection, person_audience
-from evennia_ai.core.safety.audit_events import fact
+from evennia_ai.core.safety.audit_events import audit_event
 from evennia_ai.memory import indexing
 from evennia_ai.memory.consent import names_of
 from evennia_ai.memory.forgetting import name_of, theirs
@@ -118,7 +118,7 @@ def forget_attribute(script: Assistant, profile: EntityProfile, text: str, *, wh
 def _execute_forget(plan: Plan, write: Callable[[], None], why: str) -> Reached:
     reached = plan.reached
     counts = {"count": 1 + reached.memories, "attributes": reached.attributes}
-    event = fact("memories_forgotten", **counts, why=why, person=plan.whom)
+    event = audit_event("memories_forgotten", **counts, why=why, person=plan.whom)
     state.write(plan.script, event, extra_writes=write)
     plan.settle()
     return reached
@@ -161,7 +161,7 @@ def correct_attribute(script: Assistant, profile: EntityProfile, text: str, righ
 def _execute_correct(plan: Plan, write: Callable[[], None], **details: Any) -> Reached:
     reached = plan.reached
     counts = {"forgotten": reached.memories, "attributes": reached.attributes}
-    event = fact("memory_corrected", **details, person=plan.whom, **counts)
+    event = audit_event("memory_corrected", **details, person=plan.whom, **counts)
     state.write(plan.script, event, extra_writes=write)
     plan.settle()
     return reached

@@ -12,7 +12,7 @@ from typing import Any
 from django.db import connection
 
 from evennia_ai.core.memory.recollection import DAY_SECONDS, MemoryKind
-from evennia_ai.core.safety.audit_events import fact
+from evennia_ai.core.safety.audit_events import audit_event
 from evennia_ai.core.settings.memory import MemoryConfig
 from evennia_ai.memory_store import rows
 from evennia_ai.models import Memory
@@ -47,7 +47,7 @@ def prune(script: Assistant, now: float) -> int:
     """Forget one batch. Returns its size; the caller schedules indexing."""
     keys = overdue(script, now)
     if keys:
-        event = fact("memories_forgotten", count=len(keys), why="age and number")
+        event = audit_event("memories_forgotten", count=len(keys), why="age and number")
         state.write(script, event, extra_writes=partial(rows.remove, script.pk, keys))
     return len(keys)
 

@@ -1,7 +1,7 @@
 """Goals of one assistant, read and written, and the clocks that their times refer to.
 
-Each change is stored together with its facts for the audit log. The clocks are real time, and game
-time with the game's own calendar.
+Each change is stored together with its audit events. The clocks are real time, and game time with
+the game's own calendar.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import evennia
 from django.conf import settings
 from django.utils import timezone
 
-from evennia_ai.core.safety.audit_events import Fact, fact
+from evennia_ai.core.safety.audit_events import AuditEvent, audit_event
 from evennia_ai.core.turn import goal_times, goals
 from evennia_ai.core.turn.goal_times import GAME, NAMED_HOURS, REAL, Clocks, DayClock, clock_hour
 from evennia_ai.core.turn.goals import Missed, StoredGoal, StoredGoals
@@ -78,7 +78,7 @@ def complete(script: Assistant, number: int, outcome: str) -> StoredGoal | None:
     if not is_daily(script, number):
         return close(script, number, goals.COMPLETED, outcome)
     changed = goals.done_today(of(script), number, outcome)
-    told = fact("goal_done_today", goal_id=number, outcome=outcome)
+    told = audit_event("goal_done_today", goal_id=number, outcome=outcome)
     state.write(script, told, current_goals=changed)
     return None
 
@@ -116,8 +116,11 @@ def come_due(script: Assistant, late_seconds: float) -> list[Missed]:
         return []
     still = {goal["id"] for goal in goals.active(changed)}
     ended = [goal for goal in goals.active(before) if goal["id"] not in still]
-    told = [fact("goal_time_missed", goal_id=each.goal["id"], times=each.times) for each in missed]
-    told += [fact("GoalUpdated", goal_id=goal["id"], status=goals.DROPPED) for goal in ended]
+    told = [
+        audit_event("goal_time_missed", goal_id=each.goal["id"], times=each.times)
+        for each in missed
+    ]
+    told += [audit_event("GoalUpdated", goal_id=goal["id"], status=goals.DROPPED) for goal in ended]
     state.write(script, *told, current_goals=changed)
     return missed
 
@@ -135,10 +138,10 @@ def close(script: Assistant, number: int, status: str, outcome: str) -> StoredGo
     changed = goals.close(before, number, status, outcome)
     name = "GoalCompleted" if status == goals.COMPLETED else "GoalUpdated"
     along = [
-        fact("GoalUpdated", goal_id=part["id"], status=goals.DROPPED, outcome=_DROPPED_ALONG)
+        audit_event("GoalUpdated", goal_id=part["id"], status=goals.DROPPED, outcome=_DROPPED_ALONG)
         for part in goals.below(before, number)
     ]
-    told = fact(name, goal_id=number, status=status, outcome=outcome)
+    told = audit_event(name, goal_id=number, status=status, outcome=outcome)
     state.write(script, *along, told, current_goals=changed)
     # The goal as it was before: `close` has already refused a number that is not open.
     goal = next(goal for goal in before["goals"] if goal["id"] == number)
@@ -146,9 +149,9 @@ def close(script: Assistant, number: int, status: str, outcome: str) -> StoredGo
     return over[0] if over and not goals.below(changed, over[0]["id"]) else None
 
 
-def _created(changed: StoredGoals, numbers: Sequence[int]) -> list[Fact]:
+def _created(changed: StoredGoals, numbers: Sequence[int]) -> list[AuditEvent]:
     return [
-        fact(
+        audit_event(
             "GoalCreated",
             goal_id=goal["id"],
             description=goal["text"],

@@ -26,7 +26,7 @@ from evennia_ai.core.hearing.decision_traces import DecisionTraces
 from evennia_ai.core.hearing.inbox import Event
 from evennia_ai.core.hearing.perception import Overheard, with_newest
 from evennia_ai.core.hearing.rate_limits import HearingConfig, SenderRegistry
-from evennia_ai.core.safety.audit_events import Fact, fact
+from evennia_ai.core.safety.audit_events import AuditEvent, audit_event
 from evennia_ai.core.safety.cooling import Blame
 from evennia_ai.core.settings.budget import BudgetConfig
 from evennia_ai.core.settings.game import ATTRIBUTES, STATE
@@ -57,35 +57,38 @@ def is_stopped(script: Assistant) -> bool:
 
 
 def write(
-    script: Assistant, *facts: Fact, extra_writes: ExtraWrites | None = None, **values: object
+    script: Assistant,
+    *audit_events: AuditEvent,
+    extra_writes: ExtraWrites | None = None,
+    **values: object,
 ) -> None:
-    """Store values and the facts about them, all or none.
+    """Store values and the audit events about them, all or none.
 
-    Changed settings add facts of their own. Facts that were recorded meanwhile are stored too.
+    Changed settings add events of their own. Events that were recorded meanwhile are stored too.
 
     Args:
-        facts: for the audit log: what happened that led to these values.
+        audit_events: what happened that led to these values.
         extra_writes: writes rows of other tables in the same transaction. It may be called twice,
             with the first call rolled back.
     """
     if not STATE.issuperset(values):
         if script.work is not None:
             script.work.read_anew()
-        facts = (*_changes(settings_of(script, values), values), *facts)
+        audit_events = (*_changes(settings_of(script, values), values), *audit_events)
     try:
-        _store(script, facts, values, extra_writes)
+        _store(script, audit_events, values, extra_writes)
     # Another process appended to this assistant's audit log; the second try reads its end again.
     except audit.RecordConflictError:
-        _store(script, facts, values, extra_writes)
+        _store(script, audit_events, values, extra_writes)
 
 
 def _store(
     script: Assistant,
-    facts: Sequence[Fact],
+    audit_events: Sequence[AuditEvent],
     values: Mapping[str, object],
     extra_writes: ExtraWrites | None,
 ) -> None:
-    is_told = bool(facts) or audit.has_waiting(script)
+    is_told = bool(audit_events) or audit.has_waiting(script)
     before: list[tuple[Attribute, Any]] = []
     changed: list[tuple[str | None, int]] = []
     new: dict[str, object] = {}
@@ -102,7 +105,7 @@ def _store(
             if extra_writes is not None:
                 extra_writes()
             if is_told:
-                audit.keep(script, facts)
+                audit.keep(script, audit_events)
     except BaseException:
         # Memory must not hold what was never stored.
         for attribute, packed in before:
@@ -116,12 +119,12 @@ def settings_of(script: Assistant, names: Iterable[str]) -> dict[str, Any]:
     return {n: read(script, n) for n in names if n in ATTRIBUTES and n not in STATE}
 
 
-def _changes(before: Mapping[str, object], now: Mapping[str, object]) -> list[Fact]:
-    """A fact for each setting that changes; those of one edit refer to each other."""
+def _changes(before: Mapping[str, object], now: Mapping[str, object]) -> list[AuditEvent]:
+    """An audit event for each setting that changes; those of one edit refer to each other."""
     changed = {name: old for name, old in before.items() if now[name] != old}
     beside = {"together": sorted(changed)} if len(changed) > 1 else {}
     return [
-        fact("ConfigurationChanged", key=name, old_value=old, new_value=now[name], **beside)
+        audit_event("ConfigurationChanged", key=name, old_value=old, new_value=now[name], **beside)
         for name, old in changed.items()
     ]
 
@@ -136,9 +139,9 @@ def changing(script: Assistant, names: Iterable[str]) -> Iterator[None]:
         return
     with transaction.atomic():
         yield
-        facts = _changes(before, settings_of(script, before))
-        if facts:
-            audit.keep(script, facts)
+        audit_events = _changes(before, settings_of(script, before))
+        if audit_events:
+            audit.keep(script, audit_events)
 
 
 def _prepare(

@@ -17,7 +17,7 @@ from evennia_ai.core.hearing.decision_traces import DecisionTraces
 from evennia_ai.core.hearing.perception import Ear, Overheard
 from evennia_ai.core.hearing.rate_limits import ActiveConversations, HearingConfig, SenderRegistry
 from evennia_ai.core.hearing.unmarked import MOST_CALLS, Call
-from evennia_ai.core.safety.audit_events import Fact
+from evennia_ai.core.safety.audit_events import AuditEvent
 from evennia_ai.core.safety.cooling import Blame
 from evennia_ai.core.safety.questions import Question
 from evennia_ai.core.settings.budget import BudgetConfig
@@ -109,7 +109,7 @@ class Work:
         extensions: how often its limits were extended without asking.
         ticks: number of its ticks; the next tick gets the following number.
         executions, metrics: its last tool calls, and totals over all of them.
-        unkept: facts that `usage` counts already, to be stored with it.
+        unkept: audit events that `usage` counts already, to be stored with it.
         given_up: ids of calls whose outcome is unknown.
         memory: memory settings in effect; None: read them again.
         talks: current conversations, by person; see `memory.talks`.
@@ -137,7 +137,7 @@ class Work:
     ticks: int = 0
     executions: list[dict[str, Any]] = field(default_factory=list)
     metrics: dict[str, Any] = field(default_factory=dict)
-    unkept: list[Fact] = field(default_factory=list)
+    unkept: list[AuditEvent] = field(default_factory=list)
     given_up: set[str] = field(default_factory=set)
     epoch: int = 0
     in_flight: Any = None

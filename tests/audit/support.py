@@ -14,7 +14,7 @@ from django.test.utils import CaptureQueriesContext
 
 from evennia_ai import audit
 from evennia_ai.audit.streams import Subject, subject_of
-from evennia_ai.core.safety.audit_events import Fact, fact
+from evennia_ai.core.safety.audit_events import AuditEvent, audit_event
 from evennia_ai.models import RecordedEvent, RecordedSnapshot
 from tests.recorded import record_of
 
@@ -98,7 +98,7 @@ class AuditTest(TestCase):
     def fill(self, count: int, whom: Subject | None = None) -> None:
         """Let a record have so many versions more."""
         self.book.keep(
-            whom or self.ada, [fact("TickCompleted", tick_number=n) for n in range(count)]
+            whom or self.ada, [audit_event("TickCompleted", tick_number=n) for n in range(count)]
         )
 
     def versions(self, whom: Any = "Ada") -> list[int]:
@@ -125,9 +125,9 @@ def subject(script: Any) -> Subject:
     return found
 
 
-def notes(*names: str) -> Sequence[Fact]:
+def notes(*names: str) -> Sequence[AuditEvent]:
     """Facts of a game's own."""
-    return [fact(name) for name in names]
+    return [audit_event(name) for name in names]
 
 
 @contextmanager

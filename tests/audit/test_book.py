@@ -14,7 +14,7 @@ from twisted.python import log
 from evennia_ai import audit
 from evennia_ai.audit import writes
 from evennia_ai.audit.writer import Book
-from evennia_ai.core.safety.audit_events import fact
+from evennia_ai.core.safety.audit_events import audit_event
 from evennia_ai.models import RecordedEvent, RecordedSnapshot
 from tests.audit.support import AuditTest, Script, UndoneError, notes, undone
 
@@ -37,7 +37,9 @@ class TestKeeping(AuditTest):
     def test_who_makes_it_may_say_so_himself(self) -> None:
         """An AssistantCreated that is handed in is the first version, not the second."""
         with audit.acting("Tom", "api"):
-            self.book.keep(self.ada, [fact("AssistantCreated", source="clone"), *notes("hushed")])
+            self.book.keep(
+                self.ada, [audit_event("AssistantCreated", source="clone"), *notes("hushed")]
+            )
         first = audit.application().page("Ada")[-1]
         assert ["AssistantCreated", "hushed"] == self.events()
         assert ("Tom", "api", "clone") == tuple(
@@ -48,8 +50,11 @@ class TestKeeping(AuditTest):
     def test_a_checkpoint_is_one_insert(self) -> None:
         """All events of a checkpoint are one statement, and nothing is read."""
         self.book.keep(self.ada, notes("first"))
-        self.book.record(self.ada, fact("waited"))
-        facts = [fact("ToolExecuted", tool_name="say"), fact("TickCompleted", tick_number=1)]
+        self.book.record(self.ada, audit_event("waited"))
+        facts = [
+            audit_event("ToolExecuted", tool_name="say"),
+            audit_event("TickCompleted", tick_number=1),
+        ]
         with transaction.atomic(), self.statements() as seen:
             self.book.keep(self.ada, facts)
         assert [INSERT] == [query["sql"][: len(INSERT)] for query in seen.captured_queries]
@@ -90,7 +95,9 @@ class TestKeeping(AuditTest):
     def test_by_and_via_are_on_every_event(self) -> None:
         """What is done for somebody says so, unless it says something itself."""
         with audit.acting("Tom", "api"):
-            self.book.keep(self.ada, [fact("GoalCreated", goal_id=1), fact("own", by="Mira")])
+            self.book.keep(
+                self.ada, [audit_event("GoalCreated", goal_id=1), audit_event("own", by="Mira")]
+            )
         own, goal, _ = audit.application().page("Ada")
         assert ("Mira", "api") == (own.details["by"], own.details["via"])
         assert ("Tom", "api") == (goal.details["by"], goal.details["via"])
@@ -101,7 +108,7 @@ class TestKeeping(AuditTest):
         other = Book(clock=self.clock)
         self.book.keep(self.ada, notes("a"))
         other.keep(self.ada, notes("b"))
-        self.book.record(self.ada, fact("waited"))
+        self.book.record(self.ada, audit_event("waited"))
         with pytest.raises(audit.RecordConflictError), transaction.atomic():
             self.book.keep(self.ada, notes("c"))
         with transaction.atomic():
@@ -114,12 +121,14 @@ class TestKeeping(AuditTest):
         loop: list[Any] = []
         loop.append(loop)
         odd = [
-            fact("GoalCreated"),
-            fact("ToolExecuted", tool_name="", success="no", duration_ms=float("nan")),
-            fact("TickCompleted", prompt_tokens=float("inf"), calls="many", event="x", more="y"),
-            fact("question_timeout"),
-            fact("x" * 500, value=loop, other=object(), timestamp="then", originator_id=3),
-            fact("words", text="\ud800\x00", poison={"_type_": "a", "_data_": 1}),
+            audit_event("GoalCreated"),
+            audit_event("ToolExecuted", tool_name="", success="no", duration_ms=float("nan")),
+            audit_event(
+                "TickCompleted", prompt_tokens=float("inf"), calls="many", event="x", more="y"
+            ),
+            audit_event("question_timeout"),
+            audit_event("x" * 500, value=loop, other=object(), timestamp="then", originator_id=3),
+            audit_event("words", text="\ud800\x00", poison={"_type_": "a", "_data_": 1}),
         ]
         self.book.keep(self.ada, odd)
         names = [event.event for event in odd]
@@ -135,7 +144,7 @@ class TestUndoing(AuditTest):
     def test_what_was_kept_is_gone_and_what_waited_waits_again(self) -> None:
         """A rollback takes back the record with what it tells of; nothing recorded is lost."""
         self.book.keep(self.ada, notes("first"))
-        self.book.record(self.ada, fact("waited"))
+        self.book.record(self.ada, audit_event("waited"))
         with undone(), transaction.atomic():
             self.book.keep(self.ada, notes("kept"))
             assert not self.book.has_waiting(self.ada)
@@ -149,7 +158,7 @@ class TestUndoing(AuditTest):
         """What a savepoint takes back is gone, what is around it stays."""
         with transaction.atomic():
             self.book.keep(self.ada, notes("outer"))
-            self.book.record(self.ada, fact("waited"))
+            self.book.record(self.ada, audit_event("waited"))
             with undone(), transaction.atomic():
                 self.book.keep(self.ada, notes("inner"))
                 raise UndoneError
@@ -168,7 +177,7 @@ class TestUndoing(AuditTest):
         with transaction.atomic():
             for number in range(2_000):
                 self.book.keep(self.ada, notes(f"{number}"))
-            self.book.record(self.ada, fact("waited"))
+            self.book.record(self.ada, audit_event("waited"))
             with undone(), transaction.atomic():
                 self.book.keep(self.ada, notes("inner"))
                 raise UndoneError
@@ -184,7 +193,7 @@ class TestUndoing(AuditTest):
         """What is around a savepoint takes its writes back too, in their order."""
         with undone(), transaction.atomic():
             for name in ("a", "b", "c"):
-                self.book.record(self.ada, fact(name))
+                self.book.record(self.ada, audit_event(name))
                 with transaction.atomic():
                     self.book.keep(self.ada)
             raise UndoneError
@@ -193,7 +202,7 @@ class TestUndoing(AuditTest):
 
     def test_a_lost_connection(self) -> None:
         """What a connection took with it is written by the next."""
-        self.book.record(self.ada, fact("waited"))
+        self.book.record(self.ada, audit_event("waited"))
         with suppress(Exception), transaction.atomic():
             self.book.keep(self.ada)
             connection.needs_rollback = True
@@ -213,7 +222,7 @@ class TestUndoing(AuditTest):
         self.addCleanup(audit.LISTENERS.remove, listen)
         with transaction.atomic():
             self.book.keep(self.ada, notes("first"))
-            self.book.record(self.ada, fact("waited"))
+            self.book.record(self.ada, audit_event("waited"))
             self.book.keep(self.ada, notes("second"))
         expected = ["AssistantCreated", "first", "waited", "second", "by a listener"]
         assert expected == self.events()
@@ -235,7 +244,7 @@ class TestDoor(AuditTest):
 
     def test_record_keep_and_of(self) -> None:
         """One writer for the process; the newest state has what waits in it."""
-        audit.keep(self.script, [fact("ToolExecuted", tool_name="say")])
+        audit.keep(self.script, [audit_event("ToolExecuted", tool_name="say")])
         audit.record("hushed", self.script, room="#2")
         assert audit.has_waiting(self.script)
         assert {"hushed": 1} == audit.of(self.script).noted

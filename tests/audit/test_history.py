@@ -16,7 +16,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 from evennia_ai import audit
 from evennia_ai.audit.aggregates import AssistantAggregate
 from evennia_ai.audit.streams import id_of
-from evennia_ai.core.safety.audit_events import EVENTS, Fact, fact, storable
+from evennia_ai.core.safety.audit_events import EVENTS, AuditEvent, audit_event, storable
 from evennia_ai.models import RecordedEvent, RecordedSnapshot
 from tests.audit.support import NOON, Clock, Script, UndoneError, subject, undone
 
@@ -38,7 +38,7 @@ VALUES = st.one_of(
     st.lists(st.integers(), max_size=2),
     st.dictionaries(st.sampled_from(["a", "_type_", "_data_"]), st.integers(), max_size=2),
 )
-FACTS = st.builds(Fact, NAMES, st.dictionaries(WORDS, VALUES, max_size=6))
+FACTS = st.builds(AuditEvent, NAMES, st.dictionaries(WORDS, VALUES, max_size=6))
 
 
 def wipe() -> None:
@@ -68,10 +68,10 @@ class Records(RuleBasedStateMachine):
         """Leave no row behind."""
         wipe()
 
-    def facts(self, names: list[str]) -> list[Fact]:
+    def facts(self, names: list[str]) -> list[AuditEvent]:
         """Facts that can be told apart."""
         self.number += 1
-        return [fact(name, mark=self.number) for name in names]
+        return [audit_event(name, mark=self.number) for name in names]
 
     @rule(which=st.integers(0, 1), names=st.lists(NAMES, max_size=3))
     def keep(self, which: int, names: list[str]) -> None:
@@ -176,7 +176,7 @@ class TestRecords(Records.TestCase):  # type: ignore[name-defined, misc]
 
 
 @given(st.lists(FACTS, max_size=8))
-def test_no_fact_spoils_a_record(facts: list[Fact]) -> None:
+def test_no_fact_spoils_a_record(facts: list[AuditEvent]) -> None:
     """Whatever facts hold, they are applied live as they are when they are read again."""
     app = audit.application()
     live = AssistantAggregate.create(id_of("Ada"), "Ada", {}, NOON)

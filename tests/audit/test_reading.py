@@ -10,7 +10,7 @@ import pytest
 from django.db import connection
 
 from evennia_ai import audit
-from evennia_ai.core.safety.audit_events import fact
+from evennia_ai.core.safety.audit_events import audit_event
 from evennia_ai.models import RecordedEvent
 from tests.audit.support import NOON, AuditTest, Script, notes, subject
 
@@ -23,7 +23,7 @@ class TestReading(AuditTest):
         super().setUp()
         self.app = audit.application()
         self.fill(120)
-        self.book.keep(self.ada, [fact("EmergencyStopTriggered", cause="loop", reason="x")])
+        self.book.keep(self.ada, [audit_event("EmergencyStopTriggered", cause="loop", reason="x")])
         self.fill(128)
 
     def test_versions(self) -> None:

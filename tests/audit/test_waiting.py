@@ -11,7 +11,7 @@ from twisted.internet.task import Clock as Reactor
 from evennia_ai import audit
 from evennia_ai.audit.writer import FLUSH_SECONDS, MOST_STREAMS, PORTION, Book
 from evennia_ai.audit.writes import MOST_WAITING
-from evennia_ai.core.safety.audit_events import fact
+from evennia_ai.core.safety.audit_events import audit_event
 from evennia_ai.models import RecordedEvent, RecordedSnapshot
 from tests.audit.support import AuditTest, Script, notes, subject
 
@@ -30,7 +30,7 @@ class TestWaiting(AuditTest):
     def test_it_is_told_at_once_and_stored_within_a_second(self) -> None:
         """Whoever listens need not wait; the database does, for one statement instead of many."""
         for name in ("a", "b"):
-            self.book.record(self.ada, fact(name))
+            self.book.record(self.ada, audit_event(name))
         assert ["a", "b"] == [event for event, _, _ in self.told]
         assert [] == self.versions()
         self.reactor.advance(1)
@@ -40,14 +40,14 @@ class TestWaiting(AuditTest):
         """The game goes on between two of them; what comes meanwhile waits a second."""
         crowd = [subject(Script(f"Ada{n}", pk=n + 1)) for n in range(2 * PORTION + 1)]
         for each in crowd:
-            self.book.record(each, fact("a"))
+            self.book.record(each, audit_event("a"))
         self.reactor.rightNow += 1
         stored, later = [], self.reactor.callLater
 
         def look() -> None:
             stored.append(RecordedEvent.objects.filter(event="a").count())
             if stored[-1] == PORTION:
-                self.book.record(crowd[0], fact("late"))
+                self.book.record(crowd[0], audit_event("late"))
             if stored[-1] < len(crowd):
                 later(0, look)
 
@@ -61,8 +61,10 @@ class TestWaiting(AuditTest):
     def test_the_game_has_a_record(self) -> None:
         """Caps of the whole game, and who was refused, are on record too."""
         game = subject(audit.GAME)
-        self.book.record(game, fact("budget_raised", cap="tokens_per_day", amount=5, by="Tom"))
-        self.book.record(game, fact("control_refused", act="budget raise", by="Mira"))
+        self.book.record(
+            game, audit_event("budget_raised", cap="tokens_per_day", amount=5, by="Tom")
+        )
+        self.book.record(game, audit_event("control_refused", act="budget raise", by="Mira"))
         self.reactor.advance(1)
         state = self.state(whom="game")
         assert {"tokens_per_day": {"account": "", "amount": 5, "by": "Tom"}} == state["caps"]
@@ -72,14 +74,14 @@ class TestWaiting(AuditTest):
         """Of somebody of whom nothing is recorded a bare name begins no record."""
         self.book.keep(self.ada, notes("first"))
         for name in ("ADA", "Nobody"):
-            self.book.record(subject(name), fact("budget_near", text="80 %"))
+            self.book.record(subject(name), audit_event("budget_near", text="80 %"))
         self.reactor.advance(1)
         assert ["AssistantCreated", "first", "budget_near"] == self.events()
         assert [] == self.versions("Nobody")
 
     def test_a_deleted_assistant_begins_none(self) -> None:
         """What is recorded after its end is told, and not kept."""
-        self.book.record(self.ada, fact("late"))
+        self.book.record(self.ada, audit_event("late"))
         self.script.pk = None
         self.reactor.advance(1)
         assert [] == self.versions()
@@ -87,7 +89,7 @@ class TestWaiting(AuditTest):
     def test_too_much_is_counted(self) -> None:
         """What waits is bounded; how many did not fit is on record."""
         for number in range(MOST_WAITING + 3):
-            self.book.record(self.ada, fact("tick", number=number))
+            self.book.record(self.ada, audit_event("tick", number=number))
         self.book.flush()
         newest = audit.application().page("Ada", limit=1)[0]
         assert ("facts_lost", {"count": 3}) == (newest.event, newest.details)
@@ -96,7 +98,7 @@ class TestWaiting(AuditTest):
     def test_streams_are_bounded(self) -> None:
         """What is forgotten is what is stored."""
         for number in range(MOST_STREAMS + 5):
-            self.book.record(subject(f"Nobody {number}"), fact("x"))
+            self.book.record(subject(f"Nobody {number}"), audit_event("x"))
             if number == 10:
                 self.book.flush()
         assert len(self.book._streams) < MOST_STREAMS + 5
@@ -107,10 +109,10 @@ class TestWaiting(AuditTest):
         with connection.cursor() as cursor:
             cursor.execute(f"ALTER TABLE {events} RENAME TO elsewhere")
         try:
-            self.book.record(self.ada, fact("a"))
+            self.book.record(self.ada, audit_event("a"))
             self.reactor.advance(1)
             self.book.keep(self.ada, notes("b"))
-            self.book.record(self.ada, fact("c"))
+            self.book.record(self.ada, audit_event("c"))
             assert [events] == audit.missing_tables()
             assert ["a", "b", "c"] == [event for event, _, _ in self.told]
             assert not self.reactor.getDelayedCalls()
@@ -135,20 +137,20 @@ class TestWaiting(AuditTest):
 
     def test_it_stops_with_the_server(self) -> None:
         """What waits is written when the server stops; a killed one leaves no timer."""
-        self.book.record(self.ada, fact("a"))
+        self.book.record(self.ada, audit_event("a"))
         self.book.stop()
         assert ["AssistantCreated", "a"] == self.events()
-        self.book.record(self.ada, fact("b"))
+        self.book.record(self.ada, audit_event("b"))
         self.book.drop()
         self.reactor.advance(2)
         assert ["AssistantCreated", "a"] == self.events()
 
     def test_a_flush_leaves_no_timer(self) -> None:
         """Who flushes by hand has nothing left to wait for; what failed is tried again."""
-        self.book.record(self.ada, fact("a"))
+        self.book.record(self.ada, audit_event("a"))
         self.book.flush()
         assert not self.reactor.getDelayedCalls()
-        self.book.record(self.ada, fact("b"))
+        self.book.record(self.ada, audit_event("b"))
         with connection.execute_wrapper(self.refuse):
             self.book.flush()
         assert ["AssistantCreated", "a"] == self.events()
@@ -164,7 +166,7 @@ class TestWaiting(AuditTest):
     def test_an_assistants_own_clock_is_used(self) -> None:
         """A test that moves an assistant's clock moves its record's too."""
         self.script.clock = own = Reactor()  # type: ignore[attr-defined]
-        self.book.record(self.ada, fact("a"))
+        self.book.record(self.ada, audit_event("a"))
         own.advance(1)
         assert ["AssistantCreated", "a"] == self.events()
 
@@ -179,7 +181,7 @@ class TestTrouble(AuditTest):
             raise OperationalError("database is locked")
 
         self.book.keep(self.ada, notes("a"))
-        self.book.record(self.ada, fact("waited"))
+        self.book.record(self.ada, audit_event("waited"))
         with connection.execute_wrapper(refuse), pytest.raises(OperationalError):
             self.book.keep(self.ada, notes("b"))
         assert self.book.has_waiting(self.ada)

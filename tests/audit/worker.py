@@ -31,7 +31,7 @@ def keep(number: int, threads: int, facts: int) -> None:
     from django.db import connections, transaction
 
     from evennia_ai import audit
-    from evennia_ai.core.safety.audit_events import fact
+    from evennia_ai.core.safety.audit_events import audit_event
     from tests.audit.support import Script, subject
 
     book, ada = audit.Book(), subject(Script())
@@ -49,8 +49,8 @@ def keep(number: int, threads: int, facts: int) -> None:
     def work(thread: int) -> None:
         for count in range(facts):
             name = f"{number} {thread} {count}"
-            book.record(ada, fact("recorded", name=name))
-            one(fact("kept", name=name))
+            book.record(ada, audit_event("recorded", name=name))
+            one(audit_event("kept", name=name))
         connections.close_all()
 
     with ThreadPoolExecutor(threads) as pool:

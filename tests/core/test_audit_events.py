@@ -15,9 +15,9 @@ from evennia_ai.core.safety.audit_events import (
     LONGEST_EVENT,
     LONGEST_VALUE,
     MASK,
-    Fact,
+    AuditEvent,
+    audit_event,
     bounded,
-    fact,
     kind_of,
     masked,
     sentence_of,
@@ -148,7 +148,7 @@ def test_an_event_in_words(event: str, details: dict[str, Any], text: str) -> No
 
 def test_a_fact_is_what_it_was_made_of() -> None:
     """Details may have any name."""
-    assert Fact("own", {"event": 1, "details": 2}) == fact("own", event=1, details=2)
+    assert AuditEvent("own", {"event": 1, "details": 2}) == audit_event("own", event=1, details=2)
 
 
 def test_a_kind_without_a_row_is_logged() -> None:
@@ -165,7 +165,7 @@ def recorded_names() -> set[str]:
             if isinstance(node, ast.Call) and node.args and isinstance(node.args[0], ast.Constant):
                 called = node.func.attr if isinstance(node.func, ast.Attribute) else ""
                 called = node.func.id if isinstance(node.func, ast.Name) else called
-                if called in ("record", "fact"):
+                if called in ("record", "audit_event"):
                     names.add(str(node.args[0].value))
     return names
 

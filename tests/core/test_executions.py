@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from evennia_ai.core.safety.audit_events import Fact, fact
+from evennia_ai.core.safety.audit_events import AuditEvent, audit_event
 from evennia_ai.core.turn import executions
 from evennia_ai.core.turn.react import Stop, StopReason
 from evennia_ai.core.turn.toolspec import Fault, ToolCall, ToolResult, ToolSpec
@@ -27,7 +27,7 @@ def make_turn(*, is_private: bool = False) -> Turn:
     return turn
 
 
-def told(success: bool = True, name: str = "say", milliseconds: int = 5) -> Fact:
+def told(success: bool = True, name: str = "say", milliseconds: int = 5) -> AuditEvent:
     """The fact of a call."""
     result = DONE if success else ToolResult(False, "no", Fault.FAILED)
     seconds = milliseconds / 1000
@@ -52,7 +52,7 @@ class TestFactOfACall:
             "provider": "openrouter",
             "model": "maker/small",
         }
-        assert fact("ToolExecuted", **expected) == made
+        assert audit_event("ToolExecuted", **expected) == made
 
     def test_of_a_private_one_no_word(self) -> None:
         """Neither what was said, nor what the model thought of it, nor an error that quotes it."""
@@ -125,7 +125,7 @@ class TestFactOfATick:
             "events": [7],
             "person": "*#3",
         }
-        assert fact("TickCompleted", **expected) == made
+        assert audit_event("TickCompleted", **expected) == made
 
     def test_one_that_did_nothing(self) -> None:
         """It says so."""
@@ -153,7 +153,7 @@ class TestLog:
 
     def test_an_entry(self) -> None:
         """The fields of a log line, with the time as people write it."""
-        (entry,) = executions.logged([], [told(), fact("TickCompleted")], at=0.0, limit=5)
+        (entry,) = executions.logged([], [told(), audit_event("TickCompleted")], at=0.0, limit=5)
         expected = {
             "tick": 3,
             "timestamp": "1970-01-01T00:00:00+00:00",
@@ -193,7 +193,7 @@ class TestSums:
             for outcome in ("answered", "silent", "failed", "paused", "cut off")
         ]
         sums: dict[str, Any] = executions.added({}, [told(), told(False), told(name="look")])
-        sums = executions.added(sums, [*ticks, fact("limit_denied"), told()])
+        sums = executions.added(sums, [*ticks, audit_event("limit_denied"), told()])
         assert {
             "tool_calls": {"say": 3, "look": 1},
             "tool_errors": {"say": 1},
@@ -218,6 +218,6 @@ class TestSums:
 def test_calls_beside_a_tick() -> None:
     """A summary's calls and tokens are told of by themselves."""
     details = {"purpose": "summary", "calls": 2, "prompt_tokens": 9, "completion_tokens": 4}
-    assert fact("UsageCounted", **details) == executions.usage_counted("summary", 2, 9, 4)
+    assert audit_event("UsageCounted", **details) == executions.usage_counted("summary", 2, 9, 4)
     inner = executions.usage_counted("summary", 2, 9, 4, context="reflection")
-    assert fact("UsageCounted", **details, context="reflection") == inner
+    assert audit_event("UsageCounted", **details, context="reflection") == inner

@@ -6,7 +6,7 @@ import json
 
 from evennia_ai.core.hearing.decision_traces import DecisionTrace
 from evennia_ai.core.hearing.inbox import Event
-from evennia_ai.core.safety.audit_events import fact
+from evennia_ai.core.safety.audit_events import audit_event
 from evennia_ai.core.turn import trace
 from evennia_ai.core.turn.react import Stop, StopReason
 from evennia_ai.core.turn.turn import MoneySpent, Turn
@@ -74,7 +74,7 @@ def test_a_row_is_bounded_whatever_happened() -> None:
     event = _event("say")
     turn = Turn(0, (event,), grants={"max_iterations": 5.0})
     details = {"tool_name": "look" * 99, "success": False, "error": "no " * 999}
-    turn.ran = [fact("ToolExecuted", **details)] * 99
+    turn.ran = [audit_event("ToolExecuted", **details)] * 99
     facts = trace.facts_of(turn, event, Stop(StopReason.LLM_ERROR, "x" * 9_999), None, 7.25)
     assert len(json.dumps(facts)) < 8_000
     assert trace.MOST_TOOLS == len(facts["tools"])

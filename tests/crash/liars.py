@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from evennia_ai import audit
-from evennia_ai.core.safety.audit_events import fact
+from evennia_ai.core.safety.audit_events import audit_event
 from evennia_ai.runtime import state
 from tests.crash.scenes import ANSWER, Scene, calls
 from tests.crash.world import Game
@@ -18,7 +18,7 @@ def _a_value_alone(game: Game) -> None:
 
 
 def _a_fact_alone(game: Game) -> None:
-    state.write(game.ada, fact("GoalCreated", goal_id=9, description="nothing", priority=5))
+    state.write(game.ada, audit_event("GoalCreated", goal_id=9, description="nothing", priority=5))
 
 
 def _one_after_the_other(game: Game) -> None:

@@ -19,4 +19,4 @@ def test_each_call_leaves_a_fact() -> None:
     finish(tools.run(ToolCall("c9", "fly"), turn))
     expected = [("whisper", True, 250), ("fly", False, 250)]
     fields = ("tool_name", "success", "duration_ms")
-    assert expected == [tuple(item.details[name] for name in fields) for item in turn.facts]
+    assert expected == [tuple(item.details[name] for name in fields) for item in turn.audit_events]

@@ -451,9 +451,9 @@ class World:
         tools = Protected(tools, CircuitBreakerRegistry(), lambda *_: None)
         tools = Logged(Gated(tools, arguments_problem), lambda: 0.0)
         result = finish(tools.run(call, turn))
-        self.written += [str(fact.details) for fact in turn.facts]
+        self.written += [str(fact.details) for fact in turn.audit_events]
         self.written += turn.acts
-        turn.facts.clear()
+        turn.audit_events.clear()
         return result
 
     def keep(self, script: Script, turn: Turn, prompt: str) -> None:

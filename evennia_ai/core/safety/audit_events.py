@@ -66,7 +66,7 @@ class EventKind:
 
 
 @dataclass(frozen=True, slots=True)
-class Fact:
+class AuditEvent:
     """Something that happened to an assistant, to be written to the audit log.
 
     Attributes:
@@ -177,9 +177,9 @@ EVENTS: dict[str, EventKind] = {
 _UNKNOWN = EventKind("")
 
 
-def fact(event: str, /, **details: Any) -> Fact:
-    """Make a fact from keyword arguments."""
-    return Fact(event, details)
+def audit_event(event: str, /, **details: Any) -> AuditEvent:
+    """Make an audit event from keyword arguments."""
+    return AuditEvent(event, details)
 
 
 def kind_of(event: str) -> EventKind:
@@ -259,7 +259,7 @@ def bounded(value: object, longest: int = LONGEST_VALUE) -> Any:
 
 
 def storable(details: Mapping[str, object]) -> dict[str, Any]:
-    """The details of a fact as they are stored: plain data, whatever they were."""
+    """The details of an event as they are stored: plain data, whatever they were."""
     plain = {
         _sendable_key(str(key)): _stored_value(item, called)
         for key, item, called in _items_with_names(details)

@@ -1,6 +1,6 @@
 """Results of tool calls and ticks: audit events, a short log, and totals.
 
-The log (`execution_log`) and the totals (`metrics`) are made from the same facts as the audit log,
+The log (`execution_log`) and the totals (`metrics`) are made from the same events as the audit log,
 and written in the same transaction.
 """
 
@@ -13,7 +13,7 @@ from typing import Any
 
 from evennia_ai.core.hearing.audience import WAYS, masked, may_leave, words
 from evennia_ai.core.memory.recollection import person_audience
-from evennia_ai.core.safety.audit_events import Fact, fact
+from evennia_ai.core.safety.audit_events import AuditEvent, audit_event
 from evennia_ai.core.text.cleaning import one_line
 from evennia_ai.core.turn.react import Stop, StopReason
 from evennia_ai.core.turn.toolspec import Fault, ToolCall, ToolResult, ToolSpec
@@ -37,8 +37,8 @@ TASKS = {ANSWERED: "tasks_completed", SILENT: "tasks_completed", FAILED: "tasks_
 
 def tool_executed(
     turn: Turn, call: ToolCall, result: ToolResult, *, seconds: float, spec: ToolSpec | None = None
-) -> Fact:
-    """The audit fact of one call. Of a private conversation it holds no words, only lengths.
+) -> AuditEvent:
+    """The audit event of one call. Of a private conversation it holds no words, only lengths.
 
     What was said to one person alone is private to them even in an open conversation.
 
@@ -54,7 +54,7 @@ def tool_executed(
     is_private = not may_leave(WAYS["audit"], audiences).is_allowed
     problem = "" if result.success else _error_text(is_private, result)
     given = _with_known_names(call.arguments, spec) if is_private else call.arguments
-    return fact(
+    return audit_event(
         TOOL,
         tick=turn.tick,
         call_id=call.id,
@@ -109,14 +109,14 @@ def _logged_value(value: object, is_private: bool) -> Any:
     return masked(text) if is_private else one_line(text, LONGEST_WORD)
 
 
-def tick_completed(turn: Turn, outcome: str, *, stop: str, seconds: float) -> Fact:
-    """The audit fact of one tick, with its usage.
+def tick_completed(turn: Turn, outcome: str, *, stop: str, seconds: float) -> AuditEvent:
+    """The audit event of one tick, with its usage.
 
     Args:
         outcome: one of this module's outcomes.
         stop: why the loop ended.
     """
-    return fact(
+    return audit_event(
         TICK,
         tick_number=turn.tick,
         duration_ms=round(seconds * 1000),
@@ -133,13 +133,13 @@ def tick_completed(turn: Turn, outcome: str, *, stop: str, seconds: float) -> Fa
 
 def usage_counted(
     purpose: str, calls: int, prompt_tokens: int, completion_tokens: int, *, context: str = ""
-) -> Fact:
-    """The audit fact of model calls outside a tick, such as those of a summary.
+) -> AuditEvent:
+    """The audit event of model calls outside a tick, such as those of a summary.
 
     Args:
         context: the context in which they were made, or "".
     """
-    return fact(
+    return audit_event(
         USAGE,
         purpose=purpose,
         calls=calls,
@@ -158,13 +158,13 @@ def outcome_of(stop: Stop) -> str:
 
 def logged(
     log: Iterable[Mapping[str, object]],
-    facts: Iterable[Fact],
+    audit_events: Iterable[AuditEvent],
     *,
     at: float,
     limit: int,
     person: str = "",
 ) -> list[dict[str, Any]]:
-    """The log with the tool calls among some facts appended, cut to its limit.
+    """The log with the tool calls among some audit events appended, cut to its limit.
 
     Args:
         at: seconds since 1970.
@@ -172,7 +172,7 @@ def logged(
     """
     when = datetime.fromtimestamp(at, UTC).isoformat(timespec="seconds")
     marks = {"person": person} if person else {}
-    new = [_entry(item.details, when) | marks for item in facts if item.event == TOOL]
+    new = [_entry(item.details, when) | marks for item in audit_events if item.event == TOOL]
     # A slice [-0:] would return the whole list.
     return [*map(dict, log), *new][-limit:] if limit > 0 else []
 
@@ -192,13 +192,13 @@ def without_words(entry: Mapping[str, Any]) -> dict[str, Any]:
     return {**entry, "parameters": given, "reasoning": "", "error": "", FORGOTTEN: True}
 
 
-def added(metrics: Mapping[str, Any], facts: Iterable[Fact]) -> dict[str, Any]:
-    """The totals with some facts added: calls, errors and milliseconds by tool, and tasks."""
+def added(metrics: Mapping[str, Any], audit_events: Iterable[AuditEvent]) -> dict[str, Any]:
+    """The totals with audit events added: calls, errors and milliseconds by tool, and tasks."""
     sums: dict[str, Any] = {
         **{name: dict(metrics.get(name, {})) for name in ("tool_calls", "tool_errors", "tool_ms")},
         **{name: int(metrics.get(name, 0)) for name in ("tasks_attempted", *set(TASKS.values()))},
     }
-    for item in facts:
+    for item in audit_events:
         if item.event == TOOL:
             _add_call(sums, item.details)
         elif item.event == TICK and (task := TASKS.get(item.details["outcome"])):

@@ -12,7 +12,7 @@ from evennia_ai.core.hearing.chain import Chain
 from evennia_ai.core.hearing.inbox import Event
 from evennia_ai.core.hearing.perception import Overheard
 from evennia_ai.core.memory.recollection import person_audience
-from evennia_ai.core.safety.audit_events import Fact
+from evennia_ai.core.safety.audit_events import AuditEvent
 from evennia_ai.core.safety.monitor import SafetyMonitor
 from evennia_ai.core.settings.safety import Checks
 from evennia_ai.core.turn.conversation import Message
@@ -104,11 +104,11 @@ class Turn:
         reasoning: the text that came with the model's last calls.
         is_talk: whether its last reply was plain words, and it had called nothing before.
         acts: names of the tools called in this tick.
-        facts: audit facts not yet written; saved with the next checkpoint.
+        audit_events: those not yet written; saved with the next checkpoint.
         chain: the chain it belongs to, together with turns of other assistants.
         has_recited: whether the model has recited its own instructions once.
         may_emote: whether the tool `emote` is offered, so that speech may be acted out.
-        ran: facts of all calls of this tick, including those already written.
+        ran: audit events of all calls of this tick, including those already written.
         spent: cost of the model calls of this tick.
         prompt: fingerprints of the prompt's components, by key.
     """
@@ -143,11 +143,11 @@ class Turn:
     reasoning: str = ""
     is_talk: bool = False
     acts: list[str] = field(default_factory=list)
-    facts: list[Fact] = field(default_factory=list)
+    audit_events: list[AuditEvent] = field(default_factory=list)
     chain: Chain = field(default_factory=Chain)
     has_recited: bool = False
     may_emote: bool = True
-    ran: list[Fact] = field(default_factory=list)
+    ran: list[AuditEvent] = field(default_factory=list)
     spent: MoneySpent = field(default_factory=MoneySpent)
     prompt: dict[str, str] = field(default_factory=dict)
     talk_of: frozenset[str] = frozenset()

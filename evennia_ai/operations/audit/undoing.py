@@ -15,7 +15,7 @@ from typing_extensions import TypedDict
 
 from evennia_ai import audit
 from evennia_ai.assistant_script import AssistantScript
-from evennia_ai.core.safety.audit_events import MASK, fact, storable
+from evennia_ai.core.safety.audit_events import MASK, audit_event, storable
 from evennia_ai.core.typed_objects import Being
 from evennia_ai.operations.assistants.lifecycle import look_of, update_assistant
 from evennia_ai.operations.audit.edits import (
@@ -198,7 +198,7 @@ def _apply(
         return Result.conflict(f"{script.key}: nothing is changed: {why}").with_typed(typed)
     writes = 1 if edit.is_of_look else len(wanted)
     # `writes` tells `edits` which events before this one are not edits of their own.
-    mark = fact(event, edit=edit.number, names=edit.names, writes=writes)
+    mark = audit_event(event, edit=edit.number, names=edit.names, writes=writes)
     if edit.is_of_look:
         look = {each.name: each.new for each in wanted}
         with transaction.atomic():

@@ -20,7 +20,7 @@ from evennia_ai.core.memory.recollection import (
     SourceType,
     person_audience,
 )
-from evennia_ai.core.safety.audit_events import fact
+from evennia_ai.core.safety.audit_events import audit_event
 from evennia_ai.core.safety.persona import about_itself
 from evennia_ai.core.text.cleaning import one_line
 from evennia_ai.memory import consent, forgetting, indexing, keeping, reaching, recalling
@@ -257,7 +257,7 @@ def add_memory(
         tags=tuple(one_line(str(tag), 40) for tag in tags)[:20],
     )
     with signed(by):
-        keeping.keep(script, [memory], fact("memories_kept", count=1, why="given by hand"))
+        keeping.keep(script, [memory], audit_event("memories_kept", count=1, why="given by hand"))
     added = find_memory(script, memory.key)
     assert added is not None
     (row,) = rows_of([added])

@@ -20,7 +20,7 @@ from evennia_ai.core.hearing.decision_traces import DecisionTrace
 from evennia_ai.core.hearing.inbox import TASK
 from evennia_ai.core.hearing.perception import PRIVATE
 from evennia_ai.core.memory.recollection import WORLD, MemoryKind, person_audience
-from evennia_ai.core.safety.audit_events import fact
+from evennia_ai.core.safety.audit_events import audit_event
 from evennia_ai.core.safety.persona import about_itself
 from evennia_ai.core.text.cleaning import name_as_data, one_line, quote
 from evennia_ai.core.text.words import counted
@@ -331,7 +331,7 @@ def set_remembered(
     if (person not in unremembered) is is_remembered:
         now = "remembers what you do" if is_remembered else "remembers nothing new about you"
         return Result.conflict(f"{name} {now} already.")
-    event = fact("remembering_changed", person=person, is_remembered=is_remembered)
+    event = audit_event("remembering_changed", person=person, is_remembered=is_remembered)
     with signed(by):
         # A symmetric difference: it adds the person or removes them.
         state.write(script, event, unremembered=sorted(unremembered ^ {person}))

@@ -19,7 +19,7 @@ from typing_extensions import TypedDict
 from evennia_ai import approvals, audit
 from evennia_ai.assistant_script import AssistantScript
 from evennia_ai.audit.acting import actor
-from evennia_ai.core.safety.audit_events import Fact
+from evennia_ai.core.safety.audit_events import AuditEvent
 from evennia_ai.core.settings.assistant import check_setting
 from evennia_ai.core.settings.game import ATTRIBUTES, POWERS
 from evennia_ai.core.settings.paths import (
@@ -276,7 +276,9 @@ def _change_line(
     return f"{script.key}: {name} is {value}{word} now (was {shown(before['value'])})."
 
 
-def store_settings(script: AssistantScript, values: Mapping[str, Any], *facts: Fact) -> None:
+def store_settings(
+    script: AssistantScript, values: Mapping[str, Any], *audit_events: AuditEvent
+) -> None:
     """Store checked settings with events for the audit log, and apply them at once.
 
     Args:
@@ -287,7 +289,7 @@ def store_settings(script: AssistantScript, values: Mapping[str, Any], *facts: F
     work, is_off = script.work, values.get("enabled", True) is False
     if is_off:
         state.bump_epoch(script)  # voids the turn under way, whose reply would still be said
-    state.write(script, *facts, **values)
+    state.write(script, *audit_events, **values)
     if is_off and work is not None:
         approvals.discard_all(script, f"{script.key} is silent")
     # Questions about a limit that the new settings have raised.

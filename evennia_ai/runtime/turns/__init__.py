@@ -17,7 +17,7 @@ from evennia_ai.core.hearing.chain import Chain, Chains
 from evennia_ai.core.hearing.inbox import Event
 from evennia_ai.core.hearing.perception import PRIVATE, tellable
 from evennia_ai.core.memory.recollection import person_audience
-from evennia_ai.core.safety.audit_events import Fact
+from evennia_ai.core.safety.audit_events import AuditEvent
 from evennia_ai.core.safety.limits import LIMITS, LimitKind
 from evennia_ai.core.safety.monitor import SafetyMonitor
 from evennia_ai.core.turn import compaction, conversation, executions
@@ -171,34 +171,34 @@ def clear_intent(script: Assistant, turn: Turn) -> None:
 def keep(
     script: Assistant,
     turn: Turn,
-    *facts: Fact,
+    *audit_events: AuditEvent,
     extra_writes: ExtraWrites | None = None,
     **values: object,
 ) -> None:
-    """Write values together with the facts of a turn that are not stored yet, all or none."""
+    """Write values and the audit events of a turn that are not stored yet, all or none."""
     person = turn.event.person if turn.events else ""
-    write_counted(script, (*turn.facts, *facts), extra_writes, person, **values)
-    # Only after the write: facts that could not be stored go with the next one.
-    turn.facts.clear()
+    write_counted(script, (*turn.audit_events, *audit_events), extra_writes, person, **values)
+    # Only after the write: events that could not be stored go with the next one.
+    turn.audit_events.clear()
 
 
 def write_counted(
     script: Assistant,
-    facts: Sequence[Fact],
+    audit_events: Sequence[AuditEvent],
     extra_writes: ExtraWrites | None = None,
     person: str = "",
     **values: object,
 ) -> None:
-    """Write values and facts, with the log and the metrics that tool calls and ticks add to."""
+    """Write values and audit events, with the log and metrics that tool calls and ticks add to."""
     work = script.work
-    log, metrics, told = work.executions, work.metrics, {item.event for item in facts}
+    log, metrics, told = work.executions, work.metrics, {item.event for item in audit_events}
     if executions.TOOL in told:
         now, limit = script.clock.seconds(), read(script, "max_log_entries")
-        log = executions.logged(log, facts, at=now, limit=limit, person=person)
+        log = executions.logged(log, audit_events, at=now, limit=limit, person=person)
         values["execution_log"] = log
     if executions.TOOL in told or executions.TICK in told:
-        metrics = values["metrics"] = executions.added(metrics, facts)
-    write(script, *facts, extra_writes=extra_writes, **values)
+        metrics = values["metrics"] = executions.added(metrics, audit_events)
+    write(script, *audit_events, extra_writes=extra_writes, **values)
     work.executions, work.metrics = log, metrics
 
 
@@ -337,16 +337,18 @@ def cut_off(script: Assistant, turn: Turn) -> None:
     """Count a turn that was dropped."""
     work = script.work
     # A call that was given up meanwhile is in the audit log already, with an unknown outcome.
-    turn.facts = [item for item in turn.facts if item.details["call_id"] not in work.given_up]
+    turn.audit_events = [
+        item for item in turn.audit_events if item.details["call_id"] not in work.given_up
+    ]
     seconds = script.clock.seconds() - turn.began_seconds
     told = executions.tick_completed(turn, executions.CUT_OFF, stop="cut_off", seconds=seconds)
-    add_usage(script, turn, *turn.facts, told)
+    add_usage(script, turn, *turn.audit_events, told)
 
 
-def add_usage(script: Assistant, used: Turn, *facts: Fact) -> None:
-    """Count model calls now, and store them with their facts in a later turn of the reactor."""
+def add_usage(script: Assistant, used: Turn, *audit_events: AuditEvent) -> None:
+    """Count model calls now; store them and their audit events in a later turn of the reactor."""
     _count(script.work, used)
-    script.work.unkept += facts
+    script.work.unkept += audit_events
     # Later, since this may be called in the middle of a stop, which writes it all at once.
     pacer_of(reactor).call(_keep_usage, script, script.work)
 
@@ -357,11 +359,11 @@ def _keep_usage(script: Assistant, work: Work) -> None:
         keep_usage(script)
 
 
-def keep_usage(script: Assistant, *facts: Fact, **values: Any) -> None:
-    """Write values and facts, and before them everything that is counted and not stored yet."""
+def keep_usage(script: Assistant, *audit_events: AuditEvent, **values: Any) -> None:
+    """Write values and audit events, and before them whatever is counted and not stored yet."""
     work = script.work
     waited = tuple(work.unkept)
     if waited:
         values["usage"] = _stored_usage(work, NOTHING)
-    write_counted(script, (*waited, *facts), **values)
+    write_counted(script, (*waited, *audit_events), **values)
     del work.unkept[: len(waited)]

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from evennia_ai.core.hearing import inbox
-from evennia_ai.core.safety.audit_events import fact
+from evennia_ai.core.safety.audit_events import audit_event
 from evennia_ai.core.turn.turn import Turn
 from evennia_ai.runtime import turns
 from evennia_ai.runtime.assistant import Assistant
@@ -125,4 +125,4 @@ def reset_history(script: Assistant) -> None:
         if noted and ("tool" in noted or noted.get("effects")):
             interrupted.give_up(script, noted)
         script.work.history, script.work.talks = [], {}
-    write(script, fact("HistoryReset"), conversation_history=[], current_tool_call=None)
+    write(script, audit_event("HistoryReset"), conversation_history=[], current_tool_call=None)

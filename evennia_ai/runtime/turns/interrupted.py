@@ -10,7 +10,7 @@ from typing import Any
 
 from evennia_ai.core.hearing import inbox
 from evennia_ai.core.hearing.inbox import Event
-from evennia_ai.core.safety.audit_events import Fact, fact
+from evennia_ai.core.safety.audit_events import AuditEvent, audit_event
 from evennia_ai.core.turn import conversation, executions
 from evennia_ai.core.turn.toolspec import Fault, ToolCall, ToolResult, ToolSpec
 from evennia_ai.core.turn.turn import Turn
@@ -67,16 +67,16 @@ def give_up(script: Assistant, noted: Mapping[str, Any]) -> None:
     let_go(work)
 
 
-def _lost(script: Assistant, noted: Mapping[str, Any]) -> Fact:
+def _lost(script: Assistant, noted: Mapping[str, Any]) -> AuditEvent:
     turn = Turn(0, (), is_apart=noted["is_private"], tick=script.work.ticks + 1)
     return unknown(turn, ToolCall(noted["call_id"], noted["tool"], noted["arguments"]))
 
 
-def unknown(turn: Turn, call: ToolCall) -> Fact:
-    """The fact of a call whose outcome is unknown."""
+def unknown(turn: Turn, call: ToolCall) -> AuditEvent:
+    """The audit event of a call whose outcome is unknown."""
     spec = ToolSpec(call.name, "", {})
     told = executions.tool_executed(turn, call, UNKNOWN, seconds=0.0, spec=spec)
-    return fact(told.event, **{**told.details, "error": UNKNOWN.text})
+    return audit_event(told.event, **{**told.details, "error": UNKNOWN.text})
 
 
 def _with_unknown(message: conversation.Message, call_id: str) -> conversation.Message:
