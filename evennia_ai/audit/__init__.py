@@ -1,7 +1,7 @@
 """The audit log: an append-only record of what assistants, and the game, did.
 
-Each server process has one `Book`, which writes it. An event about a change to stored state is
-written in the transaction of that change; any other event waits for the next write, or a second.
+Each server process has one `AuditWriter`. An event about a change to stored state is written in the
+transaction of that change; any other event waits for the next write, or a second.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from evennia_ai.audit.aggregates import AssistantAggregate
 from evennia_ai.audit.archive import ArchivedError
 from evennia_ai.audit.reading import AssistantApplication, AuditEntry, application, missing_tables
 from evennia_ai.audit.streams import GAME, name_of, subject_of
-from evennia_ai.audit.writer import Book, RecordConflictError
+from evennia_ai.audit.writer import AuditWriter, RecordConflictError
 from evennia_ai.audit.writes import PendingEvent, now
 from evennia_ai.core.safety.audit_events import AuditEvent, audit_event
 from evennia_ai.core.typed_objects import Script
@@ -37,14 +37,14 @@ __all__ = [
     "AssistantAggregate",
     "AssistantApplication",
     "AuditEntry",
-    "Book",
+    "AuditWriter",
     "RecordConflictError",
     "acting",
     "actor",
     "application",
-    "book",
     "check_settings",
     "close",
+    "current_writer",
     "flush",
     "has_waiting",
     "is_begun",
@@ -67,9 +67,9 @@ def _later(seconds: float, call: Callable[[], None]) -> object:
 
 
 @lru_cache(maxsize=1)
-def book() -> Book:
+def current_writer() -> AuditWriter:
     """This server process's writer; it is flushed when the reactor shuts down."""
-    made = Book(_later)
+    made = AuditWriter(_later)
     reactor.addSystemEventTrigger("before", "shutdown", made.stop)
     return made
 
@@ -90,7 +90,7 @@ def record(event: str, subject: Script | str, **details: Any) -> None:
     if target is None:
         _tell(subject, [audit_event(event, **details)])
     else:
-        book().record(target, audit_event(event, **details))
+        current_writer().record(target, audit_event(event, **details))
 
 
 def keep(script: Script | str, events: Iterable[AuditEvent] = ()) -> None:
@@ -107,7 +107,7 @@ def keep(script: Script | str, events: Iterable[AuditEvent] = ()) -> None:
     if target is None:
         _tell(script, events)
     else:
-        book().keep(target, events)
+        current_writer().keep(target, events)
 
 
 def _tell(subject: Script | str, events: Iterable[AuditEvent]) -> None:
@@ -118,18 +118,18 @@ def _tell(subject: Script | str, events: Iterable[AuditEvent]) -> None:
 def has_waiting(script: Script | str) -> bool:
     """True if events of the subject wait to be stored. Queries no database."""
     target = subject_of(script)
-    return target is not None and book().has_waiting(target)
+    return target is not None and current_writer().has_waiting(target)
 
 
 def flush() -> None:
     """Store all waiting events."""
-    book().flush()
+    current_writer().flush()
 
 
 def start_anew() -> None:
     """Drop this process's unwritten events and cached state, for tests."""
-    if book.cache_info().currsize:
-        book().drop()
+    if current_writer.cache_info().currsize:
+        current_writer().drop()
 
 
 def is_begun(script: Script | str) -> bool:
@@ -140,7 +140,9 @@ def is_begun(script: Script | str) -> bool:
     """
     target = subject_of(script)
     return (
-        target is None or not book().has_tables() or exists(RecordedEvent, originator_id=target.id)
+        target is None
+        or not current_writer().has_tables()
+        or exists(RecordedEvent, originator_id=target.id)
     )
 
 
@@ -150,8 +152,8 @@ def of(script: Script | str) -> Any:
     Raises:
         KeyError: it has no audit log.
     """
-    if (target := subject_of(script)) is not None and book().has_tables():
-        book().flush_one(target)
+    if (target := subject_of(script)) is not None and current_writer().has_tables():
+        current_writer().flush_one(target)
         return application().newest(script)
     raise KeyError(f"there is no record of {name_of(script)}")
 
@@ -179,19 +181,19 @@ def close(script: Script | str, reason: str, folder: Path | None = None) -> Path
         The file; None: the subject has no audit log, or the tables are missing.
     """
     target = subject_of(script)
-    if target is None or not book().has_tables():
+    if target is None or not current_writer().has_tables():
         return None
     app = application()
     with transaction.atomic():
-        book().keep(target)
+        current_writer().keep(target)
         if not app.count(target.name):
-            book().keep(target, [audit_event("AssistantCreated")])
+            current_writer().keep(target, [audit_event("AssistantCreated")])
         # Named first, since the last event contains the name.
         path = archive.path_for_all(target, app, folder, more=1)
         details = {"reason": reason, "archive_path": str(path), "final_stats": _stats_of(script)}
-        book().keep(target, [audit_event("AssistantArchived", **details)])
+        current_writer().keep(target, [audit_event("AssistantArchived", **details)])
         archive.put_away(target, app, path)
-        book().forget(target)
+        current_writer().forget(target)
     return path
 
 

@@ -39,7 +39,7 @@ from evennia_ai.audit.writes import (
 from evennia_ai.core.safety.audit_events import AuditEvent, audit_event
 from evennia_ai.models import RecordedSnapshot
 
-__all__ = ["Book", "RecordConflictError"]
+__all__ = ["AuditWriter", "RecordConflictError"]
 
 FLUSH_SECONDS = 1.0  # the longest time that an event waits, and what a crash can lose
 RETRY_SECONDS = 15.0  # after a failed write
@@ -54,7 +54,7 @@ MISSING = (
 Later = Callable[[float, Callable[[], None]], Any]
 
 
-class Book:
+class AuditWriter:
     """The writer of the audit log in one server process.
 
     Args:

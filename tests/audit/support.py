@@ -1,4 +1,4 @@
-"""What tests of the record share: an assistant's script, books, and a database that commits."""
+"""What tests of the record share: an assistant's script, writers, and a database that commits."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ class AuditTest(TestCase):
         self.script = Script()
         self.ada = subject(self.script)
         self.clock = Clock()
-        self.book = audit.Book(clock=self.clock)
+        self.writer = audit.AuditWriter(clock=self.clock)
         self.told = record_of(self)
 
     def wipe(self) -> None:
@@ -97,7 +97,7 @@ class AuditTest(TestCase):
 
     def fill(self, count: int, whom: Subject | None = None) -> None:
         """Let a record have so many versions more."""
-        self.book.keep(
+        self.writer.keep(
             whom or self.ada, [audit_event("TickCompleted", tick_number=n) for n in range(count)]
         )
 

@@ -107,7 +107,7 @@ class TestArchive(ArchiveTest):
         """What is older than the policy's days goes, but never the newest event."""
         config = AuditConfig(keep_days=30, keep_events=0, archive_folder=str(self.folder))
         now = Clock(archive.datetime_now_with_tzinfo() - timedelta(days=40))
-        self.book = audit.Book(clock=now)
+        self.writer = audit.AuditWriter(clock=now)
         self.fill(299)
         assert 200 == self.app.archive("Ada", config).events
         now.at += timedelta(days=39)
@@ -231,12 +231,12 @@ class TestByItself(ArchiveTest):
         """Whoever is recorded is looked after."""
         reactor = Reactor()
         self.fill(399)
-        book = audit.Book(reactor.callLater, self.clock)
-        book.record(self.ada, notes("a")[0])
+        writer = audit.AuditWriter(reactor.callLater, self.clock)
+        writer.record(self.ada, notes("a")[0])
         reactor.pump([1.0, *[0.2] * 20])
         assert 201 == len(self.versions())
-        book.record(self.ada, notes("a")[0])
-        book.stop()
+        writer.record(self.ada, notes("a")[0])
+        writer.stop()
         assert not reactor.getDelayedCalls()
 
 

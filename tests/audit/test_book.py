@@ -13,7 +13,7 @@ from twisted.python import log
 
 from evennia_ai import audit
 from evennia_ai.audit import writes
-from evennia_ai.audit.writer import Book
+from evennia_ai.audit.writer import AuditWriter
 from evennia_ai.core.safety.audit_events import audit_event
 from evennia_ai.models import RecordedEvent, RecordedSnapshot
 from tests.audit.support import AuditTest, Script, UndoneError, notes, undone
@@ -27,7 +27,7 @@ class TestKeeping(AuditTest):
     def test_a_record_begins_with_the_settings(self) -> None:
         """The first version holds what the assistant stores of its settings, without its state."""
         self.script.stored |= {"usage": {"calls": 3}, "llm_extra_params": {"api_key": "abc"}}
-        self.book.keep(self.ada, notes("hushed"))
+        self.writer.keep(self.ada, notes("hushed"))
         assert ["AssistantCreated", "hushed"] == self.events()
         expected = {"persona": "a keeper", "tick_rate": 7, "llm_extra_params": {"api_key": "***"}}
         assert expected == self.state(1)["settings"]
@@ -37,7 +37,7 @@ class TestKeeping(AuditTest):
     def test_who_makes_it_may_say_so_himself(self) -> None:
         """An AssistantCreated that is handed in is the first version, not the second."""
         with audit.acting("Tom", "api"):
-            self.book.keep(
+            self.writer.keep(
                 self.ada, [audit_event("AssistantCreated", source="clone"), *notes("hushed")]
             )
         first = audit.application().page("Ada")[-1]
@@ -49,14 +49,14 @@ class TestKeeping(AuditTest):
 
     def test_a_checkpoint_is_one_insert(self) -> None:
         """All events of a checkpoint are one statement, and nothing is read."""
-        self.book.keep(self.ada, notes("first"))
-        self.book.record(self.ada, audit_event("waited"))
+        self.writer.keep(self.ada, notes("first"))
+        self.writer.record(self.ada, audit_event("waited"))
         facts = [
             audit_event("ToolExecuted", tool_name="say"),
             audit_event("TickCompleted", tick_number=1),
         ]
         with transaction.atomic(), self.statements() as seen:
-            self.book.keep(self.ada, facts)
+            self.writer.keep(self.ada, facts)
         assert [INSERT] == [query["sql"][: len(INSERT)] for query in seen.captured_queries]
         assert ["waited", "ToolExecuted", "TickCompleted"] == self.events()[2:]
 
@@ -80,22 +80,22 @@ class TestKeeping(AuditTest):
     def test_nothing_to_keep_is_no_statement(self) -> None:
         """Who keeps nothing while nothing waits asks the database nothing."""
         with self.statements() as seen:
-            self.book.keep(self.ada)
-            assert not self.book.has_waiting(self.ada)
+            self.writer.keep(self.ada)
+            assert not self.writer.has_waiting(self.ada)
         assert 0 == len(seen)
 
     def test_times_never_go_back(self) -> None:
         """A fact that is older than the last one has the last one's time."""
-        self.book.keep(self.ada, notes("first"))
+        self.writer.keep(self.ada, notes("first"))
         self.clock.at = self.clock.at.replace(year=2020)
-        self.book.keep(self.ada, notes("second"))
+        self.writer.keep(self.ada, notes("second"))
         times = [entry.at for entry in audit.application().page("Ada")]
         assert times == sorted(times, reverse=True)
 
     def test_by_and_via_are_on_every_event(self) -> None:
         """What is done for somebody says so, unless it says something itself."""
         with audit.acting("Tom", "api"):
-            self.book.keep(
+            self.writer.keep(
                 self.ada, [audit_event("GoalCreated", goal_id=1), audit_event("own", by="Mira")]
             )
         own, goal, _ = audit.application().page("Ada")
@@ -105,14 +105,14 @@ class TestKeeping(AuditTest):
 
     def test_another_process_is_a_conflict_once(self) -> None:
         """Who knows an older version is told so, and succeeds when he begins anew."""
-        other = Book(clock=self.clock)
-        self.book.keep(self.ada, notes("a"))
+        other = AuditWriter(clock=self.clock)
+        self.writer.keep(self.ada, notes("a"))
         other.keep(self.ada, notes("b"))
-        self.book.record(self.ada, audit_event("waited"))
+        self.writer.record(self.ada, audit_event("waited"))
         with pytest.raises(audit.RecordConflictError), transaction.atomic():
-            self.book.keep(self.ada, notes("c"))
+            self.writer.keep(self.ada, notes("c"))
         with transaction.atomic():
-            self.book.keep(self.ada, notes("c"))
+            self.writer.keep(self.ada, notes("c"))
         assert ["AssistantCreated", "a", "b", "waited", "c"] == self.events()
         assert [1, 2, 3, 4, 5] == self.versions()
 
@@ -130,7 +130,7 @@ class TestKeeping(AuditTest):
             audit_event("x" * 500, value=loop, other=object(), timestamp="then", originator_id=3),
             audit_event("words", text="\ud800\x00", poison={"_type_": "a", "_data_": 1}),
         ]
-        self.book.keep(self.ada, odd)
+        self.writer.keep(self.ada, odd)
         names = [event.event for event in odd]
         assert ["AssistantCreated", *names[:4], "x" * 64, "words"] == self.events()
         words = audit.application().page("Ada", events=["words"])[0].details
@@ -143,26 +143,26 @@ class TestUndoing(AuditTest):
 
     def test_what_was_kept_is_gone_and_what_waited_waits_again(self) -> None:
         """A rollback takes back the record with what it tells of; nothing recorded is lost."""
-        self.book.keep(self.ada, notes("first"))
-        self.book.record(self.ada, audit_event("waited"))
+        self.writer.keep(self.ada, notes("first"))
+        self.writer.record(self.ada, audit_event("waited"))
         with undone(), transaction.atomic():
-            self.book.keep(self.ada, notes("kept"))
-            assert not self.book.has_waiting(self.ada)
+            self.writer.keep(self.ada, notes("kept"))
+            assert not self.writer.has_waiting(self.ada)
             raise UndoneError
-        assert self.book.has_waiting(self.ada)
+        assert self.writer.has_waiting(self.ada)
         assert "kept" not in [event for event, _, _ in self.told]
-        self.book.keep(self.ada, notes("again"))
+        self.writer.keep(self.ada, notes("again"))
         assert ["AssistantCreated", "first", "waited", "again"] == self.events()
 
     def test_an_inner_rollback(self) -> None:
         """What a savepoint takes back is gone, what is around it stays."""
         with transaction.atomic():
-            self.book.keep(self.ada, notes("outer"))
-            self.book.record(self.ada, audit_event("waited"))
+            self.writer.keep(self.ada, notes("outer"))
+            self.writer.record(self.ada, audit_event("waited"))
             with undone(), transaction.atomic():
-                self.book.keep(self.ada, notes("inner"))
+                self.writer.keep(self.ada, notes("inner"))
                 raise UndoneError
-            self.book.keep(self.ada, notes("after"))
+            self.writer.keep(self.ada, notes("after"))
         assert ["AssistantCreated", "outer", "waited", "after"] == self.events()
         assert ["waited", "AssistantCreated", "outer", "after"] == [told[0] for told in self.told]
 
@@ -176,14 +176,14 @@ class TestUndoing(AuditTest):
 
         with transaction.atomic():
             for number in range(2_000):
-                self.book.keep(self.ada, notes(f"{number}"))
-            self.book.record(self.ada, audit_event("waited"))
+                self.writer.keep(self.ada, notes(f"{number}"))
+            self.writer.record(self.ada, audit_event("waited"))
             with undone(), transaction.atomic():
-                self.book.keep(self.ada, notes("inner"))
+                self.writer.keep(self.ada, notes("inner"))
                 raise UndoneError
             sys.setprofile(count)
             self.addCleanup(sys.setprofile, None)
-            self.book.keep(self.ada, notes("after"))
+            self.writer.keep(self.ada, notes("after"))
             sys.setprofile(None)
         assert calls < 2 * 2_000
         kept = RecordedEvent.objects.order_by("originator_version").values_list("event", flat=True)
@@ -193,20 +193,20 @@ class TestUndoing(AuditTest):
         """What is around a savepoint takes its writes back too, in their order."""
         with undone(), transaction.atomic():
             for name in ("a", "b", "c"):
-                self.book.record(self.ada, audit_event(name))
+                self.writer.record(self.ada, audit_event(name))
                 with transaction.atomic():
-                    self.book.keep(self.ada)
+                    self.writer.keep(self.ada)
             raise UndoneError
-        self.book.flush()
+        self.writer.flush()
         assert ["AssistantCreated", "a", "b", "c"] == self.events()
 
     def test_a_lost_connection(self) -> None:
         """What a connection took with it is written by the next."""
-        self.book.record(self.ada, audit_event("waited"))
+        self.writer.record(self.ada, audit_event("waited"))
         with suppress(Exception), transaction.atomic():
-            self.book.keep(self.ada)
+            self.writer.keep(self.ada)
             connection.needs_rollback = True
-        self.book.flush()
+        self.writer.flush()
         assert ["AssistantCreated", "waited"] == self.events()
 
     def test_a_listener_that_writes(self) -> None:
@@ -216,17 +216,17 @@ class TestUndoing(AuditTest):
         def listen(event: str, _name: str, _details: Any) -> None:
             if event == "first" and not done:
                 done.append(1)
-                self.book.keep(self.ada, notes("by a listener"))
+                self.writer.keep(self.ada, notes("by a listener"))
 
         audit.LISTENERS.append(listen)
         self.addCleanup(audit.LISTENERS.remove, listen)
         with transaction.atomic():
-            self.book.keep(self.ada, notes("first"))
-            self.book.record(self.ada, audit_event("waited"))
-            self.book.keep(self.ada, notes("second"))
+            self.writer.keep(self.ada, notes("first"))
+            self.writer.record(self.ada, audit_event("waited"))
+            self.writer.keep(self.ada, notes("second"))
         expected = ["AssistantCreated", "first", "waited", "second", "by a listener"]
         assert expected == self.events()
-        self.book.keep(self.ada, notes("last"))
+        self.writer.keep(self.ada, notes("last"))
         assert [*expected, "last"] == self.events()
 
     def test_a_listener_that_fails(self) -> None:
@@ -235,7 +235,7 @@ class TestUndoing(AuditTest):
         audit.LISTENERS.append(broken)
         self.addCleanup(audit.LISTENERS.remove, broken)
         with self.assertLogs("django.db.backends.base", "ERROR"), transaction.atomic():
-            self.book.keep(self.ada, notes("first"))
+            self.writer.keep(self.ada, notes("first"))
         assert ["AssistantCreated", "first"] == self.events()
 
 

@@ -54,7 +54,7 @@ class Records(RuleBasedStateMachine):
         super().__init__()
         self.ada = subject(Script())
         self.clock = Clock()
-        self.books = [audit.Book(clock=self.clock), audit.Book(clock=self.clock)]
+        self.writers = [audit.AuditWriter(clock=self.clock), audit.AuditWriter(clock=self.clock)]
         self.kept: Counter[str] = Counter()
         self.recorded: Counter[str] = Counter()
         self.number = 0
@@ -79,7 +79,7 @@ class Records(RuleBasedStateMachine):
         facts = self.facts(names)
         for _ in range(2):
             with suppress(audit.RecordConflictError), transaction.atomic():
-                self.books[which].keep(self.ada, facts)
+                self.writers[which].keep(self.ada, facts)
                 break
         else:
             raise AssertionError("two conflicts, with nobody else there")
@@ -89,38 +89,38 @@ class Records(RuleBasedStateMachine):
     def undo(self, which: int, names: list[str]) -> None:
         """A checkpoint that fails after all."""
         with suppress(audit.RecordConflictError), undone(), transaction.atomic():
-            self.books[which].keep(self.ada, self.facts(names))
+            self.writers[which].keep(self.ada, self.facts(names))
             raise UndoneError
 
     @rule(which=st.integers(0, 1), inner=st.lists(NAMES, max_size=2), outer=st.lists(NAMES))
     def undo_inside(self, which: int, inner: list[str], outer: list[str]) -> None:
         """A savepoint is undone, what is around it commits."""
-        book = self.books[which]
+        writer = self.writers[which]
         with suppress(audit.RecordConflictError):
             with transaction.atomic():
-                book.keep(self.ada, self.facts(outer))
+                writer.keep(self.ada, self.facts(outer))
                 with undone(), transaction.atomic():
-                    book.keep(self.ada, self.facts(inner))
+                    writer.keep(self.ada, self.facts(inner))
                     raise UndoneError
-                book.keep(self.ada)
+                writer.keep(self.ada)
             self.kept.update(outer)
 
     @rule(which=st.integers(0, 1), name=NAMES)
     def record(self, which: int, name: str) -> None:
         """Something that waits for the next write."""
-        self.books[which].record(self.ada, self.facts([name])[0])
+        self.writers[which].record(self.ada, self.facts([name])[0])
         self.recorded[name] += 1
 
     @rule(which=st.integers(0, 1))
     def flush(self, which: int) -> None:
         """The timer."""
-        self.books[which].flush()
+        self.writers[which].flush()
 
     @rule(which=st.integers(0, 1))
     def restart(self, which: int) -> None:
         """A server process stops, and another begins."""
-        self.books[which].stop()
-        self.books[which] = audit.Book(clock=self.clock)
+        self.writers[which].stop()
+        self.writers[which] = audit.AuditWriter(clock=self.clock)
 
     @invariant()
     def has_no_hole(self) -> None:
@@ -141,8 +141,8 @@ class Records(RuleBasedStateMachine):
         for event in events:
             replayed = event.mutate(replayed)  # type: ignore[attr-defined]
         assert newest.as_data() == replayed.as_data()
-        for book in self.books:
-            stream = book._stream(self.ada)
+        for writer in self.writers:
+            stream = writer._stream(self.ada)
             stream.settle()
             known = stream.aggregate
             if known is not None:
@@ -150,8 +150,8 @@ class Records(RuleBasedStateMachine):
 
     def flushed(self) -> Counter[str]:
         """How often each event is on record, with all that waits."""
-        for book in self.books:
-            book.flush()
+        for writer in self.writers:
+            writer.flush()
         return Counter(RecordedEvent.objects.values_list("event", flat=True))
 
     @rule()

@@ -23,7 +23,9 @@ class TestReading(AuditTest):
         super().setUp()
         self.app = audit.application()
         self.fill(120)
-        self.book.keep(self.ada, [audit_event("EmergencyStopTriggered", cause="loop", reason="x")])
+        self.writer.keep(
+            self.ada, [audit_event("EmergencyStopTriggered", cause="loop", reason="x")]
+        )
         self.fill(128)
 
     def test_versions(self) -> None:
@@ -102,8 +104,8 @@ class TestReading(AuditTest):
     def test_streams_are_told_apart(self) -> None:
         """An assistant called "game" is not the game; capital letters do not matter."""
         other = Script("game")
-        self.book.keep(subject(other), notes("hers"))
-        self.book.keep(subject(audit.GAME), notes("its"))
+        self.writer.keep(subject(other), notes("hers"))
+        self.writer.keep(subject(audit.GAME), notes("its"))
         assert ["AssistantCreated", "hers"] == self.events(other)
         assert ["GameBegun", "its"] == self.events("game")
         assert self.app.version("ADA") == self.app.version("Ada")

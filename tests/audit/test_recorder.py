@@ -144,7 +144,7 @@ class TestCachedApplication(OnFile, library.ApplicationTestCase):
 
     Left out: the two with a hundred threads that contend for one aggregate. They ask how the
     library's own cache is shared by threads, for ten seconds each, with a hundred connections to
-    one SQLite file; our Book has a cache of its own, whose threads `test_processes` tries.
+    one SQLite file; our AuditWriter has a cache of its own, whose threads `test_processes` tries.
     """
 
     test_check_aggregate_fastforwarding_nonblocking = None

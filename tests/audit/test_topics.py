@@ -48,7 +48,7 @@ class TestTopics(AuditTest):
 
     def test_moved_code_opens_what_is_stored(self) -> None:
         """An interpreter that has the same code as another module reads the same history."""
-        self.book.keep(self.ada, [audit_event("ToolExecuted", tool_name="say"), *notes("own")])
+        self.writer.keep(self.ada, [audit_event("ToolExecuted", tool_name="say"), *notes("own")])
         rows = RecordedEvent.objects.order_by("id").values_list(
             "originator_version", "topic", "state"
         )
@@ -67,7 +67,7 @@ class TestTopics(AuditTest):
 
     def test_what_a_later_version_wrote_opens_as_a_note(self) -> None:
         """Who goes back to an older version still reads all of the record."""
-        self.book.keep(self.ada, [audit_event("ToolExecuted", tool_name="say")])
+        self.writer.keep(self.ada, [audit_event("ToolExecuted", tool_name="say")])
         RecordedEvent.objects.filter(originator_version=2).update(topic="assistant:ToolImagined")
         found = audit.application().newest("Ada")
         assert ({"ToolImagined": 1}, 0) == (found.noted, found.tool_count)

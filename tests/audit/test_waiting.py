@@ -9,7 +9,7 @@ from django.db import OperationalError, connection
 from twisted.internet.task import Clock as Reactor
 
 from evennia_ai import audit
-from evennia_ai.audit.writer import FLUSH_SECONDS, MOST_STREAMS, PORTION, Book
+from evennia_ai.audit.writer import FLUSH_SECONDS, MOST_STREAMS, PORTION, AuditWriter
 from evennia_ai.audit.writes import MOST_WAITING
 from evennia_ai.core.safety.audit_events import audit_event
 from evennia_ai.models import RecordedEvent, RecordedSnapshot
@@ -25,12 +25,12 @@ class TestWaiting(AuditTest):
         """A reactor that is moved by hand."""
         super().setUp()
         self.reactor = Reactor()
-        self.book = Book(self.reactor.callLater, self.clock)
+        self.writer = AuditWriter(self.reactor.callLater, self.clock)
 
     def test_it_is_told_at_once_and_stored_within_a_second(self) -> None:
         """Whoever listens need not wait; the database does, for one statement instead of many."""
         for name in ("a", "b"):
-            self.book.record(self.ada, audit_event(name))
+            self.writer.record(self.ada, audit_event(name))
         assert ["a", "b"] == [event for event, _, _ in self.told]
         assert [] == self.versions()
         self.reactor.advance(1)
@@ -40,14 +40,14 @@ class TestWaiting(AuditTest):
         """The game goes on between two of them; what comes meanwhile waits a second."""
         crowd = [subject(Script(f"Ada{n}", pk=n + 1)) for n in range(2 * PORTION + 1)]
         for each in crowd:
-            self.book.record(each, audit_event("a"))
+            self.writer.record(each, audit_event("a"))
         self.reactor.rightNow += 1
         stored, later = [], self.reactor.callLater
 
         def look() -> None:
             stored.append(RecordedEvent.objects.filter(event="a").count())
             if stored[-1] == PORTION:
-                self.book.record(crowd[0], audit_event("late"))
+                self.writer.record(crowd[0], audit_event("late"))
             if stored[-1] < len(crowd):
                 later(0, look)
 
@@ -61,10 +61,10 @@ class TestWaiting(AuditTest):
     def test_the_game_has_a_record(self) -> None:
         """Caps of the whole game, and who was refused, are on record too."""
         game = subject(audit.GAME)
-        self.book.record(
+        self.writer.record(
             game, audit_event("budget_raised", cap="tokens_per_day", amount=5, by="Tom")
         )
-        self.book.record(game, audit_event("control_refused", act="budget raise", by="Mira"))
+        self.writer.record(game, audit_event("control_refused", act="budget raise", by="Mira"))
         self.reactor.advance(1)
         state = self.state(whom="game")
         assert {"tokens_per_day": {"account": "", "amount": 5, "by": "Tom"}} == state["caps"]
@@ -72,16 +72,16 @@ class TestWaiting(AuditTest):
 
     def test_a_name_is_enough_where_there_is_a_record(self) -> None:
         """Of somebody of whom nothing is recorded a bare name begins no record."""
-        self.book.keep(self.ada, notes("first"))
+        self.writer.keep(self.ada, notes("first"))
         for name in ("ADA", "Nobody"):
-            self.book.record(subject(name), audit_event("budget_near", text="80 %"))
+            self.writer.record(subject(name), audit_event("budget_near", text="80 %"))
         self.reactor.advance(1)
         assert ["AssistantCreated", "first", "budget_near"] == self.events()
         assert [] == self.versions("Nobody")
 
     def test_a_deleted_assistant_begins_none(self) -> None:
         """What is recorded after its end is told, and not kept."""
-        self.book.record(self.ada, audit_event("late"))
+        self.writer.record(self.ada, audit_event("late"))
         self.script.pk = None
         self.reactor.advance(1)
         assert [] == self.versions()
@@ -89,8 +89,8 @@ class TestWaiting(AuditTest):
     def test_too_much_is_counted(self) -> None:
         """What waits is bounded; how many did not fit is on record."""
         for number in range(MOST_WAITING + 3):
-            self.book.record(self.ada, audit_event("tick", number=number))
-        self.book.flush()
+            self.writer.record(self.ada, audit_event("tick", number=number))
+        self.writer.flush()
         newest = audit.application().page("Ada", limit=1)[0]
         assert ("facts_lost", {"count": 3}) == (newest.event, newest.details)
         assert MOST_WAITING + 2 == audit.application().version("Ada")
@@ -98,10 +98,10 @@ class TestWaiting(AuditTest):
     def test_streams_are_bounded(self) -> None:
         """What is forgotten is what is stored."""
         for number in range(MOST_STREAMS + 5):
-            self.book.record(subject(f"Nobody {number}"), audit_event("x"))
+            self.writer.record(subject(f"Nobody {number}"), audit_event("x"))
             if number == 10:
-                self.book.flush()
-        assert len(self.book._streams) < MOST_STREAMS + 5
+                self.writer.flush()
+        assert len(self.writer._streams) < MOST_STREAMS + 5
 
     def test_missing_tables_are_told_once(self) -> None:
         """A game that is not migrated goes on, and its log says what to type."""
@@ -109,10 +109,10 @@ class TestWaiting(AuditTest):
         with connection.cursor() as cursor:
             cursor.execute(f"ALTER TABLE {events} RENAME TO elsewhere")
         try:
-            self.book.record(self.ada, audit_event("a"))
+            self.writer.record(self.ada, audit_event("a"))
             self.reactor.advance(1)
-            self.book.keep(self.ada, notes("b"))
-            self.book.record(self.ada, audit_event("c"))
+            self.writer.keep(self.ada, notes("b"))
+            self.writer.record(self.ada, audit_event("c"))
             assert [events] == audit.missing_tables()
             assert ["a", "b", "c"] == [event for event, _, _ in self.told]
             assert not self.reactor.getDelayedCalls()
@@ -121,15 +121,15 @@ class TestWaiting(AuditTest):
                 cursor.execute(f"ALTER TABLE elsewhere RENAME TO {events}")
         assert [] == audit.missing_tables()
         assert snapshots
-        self.book.drop()
-        self.book.keep(self.ada, notes("d"))
+        self.writer.drop()
+        self.writer.keep(self.ada, notes("d"))
         assert ["AssistantCreated", "d"] == self.events()
 
     def test_what_cannot_be_read_ends(self) -> None:
         """A record that somebody spoilt is left as it is, and the game goes on."""
-        self.book.keep(self.ada, notes("a"))
+        self.writer.keep(self.ada, notes("a"))
         RecordedEvent.objects.update(state=b"{")
-        anew = Book(clock=self.clock)
+        anew = AuditWriter(clock=self.clock)
         anew.keep(self.ada, notes("b"))
         anew.keep(self.ada, notes("c"))
         assert 2 == RecordedEvent.objects.count()
@@ -137,22 +137,22 @@ class TestWaiting(AuditTest):
 
     def test_it_stops_with_the_server(self) -> None:
         """What waits is written when the server stops; a killed one leaves no timer."""
-        self.book.record(self.ada, audit_event("a"))
-        self.book.stop()
+        self.writer.record(self.ada, audit_event("a"))
+        self.writer.stop()
         assert ["AssistantCreated", "a"] == self.events()
-        self.book.record(self.ada, audit_event("b"))
-        self.book.drop()
+        self.writer.record(self.ada, audit_event("b"))
+        self.writer.drop()
         self.reactor.advance(2)
         assert ["AssistantCreated", "a"] == self.events()
 
     def test_a_flush_leaves_no_timer(self) -> None:
         """Who flushes by hand has nothing left to wait for; what failed is tried again."""
-        self.book.record(self.ada, audit_event("a"))
-        self.book.flush()
+        self.writer.record(self.ada, audit_event("a"))
+        self.writer.flush()
         assert not self.reactor.getDelayedCalls()
-        self.book.record(self.ada, audit_event("b"))
+        self.writer.record(self.ada, audit_event("b"))
         with connection.execute_wrapper(self.refuse):
-            self.book.flush()
+            self.writer.flush()
         assert ["AssistantCreated", "a"] == self.events()
         self.reactor.advance(15)
         assert ["AssistantCreated", "a", "b"] == self.events()
@@ -166,7 +166,7 @@ class TestWaiting(AuditTest):
     def test_an_assistants_own_clock_is_used(self) -> None:
         """A test that moves an assistant's clock moves its record's too."""
         self.script.clock = own = Reactor()  # type: ignore[attr-defined]
-        self.book.record(self.ada, audit_event("a"))
+        self.writer.record(self.ada, audit_event("a"))
         own.advance(1)
         assert ["AssistantCreated", "a"] == self.events()
 
@@ -180,10 +180,10 @@ class TestTrouble(AuditTest):
         def refuse(_execute: Any, *_rest: Any) -> Any:
             raise OperationalError("database is locked")
 
-        self.book.keep(self.ada, notes("a"))
-        self.book.record(self.ada, audit_event("waited"))
+        self.writer.keep(self.ada, notes("a"))
+        self.writer.record(self.ada, audit_event("waited"))
         with connection.execute_wrapper(refuse), pytest.raises(OperationalError):
-            self.book.keep(self.ada, notes("b"))
-        assert self.book.has_waiting(self.ada)
-        self.book.flush()
+            self.writer.keep(self.ada, notes("b"))
+        assert self.writer.has_waiting(self.ada)
+        self.writer.flush()
         assert ["AssistantCreated", "a", "waited"] == self.events()

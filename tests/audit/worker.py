@@ -25,7 +25,7 @@ def migrate() -> None:
 
 
 def keep(number: int, threads: int, facts: int) -> None:
-    """Keep facts as checkpoints do; each thread has a connection, all have one book."""
+    """Keep events as checkpoints do; each thread has a connection, all have one writer."""
     from concurrent.futures import ThreadPoolExecutor
 
     from django.db import connections, transaction
@@ -34,13 +34,13 @@ def keep(number: int, threads: int, facts: int) -> None:
     from evennia_ai.core.safety.audit_events import audit_event
     from tests.audit.support import Script, subject
 
-    book, ada = audit.Book(), subject(Script())
+    writer, ada = audit.AuditWriter(), subject(Script())
 
     def one(told: Any) -> None:
         for _ in range(1000):
             try:
                 with transaction.atomic():
-                    book.keep(ada, [told])
+                    writer.keep(ada, [told])
             except audit.RecordConflictError:
                 continue
             return
@@ -49,13 +49,13 @@ def keep(number: int, threads: int, facts: int) -> None:
     def work(thread: int) -> None:
         for count in range(facts):
             name = f"{number} {thread} {count}"
-            book.record(ada, audit_event("recorded", name=name))
+            writer.record(ada, audit_event("recorded", name=name))
             one(audit_event("kept", name=name))
         connections.close_all()
 
     with ThreadPoolExecutor(threads) as pool:
         list(pool.map(work, range(threads)))
-    book.stop()
+    writer.stop()
 
 
 def load() -> None:
