@@ -151,6 +151,6 @@ class Bounds:
         # What a person grants to one turn holds for its whole chain of delegations.
         chain.grant(hit.kind, grants.get(hit.kind, 0) - before)
         # Asking a person may take minutes, in which the turn may have been stopped.
-        self.ports.keeper.fence(self.turn)
+        self.ports.checkpoint_store.fence(self.turn)
         if not may_go_on:
             raise hit

@@ -58,7 +58,7 @@ class Toolbox(Protocol):
         """Run one call."""
 
 
-class Keeper(Protocol):
+class CheckpointStore(Protocol):
     """The checkpoint store: makes the state of a turn durable."""
 
     def fence(self, turn: Turn) -> None:
@@ -165,7 +165,7 @@ class Ports:
 
     model: Model
     toolbox: Toolbox
-    keeper: Keeper
+    checkpoint_store: CheckpointStore
     compose: Compose
     limits: Limits
     shown: Callable[[Specs], Specs] = all_of

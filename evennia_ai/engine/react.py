@@ -41,7 +41,7 @@ async def react(turn: Turn, ports: Ports, bounds: Bounds) -> Stop:
     """
     advisory = Advisory.NONE
     while not bounds.is_used_up:
-        ports.keeper.fence(turn)  # it may have been stopped while it waited
+        ports.checkpoint_store.fence(turn)  # it may have been stopped while it waited
         shown = ports.shown(ports.toolbox.specs())
         prompt = ports.compose(turn, shown)
         expect_listener(turn, ports)  # before money is spent; `_ask` repeats it before it speaks
@@ -74,7 +74,7 @@ async def react(turn: Turn, ports: Ports, bounds: Bounds) -> Stop:
         advisory = advise(prompt.ratio_with(reply.usage, group.messages))
         is_last = turn.iterations == bounds.last_step - 1
         group.tell(ADVICE[advisory] or (LAST_STEP if is_last else ""))
-        ports.keeper.checkpoint(turn)
+        ports.checkpoint_store.checkpoint(turn)
     steps = f"{turn.iterations} steps without an answer"
     return Stop(StopReason.MAX_ITERATIONS, _shown(turn, turn.problem) or steps)
 
@@ -110,7 +110,7 @@ async def _ask(
             break
         except LimitReachedError as hit:
             await bounds.extend(hit)
-    ports.keeper.fence(turn)
+    ports.checkpoint_store.fence(turn)
     turn.count(prompt.credible(reply.usage))
     expect_listener(turn, ports)
     # Staff get a notice that another model answered once per turn, not at each step.
@@ -165,8 +165,8 @@ async def _run(group: CallGroup, ports: Ports, bounds: Bounds, refusal: str) -> 
     pattern = bounds.pattern
     for call in group.calls:
         if group.done:  # after a crash, the calls before this one are not repeated
-            ports.keeper.checkpoint(group.turn)
-        ports.keeper.fence(group.turn)
+            ports.checkpoint_store.checkpoint(group.turn)
+        ports.checkpoint_store.fence(group.turn)
         spec = ports.toolbox.specs().get(call.name)
         refused = refusal or objection(call, spec, group.done)
         if group.done and not pattern.allows_multi_tool:

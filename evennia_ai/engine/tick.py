@@ -97,7 +97,7 @@ async def wrap_up(turn: Turn, ports: Ports, hit: LimitReachedError) -> bool:
         reply = await ports.model.ask(with_cause(as_fallback(prompt.messages), hit), ())
     except (ModelError, CircuitOpenError, LimitReachedError):
         return False
-    ports.keeper.fence(turn)
+    ports.checkpoint_store.fence(turn)
     turn.count(prompt.credible(reply.usage))
     text = _spoken_text(reply)
     if not text:

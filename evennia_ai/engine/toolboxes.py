@@ -16,7 +16,7 @@ from evennia_ai.core.hearing.staleness import PAGE, WAIT
 from evennia_ai.core.turn.executions import name_of, tool_executed
 from evennia_ai.core.turn.toolspec import Fault, ToolCall, ToolCategory, ToolResult, ToolSpec
 from evennia_ai.core.turn.turn import Turn
-from evennia_ai.engine.ports import Keeper, Specs, Toolbox
+from evennia_ai.engine.ports import CheckpointStore, Specs, Toolbox
 from evennia_ai.errors import (
     CircuitOpenError,
     NobodyListensError,
@@ -183,19 +183,19 @@ class Confirmed(Wrapper):
 class Noted(Wrapper):
     """Stores the intent of a noticeable call before it is run, so that it is never run twice."""
 
-    keeper: Keeper
+    checkpoint_store: CheckpointStore
 
     async def run(self, call: ToolCall, turn: Turn) -> ToolResult:
         """Run the call; after a failure the intent is removed, so that the message is answered."""
         if not self.inner.specs()[call.name].is_noticed:
             return await self.inner.run(call, turn)
         # Write-ahead: after a crash in between, the assistant is silent rather than acts twice.
-        self.keeper.before_effect(turn, call)
+        self.checkpoint_store.before_effect(turn, call)
         result = await self.inner.run(call, turn)
         if result.success:
             turn.effects += 1
         else:
-            self.keeper.forget_effect(turn)
+            self.checkpoint_store.forget_effect(turn)
         return result
 
 

@@ -1,4 +1,4 @@
-"""A model, a toolbox and a keeper in memory, and a driver for coroutines."""
+"""A model, a toolbox and a checkpoint store in memory, and a driver for coroutines."""
 
 from __future__ import annotations
 
@@ -116,7 +116,7 @@ class ListedTools:
 
 
 @dataclass
-class EpochKeeper:
+class EpochCheckpointStore:
     """Keeps the epoch and writes down what was noted before an effect.
 
     Attributes:
@@ -233,7 +233,7 @@ class Stage:
         self.turn = Turn(7, (make_event(**event),), (), [{"role": "user", "content": "earlier"}])
         self.model = ListedModel(answers, self.diary)
         self.tools = ListedTools(self.diary)
-        self.keeper = EpochKeeper(self.diary)
+        self.checkpoint_store = EpochCheckpointStore(self.diary)
         self.limits = ListedLimits(self.diary)
         self.fill = [100]
         self.word = 1
@@ -244,9 +244,14 @@ class Stage:
         """The ports of the turn, with the real wrappers around the tools."""
         report = lambda turn, call, error: self.reported.append(error)  # noqa: E731
         guarded = Protected(self.tools, CircuitBreakerRegistry(), report)
-        gated = Gated(Noted(guarded, self.keeper), check_arguments)
+        gated = Gated(Noted(guarded, self.checkpoint_store), check_arguments)
         return Ports(
-            self.model, gated, self.keeper, self.compose, self.limits, is_heard=self.is_heard
+            self.model,
+            gated,
+            self.checkpoint_store,
+            self.compose,
+            self.limits,
+            is_heard=self.is_heard,
         )
 
     def compose(self, turn: Turn, specs: Specs) -> Prompt:

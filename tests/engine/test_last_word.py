@@ -123,7 +123,7 @@ def test_f4_a_stop_while_a_last_word_is_awaited() -> None:
     ask = stage.model.ask
 
     async def stopped(messages: Any, tools: Any) -> Reply:
-        stage.keeper.epoch += not tools
+        stage.checkpoint_store.epoch += not tools
         return await ask(messages, tools)
 
     stage.model.ask = stopped  # type: ignore[method-assign]

@@ -176,7 +176,7 @@ def test_what_happened_while_somebody_was_asked_counts() -> None:
     stage.limits.grants = [True]
 
     def stop() -> None:
-        stage.keeper.epoch += 1
+        stage.checkpoint_store.epoch += 1
 
     stage.limits.on_ask = stop
     with pytest.raises(StaleEpochError):

@@ -153,7 +153,7 @@ def test_a_single_action_ends_after_one_step() -> None:
     stop = stage.play(max_iterations=1, mode=ExecutionMode.SINGLE_ACTION)
     assert Stop(StopReason.MAX_ITERATIONS, "1 steps without an answer") == stop
     assert ["ask", "run look", "keep"] == stage.diary
-    assert stage.keeper.kept[-1] == stage.turn.said
+    assert stage.checkpoint_store.kept[-1] == stage.turn.said
 
 
 def test_a_turn_that_was_set_down_goes_on() -> None:
@@ -161,7 +161,7 @@ def test_a_turn_that_was_set_down_goes_on() -> None:
     first = Stage(reply(LOOK))
     first.play(max_iterations=1)
     second = Stage(reply(LOOK), reply(HELLO))
-    second.turn.said, second.turn.iterations = first.keeper.kept[-1], 1
+    second.turn.said, second.turn.iterations = first.checkpoint_store.kept[-1], 1
     assert "terminal_tool" == second.play(max_iterations=2).reason
     roles = ["user", "assistant", "tool", "assistant", "tool", "assistant", "tool"]
     assert roles == [message["role"] for message in second.turn.said]
@@ -286,7 +286,7 @@ def test_plain_text_to_a_page_needs_the_tool() -> None:
 def test_what_will_be_noticed_is_noted_first() -> None:
     """The note comes before the effect; when it cannot be made, there is no effect."""
     stage = Stage(reply(HELLO))
-    stage.keeper.fault = OSError("disk full")
+    stage.checkpoint_store.fault = OSError("disk full")
     with pytest.raises(OSError, match="disk full"):
         stage.play()
     assert ["ask"] == stage.diary
@@ -298,7 +298,7 @@ def test_cancelled_while_the_model_thinks() -> None:
     stage.model.waits = True
     running = stage.start()
     assert "waiting" == running.send(None)
-    stage.keeper.epoch += 1
+    stage.checkpoint_store.epoch += 1
     with pytest.raises(StaleEpochError, match="turn of epoch 7 met epoch 8"):
         running.send(None)
     assert ["ask"] == stage.diary
@@ -310,7 +310,7 @@ def test_cancelled_while_a_tool_runs() -> None:
     stage = Stage(reply(LOOK), reply(HELLO))
 
     def cancel() -> None:
-        stage.keeper.epoch += 1
+        stage.checkpoint_store.epoch += 1
 
     stage.tools.on_run = cancel
     with pytest.raises(StaleEpochError):
@@ -322,7 +322,7 @@ def test_cancelled_while_a_tool_runs() -> None:
 def test_cancelled_before_it_began() -> None:
     """A turn that is void already does not ask the model at all."""
     stage = Stage(reply(HELLO))
-    stage.keeper.epoch += 1
+    stage.checkpoint_store.epoch += 1
     with pytest.raises(StaleEpochError):
         stage.play()
     assert [] == stage.diary
@@ -380,7 +380,7 @@ def test_every_history_can_be_sent_again(
     for before, step in pairwise(["", *stage.diary]):
         if step in ("run say", "run whisper", "run dig"):
             assert step.replace("run", "note") == before
-    assert [] == [wrong for said in stage.keeper.kept for wrong in dangling(said)]
+    assert [] == [wrong for said in stage.checkpoint_store.kept for wrong in dangling(said)]
     if stop.reason in ("terminal_tool", "dangerous_tool"):
         assert stage.turn.effects >= 1
     assert stage.diary.count("run dig") <= 1

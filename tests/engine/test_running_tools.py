@@ -19,7 +19,7 @@ from evennia_ai.errors import (
 )
 from evennia_ai.resilience import CircuitBreakerRegistry, RetryConfig, ToolResultCache
 from tests.core.samples import make_event
-from tests.engine.doubles import DIG, HELLO, LOOK, SPECS, EpochKeeper, ListedTools, finish
+from tests.engine.doubles import DIG, HELLO, LOOK, SPECS, EpochCheckpointStore, ListedTools, finish
 
 TURN = Turn(7, (make_event(),))
 
@@ -48,7 +48,7 @@ class TestNoted:
         written: list[str] = []
         tools = ListedTools(written, {call.name: [outcome] if outcome else []})
         turn = Turn(7, (make_event(),))
-        finish(Noted(tools, EpochKeeper(written)).run(call, turn))
+        finish(Noted(tools, EpochCheckpointStore(written)).run(call, turn))
         assert (diary, effects) == (", ".join(written), turn.effects)
 
 

@@ -98,7 +98,7 @@ def test_a_result_is_kept_before_the_next_call() -> None:
     """Each checkpoint holds what is done, and says of the rest that it is not."""
     stage = Stage(reply(LOOK, SAY, HELLO))
     stage.play()
-    first, second = stage.keeper.kept
+    first, second = stage.checkpoint_store.kept
     assert ["look done", "not done: the turn ended before it"] == [
         json.loads(first[at]["content"]).get(key) for at, key in ((2, "result"), (3, "error"))
     ]

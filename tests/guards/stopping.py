@@ -36,14 +36,14 @@ STOPPING = (
     guard(
         "an answer of the model that belongs to an older epoch is dropped",
         "engine/react.py",
-        "            await bounds.extend(hit)\n    ports.keeper.fence(turn)\n    turn.count",
+        "            await bounds.extend(hit)\n    ports.checkpoint_store.fence(turn)\n    turn.count",
         "            await bounds.extend(hit)\n    turn.count",
         "test_cancelled_while_the_model_thinks",
     ),
     guard(
         "between two calls of one reply nothing goes on after a stop",
         "engine/react.py",
-        "        ports.keeper.fence(group.turn)\n",
+        "        ports.checkpoint_store.fence(group.turn)\n",
         "",
         "test_b12_nothing_of_a_reply_follows_the_call_that_stops_her",
         (
@@ -56,7 +56,7 @@ STOPPING = (
     guard(
         "random walks find a stop that does not hold between the calls of a reply",
         "engine/react.py",
-        "        ports.keeper.fence(group.turn)\n",
+        "        ports.checkpoint_store.fence(group.turn)\n",
         "",
         "test_b15_no_walk_breaks_anything",
         (
@@ -90,7 +90,7 @@ STOPPING = (
     guard(
         "whatever came of asking somebody, a stop in between counts",
         "engine/bounds.py",
-        "        self.ports.keeper.fence(self.turn)\n",
+        "        self.ports.checkpoint_store.fence(self.turn)\n",
         "",
         "test_what_happened_while_somebody_was_asked_counts",
     ),
@@ -160,7 +160,7 @@ STOPPING = (
     guard(
         "what others will notice is noted durably before it happens",
         "engine/toolboxes.py",
-        "        self.keeper.before_effect(turn, call)\n",
+        "        self.checkpoint_store.before_effect(turn, call)\n",
         "",
         "test_what_will_be_noticed_is_noted_first",
     ),

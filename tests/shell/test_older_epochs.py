@@ -42,8 +42,8 @@ class TestKeeper(SafetyTest):
 
     def test_hole_d30_no_effect_begins_in_an_older_epoch(self) -> None:
         """It is not even noted: after a clearing nobody would know whose note that is."""
-        keeper = ScriptCheckpoints(self.ada_script)
-        self.overtaken(lambda turn: keeper.before_effect(turn, CALL))
+        checkpoints = ScriptCheckpoints(self.ada_script)
+        self.overtaken(lambda turn: checkpoints.before_effect(turn, CALL))
 
     def test_hole_d30_an_older_epoch_sets_nothing_down(self) -> None:
         """What was said so far would be taken up again by the next start."""
