@@ -40,7 +40,7 @@ class Intent:
 
 
 @dataclass(frozen=True, slots=True)
-class Dry(Wrapper):
+class DryRunToolbox(Wrapper):
     """Runs calls that only read, and notes all others as intents.
 
     Args:

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from evennia_ai.core.turn.toolspec import Fault, ToolCall, ToolResult, ToolSpec
 from evennia_ai.core.turn.turn import Turn
-from evennia_ai.engine.dry import TAKEN, Dry, Intent, Judgement
+from evennia_ai.engine.dry import TAKEN, DryRunToolbox, Intent, Judgement
 from evennia_ai.errors import ToolDeniedError
 from tests.core.samples import make_event
 from tests.engine.doubles import DIG, HELLO, LOOK, SPECS, ListedTools, finish
@@ -28,7 +28,7 @@ class TestDry:
         """A turn and tools, of which one only reads."""
         self.diary: list[str] = []
         self.turn = Turn(7, (make_event(),))
-        self.tools = Dry(ListedTools(self.diary, offered=READS), judged)
+        self.tools = DryRunToolbox(ListedTools(self.diary, offered=READS), judged)
 
     def run(self, call: ToolCall) -> ToolResult:
         """What came of a call."""

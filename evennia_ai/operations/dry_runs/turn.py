@@ -23,7 +23,7 @@ from evennia_ai.core.turn.toolspec import Fault, ToolCall, ToolCategory, ToolRes
 from evennia_ai.core.turn.turn import Turn
 from evennia_ai.engine import tick
 from evennia_ai.engine.checkpoint import Checkpoint
-from evennia_ai.engine.dry import Dry, Intent, Judgement
+from evennia_ai.engine.dry import DryRunToolbox, Intent, Judgement
 from evennia_ai.engine.ports import Ports
 from evennia_ai.engine.recording import RecordedTurn
 from evennia_ai.engine.toolboxes import Logged, Timed
@@ -88,7 +88,7 @@ async def run(
         stand_in,
         turn,
         pattern,
-        Dry(guarded(stand_in), judge, dry.intents),
+        DryRunToolbox(guarded(stand_in), judge, dry.intents),
         is_small=model.is_small,
         is_grounded=scene.is_grounded,
     )
