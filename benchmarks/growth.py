@@ -316,7 +316,7 @@ def memories(stage: Stage, rounds: int) -> list[Row]:
         found = [Recollection(rows.new_key(), MemoryKind.FACT, t, WORLD, at=at) for t in texts]
         rows.insert(script.pk, found)
         # Found by words only: otherwise the benchmark would mainly measure the making of vectors.
-        rows.mark(script.pk, rows.waiting(script.pk, count)[0], rows.NO_VECTOR)
+        rows.mark_indexed(script.pk, rows.waiting(script.pk, count)[0], rows.NO_VECTOR)
         stage.tick(script)
         return script
 

@@ -129,7 +129,9 @@ def fill_ours(shape: Shape) -> dict[str, float]:
                 rows.insert(assistant + 1, made)
                 read = list(rows.of(assistant + 1, key__in=[one.key for one in made]))
                 vectors = model.embed_passages([row.text for row in read])
-                rows.mark(assistant + 1, read, model.signature, [as_kept(one) for one in vectors])
+                rows.mark_indexed(
+                    assistant + 1, read, model.signature, [as_kept(one) for one in vectors]
+                )
     return {"fill": time.perf_counter() - began}
 
 
@@ -185,7 +187,7 @@ class Ours:
         rows.insert(1, [made])
         read = list(rows.of(1, key=made.key))
         item = Item(made.key, made.text, made.audience, made.trust)
-        rows.mark(1, read, self.model.signature, self.store.add(1, [item]))
+        rows.mark_indexed(1, read, self.model.signature, self.store.add(1, [item]))
 
 
 def find_ours(shape: Shape, folder: Path, signature: str = "") -> dict[str, float]:

@@ -300,7 +300,7 @@ async def _verify_store(script: Assistant, service: MemoryService) -> bool:
         return False
     known.is_compared = True
     if len(there) < count:
-        rows.unread_again(script.pk, service.signature, there, also_stale=False)
+        rows.queue_again(script.pk, service.signature, there, also_stale=False)
     return True
 
 
@@ -344,7 +344,7 @@ async def _embed_part(script: Assistant, service: MemoryService, unread: Sequenc
             return await _embed_part(script, service, unread[half:]) and first
         message = f"[assistant] {script.key}: memory {unread[0].key} is found by its words alone"
         logger.log_warn(f"{message}: {error}")
-        rows.mark(script.pk, unread, rows.NO_VECTOR)
+        rows.mark_indexed(script.pk, unread, rows.NO_VECTOR)
         return True
 
 
@@ -356,8 +356,8 @@ async def _embed(script: Assistant, service: MemoryService, unread: Sequence[Mem
     if vectors is None or _is_over(script, work):
         return False
     # Entries that only ask get no vector, but are marked so that they leave the queue.
-    rows.mark(script.pk, telling, service.signature, vectors)
-    rows.mark(script.pk, [row for row in unread if row not in telling], rows.NO_VECTOR)
+    rows.mark_indexed(script.pk, telling, service.signature, vectors)
+    rows.mark_indexed(script.pk, [row for row in unread if row not in telling], rows.NO_VECTOR)
     _note_places(_state_of(script), unread)
     return True
 
@@ -393,7 +393,7 @@ async def _reindex(script: Assistant, report: Report | None) -> int:
     ours = rows.keys_of(script.pk)
     if strangers := there - ours:
         await service.remove(script.pk, strangers)
-    rows.unread_again(script.pk, service.signature, there)
+    rows.queue_again(script.pk, service.signature, there)
     _state_of(script).stale = None
     count = int(await apply(script, report))
     audit.record("memories_indexed", script, count=count, model=service.signature)

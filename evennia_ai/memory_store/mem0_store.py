@@ -71,9 +71,9 @@ class Mem0Store:
             return []
         with self._explained():
             vectors = self._embedder.embed_passages([item.text for item in wanted])
-            return self.keep(collection, wanted, vectors)
+            return self.store_vectors(collection, wanted, vectors)
 
-    def keep(
+    def store_vectors(
         self, collection: int, items: Sequence[Item], vectors: Sequence[Vector]
     ) -> list[bytes]:
         """Store vectors that were computed elsewhere."""

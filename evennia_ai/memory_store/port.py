@@ -110,7 +110,7 @@ class MemoryStore(Protocol):
             The vectors as bytes for the table, in the same order; [] if the store keeps them.
         """
 
-    def keep(
+    def store_vectors(
         self, collection: int, items: Sequence[Item], vectors: Sequence[Vector]
     ) -> list[bytes]:
         """Store vectors that were computed elsewhere. Returns the same as `add`."""

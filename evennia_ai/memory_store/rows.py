@@ -63,7 +63,7 @@ NO_VECTOR = "-"
 # Versions for caches, by assistant. They only count changes made by this process.
 _epochs: Counter[int] = Counter()
 _arrivals: Counter[int] = Counter()
-_drawn: Counter[int] = Counter()
+_consolidations: Counter[int] = Counter()
 
 
 def arrivals(assistant: int) -> int:
@@ -76,9 +76,9 @@ def epoch(assistant: int) -> int:
     return _epochs[assistant]
 
 
-def drawn(assistant: int) -> int:
+def consolidation_epoch(assistant: int) -> int:
     """A counter that changes when this process derives facts from its journal."""
-    return _drawn[assistant]
+    return _consolidations[assistant]
 
 
 def _bump(counter: Counter[int], assistant: int) -> None:
@@ -196,7 +196,7 @@ def note_consolidated(assistant: int, keys: Sequence[str]) -> None:
     for first in range(0, len(numbers), MOST_AT_ONCE):
         part = numbers[first : first + MOST_AT_ONCE]
         Memory.objects.filter(pk__in=part).update(is_consolidated=True)
-    _bump(_drawn, assistant)
+    _bump(_consolidations, assistant)
 
 
 def supersede(assistant: int, over: QuerySet[Memory], at: float) -> None:
@@ -258,7 +258,7 @@ def count_waiting(assistant: int) -> tuple[int, int]:
     return _unread(assistant).count(), _gone(assistant).count()
 
 
-def mark(
+def mark_indexed(
     assistant: int, read: Sequence[Memory], signature: str, vectors: Sequence[bytes] = ()
 ) -> int:
     """Mark rows as indexed, except those that changed since they were read.
@@ -340,7 +340,7 @@ def count_read(assistant: int, signature: str) -> int:
     return int(_indexed(assistant).filter(indexed_as=signature).count())
 
 
-def unread_again(
+def queue_again(
     assistant: int, signature: str, known: Collection[str], *, also_stale: bool = True
 ) -> int:
     """Queue rows for indexing whose vector is missing or of another model.

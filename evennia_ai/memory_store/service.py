@@ -141,7 +141,7 @@ class MemoryService(GuardedStore):
             return None
         vectors = await make(items)
         kept: list[bytes] | None = await self._run_job(
-            "keep", WRITE_SECONDS, lambda store: store.keep(collection, items, vectors)
+            "keep", WRITE_SECONDS, lambda store: store.store_vectors(collection, items, vectors)
         )
         return kept
 

@@ -57,7 +57,7 @@ def index(store: object) -> int:
         store.remove(ASSISTANT, [row.key for row in gone])
         rows.erase(ASSISTANT, gone)
         items = [Item(row.key, row.text, row.audience, row.trust) for row in unread]
-        rows.mark(ASSISTANT, unread, store.signature, store.add(ASSISTANT, items))
+        rows.mark_indexed(ASSISTANT, unread, store.signature, store.add(ASSISTANT, items))
         made += len(unread)
 
 

@@ -160,7 +160,7 @@ class InStep:
                 )
         kept = self.store.add(collection, wanted)
         by_key = {row.key: row for row in rows.of(collection)}
-        rows.mark(collection, [by_key[one.key] for one in wanted], self.signature, kept)
+        rows.mark_indexed(collection, [by_key[one.key] for one in wanted], self.signature, kept)
 
     def search(self, sought: MemoryQuery) -> list[Hit]:
         """Look."""

@@ -154,7 +154,7 @@ def test_another_embedding_model_starts_anew(store: InStep, tmp_path: Path) -> N
     assert [None] == [hit.meaning for hit in other.search(sought(LAMP, limit=1))]
     by_key = {row.key: row for row in rows.of(1)}
     rows.change(1, key(2), text=LAMP)
-    rows.mark(1, [by_key[key(2)]], other.signature, other.store.add(1, [item(2, LAMP)]))
+    rows.mark_indexed(1, [by_key[key(2)]], other.signature, other.store.add(1, [item(2, LAMP)]))
     assert {key(2)} == other.keys(1)
     assert {key(1)} == again(tmp_path).keys(1)
 
@@ -205,7 +205,7 @@ def test_a_search_reads_what_is_current(table: None) -> None:
     rows.change(1, key(4), superseded_at=1.0)
     for signature, numbers in (("old", (6, 7)), ("new", (9, 10))):
         read = list(rows.of(1, key__in=[key(n) for n in numbers]))
-        rows.mark(1, read, signature, [signature.encode()] * 2)
+        rows.mark_indexed(1, read, signature, [signature.encode()] * 2)
     shelf, last = Table(is_shared=True), rows.newest(1, rows.keys_of(1))
     assert last == shelf.newest(1)
     for audience in (None, WORLD, TOM):
@@ -238,7 +238,7 @@ def test_what_is_forgotten_meanwhile_is_not_marked(
         return execute(sql.removesuffix(" FOR UPDATE"), *rest)
 
     with connection.execute_wrapper(forget):
-        rows.mark(1, read, "s")
+        rows.mark_indexed(1, read, "s")
     assert has_locks is asked[1].endswith(" FOR UPDATE")
     assert "" == Memory.objects.get().indexed_as
 
@@ -248,7 +248,7 @@ def test_half_the_bytes_keep_the_order(table: None) -> None:
     made = HashingEmbedder().embed_passages([SMITH, LAMP, CASTLE])
     rows.insert(1, [Recollection(key(n), "fact", "x", WORLD) for n in range(3)])
     kept = TableVectors(Table(is_shared=True), "s").add(1, [], made)
-    rows.mark(1, list(rows.of(1)), "s", kept)
+    rows.mark_indexed(1, list(rows.of(1)), "s", kept)
     index = Index(Table(is_shared=True), "s")
     index.refresh(1)
     view = index.view(1, (WORLD,), 0.0)

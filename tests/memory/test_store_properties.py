@@ -120,7 +120,7 @@ class Both:
             unread, gone = rows.waiting(owner, MOST)
             rows.erase(owner, gone)
             items = [Item(row.key, row.text, row.audience, row.trust) for row in unread]
-            rows.mark(owner, unread, self.store.signature, self.store.add(owner, items))
+            rows.mark_indexed(owner, unread, self.store.signature, self.store.add(owner, items))
 
     def compare(self, audiences: tuple[str, ...], min_trust: float) -> None:
         """By words and by meaning, the same set as by looking at each."""

@@ -129,7 +129,7 @@ def test_a_status_is_plain() -> None:
 class Full(DictStore):
     """A store that keeps nothing."""
 
-    def keep(self, collection: int, items: Any, vectors: Any) -> list[bytes]:
+    def store_vectors(self, collection: int, items: Any, vectors: Any) -> list[bytes]:
         """Fail."""
         raise MemoryStoreError("the server is full")
 

@@ -207,7 +207,7 @@ def _packed(script: AssistantScript) -> Steps[tuple[bytes, Bundle]]:
 def _version_of_state(script: AssistantScript) -> tuple[object, ...]:
     # Differs once something was forgotten, corrected, muted or derived from the journal.
     values = [deserialize(state.read(script, name)) for name in KEPT]
-    return rows.epoch(script.pk), rows.drawn(script.pk), values
+    return rows.epoch(script.pk), rows.consolidation_epoch(script.pk), values
 
 
 def _read_members(script: AssistantScript) -> Steps[tuple[dict[str, Any], dict[str, bytes]]]:
