@@ -32,7 +32,7 @@ from evennia_ai.runtime.assistant import Assistant
 from evennia_ai.runtime.work import Work
 
 
-def theirs(person: str) -> Q:
+def filter_of_person(person: str) -> Q:
     """A filter for memories that a person ("*#3") caused or that are private to them; "": none."""
     if not person:
         return Q(pk=None)
@@ -111,7 +111,7 @@ def forget_person(
         The number of memories forgotten.
     """
     name = name_of(script, person)
-    mine = set(rows.of(script.pk).filter(theirs(person)).values_list("key", flat=True))
+    mine = set(rows.of(script.pk).filter(filter_of_person(person)).values_list("key", flat=True))
     keys = [*mine, *conclusions(script.pk, mine)]
 
     def write() -> None:

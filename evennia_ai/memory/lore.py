@@ -94,7 +94,7 @@ class LoreMatch:
     unmet: tuple[LoreCondition, ...]
 
 
-def tried(script: Assistant, text: str, seeker: Seeker, turn: Turn) -> list[LoreMatch]:
+def explain_matches(script: Assistant, text: str, seeker: Seeker, turn: Turn) -> list[LoreMatch]:
     """The lore that a text would bring up, and near misses with the reason.
 
     Earlier messages are ignored. Entries that would be told come first, in their order, then at
@@ -175,12 +175,12 @@ def add(
         audience: the world, a room or a faction, in a form that
             `core.memory.recollection.is_audience` accepts.
     """
-    entry = made(text, keywords=keywords, audience=audience, at=at, importance=importance)
+    entry = build(text, keywords=keywords, audience=audience, at=at, importance=importance)
     insert(assistant, [(entry, PLAIN)])
     return entry.key
 
 
-def made(
+def build(
     text: str,
     *,
     keywords: Sequence[str],

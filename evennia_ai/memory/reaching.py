@@ -18,7 +18,7 @@ from evennia_ai.core.memory.recollection import MemoryKind, Recollection, person
 from evennia_ai.core.safety.audit_events import audit_event
 from evennia_ai.memory import indexing
 from evennia_ai.memory.consent import names_of
-from evennia_ai.memory.forgetting import name_of, theirs
+from evennia_ai.memory.forgetting import filter_of_person, name_of
 from evennia_ai.memory_store import rows
 from evennia_ai.models import EntityProfile, Memory
 from evennia_ai.runtime import state
@@ -183,7 +183,7 @@ def _plan(script: Assistant, target: Recollection, person: str, without: str = "
     resting = rows.values(rows.of(script.pk).exclude(cites=[]))
     near: list[Recollection] = []
     if target.kind != MemoryKind.JOURNAL:
-        mine = theirs(whom) if whom else Q(audience=target.audience)
+        mine = filter_of_person(whom) if whom else Q(audience=target.audience)
         if not person:
             # Staff also reach its sources, whoever said them.
             mine |= Q(key__in=target.cites)

@@ -152,7 +152,7 @@ def _store(script: AssistantScript, card: CharacterCard, use: CardUse) -> None:
     # Only lore of an earlier card: what staff wrote for the assistant has no book.
     lore.remove_book(script.pk, BOOK)
     entries = [
-        (lore.made(entry.text, keywords=entry.keywords, audience=WORLD, at=at), entry.terms)
+        (lore.build(entry.text, keywords=entry.keywords, audience=WORLD, at=at), entry.terms)
         for entry in use.book.entries
     ]
     lore.insert(script.pk, entries)

@@ -146,7 +146,7 @@ def _plan(pack: LorePack) -> _Plan:
         columns = _columns(packed, terms, audience, place)
         row = stored.get(key)
         if row is None:
-            entry = lore.made(
+            entry = lore.build(
                 columns["text"],
                 keywords=packed.keywords,
                 audience=audience,

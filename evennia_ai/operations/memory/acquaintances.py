@@ -11,7 +11,7 @@ from evennia.accounts.models import AccountDB
 from evennia_ai.assistant_script import AssistantScript
 from evennia_ai.core.memory.recollection import MemoryKind
 from evennia_ai.core.typed_objects import Being
-from evennia_ai.memory.forgetting import theirs
+from evennia_ai.memory.forgetting import filter_of_person
 from evennia_ai.memory_store import rows
 from evennia_ai.messages.incoming import person_of
 from evennia_ai.models import EntityProfile
@@ -63,7 +63,9 @@ def _is_met(script: AssistantScript, stands: Relationship, being: Being) -> bool
 def how_it_stands(script: AssistantScript, being: Being) -> Relationship:
     """The relationship of an assistant to a person."""
     person = person_of(being)
-    memories = rows.of(script.pk).exclude(kind=MemoryKind.LORE).filter(theirs(person)).count()
+    memories = (
+        rows.of(script.pk).exclude(kind=MemoryKind.LORE).filter(filter_of_person(person)).count()
+    )
     profile = EntityProfile.objects.filter(assistant=script.pk, entity=person).first()
     return Relationship(
         name=name_before(script, being),

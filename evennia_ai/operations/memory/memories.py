@@ -24,7 +24,7 @@ from evennia_ai.core.safety.audit_events import audit_event
 from evennia_ai.core.safety.persona import about_itself
 from evennia_ai.core.text.cleaning import one_line
 from evennia_ai.memory import consent, forgetting, indexing, keeping, reaching, recalling
-from evennia_ai.memory.forgetting import theirs
+from evennia_ai.memory.forgetting import filter_of_person
 from evennia_ai.memory_store import rows
 from evennia_ai.models import Memory
 from evennia_ai.models.keys import new_key
@@ -104,7 +104,7 @@ def _chosen(
 ) -> QuerySet[Memory]:
     found = rows.of(script.pk, **({"kind": kind} if kind else {}))
     if person:
-        found = found.filter(theirs(person))
+        found = found.filter(filter_of_person(person))
     return searchable(found, look).filter(text__icontains=text) if text else found
 
 

@@ -134,7 +134,7 @@ def _known(script: AssistantScript, person: str) -> list[KnownThing]:
 
 def _theirs(script: AssistantScript, person: str) -> QuerySet[Memory]:
     found = rows.of(script.pk).exclude(kind=MemoryKind.LORE)
-    theirs: QuerySet[Memory] = found.filter(forgetting.theirs(person)).order_by("-pk")
+    theirs: QuerySet[Memory] = found.filter(forgetting.filter_of_person(person)).order_by("-pk")
     return theirs
 
 
@@ -301,7 +301,7 @@ def _own(script: AssistantScript, person: str, number: str | int) -> Memory | No
     if wanted is None:
         return None
     found = rows.of(script.pk, pk=wanted).exclude(kind=MemoryKind.LORE)
-    own: Memory | None = found.filter(forgetting.theirs(person)).first()
+    own: Memory | None = found.filter(forgetting.filter_of_person(person)).first()
     return own
 
 

@@ -14,7 +14,7 @@ from evennia_ai.assistant_script import AssistantScript
 from evennia_ai.core.text.cleaning import one_line
 from evennia_ai.core.text.words import counted
 from evennia_ai.core.typed_objects import GameObject
-from evennia_ai.memory.forgetting import theirs
+from evennia_ai.memory.forgetting import filter_of_person
 from evennia_ai.memory_store import rows
 from evennia_ai.messages import incoming
 from evennia_ai.models import EntityProfile
@@ -101,7 +101,7 @@ def show_profile(
         return Result.missing(f"{script.key} knows nobody by {one_line(entity, 40)}.")
     look = look or Look()
     attributes = look.rows(attributes_of(found))
-    count = rows.of(script.pk).filter(theirs(entity)).count()
+    count = rows.of(script.pk).filter(filter_of_person(entity)).count()
     row: Profile = {
         **_row(found),
         "entity": found.entity,

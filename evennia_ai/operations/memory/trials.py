@@ -142,7 +142,7 @@ def try_lore(
         return Result.invalid(f"Nothing is tried: {problem}.")
     turn = _turn(script, words, being, is_aloud=is_aloud)
     try:
-        found = lore.tried(script, words, recalling.seeker_of(script, turn), turn)
+        found = lore.explain_matches(script, words, recalling.seeker_of(script, turn), turn)
     except ConfigurationError as error:
         return Result.invalid(f"Nothing can be tried: {error}.")
     keys = [each.entry.key for each in found]
