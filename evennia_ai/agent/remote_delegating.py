@@ -35,7 +35,7 @@ from evennia_ai.core.text.words import number
 from evennia_ai.core.turn.execution import ExecutionConfig
 from evennia_ai.core.turn.turn import TokenUsage, Turn
 from evennia_ai.errors import CircuitOpenError, LimitReachedError, ToolError, ToolTimeoutError
-from evennia_ai.memory.consent import tells_unwanted
+from evennia_ai.memory.consent import prompt_has_unstorable_words
 from evennia_ai.models.keys import new_key
 from evennia_ai.runtime import state
 from evennia_ai.runtime.assistant import Assistant
@@ -106,7 +106,7 @@ async def delegate_remotely(
 
 
 def _refuse_private(script: Assistant, turn: Turn, agent: RemoteSpecialist) -> None:
-    is_secret = turn.held or tells_unwanted(script, turn)
+    is_secret = turn.held or prompt_has_unstorable_words(script, turn)
     if is_secret and not agent.remote.config.private:
         turn_lifecycle.note(script, turn, "private words", f"{agent.name} was not asked")
         raise ToolError(PRIVATE.format(name=agent.name))

@@ -22,7 +22,7 @@ from evennia_ai.core.settings.services import OtelConfig
 from evennia_ai.core.turn.compaction import summary_text
 from evennia_ai.engine.recording import RecordedTurn
 from evennia_ai.errors import ConfigurationError
-from evennia_ai.memory.consent import tells_unwanted
+from evennia_ai.memory.consent import prompt_has_unstorable_words
 from evennia_ai.runtime import signals
 from evennia_ai.runtime.assistant import Assistant
 from evennia_ai.runtime.watching import ENDED
@@ -117,7 +117,7 @@ def may_tell(script: Assistant, record: RecordedTurn, read: OtelConfig) -> bool:
         return False
     if any(summary_text(message) for message in script.work.history):
         return False  # nobody knows whose words are in a summary
-    return not tells_unwanted(script, record.turn)
+    return not prompt_has_unstorable_words(script, record.turn)
 
 
 def _audiences_of(record: RecordedTurn) -> Held:

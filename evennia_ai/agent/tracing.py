@@ -20,7 +20,7 @@ from evennia_ai.core.turn.react import Stop
 from evennia_ai.core.turn.trace import COLUMNS, FORGOTTEN, MessageTrace, in_columns, message_trace
 from evennia_ai.core.turn.turn import Turn
 from evennia_ai.errors import ConfigurationError
-from evennia_ai.memory.consent import wants_no_words
+from evennia_ai.memory.consent import is_unstorable
 from evennia_ai.memory.episodes import answers_of
 from evennia_ai.models import TracedMessage, missing_tables, statements
 from evennia_ai.runtime.assistant import Assistant, Clock
@@ -95,7 +95,7 @@ def of_turn(script: Assistant, turn: Turn, stop: Stop) -> ExtraWrites | None:
                 answer=answer,
                 ended=ended,
                 keeps_private=config.private_words,
-                may_keep_words=not (turn.is_unkept and wants_no_words(script, event)),
+                may_keep_words=not (turn.is_unkept and is_unstorable(script, event)),
             )
             for event in turn.events
         ]

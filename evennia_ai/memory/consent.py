@@ -39,22 +39,22 @@ def may_remember(
     return not is_unwanted(script, {person, sender_id} - {""}, place)
 
 
-def wants_no_words(script: Assistant, event: Event) -> bool:
+def is_unstorable(script: Assistant, event: Event) -> bool:
     """True if the words of an event must not be stored, because its sender or room opted out."""
     return is_unwanted(script, {event.person, event.sender_id} - {""}, event.place)
 
 
-def holds_unwanted(script: Assistant, turn: Turn) -> bool:
+def has_unstorable_words(script: Assistant, turn: Turn) -> bool:
     """True if the turn heard or overheard words that must not be stored."""
-    if any(wants_no_words(script, event) for event in turn.events):
+    if any(is_unstorable(script, event) for event in turn.events):
         return True
     heard = turn.overheard
     return any(is_unwanted(script, {each.person} - {""}, each.place) for each in heard)
 
 
-def tells_unwanted(script: Assistant, turn: Turn) -> bool:
+def prompt_has_unstorable_words(script: Assistant, turn: Turn) -> bool:
     """True if the turn's prompt may contain such words, from the turn or the talk before it."""
-    if turn.has_unkept or holds_unwanted(script, turn):
+    if turn.has_unkept or has_unstorable_words(script, turn):
         return True
     return is_unwanted(script, set(turn.talk_of))
 

@@ -29,7 +29,7 @@ MEMORY = (
     guard(
         "no word is exported of somebody of whom nothing may be kept",
         "agent/telemetry.py",
-        "    return not tells_unwanted(script, record.turn)",
+        "    return not prompt_has_unstorable_words(script, record.turn)",
         "    return True",
         "test_never_of_those_who_do_not_want_it",
     ),

@@ -21,7 +21,7 @@ from evennia_ai.core.turn.conversation import Message
 from evennia_ai.core.turn.executions import outcome_of
 from evennia_ai.core.turn.turn import TokenUsage
 from evennia_ai.engine.recording import RecordedCall, RecordedTurn, Step, ToolUse
-from evennia_ai.memory.consent import tells_unwanted
+from evennia_ai.memory.consent import prompt_has_unstorable_words
 from evennia_ai.operations.result import note, one_of
 from evennia_ai.operations.rights.private_words import Look
 from evennia_ai.operations.times import as_shown, iso
@@ -118,7 +118,7 @@ class _Words:
         turn = record.turn
         alone = map(person_audience, turn.asides.values())
         self.held: Held = turn.kept_audiences.union(alone, *(each.held for each in turn.events))
-        self.is_unkept = not is_tried and tells_unwanted(script, turn)
+        self.is_unkept = not is_tried and prompt_has_unstorable_words(script, turn)
         # All are asked, without a short circuit, since `may_see` counts what was revealed.
         seen = [look.may_see(audience) for audience in sorted(self.held)]
         self.is_shown = all(seen) and not self.is_unkept
