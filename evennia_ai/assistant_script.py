@@ -146,8 +146,8 @@ class AssistantScript(NearBody, AmongMany, DefaultScript):
 
     def keep_pace(self) -> None:
         """Apply the tick rate that the settings give, awake or asleep, to the running timer."""
-        is_asleep = modes.is_asleep(self)
-        rate = modes.nights(self).tick_rate_sleep if is_asleep else state.read(self, "tick_rate")
+        asleep_rate = modes.sleep_schedule_of(self).tick_rate_sleep
+        rate = asleep_rate if modes.is_asleep(self) else state.read(self, "tick_rate")
         task = self.ndb._task
         if task is None or task.interval == rate:
             return

@@ -101,7 +101,7 @@ def scene_of(
         specialists=() if is_small(client) else told_specialists(script),
         goals=tuple(goals.as_prompt(goal) for goal in goals.top(stored_goals.of(script))),
         notes=recalled.notes,
-        facts=lambda: facts_of(script.obj, modes.hour(script)),
+        facts=lambda: facts_of(script.obj, modes.now(script)),
     )
 
 

@@ -66,7 +66,9 @@ def may_reflect(script: Assistant) -> bool:
     if not config.enabled or _today(script)["reflections"] >= config.awake_reflections_per_day:
         return False
     # Assistants that sleep reflect at night, unless an interval is set.
-    by_night = modes.nights(script).enabled and not state.read(script, "reflection_interval")
+    by_night = modes.sleep_schedule_of(script).enabled and not state.read(
+        script, "reflection_interval"
+    )
     return not by_night and _is_quiet(work, now)
 
 
@@ -76,7 +78,7 @@ def _is_quiet(work: Work, now: float) -> bool:
 
 def _today(script: Assistant) -> dict[str, Any]:
     """Today's numbers of calls and reflections, and entries whose answer could not be parsed."""
-    day, known = modes.hour(script).date().isoformat(), state.read(script, "facts_awake")
+    day, known = modes.now(script).date().isoformat(), state.read(script, "facts_awake")
     fresh = {"day": day, "calls": 0, "skipped": [], "reflections": 0}
     return {**fresh, **known} if known.get("day") == day else fresh
 

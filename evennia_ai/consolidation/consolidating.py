@@ -19,7 +19,7 @@ from evennia_ai.core.safety.budget import Purpose
 from evennia_ai.core.turn.contexts import ContextType, PromptPart
 from evennia_ai.memory import indexing
 from evennia_ai.memory.episodes import exchange_of
-from evennia_ai.memory.evidence import KNOWN_FACTS, ShownMemories, nearest, shown
+from evennia_ai.memory.evidence import KNOWN_FACTS, ShownMemories, dated_memories, nearest
 from evennia_ai.memory_store import rows
 from evennia_ai.models import Memory
 from evennia_ai.runtime.assistant import Assistant
@@ -110,7 +110,7 @@ async def sort_out(
     context = config_of(script, context_type)
     is_told = context.shows(PromptPart.MEMORIES)
     known = await _known(script, sources, audience, fence) if is_told else []
-    asked = facts_request(shown(script, sources), shown(script, known))
+    asked = facts_request(dated_memories(script, sources), dated_memories(script, known))
     evidence = ShownMemories(script, fence, audience, known, KNOWN_FACTS)
     reply = await asker.ask(asked, context_type, purpose, evidence)
     drawn = read_derived(reply, len(sources), len(known))

@@ -71,9 +71,11 @@ async def _draw_portrait(
     """Ask the model for a portrait from what one audience knows; None if it cannot be parsed."""
     audience = group[0].audience
     known = [item for item in profile.attributes if item["audience"] == audience]
-    now = modes.hour(night.script)
+    now = modes.now(night.script)
     known_shown = [Shown(item["text"], dates.moment(item["at"], now).date()) for item in known]
-    asked = portrait_request(profile.name, evidence.shown(night.script, group), known_shown)
+    asked = portrait_request(
+        profile.name, evidence.dated_memories(night.script, group), known_shown
+    )
     reply = await night.ask(asked, ContextType.SLEEP_CONSOLIDATE, Purpose.PROFILES)
     portrait = read_portrait(reply)
     if portrait is None:

@@ -23,7 +23,7 @@ from evennia_ai.core.safety.audit_events import AuditEvent, audit_event
 from evennia_ai.core.safety.budget import Purpose
 from evennia_ai.core.turn.contexts import ContextType
 from evennia_ai.memory import indexing
-from evennia_ai.memory.evidence import ShownMemories, nearest, shown
+from evennia_ai.memory.evidence import ShownMemories, dated_memories, nearest
 from evennia_ai.memory_store import rows
 from evennia_ai.runtime import state
 from evennia_ai.runtime.assistant import Assistant
@@ -152,7 +152,7 @@ async def _conclude(session: MemoryWork, question: str, audience: str) -> Conclu
         limit=state.memory_config(script).reflection_evidence,
         fence=session.fence,
     )
-    asked = insights_request(question, shown(script, near))
+    asked = insights_request(question, dated_memories(script, near))
     evidence = ShownMemories(script, session.fence, audience, near)
     reply = await session.ask(asked, ContextType.REFLECTION_CONT, Purpose.REFLECTION, evidence)
     drawn: list[DerivedMemory] = read_derived(reply, len(near), name="insight") or []

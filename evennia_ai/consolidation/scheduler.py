@@ -67,7 +67,7 @@ def move_of(script: Assistant) -> SleepMove | None:
         return move_at(is_asleep=True, is_called=is_called, is_over=is_over, has_work=has_work)
     if script.work.aside or queueing.is_called(script):
         return None
-    wanted = modes.nights(script)
+    wanted = modes.sleep_schedule_of(script)
     # Assistants that sleep extract facts at night.
     if not wanted.enabled and awake.is_due(script):
         return SleepMove.FACTS
@@ -75,7 +75,7 @@ def move_of(script: Assistant) -> SleepMove | None:
         return SleepMove.THOUGHT
     if not wanted.enabled or modes.is_talking(script):
         return None
-    is_night = night_end(modes.hour(script), wanted) is not None
+    is_night = night_end(modes.now(script), wanted) is not None
     was_awake = is_night and modes.was_awake(script)
     return move_at(is_asleep=False, is_night=is_night, was_awake=was_awake)
 
@@ -153,7 +153,7 @@ async def _piece(script: Assistant) -> None:
 def _start_piece(script: Assistant) -> NightWork:
     progress = state.read(script, "consolidation_progress")
     night = NightWork(script, Fence.of(script), progress=progress)
-    budget = modes.nights(script).token_budget
+    budget = modes.sleep_schedule_of(script).token_budget
     try:
         client = script.client()
     except ConfigurationError as error:

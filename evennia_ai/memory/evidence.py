@@ -38,11 +38,11 @@ KNOWN_FACTS: Mapping[str, Kinds] = MappingProxyType({"recall_memories": (MemoryK
 
 def days_of(script: Assistant, memories: Sequence[Recollection]) -> list[date]:
     """The dates on which memories were stored, in the game's time zone."""
-    now = modes.hour(script)
+    now = modes.now(script)
     return [dates.moment(memory.at, now).date() for memory in memories]
 
 
-def shown(script: Assistant, memories: Sequence[Recollection]) -> list[Shown]:
+def dated_memories(script: Assistant, memories: Sequence[Recollection]) -> list[Shown]:
     """Memories with their dates, as a model is shown them."""
     days = days_of(script, memories)
     return [Shown(memory.text, day) for memory, day in zip(memories, days, strict=True)]
@@ -121,5 +121,5 @@ class ShownMemories:
         new = [memory for memory in memories if memory.key not in keys]
         first = len(self.found) + 1
         self.found += new
-        lines = numbered(shown(self.script, new), first=first)
+        lines = numbered(dated_memories(self.script, new), first=first)
         return ToolResult(True, lines or "there is nothing more than you were shown")

@@ -67,5 +67,5 @@ def moment_of(script: Assistant, turn: Turn | None) -> LoreMoment:
     """The situation of a turn; None: without a speaker."""
     event = turn.event if turn is not None and turn.events else None
     name = event.sender_name if event is not None else ""
-    fill = macros_of(script.obj, modes.hour(script), name)
+    fill = macros_of(script.obj, modes.now(script), name)
     return LoreMoment(script.obj, event.sender_id if event is not None else "", fill)

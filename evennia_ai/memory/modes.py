@@ -22,7 +22,7 @@ FALLS_ASLEEP = "{name}'s eyes fall shut, and sleep comes."
 WAKES = "{name} wakes."
 
 
-def nights(script: Assistant) -> SleepSchedule:
+def sleep_schedule_of(script: Assistant) -> SleepSchedule:
     """The assistant's sleep schedule, or the default if the stored one is invalid."""
     try:
         return SleepSchedule.from_stored(state.read(script, "sleep_schedule"))
@@ -31,7 +31,7 @@ def nights(script: Assistant) -> SleepSchedule:
         return SleepSchedule()
 
 
-def hour(script: Assistant) -> datetime:
+def now(script: Assistant) -> datetime:
     """The current time in the game's time zone."""
     return datetime.fromtimestamp(script.clock.seconds(), timezone.get_default_timezone())
 
@@ -43,7 +43,7 @@ def is_asleep(script: Assistant) -> bool:
 
 def is_over(script: Assistant) -> bool:
     """True if it is time to wake up."""
-    return schedule.is_over(hour(script), state.read(script, "scheduled_wake_time"))
+    return schedule.is_over(now(script), state.read(script, "scheduled_wake_time"))
 
 
 def is_talking(script: Assistant) -> bool:
@@ -54,7 +54,7 @@ def is_talking(script: Assistant) -> bool:
 
 def was_awake(script: Assistant) -> bool:
     """True if it has been awake long enough to fall asleep by itself."""
-    return schedule.was_awake(awake_seconds(script), nights(script))
+    return schedule.was_awake(awake_seconds(script), sleep_schedule_of(script))
 
 
 def awake_seconds(script: Assistant) -> float:
@@ -78,7 +78,7 @@ def bedtime_problem(script: Assistant) -> str:
     work = script.work
     # A message being answered right now is busy, not waiting: the wish comes from that turn.
     return schedule.bedtime_problem(
-        nights(script),
+        sleep_schedule_of(script),
         is_asleep=is_asleep(script),
         activity=activity(script),
         awake_seconds=awake_seconds(script),
@@ -100,11 +100,11 @@ def fall_asleep(
     Returns:
         The time to wake.
     """
-    now, wanted = hour(script), nights(script)
-    until = until or schedule.wake_time(now, wanted)
+    begun_at = now(script)
+    until = until or schedule.wake_time(begun_at, sleep_schedule_of(script))
     values: dict[str, Any] = {"scheduled_wake_time": until.isoformat()}
     if not is_asleep(script):
-        progress = night.begun(state.read(script, "consolidation_progress"), now, until)
+        progress = night.begun(state.read(script, "consolidation_progress"), begun_at, until)
         phase = night.STEPS[0].phase
         values |= {"operating_mode": ASLEEP, "sleep_phase": phase}
         values["consolidation_progress"] = progress

@@ -116,7 +116,7 @@ async def _recalled(script: Assistant, turn: Turn) -> Recalled:
     told_lore = _within_budget(lore.matching(script, query, seeker, turn), most // 2)
     memories = [*told_lore, *(found or ())]
     notes = notebook.newest(script, turn)
-    text = prompt_text(memories, config, modes.hour(script), about=query, most=most)
+    text = prompt_text(memories, config, modes.now(script), about=query, most=most)
     parts = text, notebook.prompt_text(notes), projects.prompt_text(script, turn)
     recalled = Recalled(
         entities=profiles.prompt_text(script, turn, seeker, memories),

@@ -99,7 +99,7 @@ def enter(
         count=counter.count,
         count_tools=counter.count_tools,
         max_tokens=int(state.read(script, "max_context_tokens") or counter.max_tokens),
-        facts=lambda: facts_of(script.obj, modes.hour(script)),
+        facts=lambda: facts_of(script.obj, modes.now(script)),
     )
     config = ExecutionConfig.from_stored(state.read(script, "execution_config"))
     pattern = compose_pattern(config, scene.context)

@@ -36,7 +36,7 @@ def go_to_sleep(
         raise ToolError(problem)
     if hours is not None and not (math.isfinite(hours) and LEAST_HOURS <= hours <= MOST_HOURS):
         raise ToolError(f"hours must be from {LEAST_HOURS:g} to {MOST_HOURS:g}")
-    until = wake_time(modes.hour(script), modes.nights(script), hours)
+    until = wake_time(modes.now(script), modes.sleep_schedule_of(script), hours)
     modes.fall_asleep(script, "by its own wish", until=until)
     outgoing.show(character, modes.FALLS_ASLEEP, hops=turn.hops)
     return f"you sleep until {until:%H:%M}"

@@ -50,10 +50,10 @@ class TestRecall(MemoryTest):
         self.remember(BOAT, at=self.clock.seconds() - 3 * DAY_SECONDS)
         self.remember("Onions grow in the abbey garden.")
         told = self.recall(self.turn("What is the sail of the boat Heron like?"))
-        then = modes.hour(self.ada_script) - timedelta(days=3)
+        then = modes.now(self.ada_script) - timedelta(days=3)
         now, line = told.memories.splitlines()
-        assert f'- {dates.when(then.timestamp(), modes.hour(self.ada_script))}: "{BOAT}"' == line
-        assert f"Today is {modes.hour(self.ada_script):%A}" in now
+        assert f'- {dates.when(then.timestamp(), modes.now(self.ada_script))}: "{BOAT}"' == line
+        assert f"Today is {modes.now(self.ada_script):%A}" in now
         assert (False, "") == (told.is_private, told.problem)
 
     def test_the_model_reads_it(self) -> None:
@@ -66,10 +66,10 @@ class TestRecall(MemoryTest):
 
     def test_when_something_was_can_be_answered(self) -> None:
         """The prompt of the turn has the day of what was said, and the day that it is."""
-        lost = modes.hour(self.ada_script)
+        lost = modes.now(self.ada_script)
         self.secret('Tom whispered: "I lost my silver ring."', self.tom, kind="journal")
         self.clock.advance(40 * DAY_SECONDS)
-        now = modes.hour(self.ada_script)
+        now = modes.now(self.ada_script)
         self.ask("whisper Ada = When did I lose my silver ring?", whispers("In January."))
         asked = self.model.bodies[-1]["messages"][-1]["content"]
         assert f"Today is {dates.full_with_weekday(now)}." in asked
@@ -127,7 +127,7 @@ class TestRecall(MemoryTest):
         self.remember("The boat Heron is a ghost.", trust=0.1)
         self.remember(BOAT)
         _, *lines = self.recall(self.turn("the boat Heron")).memories.splitlines()
-        today = dates.when(self.clock.seconds(), modes.hour(self.ada_script))
+        today = dates.when(self.clock.seconds(), modes.now(self.ada_script))
         assert [
             f'- {today}: "{BOAT}"',
             "You also heard, and do not know whether it is true:",

@@ -232,7 +232,7 @@ def sleep_status(script: AssistantScript) -> Result[Sleep]:
         state.read(script, "operating_mode"),
         state.read(script, "sleep_phase"),
         state.read(script, "scheduled_wake_time"),
-        modes.nights(script).model_dump(),
+        modes.sleep_schedule_of(script).model_dump(),
         state.read(script, "consolidation_progress"),
         state.read(script, "last_night"),
     )
@@ -247,7 +247,7 @@ def sleep_sentence(script: AssistantScript) -> str:
     if modes.is_asleep(script):
         until = str(state.read(script, "scheduled_wake_time"))[:16].replace("T", " ")
         return f"{script.key} sleeps until {until} ({state.read(script, 'sleep_phase')})."
-    nights = modes.nights(script)
+    nights = modes.sleep_schedule_of(script)
     if not nights.enabled:
         return f"{script.key} is awake, and has no bedtime (sleep_schedule.enabled)."
     hour, hours = nights.sleep_start_hour, nights.sleep_duration_hours
@@ -270,7 +270,7 @@ def put_to_sleep(
         stopped = Result.conflict(f"{script.key} is stopped")
         return stopped.with_typed(f": assistant emergency clear {script.key}")
     # Nights are kept in the time zone of the game, by which their schedule is set.
-    until = modes.hour(script) + timedelta(hours=hours) if hours is not None else None
+    until = modes.now(script) + timedelta(hours=hours) if hours is not None else None
     with signed(by):
         wakes = scheduler.put_to_sleep(script, "somebody put it to sleep", until=until, by=by)
     script.beat_soon()
