@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from evennia.commands.cmdset import CmdSet
 
-from evennia_ai.commands import fitting, theirs
+from evennia_ai.commands import game_commands, name_clashes
 from evennia_ai.commands.address import CmdAddress
 from evennia_ai.commands.aiaudit import CmdAiAudit
 from evennia_ai.commands.aiexec import CmdAiExec
@@ -42,10 +42,13 @@ class AssistantCmdSet(CmdSet):
 
     def at_cmdset_creation(self) -> None:
         """Fill the set."""
-        # While `theirs` instantiates the game's sets to see its own commands, ours stay out.
-        if theirs.is_inspecting():
+        # While `game_commands` inspects the sets of the game, ours stay empty.
+        if game_commands.is_inspecting():
             return
-        for command in (*fitting.fitted(COMMANDS), *(kind() for kind in theirs.commands())):
+        for command in (
+            *name_clashes.create_commands(COMMANDS),
+            *(kind() for kind in game_commands.commands()),
+        ):
             self.add(command)
 
 
@@ -59,8 +62,8 @@ class AssistantAccountCmdSet(CmdSet):
 
     def at_cmdset_creation(self) -> None:
         """Fill the set."""
-        if theirs.is_inspecting():
+        if game_commands.is_inspecting():
             return
-        for command in fitting.fitted(COMMANDS):
+        for command in name_clashes.create_commands(COMMANDS):
             if isinstance(command, WITHOUT_BODY):
                 self.add(command)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from evennia_ai import operations
-from evennia_ai.commands import fitting, theirs
+from evennia_ai.commands import game_commands, name_clashes
 from evennia_ai.commands.figures import CHECK_FAILED, allowed, report_lines
 from evennia_ai.commands.tables import cropped_rows
 from evennia_ai.commands.words import WIDTH, Subcommand, WordCommand
@@ -67,7 +67,7 @@ class UpkeepWords(WordCommand):
             return
         for line in guarding.find_clashes(script):
             self.msg(literal(f"{line} {guarding.ADVICE}"))
-        for line in (*fitting.clashes(), *running.broken_modules()):
+        for line in (*name_clashes.clashes(), *running.broken_modules()):
             self.msg(literal(line))
         # What needs no model is shown while the test runs.
         self.msg("Asking the model; this takes a moment.")
@@ -80,8 +80,8 @@ class UpkeepWords(WordCommand):
         """Show whether an assistant, or each one here, hears people, and doubtful settings."""
         listed = operations.list_assistants()
         # With the caller's merged set, so that commands of the room and of objects count too.
-        usable = self.cmdset.commands if self.cmdset is not None else theirs.all_commands()
-        own = theirs.own_speech(usable)
+        usable = self.cmdset.commands if self.cmdset is not None else game_commands.all_commands()
+        own = game_commands.own_speech(usable)
         for each in [script] if script is not None else filter(self.is_here, listed):
             self.show(check_hearing(each, own))
             for line in doubts(each):

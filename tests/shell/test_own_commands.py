@@ -13,7 +13,7 @@ from evennia.commands.cmdhandler import CMD_NOMATCH
 from evennia.utils import logger
 
 from evennia_ai.apps import check_settings
-from evennia_ai.commands import AssistantCmdSet, CmdAddress, fitting
+from evennia_ai.commands import AssistantCmdSet, CmdAddress, name_clashes
 from evennia_ai.commands.cmdset import COMMANDS
 from evennia_ai.commands.words import WIDTH
 from evennia_ai.core.hearing.perception import Source
@@ -166,7 +166,7 @@ class TestOwnCommands(HearingTest):
 
     def test_clashes_are_told(self) -> None:
         """In the log once, and by `assistant check`, each with what to type."""
-        fitting._LastFit.asked = ()
+        name_clashes._LastFit.asked = ()
         with mock.patch.object(logger, "log_warn") as told:
             OwnCmdSet()
             OwnCmdSet()
@@ -187,7 +187,7 @@ class TestOwnCommands(HearingTest):
             assert {"talks", "aihistory", "shush", "unhush", "handle"} <= words
             assert not {"page", "aiexec"} & words
             assert CmdHush is type(OwnCmdSet().get("hush"))
-            assert ("The game has a command hush",) not in fitting.clashes()
+            assert ("The game has a command hush",) not in name_clashes.clashes()
 
     def test_help_has_the_words_of_the_game(self) -> None:
         """By the setting, and where a word of ours is the game's own; help finds them."""
@@ -234,7 +234,7 @@ class TestStock(HearingTest):
     def test_all_words_are_ours(self) -> None:
         """Those that README lists, and the other name of Evennia's own page."""
         assert {*WORDS, "aisetup", "aihistory", "unhush", "tell"} <= words_of(AssistantCmdSet())
-        assert () == fitting.clashes()
+        assert () == name_clashes.clashes()
 
     def test_unknown_lines_stay_the_games(self) -> None:
         """Where it has a command for them; what to do for `@ada hello` is told."""
@@ -243,7 +243,9 @@ class TestStock(HearingTest):
             kinds = [type(each) for each in CmdSetForUnknown().get_system_cmds()]
             assert CmdUnknown in kinds
             assert CmdAddress not in kinds
-            assert any("evennia_ai.commands.say_to_assistant" in line for line in fitting.clashes())
+            assert any(
+                "evennia_ai.commands.say_to_assistant" in line for line in name_clashes.clashes()
+            )
         AssistantCmdSet()
 
     def test_page_has_no_alias_that_the_games_page_has_not(self) -> None:

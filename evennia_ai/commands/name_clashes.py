@@ -15,7 +15,7 @@ from evennia.commands.cmdhandler import CMD_NOMATCH
 from evennia.commands.command import Command
 from evennia.utils import logger
 
-from evennia_ai.commands import theirs
+from evennia_ai.commands import game_commands
 from evennia_ai.errors import ConfigurationError
 from evennia_ai.operations.naming import SETTING, WORDS, command_names
 
@@ -56,23 +56,23 @@ class Place:
 
 
 class _LastFit:
-    """The result of the last fitting, and what it was computed from."""
+    """The result of the last call of `create_commands`, and what it was computed from."""
 
     asked: tuple[object, ...] = ()
     places: tuple[Place, ...] = ()
     clashes: tuple[str, ...] = ()
 
 
-def fitted(kinds: Iterable[type[Command]]) -> list[Command]:
+def create_commands(kinds: Iterable[type[Command]]) -> list[Command]:
     """Create commands of these classes, under names that the game does not use itself."""
     names = _names()
-    asked = (theirs.paths(), tuple(names.items()))
+    asked = (game_commands.paths(), tuple(names.items()))
     # Evennia creates the set for each character, but the game's commands do not change.
     if _LastFit.asked != asked:
         clashes: list[str] = []
         places = (_place(kind, names, clashes) for kind in kinds)
         _LastFit.places = _with_help([place for place in places if place is not None])
-        _LastFit.clashes = (*clashes, *theirs.left_alone())
+        _LastFit.clashes = (*clashes, *game_commands.left_alone())
         _LastFit.asked = asked
         for line in _LastFit.clashes:
             logger.log_warn(f"[assistant] {line}")
@@ -141,19 +141,19 @@ def _words_of_stock_page() -> tuple[str, ...]:
     """The aliases of Evennia's own `page`, to which ours delegates."""
     return tuple(
         alias
-        for command in theirs.all_commands()
+        for command in game_commands.all_commands()
         if _is_stock_page(command)
         for alias in command.aliases
     )
 
 
 def _is_stock_page(command: Command) -> bool:
-    return command.key == PAGE and type(command).__module__.startswith(theirs.STOCK)
+    return command.key == PAGE and type(command).__module__.startswith(game_commands.STOCK)
 
 
 def _owner(word: str, kind: type[Command]) -> Command | None:
     """The game's own command with this name, or None."""
-    for command in theirs.all_commands():
+    for command in game_commands.all_commands():
         is_ours = isinstance(command, kind) or (kind.key == PAGE and _is_stock_page(command))
         if not is_ours and bare(word) in map(bare, (command.key, *command.aliases)):
             return command
