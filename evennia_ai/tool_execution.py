@@ -47,7 +47,7 @@ from evennia_ai.runtime.assistant import Assistant
 from evennia_ai.runtime.rights import kinds_of_locks
 from evennia_ai.tasks import delegations, task_waits
 from evennia_ai.tools import REGISTRY, CharacterTools
-from evennia_ai.tools.leaving import Guard
+from evennia_ai.tools.leaving import PrivateWordsGuard
 from evennia_ai.tools.moments import Moments, can_be_paged
 from evennia_ai.tools.registry import SPECS
 from evennia_ai.tools.running import RemoteTools
@@ -108,7 +108,7 @@ def guarded(script: Assistant, *, is_by_hand: bool = False) -> Toolbox:
     own, servers = CharacterTools(script.obj, clock), services.remote_servers()
     tools: Toolbox = RemoteTools(own, servers, own.check) if servers.are_any else own
     if not is_by_hand:
-        tools = Confined(tools, Guard(script, own.check))
+        tools = Confined(tools, PrivateWordsGuard(script, own.check))
     # Inside the retries, so that the breaker counts each attempt by itself.
     tools = Protected(tools, work.breakers, _report, ScriptCheckpoints(script).fence)
     # On the script's clock, so that tests can let the waits between attempts pass.
@@ -131,7 +131,7 @@ def _ask_person(script: Assistant, turn: Turn, call: ToolCall) -> ToolResult:
     body = CharacterTools(script.obj, script.clock)
     spec = services.remote_servers().beside(body.specs())[call.name]
     # Checked here too: the guard stands further in, and the person who is asked reads the words.
-    problem = Guard(script, body.check).refusal(turn, spec, call)
+    problem = PrivateWordsGuard(script, body.check).refusal(turn, spec, call)
     if problem:
         return ToolResult(False, problem, Fault.DENIED)
     return approvals.ask_about_call(script, turn, call)

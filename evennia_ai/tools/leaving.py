@@ -59,7 +59,7 @@ class PeopleLookup:
 
 
 @dataclass(frozen=True, slots=True)
-class Guard:
+class PrivateWordsGuard:
     """Decides for each call of an assistant whether its words may leave.
 
     Args:

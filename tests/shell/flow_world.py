@@ -47,7 +47,7 @@ from evennia_ai.resilience import CircuitBreakerRegistry
 from evennia_ai.runtime import turns
 from evennia_ai.runtime.work import Work
 from evennia_ai.tasks import delegations
-from evennia_ai.tools.leaving import Guard, PeopleLookup
+from evennia_ai.tools.leaving import PeopleLookup, PrivateWordsGuard
 from evennia_ai.tools.registry import TOOL_REGISTRY
 from evennia_ai.tools.schema import arguments_problem
 from tests.engine.doubles import finish
@@ -444,7 +444,7 @@ class World:
     def run(self, script: Script, turn: Turn, call: ToolCall, then: list[Being]) -> ToolResult:
         """Run a call through the real toolbox."""
         self.acting = call.name
-        guard = Guard(script, lambda name, turn: None, Folk(self))
+        guard = PrivateWordsGuard(script, lambda name, turn: None, Folk(self))
         tools: Any = Doubles(self, script)
         if self.guards.confined:
             tools = Confined(tools, guard if self.guards.asks_again else _Before(guard, then))
@@ -540,7 +540,7 @@ class World:
 class _Before:
     """A guard that asked who listens when the turn began: whoever came since is not seen."""
 
-    guard: Guard
+    guard: PrivateWordsGuard
     then: list[Being]
 
     def __call__(self, turn: Turn, spec: ToolSpec, call: ToolCall) -> ToolCall | ToolResult:

@@ -32,7 +32,7 @@ from evennia_ai.runtime import state, turns
 from evennia_ai.runtime.assistant import Assistant
 from evennia_ai.tool_execution import guarded, offered
 from evennia_ai.tools import CharacterTools
-from evennia_ai.tools.leaving import Guard, refused
+from evennia_ai.tools.leaving import PrivateWordsGuard, refused
 from evennia_ai.tools.showing import shown
 
 WAITS = "not done yet: somebody has to say yes first; you will be told"
@@ -208,7 +208,7 @@ class Judge:
         check = CharacterTools(self.stand_in.obj, self.stand_in.clock).check
         check(call.name, turn)
         is_answer = self.is_asker(str(call.arguments.get("target", "")))
-        guard = Guard(self.stand_in, check)
+        guard = PrivateWordsGuard(self.stand_in, check)
         is_dangerous = spec.category is ToolCategory.DANGEROUS
         if spec.needs_confirmation or (is_dangerous and self.pattern.dangerous_requires_confirm):
             if problem := guard.refusal(turn, spec, call):
