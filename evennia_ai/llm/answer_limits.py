@@ -28,7 +28,7 @@ MOST_TRIES = 3
 
 # Request members that the `extra` of an assistant may not set, and the setting to use instead; ""
 # where the assistant itself writes the member.
-OWNED: Mapping[str, str] = MappingProxyType(
+RESERVED_MEMBERS: Mapping[str, str] = MappingProxyType(
     {
         "model": "llm_model",
         "models": "llm_fallback_models",

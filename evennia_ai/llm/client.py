@@ -29,7 +29,7 @@ from evennia_ai.errors import (
 from evennia_ai.llm.answer_limits import (
     MAX_TOKENS,
     MOST_TRIES,
-    OWNED,
+    RESERVED_MEMBERS,
     AnswerLimit,
     WantedTokens,
     wanted_of,
@@ -60,7 +60,7 @@ class Generation:
 
     Attributes:
         max_tokens: of an answer; None: the model's default in `answer_limits`.
-        extra: further members of the request body, sent unchanged except for those in `OWNED`.
+        extra: further members of the request body, sent unchanged except `RESERVED_MEMBERS`.
     """
 
     temperature: float | None = None
@@ -78,7 +78,10 @@ class Generation:
         }
         body = {key: value for key, value in named.items() if value is not None}
         extra = self.extra or {}
-        return {**body, **{key: value for key, value in extra.items() if key not in OWNED}}
+        return {
+            **body,
+            **{key: value for key, value in extra.items() if key not in RESERVED_MEMBERS},
+        }
 
 
 def provider_headers(provider: str, app_name: str, site_url: str) -> dict[str, str]:

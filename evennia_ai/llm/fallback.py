@@ -126,7 +126,7 @@ class FallbackClient(ClientGroup):
 Client = UnifiedLLMClient | FallbackClient
 
 
-def sent_by(client: Client, carry: Callable[[Transport], Transport]) -> Client:
+def with_transport(client: Client, carry: Callable[[Transport], Transport]) -> Client:
     """A copy of the client that sends its requests over another transport.
 
     Args:

@@ -19,7 +19,7 @@ from twisted.internet.interfaces import IDelayedCall
 from evennia_ai.core.settings.services import WorkersConfig
 from evennia_ai.core.typed_objects import Reactor
 from evennia_ai.errors import MemoryStoreError, StaleEpochError
-from evennia_ai.llm.fallback import Client, sent_by
+from evennia_ai.llm.fallback import Client, with_transport
 from evennia_ai.llm.offers import encode
 from evennia_ai.llm.transport import OpenAITransport, Transport
 from evennia_ai.memory_store.port import Item
@@ -112,7 +112,7 @@ class Queued:
         """The same client, with its requests sent by workers; unchanged while there are none."""
         if not self._is_able() or not self._living():
             return client
-        return sent_by(client, partial(_wrap_transport, self, run, client.deadline_seconds))
+        return with_transport(client, partial(_wrap_transport, self, run, client.deadline_seconds))
 
     def do(self, run: Run, kind: str, given: bytes, *, seconds: float) -> Deferred[bytes]:
         """Let a worker do a job.

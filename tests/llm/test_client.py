@@ -23,7 +23,7 @@ from evennia_ai.errors import (
     ModelTimeoutError,
     NoFreeSlotError,
 )
-from evennia_ai.llm.answer_limits import OWNED
+from evennia_ai.llm.answer_limits import RESERVED_MEMBERS
 from evennia_ai.llm.client import Generation, UnifiedLLMClient, provider_headers
 from evennia_ai.llm.rate_limits import RateLimitInfo
 from evennia_ai.llm.scripted import ScriptedModel
@@ -49,7 +49,7 @@ def test_the_body_holds_what_was_set_and_nothing_else() -> None:
     assert [expected | {"min_p": 0.1}] == bench.transport.bodies
 
 
-@pytest.mark.parametrize("member", sorted(OWNED))
+@pytest.mark.parametrize("member", sorted(RESERVED_MEMBERS))
 def test_hole_d29_further_members_pass_no_limit(member: str) -> None:
     """What has a setting of its own is not sent from `llm_extra_params`, however it came there."""
     bench = Bench(FINE, generation=Generation(max_tokens=50, extra={member: 16_000, "min_p": 0.1}))

@@ -28,7 +28,7 @@ from evennia_ai.errors import (
     NoFreeSlotError,
 )
 from evennia_ai.llm.endpoints import Endpoint, Replica
-from evennia_ai.llm.fallback import sent_by
+from evennia_ai.llm.fallback import with_transport
 from evennia_ai.llm.pool import Pool, PoolConfig
 from evennia_ai.llm.scripted import ScriptedModel, completion
 from evennia_ai.llm.spread import is_worth_another_address
@@ -138,7 +138,7 @@ def test_something_else_carries_the_requests_to_each(
             return self.place.post(body)
 
     own = pool.client(endpoint)
-    other = sent_by(own, Carrier)
+    other = with_transport(own, Carrier)
     for client in (other, other, own, own):
         blockingCallFromThread(running_reactor, client.chat_completion, HELLO)
     assert 2 == len(carried) == len(set(map(id, carried)))

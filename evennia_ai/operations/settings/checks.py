@@ -32,7 +32,7 @@ from evennia_ai.core.text.cleaning import one_line
 from evennia_ai.core.turn.contexts import ContextType
 from evennia_ai.core.typed_objects import GameObject
 from evennia_ai.errors import ConfigurationError
-from evennia_ai.llm.answer_limits import OWNED
+from evennia_ai.llm.answer_limits import RESERVED_MEMBERS
 from evennia_ai.llm.endpoints import Endpoint, from_provider
 from evennia_ai.prompts import stage
 from evennia_ai.prompts.registry import DEFAULT
@@ -168,8 +168,8 @@ def _check_price(read: Read, path: str) -> None:
 
 def _check_extra_params(read: Read, _: object) -> None:
     for member in read("llm_extra_params"):
-        if member in OWNED:
-            own = OWNED[member]
+        if member in RESERVED_MEMBERS:
+            own = RESERVED_MEMBERS[member]
             hint = f"it is set by {own}" if own else "the assistant writes it itself"
             raise ConfigurationError(f"llm_extra_params cannot have {member!r}: {hint}")
 
