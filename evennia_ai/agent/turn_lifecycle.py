@@ -117,7 +117,7 @@ def close(script: Assistant, turn: Turn, stop: Stop) -> None:
     remembered = episodes.of_turn(script, turn, stop)
     traced = tracing.of_turn(script, turn, stop)
     # The ledger's entries for the paid calls ride along: one commit a turn instead of two.
-    with ledger.store().riding() as ended:
+    with ledger.store().joining_transaction() as ended:
         writes, errors = _all_of(remembered.write, traced, ended), judged.errors
         turns.settle(script, turn, stop, consecutive_errors=errors, extra_writes=writes, **also)
     # After the commit, since a memory that was rolled back must get no vector.

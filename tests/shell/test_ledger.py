@@ -294,7 +294,7 @@ class TestRiding(LedgerTest):
     def test_what_ended_is_written_with_it(self) -> None:
         """By two statements, and nothing is left for the timer."""
         self.store.settle(self.reserve(), TokenUsage(7, 1), NOON)
-        with self.store.riding() as write, transaction.atomic():
+        with self.store.joining_transaction() as write, transaction.atomic():
             assert write is not None
             with CaptureQueriesContext(connection) as taken:
                 write()
@@ -306,7 +306,7 @@ class TestRiding(LedgerTest):
 
     def ride_in_vain(self) -> None:
         """A transaction that fails after how calls ended was written."""
-        with self.store.riding() as write, transaction.atomic():
+        with self.store.joining_transaction() as write, transaction.atomic():
             assert write is not None
             write()
             raise ZeroDivisionError
@@ -323,11 +323,11 @@ class TestRiding(LedgerTest):
 
     def test_a_game_at_work_leaves_it_to_the_next_call(self) -> None:
         """Which writes it for nothing; and where nothing ended there is nothing to write."""
-        with self.store.riding() as write:
+        with self.store.joining_transaction() as write:
             assert write is None
         self.store.settle(self.reserve(), TokenUsage(7, 1), NOON)
         self.reserve(person="*#4")
-        with self.store.riding() as write:
+        with self.store.joining_transaction() as write:
             assert write is None
         assert 108 == self.total().used(Measure.TOKENS)
 
@@ -335,7 +335,7 @@ class TestRiding(LedgerTest):
         """The transaction has to be begun anew, as where another process wrote the record."""
         self.store.settle(self.reserve(), TokenUsage(7, 1), NOON)
         BudgetTotal.objects.all().delete()
-        with self.store.riding() as write:
+        with self.store.joining_transaction() as write:
             assert write is not None
             with pytest.raises(audit.RecordConflictError), transaction.atomic():
                 write()

@@ -177,5 +177,5 @@ class TestProcess(LedgerTest):
     def test_another_fault_of_the_database_stays_what_it_is(self) -> None:
         """A table that is there is not called missing."""
         kinds, words = (OperationalError, ProgrammingError), "no such column|does not exist"
-        with pytest.raises(kinds, match=words), rows.tables_wanted, transaction.atomic():
+        with pytest.raises(kinds, match=words), rows.translated_errors, transaction.atomic():
             BudgetTotal.objects.extra(where=["nowhere = 1"]).exists()

@@ -12,7 +12,7 @@ from typing import TypeVar
 
 from evennia_ai.budget.ledger import place
 from evennia_ai.budget.ledger.names import OWN_NAME
-from evennia_ai.budget.ledger.rows import tables_wanted
+from evennia_ai.budget.ledger.rows import translated_errors
 from evennia_ai.errors import LedgerAwayError
 from evennia_ai.resilience.clock import Clock
 
@@ -51,7 +51,7 @@ class Absence:
 ABSENCE = Absence()
 
 
-def asked(ask: Callable[[], T], *, by_name: bool = True, takes: bool = False) -> T:
+def query_ledger(ask: Callable[[], T], *, by_name: bool = True, takes: bool = False) -> T:
     """Run a query of the ledger; every access goes through this function.
 
     Args:
@@ -71,13 +71,13 @@ def asked(ask: Callable[[], T], *, by_name: bool = True, takes: bool = False) ->
         try:
             if by_name:
                 OWN_NAME.ensure(takes=takes)
-            with tables_wanted:
+            with translated_errors:
                 answer = ask()
         except LedgerAwayError as error:
             if not may_be_dead:
                 ABSENCE.note(error)
                 raise
-            may_be_dead = False  # `tables_wanted` has closed it; the next try opens a new one
+            may_be_dead = False  # `translated_errors` has closed it; the next try opens a new one
         else:
             ABSENCE.forget()
             return answer

@@ -20,7 +20,7 @@ from evennia.utils import logger
 
 from evennia_ai import audit
 from evennia_ai.budget.ledger import names, outages, place, upkeep
-from evennia_ai.budget.ledger.absence import asked
+from evennia_ai.budget.ledger.absence import query_ledger
 from evennia_ai.budget.ledger.judging import fit_to_caps, record_warnings, unpriced_text
 from evennia_ai.budget.ledger.names import OWN_NAME
 from evennia_ai.budget.ledger.outages import Outage
@@ -37,8 +37,8 @@ from evennia_ai.budget.ledger.rows import (
     StaleRowsError,
     Totals,
     add_up,
-    tables_wanted,
     together,
+    translated_errors,
     write_calls,
 )
 from evennia_ai.core.safety.budget import DAY, CallState
@@ -106,7 +106,7 @@ class LedgerStore:
         with self._lock:
             try:
                 hold = partial(self._reserve, billing, estimate, config, now)
-                reservation = asked(hold, takes=True)
+                reservation = query_ledger(hold, takes=True)
             except LedgerAwayError:
                 reservation = self._begin(billing, estimate, now)
                 if not self._outage.draw(reservation):
@@ -172,7 +172,7 @@ class LedgerStore:
     def _flush(self, most: int | None = None) -> None:
         try:
             # Even if another game has this game's name now: what was held must be given back.
-            asked(partial(self._write, None, None, most), by_name=False)
+            query_ledger(partial(self._write, None, None, most), by_name=False)
         except LedgerAwayError as error:
             if self._later is None:
                 raise
@@ -192,7 +192,7 @@ class LedgerStore:
                 self._set_timer(0.0)
 
     @contextmanager
-    def riding(self) -> Iterator[ExtraWrites | None]:
+    def joining_transaction(self) -> Iterator[ExtraWrites | None]:
         """Let a transaction begun inside the block write the ends of calls, which saves another.
 
         Yields:
@@ -243,8 +243,8 @@ class LedgerStore:
         with self._lock:
             if self._is_stopped:
                 return ""
-            warning = asked(partial(OWN_NAME.show, self.owner), takes=True)
-            asked(partial(self._run_upkeep, config, now), takes=True)
+            warning = query_ledger(partial(OWN_NAME.show, self.owner), takes=True)
+            query_ledger(partial(self._run_upkeep, config, now), takes=True)
         return warning
 
     def stop(self) -> None:
@@ -256,7 +256,7 @@ class LedgerStore:
                 self._flush()
             self._cancel()  # a failed flush has set it again
             with suppress(ConfigurationError):
-                asked(partial(OWN_NAME.leave, self.owner), by_name=False)
+                query_ledger(partial(OWN_NAME.leave, self.owner), by_name=False)
 
     def drop(self) -> None:
         """Discard everything unwritten, as if the process were killed, and cancel the timer."""
@@ -275,8 +275,8 @@ class LedgerStore:
             self._cancel()
             try:
                 if self._outage.leave() or self._endings or self._is_in_doubt:
-                    asked(partial(self._write, None, None))
-                asked(upkeep.erase)
+                    query_ledger(partial(self._write, None, None))
+                query_ledger(upkeep.erase)
             except BaseException:
                 self._outage.stay()
                 raise
@@ -316,7 +316,7 @@ class LedgerStore:
         """Find out whether an interrupted transaction was committed; nothing may be added twice."""
         keys = [ending.reservation.key for ending in self._endings]
         keys += [*(lost.key for lost in self._doubtful), *self._outage.keys]
-        with tables_wanted:
+        with translated_errors:
             states = dict(ModelCall.objects.filter(key__in=keys).values_list("key", "state"))
         self._endings = [
             ending for ending in self._endings if states.get(ending.reservation.key) != ending.state

@@ -20,7 +20,7 @@ from django.db.utils import OperationalError, ProgrammingError
 
 from evennia_ai.budget.ledger import place
 from evennia_ai.budget.ledger.processes import is_gone
-from evennia_ai.budget.ledger.rows import MISSING, NO_TABLE, tables_wanted, together
+from evennia_ai.budget.ledger.rows import MISSING, NO_TABLE, together, translated_errors
 from evennia_ai.core.settings.services import OWN_DATABASE, LedgerConfig
 from evennia_ai.errors import ConfigurationError
 from evennia_ai.models import LedgerGame, missing_tables
@@ -104,7 +104,7 @@ class OwnName:
         if self._own or not place.is_shared():
             return
         own = identity(makes=takes)
-        with tables_wanted:
+        with translated_errors:
             if takes:
                 made = LedgerGame(game=place.game(), identity=own, seen_at=int(time.time()))
                 LedgerGame.objects.bulk_create([made], ignore_conflicts=True)
@@ -145,7 +145,7 @@ class OwnName:
             LedgerAwayError: a shared ledger does not answer.
         """
         if self._is_shown:
-            with tables_wanted:
+            with translated_errors:
                 LedgerGame.objects.filter(game=place.game(), owner=owner).update(owner="")
 
 
@@ -202,7 +202,7 @@ def listed() -> list[str]:
         ConfigurationError, LedgerAwayError: see `OwnName.ensure`.
     """
     own = identity(makes=False)
-    with tables_wanted:
+    with translated_errors:
         found = list(LedgerGame.objects.order_by("game"))
     return [f"{each.game}: {_seen(each, own)}" for each in found]
 

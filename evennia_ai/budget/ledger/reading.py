@@ -11,7 +11,7 @@ from typing import Any
 from django.db.models import Count, F, Q, QuerySet, Sum
 
 from evennia_ai.budget.ledger import place
-from evennia_ai.budget.ledger.absence import asked
+from evennia_ai.budget.ledger.absence import query_ledger
 from evennia_ai.core.safety.budget import (
     BudgetAccount,
     CallState,
@@ -53,7 +53,7 @@ def read_total(account: BudgetAccount) -> Total:
         ConfigurationError: the tables do not exist.
         LedgerAwayError: a shared ledger does not answer.
     """
-    return asked(partial(_read_total, account))
+    return query_ledger(partial(_read_total, account))
 
 
 def _read_total(account: BudgetAccount) -> Total:
@@ -99,7 +99,7 @@ def read_report(
     scope = Scope.BENCH if is_bench else Scope.ALL_GAMES if is_all else Scope.GAME
     if assistant is not None:
         scope = Scope.ASSISTANT
-    return asked(partial(_read_report, scope, (assistant or "").casefold(), config, now))
+    return query_ledger(partial(_read_report, scope, (assistant or "").casefold(), config, now))
 
 
 def read_reports(configs: Mapping[str, BudgetConfig], now: float) -> dict[str, UsageReport]:
@@ -111,7 +111,7 @@ def read_reports(configs: Mapping[str, BudgetConfig], now: float) -> dict[str, U
     Raises:
         ConfigurationError, LedgerAwayError: as for `read_total`.
     """
-    return asked(partial(_read_reports, configs, now))
+    return query_ledger(partial(_read_reports, configs, now))
 
 
 def _read_report(scope: Scope, key: str, config: BudgetConfig, now: float) -> UsageReport:

@@ -70,7 +70,7 @@ def missing_text() -> str:
     return MISSING_SHARED.format(alias=alias) if place.is_shared() else MISSING
 
 
-class _TablesWanted:
+class _TranslatedErrors:
     """Context that translates database errors into errors with a remedy.
 
     Raises:
@@ -90,7 +90,7 @@ class _TablesWanted:
                 raise ConfigurationError(missing_text()) from error
 
 
-tables_wanted = _TablesWanted()
+translated_errors = _TranslatedErrors()
 
 
 def _lacks_tables(error: Exception) -> bool:
@@ -133,7 +133,7 @@ def together() -> Iterator[None]:
         ConfigurationError: the tables do not exist.
         LedgerAwayError: a shared ledger does not answer.
     """
-    with tables_wanted, OneCursor(place.alias(), durable=True):
+    with translated_errors, OneCursor(place.alias(), durable=True):
         yield
 
 

@@ -17,7 +17,7 @@ from evennia_ai import assistant_character, audit
 from evennia_ai.assistant_script import AssistantScript
 from evennia_ai.budget import ledger
 from evennia_ai.budget.ledger import place
-from evennia_ai.budget.ledger.absence import asked
+from evennia_ai.budget.ledger.absence import query_ledger
 from evennia_ai.core.text.cleaning import one_line
 from evennia_ai.core.typed_objects import Being, GameObject
 from evennia_ai.errors import ConfigurationError
@@ -108,7 +108,7 @@ def belongings() -> Belongings:
 
 def _count_calls() -> int:
     try:
-        return int(asked(ModelCall.objects.filter(game=place.game()).count))
+        return int(query_ledger(ModelCall.objects.filter(game=place.game()).count))
     except ConfigurationError:
         return 0  # unknown now; if it cannot be emptied either, `_empty_records` reports it
 

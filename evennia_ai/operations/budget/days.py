@@ -16,7 +16,7 @@ from typing import Any
 from django.db.models import Count, F, Q, Sum
 
 from evennia_ai.budget.ledger import place
-from evennia_ai.budget.ledger.absence import asked
+from evennia_ai.budget.ledger.absence import query_ledger
 from evennia_ai.budget.ledger.upkeep import KEPT_DAYS
 from evennia_ai.core.safety.budget import DAY, CallState
 from evennia_ai.models import ModelCall
@@ -122,14 +122,14 @@ class SpentDays:
 
 def _days_with_open_calls(numbers: range) -> set[int]:
     begun = _within(numbers).filter(state=CallState.OPEN).values_list("at", flat=True)
-    found: list[int] = asked(partial(list, begun))
+    found: list[int] = query_ledger(partial(list, begun))
     return {at // DAY for at in found}
 
 
 def _read_calls(run: range) -> Iterable[tuple[Any, ...]]:
     # `asked` raises at once, without waiting again, where a shared ledger was away a moment ago.
     calls = _within(run).filter(state__in=_CLOSED).annotate(day=F("at") - F("at") % DAY)
-    return asked(partial(list, calls.values_list(*_KEY).annotate(**COUNTED)))
+    return query_ledger(partial(list, calls.values_list(*_KEY).annotate(**COUNTED)))
 
 
 def _within(numbers: range) -> Any:

@@ -14,7 +14,7 @@ from typing import Annotated, Any
 from twisted.internet import reactor
 from typing_extensions import TypedDict
 
-from evennia_ai.budget.ledger.rows import tables_wanted
+from evennia_ai.budget.ledger.rows import translated_errors
 from evennia_ai.budget.ledger.upkeep import KEPT_DAYS
 from evennia_ai.core.safety.budget import DAY, Purpose
 from evennia_ai.core.safety.prices import NANO
@@ -88,7 +88,7 @@ def spending(days: int = DAYS, assistant: str = "") -> Result[Spending]:
     today = int(now) // DAY
     first = today - days + 1
     try:
-        with tables_wanted:  # a missing table becomes an error that says what to type
+        with translated_errors:  # a missing table becomes an error that says what to type
             rows, people = spent_days.read(first, now, assistant.casefold())
     except ConfigurationError as error:
         return Result.unavailable(f"That cannot be told: {error}.")
