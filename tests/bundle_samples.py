@@ -16,4 +16,4 @@ def empty(name: str = "Edda") -> bytes:
     del parts[bundle_parts.CARD]
     parts[bundle_parts.SETTINGS] = b"{}"
     parts[bundle_parts.STATE] = file.json_of(state)
-    return finish(file.writing(head, parts))
+    return finish(file.write_bundle(head, parts))

@@ -93,7 +93,7 @@ def _read(call: Call) -> Steps[Result[Bundle]]:
         raw = yield from _decode(call.body["file"])
     except binascii.Error:
         return wrong_file(NO_BASE64)
-    found = yield from reading.reading(raw)
+    found = yield from reading.reading_steps(raw)
     if found.problem is ProblemKind.INVALID:
         return wrong_file(found.message)
     return found
@@ -134,7 +134,7 @@ def _import(call: Call, given: dict[str, Any], stops: int) -> Steps[Result[Creat
         "maker": call.account,
     }
     key, people = given.get("key", ""), given.get("people") or {}
-    return (yield from reading.bringing(found.data, key, people, call.by, wanted, stops))
+    return (yield from reading.import_steps(found.data, key, people, call.by, wanted, stops))
 
 
 async def _export(call: Call) -> Result:

@@ -46,7 +46,7 @@ def count_attempt(request: Request, view: APIView, username: str, address: str) 
     if not throttle.allow_request(request, view):
         raise Throttled(throttle.wait())
     wrong = _failed_attempts(username)
-    if wrong.is_over(request, view) and not token_store.was_here(username, address):
+    if wrong.is_over(request, view) and not token_store.has_had_token_from(username, address):
         raise Throttled(wrong.wait())
 
 

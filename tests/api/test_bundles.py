@@ -23,7 +23,7 @@ class TestBundles(ApiTest):
         sent = self.call("POST", "assistants/Ada/export/")
         assert 200 == sent.status_code, sent.content
         raw = b64decode(sent.told["file"])
-        assert "Ada" == finish(bundle_file.reading(raw)).manifest.name
+        assert "Ada" == finish(bundle_file.read_bundle(raw)).manifest.name
         body = {"file": sent.told["file"], "key": "Bea", "location": self.room1.dbref}
         shown = self.call("POST", "imports/preview/", {k: body[k] for k in ("file", "key")}).told
         assert ("Bea", "Ada", []) == (shown["key"], shown["name"], shown["problems"])

@@ -195,7 +195,7 @@ def built(raw: bytes, changed: dict[str, Any]) -> bytes:
             parts[name] = value if isinstance(value, bytes) else file.json_of(value)
         else:
             head[name] = value
-    return finish(file.writing(head, parts))
+    return finish(file.write_bundle(head, parts))
 
 
 class TestWhatGoesAlong(BundleTest):
@@ -515,7 +515,7 @@ class TestWrongFiles(BundleTest):
     def refused(self, raw: bytes) -> str:
         """Why a file is not taken."""
         with pytest.raises(ImportFileError) as caught:
-            finish(file.reading(raw))
+            finish(file.read_bundle(raw))
         return str(caught.value)
 
     def zipped(self, parts: dict[str, bytes], comment: bytes = b"") -> bytes:
@@ -530,7 +530,7 @@ class TestWrongFiles(BundleTest):
     def test_a_thousand_mutated_files(self) -> None:
         """Each is refused with a sentence, or is what was written; nothing else ever happens."""
         chance = random.Random(23)
-        original = finish(file.reading(self.raw))
+        original = finish(file.read_bundle(self.raw))
         refused = 0
         for _ in range(1000):
             raw = bytearray(self.raw)
@@ -545,7 +545,7 @@ class TestWrongFiles(BundleTest):
             else:
                 del raw[place:]
             try:
-                found = finish(file.reading(bytes(raw)))
+                found = finish(file.read_bundle(bytes(raw)))
             except ImportFileError as error:
                 refused += bool(str(error))
             else:
@@ -557,7 +557,7 @@ class TestWrongFiles(BundleTest):
         lines = [json.loads(line) for line in members(self.raw)["memories.jsonl"].splitlines()]
         odd = lines[0] | {"text": "\0a\\u0000\\\0\0b", "tags": ["t\0"]}
         built_of = {bundle_parts.MEMORIES: file.lines_of([odd, *lines[1:]])}
-        first = finish(file.reading(built(self.raw, built_of))).memories[0]
+        first = finish(file.read_bundle(built(self.raw, built_of))).memories[0]
         assert ("a\\u0000\\b", ["t"]) == (first.text, first.tags)
 
     def test_mutated_content_with_right_hashes(self) -> None:
@@ -627,7 +627,7 @@ class TestWrongFiles(BundleTest):
             assert "ZIP64" in self.refused(elsewhere)
         state = members(self.raw)[bundle_parts.STATE] + b" " * 4_000_000
         with pytest.raises(ImportFileError, match=r"state\.json has more than the 4,000,000 bytes"):
-            finish(file.reading(built(self.raw, {bundle_parts.STATE: state})))
+            finish(file.read_bundle(built(self.raw, {bundle_parts.STATE: state})))
 
     def test_only_what_unpacks_by_pieces_is_unpacked(self) -> None:
         """A few hundred bytes of bzip2 or LZMA are hundreds of megabytes at once: they are none."""
@@ -685,7 +685,7 @@ class TestWrongFiles(BundleTest):
         assert "more than 4 deep" in told(5, (1, None), *((n, n - 1) for n in range(2, 6)))
         lone = kept["goals"] | {"count": 9, "goals": [goal | {"id": 9, "parent": 3}]}
         found = built(self.raw, {bundle_parts.STATE: kept | {"goals": lone}})
-        assert finish(file.reading(found)).state.goals.count == 9, (
+        assert finish(file.read_bundle(found)).state.goals.count == 9, (
             "of a closed one that is kept no more"
         )
 
@@ -859,19 +859,19 @@ class TestMeanwhile(BundleTest):
         assert SECRET not in parts[bundle_parts.MEMORIES].decode()
         assert OPEN in parts[bundle_parts.MEMORIES].decode()
         assert parts == members(outcomes[0].data)
-        assert finish(file.reading(outcomes[0].data)).state.notes == []
+        assert finish(file.read_bundle(outcomes[0].data)).state.notes == []
 
     def exported_when(self, change: Callable[[], object], most: int = 1) -> Any:
         """What comes of an export in which something changes when its file is being read back."""
-        reading, times = file.reading, itertools.count(1)
+        original, times = file.read_bundle, itertools.count(1)
 
         def changing(raw: bytes) -> Any:
             if next(times) <= most:
                 change()
-            return (yield from reading(raw))
+            return (yield from original(raw))
 
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(file, "reading", changing)
+            patch.setattr(file, "read_bundle", changing)
             return over(writing.export_assistant(self.ada_script, by="Boss"))
 
     def test_what_is_taken_back_while_the_file_is_made_is_not_in_it(self) -> None:
@@ -881,7 +881,7 @@ class TestMeanwhile(BundleTest):
         note = {"number": 1, "text": "a", "at": 1.0, "person": self.miras, "is_private": True}
         state.write(self.ada_script, notes=[note])
         raw = self.exported_when(lambda: state.write(self.ada_script, notes=[]))
-        assert [] == finish(file.reading(raw.data)).state.notes
+        assert [] == finish(file.read_bundle(raw.data)).state.notes
         key = rows.of(self.ada_script.pk)[0].key
         change = partial(rows.change, self.ada_script.pk, key, text="else")
         assert "changes all the time" in self.exported_when(change, 9).message

@@ -99,10 +99,10 @@ class TurnsTest(ShellTest):
         number = self.ada_script.work.decisions.newest()[0].number
         look = Look.of(self.mira, is_revealing=True)
         assert SECRET in repr(self.recent(look)[0])
-        assert SECRET in repr(latest.in_full(self.ada_script, number, look).data)
+        assert SECRET in repr(latest.show_turn(self.ada_script, number, look).data)
         self.ada_script.db.unremembered = [f"*#{self.tom.account.pk}", self.tom.dbref]
         assert SECRET not in repr([turn["steps"] for turn in self.recent(look)])
-        full = latest.in_full(self.ada_script, number, look).data
+        full = latest.show_turn(self.ada_script, number, look).data
         assert SECRET not in repr(full.around)
         assert UNWANTED in [line.text for line in full.around]
 
@@ -115,7 +115,7 @@ class TurnsTest(ShellTest):
         self.ask("say Ada, what did I say?", says("Well."))
         assert SECRET in str(self.model.bodies[-1])
         number = self.ada_script.work.decisions.newest()[0].number
-        full = latest.in_full(self.ada_script, number, Look.of(self.tom)).data
+        full = latest.show_turn(self.ada_script, number, Look.of(self.tom)).data
         assert SECRET not in repr(full.around), full.around
         assert SECRET not in repr(full.recorded)
 
@@ -167,7 +167,7 @@ class TurnsTest(ShellTest):
         number = next(
             r.number for r in self.ada_script.work.decisions.newest() if "lamp" in r.heard.body
         )
-        full = latest.in_full(self.ada_script, number, Look()).data
+        full = latest.show_turn(self.ada_script, number, Look()).data
         assert any("rule" in line for line in full.why)
         assert ["It rains.", "Ada, where is the lamp?"] == [line.text for line in full.around][:2]
         assert [False, True, False] == [line.is_it for line in full.around]
@@ -175,12 +175,12 @@ class TurnsTest(ShellTest):
         assert SECRET not in repr(full)
         assert 1 == len(full.recorded)
         self.ada_script.work.recorded.forget()
-        assert [] == latest.in_full(self.ada_script, number, Look()).data.recorded
-        assert ProblemKind.MISSING is latest.in_full(self.ada_script, 999, Look()).problem
-        assert ProblemKind.MISSING is latest.in_full(self.ada_script, 0, Look(), tick=999).problem
+        assert [] == latest.show_turn(self.ada_script, number, Look()).data.recorded
+        assert ProblemKind.MISSING is latest.show_turn(self.ada_script, 999, Look()).problem
+        assert ProblemKind.MISSING is latest.show_turn(self.ada_script, 0, Look(), tick=999).problem
 
     def test_one_that_does_not_run(self) -> None:
         """It has no turns, which is said."""
         self.ada_script.work = None
         assert ProblemKind.UNAVAILABLE is latest.recent(self.ada_script, Look()).problem
-        assert ProblemKind.UNAVAILABLE is latest.in_full(self.ada_script, 1, Look()).problem
+        assert ProblemKind.UNAVAILABLE is latest.show_turn(self.ada_script, 1, Look()).problem

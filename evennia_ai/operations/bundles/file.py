@@ -88,7 +88,7 @@ def lines_of(values: Iterable[object]) -> bytes:
     return b"".join(json_of(value) + b"\n" for value in values)
 
 
-def writing(head: Mapping[str, object], members: Mapping[str, bytes]) -> Steps[bytes]:
+def write_bundle(head: Mapping[str, object], members: Mapping[str, bytes]) -> Steps[bytes]:
     """Write the file from a head (the manifest without `files` and `format`) and its members.
 
     Raises:
@@ -144,7 +144,7 @@ def _count(name: str, raw: bytes) -> int:
 # ---- reading -----------------------------------------------------------------------------------
 
 
-def reading(raw: bytes) -> Steps[Bundle]:
+def read_bundle(raw: bytes) -> Steps[Bundle]:
     """Read and check a file completely.
 
     Raises:

@@ -71,13 +71,13 @@ class BundleShown:
 
 def read(raw: bytes) -> Deferred[Result[Bundle]]:
     """Read and check a bundle, in steps of a few milliseconds."""
-    return moving(reading(raw))
+    return moving(reading_steps(raw))
 
 
-def reading(raw: bytes) -> Steps[Result[Bundle]]:
+def reading_steps(raw: bytes) -> Steps[Result[Bundle]]:
     """Read and check a bundle, as steps of a longer task."""
     try:
-        return Result(True, "It can be read.", (yield from file.reading(raw)))
+        return Result(True, "It can be read.", (yield from file.read_bundle(raw)))
     except ImportFileError as error:
         return Result(False, f"That is not an assistant that can be brought in: {error}.")
 
@@ -210,10 +210,10 @@ def import_bundle(
     """
     given = {"location": location, "enable": enable, "maker": maker}
     stops = emergency.count_of_stops()
-    return moving(bringing(bundle, key, people or {}, by, given, stops), is_patient=True)
+    return moving(import_steps(bundle, key, people or {}, by, given, stops), is_patient=True)
 
 
-def bringing(
+def import_steps(
     bundle: Bundle,
     key: str,
     people: Mapping[str, str],

@@ -196,9 +196,9 @@ def _packed(script: AssistantScript) -> Steps[tuple[bytes, Bundle]]:
     for _ in range(MOST_READINGS):
         before = _version_of_state(script)
         head, members = yield from _read_members(script)
-        raw = yield from file.writing(head, members)
+        raw = yield from file.write_bundle(head, members)
         # Read back as the other game will read it: a file that no game accepts is never given out.
-        bundle = yield from file.reading(raw)
+        bundle = yield from file.read_bundle(raw)
         if script.pk is None or _version_of_state(script) == before:
             return raw, bundle
     raise ImportFileError("what it remembers changes all the time; try again in a moment")

@@ -39,7 +39,7 @@ class Acquaintances:
     assistants: list[Relationship]
 
 
-def who_knows(being: Being) -> Result[Acquaintances]:
+def list_acquaintances(being: Being) -> Result[Acquaintances]:
     """List the assistants that a person has had contact with, sorted by name.
 
     Others are not listed, so that nobody learns of assistants they have never met.
@@ -47,7 +47,7 @@ def who_knows(being: Being) -> Result[Acquaintances]:
     found = [
         stands
         for script in list_assistants()
-        if _is_met(script, stands := how_it_stands(script, being), being)
+        if _is_met(script, stands := relationship_of(script, being), being)
     ]
     names = ", ".join(each.name for each in found) or "none"
     return Result(True, f"Assistants that know you: {names}.", Acquaintances(found))
@@ -60,7 +60,7 @@ def _is_met(script: AssistantScript, stands: Relationship, being: Being) -> bool
     return script.obj is not None and script.obj.location in places
 
 
-def how_it_stands(script: AssistantScript, being: Being) -> Relationship:
+def relationship_of(script: AssistantScript, being: Being) -> Relationship:
     """The relationship of an assistant to a person."""
     person = person_of(being)
     memories = (
@@ -76,11 +76,11 @@ def how_it_stands(script: AssistantScript, being: Being) -> Relationship:
     )
 
 
-def find_named(name: str, being: Being) -> Result[AssistantScript]:
+def find_by_known_name(name: str, being: Being) -> Result[AssistantScript]:
     """Find the assistant that a person means by a name, as they know it.
 
     Args:
-        name: a name, or the mark of an assistant that `who_knows` lists.
+        name: a name, or the mark of an assistant that `list_acquaintances` lists.
     """
     words = " ".join(name.split())
     found = _marked(words, being) or (assistant_for(words, being) if words else None)
@@ -92,7 +92,7 @@ def find_named(name: str, being: Being) -> Result[AssistantScript]:
 def _marked(mark: str, being: Being) -> AssistantScript | None:
     # A mark is a primary key, which could be guessed: only assistants they know are found.
     script = next((each for each in list_assistants() if str(each.pk) == mark), None)
-    if script is not None and _is_met(script, how_it_stands(script, being), being):
+    if script is not None and _is_met(script, relationship_of(script, being), being):
         return script
     return None
 

@@ -130,7 +130,7 @@ def of_account(account: Account) -> QuerySet[AccessToken]:
     return unexpired.filter(password=_mark(stored or ""))
 
 
-def was_here(username: str, address: str) -> bool:
+def has_had_token_from(username: str, address: str) -> bool:
     """True where an account of this name got a token from this address before."""
     rows = AccessToken.objects.filter(account__username__iexact=username)
     return bool(rows.filter(place=_place(address)).exists())
@@ -213,7 +213,7 @@ def adopt_all() -> int:
     return sum(_adopt(token) for token in _old().objects.all())
 
 
-def are_shared() -> bool:
+def are_old_tokens_in_use() -> bool:
     """True where other code of the game authenticates by Django REST framework's tokens too."""
     from_settings = apps.is_installed(f"rest_framework.{OLD_APP}") and _is_default()
     return config().keeps_old_tokens or from_settings
@@ -238,7 +238,7 @@ def _adopt_key(key: str) -> bool:
 def _adopt(token: Any) -> bool:
     # Returns False where the token is here already.
     with transaction.atomic():
-        if not are_shared():
+        if not are_old_tokens_in_use():
             # By a query: `token.delete()` would clear the key that its maker is about to return.
             _old().objects.filter(pk=token.key).delete()
         if AccessToken.objects.filter(digest=_digest(token.key)).exists():

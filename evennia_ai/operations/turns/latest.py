@@ -134,7 +134,7 @@ def listing(
     )
 
 
-def own_ticks(script: AssistantScript) -> dict[float, int]:
+def autonomous_ticks(script: AssistantScript) -> dict[float, int]:
     """Numbers of the autonomous turns in memory, by the time at which they began."""
     newest = script.work.recorded.newest() if script.work is not None else ()
     return {
@@ -150,7 +150,7 @@ def _wrong(name: str, message: str) -> Result[Any]:
     return Result(False, message, empty, ProblemKind.INVALID, {name: message})
 
 
-def in_full(
+def show_turn(
     script: AssistantScript,
     number: int,
     look: Look,

@@ -10,7 +10,11 @@ from evennia_ai import operations
 from evennia_ai.operations import AssistantScript, Result
 from evennia_ai.operations.files.exports import as_file, file_name
 from evennia_ai.operations.memory import own
-from evennia_ai.operations.memory.acquaintances import find_named, how_it_stands, who_knows
+from evennia_ai.operations.memory.acquaintances import (
+    find_by_known_name,
+    list_acquaintances,
+    relationship_of,
+)
 from evennia_ai.web.forms import (
     AT_ONCE,
     next_page,
@@ -25,7 +29,7 @@ OF = "of"
 
 
 def _show(visit: Visit) -> Shown:
-    known = who_knows(visit.account).data.assistants
+    known = list_acquaintances(visit.account).data.assistants
     named = Counter(each.name for each in known)
     return {
         "assistants": [
@@ -41,7 +45,7 @@ def _name(visit: Visit) -> str:
 
 
 def _show_one(visit: Visit) -> Shown:
-    found = find_named(_name(visit), visit.account)
+    found = find_by_known_name(_name(visit), visit.account)
     if not found.ok:
         visit.said = visit.said or found
         return {"one": None, OF: _name(visit)}
@@ -49,7 +53,7 @@ def _show_one(visit: Visit) -> Shown:
     if first >= len(known.known):  # the only one on the last page may have been forgotten
         first = 0
     return {
-        "one": how_it_stands(found.data, visit.account),
+        "one": relationship_of(found.data, visit.account),
         OF: _name(visit),
         "here": query_string(of=_name(visit), after=first or None),
         "known": [
@@ -73,7 +77,7 @@ def _on_named_assistant(
     """Make an action that applies to the assistant named in the form."""
 
     def act(visit: Visit) -> Result:
-        found = find_named(_name(visit), visit.account)
+        found = find_by_known_name(_name(visit), visit.account)
         return do(found.data, visit) if found.ok else found
 
     return act
@@ -105,7 +109,7 @@ def _mute(script: AssistantScript, visit: Visit) -> Result:
 
 
 def _export(visit: Visit) -> Result[File]:
-    found = find_named(_name(visit), visit.account)
+    found = find_by_known_name(_name(visit), visit.account)
     if not found.ok:
         return found.as_refusal()
     known = operations.export_known(found.data, visit.account)
@@ -115,7 +119,7 @@ def _export(visit: Visit) -> Result[File]:
 
 def _return_address(visit: Visit, _: object) -> str:
     """The page of that assistant, or the list once it has forgotten everything."""
-    if not find_named(_name(visit), visit.account).ok:
+    if not find_by_known_name(_name(visit), visit.account).ok:
         return page_address("mine")
     first = offset_in(visit)
     return f"{page_address('one-of-mine')}{query_string(of=_name(visit), after=first or None)}"

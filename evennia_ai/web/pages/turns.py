@@ -79,7 +79,7 @@ def _show_list(visit: Visit) -> Shown:
     # added to an older page, so it needs no stream.
     stream = address_of_stream(str(script.key)) if before is None else ""
     found = latest.listing(script, sought, visit.look, visit.account)
-    own = latest.own_ticks(script)
+    own = latest.autonomous_ticks(script)
     named = {name: text for name, text in given.items() if text}
     older = found.data.next
     return {
@@ -98,7 +98,7 @@ def _show_list(visit: Visit) -> Shown:
 
 def _show_one(visit: Visit) -> Shown:
     script, number, tick = visit.assistant, int(visit.path["number"]), _whole(visit, "tick")
-    found = latest.in_full(script, number, visit.look, tick=tick, asker=visit.account)
+    found = latest.show_turn(script, number, visit.look, tick=tick, asker=visit.account)
     data = found.data if found.ok else latest.TurnInFull("", [], [], [])
     return {
         "said": None if found.ok else found,
