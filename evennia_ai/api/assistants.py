@@ -85,7 +85,7 @@ def made(call: Call, result: Result) -> Result[Any]:
         return result
     key = str(result.data.script.key)
     set_location(call, "assistant", key=key)
-    return result.holding(MadeAssistant(key))
+    return result.with_data(MadeAssistant(key))
 
 
 def _create(call: Call) -> Result:
@@ -103,7 +103,7 @@ def _update(call: Call) -> Result:
     if "location" in given:
         require(call.account, "move", call.script)
     updated = lifecycle.update_assistant(call.script, **given, by=call.by, person=call.account)
-    return updated.holding(MadeAssistant(str(call.script.key)))
+    return updated.with_data(MadeAssistant(str(call.script.key)))
 
 
 def ended(gone: Result[str], message: str) -> Result[Any]:

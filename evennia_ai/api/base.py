@@ -256,7 +256,7 @@ def find_allowed(act: str, person: Account, key: str | None) -> AssistantScript 
 
 def not_found(message: str) -> ProblemError:
     """The error for something that does not exist."""
-    return problem(ProblemKind.MISSING, message)
+    return problem(ProblemKind.NOT_FOUND, message)
 
 
 def require_found(result: Result[Kind]) -> Result[Kind]:

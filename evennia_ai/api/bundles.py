@@ -144,7 +144,7 @@ async def _export(call: Call) -> Result:
             f"{call.script.key} has {len(found.data):,} bytes, and {MOST_SENT:,} can be sent at "
             "once; have it written into a file of the game instead."
         )
-    return found.handing_on(lambda raw: BundleSent(b64encode(raw).decode()))
+    return found.map(lambda raw: BundleSent(b64encode(raw).decode()))
 
 
 def _as_operation(do: Callable[[Call], Coroutine[Any, Any, Result]]) -> Operation:

@@ -63,19 +63,19 @@ def _stop_all(call: Call) -> Deferred[Result[AllStopped]]:
     reason = call.body.get("reason", f"all were stopped by {call.by}")
     stop = partial(control.stop_all, reason=reason, by=call.by)
     stopped, refused = _for_all_allowed(call, "emergency stop", stop)
-    return stopped.addCallback(lambda done: done.holding(AllStopped(done.data, refused)))
+    return stopped.addCallback(lambda done: done.with_data(AllStopped(done.data, refused)))
 
 
 def _clear_all(call: Call) -> Deferred[Result[AllChanged]]:
     clear = partial(control.clear_all, by=call.by)
     cleared, refused = _for_all_allowed(call, "emergency clear", clear)
-    return cleared.addCallback(lambda done: done.holding(AllChanged(done.data, refused)))
+    return cleared.addCallback(lambda done: done.with_data(AllChanged(done.data, refused)))
 
 
 def _enable_all(call: Call, act: str, *, enabled: bool) -> Deferred[Result[AllChanged]]:
     enable = partial(control.set_all_enabled, enabled=enabled, by=call.by)
     changed, refused = _for_all_allowed(call, act, enable)
-    return changed.addCallback(lambda done: done.holding(AllChanged(done.data, refused)))
+    return changed.addCallback(lambda done: done.with_data(AllChanged(done.data, refused)))
 
 
 ROWS = (

@@ -66,7 +66,7 @@ def _sent(row: Remembered) -> LoreEntry:
 
 
 def _told(result: Result[lore.OneLore]) -> Result[Any]:
-    return result.handing_on(lambda data: LoreKept(_sent(data.lore)))
+    return result.map(lambda data: LoreKept(_sent(data.lore)))
 
 
 def _list(call: Call) -> LorePage:

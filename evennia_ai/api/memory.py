@@ -62,7 +62,7 @@ def named(result: Result) -> Result:
         return result
     rows = {name: getattr(result.data, name) for name in NAMED if hasattr(result.data, name)}
     renamed = {name: _named(value) for name, value in rows.items()}
-    return result.holding(replace(result.data, **renamed))
+    return result.with_data(replace(result.data, **renamed))
 
 
 def _named(part: Any) -> Any:

@@ -89,7 +89,7 @@ def account_for(pk: int, address: str) -> Account:
         ProblemError: it may not use the API.
     """
     found = callers.account_of(pk, address)
-    if found.problem is ProblemKind.MISSING:
+    if found.problem is ProblemKind.NOT_FOUND:
         raise AuthenticationFailed(found.message)
     if not found.ok:
         raise problem(found.problem, found.message)

@@ -100,7 +100,7 @@ class ProfileOfOne(profiles.Met):
 def _exported(result: Result[Export]) -> Result[Export]:
     """Replace the ids of people in an export by the API's names."""
     data = named(result).data
-    return result.holding(replace(data, person=name_of(data.person)))
+    return result.with_data(replace(data, person=name_of(data.person)))
 
 
 # ---- one's own ---------------------------------------------------------------------------------

@@ -33,7 +33,7 @@ INTERNAL_ERROR = "Something went wrong in the game; its log has more."
 STATUSES: Mapping[ProblemKind, int] = {
     ProblemKind.INVALID: status.HTTP_400_BAD_REQUEST,
     ProblemKind.FORBIDDEN: status.HTTP_403_FORBIDDEN,
-    ProblemKind.MISSING: status.HTTP_404_NOT_FOUND,
+    ProblemKind.NOT_FOUND: status.HTTP_404_NOT_FOUND,
     ProblemKind.CONFLICT: status.HTTP_409_CONFLICT,
     ProblemKind.UNAVAILABLE: status.HTTP_503_SERVICE_UNAVAILABLE,
 }

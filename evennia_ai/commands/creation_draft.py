@@ -117,7 +117,7 @@ def make(caller: Being, draft: Draft) -> tuple[Result, str]:
     if not checked.ok:
         return checked, NAME
     if not draft.has_room:
-        return Result.missing("The room is gone; choose another."), PLACE
+        return Result.not_found("The room is gone; choose another."), PLACE
     made = operations.create_assistant(
         draft.name,
         location=draft.room,

@@ -89,7 +89,7 @@ def _load(target: Target, caller: Being) -> str:
 def _save(target: Target, caller: Being, text: str) -> bool:
     """Save the text if the caller still has the right. Returns whether it was saved."""
     script = _script_of(target)
-    gone = Result.missing("That assistant is gone; nothing is saved.")
+    gone = Result.not_found("That assistant is gone; nothing is saved.")
     result = _save_text(script, target, caller, text) if script is not None else gone
     caller.msg(literal(result.message if result.ok else f"{result.message} {KEPT}"))
     return result.ok

@@ -123,7 +123,7 @@ def _unknown_breaker(script: AssistantScript | None, name: str) -> Result:
     names = [breaker.name for _, breaker in _breakers(script)]
     near = get_close_matches(name, names, n=3, cutoff=0.4) or names[:10]
     known = ", ".join(near) or "none yet: each is made when its service is first asked"
-    return Result.missing(f"There is no breaker {name!r}; there are: {known}.")
+    return Result.not_found(f"There is no breaker {name!r}; there are: {known}.")
 
 
 def _breaker_row(script: AssistantScript | None, scope: str, breaker: CircuitBreaker) -> BreakerRow:

@@ -23,7 +23,7 @@ class ProblemKind(StrEnum):
     NONE = ""
     INVALID = "invalid"  # the input makes no sense
     FORBIDDEN = "forbidden"  # the caller lacks the right
-    MISSING = "missing"  # there is no such thing
+    NOT_FOUND = "missing"  # there is no such thing
     CONFLICT = "conflict"  # not possible in its present state
     UNAVAILABLE = "unavailable"  # not possible now; later it may be
 
@@ -70,9 +70,9 @@ class Result(Generic[T]):
         return Result(False, message, problem=ProblemKind.FORBIDDEN)
 
     @classmethod
-    def missing(cls, message: str) -> Result[Any]:
+    def not_found(cls, message: str) -> Result[Any]:
         """Refuse: there is no such thing."""
-        return Result(False, message, problem=ProblemKind.MISSING)
+        return Result(False, message, problem=ProblemKind.NOT_FOUND)
 
     @classmethod
     def conflict(cls, message: str) -> Result[Any]:
@@ -88,13 +88,13 @@ class Result(Generic[T]):
         """The same refusal, for an operation that returns another kind of value."""
         return replace(self, ok=False, data=nothing())
 
-    def holding(self, data: U) -> Result[U]:
+    def with_data(self, data: U) -> Result[U]:
         """The same result with other data."""
         return Result(self.ok, self.message, data, self.problem, self.errors, self.typed)
 
-    def handing_on(self, made: Callable[[T], U]) -> Result[U]:
+    def map(self, convert: Callable[[T], U]) -> Result[U]:
         """The same result with its data converted; a refusal stays as it is."""
-        return self.holding(made(self.data)) if self.ok else self.as_refusal()
+        return self.with_data(convert(self.data)) if self.ok else self.as_refusal()
 
     def after(self, words: str) -> Result[T]:
         """The same result with words put before its message; a refusal stays as it is."""

@@ -45,7 +45,7 @@ STATUSES: Mapping[ProblemKind, HTTPStatus] = {
     ProblemKind.NONE: HTTPStatus.OK,
     ProblemKind.INVALID: HTTPStatus.BAD_REQUEST,
     ProblemKind.FORBIDDEN: HTTPStatus.FORBIDDEN,
-    ProblemKind.MISSING: HTTPStatus.NOT_FOUND,
+    ProblemKind.NOT_FOUND: HTTPStatus.NOT_FOUND,
     ProblemKind.CONFLICT: HTTPStatus.CONFLICT,
     ProblemKind.UNAVAILABLE: HTTPStatus.SERVICE_UNAVAILABLE,
 }

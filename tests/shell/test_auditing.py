@@ -257,14 +257,16 @@ class TestState(AuditingTest):
     def test_before_there_was_any(self) -> None:
         """It is said, with the time as it was understood."""
         result = auditing.audit_state(self.ada_script, at="2020-01-01")
-        told = self.refused(result, ProblemKind.MISSING)
+        told = self.refused(result, ProblemKind.NOT_FOUND)
         assert "Ada has no record of 2020-01-01T00:00:00+00:00." == told
 
     def test_what_makes_no_sense(self) -> None:
         """Versions there are not, a time that is none, and both at once."""
         newest = self.newest()
         for version in (0, -1, newest + 1):
-            told = self.refused(auditing.audit_state(self.ada_script, version), ProblemKind.MISSING)
+            told = self.refused(
+                auditing.audit_state(self.ada_script, version), ProblemKind.NOT_FOUND
+            )
             assert f"Ada has no version {version}; there are 1 to {newest}." == told
         told = self.refused(auditing.audit_state(self.ada_script, at="soon"), ProblemKind.INVALID)
         assert told.startswith("'soon' is not a time;")
@@ -319,7 +321,7 @@ class TestState(AuditingTest):
         """Either version may be missing."""
         for pair in ((1, 10**6), (10**6, 1)):
             result = auditing.audit_difference(self.ada_script, *pair)
-            assert "has no version 1000000" in self.refused(result, ProblemKind.MISSING)
+            assert "has no version 1000000" in self.refused(result, ProblemKind.NOT_FOUND)
 
 
 class TestFiles(AuditingTest):
@@ -383,10 +385,10 @@ class TestFiles(AuditingTest):
         entry = self.log()["entries"][0]
         assert ("record_archived", "Tom") == (entry["event"], entry["details"]["by"])
         assert "a keeper" == self.state()["state"]["settings"]["persona"]
-        told = self.refused(auditing.audit_state(self.ada_script, 2), ProblemKind.MISSING)
+        told = self.refused(auditing.audit_state(self.ada_script, 2), ProblemKind.NOT_FOUND)
         assert told.startswith("Version 2 of Ada is archived: ")
         early = auditing.audit_state(self.ada_script, at="2020-01-01")
-        assert "is archived" in self.refused(early, ProblemKind.MISSING)
+        assert "is archived" in self.refused(early, ProblemKind.NOT_FOUND)
         assert [] == auditing.check_audit(self.ada_script).data
 
     def test_nothing_to_archive(self) -> None:

@@ -321,7 +321,7 @@ class TestAsWhom(DryRunTest):
     def test_nobody_of_that_name(self) -> None:
         """It says what to type."""
         tried = self.attempt("hello", person="Nobody")
-        assert ProblemKind.MISSING is tried.problem
+        assert ProblemKind.NOT_FOUND is tried.problem
         assert "player's or a character's name" in tried.message
 
     def test_an_assistant_is_no_person(self) -> None:

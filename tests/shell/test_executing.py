@@ -127,8 +127,8 @@ class TestRefusing(ExecutingTest):
     def test_each_refusal_says_why(self) -> None:
         """With its kind of problem; nothing is said, and nothing is on record."""
         cases: list[tuple[str, Any, tuple[Any, ...], ProblemKind, str]] = [
-            ("unknown", None, ("sayy", {}), ProblemKind.MISSING, "'sayy'. Did you mean say"),
-            ("nothing like it", None, ("qqqqq", {}), ProblemKind.MISSING, "no tool 'qqqqq'."),
+            ("unknown", None, ("sayy", {}), ProblemKind.NOT_FOUND, "'sayy'. Did you mean say"),
+            ("nothing like it", None, ("qqqqq", {}), ProblemKind.NOT_FOUND, "no tool 'qqqqq'."),
             ("missing", None, ("say", {}), ProblemKind.INVALID, "say needs message."),
             ("wrong", None, ("say", {"message": 3}), ProblemKind.INVALID, "message must be text"),
             ("no object", None, ("say", ["hello"]), ProblemKind.INVALID, "must be an object"),

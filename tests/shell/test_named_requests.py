@@ -86,7 +86,7 @@ class TestOnce(NamedTest):
         for name in ("a b", "x" * 65, "dinner/7", "naïve"):
             with self.subTest(name):
                 self.refused(self.put(name=name), Reason.INVALID, "1 to 64 of the characters")
-        assert ProblemKind.MISSING is find_request(self.ada_script, None, "a b").problem
+        assert ProblemKind.NOT_FOUND is find_request(self.ada_script, None, "a b").problem
 
     def test_who_leaves_takes_nothing_back(self) -> None:
         """It goes on, and its answer is kept."""
@@ -204,7 +204,7 @@ class TestKept(NamedTest):
         assert ["Two."] == self.outcome(self.put(name="other"))
         assert "other" == self.task().name
         missing = find_request(self.ada_script, None, NAME)
-        assert (ProblemKind.MISSING, True) == (missing.problem, NAME in missing.message)
+        assert (ProblemKind.NOT_FOUND, True) == (missing.problem, NAME in missing.message)
 
     def test_it_goes_with_the_person_and_with_the_assistant(self) -> None:
         """Nothing of either is left."""

@@ -213,7 +213,7 @@ class TestSending(ErrandTest):
         """PostgreSQL takes no NUL, not even in a question."""
         with pytest.raises(CallRefusedError, match="no task") as refused:
             self.access.get("a\0b")
-        assert ProblemKind.MISSING is refused.value.problem
+        assert ProblemKind.NOT_FOUND is refused.value.problem
         shown = self.access.send(Given(str(uuid4()), "Count."), "", hook())
         self.access.remove_hook(shown.id, "a\0b")
         assert 1 == len(self.access.hooks(shown.id))

@@ -176,8 +176,10 @@ class TurnsTest(ShellTest):
         assert 1 == len(full.recorded)
         self.ada_script.work.recorded.forget()
         assert [] == latest.show_turn(self.ada_script, number, Look()).data.recorded
-        assert ProblemKind.MISSING is latest.show_turn(self.ada_script, 999, Look()).problem
-        assert ProblemKind.MISSING is latest.show_turn(self.ada_script, 0, Look(), tick=999).problem
+        assert ProblemKind.NOT_FOUND is latest.show_turn(self.ada_script, 999, Look()).problem
+        assert (
+            ProblemKind.NOT_FOUND is latest.show_turn(self.ada_script, 0, Look(), tick=999).problem
+        )
 
     def test_one_that_does_not_run(self) -> None:
         """It has no turns, which is said."""

@@ -102,7 +102,7 @@ class TestBreakers(UpkeepTest):
         """Whoever may reset only an assistant's own resets none of the game's."""
         self.game_breaker().force_open()
         result = control.reset_breaker(self.ada_script, "llm:scripted", scope="assistant", by="Tom")
-        assert (False, ProblemKind.MISSING) == (result.ok, result.problem)
+        assert (False, ProblemKind.NOT_FOUND) == (result.ok, result.problem)
         assert "open" == self.game_breaker().state
         assert [] == self.recorded
 
@@ -115,7 +115,7 @@ class TestBreakers(UpkeepTest):
         for act in (control.find_breaker, control.reset_breaker):
             result = act(self.ada_script, "tool:lok")
             assert "There is no breaker 'tool:lok'; there are: tool:look." == result.message
-            assert ProblemKind.MISSING is result.problem
+            assert ProblemKind.NOT_FOUND is result.problem
         assert "tool:look, llm:scripted" in control.find_breaker(self.ada_script, "#").message
         assert {"tool:look", "llm:scripted"} == set(self.rows())
 

@@ -165,7 +165,7 @@ def _find_script(
             if known is not None:
                 known[wanted] = script
             return script
-    raise CallRefusedError(ProblemKind.MISSING, NO_ASSISTANT.format(key=key[:60]))
+    raise CallRefusedError(ProblemKind.NOT_FOUND, NO_ASSISTANT.format(key=key[:60]))
 
 
 class PeerAccess:

@@ -38,7 +38,7 @@ MINUTE, MOST_ADDRESSES = 60.0, 10_000
 BODY_SECONDS = 30.0
 KINDS = ("application/json", "application/a2a+json")
 NO_JSON = "The body of a request is application/json here, not {kind}."
-STATUS = {ProblemKind.MISSING: 404, ProblemKind.UNAVAILABLE: 503, ProblemKind.INVALID: 400}
+STATUS = {ProblemKind.NOT_FOUND: 404, ProblemKind.UNAVAILABLE: 503, ProblemKind.INVALID: 400}
 
 
 class A2aGuard:

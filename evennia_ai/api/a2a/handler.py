@@ -70,7 +70,7 @@ OTHER_CONTEXT = "Task {task} belongs to another contextId."
 CURSOR = re.compile(r"[0-9.e+-]{1,40} [0-9a-f-]{36}")
 # A2A has no errors for a missing right, a conflict or an unavailable service.
 ERRORS: dict[ProblemKind, type[A2AError]] = {
-    ProblemKind.MISSING: TaskNotFoundError,
+    ProblemKind.NOT_FOUND: TaskNotFoundError,
     ProblemKind.INVALID: InvalidParamsError,
     ProblemKind.CONFLICT: UnsupportedOperationError,
     ProblemKind.FORBIDDEN: UnsupportedOperationError,

@@ -67,7 +67,7 @@ def find_npc(person: Being, text: str) -> Result[GameObject]:
     found = search_object(words, candidates=room.contents) if words and room is not None else []
     found = found or (search_object(words, exact=True, use_dbref=True) if words else [])
     if not found:
-        return Result.missing(
+        return Result.not_found(
             f"There is nobody called {one_line(words, 60)!r}. Give the name of a character or "
             "thing of the game, or its number such as #12."
         )

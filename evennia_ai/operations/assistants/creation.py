@@ -262,7 +262,7 @@ def check_permission(text: str, being: Being) -> Result[str]:
         held = Tag.objects.filter(db_tagtype="permission", db_key__iexact=words)
         found = words if held.exists() else None
     if found is None:
-        return Result.missing(
+        return Result.not_found(
             f"There is no permission {words!r}; there are {', '.join(known.values())}."
         )
     return Result(True, found, found)
@@ -274,7 +274,7 @@ def find_room(being: Being, text: str) -> Result[GameObject]:
     found = search_object(words, use_dbref=True) if words else ()
     rooms = [thing for thing in found if isinstance(thing, DefaultRoom)]
     if not rooms:
-        return Result.missing(
+        return Result.not_found(
             f"There is no room named {words!r}. Type its name, or its number such as #2."
         )
     if len(rooms) > 1:

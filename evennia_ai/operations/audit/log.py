@@ -225,9 +225,9 @@ def _at(script: AssistantScript, version: int | None) -> Any:
     newest = record.count(script)
     wanted = newest if version is None else version
     if not newest:
-        return Result.missing(f"{key} has no record yet.")
+        return Result.not_found(f"{key} has no record yet.")
     if not 1 <= wanted <= newest:
-        return Result.missing(f"{key} has no version {wanted}; there are 1 to {newest}.")
+        return Result.not_found(f"{key} has no version {wanted}; there are 1 to {newest}.")
     try:
         return record.at(script, wanted)
     except audit.ArchivedError as error:
@@ -236,7 +236,7 @@ def _at(script: AssistantScript, version: int | None) -> Any:
 
 def _archived(error: audit.ArchivedError) -> Result:
     text = str(error)
-    return Result.missing(f"{text[:1].upper()}{text[1:]}.")
+    return Result.not_found(f"{text[:1].upper()}{text[1:]}.")
 
 
 def _version_at(script: AssistantScript, text: str) -> int | Result:
@@ -250,7 +250,7 @@ def _version_at(script: AssistantScript, text: str) -> int | Result:
         return _archived(error)
     except KeyError:
         when = moment.isoformat(timespec="seconds")
-        return Result.missing(f"{script.key} has no record of {when}.")
+        return Result.not_found(f"{script.key} has no record of {when}.")
 
 
 def _changes(before: Mapping[str, object], after: Mapping[str, object]) -> Iterator[StateChange]:

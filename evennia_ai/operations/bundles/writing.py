@@ -126,7 +126,7 @@ def export_assistant(script: AssistantScript, *, by: str = "") -> Deferred[Resul
     """Export an assistant, recorded in the audit log; the result's data is the file's content."""
 
     def steps() -> Steps[Result[bytes]]:
-        return (yield from _packing(script, by)).handing_on(lambda packed: packed[0])
+        return (yield from _packing(script, by)).map(lambda packed: packed[0])
 
     return moving(steps())
 

@@ -255,9 +255,11 @@ def find_request(script: AssistantScript, person: Being | None, name: str) -> Re
     try:
         task = programs.find(script, person, name)
     except NoAnswerError as error:
-        return Result.missing(f"{error}.")
+        return Result.not_found(f"{error}.")
     if task is None:
-        return Result.missing(f"You asked {script.key} nothing by the name {name!r} within a day.")
+        return Result.not_found(
+            f"You asked {script.key} nothing by the name {name!r} within a day."
+        )
     asked = AskedTask(
         task.name,
         task.state,

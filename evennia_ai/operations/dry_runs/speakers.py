@@ -71,7 +71,7 @@ def _being_named(name: str) -> Result[Any]:
         being = incoming.find_being(name)
         if being is not None and being.is_typeclass(DefaultCharacter, exact=False):
             return Result(True, "", being)
-        return Result.missing(f"There is no character {shown}.")
+        return Result.not_found(f"There is no character {shown}.")
     account = AccountDB.objects.filter(username__iexact=name).first()
     if account is not None:
         return Result(True, "", account)
@@ -84,7 +84,7 @@ def _being_named(name: str) -> Result[Any]:
         numbers = ", ".join(body.dbref for body in bodies)
         return Result.invalid(f"Several are named {shown}: {numbers}. Type one of these numbers.")
     if not bodies:
-        return Result.missing(f"Nobody is named {shown}. Type a player's or a character's name.")
+        return Result.not_found(f"Nobody is named {shown}. Type a player's or a character's name.")
     return Result(True, "", bodies[0])
 
 

@@ -222,7 +222,7 @@ def export_pack(name: str = OWN) -> Result[PackFile]:
     entries = [written(_packed(row, each)) for row, each in terms if (each.book or OWN) == name]
     if not entries and name != OWN:
         message = f"There is no lore pack {name}. {list_packs().message}"
-        return Result(False, message, problem=ProblemKind.MISSING)
+        return Result(False, message, problem=ProblemKind.NOT_FOUND)
     return Result(True, f"The lore pack {name}", {"pack": name, "entries": entries})
 
 

@@ -86,7 +86,7 @@ def find_by_known_name(name: str, being: Being) -> Result[AssistantScript]:
     found = _marked(words, being) or (assistant_for(words, being) if words else None)
     if found is not None:
         return Result(True, "", found)
-    return Result.missing(f"There is no assistant named {words[:60]!r} that you know.")
+    return Result.not_found(f"There is no assistant named {words[:60]!r} that you know.")
 
 
 def _marked(mark: str, being: Being) -> AssistantScript | None:

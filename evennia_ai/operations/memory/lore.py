@@ -255,4 +255,4 @@ def _room(number: str) -> tuple[str, str, str]:
 
 def _missing(key: str | int) -> Result:
     message = f"There is no lore {one_line(str(key), 40)}"
-    return Result.missing(message).with_typed(": aimemory lore")
+    return Result.not_found(message).with_typed(": aimemory lore")

@@ -215,7 +215,7 @@ def _percent(similarity: float | None) -> str:
 
 def missing(script: AssistantScript, key: str | int) -> Result:
     """Refuse a key or number that no memory has."""
-    refused = Result.missing(f"{script.key} has no memory {one_line(str(key), 40)}")
+    refused = Result.not_found(f"{script.key} has no memory {one_line(str(key), 40)}")
     return refused.with_typed(f": aimemory {script.key} list")
 
 

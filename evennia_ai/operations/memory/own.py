@@ -316,7 +316,7 @@ def _own_attribute(
 
 def _unknown(name: str, number: str | int) -> Result:
     message = f"{name} remembers nothing about you by the number {one_line(str(number), 30)}."
-    return Result.missing(message).with_typed(f" See: assistant memory {name}")
+    return Result.not_found(message).with_typed(f" See: assistant memory {name}")
 
 
 # ---- being forgotten ---------------------------------------------------------------------------

@@ -98,7 +98,7 @@ def show_profile(
     """
     found = EntityProfile.objects.filter(assistant=script.pk, entity=entity).first()
     if found is None:
-        return Result.missing(f"{script.key} knows nobody by {one_line(entity, 40)}.")
+        return Result.not_found(f"{script.key} knows nobody by {one_line(entity, 40)}.")
     look = look or Look()
     attributes = look.rows(attributes_of(found))
     count = rows.of(script.pk).filter(filter_of_person(entity)).count()

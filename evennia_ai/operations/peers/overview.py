@@ -86,7 +86,7 @@ def list_peers(name: str = "") -> Result[Peers]:
     if name:
         tasks = [task for task in tasks if names[task.account].casefold() == name.casefold()]
         if not tasks:
-            return Result.missing(f"No account {name!r} has given a task that is kept.")
+            return Result.not_found(f"No account {name!r} has given a task that is kept.")
     remotes = [] if name else remote_rows()
     if not tasks:
         return Result(True, NONE, Peers([], [], remotes))

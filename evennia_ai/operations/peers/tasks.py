@@ -277,7 +277,7 @@ def find(script: AssistantScript, account: Account, number: str) -> Result[PeerT
     """Find a task that an account gave an assistant; another account's counts as missing."""
     task = peer_store.find(number, account=account.pk, assistant=script.id)
     if task is None:
-        return Result.missing(NO_TASK.format(number=number[:64], name=script.key))
+        return Result.not_found(NO_TASK.format(number=number[:64], name=script.key))
     return Result(True, task.state, task)
 
 

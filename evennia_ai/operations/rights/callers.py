@@ -25,7 +25,7 @@ def account_of(pk: int, address: str) -> Result[Account]:
     """
     account: Account | None = AccountDB.objects.filter(pk=pk).first()
     if account is None or not account.is_active:
-        return Result.missing("This account is gone, or switched off.")
+        return Result.not_found("This account is gone, or switched off.")
     if DefaultAccount.is_banned(username=str(account.username), ip=address):
         return Result.forbidden("You are banned from this game.")
     if isinstance(account, DefaultGuest):
@@ -65,7 +65,7 @@ def _find(key: str, person: Account, *, is_told: bool = True) -> Result[Assistan
         return Result(True, "", script)
     if not is_told:
         return Result.forbidden(NOT_YOURS)
-    return Result.missing(f"There is no assistant named {key[:60]!r}.")
+    return Result.not_found(f"There is no assistant named {key[:60]!r}.")
 
 
 def find_all_allowed(act: str, person: Account) -> tuple[list[AssistantScript], list[str]]:

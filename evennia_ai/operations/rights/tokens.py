@@ -68,7 +68,7 @@ class Revoked:
 def refusal_of(account: Account) -> Result | None:
     """Return a refusal where an account may not have tokens, else None."""
     if not token_store.config().token_days:
-        return Result.missing(NO_TOKENS)
+        return Result.not_found(NO_TOKENS)
     if missing_tables(AccessToken):
         return Result.unavailable(NOT_MIGRATED)
     # Evennia deletes a guest's account when it disconnects.
@@ -124,7 +124,7 @@ def revoke_token(account: Account, number: int, *, by: str) -> Result[Revoked]:
     # By account too: the number of another account's token counts as missing.
     tokens = AccessToken.objects.filter(account_id=account.pk, pk=number)
     if not token_store.end(list(tokens.values_list("pk", flat=True))):
-        return Result.missing(f"{account.key} has no token of number {number}.")
+        return Result.not_found(f"{account.key} has no token of number {number}.")
     logger.log_sec(f"Token {number} of the API, of {account.key}, was revoked by {by}.")
     return Result(True, f"Token {number} of {account.key} is worth nothing any more.", Revoked(1))
 

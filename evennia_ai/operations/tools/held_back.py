@@ -104,7 +104,7 @@ def allow_tools(name: str, mark: str, *, by: str) -> Result[AllowedTools]:
                 return _allow(server, [tool], tool.now.mark == mark, by)
     if name in held:
         return _allow(name, held[name], mark_of(held[name]) == mark, by)
-    return Result.missing(f"No tool and no server {name[:80]!r} is held back.")
+    return Result.not_found(f"No tool and no server {name[:80]!r} is held back.")
 
 
 def _allow(

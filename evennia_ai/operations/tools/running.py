@@ -51,7 +51,7 @@ NOT_BY_HAND = {
     "find_tools": "it adds to the tools of a turn; all of them are listed without it",
 }
 _PROBLEMS = {
-    Fault.UNKNOWN_TOOL: ProblemKind.MISSING,
+    Fault.UNKNOWN_TOOL: ProblemKind.NOT_FOUND,
     Fault.BAD_ARGUMENTS: ProblemKind.INVALID,
     Fault.DENIED: ProblemKind.FORBIDDEN,
     Fault.TIMEOUT: ProblemKind.UNAVAILABLE,
@@ -222,7 +222,7 @@ def _refusal(script: AssistantScript, name: str, arguments: object, person: Bein
 def _unknown(script: AssistantScript, name: str) -> Result:
     near = difflib.get_close_matches(name, _specs(), MOST_NEAR)
     hint = f" Did you mean {' or '.join(near)}?" if near else ""
-    return Result.missing(f"{script.key} has no tool {one_line(name, LONGEST_NAME)!r}.{hint}")
+    return Result.not_found(f"{script.key} has no tool {one_line(name, LONGEST_NAME)!r}.{hint}")
 
 
 def _record(

@@ -105,7 +105,7 @@ def why(
     records = script.work.decisions.newest(person=person)
     row = _row(script, records, number, person, look)
     if row is None:
-        return Result.missing(_unknown(script, name, records, number, is_staff))
+        return Result.not_found(_unknown(script, name, records, number, is_staff))
     now = script.clock.seconds()
     first = sentence(name, row, now, whom="" if is_staff else "you")
     lines = [first, f"  {quote(row['text'])}"] if row["text"] else [first]

@@ -187,7 +187,7 @@ def _autonomous_turn(
 ) -> Result[TurnInFull]:
     found = [each for each in script.work.recorded.newest() if each.turn.tick == tick]
     if not found:
-        return Result.missing(f"There is no such turn of {name} in memory.")
+        return Result.not_found(f"There is no such turn of {name} in memory.")
     recorded = [seen(script, each, look) for each in found]
     around = _around(script, found[0].began, set(), look)
     look.note(script, KIND)

@@ -273,7 +273,7 @@ def trace(
     look, now = look or Look(person or ""), script.clock.seconds()
     name, is_staff = name_before(script, asker), person is None
     if not tracing.trace_config().keep_days:
-        return Result(False, OFF, TracedPage([], None), ProblemKind.MISSING)
+        return Result(False, OFF, TracedPage([], None), ProblemKind.NOT_FOUND)
     found = _filtered(tracing.of(script.pk, now), span, words, person)
     found = found.filter(_match(sender, result, before)).order_by(*(DEAREST if by_cost else NEWEST))
     most = max(1, min(limit, MOST_AT_ONCE))

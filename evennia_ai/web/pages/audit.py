@@ -120,7 +120,7 @@ def _export(visit: Visit) -> Result[File]:
     if not found.ok:
         return found.as_refusal()
     name = file_name("audit", visit.assistant.key, ending="jsonl")
-    return found.holding(File(name, found.data.encode("utf-8", "replace"), LINES))
+    return found.with_data(File(name, found.data.encode("utf-8", "replace"), LINES))
 
 
 PAGES = (

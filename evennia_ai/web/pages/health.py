@@ -110,7 +110,7 @@ def _check(visit: Visit) -> Deferred[Result]:
         return succeed(Result.invalid("Say whose model is checked: the game's, or an assistant's."))
     script = operations.find_assistant(key) if key else None
     if key and script is None:
-        return succeed(Result.missing(f"There is no assistant named {key[:60]!r}."))
+        return succeed(Result.not_found(f"There is no assistant named {key[:60]!r}."))
     refused = refusal("check", visit.account, script)
     if refused is not None:
         return succeed(refused)

@@ -141,7 +141,7 @@ def _export(visit: Visit) -> Deferred[Result[File]]:
     name = file_name("assistant", visit.assistant.key, ending=writing.ENDING)
 
     def sent(found: Result[bytes]) -> Result[File]:
-        return found.handing_on(lambda raw: File(name, raw, "application/zip"))
+        return found.map(lambda raw: File(name, raw, "application/zip"))
 
     return writing.export_assistant(visit.assistant, by=visit.by).addCallback(sent)
 

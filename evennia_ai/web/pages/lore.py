@@ -167,7 +167,7 @@ def _export_pack(visit: Visit) -> Result[File]:
     found = lore_packs.export_pack(name)
     if not found.ok:
         return found.as_refusal()
-    return found.holding(File(file_name("lore", name), as_file(found.data)))
+    return found.with_data(File(file_name("lore", name), as_file(found.data)))
 
 
 PAGES = (

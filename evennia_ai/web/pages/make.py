@@ -54,7 +54,7 @@ def _room(visit: Visit) -> Result[GameObject | None]:
     if not words:
         return Result(True, "", None)
     found = creation.find_room(visit.account, words)
-    return found.holding(found.data) if found.ok else at_field("location", found)
+    return found.with_data(found.data) if found.ok else at_field("location", found)
 
 
 # ---- by a form ---------------------------------------------------------------------------------
@@ -156,7 +156,7 @@ def _to_made(_visit: Visit, result: Result) -> str:
 def _copy(visit: Visit) -> Result:
     script = operations.find_assistant(visit.form.get("source", ""))
     if script is None:
-        return at_field("source", Result.missing("Choose which assistant is copied."))
+        return at_field("source", Result.not_found("Choose which assistant is copied."))
     # The button's right is to create; the source is typed, so its right is checked here.
     refused = refusal("clone", visit.account, script)
     if refused is not None:

@@ -145,7 +145,7 @@ def _peers() -> overview.Peers | None:
 
 
 def _standings(budget: Result[BudgetReport]) -> Result[list[CapRow]]:
-    return budget.holding(budget.data.standings) if budget.ok else budget.as_refusal()
+    return budget.with_data(budget.data.standings) if budget.ok else budget.as_refusal()
 
 
 def _daily_cap(budget: Result[list[CapRow]]) -> float:

@@ -114,7 +114,7 @@ def _export(visit: Visit) -> Result[File]:
         return found.as_refusal()
     known = operations.export_known(found.data, visit.account)
     name = file_name("memories-of-me", known.data.assistant)
-    return known.holding(File(name, as_file(asdict(known.data))))
+    return known.with_data(File(name, as_file(asdict(known.data))))
 
 
 def _return_address(visit: Visit, _: object) -> str:

@@ -148,7 +148,7 @@ def _export(visit: Visit) -> Result[File]:
         return unknown_person(_who(visit))
     found = operations.export_known(script, person, by=visit.by, look=visit.look)
     name = file_name("memories", script.key, person)
-    return found.holding(File(name, as_file(asdict(found.data))))
+    return found.with_data(File(name, as_file(asdict(found.data))))
 
 
 PAGES = (Page(f"{ONE}people/", "people", "People", "show memories", _show),)

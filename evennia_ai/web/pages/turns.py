@@ -83,8 +83,8 @@ def _show_list(visit: Visit) -> Shown:
     named = {name: text for name, text in given.items() if text}
     older = found.data.next
     return {
-        "said": None if found.ok or found.problem is ProblemKind.MISSING else found,
-        "off": found.message if found.problem is ProblemKind.MISSING else "",
+        "said": None if found.ok or found.problem is ProblemKind.NOT_FOUND else found,
+        "off": found.message if found.problem is ProblemKind.NOT_FOUND else "",
         "rows": [_row(turn, own) for turn in found.data.messages],
         "sought": {**given, "by_cost": by_cost},
         "outcomes": OUTCOMES,
