@@ -129,7 +129,7 @@ def _report(turn: Turn, call: ToolCall, error: BaseException) -> None:
 def _ask_person(script: Assistant, turn: Turn, call: ToolCall) -> ToolResult:
     """Ask a person about a dangerous call, unless its words may not leave the turn at all."""
     body = CharacterTools(script.obj, script.clock)
-    spec = services.remote_servers().beside(body.specs())[call.name]
+    spec = services.remote_servers().merged_with(body.specs())[call.name]
     # Checked here too: the guard stands further in, and the person who is asked reads the words.
     problem = PrivateWordsGuard(script, body.check).refusal(turn, spec, call)
     if problem:
@@ -201,7 +201,7 @@ def _hidden(script: Assistant, turn: Turn, pattern: ExecutionPattern) -> frozens
     if turn.event.kind != TASK:
         hidden.add(task_waits.REPORT)
     elif task_waits.is_quiet(turn.event):
-        every = services.remote_servers().beside(SPECS)
+        every = services.remote_servers().merged_with(SPECS)
         noticed = {name for name, spec in every.items() if spec.is_noticed}
         # A report reaches only the one who gave the task; a lock on the body still withholds it.
         hidden |= noticed - {task_waits.REPORT}

@@ -200,7 +200,7 @@ class RemoteSpecialist:
             "tasks_allowed": self.remote.config.tasks_per_day,
         }
 
-    def told(self) -> str:
+    def describe(self) -> str:
         """A line for a model: its name, and a quote from its card."""
         # A stranger wrote the card; a card that is held may hold instructions for the model.
         card = None if self.held else self._card

@@ -262,7 +262,7 @@ class RemoteServers:
             }
         return self._specs
 
-    def beside(self, own: Specs) -> Specs:
+    def merged_with(self, own: Specs) -> Specs:
         """Merge the game's tools with those of the servers; the game's win over the same name.
 
         The merged mapping is cached, since it is needed at every step of a turn.

@@ -77,7 +77,7 @@ def _lines(script: Assistant, config: ExecutionConfig) -> Iterator[str]:
     for other in specialists_here(script, config.delegate_assistant_tag)[:MOST_TOLD]:
         yield one_line(str(other.key), LONGEST_NAME)
     for agent in specialists_elsewhere(script)[:MOST_TOLD]:
-        yield agent.told()
+        yield agent.describe()
 
 
 # ---- who waits for whom ------------------------------------------------------------------------

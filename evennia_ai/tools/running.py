@@ -128,7 +128,7 @@ class RemoteTools:
 
     def specs(self) -> Specs:
         """The available tools, by name."""
-        return self.servers.beside(self.inner.specs())
+        return self.servers.merged_with(self.inner.specs())
 
     async def run(self, call: ToolCall, turn: Turn) -> ToolResult:
         """Run one call.

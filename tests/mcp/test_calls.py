@@ -102,8 +102,8 @@ def test_the_merge_is_made_once(almanac: Remote) -> None:
     """The tools of game and servers together are the same mapping while neither changes."""
     specs = almanac.servers.specs()
     own = {"say": specs["almanac__pid"], "almanac__tide": specs["almanac__pid"]}
-    merged = almanac.servers.beside(own)
-    assert merged is almanac.servers.beside(own)
+    merged = almanac.servers.merged_with(own)
+    assert merged is almanac.servers.merged_with(own)
     assert ["say", "almanac__tide"] == list(merged)[:2]
     assert own["almanac__tide"] is merged["almanac__tide"]
     assert {*own, *specs} == set(merged)

@@ -193,7 +193,7 @@ def _check_contexts(read: Read, body: GameObject | None) -> None:
 
 def _check_tool(where: str, name: str) -> None:
     # The tools of an MCP server are unknown while it is away: any name with its prefix will do.
-    known = services.remote_servers().beside(SPECS)
+    known = services.remote_servers().merged_with(SPECS)
     server, mark, _ = name.partition("__")
     if name in known or (mark and server in services.mcp_configs()):
         return

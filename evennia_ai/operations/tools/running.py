@@ -91,7 +91,7 @@ class Executed:
 
 def _specs() -> Mapping[str, ToolSpec]:
     # The game's tools come before remote ones of the same name.
-    return services.remote_servers().beside(SPECS)
+    return services.remote_servers().merged_with(SPECS)
 
 
 def _is_allowed(script: AssistantScript, name: str) -> bool:
