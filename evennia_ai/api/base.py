@@ -39,7 +39,7 @@ from evennia_ai.operations.monitoring import counts
 from evennia_ai.operations.result import ProblemKind
 from evennia_ai.operations.rights import callers, refusal
 from evennia_ai.operations.rights.callers import NOT_YOURS
-from evennia_ai.operations.rights.private_words import Look
+from evennia_ai.operations.rights.private_words import PrivateView
 from evennia_ai.runtime.game_thread import ANY, LONG, run
 from evennia_ai.runtime.web_requests import address_of, api_config
 
@@ -294,7 +294,7 @@ def set_location(call: Call, name: str, **path: object) -> None:
     call.headers["Location"] = quote(address, safe="/%")
 
 
-def look_of(call: Call) -> Look:
+def look_of(call: Call) -> PrivateView:
     """The caller's view of private words: masked, unless the parameter `reveal` is true.
 
     Raises:
@@ -303,7 +303,7 @@ def look_of(call: Call) -> Look:
     is_revealing = call.query.get("reveal") == "true"
     if is_revealing and not call.may_change:
         raise problem(ProblemKind.FORBIDDEN, NO_REVEAL)
-    return Look.of(call.account, is_revealing=is_revealing)
+    return PrivateView.of(call.account, is_revealing=is_revealing)
 
 
 def limit_of(query: Mapping[str, Any]) -> int:

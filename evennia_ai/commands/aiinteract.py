@@ -9,7 +9,7 @@ from evennia_ai.commands.figures import shown_time
 from evennia_ai.core.text.cleaning import one_line
 from evennia_ai.operations import AssistantScript
 from evennia_ai.operations.conversation import hearing
-from evennia_ai.operations.rights.private_words import Look
+from evennia_ai.operations.rights.private_words import PrivateView
 from evennia_ai.operations.settings import changing
 from evennia_ai.operations.turns import explaining
 
@@ -76,7 +76,7 @@ class CmdAiInteract(StaffCommand):
         if not self.may("events", script):
             return
         found = hearing.hearing_of(script)
-        heard = explaining.heard(script, limit=MOST_SHOWN, look=Look.of(self.caller))
+        heard = explaining.heard(script, limit=MOST_SHOWN, look=PrivateView.of(self.caller))
         if not found.ok:
             self.show(found)
             return

@@ -13,7 +13,7 @@ from evennia_ai.messages.lines import literal
 from evennia_ai.operations import AssistantScript
 from evennia_ai.operations.conversation.goals import show_notes
 from evennia_ai.operations.files.exports import save_known
-from evennia_ai.operations.rights.private_words import Look
+from evennia_ai.operations.rights.private_words import PrivateView
 
 PAGE = 20
 KINDS = {
@@ -73,7 +73,7 @@ class CmdAiMemory(StaffCommand):
 
     key = "aimemory"
     how = HOW
-    look: Look
+    look: PrivateView
 
     def act(self) -> Steps | None:
         """Run the command."""

@@ -20,7 +20,7 @@ from evennia_ai.operations import AssistantScript, Result
 from evennia_ai.operations.naming import called, knows_key, name_before
 from evennia_ai.operations.result import number_of as whole_number
 from evennia_ai.operations.rights import ACTS, Right, is_staff, refusal, seen
-from evennia_ai.operations.rights.private_words import Look
+from evennia_ai.operations.rights.private_words import PrivateView
 from evennia_ai.runtime.names import wording
 
 MOST_NAMES = 20
@@ -177,11 +177,11 @@ class AssistantCommand(default_cmds.MuxCommand):
             self.show_usage(f"Nothing can follow here, but there is: {rest}")
         return not rest
 
-    def look_of(self, line: str) -> tuple[str, Look]:
+    def look_of(self, line: str) -> tuple[str, PrivateView]:
         """Remove the word `reveal` from the end of a line; also returns the look it asks for."""
         rest, _, last = line.rpartition(" ")
         is_revealing = last.casefold() == REVEAL
-        look = Look.of(self.caller, is_revealing=is_revealing)
+        look = PrivateView.of(self.caller, is_revealing=is_revealing)
         return rest.strip() if is_revealing else line, look
 
     @property

@@ -8,7 +8,7 @@ from evennia_ai.messages.lines import literal
 from evennia_ai.operations import AssistantScript
 from evennia_ai.operations.conversation import talk
 from evennia_ai.operations.files.exports import save_history
-from evennia_ai.operations.rights.private_words import Look
+from evennia_ai.operations.rights.private_words import PrivateView
 
 MOST_SHOWN = 20
 WORDS = ("show", "export", "reset")
@@ -76,14 +76,14 @@ class CmdHistory(StaffCommand):
             self.show(operations.reset_history(script, by=self.by))
             self.show(operations.forget_all(script, by=self.by))
 
-    def _show(self, script: AssistantScript, page: str, look: Look) -> None:
+    def _show(self, script: AssistantScript, page: str, look: PrivateView) -> None:
         number = number_of(page) if page else 1
         if not number:
             self.show_usage(f"{page!r} is not a page; pages are numbers from 1 up.")
         elif self.may("show history", script):
             self._show_page(script, number, look)
 
-    def _show_page(self, script: AssistantScript, page: int, look: Look) -> None:
+    def _show_page(self, script: AssistantScript, page: int, look: PrivateView) -> None:
         count = talk.show_history(script, limit=1).data["count"]
         pages = max(1, -(-count // MOST_SHOWN))  # rounded up
         if page > pages:

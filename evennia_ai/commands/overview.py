@@ -176,7 +176,7 @@ def status_lines(data: Status) -> list[str]:
         lines.append(f"  context   {_context(data.context_tokens, data.max_context_tokens)}")
     lines += [f"  cooling   {waiting}" for waiting in data.cooling]
     lines += [f"  breaker   {each['name']} {each['state']}" for each in data.breakers.values()]
-    lines += [f"  endpoint  {use.base_url} {use.state}: {use.told()}" for use in data.endpoints]
+    lines += [f"  endpoint  {use.base_url} {use.state}: {use.describe()}" for use in data.endpoints]
     if memory := _memory_text(data.memory):
         lines.append(f"  memory    {memory}")
     if workers := in_words(data.workers):

@@ -12,7 +12,7 @@ from evennia_ai.commands.base import REVEAL
 from evennia_ai.commands.words import Subcommand, WordCommand
 from evennia_ai.operations import AssistantScript
 from evennia_ai.operations.memory.own import person_id
-from evennia_ai.operations.rights.private_words import Look
+from evennia_ai.operations.rights.private_words import PrivateView
 from evennia_ai.operations.times import WHEN, Span, span_of
 from evennia_ai.operations.turns import traces
 
@@ -116,7 +116,7 @@ class WhyWords(WordCommand):
         self.show(result)
 
     def _list_heard(
-        self, script: AssistantScript, asked: WhyRequest, person: str | None, look: Look
+        self, script: AssistantScript, asked: WhyRequest, person: str | None, look: PrivateView
     ) -> None:
         result = operations.trace(
             script,
@@ -139,7 +139,7 @@ class WhyWords(WordCommand):
 
 def _next_page(name: str, asked: WhyRequest, before: int) -> str:
     """The line that shows the next page."""
-    when = asked.span.told.removeprefix("on ") if asked.span is not None else ""
+    when = asked.span.phrase.removeprefix("on ") if asked.span is not None else ""
     words = f'"{asked.words}"' if asked.words else ""
     return " ".join(filter(None, (name, when, words, f"before {before}")))
 

@@ -26,12 +26,12 @@ class Span:
 
     Attributes:
         until: its end, exclusive.
-        told: its name in a sentence, such as "on 2026-11-21".
+        phrase: its name in a sentence, such as "on 2026-11-21".
     """
 
     since: float
     until: float
-    told: str
+    phrase: str
 
 
 def zone() -> tzinfo:

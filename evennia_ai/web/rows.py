@@ -12,7 +12,7 @@ from twisted.internet.defer import Deferred
 
 from evennia_ai.core.typed_objects import Account
 from evennia_ai.operations import AssistantScript, Result
-from evennia_ai.operations.rights.private_words import Look
+from evennia_ai.operations.rights.private_words import PrivateView
 
 APP_NAME = "evennia_ai_web"
 ONE = "assistants/<str:key>/"
@@ -37,7 +37,7 @@ class Visit:
 
     account: Account
     script: Any
-    look: Look
+    look: PrivateView
     query: Mapping[str, str]
     form: Mapping[str, str] = field(default_factory=dict)
     files: Mapping[str, UploadedFile] = field(default_factory=dict)

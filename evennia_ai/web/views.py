@@ -29,7 +29,7 @@ from evennia_ai.errors import ConfigurationError
 from evennia_ai.operations import Result
 from evennia_ai.operations.result import ProblemKind
 from evennia_ai.operations.rights import callers, is_allowed
-from evennia_ai.operations.rights.private_words import Look
+from evennia_ai.operations.rights.private_words import PrivateView
 from evennia_ai.operations.times import zone_name
 from evennia_ai.runtime.game_thread import ANY, LONG, GameBusyError, run
 from evennia_ai.runtime.web_requests import address_of, api_config
@@ -182,7 +182,7 @@ def _reveal(visit: Visit) -> None:
     allowed = callers.find_allowed("reveal", visit.account, visit.path.get("key"))
     if not allowed.ok:
         raise PageRefusedError(allowed)
-    visit.look = Look.of(visit.account, is_revealing=True)
+    visit.look = PrivateView.of(visit.account, is_revealing=True)
 
 
 def _contents_of(page: Page, visit: Visit) -> PageContents | Deferred[PageContents]:
@@ -236,7 +236,7 @@ def _in_the_game(
             found = callers.find_allowed(act, account, path.get("key"))
             if not found.ok:
                 raise PageRefusedError(found)
-            visit = Visit(account, found.data, Look.of(account), query, form, files, path)
+            visit = Visit(account, found.data, PrivateView.of(account), query, form, files, path)
             return do(visit)
 
     own_room = LONG.place(config.long_requests) if is_long else nullcontext()

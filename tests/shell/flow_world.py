@@ -42,7 +42,7 @@ from evennia_ai.errors import ToolError
 from evennia_ai.memory import notebook, projects
 from evennia_ai.memory.seeking import seeker_of
 from evennia_ai.operations.conversation import talk
-from evennia_ai.operations.rights.private_words import Look
+from evennia_ai.operations.rights.private_words import PrivateView
 from evennia_ai.resilience import CircuitBreakerRegistry
 from evennia_ai.runtime import turns
 from evennia_ai.runtime.work import Work
@@ -468,7 +468,7 @@ class World:
             self.see(int(event.person[2:]), "why", shown)
         self.remember(script, turn, event.body)
         for number in PLAYERS:
-            look = Look(f"*#{number}", is_revealing=False)
+            look = PrivateView(f"*#{number}", is_revealing=False)
             if not self.guards.is_look_masked:
                 look = _Open(f"*#{number}")
             self.see(number, "history", str(_exported(script, look)))
@@ -555,7 +555,7 @@ class _Before:
         return verdict
 
 
-class _Open(Look):
+class _Open(PrivateView):
     """A look to which nothing is masked."""
 
     def may_see(self, audience: str) -> bool:
@@ -563,7 +563,7 @@ class _Open(Look):
         return True
 
 
-def _exported(script: Script, look: Look) -> Mapping[str, Any]:
+def _exported(script: Script, look: PrivateView) -> Mapping[str, Any]:
     script.obj.world.acting = "history"
     data: Mapping[str, Any] = talk.export_history(script, look=look).data  # type: ignore[arg-type]
     return data

@@ -23,7 +23,7 @@ from evennia_ai.operations.dry_runs.results import DrySide
 from evennia_ai.operations.dry_runs.running import DryRun, Trial, try_message, ways
 from evennia_ai.operations.result import ProblemKind, Result
 from evennia_ai.operations.rights import is_allowed, is_staff
-from evennia_ai.operations.rights.private_words import Look
+from evennia_ai.operations.rights.private_words import PrivateView
 from evennia_ai.operations.settings.changing import update_settings
 from evennia_ai.runtime import state
 from tests.shell.remembering_case import RememberingTest, audit_rows
@@ -54,7 +54,7 @@ class DryRunTest(RememberingTest):
     def begin(self, trial: Trial, variant: Variant | None = None, **look: Any) -> list[Any]:
         """A trial that goes on; what came of it is put into the list."""
         outcome: list[Any] = []
-        looking = Look.of(self.tom, **look)
+        looking = PrivateView.of(self.tom, **look)
         trying: Deferred[Any] = try_message(self.ada_script, self.tom, trial, variant, look=looking)
         trying.addCallback(outcome.append)
         pump()
@@ -92,7 +92,7 @@ class TestWhoMay(DryRunTest):
         """True where Mira, who may only run Ada, is told that she may not; no model is asked."""
         self.model.answers.append(whispers("Hello.", "Mira"))
         asked, outcome = len(self.model.bodies), []
-        looking = Look.of(self.mira, **look)
+        looking = PrivateView.of(self.mira, **look)
         trying: Deferred[Any] = try_message(
             self.ada_script, self.mira, Trial("hello"), variant, look=looking
         )

@@ -8,7 +8,7 @@ from evennia_ai import operations
 from evennia_ai.agent import requests
 from evennia_ai.agent.requests import Reason
 from evennia_ai.llm.scripted import completion
-from evennia_ai.operations.rights.private_words import Look
+from evennia_ai.operations.rights.private_words import PrivateView
 from evennia_ai.runtime import state
 from tests.shell.delegating import hands_on
 from tests.shell.errand_case import ErrandTest, reports_of
@@ -93,7 +93,7 @@ class TestAsking(ErrandTest):
             (self.mira, 'report "An hour past noon."'),
             (self.tom, "(27 characters)"),
         ):
-            why = operations.why(self.ada_script, look=Look.of(person))
+            why = operations.why(self.ada_script, look=PrivateView.of(person))
             assert "message 1 of Mira" in why.message
             assert "asked by the game: 17 characters" in why.message
             assert f"answered: {told}" in why.message

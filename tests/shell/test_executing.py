@@ -9,7 +9,7 @@ from twisted.internet.defer import Deferred
 from evennia_ai import operations
 from evennia_ai.core.turn.toolspec import ToolSpec
 from evennia_ai.operations.result import ProblemKind, Result
-from evennia_ai.operations.rights.private_words import Look
+from evennia_ai.operations.rights.private_words import PrivateView
 from evennia_ai.operations.tools.running import (
     Executed,
     execute_tool,
@@ -56,7 +56,9 @@ class TestRunning(ExecutingTest):
         assert ("Tom", "say") == (executed["by"], executed["tool_name"])
         assert "kestrel" not in str(self.happened)
         whys = [
-            operations.why(self.ada_script, number=fact["number"], look=Look.of(person)).message
+            operations.why(
+                self.ada_script, number=fact["number"], look=PrivateView.of(person)
+            ).message
             for person in (self.tom, self.mira)
         ]
         assert all("message 1 of Tom" in why for why in whys)

@@ -7,7 +7,7 @@ from evennia_ai.core.hearing.audience import masked
 from evennia_ai.memory_store import rows
 from evennia_ai.operations.memory.nights import Night, list_nights
 from evennia_ai.operations.result import ProblemKind
-from evennia_ai.operations.rights.private_words import Look
+from evennia_ai.operations.rights.private_words import PrivateView
 from tests.shell.sleep_case import NightCase
 
 
@@ -52,7 +52,7 @@ class TestNights(NightCase):
         ((memory, sources),) = night.made
         assert [masked(said)] == [source["text"] for source in sources]
         assert "stolen" not in memory["text"]
-        (night,) = self.listed(look=Look("", is_revealing=True, by="Tom"))
+        (night,) = self.listed(look=PrivateView("", is_revealing=True, by="Tom"))
         ((memory, sources),) = night.made
         assert [said] == [source["text"] for source in sources]
         assert "stolen" in memory["text"]

@@ -9,7 +9,7 @@ from evennia_ai.core.turn.conversation import OF, PRIVATE_TO
 from evennia_ai.operations.conversation import talk
 from evennia_ai.operations.files.exports import save_history
 from evennia_ai.operations.memory.profiles import show_profile
-from evennia_ai.operations.rights.private_words import Look
+from evennia_ai.operations.rights.private_words import PrivateView
 from tests.shell.remembering_case import RememberingTest
 from tests.shell.support import whispers
 
@@ -67,13 +67,13 @@ class TestRevealing(RememberingTest):
         assert f"has a {SECRET}" in self.typed(f"aimemory ada search {SECRET} reveal")
         found = operations.list_memories(self.ada_script, text=SECRET)
         assert 0 == found.data.count
-        own = operations.list_memories(self.ada_script, text=SECRET, look=Look(self.miras))
+        own = operations.list_memories(self.ada_script, text=SECRET, look=PrivateView(self.miras))
         assert own.data.count >= 1
 
     def test_hole_a7_exports_are_masked_too(self) -> None:
         """The talk as chat messages, into a file, and all of a person."""
         assert SECRET not in str(talk.export_history(self.ada_script).data)
-        look = Look.of(self.tom, is_revealing=True)
+        look = PrivateView.of(self.tom, is_revealing=True)
         assert SECRET in str(talk.export_history(self.ada_script, look=look).data)
         path = save_history(self.ada_script).data.path
         with open(path, encoding="utf-8") as file:
@@ -102,7 +102,7 @@ class TestRevealing(RememberingTest):
     def test_ones_own_words_are_always_shown(self) -> None:
         """And that is no revealing."""
         before = len(self.revealed())
-        look = Look.of(self.mira)
+        look = PrivateView.of(self.mira)
         assert SECRET in str(talk.show_history(self.ada_script, look=look).data)
         assert SECRET in str(show_profile(self.ada_script, self.miras, look=look).data)
         assert SECRET in self.answer(self.mira, "assistant why")

@@ -9,7 +9,7 @@ from evennia_ai.llm.scripted import completion
 from evennia_ai.messages import incoming
 from evennia_ai.operations.conversation import talk as conversation
 from evennia_ai.operations.result import Result
-from evennia_ai.operations.rights.private_words import Look
+from evennia_ai.operations.rights.private_words import PrivateView
 from evennia_ai.runtime import state
 from tests.shell.support import ShellTest, says, whispers
 
@@ -24,7 +24,7 @@ class TestHistory(ShellTest):
 
     def rows(self, **page: Any) -> list[dict[str, Any]]:
         """The messages of a page, with the private words."""
-        page = {"look": Look(is_revealing=True)} | page
+        page = {"look": PrivateView(is_revealing=True)} | page
         return list(conversation.show_history(self.ada_script, **page).data["messages"])
 
     def test_it_reads_as_it_was(self) -> None:
@@ -40,7 +40,7 @@ class TestHistory(ShellTest):
         assert 'whispers to Mira: "Upstairs."' == rows[4]["text"]
         mira = incoming.person_of(self.mira)
         assert [None] * 3 + [mira] * 3 == [row["private_to"] for row in rows]
-        look = Look.of(self.mira)
+        look = PrivateView.of(self.mira)
         told = conversation.show_history(self.ada_script, look=look).message.splitlines()
         assert "Ada's conversation, 1 to 6 of 6:" == told[0]
         assert '   2  Ada says: "Good evening."' == told[2]
@@ -52,7 +52,7 @@ class TestHistory(ShellTest):
         """Everything else is told all the same, and how to see the words."""
         self.talk()
         rows = self.rows()
-        for look in (None, Look.of(self.tom)):
+        for look in (None, PrivateView.of(self.tom)):
             shown = self.rows(look=look)
             masked = [{**row, "text": f"({len(row['text'])} characters)"} for row in rows[3:]]
             assert [*rows[:3], *masked] == shown
@@ -158,7 +158,7 @@ class TestHistory(ShellTest):
     def export(self, *, is_revealing: bool) -> Result:
         """The whole conversation, given out to Tom."""
         return conversation.export_history(
-            self.ada_script, look=Look.of(self.tom, is_revealing=is_revealing)
+            self.ada_script, look=PrivateView.of(self.tom, is_revealing=is_revealing)
         )
 
     def test_a_gesture_is_told(self) -> None:

@@ -13,7 +13,7 @@ from evennia_ai.core.memory.recollection import DAY_SECONDS
 from evennia_ai.errors import ModelStatusError
 from evennia_ai.llm.scripted import completion
 from evennia_ai.models import TracedMessage
-from evennia_ai.operations.rights.private_words import Look
+from evennia_ai.operations.rights.private_words import PrivateView
 from evennia_ai.operations.times import span_of
 from tests.shell.listening import HearingTest
 from tests.shell.support import pump, says, whispers
@@ -93,7 +93,7 @@ class TestKept(TraceTest):
         assert SECRET not in self.why("yesterday")
         assert SECRET not in self.why("1 full")
         assert SECRET in self.why("yesterday reveal")
-        look = Look.of(self.tom, is_revealing=True)
+        look = PrivateView.of(self.tom, is_revealing=True)
         operations.trace(self.ada_script, look=look)
         assert not look.shown
 

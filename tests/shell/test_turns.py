@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from evennia_ai.operations.result import ProblemKind
-from evennia_ai.operations.rights.private_words import Look
+from evennia_ai.operations.rights.private_words import PrivateView
 from evennia_ai.operations.turns import latest
 from evennia_ai.operations.turns.latest import Sought
 from evennia_ai.operations.turns.traces import UNWANTED
@@ -28,7 +28,10 @@ class RecalledTest(RememberingTest):
         self.remember(f"Tom told me: {SECRET}.", self.toms)
         self.ask("whisper Ada = where is the key?", whispers("I know."))
         assert SECRET in str(self.model.bodies[-1])
-        for look, is_shown in ((Look.of(self.mira), False), (Look.of(self.tom), True)):
+        for look, is_shown in (
+            (PrivateView.of(self.mira), False),
+            (PrivateView.of(self.tom), True),
+        ):
             (turn,) = latest.recent(self.ada_script, look).data.turns
             assert is_shown is (SECRET in repr(turn))
 
@@ -36,9 +39,9 @@ class RecalledTest(RememberingTest):
 class TurnsTest(ShellTest):
     """Ada talks with Tom; Mira looks."""
 
-    def recent(self, look: Look | None = None) -> list[Any]:
+    def recent(self, look: PrivateView | None = None) -> list[Any]:
         """The last turns as they were."""
-        found = latest.recent(self.ada_script, look or Look())
+        found = latest.recent(self.ada_script, look or PrivateView())
         assert found.ok
         return found.data.turns
 
@@ -62,33 +65,36 @@ class TurnsTest(ShellTest):
     def test_private_words_are_masked_wherever_they_stand(self) -> None:
         """In the prompt, the answer, the arguments and the results; but never the head."""
         self.ask(f"whisper Ada = {SECRET}", whispers(f"I know: {SECRET}."))
-        for look, is_shown in ((Look.of(self.mira), False), (Look.of(self.tom), True)):
+        for look, is_shown in (
+            (PrivateView.of(self.mira), False),
+            (PrivateView.of(self.tom), True),
+        ):
             (turn,) = self.recent(look)
             assert is_shown is (SECRET in repr(turn))
             assert is_shown is not turn["is_masked"]
             head = turn["steps"][0]["blocks"][0]
             assert "You are Ada" in head["text"]
             assert "whisper" == turn["steps"][1]["name"]
-        assert "characters)" in self.recent(Look())[0]["steps"][0]["blocks"][-3]["text"]
+        assert "characters)" in self.recent(PrivateView())[0]["steps"][0]["blocks"][-3]["text"]
 
     def test_to_reveal_is_recorded(self) -> None:
         """Whoever asks for it reads them, and the record says so."""
         self.ask(f"whisper Ada = {SECRET}", whispers(f"I know: {SECRET}."))
         told = record_of(self)
-        assert SECRET in repr(self.recent(Look.of(self.mira, is_revealing=True)))
+        assert SECRET in repr(self.recent(PrivateView.of(self.mira, is_revealing=True)))
         (details,) = [details for event, _, details in told if event == "words_revealed"]
         assert latest.KIND == details["kind"]
 
     def test_an_aside_in_an_open_turn_is_masked(self) -> None:
         """What was whispered to somebody while all listened is that one's alone."""
         self.ask("say Ada, tell Mira where it is", whispers(SECRET, target="Mira"), says("Done."))
-        assert SECRET not in repr(self.recent(Look.of(self.tom)))
+        assert SECRET not in repr(self.recent(PrivateView.of(self.tom)))
 
     def test_words_that_nobody_may_keep_are_not_shown(self) -> None:
         """Not even to whoever reveals."""
         self.ask(f"say Ada, {SECRET}", says("Well."))
         self.ada_script.db.unremembered = [f"*#{self.tom.account.pk}", self.tom.dbref]
-        (turn,) = self.recent(Look.of(self.mira, is_revealing=True))
+        (turn,) = self.recent(PrivateView.of(self.mira, is_revealing=True))
         assert SECRET not in repr(turn["steps"])
         assert turn["is_masked"]
 
@@ -97,7 +103,7 @@ class TurnsTest(ShellTest):
         self.ask(f"say Ada, {SECRET}", says("Well."))
         self.ask("say Ada, what did he say?", says("Well."), person=self.mira)
         number = self.ada_script.work.decisions.newest()[0].number
-        look = Look.of(self.mira, is_revealing=True)
+        look = PrivateView.of(self.mira, is_revealing=True)
         assert SECRET in repr(self.recent(look)[0])
         assert SECRET in repr(latest.show_turn(self.ada_script, number, look).data)
         self.ada_script.db.unremembered = [f"*#{self.tom.account.pk}", self.tom.dbref]
@@ -115,7 +121,7 @@ class TurnsTest(ShellTest):
         self.ask("say Ada, what did I say?", says("Well."))
         assert SECRET in str(self.model.bodies[-1])
         number = self.ada_script.work.decisions.newest()[0].number
-        full = latest.show_turn(self.ada_script, number, Look.of(self.tom)).data
+        full = latest.show_turn(self.ada_script, number, PrivateView.of(self.tom)).data
         assert SECRET not in repr(full.around), full.around
         assert SECRET not in repr(full.recorded)
 
@@ -136,7 +142,7 @@ class TurnsTest(ShellTest):
     def test_a_tool_that_there_is_none_of(self) -> None:
         """Its name is words of the model's, and private where they are."""
         self.ask("whisper Ada = hi", calls("shout_secret"), whispers("Hello."))
-        first, tool, *_ = self.recent(Look())[0]["steps"]
+        first, tool, *_ = self.recent(PrivateView())[0]["steps"]
         assert ("failed", "unknown_tool") == (tool["state"], tool["fault"])
         assert "shout_secret" not in repr((first, tool))
 
@@ -147,7 +153,7 @@ class TurnsTest(ShellTest):
         self.ask("say Ada, sing", calls("noop"), person=self.mira)
 
         def found(**sought: Any) -> list[str]:
-            listed = latest.listing(self.ada_script, Sought(**sought), Look())
+            listed = latest.listing(self.ada_script, Sought(**sought), PrivateView())
             return [row["sender"] for row in listed.data.messages]
 
         assert ["Mira", "Tom", "Tom"] == found()
@@ -156,7 +162,7 @@ class TurnsTest(ShellTest):
         assert ["Mira"] == found(outcome="silent")
         assert (3, 0) == (len(found(day="today")), len(found(day="yesterday")))
         for name, wrong in (("day", "some time"), ("outcome", "merry")):
-            refused = latest.listing(self.ada_script, Sought(**{name: wrong}), Look())
+            refused = latest.listing(self.ada_script, Sought(**{name: wrong}), PrivateView())
             assert (ProblemKind.INVALID, [name]) == (refused.problem, list(refused.errors))
 
     def test_one_in_full(self) -> None:
@@ -167,7 +173,7 @@ class TurnsTest(ShellTest):
         number = next(
             r.number for r in self.ada_script.work.decisions.newest() if "lamp" in r.heard.body
         )
-        full = latest.show_turn(self.ada_script, number, Look()).data
+        full = latest.show_turn(self.ada_script, number, PrivateView()).data
         assert any("rule" in line for line in full.why)
         assert ["It rains.", "Ada, where is the lamp?"] == [line.text for line in full.around][:2]
         assert [False, True, False] == [line.is_it for line in full.around]
@@ -175,14 +181,19 @@ class TurnsTest(ShellTest):
         assert SECRET not in repr(full)
         assert 1 == len(full.recorded)
         self.ada_script.work.recorded.forget()
-        assert [] == latest.show_turn(self.ada_script, number, Look()).data.recorded
-        assert ProblemKind.NOT_FOUND is latest.show_turn(self.ada_script, 999, Look()).problem
+        assert [] == latest.show_turn(self.ada_script, number, PrivateView()).data.recorded
         assert (
-            ProblemKind.NOT_FOUND is latest.show_turn(self.ada_script, 0, Look(), tick=999).problem
+            ProblemKind.NOT_FOUND is latest.show_turn(self.ada_script, 999, PrivateView()).problem
+        )
+        assert (
+            ProblemKind.NOT_FOUND
+            is latest.show_turn(self.ada_script, 0, PrivateView(), tick=999).problem
         )
 
     def test_one_that_does_not_run(self) -> None:
         """It has no turns, which is said."""
         self.ada_script.work = None
-        assert ProblemKind.UNAVAILABLE is latest.recent(self.ada_script, Look()).problem
-        assert ProblemKind.UNAVAILABLE is latest.show_turn(self.ada_script, 1, Look()).problem
+        assert ProblemKind.UNAVAILABLE is latest.recent(self.ada_script, PrivateView()).problem
+        assert (
+            ProblemKind.UNAVAILABLE is latest.show_turn(self.ada_script, 1, PrivateView()).problem
+        )

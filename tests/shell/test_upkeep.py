@@ -12,7 +12,7 @@ from evennia_ai.llm.scripted import completion
 from evennia_ai.operations import control
 from evennia_ai.operations.budget import caps
 from evennia_ai.operations.result import ProblemKind
-from evennia_ai.operations.rights.private_words import Look
+from evennia_ai.operations.rights.private_words import PrivateView
 from evennia_ai.operations.turns import explaining
 from evennia_ai.runtime import services, state
 from tests.recorded import record_of
@@ -204,7 +204,7 @@ class TestHeard(UpkeepTest):
     def test_a_message(self) -> None:
         """The same facts as `assistant why` tells."""
         self.ask("whisper Ada = hello there", whispers("Hello."))
-        row = self.heard_rows(look=Look.of(self.tom))["records"][0]
+        row = self.heard_rows(look=PrivateView.of(self.tom))["records"][0]
         shown: str = self.call(CmdAssistant(), "why full", caller=self.tom)
         assert (1, "Tom", "whisper", "hello there", "trigger") == tuple(
             row[name] for name in ("number", "sender", "source", "text", "outcome")
@@ -222,7 +222,7 @@ class TestHeard(UpkeepTest):
         """The same facts; of what was whispered, either way, only how long it is."""
         self.ask("whisper Ada = hello there", whispers("Hello."))
         own, others = (
-            self.heard_rows(look=look)["records"][0] for look in (Look.of(self.tom), None)
+            self.heard_rows(look=look)["records"][0] for look in (PrivateView.of(self.tom), None)
         )
         assert ("hello there", "(11 characters)") == (own["text"], others["text"])
         answers = ('whisper "Hello."', "(16 characters)")
@@ -235,11 +235,11 @@ class TestHeard(UpkeepTest):
         """Of long words their beginning, here and there, and none of what waits."""
         words = "I confess " + "that it was me " * 20 + "UNTOLD"
         self.type(self.tom, f"whisper Ada = {words}")
-        found = self.heard_rows(look=Look.of(self.tom))
+        found = self.heard_rows(look=PrivateView.of(self.tom))
         assert explaining.MOST_WORDS == len(found["records"][0]["text"])
         assert "UNTOLD" not in json.dumps(found)
         assert "confess" not in json.dumps(found["waiting"])
-        why = operations.why(self.ada_script, look=Look.of(self.tom))
+        why = operations.why(self.ada_script, look=PrivateView.of(self.tom))
         assert found["records"][0] == why.data.record
         assert "UNTOLD" not in why.message
         of_others = self.heard_rows(), operations.why(self.ada_script)

@@ -24,7 +24,7 @@ from evennia_ai.core.turn.conversation import PRIVATE_TO, Message
 from evennia_ai.core.typed_objects import Being
 from evennia_ai.messages.incoming import key_of
 from evennia_ai.operations.result import ProblemKind, Result, note
-from evennia_ai.operations.rights.private_words import Look
+from evennia_ai.operations.rights.private_words import PrivateView
 from evennia_ai.operations.times import iso
 from evennia_ai.runtime import state
 from evennia_ai.tasks import programs, store
@@ -56,7 +56,11 @@ class TalkPage(TypedDict):
 
 
 def show_history(
-    script: AssistantScript, *, before: int | None = None, limit: int = 20, look: Look | None = None
+    script: AssistantScript,
+    *,
+    before: int | None = None,
+    limit: int = 20,
+    look: PrivateView | None = None,
 ) -> Result[TalkPage]:
     """Show a page of the conversation, by default the newest.
 
@@ -69,7 +73,7 @@ def show_history(
     Returns:
         A page; "private_to" of a private message is the id of its person.
     """
-    messages, look = _messages(script), look or Look()
+    messages, look = _messages(script), look or PrivateView()
     if not 1 <= limit <= MOST_SHOWN:
         return Result.invalid(f"{limit} messages cannot be shown at once; 1 to {MOST_SHOWN} can.")
     if before is not None and before < 1:
@@ -91,9 +95,9 @@ def show_history(
     return Result(True, "\n".join([head, *lines]), data)
 
 
-def export_history(script: AssistantScript, *, look: Look | None = None) -> Result[TalkPage]:
+def export_history(script: AssistantScript, *, look: PrivateView | None = None) -> Result[TalkPage]:
     """Export the whole conversation as chat messages, in their stored form."""
-    look = look or Look()
+    look = look or PrivateView()
     messages = [_exported(message, look) for message in deepcopy(_messages(script))]
     look.note(script, "conversation, exported")
     return Result(True, f"{script.key}: {len(messages)} messages.", {"messages": messages})
@@ -114,7 +118,7 @@ def _names_of_calls(messages: Sequence[Message]) -> dict[str, str]:
     }
 
 
-def _exported(message: Message, look: Look) -> Message:
+def _exported(message: Message, look: PrivateView) -> Message:
     owner = message.get(PRIVATE_TO)
     if owner is None or look.may_see(person_audience(owner)):
         return message
@@ -130,7 +134,11 @@ def _known_tool(name: str) -> str:
 
 
 def _row(
-    script: AssistantScript, number: int, message: Message, names: Mapping[str, str], look: Look
+    script: AssistantScript,
+    number: int,
+    message: Message,
+    names: Mapping[str, str],
+    look: PrivateView,
 ) -> dict[str, Any]:
     role = str(message["role"])
     content = str(message.get("content") or "")

@@ -49,13 +49,13 @@ class Changes:
     """Settings that replace an assistant's own.
 
     Attributes:
-        told: description for people; "" where nothing is changed.
+        description: for people; "" where nothing is changed.
         is_of_past: they are those of an earlier moment, so the present conversation is left out.
         missing: settings of that moment that the audit log does not hold in full; they are as now.
     """
 
     values: Mapping[str, Any] = field(default_factory=dict)
-    told: str = ""
+    description: str = ""
     is_of_past: bool = False
     missing: tuple[str, ...] = ()
 

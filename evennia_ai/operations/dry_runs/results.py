@@ -10,7 +10,7 @@ from evennia_ai.core.hearing.decision_traces import DecisionTrace
 from evennia_ai.core.turn.speech import ANSWERS
 from evennia_ai.engine.dry import Intent
 from evennia_ai.operations.dry_runs.turn import DryTurn
-from evennia_ai.operations.rights.private_words import Look
+from evennia_ai.operations.rights.private_words import PrivateView
 from evennia_ai.operations.turns.explaining import row_of
 from evennia_ai.operations.turns.recorded import Recorded, seen
 from evennia_ai.operations.turns.traces import HeardRow, cost_of
@@ -68,7 +68,7 @@ class DrySide:
 
 def heard_row(record: DecisionTrace) -> HeardRow:
     """The verdict on the message; all of it is shown, since the reader typed the message."""
-    return row_of(record, is_staff=True, look=Look(record.heard.person))
+    return row_of(record, is_staff=True, look=PrivateView(record.heard.person))
 
 
 def side_of(
@@ -82,7 +82,7 @@ def side_of(
     turn = dry.turn
     spent = {"cost_nano": turn.spent.nano, "unpriced_calls": turn.spent.unpriced}
     # The prompt was made for the reader, and holds only what they may see: nothing is masked.
-    look = Look(turn.event.face, is_revealing=True)
+    look = PrivateView(turn.event.face, is_revealing=True)
     recorded = seen(stand_in, dry.record, look, is_tried=True) if dry.record is not None else None
     return DrySide(
         title,

@@ -39,7 +39,7 @@ from evennia_ai.operations.dry_runs.results import DrySide, heard_row, side_of
 from evennia_ai.operations.dry_runs.speakers import Speaker, speaker_of
 from evennia_ai.operations.result import Result
 from evennia_ai.operations.rights.acts import refusal
-from evennia_ai.operations.rights.private_words import Look
+from evennia_ai.operations.rights.private_words import PrivateView
 from evennia_ai.operations.settings.changing import signed
 from evennia_ai.runtime import signals, state
 from evennia_ai.runtime.assistant import Assistant
@@ -105,7 +105,7 @@ def try_message(
     trial: Trial,
     variant: Variant | None = None,
     *,
-    look: Look | None = None,
+    look: PrivateView | None = None,
     seconds: float = LONGEST_SECONDS,
 ) -> Deferred[Result[DryRun]]:
     """Try a message on an assistant and, where a variant is given, also with its changes.
@@ -119,7 +119,7 @@ def try_message(
         look: says if the speaker's private words are to be revealed; None: they are not.
         seconds: time limit, at most LONGEST_SECONDS.
     """
-    look = look or Look(incoming.person_of(visitor), by=str(visitor.key))
+    look = look or PrivateView(incoming.person_of(visitor), by=str(visitor.key))
     variant = variant or Variant()
     if refused := _refused(script, visitor, variant, look):
         return succeed(refused)
@@ -137,7 +137,7 @@ def try_message(
 
 
 def _refused(
-    script: AssistantScript, visitor: Being, variant: Variant, look: Look
+    script: AssistantScript, visitor: Being, variant: Variant, look: PrivateView
 ) -> Result[Any] | None:
     # The outcome shows the prompt, so each of its parts needs the right that it needs elsewhere.
     acts = ["try messages"]
@@ -168,7 +168,7 @@ def _cut_off(failure: Failure, script: AssistantScript) -> Result[DryRun]:
 
 
 def _prepare(
-    script: AssistantScript, visitor: Being, trial: Trial, variant: Variant, look: Look
+    script: AssistantScript, visitor: Being, trial: Trial, variant: Variant, look: PrivateView
 ) -> Result[Any] | tuple[Speaker, list[tuple[str, Changes]]]:
     if problem := _problem(script, trial):
         return problem
@@ -182,8 +182,8 @@ def _prepare(
     if not changed.ok:
         return changed
     plans = [(NOW, Changes())]
-    if changed.data.told:
-        plans.append((f"with {changed.data.told}", changed.data))
+    if changed.data.description:
+        plans.append((f"with {changed.data.description}", changed.data))
     return speaker, plans
 
 
@@ -216,7 +216,7 @@ def _record(
     trial: Trial,
     speaker: Speaker,
     plans: list[tuple[str, Changes]],
-    look: Look,
+    look: PrivateView,
 ) -> None:
     # Before the run: whatever becomes of it, the prompt may have shown private words.
     beside = ", ".join(title for title, _ in plans[1:]) or "nothing"

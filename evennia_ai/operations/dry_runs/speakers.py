@@ -14,7 +14,7 @@ from evennia_ai.core.text.cleaning import one_line
 from evennia_ai.core.typed_objects import Being
 from evennia_ai.messages import incoming
 from evennia_ai.operations.result import Result
-from evennia_ai.operations.rights.private_words import Look
+from evennia_ai.operations.rights.private_words import PrivateView
 from evennia_ai.runtime import names
 
 MOST_NAMED = 10  # bodies of one name that are listed for a choice
@@ -42,7 +42,9 @@ class Speaker:
         return name.strip().casefold() in self.called
 
 
-def speaker_of(script: AssistantScript, visitor: Being, name: str, look: Look) -> Result[Speaker]:
+def speaker_of(
+    script: AssistantScript, visitor: Being, name: str, look: PrivateView
+) -> Result[Speaker]:
     """Find the speaker.
 
     Args:

@@ -25,7 +25,7 @@ from evennia_ai.operations.audit.log import current_log
 from evennia_ai.operations.conversation.talk import export_history
 from evennia_ai.operations.memory.own import export_known, person_id
 from evennia_ai.operations.result import Result
-from evennia_ai.operations.rights.private_words import Look
+from evennia_ai.operations.rights.private_words import PrivateView
 
 FOLDER = "ai_exports"
 # Events sent over the web at once: a megabyte, which takes most of a second of the game's thread.
@@ -42,7 +42,7 @@ class Saved:
     count: int
 
 
-def save_history(script: AssistantScript, *, look: Look | None = None) -> Result[Saved]:
+def save_history(script: AssistantScript, *, look: PrivateView | None = None) -> Result[Saved]:
     """Write an assistant's conversation, as chat messages, into a new file."""
     found = export_history(script, look=look)
     messages = found.data["messages"]
@@ -59,7 +59,7 @@ def save_history(script: AssistantScript, *, look: Look | None = None) -> Result
 
 
 def save_known(
-    script: AssistantScript, being: Being | str, *, by: str = "", look: Look | None = None
+    script: AssistantScript, being: Being | str, *, by: str = "", look: PrivateView | None = None
 ) -> Result[Saved]:
     """Write all that is known of a person into a new file."""
     found = export_known(script, being, by=by, look=look)

@@ -49,7 +49,7 @@ from evennia_ai.operations.memory.rows import (
     superseded_mark,
 )
 from evennia_ai.operations.result import Result, number_of
-from evennia_ai.operations.rights.private_words import Look
+from evennia_ai.operations.rights.private_words import PrivateView
 from evennia_ai.operations.settings.changing import signed
 from evennia_ai.runtime import services
 
@@ -68,7 +68,7 @@ def list_memories(
     text: str = "",
     before: int | None = None,
     limit: int = 20,
-    look: Look | None = None,
+    look: PrivateView | None = None,
 ) -> Result[MemoryPage]:
     """List an assistant's memories, the newest first.
 
@@ -83,7 +83,7 @@ def list_memories(
         return Result.invalid(f"{kind!r} is not a kind; there are: {', '.join(MemoryKind)}.")
     if not 1 <= limit <= MOST_AT_ONCE:
         return Result.invalid(f"{limit} cannot be shown at once; 1 to {MOST_AT_ONCE} can.")
-    look = look or Look()
+    look = look or PrivateView()
     found = _chosen(script, person, kind, text, look)
     count = found.count()
     page = found if before is None else found.filter(pk__lt=before)
@@ -100,7 +100,7 @@ def list_memories(
 
 
 def _chosen(
-    script: AssistantScript, person: str, kind: str, text: str, look: Look
+    script: AssistantScript, person: str, kind: str, text: str, look: PrivateView
 ) -> QuerySet[Memory]:
     found = rows.of(script.pk, **({"kind": kind} if kind else {}))
     if person:
@@ -109,7 +109,7 @@ def _chosen(
 
 
 def show_memory(
-    script: AssistantScript, key: str | int, *, look: Look | None = None
+    script: AssistantScript, key: str | int, *, look: PrivateView | None = None
 ) -> Result[OneRemembered]:
     """Show one memory, with those it was concluded from and those concluded from it.
 
@@ -123,7 +123,7 @@ def show_memory(
     drawn = rows.of(script.pk, kind__in=(MemoryKind.FACT, MemoryKind.INSIGHT)).exclude(cites=[])
     cited_by = [row for row in drawn if memory.key in row.cites]
     cited = rows.of(script.pk, key__in=memory.cites)
-    look = look or Look()
+    look = look or PrivateView()
     (row,) = look.rows(rows_of([memory]))
     data = OneRemembered(
         memory=row, cites=look.rows(rows_of(cited)), cited_by=look.rows(rows_of(cited_by))
@@ -159,7 +159,7 @@ def find_memory(script: AssistantScript, key: str | int) -> Memory | None:
 
 
 def search_memories(
-    script: AssistantScript, query: str, *, limit: int = 10, look: Look | None = None
+    script: AssistantScript, query: str, *, limit: int = 10, look: PrivateView | None = None
 ) -> Deferred[Result[FoundMemories]]:
     """Search memories by meaning, of all people; by words where the store is not available.
 
@@ -170,14 +170,18 @@ def search_memories(
         return succeed(Result.invalid(f"{problem}."))
     if not 1 <= limit <= MOST_AT_ONCE:
         return succeed(Result.invalid(f"{limit} cannot be shown at once; 1 to {MOST_AT_ONCE} can."))
-    look = look or Look()
+    look = look or PrivateView()
     sought = limit if look.is_revealing else min(MOST_AT_ONCE, OVERSAMPLING * limit)
     looking = recalling.everything(script, words, limit=sought)
     return looking.addCallback(lambda found: _found(script, words, found, limit, look))
 
 
 def _found(
-    script: AssistantScript, words: str, found: list[Recollection] | None, limit: int, look: Look
+    script: AssistantScript,
+    words: str,
+    found: list[Recollection] | None,
+    limit: int,
+    look: PrivateView,
 ) -> Result[FoundMemories]:
     note, problem = "", ""
     similar: dict[str, float | None] = {}
@@ -201,7 +205,7 @@ def _found(
     return Result(True, note + "\n".join(lines), FoundMemories(listed, problem))
 
 
-def searchable(found: QuerySet[Memory], look: Look) -> QuerySet[Memory]:
+def searchable(found: QuerySet[Memory], look: PrivateView) -> QuerySet[Memory]:
     """The memories that a reader may search: without private ones that they may not see."""
     if look.is_revealing:
         return found

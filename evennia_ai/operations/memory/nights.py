@@ -13,7 +13,7 @@ from evennia_ai.memory_store import rows
 from evennia_ai.operations.audit.log import current_log
 from evennia_ai.operations.memory.rows import Remembered, rows_of
 from evennia_ai.operations.result import Result, note
-from evennia_ai.operations.rights.private_words import Look
+from evennia_ai.operations.rights.private_words import PrivateView
 
 MOST_NIGHTS, MOST_PIECES = 10, 100
 BEGUN, ENDED = "fell_asleep", "night_completed"
@@ -47,7 +47,7 @@ class Nights:
 
 
 def list_nights(
-    script: AssistantScript, *, limit: int = 5, look: Look | None = None
+    script: AssistantScript, *, limit: int = 5, look: PrivateView | None = None
 ) -> Result[Nights]:
     """List the last completed nights of an assistant, the newest first.
 
@@ -56,7 +56,7 @@ def list_nights(
     """
     if not 1 <= limit <= MOST_NIGHTS:
         return Result.invalid(f"{limit} cannot be shown at once; 1 to {MOST_NIGHTS} can.")
-    look, record = look or Look(), current_log()
+    look, record = look or PrivateView(), current_log()
     ends = record.page(script, limit=limit, events=(ENDED,))
     data = Nights([_night(script, record, end, look) for end in ends])
     look.note(script, "memories")
@@ -66,7 +66,7 @@ def list_nights(
 
 
 def _night(
-    script: AssistantScript, record: AssistantApplication, end: AuditEntry, look: Look
+    script: AssistantScript, record: AssistantApplication, end: AuditEntry, look: PrivateView
 ) -> Night:
     # What was made between the last falling asleep and the end belongs to the night.
     begins = record.page(script, before=end.version, limit=1, events=(BEGUN,))
@@ -90,7 +90,7 @@ def _keys(pieces: Iterable[AuditEntry]) -> list[str]:
     return list(dict.fromkeys(str(key) for keys in found if isinstance(keys, list) for key in keys))
 
 
-def _made(script: AssistantScript, keys: Sequence[str], look: Look) -> list[Made]:
+def _made(script: AssistantScript, keys: Sequence[str], look: PrivateView) -> list[Made]:
     # Some may be forgotten since; `list_nights` counts those.
     there = list(rows.of(script.pk, key__in=keys).order_by("pk"))
     wanted = {key for memory in there for key in memory.cites}

@@ -48,7 +48,7 @@ from evennia_ai.operations.memory.rows import (
     superseded_mark,
 )
 from evennia_ai.operations.result import Result, note, number_of
-from evennia_ai.operations.rights.private_words import Look
+from evennia_ai.operations.rights.private_words import PrivateView
 from evennia_ai.operations.settings.changing import signed
 from evennia_ai.operations.turns.traces import exported
 from evennia_ai.runtime import state
@@ -91,7 +91,7 @@ def _name(script: AssistantScript, being: Being | str, by: str) -> str:
 
 
 def what_is_known(
-    script: AssistantScript, being: Being | str, *, by: str = "", look: Look | None = None
+    script: AssistantScript, being: Being | str, *, by: str = "", look: PrivateView | None = None
 ) -> Result[Known]:
     """List an assistant's memories of a person: facts, insights, then entries of its journal.
 
@@ -100,7 +100,7 @@ def what_is_known(
         look: the reader; None: the person.
     """
     person = person_id(being)
-    look = look or Look("" if by else person)
+    look = look or PrivateView("" if by else person)
     known: list[KnownThing] = [
         {**row, "text": look.words(row["text"], person if row["is_private"] else None)}
         for row in _known(script, person)
@@ -172,7 +172,7 @@ def _lines(name: str, data: Known, *, is_own: bool) -> list[str]:
 
 
 def export_known(
-    script: AssistantScript, being: Being | str, *, by: str = "", look: Look | None = None
+    script: AssistantScript, being: Being | str, *, by: str = "", look: PrivateView | None = None
 ) -> Result[Export]:
     """Export everything that is stored of a person, as plain data.
 
@@ -182,7 +182,7 @@ def export_known(
     """
     person, work = person_id(being), script.work or state.rebuild(script)
     forms = forgetting.forms_of(person)
-    look = look or Look("" if by else person)
+    look = look or PrivateView("" if by else person)
     profile = _profile(script, person)
     notes = [note for note in state.read(script, "notes") if note["person"] == person]
     known = work.senders.as_stored().get(person, [0, 0])
@@ -208,24 +208,24 @@ def export_known(
     return Result(True, message, data)
 
 
-def _note(note: Note, look: Look, person: str) -> dict[str, Any]:
+def _note(note: Note, look: PrivateView, person: str) -> dict[str, Any]:
     owner = person if note["is_private"] else None
     return {"number": note["number"], "text": look.words(note["text"], owner)}
 
 
-def _said(message: Message, look: Look, person: str) -> dict[str, Any]:
+def _said(message: Message, look: PrivateView, person: str) -> dict[str, Any]:
     owner = person if PRIVATE_TO in message else None
     content = message.get("content")
     shown = look.words(content, owner) if content else content
     return {"role": message["role"], "content": shown}
 
 
-def _heard(record: DecisionTrace, look: Look) -> dict[str, Any]:
+def _heard(record: DecisionTrace, look: PrivateView) -> dict[str, Any]:
     owner = record.heard.person if record.heard.source in PRIVATE else None
     return {"number": record.number, "text": look.words(record.heard.body, owner)}
 
 
-def _exported(profile: EntityProfile, look: Look) -> dict[str, Any]:
+def _exported(profile: EntityProfile, look: PrivateView) -> dict[str, Any]:
     return {
         "name": profile.name,
         "favour": profile.favour,

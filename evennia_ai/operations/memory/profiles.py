@@ -20,7 +20,7 @@ from evennia_ai.messages import incoming
 from evennia_ai.models import EntityProfile
 from evennia_ai.operations.memory.rows import Names, note_viewed
 from evennia_ai.operations.result import Result, note
-from evennia_ai.operations.rights.private_words import Look
+from evennia_ai.operations.rights.private_words import PrivateView
 from evennia_ai.operations.times import iso
 
 MOST_LISTED = 500
@@ -89,7 +89,7 @@ def list_profiles(script: AssistantScript) -> Result[Profiles]:
 
 
 def show_profile(
-    script: AssistantScript, entity: str, *, look: Look | None = None
+    script: AssistantScript, entity: str, *, look: PrivateView | None = None
 ) -> Result[OneProfile]:
     """Show an assistant's profile of one being.
 
@@ -99,7 +99,7 @@ def show_profile(
     found = EntityProfile.objects.filter(assistant=script.pk, entity=entity).first()
     if found is None:
         return Result.not_found(f"{script.key} knows nobody by {one_line(entity, 40)}.")
-    look = look or Look()
+    look = look or PrivateView()
     attributes = look.rows(attributes_of(found))
     count = rows.of(script.pk).filter(filter_of_person(entity)).count()
     row: Profile = {

@@ -33,7 +33,7 @@ from evennia_ai.operations.memory.rows import (
     rows_of,
 )
 from evennia_ai.operations.result import Result, note
-from evennia_ai.operations.rights.private_words import Look
+from evennia_ai.operations.rights.private_words import PrivateView
 from evennia_ai.runtime import names, turns
 
 FULL = "there is no room left: four are told, or what its book's budget allows"
@@ -80,7 +80,7 @@ def try_recall(
     being: Being,
     *,
     is_aloud: bool = False,
-    look: Look | None = None,
+    look: PrivateView | None = None,
 ) -> Deferred[Result[RecallTrial]]:
     """Find the memories that a message to an assistant would bring up where it is now.
 
@@ -94,7 +94,7 @@ def try_recall(
     words = cleaned(text)
     if problem := problem_of_text(words) or _absence(script):
         return succeed(Result.invalid(f"Nothing is tried: {problem}."))
-    look, turn = look or Look(), _turn(script, words, being, is_aloud=is_aloud)
+    look, turn = look or PrivateView(), _turn(script, words, being, is_aloud=is_aloud)
 
     def show(outcome: tuple[list[Weighed] | None, str]) -> Result[RecallTrial]:
         found, problem = outcome
@@ -110,7 +110,9 @@ def try_recall(
     return recalling.weigh(script, turn).addCallback(show)
 
 
-def _rows(script: AssistantScript, found: Sequence[Weighed], look: Look) -> list[TriedMemory]:
+def _rows(
+    script: AssistantScript, found: Sequence[Weighed], look: PrivateView
+) -> list[TriedMemory]:
     by_key = {each.memory.key: each for each in found}
     kept = {row.key: row for row in searchable(rows.of(script.pk, key__in=list(by_key)), look)}
     shown = look.rows(rows_of(kept[key] for key in by_key if key in kept))

@@ -28,7 +28,7 @@ class EndpointUse:
     calls: Annotated[int, note("Attempts that were sent there, for whichever model.")]
     share: Annotated[float, note("Of the calls to all addresses of the model, 0 to 1.")]
 
-    def told(self) -> str:
+    def describe(self) -> str:
         """Describe it in words, without its URL."""
         most = f" of {self.most_calls}" if self.most_calls else ""
         return (

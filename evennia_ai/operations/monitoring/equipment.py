@@ -118,7 +118,7 @@ def _models() -> Iterator[Part]:
 def _endpoints() -> Iterator[Part]:
     for use in all_uses():
         is_asked = use.state == CircuitBreakerState.CLOSED
-        text = use.told() if is_asked else f"Its breaker is {use.state}: {use.told()}"
+        text = use.describe() if is_asked else f"Its breaker is {use.state}: {use.describe()}"
         advice = (
             "" if is_asked else "The others are asked meanwhile, and it is tried again by itself."
         )

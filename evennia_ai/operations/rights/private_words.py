@@ -24,7 +24,7 @@ R = TypeVar("R", bound=Mapping[str, object])
 
 
 @dataclass(slots=True)
-class Look:
+class PrivateView:
     """The view of one reader on private words, with counts of what was shown and masked.
 
     Attributes:
@@ -42,7 +42,7 @@ class Look:
     hidden: int = 0
 
     @classmethod
-    def of(cls, being: Being, *, is_revealing: bool = False) -> Look:
+    def of(cls, being: Being, *, is_revealing: bool = False) -> PrivateView:
         """The view of an account or a character."""
         return cls(incoming.person_of(being), is_revealing, str(being.key))
 

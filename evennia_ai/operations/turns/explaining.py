@@ -25,7 +25,7 @@ from evennia_ai.core.typed_objects import Being
 from evennia_ai.messages.incoming import person_of
 from evennia_ai.operations.naming import list_assistants
 from evennia_ai.operations.result import Result, note
-from evennia_ai.operations.rights.private_words import Look
+from evennia_ai.operations.rights.private_words import PrivateView
 from evennia_ai.operations.times import as_shown, in_the_game, iso
 from evennia_ai.operations.turns import traces
 from evennia_ai.operations.turns.traces import NOBODY, HeardRow, Step, cost_of, listed, sentence
@@ -85,7 +85,7 @@ def why(
     *,
     number: int | None = None,
     person: str | None = None,
-    look: Look | None = None,
+    look: PrivateView | None = None,
     asker: Being | None = None,
     is_full: bool = True,
 ) -> Result[Why]:
@@ -100,7 +100,7 @@ def why(
         asker: the reader, who may know the assistant by another name; None for code.
         is_full: add rule, trust, model and all else to the one-line summary.
     """
-    is_staff, look = person is None, look or Look(person or "")
+    is_staff, look = person is None, look or PrivateView(person or "")
     name = name_before(script, asker)
     records = script.work.decisions.newest(person=person)
     row = _row(script, records, number, person, look)
@@ -142,7 +142,7 @@ def _row(
     records: list[DecisionTrace],
     number: int | None,
     person: str | None,
-    look: Look,
+    look: PrivateView,
 ) -> Row | None:
     # From memory, with what the stored trace adds; else from the trace alone.
     is_staff, now = person is None, script.clock.seconds()
@@ -168,7 +168,11 @@ def _unknown(
 
 
 def heard(
-    script: AssistantScript, *, before: int | None = None, limit: int = 25, look: Look | None = None
+    script: AssistantScript,
+    *,
+    before: int | None = None,
+    limit: int = 25,
+    look: PrivateView | None = None,
 ) -> Result[HeardPage]:
     """List the messages that an assistant heard, the newest first; for staff.
 
@@ -178,7 +182,7 @@ def heard(
     """
     if script.work is None:
         return Result.unavailable(f"{script.key} is not running.")
-    newest, look = script.work.decisions.newest(), look or Look()
+    newest, look = script.work.decisions.newest(), look or PrivateView()
     left = [record for record in newest if before is None or record.number < before]
     shown = left[: max(1, min(limit, MOST_AT_ONCE))]
     is_more = len(left) > len(shown)
@@ -193,7 +197,7 @@ def heard(
     return Result(True, message, data)
 
 
-def row_of(record: DecisionTrace, *, is_staff: bool, look: Look) -> HeardRow:
+def row_of(record: DecisionTrace, *, is_staff: bool, look: PrivateView) -> HeardRow:
     """A decision trace as a row: the beginning of the message, its sender, and its outcome.
 
     Args:
@@ -247,7 +251,7 @@ def _step(step: str, detail: str, is_staff: bool) -> Step:
     return {"step": step, "detail": one_line(detail, MOST_DETAIL)}
 
 
-def _detail(look: Look, step: str, detail: str, owner: str | None) -> str:
+def _detail(look: PrivateView, step: str, detail: str, owner: str | None) -> str:
     # The detail of some steps is text that was said.
     return look.words(detail, owner) if step.startswith(QUOTING_STEPS) else detail
 

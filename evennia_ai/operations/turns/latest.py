@@ -15,7 +15,7 @@ from evennia_ai.core.hearing.decision_traces import DecisionTrace
 from evennia_ai.core.typed_objects import Being
 from evennia_ai.memory.consent import is_unwanted
 from evennia_ai.operations.result import ProblemKind, Result, note
-from evennia_ai.operations.rights.private_words import Look
+from evennia_ai.operations.rights.private_words import PrivateView
 from evennia_ai.operations.times import WHEN, Span, as_shown, span_of
 from evennia_ai.operations.turns import explaining, traces
 from evennia_ai.operations.turns.explaining import row_of
@@ -93,7 +93,7 @@ class Sought:
     by_cost: bool = False
 
 
-def recent(script: AssistantScript, look: Look, most: int = MOST_LIVE) -> Result[Recent]:
+def recent(script: AssistantScript, look: PrivateView, most: int = MOST_LIVE) -> Result[Recent]:
     """List the last turns and those that are going on, the newest first.
 
     Args:
@@ -111,7 +111,7 @@ def recent(script: AssistantScript, look: Look, most: int = MOST_LIVE) -> Result
 
 
 def listing(
-    script: AssistantScript, sought: Sought, look: Look, asker: Being | None = None
+    script: AssistantScript, sought: Sought, look: PrivateView, asker: Being | None = None
 ) -> Result[traces.TracedPage]:
     """Search the stored turns of the last days, the newest or the most expensive first."""
     span: Span | None = None
@@ -153,7 +153,7 @@ def _wrong(name: str, message: str) -> Result[Any]:
 def show_turn(
     script: AssistantScript,
     number: int,
-    look: Look,
+    look: PrivateView,
     *,
     tick: int | None = None,
     asker: Being | None = None,
@@ -183,7 +183,7 @@ def show_turn(
 
 
 def _autonomous_turn(
-    script: AssistantScript, name: str, tick: int | None, look: Look
+    script: AssistantScript, name: str, tick: int | None, look: PrivateView
 ) -> Result[TurnInFull]:
     found = [each for each in script.work.recorded.newest() if each.turn.tick == tick]
     if not found:
@@ -194,7 +194,7 @@ def _autonomous_turn(
     return Result(True, f"A turn of {name}.", TurnInFull(name, [], around, recorded))
 
 
-def _around(script: AssistantScript, at: float, own: set[int], look: Look) -> list[Line]:
+def _around(script: AssistantScript, at: float, own: set[int], look: PrivateView) -> list[Line]:
     span = Span(at - AROUND_SECONDS, at + AROUND_SECONDS, "")
     kept = traces.trace(script, span=span, limit=MOST_AROUND, look=look).data.messages
     rows: dict[tuple[float, int], Any] = {

@@ -23,7 +23,7 @@ from evennia_ai.core.turn.turn import TokenUsage
 from evennia_ai.engine.recording import RecordedCall, RecordedTurn, Step, ToolUse
 from evennia_ai.memory.consent import prompt_has_unstorable_words
 from evennia_ai.operations.result import note, one_of
-from evennia_ai.operations.rights.private_words import Look
+from evennia_ai.operations.rights.private_words import PrivateView
 from evennia_ai.operations.times import as_shown, iso
 from evennia_ai.operations.turns.explaining import row_of
 from evennia_ai.operations.turns.traces import UNWANTED, HeardRow
@@ -113,7 +113,7 @@ class _Words:
     # Decides once per turn and reader if its words are shown, masked, or not stored at all.
 
     def __init__(
-        self, script: Assistant, record: RecordedTurn, look: Look, *, is_tried: bool
+        self, script: Assistant, record: RecordedTurn, look: PrivateView, *, is_tried: bool
     ) -> None:
         turn = record.turn
         alone = map(person_audience, turn.asides.values())
@@ -131,7 +131,7 @@ class _Words:
 
 
 def seen(
-    script: Assistant, record: RecordedTurn, look: Look, *, is_tried: bool = False
+    script: Assistant, record: RecordedTurn, look: PrivateView, *, is_tried: bool = False
 ) -> Recorded:
     """Convert a recorded turn into what the reader may see.
 
@@ -178,7 +178,7 @@ def _end(script: Assistant, record: RecordedTurn) -> tuple[str, str]:
     return outcome_of(stop), "; ".join(filter(None, (stop.reason.text, stop.detail)))
 
 
-def _heard(script: Assistant, event: Event, words: _Words, look: Look) -> HeardRow:
+def _heard(script: Assistant, event: Event, words: _Words, look: PrivateView) -> HeardRow:
     record = script.work.decisions.find(event.number) if event.number else None
     # The time is compared too: a crash may have used a number twice.
     if record is not None and record.at == event.at:

@@ -27,7 +27,7 @@ from evennia_ai.core.turn.trace import EVIDENCE, FORGOTTEN, UNKEPT
 from evennia_ai.core.typed_objects import Being
 from evennia_ai.models import TracedMessage
 from evennia_ai.operations.result import ProblemKind, Result, note
-from evennia_ai.operations.rights.private_words import Look
+from evennia_ai.operations.rights.private_words import PrivateView
 from evennia_ai.operations.times import Span, as_shown, in_the_game, iso, spoken
 from evennia_ai.runtime.assistant import Assistant
 from evennia_ai.runtime.rights import name_before
@@ -250,7 +250,7 @@ def trace(
     before: int | None = None,
     limit: int = AT_ONCE,
     person: str | None = None,
-    look: Look | None = None,
+    look: PrivateView | None = None,
     asker: Being | None = None,
     sender: str = "",
     result: str = "",
@@ -270,7 +270,7 @@ def trace(
         result: only turns with this result: "answered", "silent" or "failed".
         by_cost: the most expensive first; there is no `next`.
     """
-    look, now = look or Look(person or ""), script.clock.seconds()
+    look, now = look or PrivateView(person or ""), script.clock.seconds()
     name, is_staff = name_before(script, asker), person is None
     if not tracing.trace_config().keep_days:
         return Result(False, OFF, TracedPage([], None), ProblemKind.NOT_FOUND)
@@ -314,14 +314,14 @@ def find(
     return newest
 
 
-def exported(script: AssistantScript, person: str, look: Look) -> list[dict[str, object]]:
+def exported(script: AssistantScript, person: str, look: PrivateView) -> list[dict[str, object]]:
     """All stored traces of a person's messages, the newest first."""
     now = script.clock.seconds()
     found = tracing.of(script.pk, now).filter(person=person).order_by("-pk")
     return [{**row_of(entry, now, is_staff=False, look=look)} for entry in found.iterator()]
 
 
-def row_of(entry: TracedMessage, now: float, *, is_staff: bool, look: Look) -> Traced:
+def row_of(entry: TracedMessage, now: float, *, is_staff: bool, look: PrivateView) -> Traced:
     """A stored trace as a row, with the fields of `explaining.row_of` and more.
 
     Args:
@@ -365,7 +365,7 @@ def costs_of(entry: TracedMessage, *, is_staff: bool) -> dict[str, Any]:
     return {name: entry.facts[name] for name in (*FOR_ALL, *(FOR_STAFF if is_staff else ()))}
 
 
-def _words(entry: TracedMessage, text: str, look: Look, *, is_private: bool) -> str:
+def _words(entry: TracedMessage, text: str, look: PrivateView, *, is_private: bool) -> str:
     # Or the reason why there are none.
     if text:
         return str(look.words(text, entry.person if is_private else None))
@@ -394,5 +394,5 @@ def _match(sender: str, result: str, before: int | None) -> Q:
 
 def _search_text(span: Span | None, words: str) -> str:
     sought = f'with "{one_line(words, LONGEST_SEARCH)}" said publicly' if words else ""
-    when = span.told if span is not None else "in the days that are kept"
+    when = span.phrase if span is not None else "in the days that are kept"
     return " ".join(filter(None, (sought, when)))
