@@ -72,13 +72,13 @@ def field_of(row: SettingRow, visit: Visit) -> Field:
     kind = _kind(path, schema)
     was = stored = _stored(row, schema)
     text = clean(visit.form.get(f"{SET}{path}", stored))
-    if visit.said is None or visit.said.problem is not ProblemKind.CONFLICT:
+    if visit.result is None or visit.result.problem is not ProblemKind.CONFLICT:
         was = clean(visit.form.get(f"{WAS}{path}", stored))
     # After a conflict `was` is the stored value, so that saving again overwrites it on purpose; a
     # field that the visitor left alone shows the stored value.
     elif path not in dict(_changed_fields(visit)):
         text = stored
-    default, errors = shown(row["default"]), visit.said.errors if visit.said is not None else {}
+    default, errors = shown(row["default"]), visit.result.errors if visit.result is not None else {}
     return Field(
         path=path,
         label=str(keys[-1]).replace("_", " "),

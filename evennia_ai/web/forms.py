@@ -75,7 +75,7 @@ def offset_in(visit: Visit) -> int:
     try:
         return max(0, whole_number_in(visit.query, "after") or 0)
     except FieldError as error:
-        visit.said = refuse_field(error)
+        visit.result = refuse_field(error)
         return 0
 
 

@@ -31,8 +31,8 @@ class Visit:
         form: the fields of the form, in a POST.
         files: uploaded files, by the name of the field.
         path: the parameters in the path.
-        said: the outcome of an action that was refused or only looked, for the page that shows its
-            form again.
+        result: of an action that was refused or only looked, for the page that shows its form
+            again.
     """
 
     account: Account
@@ -42,7 +42,7 @@ class Visit:
     form: Mapping[str, str] = field(default_factory=dict)
     files: Mapping[str, UploadedFile] = field(default_factory=dict)
     path: Mapping[str, Any] = field(default_factory=dict)
-    said: Result | None = None
+    result: Result | None = None
 
     @property
     def assistant(self) -> AssistantScript:

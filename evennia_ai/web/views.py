@@ -155,7 +155,7 @@ def _may_see(page: Page, visit: Visit) -> bool:
     return is_allowed(page.act, visit.account, visit.script if page.is_of_one else None)
 
 
-def _page_again(page: Page, visit: Visit, said: Result) -> PageContents | Deferred[PageContents]:
+def _page_again(page: Page, visit: Visit, result: Result) -> PageContents | Deferred[PageContents]:
     """Show the page of a button or download again, with its message.
 
     Raises:
@@ -163,9 +163,9 @@ def _page_again(page: Page, visit: Visit, said: Result) -> PageContents | Deferr
     """
     if not _may_see(page, visit):
         raise PageRefusedError(
-            Result.forbidden(callers.NOT_YOURS) if said.ok else said.as_refusal()
+            Result.forbidden(callers.NOT_YOURS) if result.ok else result.as_refusal()
         )
-    visit.said = said
+    visit.result = result
     return _contents_of(page, visit)
 
 
@@ -191,7 +191,7 @@ def _contents_of(page: Page, visit: Visit) -> PageContents | Deferred[PageConten
     def with_menu(shown: Shown) -> PageContents:
         given = {
             # Messages may end in a command to type; pages have buttons instead.
-            "said": None if visit.said is None else visit.said.untyped(),
+            "result": None if visit.result is None else visit.result.untyped(),
             "form": visit.form,
             "zone": zone_name(),
             "may_reveal": is_allowed("reveal", visit.account, visit.script),
@@ -325,7 +325,7 @@ def _page_response(
     *,
     is_revealed: bool = False,
 ) -> HttpResponse:
-    said = shown["said"]
+    result = shown["result"]
     # Of the page, also after a refused button: the form of "reveal" posts to it, and must not press
     # the button again.
     query = f"?{request.GET.urlencode()}" if request.GET else ""
@@ -337,7 +337,7 @@ def _page_response(
         "is_revealed": is_revealed,
         **shown,
     }
-    status = STATUSES[said.problem] if said is not None else HTTPStatus.OK
+    status = STATUSES[result.problem] if result is not None else HTTPStatus.OK
     return HttpResponse(_render(request, page.name, context), status=status)
 
 

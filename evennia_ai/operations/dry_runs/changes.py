@@ -49,7 +49,7 @@ class Changes:
     """Settings that replace an assistant's own.
 
     Attributes:
-        description: for people; "" where nothing is changed.
+        description: a text for people; "" where nothing is changed.
         is_of_past: they are those of an earlier moment, so the present conversation is left out.
         missing: settings of that moment that the audit log does not hold in full; they are as now.
     """

@@ -53,7 +53,7 @@ def _show_state(visit: Visit) -> Shown:
         found = log.audit_state(visit.assistant, version)
     shown = {"asked": asked, "told": found.message, "groups": []}
     if not found.ok:
-        visit.said = found
+        visit.result = found
         return shown
     data = found.data
     return {
@@ -85,7 +85,7 @@ def _show_difference(visit: Visit) -> Shown:
         return shown
     found = _difference(visit.assistant, a, b)
     if not found.ok:
-        visit.said = found
+        visit.result = found
         return shown
     data = found.data
     return {

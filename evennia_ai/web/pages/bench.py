@@ -70,7 +70,7 @@ def _shown(
         "may_audit": may("audit"),
         "run": tried.data if tried is not None and tried.ok else None,
     }
-    return shown if tried is None or tried.ok else {**shown, "said": tried}
+    return shown if tried is None or tried.ok else {**shown, "result": tried}
 
 
 PAGES = (Page(f"{ONE}bench/", "bench", "Test bench", "try messages", _show, is_long=True),)

@@ -56,7 +56,7 @@ def _show(visit: Visit) -> Shown:
     found = equipment.equipment().data
     scripts = operations.list_assistants()
     own = (each for script in scripts for each in _breakers(script, visit))
-    said = visit.said.data if visit.said is not None else None
+    report = visit.result.data if visit.result is not None else None
     return {
         "level": level,
         "told": told,
@@ -72,7 +72,7 @@ def _show(visit: Visit) -> Shown:
         "versions": found.versions,
         "assistants": [(str(each.key), name_before(each, visit.account)) for each in scripts],
         "checked": visit.form.get("assistant", ""),
-        "report": said if isinstance(said, Report) else None,
+        "report": report if isinstance(report, Report) else None,
         "may_check": is_allowed("check", visit.account),
     }
 

@@ -87,7 +87,7 @@ def _tried(visit: Visit) -> dict[str, Any]:
     found = callers.find_allowed("show memories", visit.account, asked["assistant"])
     result: Result[Any] = found if not found.ok else _try(visit, found.data, asked)
     if not result.ok:
-        visit.said = result
+        visit.result = result
         return shown
     return {**shown, "would": result.data.lore, "told": result.message.splitlines()[0]}
 
@@ -103,7 +103,7 @@ def _try(visit: Visit, script: Any, asked: dict[str, str]) -> Result[Any]:
 def _show_one(visit: Visit) -> Shown:
     found = lore_of.show_lore(visit.path["number"])
     if not found.ok:
-        visit.said = visit.said or found
+        visit.result = visit.result or found
         return {"entry": None}
     entry = _entry(found.data.lore)
     return {

@@ -115,8 +115,8 @@ def _uploaded_card(visit: Visit) -> bytes | None:
 
 def _card_shown(visit: Visit) -> ShownCard | None:
     """The card that was just uploaded, or whose confirmation was refused."""
-    if visit.said is not None and isinstance(visit.said.data, ShownCard):
-        return visit.said.data
+    if visit.result is not None and isinstance(visit.result.data, ShownCard):
+        return visit.result.data
     raw = _uploaded_card(visit)
     found = cards.read(raw) if raw is not None else None
     if found is None or not found.ok:

@@ -113,12 +113,12 @@ def _listed(visit: Visit) -> dict[str, Any]:
     if asked["person"]:
         person = operations.find_person(visit.assistant, asked["person"])
         if not person:
-            visit.said = unknown_person(asked["person"])
+            visit.result = unknown_person(asked["person"])
             return shown
     try:
         before = whole_number_in(visit.query, "before")
     except FieldError as error:
-        visit.said = refuse_field(error)
+        visit.result = refuse_field(error)
         return shown
     found = operations.list_memories(
         visit.assistant,
@@ -130,7 +130,7 @@ def _listed(visit: Visit) -> dict[str, Any]:
         look=visit.look,
     )
     if not found.ok:
-        visit.said = found
+        visit.result = found
         return shown
     following = found.data.next
     return {
@@ -168,7 +168,7 @@ def _search(visit: Visit) -> Deferred[Shown]:
     being = person_or_visitor(visit, script, visit.query.get("who", ""))
     is_aloud = bool(visit.query.get("aloud"))
     if being is None:
-        visit.said = unknown_person(visit.query["who"])
+        visit.result = unknown_person(visit.query["who"])
         return succeed({})
     looking = trials.try_recall(script, words, being, is_aloud=is_aloud, look=visit.look)
     return looking.addCallback(lambda found: _show_recalled(visit, found))
@@ -176,7 +176,7 @@ def _search(visit: Visit) -> Deferred[Shown]:
 
 def _show_similar(visit: Visit, result: Result[FoundMemories]) -> Shown:
     if not result.ok:
-        visit.said = result
+        visit.result = result
         return {}
     found = [
         shown_memory(
@@ -192,7 +192,7 @@ def _show_similar(visit: Visit, result: Result[FoundMemories]) -> Shown:
 
 def _show_recalled(visit: Visit, result: Result[trials.RecallTrial]) -> Shown:
     if not result.ok:
-        visit.said = result
+        visit.result = result
         return {}
     found = [
         shown_memory(row, _why(row), is_left=bool(row["why_not"])) for row in result.data.memories
@@ -214,7 +214,9 @@ def _show_one(visit: Visit) -> Shown:
     script = visit.assistant
     found = operations.show_memory(script, visit.path["number"], look=visit.look)
     if not found.ok:
-        visit.said = visit.said or found.untyped()  # the message of a refused button comes first
+        visit.result = (
+            visit.result or found.untyped()
+        )  # the message of a refused button comes first
         return {"memory": None}
     data = found.data
     return {

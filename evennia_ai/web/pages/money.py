@@ -249,7 +249,7 @@ def _caps(
     else:
         act, (name, button) = "raise budget of the game", GAMES[key]
         address = page_address(button)
-    is_meant = visit.said is not None and visit.form.get("of", "") == key
+    is_meant = visit.result is not None and visit.form.get("of", "") == key
     typed = {name: visit.form.get(name, "") for name in ("cap", "amount")}
     return ShownCaps(
         key=key,

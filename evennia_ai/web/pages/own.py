@@ -47,7 +47,7 @@ def _name(visit: Visit) -> str:
 def _show_one(visit: Visit) -> Shown:
     found = find_by_known_name(_name(visit), visit.account)
     if not found.ok:
-        visit.said = visit.said or found
+        visit.result = visit.result or found
         return {"one": None, OF: _name(visit)}
     known, first = own.what_is_known(found.data, visit.account).data, offset_in(visit)
     if first >= len(known.known):  # the only one on the last page may have been forgotten
@@ -64,7 +64,7 @@ def _show_one(visit: Visit) -> Shown:
         "count": known.count,
         "kept": own.KEPT,
         # The memory whose correction was refused: its field keeps the typed text.
-        "failed": visit.form.get("number", "") if visit.said else "",
+        "failed": visit.form.get("number", "") if visit.result else "",
     }
 
 

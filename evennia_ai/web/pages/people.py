@@ -77,7 +77,7 @@ def _shown_one(visit: Visit) -> dict[str, Any]:
     script = visit.assistant
     person = _person_of(visit)
     if not person:
-        visit.said = visit.said or unknown_person(_who(visit))
+        visit.result = visit.result or unknown_person(_who(visit))
         return {}
     profile = operations.show_profile(script, person, look=visit.look)
     known = operations.what_is_known(script, person, by=visit.by, look=visit.look).data

@@ -52,7 +52,7 @@ def timeline(visit: Visit, script: AssistantScript | None) -> dict[str, Any]:
     try:
         before = whole_number_in(visit.query, "before")
     except FieldError as error:
-        visit.said = refuse_field(error)
+        visit.result = refuse_field(error)
         return shown
     found = operations.audit_log(
         script,
@@ -63,7 +63,7 @@ def timeline(visit: Visit, script: AssistantScript | None) -> dict[str, Any]:
         day=asked["day"],
     )
     if not found.ok:
-        visit.said = found
+        visit.result = found
         return shown
     following = found.data.next
     return {

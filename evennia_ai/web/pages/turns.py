@@ -83,7 +83,7 @@ def _show_list(visit: Visit) -> Shown:
     named = {name: text for name, text in given.items() if text}
     older = found.data.next
     return {
-        "said": None if found.ok or found.problem is ProblemKind.NOT_FOUND else found,
+        "result": None if found.ok or found.problem is ProblemKind.NOT_FOUND else found,
         "off": found.message if found.problem is ProblemKind.NOT_FOUND else "",
         "rows": [_row(turn, own) for turn in found.data.messages],
         "sought": {**given, "by_cost": by_cost},
@@ -101,7 +101,7 @@ def _show_one(visit: Visit) -> Shown:
     found = latest.show_turn(script, number, visit.look, tick=tick, asker=visit.account)
     data = found.data if found.ok else latest.TurnInFull("", [], [], [])
     return {
-        "said": None if found.ok else found,
+        "result": None if found.ok else found,
         "why": data.why,
         "around": data.around,
         "turns": [shown_turn(turn) for turn in data.recorded],
