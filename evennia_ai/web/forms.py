@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
@@ -22,6 +23,9 @@ STALE = (
     "it is now, and what you typed is still in the form: save again to put that in its place."
 )
 MOST_WHOLE = 999_999_999
+# 1,000 is a thousand in English and one in German, so it is refused; 0,125 and 1,5 can only be
+# decimals.
+_AMBIGUOUS = re.compile(r"[+-]?[1-9][0-9]{0,2},[0-9]{3}")
 # Rows of a list on one page.
 AT_ONCE = 50
 # Characters. Longer texts are shown one below the other: comparing them takes quadratic time.
@@ -44,13 +48,18 @@ def number_in(form: Mapping[str, str], name: str) -> float | None:
     """Parse a number; None if the field is empty. A decimal comma is accepted.
 
     Raises:
-        FieldError: it is not a number.
+        FieldError: it is not a number, or its comma could separate thousands.
     """
-    text = form.get(name, "").strip().replace(",", ".")
+    text = form.get(name, "").strip()
     if not text:
         return None
+    if _AMBIGUOUS.fullmatch(text):
+        plain, decimal = text.replace(",", ""), text.replace(",", ".")
+        raise FieldError(
+            f"{name}: {text!r} could be {plain} or {decimal}; write it without a comma"
+        )
     try:
-        found = float(text)
+        found = float(text.replace(",", "."))
     except ValueError:
         found = math.nan
     if not math.isfinite(found):

@@ -228,8 +228,11 @@ class AddingTest(RememberingPages):
         for field, value, told in (
             ("importance", "many", "'many' is not a number"),
             ("importance", "2.5", "'2.5' is not a whole number"),
+            ("importance", "1,000", "'1,000' could be 1000 or 1.000; write it without a comma"),
             ("importance", "11", "importance must be a whole number from 1 to 10"),
             ("trust", "nan", "'nan' is not a number"),
+            ("trust", "1,000", "'1,000' could be 1000 or 1.000; write it without a comma"),
+            ("trust", "1,000,000", "'1,000,000' is not a number"),
             ("trust", "2", "trust must be a number from 0 to 1"),
             ("kind", "rumour", "'rumour' is not a kind to add"),
             ("text", " ", "there is nothing to remember"),
