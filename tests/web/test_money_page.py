@@ -21,7 +21,7 @@ from evennia_ai.messages.incoming import find_being, person_of
 from evennia_ai.models import BudgetTotal, ModelCall, PeerTask, RemoteTask
 from evennia_ai.operations.budget.caps import raise_budget, standings_of, today_of
 from evennia_ai.operations.budget.days import SpentDays
-from evennia_ai.operations.budget.spending import MOST_ROWS, spending
+from evennia_ai.operations.budget.spending import AUTONOMOUS, MOST_ROWS, spending
 from evennia_ai.operations.peers import overview
 from evennia_ai.runtime import services
 from tests.browser.cases import CASES
@@ -232,12 +232,14 @@ class MoneyTest(WebTest):
         assert "30 days: 2 model calls" in shown
 
     def test_of_very_many_players_the_rest_is_one_row(self) -> None:
-        """And nothing of it is lost."""
-        for number in range(MOST_ROWS + 5):
+        """And nothing of it is lost; a program can tell it from the row of nobody."""
+        self.call(person="", prompt=9000)
+        for number in range(MOST_ROWS + 4):
             self.call(person=f"#9{number:03}", prompt=number)
         rows = spending().data.players
         assert MOST_ROWS == len(rows)
-        assert "all others (6)" == rows[-1]["name"]
+        assert ("=others", "all others (6)") == (rows[-1]["key"], rows[-1]["name"])
+        assert [AUTONOMOUS] == [row["name"] for row in rows if not row["key"]]
         assert spending().data.whole["tokens"] == sum(row["tokens"] for row in rows)
 
     def test_the_ledger_is_read_by_its_index(self) -> None:

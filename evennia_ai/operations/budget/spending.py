@@ -30,15 +30,22 @@ DAYS = 30
 MOST_ROWS = 50
 OTHERS = "all others"
 AUTONOMOUS = "nobody (by itself)"
-# No assistant and no player can have this key: names cannot hold "=".
-BENCH = "=bench"
+# No assistant and no player can have these keys: names cannot hold "=". The key of `OTHERS` differs
+# from "", which is that of nobody.
+BENCH, REST = "=bench", "=others"
 THE_BENCH, THE_GAME = "the test bench", "the game itself"
 
 
 class SpentOn(TypedDict):
     """Model calls with the same assistant, player, model or purpose, and their cost."""
 
-    key: Annotated[str, note("Of a player such as `*#3`; empty: nobody; `=bench`: the test bench.")]
+    key: Annotated[
+        str,
+        note(
+            "Of a player such as `*#3`; empty: nobody; `=bench`: the test bench; `=others`: the sum"
+            " of all that have no row of their own."
+        ),
+    ]
     name: Annotated[str, note("For people.")]
     calls: int
     prompt_tokens: int
@@ -158,7 +165,7 @@ def _grouped_by(
         return found
     kept, rest = found[: MOST_ROWS - 1], {row["key"] for row in found[MOST_ROWS - 1 :]}
     left = _summed(row for key in rest for row in grouped[key])
-    return [*kept, _row("", f"{OTHERS} ({len(rest)})", left)]
+    return [*kept, _row(REST, f"{OTHERS} ({len(rest)})", left)]
 
 
 def _days(
