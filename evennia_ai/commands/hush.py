@@ -37,7 +37,7 @@ class CmdHush(AssistantCommand):
     aliases = ("unhush",)
     locks = "cmd:all()"
 
-    def func(self) -> None:
+    def act(self) -> None:
         """Find the assistant and the duration, and hush or unhush it."""
         here = [script for script in operations.list_assistants() if self.is_here(script)]
         name, last = self._parts(here)

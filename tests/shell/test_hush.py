@@ -103,13 +103,13 @@ class TestCommand(HushTest):
         assert NODS == self.told(self.tom, "hush ada")
 
     def test_both_are_recorded(self) -> None:
-        """By whom, by name as all that people do, where and for how long."""
+        """By whom, by which way, where and for how long, as all that people do."""
         self.type(self.mira, "hush ada 3")
         self.type(self.tom, "unhush ada")
         room, mira, tom = self.room1.dbref, self.mira.key, self.tom.key
         assert [
-            ("hushed", "Ada", {"room": room, "minutes": 3, "by": mira}),
-            ("unhushed", "Ada", {"room": room, "by": tom}),
+            ("hushed", "Ada", {"via": "game", "room": room, "minutes": 3, "by": mira}),
+            ("unhushed", "Ada", {"via": "game", "room": room, "by": tom}),
         ] == self.recorded
 
 
