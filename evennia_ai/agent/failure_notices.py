@@ -22,7 +22,7 @@ from evennia_ai.runtime.turns import aside
 from evennia_ai.tasks import delegations, task_waits
 
 COOLING_LINE = (
-    '{name} turns away, worn out. "That led nowhere. Let me be for {while}, then ask for something '
+    '{name} turns away, worn out. "That got us nowhere. Give me {while}, then ask for something '
     'else."'
 )
 # What a sender is told when a cap of that span is used up. A day is a UTC day, so "tomorrow" would

@@ -20,8 +20,8 @@ from evennia_ai.tasks import remote_tasks, task_waits
 
 GONE = "its body was deleted by the game"
 ADVICE = (
-    "{name} has lost its body ({body}), and keeps what it knows. It is locked until: "
-    "assistant adopt <npc> = {name}"
+    "{name} has lost its body ({body}), but keeps what it knows. To let it go on: assistant "
+    "adopt <npc> = {name}"
 )
 
 

@@ -260,7 +260,7 @@ def _report(script: Assistant, turn: Turn, stop: Stop, judged: Consequences) -> 
     now = script.clock.seconds()
     line = cooling_line(judged.cools) if judged.cools else spent_line(stop, now)
     is_told = notify_failure(script, turn.event, _why(stop), line=line)
-    told = "waited" if turn.event.kind == OWN else whether(is_told)
+    told = "was waiting" if turn.event.kind == OWN else whether(is_told)
     note(script, turn, f"failed: {stop.reason.value}", f"{stop.detail}; {told}")
     if stop.trouble:
         model_outages.tell(script, stop, f"{_waiting(turn)} {told}")

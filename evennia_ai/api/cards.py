@@ -210,7 +210,7 @@ ROWS = (
         Route("PUT", f"{ONE}card/", "card", "configure", TAG),
         _replace,
         "Give an assistant a character card",
-        "Who it is, and what it has of a card before, is replaced.",
+        "This replaces it's persona and what came from an earlier card.",
         result=cards.CardShown,
         body=CardBody,
         action="import card",

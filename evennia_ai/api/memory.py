@@ -39,7 +39,7 @@ MEMORY = {
     "is_indexed": True,
 }
 
-WITH_IT = "{} With it went 2 entries of its journal and 1 point of a profile."
+WITH_IT = "{} Also forgotten: 2 entries of its journal and 1 point of a profile."
 REACHED = {"count": 3, "facts": 0, "entries": 2, "insights": 0, "attributes": 1, "kept": 0}
 
 GIVEN = {

@@ -166,7 +166,7 @@ ROWS = (
         body=requests.Remembering,
         action="remember me",
         example={"is_remembered": False},
-        answer={"message": "Edda remembers what you do again."},
+        answer={"message": "Edda will remember new things about you again."},
         needs=EVERYBODY,
     ),
     Row(
@@ -176,7 +176,7 @@ ROWS = (
         "Everything, everywhere: memories, what it made of you, and your part of the talk.",
         result=own.ForgottenPerson,
         action="forget me",
-        answer={"message": "Edda forgot you: 12 memories.", "count": 12},
+        answer={"message": "Edda has forgotten you: 12 memories.", "count": 12},
         needs=EVERYBODY,
     ),
     Row(
@@ -241,7 +241,7 @@ ROWS = (
         "As they may ask themselves: everything, everywhere.",
         result=own.ForgottenPerson,
         action="forget person",
-        answer={"message": "Edda forgot them: 12 memories.", "count": 12},
+        answer={"message": "Edda has forgotten them: 12 memories.", "count": 12},
     ),
     Row(
         Route("GET", f"{ONE}profiles/", "profiles", "show memories", TAG),

@@ -66,7 +66,7 @@ def _take(path: str, name: str, act: str, summary: str, needs: str = "") -> Row:
         action="answer",
         needs=needs,
         example={"answer": "yes"},
-        answer={"message": "Edda goes on with your yes."},
+        answer={"message": "Edda goes on, with your answer: yes."},
     )
 
 

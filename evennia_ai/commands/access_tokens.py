@@ -30,14 +30,14 @@ class TokenWords(WordCommand):
             if account is not None:
                 self.show_long(operations.list_tokens(account).message)
         else:
-            self.show_usage(f"A token knows no {rest!r}.")
+            self.show_usage(f"There is no 'assistant token {rest}'.")
 
     def _new(self, rest: str) -> None:
         name, has_scope, scope = (part.strip() for part in rest.partition("="))
         account = self._token_owner("")
         # The token is shown once, so it must not go to a command that was forced on somebody.
         if account is not None and self.session is None:
-            self.show_usage("A token is made only for who types it.")
+            self.show_usage("You can make a token only for yourself.")
         elif account is not None:
             given = {"scope": scope.casefold()} if has_scope else {}
             self.show(operations.make_token(account, name, **given))
@@ -51,7 +51,7 @@ class TokenWords(WordCommand):
         elif (number := number_of(which)) is not None and account is not None:
             self.show(operations.revoke_token(account, number, by=self.by))
         elif account is not None:
-            self.show_usage(f"There is no token to revoke by {rest!r}.")
+            self.show_usage(f"{rest!r} is not the number of a token.")
 
     def _token_owner(self, name: str) -> Any:
         """The account with a name, if the caller may manage it; without a name, the caller's."""
@@ -79,10 +79,9 @@ WORDS = {
         "assistant token revoke <number> | all of <account>",
         "Tokens for programs that use the game's REST API or its MCP server in your "
         "name: lists yours and when each was last used, makes a new one (shown once), "
-        "or revokes one or all. With `read` a program can change nothing; without a "
-        "word it can over REST, and with `write` over MCP too. Tokens end by "
-        "themselves after a time, and when you change your password. Owners of the "
-        "game may see and revoke those of others.",
+        "or revokes one or all. With `read` a program can change nothing; by default it can over "
+        "REST, and with `write` over MCP too. Tokens expire after a time, and when you change "
+        "your password. Owners of the game may see and revoke those of others.",
         is_for_all=True,
     )
 }

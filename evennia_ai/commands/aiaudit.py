@@ -79,7 +79,7 @@ class CmdAiAudit(StaffCommand):
             before = number_of(words[-1])
             words = words[:-2] if before is not None else words
         if len(words) > 1:
-            self.show_usage(f"aiaudit knows no {rest!r}.")
+            self.show_usage(f"There is no 'aiaudit {rest}'.")
             return
         if not self.may("audit", script):
             return
@@ -117,7 +117,7 @@ class CmdAiAudit(StaffCommand):
         words = text.split()
         numbers = [number for word in words if (number := number_of(word)) is not None]
         if len(words) != 2 or len(numbers) != 2:
-            self.show_usage("Two versions are compared, such as: diff 100 120")
+            self.show_usage("Give two versions to compare, such as: diff 100 120")
         elif self.may("audit", script):
             self.show_long(log.audit_difference(script, numbers[0], numbers[1]).message)
 

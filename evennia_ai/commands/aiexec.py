@@ -62,7 +62,7 @@ class CmdAiExec(StaffCommand):
             (tool["name"], tool["category"], takes(tool["parameters"]), allowed(tool))
             for tool in tools.list_tools(script).data.tools
         ]
-        foot = f"More of one: aiexec {script.key} <tool> ?"
+        foot = f"More about one: aiexec {script.key} <tool> ?"
         head = ("Tool", "Category", "Takes", "Allowed")
         self.show_table(f"{script.key} has {len(rows)} tools", head, rows, foot, wide=2)
 
@@ -75,8 +75,12 @@ class CmdAiExec(StaffCommand):
             f"  {name}: {counted(counts['calls'], 'calls')}, {counted(counts['errors'], 'errors')}"
             for name, counts in used.tools.items()
         )
-        head = ("When", "Tool", "With", "Came of it", "ms")
-        title = f"{script.key}, tools called last" if rows else f"{script.key} called no tool yet"
+        head = ("When", "Tool", "With", "Result", "ms")
+        title = (
+            f"The last tool calls of {script.key}"
+            if rows
+            else f"{script.key} has not called a tool yet"
+        )
         self.show_table(title, head, rows, foot, wide=2)
 
     def _explain_or_run(self, script: AssistantScript, name: str, more: str) -> None:

@@ -30,7 +30,7 @@ def do_goal(command: AssistantCommand, line: str) -> None:
             is_completed = ENDS[words[0]]
             command.show(operations.close_goal(script, number, is_completed=is_completed))
     elif words:
-        problem = f"That is not a goal of {script.key}, and nothing to do with one: {rest}"
+        problem = f"{script.key} has no goal {rest}, and there is no 'aigoal' command like that."
         command.show_usage(problem)
     elif command.may("status", script):
         command.show(operations.list_goals(script))
@@ -41,7 +41,7 @@ def _add(command: AssistantCommand, script: AssistantScript, words: list[str], t
     if words[:1] == [UNDER]:
         parent = number_of(words[1]) if len(words) > 1 else None
         if parent is None:
-            command.show_usage("After `under` stands the number of the goal that it is a part of.")
+            command.show_usage("After `under`, give the number of the goal that it is a part of.")
             return
         words = words[2:]
     priority = number_of(words[0]) if words else None

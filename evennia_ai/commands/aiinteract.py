@@ -52,7 +52,7 @@ class CmdAiInteract(StaffCommand):
         elif word in SWITCHES and not more:
             self._switch(script, SWITCHES[word])
         elif word:
-            self.show_usage(f"aiinteract knows no {rest!r}.")
+            self.show_usage(f"There is no 'aiinteract {rest}'.")
         else:
             self._show(script)
 

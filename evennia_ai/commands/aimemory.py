@@ -25,8 +25,8 @@ KINDS = {
 }
 PERSON = "person"
 ASKED = (
-    "Shall {name} forget {who}? All memories of them are dropped, all notes of them and all "
-    "talk with them too, and their name in what others told. It cannot be taken back."
+    "Should {name} forget {who}? This deletes all memories and notes about them, all "
+    "conversation with them, and their name in what others told. It cannot be undone."
 )
 HOW = (
     "aimemory [<name>], aimemory <name> list [facts | journal | insights] [<page>], "
@@ -88,7 +88,7 @@ class CmdAiMemory(StaffCommand):
         word, _, rest = line.partition(" ")
         verb = VERBS.get(word.casefold())
         if verb is None:
-            self.show_usage(f"aimemory knows no {line!r}.")
+            self.show_usage(f"There is no 'aimemory {line}'.")
         elif self.may(verb.right, script):
             return verb.act(self, script, rest.strip())
         return None
@@ -145,8 +145,8 @@ class CmdAiMemory(StaffCommand):
         """The person with a name or an id; "" after an error message to the caller."""
         person = operations.find_person(script, name) if name else ""
         if not person:
-            unknown = f"There is nobody {script.key} could know by {name!r}."
-            problem = unknown if name else "Of whom?"
+            unknown = f"There is nobody called {name!r}."
+            problem = unknown if name else "About whom?"
             self.show_usage(f"{problem} Give a name, or #12, or *#3 of an account.")
         return str(person)
 
@@ -200,7 +200,7 @@ class CmdAiMemory(StaffCommand):
     def _export(self, script: AssistantScript, rest: str) -> None:
         first, _, who = rest.partition(" ")
         if first.casefold() != PERSON:
-            self.show_usage("Of whom? export person <who>")
+            self.show_usage("About whom? export person <who>")
         elif person := self._who(script, who.strip()):
             self.show(save_known(script, person, by=self.by, look=self.look))
 

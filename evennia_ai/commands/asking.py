@@ -39,7 +39,7 @@ class AskingWords(WordCommand):
             running = tell(script, self.caller, instruction)
             # Without a message, a turn that takes seconds looks like a command that did nothing.
             if not running.called:
-                self.msg(literal(f"{script.key} is told; what comes back is shown here."))
+                self.msg(literal(f"{script.key} has been told; you will see the result here."))
             self.show_later(running)
 
     def _goal(self, rest: str) -> None:
@@ -50,20 +50,20 @@ WORDS = {
     "questions": Subcommand(
         AskingWords._questions,
         "assistant questions",
-        "What assistants want you to allow.",
+        "Lists what assistants ask you to allow.",
         is_for_all=True,
     ),
     "answer": Subcommand(
         AskingWords._answer,
         "assistant answer <number> yes | no | take | drop",
-        "Allows what is asked, or not. Staff may also take over a question to "
+        "Allows what an assistant asks for, or refuses it. Staff may also take over a question to "
         "somebody who left, or drop it, which counts as a no.",
         is_for_all=True,
     ),
     "tell": Subcommand(
         AskingWords._tell,
         "assistant tell <name> <instruction>",
-        "Has it do something at once, in your name, and shows you the result.",
+        "Makes it do something now, in your name, and shows you the result.",
     ),
     "goal": Subcommand(
         AskingWords._goal,

@@ -45,7 +45,7 @@ class CmdAssistant(
       assistant                            - who is here
       assistant why [<name>] [<number>]    - why it answered you, or did not
       assistant why <name> yesterday       - the same for a day, or for "words"
-      assistant mute [<name>]              - it no longer hears you, nor you it
+      assistant mute [<name>]              - you no longer hear each other
       assistant unmute [<name>]            - you hear each other again
       assistant memory [<name>]            - what it remembers about you
       assistant memory correct <number> = <text>

@@ -174,7 +174,7 @@ class AssistantCommand(default_cmds.MuxCommand):
     def expect_nothing(self, rest: str) -> bool:
         """True if the rest of the line is empty; otherwise show the usage."""
         if rest:
-            self.show_usage(f"Nothing can follow here, but there is: {rest}")
+            self.show_usage(f"Leave this out: {rest}")
         return not rest
 
     def look_of(self, line: str) -> tuple[str, PrivateView]:
@@ -331,7 +331,7 @@ class AssistantCommand(default_cmds.MuxCommand):
     def _choices(self) -> str:
         names = list(map(self.name_of, self._visible()))
         if not names and self._listed():
-            return "None is here."
+            return "No assistant is here."
         if not names:
             return "There are none yet: assistant create <name>"
         more = f" and {len(names) - MOST_NAMES} more" if len(names) > MOST_NAMES else ""

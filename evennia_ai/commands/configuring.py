@@ -66,7 +66,9 @@ class ConfiguringWords(WordCommand):
         elif (verb == "set" and path and value) or (verb == "unset" and path and not value):
             self._change(script, path, value)
         else:
-            problem = f"{verb} is none of: {', '.join(VERBS)}." if verb not in ("", *VERBS) else ""
+            problem = (
+                f"{verb} is not one of: {', '.join(VERBS)}." if verb not in ("", *VERBS) else ""
+            )
             self.show_usage(problem)
 
     def _change(self, script: AssistantScript, path: str, value: str) -> None:
@@ -84,7 +86,7 @@ class ConfiguringWords(WordCommand):
         if not path:
             rows = settings_of.configuration(script).data["settings"]
             head = f"{script.key}'s settings; * marks what differs from the default."
-            more = f"What one does: assistant config {script.key} show <key>"
+            more = f"To explain one: assistant config {script.key} show <key>"
             self.show_long("\n".join([head, *listed(rows), more]))
             return
         result = settings_of.show_setting(script, path)

@@ -32,10 +32,10 @@ LEFT = (SIGNAL_OBJECT_POST_UNPUPPET, SIGNAL_ACCOUNT_POST_LAST_LOGOUT)
 STEPS = ("name", "body", "look", "character", "place", "listening", "model", "summary")
 NUMBERS = {step: number for number, step in enumerate(STEPS, 1)}
 EXPLAINED = (
-    "Nothing is made before the last step. To leave this and do something else type quit; a reload "
-    "or leaving the game ends it too."
+    "Nothing is created before the last step. Type quit to leave; a reload or leaving the game "
+    "ends this too."
 )
-WAY_OUT = "(quit leaves this; other commands are for afterwards)"
+WAY_OUT = "(type quit to leave; use other commands afterwards)"
 Node = tuple[str, list[dict[str, Any]] | None]
 
 
@@ -86,7 +86,7 @@ def open_creation(caller: Being, session: object = None) -> None:
 
 def _closed(caller: Being, menu: CreationMenu) -> None:
     if not menu.draft.is_made:
-        _tell(caller, "Nothing was made.")
+        _tell(caller, "Nothing was created.")
 
 
 def _draft(caller: Being) -> Draft:
@@ -145,7 +145,8 @@ def _body(caller: Being) -> Node:
     draft = _draft(caller)
     own = {"key": ("own", "1"), "desc": draft.OWN_CLASS, "goto": (_take_body, {"typeclass": ""})}
     question = (
-        f"Of what class is {draft.name}'s body? Type the path of one of your game's, such as "
+        f"Which class should {draft.name}'s body have? Type the path of one of your game's "
+        "classes, such as "
         f"typeclasses.golems.Golem.\n\nNow: {draft.body}\nAn empty line keeps it."
     )
     return _node("body", question, own, default=_take_body)
@@ -177,7 +178,7 @@ def _take_text(field: str, longest: int, following: str) -> Callable[[Any, str],
     def take(caller: Being, raw_string: str) -> str | None:
         typed = _typed(raw_string)
         if len(typed) > longest:
-            _tell(caller, f"That has {len(typed)} characters; {longest} are the most.")
+            _tell(caller, f"That has {len(typed)} characters; at most {longest} are allowed.")
             return None
         if typed and (problem := doubt(_draft(caller), typed)):
             _tell(caller, problem)
@@ -191,7 +192,7 @@ def _take_text(field: str, longest: int, following: str) -> Callable[[Any, str],
 
 def _look(caller: Being) -> Node:
     draft = _draft(caller)
-    question = f"What do people see who look at {draft.name}?"
+    question = f"What do people see when they look at {draft.name}?"
     empty = f"{draft.name} is an assistant, an AI"
     take = _take_text("look", LONGEST_LOOK, "character")
     return _text_node("look", question, draft.look, empty, take)
@@ -200,8 +201,8 @@ def _look(caller: Being) -> Node:
 def _character(caller: Being) -> Node:
     draft = _draft(caller)
     question = (
-        f"Who is {draft.name}, in two sentences? A model is told this, so say also "
-        f"what {draft.name} knows and how {draft.name} talks, such as: {draft.name} copies old "
+        f"Who is {draft.name}, in two sentences? The model reads this, so also say what "
+        f"{draft.name} knows and how {draft.name} talks, such as: {draft.name} copies old "
         "charts, loves a good riddle, and is short of words."
     )
     empty = "a friendly character without a story"
@@ -239,8 +240,8 @@ def _take_place(caller: Being, raw_string: str) -> str:
 def _listening(caller: Being) -> Node:
     draft = _draft(caller)
     text = (
-        f"Whom does {draft.name} answer?\n\n"
-        "Or type a permission, such as Builder: whoever has it need not say the name either."
+        f"Who gets an answer from {draft.name}?\n\n"
+        "Or type a permission, such as Builder: people who have it need not say the name."
     )
     options: tuple[tuple[tuple[str, str], str, dict[str, Any]], ...] = (
         (("called", "1"), CALLED.format(name=draft.name), {}),
@@ -281,7 +282,7 @@ def _model(caller: Being) -> Node:
     chosen = f"Now: {_draft(caller).model_text}."
     problem = "" if known.ok else f"\n\n{known.message}"
     text = (
-        f"Which model is {_draft(caller).name} to think with? {chosen}\n\nOr type a provider and a "
+        f"Which model should {_draft(caller).name} use? {chosen}\n\nOr type a provider and a "
         f"model's name, such as: ollama llama3.2{problem}"
     )
     return _node("model", text, *options, default=_type_model)
@@ -314,7 +315,7 @@ def _test(caller: Being) -> str:
     """Test the model in the background. The menu goes on, and shows the report when it comes."""
     draft = _draft(caller)
     if draft.is_testing:
-        _tell(caller, "The model is being asked already.")
+        _tell(caller, "The model is already being asked.")
         return "model"
     try:
         checked = choosing.check_chosen(draft.provider, draft.model)
@@ -322,7 +323,7 @@ def _test(caller: Being) -> str:
         _tell(caller, f"The model is not set up: {error}")
         return "model"
     draft.is_testing, tried = True, (draft.provider, draft.model)
-    _tell(caller, "Asking the model; go on meanwhile.")
+    _tell(caller, "Asking the model; you can go on meanwhile.")
 
     def done(outcome: object) -> Any:
         draft.is_testing = False

@@ -117,7 +117,7 @@ def make(caller: Being, draft: Draft) -> tuple[Result, str]:
     if not checked.ok:
         return checked, NAME
     if not draft.has_room:
-        return Result.not_found("The room is gone; choose another."), PLACE
+        return Result.not_found("That room is gone; choose another."), PLACE
     made = operations.create_assistant(
         draft.name,
         location=draft.room,
@@ -140,7 +140,7 @@ LONGEST_QUOTED = 40
 # A model's name has a number, or a sign between its words: gpt-4.1-mini, llama3.2, org/model.
 _MODEL = re.compile(r"[\d./:_-]")
 _FIRST = re.compile(r"[^\s=]+")
-AGAIN = "If it is your answer, type it once more."
+AGAIN = "If that is your answer, type it again."
 
 
 def doubt(draft: Draft, typed: str) -> str:
@@ -152,8 +152,8 @@ def doubt_model(draft: Draft, typed: str) -> str:
     """Like `doubt`, for the name of a model; words that do not look like one are questioned."""
     word = one_line(typed, LONGEST_QUOTED)
     unlikely = (
-        f"'{word}' looks like no model's name, such as gpt-4.1-mini, or a provider and a name, as "
-        f"in: ollama llama3.2. {AGAIN} To keep what is chosen: next"
+        f"'{word}' does not look like a model's name, such as gpt-4.1-mini, or a provider and a "
+        f"name, such as: ollama llama3.2. {AGAIN} To keep what is chosen: next"
     )
     is_likely = bool(_MODEL.search(typed))
     return _unless_repeated(draft, typed, _problem(typed) or ("" if is_likely else unlikely))
@@ -174,7 +174,7 @@ def _problem(typed: str) -> str:
         return ""
     word = found[0].lstrip(settings.CMD_IGNORE_PREFIXES).casefold()
     if word in LEAVING and word == typed.casefold():
-        return f"To leave this menu type quit; to go a step back, back. {AGAIN}"
+        return f"To leave this menu, type quit; to go back a step, type back. {AGAIN}"
     if word in words_of_the_game():
-        return f"'{word}' is a command of the game, and is not done here: type quit first. {AGAIN}"
+        return f"'{word}' is a game command, which does not work here: type quit first. {AGAIN}"
     return ""

@@ -19,7 +19,7 @@ from evennia_ai.operations.result import Result
 from evennia_ai.operations.rights import refusal
 
 ACT = "configure"
-KEPT = "Your text is still in the editor: correct it, or leave by :q! without saving."
+KEPT = "Your text is still in the editor: correct it, or type :q! to leave without saving."
 # Id of the assistant's script, kind of text, and key of the text. Picklable, unlike a script.
 Target = tuple[int, str, str]
 

@@ -14,8 +14,8 @@ MOST_SHOWN = 20
 WORDS = ("show", "export", "reset")
 WITH_MEMORIES = ("all", "with memories")
 ASKED = (
-    "Shall {name} begin anew? Beside {their} conversation all memories are forgotten: facts, "
-    "journal, people, notes and projects. It cannot be taken back."
+    "Should {name} start over? Besides {their} conversation, this deletes all memories: facts, "
+    "journal, people, notes and projects. It cannot be undone."
 )
 
 
@@ -64,7 +64,7 @@ class CmdHistory(StaffCommand):
         elif word in ("", "show"):
             self._show(script, more.strip(), look)
         elif word not in WORDS or more:
-            self.show_usage(f"history knows no {rest!r}.")
+            self.show_usage(f"There is no 'history {rest}'.")
         return None
 
     def _reset_all(self, script: AssistantScript) -> Steps:

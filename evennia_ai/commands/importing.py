@@ -20,17 +20,17 @@ from evennia_ai.operations.files.imports import read_import, typed_and_rest
 IMPORT, EXPORT, ALL = "import", "export", "all"
 IMPORT_ALL = "import assistant"
 ALIKE = (
-    "{name} has an account of the same name here. Is that the same person as in {game}? What "
-    "{name} told there in private, that account may hear here."
+    "{name} has an account of the same name here. Is that the same person as in {game}? If so, "
+    "that account may hear what {name} told there in private."
 )
 # Nobody answers more questions than this with care.
 MOST_ASKED = 20
 MANY_ALIKE = (
-    "{count} of them have accounts of the same name here, too many to be asked about. Say who is "
-    "the same, as in: where Tom is Tom, Mo is Mo. All others stay strangers."
+    "{count} of them have accounts of the same name here, too many to ask about. Say who is the "
+    "same, such as: where Tom is Tom, Mo is Mo. All others stay strangers."
 )
 LOOK, CHANGE = "show memories", "change lore"
-REPLACED = "Who {name} is, and what it has of a card before, is replaced."
+REPLACED = "This replaces {name}'s persona and what came from an earlier card."
 
 
 def _parse_order(rest: str) -> tuple[str, str, str | None]:
@@ -198,8 +198,8 @@ WORDS = {
         "from the folder that EVENNIA_AI_IMPORT_FOLDER names, or pasted. It makes an "
         "assistant where you stand, or with = gives the card to an existing one. It "
         "shows what will be stored, and what is kept but unused; then it asks. A .zip "
-        "is a whole assistant of another game, with everything it knows; people whom "
-        "you do not match with somebody here stay strangers to it.",
+        "is a whole assistant of another game, with everything it knows; people you do not match "
+        "with somebody here stay strangers to it.",
     ),
     "export": Subcommand(
         ImportingWords._export_file,

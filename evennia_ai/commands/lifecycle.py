@@ -17,14 +17,14 @@ from evennia_ai.operations.assistants.creation import BODY
 AND_RECORDS = "all and records"
 STOP, CLEAR = "stop", "clear"
 DELETED = (
-    "Delete {name}? {Their} body, account, persona, talk, notes and goals are lost; what is under "
-    "way is dropped, and who waits for {them} is told. {Their} record is kept as a file; where is "
-    "said when it is done."
+    "Delete {name}? {Their} body, account, persona, conversation, notes and goals are lost. "
+    "Unfinished work is dropped, and people who wait for {them} are told. {Their} audit log is "
+    "kept as a file; you will be told where."
 )
 RELEASED = (
-    "Release {name}? {body} stays as it was before it was adopted. What {name} knows, its talk, "
-    "notes and goals are lost; what is under way is dropped, and who waits for it is told. Its "
-    "record is kept as a file; where is said when it is done."
+    "Release {name}? {body} stays as it was before it was adopted. What {name} knows, its "
+    "conversation, notes and goals are lost. Unfinished work is dropped, and people who wait for "
+    "it are told. Its audit log is kept as a file; you will be told where."
 )
 
 
@@ -85,7 +85,7 @@ class LifecycleWords(WordCommand):
         """The assistant to delete or release. A name is required, even if there is only one."""
         if name.strip():
             return self.pick_for(name, act)
-        self.show_usage(f"Which assistant is to be {act}d?")
+        self.show_usage(f"Which assistant should be {act}d?")
         return None
 
     def _confirm_and_end(
@@ -93,7 +93,7 @@ class LifecycleWords(WordCommand):
     ) -> Steps:
         key = str(script.key)
         if not (yield from self.confirm_about(script, key, question)):
-            self.show_usage(f"{key} stays as before.")
+            self.show_usage(f"{key} stays as it was.")
         # Found again: during the question it may have been deleted, or the right taken away.
         elif self.pick_for(key, act) == script:
             self.show(end(script, by=self.by))
@@ -103,7 +103,7 @@ class LifecycleWords(WordCommand):
             return
         being, _, name = rest.partition("=")
         if not being.strip():
-            self.show_usage("Which character or thing of the game is to have a mind?")
+            self.show_usage("Which character or thing should become an assistant?")
             return
         found = operations.find_npc(self.caller, being)
         if found.ok:
@@ -123,8 +123,8 @@ class LifecycleWords(WordCommand):
         words = " ".join(rest.casefold().split())
         if words not in (ALL, AND_RECORDS):
             self.show_usage(
-                "This is for all assistants at once. One of them: assistant delete <name>, or "
-                "assistant release <name> for a being of the game."
+                "This removes all assistants at once. To remove one: assistant delete <name>, or "
+                "assistant release <name> if it was adopted."
             )
             return
         found, and_records = removing.belongings(), words == AND_RECORDS
@@ -198,30 +198,28 @@ WORDS = {
     "start": Subcommand(
         partial(LifecycleWords._enable, enabled=True),
         "assistant start [<name> | all]",
-        "Lets it answer, or all that you may start.",
+        "Lets it answer, or all assistants that you may start.",
     ),
     "stop": Subcommand(
         partial(LifecycleWords._enable, enabled=False),
         "assistant stop [<name> | all]",
-        "Keeps it, or all that you may stop, silent until started again; messages "
-        "that wait for an answer go on waiting. To stop it in the middle of "
-        "something: assistant emergency stop",
+        "Keeps it, or all assistants that you may stop, silent until started again; waiting "
+        "messages are kept. To stop it in the middle of something: assistant emergency stop",
     ),
     "remove": Subcommand(
         LifecycleWords._remove,
         "assistant remove all [and records]",
-        "For a game that should go on without assistants: deletes all of them, their "
-        "bodies, accounts, memories and tokens, after asking; adopted beings stay as "
-        "they were before. The costs of calls, lore and the audit log stay, unless "
-        "you add `and records`. It says what is left to do outside the game. Not over "
-        "the API.",
+        "For a game that should go on without assistants: deletes all of them with their bodies, "
+        "accounts, memories and tokens, after asking; adopted beings become what they were "
+        "before. The costs of calls, lore and the audit log stay, unless you add `and records`. "
+        "It tells you what is left to do outside the game. Not available over the API.",
     ),
     "emergency": Subcommand(
         LifecycleWords._emergency,
         "assistant emergency stop [<name> | all], assistant emergency clear [<name> | all]",
-        "Stops an assistant at once, or all that you may stop, across restarts: what "
-        "is under way is dropped, and people who wait are told. Clear lets it go on, "
-        "even if it locked itself, and lets people who have to wait ask again.",
+        "Stops an assistant at once, or all that you may stop, also across restarts: unfinished "
+        "work is dropped, and people who wait are told. Clear lets it go on, even if it locked "
+        "itself, and lets people who have to wait ask again.",
         is_for_all=True,
     ),
 }

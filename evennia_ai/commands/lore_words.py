@@ -34,7 +34,7 @@ def do_lore(command: AssistantCommand, line: str) -> None:
         or (word == "remove") == bool(is_text)
         or not (rest and (word == "add" or " " not in rest))
     ):
-        command.show_usage(f"aimemory lore knows no {line!r}.")
+        command.show_usage(f"There is no 'aimemory lore {line}'.")
     elif not command.may(CHANGE):
         return
     elif word == "add":

@@ -35,12 +35,14 @@ def _lockout_text(data: Status) -> str:
     if lockout is not None and lockout["cause"] == Cause.BODY:
         clear = f"assistant adopt <npc> = {key}"
     if lockout is None:
-        return f"{key} is stopped, until: {clear}"
+        return f"{key} is stopped. To let it go on: {clear}"
     since = as_shown(lockout["at"])
     if data.state is State.STOPPED:
-        return f"{key} is stopped since {since}: {lockout['reason']}. Until: {clear}"
+        return (
+            f"{key} has been stopped since {since}: {lockout['reason']}. To let it go on: {clear}"
+        )
     notice = notices.locked(key, Cause(lockout["cause"]), lockout["reason"])
-    return f"{notice.line} That was {since}. Until: {clear}\n    {notice.detail}"
+    return f"{notice.line} That was {since}. To let it go on: {clear}\n    {notice.detail}"
 
 
 def _context(tokens: int | None, most: int) -> str:
@@ -116,16 +118,16 @@ def _problem_lines(data: Status) -> list[str]:
     key = data.key
     lines = [_lockout_text(data)] if data.emergency_stop else []
     if not (data.enabled or data.emergency_stop):
-        lines.append(f"{key} is silent, until: assistant start {key}")
+        lines.append(f"{key} is silent. To let it answer: assistant start {key}")
     if data.wrong_settings:
-        does = f"{key} does nothing, since a setting is wrong"
+        does = f"{key} does nothing because a setting is wrong"
         lines.append(f"{does}. {_place_of(data.wrong_settings, key)}\n    {data.wrong_settings}")
     if data.ignored_settings:
-        does = f"{key} goes on without a setting that is wrong"
+        does = f"{key} ignores a wrong setting"
         where = _place_of(data.ignored_settings, key)
         lines.append(f"{does}. {where}\n    {data.ignored_settings}")
     if data.location is None:
-        lines.append(f"{key} is nowhere, and needs a room.")
+        lines.append(f"{key} is nowhere and needs a room.")
     if data.memory["state"] == FAILED:
         lines.append(f"{key}'s memory {_memory_text(data.memory)}. Look: aimemory {key}")
     return lines
@@ -136,8 +138,10 @@ def _place_of(problem: str, key: str) -> str:
     own = "" if problem.startswith("EVENNIA_AI_") else f"Look: assistant config {key}"
     if "EVENNIA_AI_" not in problem:
         return own
-    return f"It is in the game's settings; correct it there, then: evennia reload. {own}".rstrip(
-        ". "
+    return (
+        f"It is in the game's settings; correct it there, then type: evennia reload. {own}".rstrip(
+            ". "
+        )
     )
 
 
@@ -146,7 +150,7 @@ def _sentence(data: Status) -> str:
     where = f"It stands in {data.location}" if data.location else "It is nowhere"
     waits = data.pending_events
     waiting = "nobody waits for an answer" if not waits else f"{waits} wait for an answer"
-    asks = ", and it asks something: assistant questions" if data.questions else ""
+    asks = ", and it has a question: assistant questions" if data.questions else ""
     if data.emergency_stop:
         asks = f". To let it go on: assistant emergency clear {data.key}"
     elif not data.enabled:
@@ -229,10 +233,9 @@ WORDS = {
     "list": Subcommand(
         OverviewWords._list,
         "assistant list",
-        "All assistants at a glance: what each is doing, how long ago it heard "
-        "something, its model, what it used today of its caps, which services fail, "
-        "and how many questions wait. Problems that need somebody stand below, with "
-        "what to type.",
+        "All assistants at a glance: what each is doing, how long ago it heard something, its "
+        "model, how much of its caps it used today, which services fail, and how many questions "
+        "wait. Problems are listed below, with what to type.",
     ),
     "status": Subcommand(
         OverviewWords._status, "assistant status [<name>]", "One assistant in detail."

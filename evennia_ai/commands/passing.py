@@ -49,19 +49,19 @@ WORDS = {
     "page": Subcommand(
         _forwarding_to(CmdPage, "page"),
         "assistant page <name> = <message>",
-        "Our command page, if the game has another one of that name.",
+        "The package's page command, if the game has its own.",
         is_for_all=True,
     ),
     "hush": Subcommand(
         _forwarding_to(CmdHush, "hush"),
         "assistant hush [<name>] [<minutes> | off]",
-        "It is quiet in this room for a while. More: help hush",
+        "Keeps it quiet in this room for a while. More: help hush",
         is_for_all=True,
     ),
     "unhush": Subcommand(
         _forwarding_to(CmdHush, "unhush"),
         "assistant unhush [<name>]",
-        "It may speak in this room again.",
+        "Lets it speak in this room again.",
         is_for_all=True,
     ),
     "history": Subcommand(

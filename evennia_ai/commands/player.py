@@ -19,8 +19,8 @@ VERBS = (CORRECT, EXPORT, OFF, ON)
 ALONE = (EXPORT, OFF, ON, "")
 EVERYTHING = ("everything", "me", "")
 ASKED = (
-    "Shall {name} forget you? All memories of you are dropped, {their} notes and all talk with "
-    "you too, and your name in what others told {them}. It cannot be taken back."
+    "Should {name} forget you? This deletes all memories and notes about you, all conversation "
+    "with you, and your name in what others told {them}. It cannot be undone."
 )
 
 
@@ -48,7 +48,7 @@ class PlayerWords(WordCommand):
         if word == CORRECT and is_correction and number and " " not in number:
             self.show(operations.correct_known(script, self.caller, number, text.strip()))
         elif is_correction or number or word not in ALONE:
-            self.show_usage(f"{self.name_of(script)}'s memory knows no {rest!r}.")
+            self.show_usage(f"There is no 'assistant memory {rest}'.")
         elif word in (OFF, ON):
             self.show(operations.set_remembered(script, self.caller, word == ON))
         elif word == EXPORT:
@@ -76,7 +76,7 @@ class PlayerWords(WordCommand):
         if line.casefold() in EVERYTHING:
             return self._forget_everything(script)
         if " " in line:
-            self.show_usage(f"There is nothing to forget by {line!r}.")
+            self.show_usage(f"{line!r} is not the number of a memory.")
         else:
             self.show(operations.forget_known(script, self.caller, line))
         return None
@@ -95,7 +95,7 @@ WORDS = {
     "mute": Subcommand(
         partial(PlayerWords._mute, is_muted=True),
         "assistant mute [<name>]",
-        "It no longer hears you, nor you it, until: assistant unmute",
+        "You and the assistant no longer hear each other. To undo: assistant unmute",
         is_for_all=True,
     ),
     "unmute": Subcommand(
@@ -107,7 +107,7 @@ WORDS = {
     "help": Subcommand(
         PlayerWords.explain,
         "assistant help [<word>]",
-        "What a word does, and how to type it.",
+        "Explains a command and how to type it.",
         is_for_all=True,
     ),
     "memory": Subcommand(

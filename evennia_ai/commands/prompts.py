@@ -150,6 +150,6 @@ WORDS = {
         partial(PromptWords._dispatch, word="context"),
         "assistant context <name> [list | <context> | <context> set <field> <value> | "
         "<context> edit <id> | <context> reset]",
-        "How its prompt and its bounds differ while it answers, rests, or works for somebody else.",
+        "How its prompt and its limits differ while it answers, rests, or works for somebody else.",
     ),
 }

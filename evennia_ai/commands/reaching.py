@@ -66,7 +66,7 @@ class ReachingWords(WordCommand):
             f"  hearing     {_on(ears['interaction_enabled'])}: whisper {key} = ..., and {page}",
             f"  addressing  {_on(ears['enable_addressing'])}: say @{key} ...",
             f"  by          {ears['addressed_by']}: {_called(key, ears['addressed_by'])}",
-            f"  room        {ears['room_messages']}: what is said there to nobody",
+            f"  room        {ears['room_messages']}: what is said there to nobody in particular",
             f"  account     {'yes' if is_own else 'none'}",
             f"  hops        {ears['max_agent_hops']}: messages in a row among assistants",
         ]
@@ -121,15 +121,14 @@ WORDS = {
         ReachingWords._messaging,
         "assistant messaging <name> [hearing on | off, addressing on | off, by name | at, room "
         f"trigger | context | ignore, hops <number>, account, channel <channel> = {ALL_MODES}]",
-        "How people reach it, and how to set each way. Trigger answers everything "
-        "that is said, context only takes note, ignore answers only people who "
-        "address it.",
+        "How people can reach it, and how to set each way. Trigger answers everything that is "
+        "said, context only listens, ignore answers only people who address it.",
     ),
     "channel": Subcommand(
         ReachingWords._channel,
         f"assistant channel <name> <channel> = {ALL_MODES}",
-        "What it does on a channel: answer everything that is said there, only take "
-        "note, only answer people who address it, or leave.",
+        "What it does on a channel: answer everything that is said there, only listen, only "
+        "answer people who address it, or leave.",
     ),
     "account": Subcommand(
         ReachingWords._account,

@@ -53,15 +53,14 @@ WORDS = {
     "undo": Subcommand(
         UndoingWords._undo,
         "assistant undo [<name>] [list | <number>]",
-        "Takes back the last edit that somebody made to it: a setting, its prompt, "
-        "who it is, its look, what it may do. Type it again for the one before. List "
-        "shows the edits that can be taken back, each with a number. What was changed "
-        "again since stays, and so does what is no edit: what was said, spent, "
-        "forgotten or deleted.",
+        "Undoes the last edit that somebody made to it: a setting, its prompt, its persona, its "
+        "look, what it may do. Type it again to undo the one before. List shows the edits that "
+        "can be undone, each with a number. Later changes to the same thing stay; and nothing "
+        "that was said, spent, forgotten or deleted comes back.",
     ),
     "redo": Subcommand(
         UndoingWords._redo,
         "assistant redo [<name>]",
-        "Makes the edit again that was last taken back.",
+        "Makes the edit again that was last undone.",
     ),
 }

@@ -24,7 +24,7 @@ from evennia_ai.operations.tools import held_back, running
 RESET = "reset"
 GAME = "game"
 HELD, ALLOW = "held", "allow"
-OPEN_FILE = "Other users of this machine may read {0}; passwords are in it. Type: chmod 600 {0}"
+OPEN_FILE = "Other users of this machine can read {0}, which holds passwords. Type: chmod 600 {0}"
 
 
 def _breaker_row(breaker: BreakerRow) -> tuple[object, ...]:
@@ -164,7 +164,7 @@ class UpkeepWords(WordCommand):
         """Show the memory. People who know other packages look for this word."""
         script = self.pick(name) if self.may("show memories") else None
         if script is not None:
-            more = "More: help aimemory. What all may be told: aimemory lore"
+            more = "More: help aimemory. What everybody may be told: aimemory lore"
             self.show_long(f"{operations.memory_status(script).message}\n{more}")
 
     def _budget(self, rest: str) -> None:
@@ -195,17 +195,16 @@ WORDS = {
     "peers": Subcommand(
         UpkeepWords._peers,
         "assistant peers [<account>]",
-        "Agents elsewhere that gave tasks to assistants, the state of these tasks, "
-        "and their cost; and agents that assistants may give tasks to. The words of a "
-        "task are private; `assistant why <name> <number>` has the rest.",
+        "Outside agents that gave tasks to assistants, with the state and cost of these tasks; "
+        "and agents that assistants may give tasks to. The text of a task is private; `assistant "
+        "why <name> <number>` has the rest.",
     ),
     "check": Subcommand(
         UpkeepWords._check,
         "assistant check [<name>]",
         "Tests the model of an assistant, or the game's, with real requests: does it "
-        "answer, call tools, read long prompts, and how fast. Says whether the "
-        "assistant hears what is said here, who else has a similar name, and which "
-        "command words the game has itself.",
+        "answer, call tools, read long prompts, and how fast. Also says whether it hears what is "
+        "said here, who else has a similar name, and which command names the game uses itself.",
     ),
     "usage": Subcommand(
         UpkeepWords._usage,
@@ -215,16 +214,16 @@ WORDS = {
     "breakers": Subcommand(
         UpkeepWords._breakers,
         "assistant breakers [<name>], assistant breakers <name> reset <breaker>",
-        "Services and tools that failed so often that they are left alone for a "
-        "while. Reset tries one again at once.",
+        "Services and tools that failed so often that they are not used for a while. Reset tries "
+        "one again at once.",
     ),
     "tools": Subcommand(
         UpkeepWords._tools,
         "assistant tools [<name>], assistant tools held, "
         "assistant tools allow <tool> | <server> = <mark>",
-        "All tools, and which of them it may use. A tool of an MCP server that is "
-        "new, or not as it was allowed, is held: `held` shows the difference, and an "
-        "owner of the game allows it by its mark.",
+        "All tools, and which of them it may use. A tool of an MCP server that is new or has "
+        "changed is held back: `held` shows what changed, and an owner of the game allows it "
+        "with its mark.",
     ),
     "rag": Subcommand(UpkeepWords._rag, "assistant rag [<name>]", is_told=False),
     "budget": Subcommand(

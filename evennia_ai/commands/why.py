@@ -148,10 +148,10 @@ WORDS = {
     "why": Subcommand(
         WhyWords._why,
         'assistant why [<name>] [<number> | <day> | "<words>"] [full] [reveal]',
-        "Why it answered your last message, or the one of that number, or did not; without a "
-        f"name, the one you spoke to last. A day ({WHEN}) or words that somebody said publicly "
-        "list what it heard then, also days later. With full: rule, trust, model, calls, tools "
-        "and all else. Staff see the messages of others too, and what was said in private only "
+        "Why it answered your last message, or the one with that number, or why not; without a "
+        f"name, the one you spoke to last. A day ({WHEN}) or words that somebody said in public "
+        "list what it heard then, even days ago. Full adds the rule, trust, model, calls, tools "
+        "and everything else. Staff also see other people's messages, but private words only "
         "with reveal, which is recorded.",
         is_for_all=True,
     )

@@ -71,7 +71,7 @@ class WordCommand(AssistantCommand):
     def _show_unknown(self, name: str) -> None:
         near = get_close_matches(name, self._typable(), n=3)
         meant = f"Did you mean {' or '.join(near)}? " if near else ""
-        self.show_usage(f"{self.key} has no '{name}'. {meant}Type: help {self.key}")
+        self.show_usage(f"There is no '{self.key} {name}'. {meant}Type: help {self.key}")
 
     def _typable(self) -> list[str]:
         served = self.serves(self.caller)
@@ -87,7 +87,7 @@ class WordCommand(AssistantCommand):
         name = rest.casefold()
         if not name:
             lines = wrap(", ".join(known), WIDTH)
-            self.show_usage("\n".join([f"Words of {self.key}:", *lines]))
+            self.show_usage("\n".join([f"Type {self.key} and one of these:", *lines]))
         elif name in known:
             word = self.words[name]
             self.how = word.how

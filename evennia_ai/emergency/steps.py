@@ -255,7 +255,7 @@ def _tell(script: Assistant, event: Event) -> bool:
 
 def alert(told: Notice, dropped: Dropped = NOTHING, name: str = "") -> None:
     """Tell staff about a stop, and how to end it."""
-    until = f"Until: assistant emergency clear {name}" if name else ""
+    until = f"To let it go on: assistant emergency clear {name}" if name else ""
     with whatever_happens("staff could not be told"):
         line = " ".join(filter(None, (told.line, dropped.describe(), until)))
         outgoing.alert_staff(replace(told, line=line))

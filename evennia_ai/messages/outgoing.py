@@ -31,17 +31,17 @@ FAILURE_LINE = (
     '"Forgive me, my thoughts won\'t settle. Try me again in a minute."'
 )
 STOPPED_LINE = "{name} does not seem to hear you."
-MUTED_LINE = "You have muted {name}, who heard nothing of that. Back: assistant unmute {name}"
+MUTED_LINE = "You have muted {name}, so that was not heard. To undo: assistant unmute {name}"
 HUSHED_LINE = "{name} keeps a finger on closed lips."
 TOO_LONG_LINE = (
     '{name} shakes a weary head. "That is too long for me. Say it in at most {most} characters."'
 )
 TOO_MUCH_LINE = (
-    '{name} raises a hand. "One thing after another, please. I could not keep all of that; ask me '
+    '{name} raises a hand. "One thing at a time, please. I could not follow all of that; ask me '
     'again in a minute."'
 )
-LATER_LINE = '{name} nods. "One moment, please; I will come to that."'
-ASKING_LINE = "{name} pauses over that, and waits for a word from somebody."
+LATER_LINE = '{name} nods. "One moment, please. I will get to that."'
+ASKING_LINE = '{name} pauses. "I have to ask about that first."'
 THINKING_LINES = ("{name} thinks for a moment.", "{name} is still thinking.")
 Marks = Mapping[str, object]  # options beyond those that every message of an assistant has
 NO_MORE: Marks = MappingProxyType({})

@@ -203,10 +203,11 @@ def set_enabled(script: AssistantScript, enabled: bool, *, by: str = "") -> Resu
         refused = Result.conflict(f"{name} has no body; give it one")
         return refused.with_typed(f": assistant adopt <npc> = {name}")
     if not _enable(script, enabled, by):
-        return Result.invalid(f"{name} is {'awake' if enabled else 'silent'} already.")
+        return Result.invalid(f"{name} is already {'awake' if enabled else 'silent'}.")
     if enabled:
         return Result(True, f"{name} is awake.")
-    return Result(True, f"{name} is silent").with_typed(f" until: assistant start {name}")
+    silent = Result(True, f"{name} is silent")
+    return silent.with_typed(f". To let it answer: assistant start {name}")
 
 
 def _enable(script: AssistantScript, enabled: bool, by: str) -> bool:
@@ -245,23 +246,23 @@ def set_all_enabled(
 def _all_changed(changed: Sized, enabled: bool) -> Result[int]:
     count, mood = len(changed), "awake" if enabled else "silent"
     if not count:
-        return Result(True, f"All of them are {mood} already; nothing is changed.", 0)
+        return Result(True, f"All of them are already {mood}; nothing was changed.", 0)
     if enabled:
         return Result(True, f"{_assistants_are(count)} awake.", count)
     silent = Result(True, f"{_assistants_are(count)} silent", count)
-    return silent.with_typed(", until: assistant start all")
+    return silent.with_typed(". To let them answer: assistant start all")
 
 
 def stop(script: AssistantScript, reason: str, *, by: str = "") -> Result[Stopped]:
     """Emergency stop: drop whatever is under way; the assistant stays stopped over restarts."""
     name = script.key
     dropped = emergency.trigger_emergency_stop(script, reason, by=by)
-    message = f"{name} is stopped already"
+    message = f"{name} is already stopped"
     if dropped.is_new:
-        parts = (f"{name} is stopped.", dropped.describe(), "That holds over restarts")
+        parts = (f"{name} is stopped.", dropped.describe(), "It stays stopped across restarts")
         message = " ".join(filter(None, parts))
     result = Result(True, message, Stopped(**asdict(dropped)))
-    return result.with_typed(f", until: assistant emergency clear {name}")
+    return result.with_typed(f". To let it go on: assistant emergency clear {name}")
 
 
 def stop_all(
@@ -277,9 +278,9 @@ def stop_all(
 
 def _all_stopped(count: int) -> Result[int]:
     if not count:
-        return Result(True, "None of them was running; nothing is changed.", 0)
-    stopped = Result(True, f"{_assistants_are(count)} stopped, over restarts too", count)
-    return stopped.with_typed(", until: assistant emergency clear <name>")
+        return Result(True, "None of them was running; nothing was changed.", 0)
+    stopped = Result(True, f"{_assistants_are(count)} stopped, also across restarts", count)
+    return stopped.with_typed(". To let one go on: assistant emergency clear <name>")
 
 
 def clear(script: AssistantScript, *, by: str = "") -> Result:
@@ -301,10 +302,9 @@ def clear_all(scripts: Iterable[AssistantScript], *, by: str = "") -> Deferred[R
 
 def _all_cleared(count: int) -> Result[int]:
     if not count:
-        told = "None of them was stopped, and nobody has to wait; nothing is changed."
+        told = "None of them was stopped, and nobody has to wait; nothing was changed."
         return Result(True, told, 0)
-    message = f"{_assistants_are(count)} cleared, to go on with the next beat."
-    return Result(True, message, count)
+    return Result(True, f"{_assistants_are(count)} cleared and will go on in a moment.", count)
 
 
 def _assistants_are(count: int) -> str:

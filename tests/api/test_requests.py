@@ -242,7 +242,7 @@ class TestOutcomes(ApiTest):
     def test_a_result_is_told_as_it_is(self) -> None:
         """The sentence for people and the data for programs are the operation's own."""
         stopped: Any = self.call("POST", "assistants/Ada/stop/").told
-        assert {"message": "Ada is silent until: assistant start Ada"} == stopped
+        assert {"message": "Ada is silent. To let it answer: assistant start Ada"} == stopped
         result = operations.set_enabled(self.ada_script, True)
         assert isinstance(result, Result)
         assert self.get("assistants/Ada/")["enabled"]

@@ -126,7 +126,7 @@ def test_a_question_answered_on_the_page_goes_on_in_the_game(
         assert "Ada asks" in bench.words
         bench.press("yes", f"{HOME}questions/")
         tom.expect('Ada whispers: "It burns')
-        assert "Nobody asks you anything." in bench.words
+        assert "There are no questions for you." in bench.words
 
 
 def test_whatever_is_done_on_a_page_is_done_by_the_keyboard(

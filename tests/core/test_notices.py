@@ -82,7 +82,7 @@ def test_the_detail_has_what_was_left_out() -> None:
     assert stop.limit is not None
     notice = notices.reached("Ada", "Tom", stop.limit, stop.detail)
     assert LIMITS[LimitKind.ITERATIONS].path in notice.detail
-    assert "Ada came to the limit of 5 steps a tick, and told Tom how far it came. " in notice.line
+    assert "Ada reached the limit of 5 steps a tick, and told Tom how far it got. " in notice.line
     assert "locked (loop): why" == notices.locked("Ada", Cause.LOOP, "why").detail
     assert "tokens_per_day" in list(_all())[-1].detail
 

@@ -140,7 +140,7 @@ class TestShown:
     def test_the_line_of_a_limit(self) -> None:
         """It says what is asked, by whom, and what to type."""
         line = Question(LIMIT, number=3).line()
-        told = 'Ada asks (question 3, from a limit): "I have used my 5 steps. May I have 5 steps'
+        told = 'Ada asks (question 3, about a limit): "I have used my 5 steps. May I have 5 steps'
         assert f'{told} more?"   assistant answer 3 yes | no' == line
 
     def test_the_line_of_a_call(self) -> None:
@@ -153,14 +153,14 @@ class TestShown:
         """Whoever reads it knows whose task it is, and what was found."""
         asking = ApprovalRequest("k", "safety.limit.x", "May I?", "2 of 3 clues", "Bert")
         line = Question(asking, number=5, for_name="Ada").line()
-        assert line.startswith("Bert, for Ada, asks (question 5, from a limit): ")
+        assert line.startswith("Bert, for Ada, asks (question 5, about a limit): ")
         assert '"May I? (2 of 3 clues)"' in line
 
     @pytest.mark.parametrize(
         ("asking", "is_stalled", "row"),
         [
             pytest.param(TOOL, False, f"   9  Ada asks: {TOOL.prompt}", id="a call"),
-            pytest.param(LIMIT, False, f"   9  Ada asks, from a limit: {LIMIT.prompt}", id="limit"),
+            pytest.param(LIMIT, False, f"   9  Ada asks about a limit: {LIMIT.prompt}", id="limit"),
             pytest.param(
                 TOOL,
                 True,

@@ -10,7 +10,7 @@ from world.residents import RESIDENTS
 ADA = next(resident for resident in RESIDENTS if resident.name == "Ada")
 FAILURE = ADA.failure
 COOLING = (
-    'Ada turns away, worn out. "That led nowhere. Let me be for a minute, then ask for something '
+    'Ada turns away, worn out. "That got us nowhere. Give me a minute, then ask for something '
     'else."'
 )
 SPENT = 'Ada stifles a yawn. "I have said all I can this month. Ask me in the next."'

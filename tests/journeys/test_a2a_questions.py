@@ -111,7 +111,9 @@ def test_a4_answers_are_understood_or_asked_for_again(owner: Peer, model: FakeMo
     """The id in the metadata goes before the words; anything else leaves the question open."""
     task = ask_to_the_limit(owner, model, report("All of it."))
     wrong = owner.refusal(message("perhaps", task.id))
-    assert "is open still: 'perhaps' is not an answer. Answer one of: yes (y), no (n)." in wrong
+    assert (
+        "is still open: 'perhaps' is not an answer. Answer with one of: yes (y), no (n)." in wrong
+    )
     assert "INPUT_REQUIRED" == state_of(owner.get(task.id))
     other = owner.refusal(message("yes", task.id, question=999_999))
     assert "Question 999999 is already answered or was never asked" in other

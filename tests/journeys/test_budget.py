@@ -20,7 +20,7 @@ from world.residents import RESIDENTS
 
 OWN_CAP, GAME_CAP, SHARED = 1_000_000, 3_000_000, 30_000
 ASKED = (
-    r'Ada asks \(question (\d+), from a limit\): "The cap on tokens a month of Ada leaves too '
+    r'Ada asks \(question (\d+), about a limit\): "The cap on tokens a month of Ada leaves too '
     r"little: 99\d,\d{3} of 1,000,000 tokens of this month are used, and I am at work on "
     r"Tom's request\. "
     r"May I have ([\d,]+) tokens more, until the month ends\?"
@@ -162,7 +162,7 @@ def test_l15_a_cap_in_the_middle_of_a_task_and_a_yes(
     number, amount = admin.expect(ASKED).groups()
     assert 1 == model.count_calls()
     listed = (
-        rf"{number} +Ada asks, from a limit: The cap on tokens a month of Ada leaves too little"
+        rf"{number} +Ada asks about a limit: The cap on tokens a month of Ada leaves too little"
     )
     admin.ask("assistant questions", listed)
     admin.send(f"assistant answer {number} yes")

@@ -81,7 +81,7 @@ def test_what_she_does_on_a_channel_is_set_by_its_mode(
     tom.ask("public four to all", r"Tom: four to all")
     tom.ask("public @ada five", line_of("Public", "Yes."))
     assert "four to all" not in prompt_of(model.read_calls()[-1])
-    admin.ask("assistant channel ada public = leave", "does not listen to Public any more")
+    admin.ask("assistant channel ada public = leave", "no longer listens to Public")
     tom.ask("public @ada six", r"Tom: @ada six")
     model.behave()
     tom.ask("whisper ada = fence", whisper_of("fence"))

@@ -63,7 +63,7 @@ def _give_token(connection: sqlite3.Connection) -> None:
 
 def test_all_of_an_older_game_is_there(game: Game, admin: Player, model: FakeModel) -> None:
     """Memory, goal, setting, question, stop, lore and audit log: each is found and can be used."""
-    admin.ask("assistant questions", "1 +Ada asks, from a limit")
+    admin.ask("assistant questions", "1 +Ada asks about a limit")
     admin.ask("assistant answer 1 no", "Ada")
     admin.ask("assistant status brass", "stopped by admin")
     admin.ask("assistant emergency clear brass", "Brass is free again|Brass")

@@ -202,7 +202,7 @@ def test_a_question_is_answered_over_http(
     model.behave(content="I found all of it.")
     tom = enter("Tom")
     tom.send("whisper edda = look it all up")
-    number = int(admin.expect(r"Edda asks \(question (\d+), from a limit\)")[1])
+    number = int(admin.expect(r"Edda asks \(question (\d+), about a limit\)")[1])
     (question,) = program.read(f"{ONE}questions/")["questions"]
     assert (number, "Edda") == (question["number"], question["assistant"])
     program.get_done("POST", f"questions/{number}/answer/", {"answer": "yes"})

@@ -17,7 +17,7 @@ from tests.journeys.staging import find_trouble, measure_log, read_new_log, run
 HEARING = {**UNHURRIED["EVENNIA_AI_HEARING_CONFIG"], "pending_per_player": 1000}
 RETURNED = 'Ada stops short. "I have to break off here. Ask me again another time."'
 RECEIPT = r"Ada does not seem to hear you\."
-ASKED = r'Ada asks \(question (\d+), from a limit\): "{}.*"'
+ASKED = r'Ada asks \(question (\d+), about a limit\): "{}.*"'
 MANY = 100
 ENDS_SECONDS = 30.0
 
@@ -125,7 +125,10 @@ def test_b10_a_stop_outlasts_the_process(
     tom = enter("Tom")
     tom.ask("whisper ada = after", RECEIPT)
     with game.log_in_admin() as owner:
-        owner.ask("assistant", r"Ada is stopped since .*: stopped by admin\. Until: .* clear Ada")
+        owner.ask(
+            "assistant",
+            r"Ada has been stopped since .*: stopped by admin\. To let it go on: .* clear Ada",
+        )
         assert 0 == model.count_calls()
         owner.ask("assistant emergency clear ada", "Ada: Emergency stop cleared")
     tom.ask("whisper ada = and now?", whisper_of("and now?"))
@@ -178,7 +181,7 @@ def test_a_service_in_trouble_locks_nobody(
         tom.ask(f"whisper ada = {number}", FAILURE_PATTERN)
     admin.expect(rf"Nothing is locked; [\s\S]*its model does not answer: .*HTTP {status}")
     admin.ask("assistant status ada", "Ada: resting until its model answers")
-    assert 1 == admin.count("What follows of this kind stands in the log alone")
+    assert 1 == admin.count("Further problems of this kind go only to the log")
     model.reset()
     answer, number = whisper_of("well again?"), 0
     while "I heard" not in tom.ask("whisper ada = well again?", f"{answer}|{FAILURE_PATTERN}")[0]:
@@ -229,7 +232,7 @@ def test_hushed_she_is_quiet_here_and_hears_a_whisper(
 def test_to_hush_is_a_right_that_can_be_taken(enter: Enter, admin: Player) -> None:
     """A lock on her body says who may."""
     run(admin, "ada.obj.locks.add('hush:perm(Admin)')")
-    enter("Tom").ask("hush ada", "You have no say in when Ada speaks")
+    enter("Tom").ask("hush ada", "You may not decide when Ada speaks")
     admin.ask("hush ada 1", "Ada nods and is quiet here for a minute")
     admin.ask("hush ada off", "Ada looks up")
     run(admin, "ada.obj.locks.remove('hush')")
@@ -250,8 +253,8 @@ def test_l1_a_yes_at_a_limit_grants_exactly_what_was_asked(
     tom.send("whisper ada = look it all up")
     asked = admin.expect(ASKED.format("I have used my 5 steps on Tom's request. May I have 5"))
     assert 5 == model.count_calls()
-    admin.ask("assistant questions", rf"{asked[1]} +Ada asks, from a limit")
-    tom.ask(f"assistant answer {asked[1]} yes", "was not put to you")
+    admin.ask("assistant questions", rf"{asked[1]} +Ada asks about a limit")
+    tom.ask(f"assistant answer {asked[1]} yes", "were not asked question")
     admin.send(f"assistant answer {asked[1]} yes")
     asked = admin.expect(ASKED.format("I have used my 10 steps"))
     assert 10 == model.count_calls()
@@ -285,5 +288,5 @@ def test_b12_a_stop_while_a_question_is_open(enter: Enter, admin: Player, model:
     admin.ask("assistant emergency stop ada", "(?i)open question was withdrawn")
     tom.expect(re.escape(RETURNED))
     admin.ask(f"assistant answer {asked[1]} yes", f"No question {asked[1]} is open")
-    admin.ask("assistant questions", "Nobody asks you anything")
+    admin.ask("assistant questions", "There are no questions for you")
     assert 5 == model.count_calls()

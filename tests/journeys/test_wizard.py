@@ -22,7 +22,7 @@ def test_lost_lines_and_a_lost_line(game: Game, model: FakeModel) -> None:
     """Commands typed in it are told how; cut off, it is gone; begun anew, it makes somebody."""
     with game.log_in_admin() as owner:
         _reaches(owner, "assistant create", 1)
-        owner.ask("say hello all", "'say' is a command of the game, and is not done here")
+        owner.ask("say hello all", "'say' is a game command, which does not work here")
         _reaches(owner, "Edda", 2)
         _reaches(owner, "", 3)
     with game.log_in_admin() as owner:
@@ -31,7 +31,7 @@ def test_lost_lines_and_a_lost_line(game: Game, model: FakeModel) -> None:
         _reaches(owner, "Edda", 2)
         owner.ask("golem", "There is no class golem; give the whole path of one")
         _reaches(owner, "evennia.objects.objects.DefaultCharacter", 3)
-        owner.ask("cancel", "To leave this menu type quit")
+        owner.ask("cancel", "To leave this menu, type quit")
         _reaches(owner, "A tall woman.", 4)
         _reaches(owner, "back", 3)
         _reaches(owner, "A short woman.", 4)
@@ -39,8 +39,8 @@ def test_lost_lines_and_a_lost_line(game: Game, model: FakeModel) -> None:
         owner.ask("look", r"Where does Edda stand\?")
         _reaches(owner, "here", 6)
         _reaches(owner, "1", 7)
-        owner.ask("inventory", "'inventory' is a command of the game")
-        owner.ask("gibberish", "'gibberish' looks like no model's name")
+        owner.ask("inventory", "'inventory' is a game command")
+        owner.ask("gibberish", "'gibberish' does not look like a model's name")
         owner.ask("next", "look +A short woman\\.")
         made = owner.ask("yes", r"Edda is awake[\s\S]*assistant config Edda[\s\S]*delete Edda")
         assert "Its body is evennia.objects.objects.DefaultCharacter" in made[0]

@@ -12,7 +12,7 @@ SORRY = (
     '"Forgive me, my thoughts won\'t settle. Try me again in a minute."'
 )
 WORN = (
-    'Ada turns away, worn out. "That led nowhere. Let me be for a minute, then ask for something '
+    'Ada turns away, worn out. "That got us nowhere. Give me a minute, then ask for something '
     'else."'
 )
 Calls = list[dict[str, Any]]

@@ -131,4 +131,6 @@ class TestHelp(HearingTest):
         shown = self.call(CmdAssistant(), "", caller=self.mira)
         assert "No assistant is here. More: help assistant" == shown
         assert "is for staff" in self.call(CmdAssistant(), "status ada", caller=self.mira)
-        assert "has no 'dance'" in self.call(CmdAssistant(), "dance", caller=self.mira)
+        assert "There is no 'assistant dance'" in self.call(
+            CmdAssistant(), "dance", caller=self.mira
+        )

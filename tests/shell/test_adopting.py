@@ -286,7 +286,7 @@ class TestRelease(AdoptingTest):
         assert gossip.subscriptions.has(self.bram)
         self.ask("whisper bram = hello", whispers("Hm."))
         assert "Release Bram? Bram stays as it was" in self.typed("assistant release bram")
-        assert "Bram stays as before." in self.typed("no")
+        assert "Bram stays as it was." in self.typed("no")
         assert operations.find_assistant("bram") is script
         self.typed("assistant release bram")
         assert "Bram is released: Bram is as it was before; its record is in" in self.typed("yes")
@@ -362,7 +362,7 @@ class TestLostBody(AdoptingTest):
         script.at_start()
         pump()
         assert "locked body" in self.typed("assistant status grim")
-        assert "Until: assistant adopt <npc> = Grim\n" in self.typed("assistant")
+        assert "To let it go on: assistant adopt <npc> = Grim\n" in self.typed("assistant")
         assert "has no body, and does nothing" in self.typed("assistant emergency clear grim")
         assert "give it one: assistant adopt <npc> = Grim" in self.typed("assistant start grim")
         body = self.guard("Oswin")

@@ -36,10 +36,10 @@ class TestSeeing(StaffCommandTest):
 
     def test_what_was_called(self) -> None:
         """The newest first, and how often each."""
-        assert self.typed("aiexec ada log").startswith("Ada called no tool yet")
+        assert self.typed("aiexec ada log").startswith("Ada has not called a tool yet")
         self.ask("say @ada hello", says("Hello |rTom."))
         shown = self.typed("aiexec ada log")
-        for expected in ("Ada, tools called last", "say", "Hello |rTom.", "done"):
+        for expected in ("The last tool calls of Ada", "say", "Hello |rTom.", "done"):
             assert expected in shown, expected
         assert "say: 1 call, 0 errors" in shown
 

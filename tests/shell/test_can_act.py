@@ -125,7 +125,7 @@ class TestUnable(AbilityTest):
         assert [] == self.tom.heard_from(self.bram)
         results: list[Any] = []
         execute_tool(self.script, "look", {}, person=self.tom).addCallback(results.append)
-        assert f"Bram does nothing now: {DEAD}" in results[0].message
+        assert f"Bram cannot do anything now: {DEAD}" in results[0].message
 
     def test_a_goal_waits(self) -> None:
         """It begins nothing by itself either."""

@@ -162,7 +162,7 @@ class TestImporting(CardTest):
         """In place of the card before; undo takes the settings back."""
         before = state.read(self.ada_script, "persona")
         shown = self.given("assistant import edda.png = ada")
-        assert "Who Ada is, and what it has of a card before, is replaced." in shown
+        assert "This replaces Ada's persona and what came from an earlier card." in shown
         assert "Ada has the card of Edda." in shown
         self.given('assistant import {"name": "Bo", "description": "Bo bakes."} = ada')
         assert ("Bo bakes.", "") == tuple(

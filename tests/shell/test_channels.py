@@ -281,7 +281,7 @@ class TestCommand(ChannelTest):
                 "listens to Staff Talk: context.",
                 {"Staff Talk": "context"},
             ),
-            ("ada staff talk=leave", "does not listen to Staff Talk any more.", {}),
+            ("ada staff talk=leave", "no longer listens to Staff Talk.", {}),
         ):
             assert f"Ada {shown}" == self.channel_command(line)
             assert configs == self.stored("channel_configs")
@@ -299,7 +299,7 @@ class TestCommand(ChannelTest):
         assert "There is no channel named 'nowhere'." in self.channel_command(
             "ada nowhere = trigger"
         )
-        assert "'loud' is not something to do" in self.channel_command("ada public = loud")
+        assert "'loud' is not a way to use" in self.channel_command("ada public = loud")
         assert "no assistant named edda" in self.channel_command("edda public = trigger")
         self.public.disconnect(self.ada)
         self.public.locks.add("listen:perm(Builder)")

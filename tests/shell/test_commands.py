@@ -19,7 +19,7 @@ from evennia_ai.operations.models.choosing import loading_hint
 from evennia_ai.runtime import state
 from tests.shell.support import ShellTest, pump, services, whispers
 
-STAYS = "That holds over restarts, until: "
+STAYS = "It stays stopped across restarts. To let it go on: "
 
 
 class CommandTest(ShellTest):
@@ -90,7 +90,7 @@ class TestOverview(CommandTest):
 
     def test_a_word_it_does_not_have(self) -> None:
         """Points to the help."""
-        assert "assistant has no 'dance'. Type: help assistant" == self.assistant("dance ada")
+        assert "There is no 'assistant dance'. Type: help assistant" == self.assistant("dance ada")
 
     def test_a_wrong_setup_is_shown_and_not_raised(self) -> None:
         """The status of a badly set assistant is the sentence that says so."""
@@ -135,9 +135,9 @@ class TestStartStop(CommandTest):
     def test_she_is_silenced_and_woken(self) -> None:
         """Twice is said to be so already."""
         for line, expected in (
-            ("start ada", "Ada is awake already."),
-            ("stop ada", "Ada is silent until: assistant start Ada"),
-            ("stop ada", "Ada is silent already."),
+            ("start ada", "Ada is already awake."),
+            ("stop ada", "Ada is silent. To let it answer: assistant start Ada"),
+            ("stop ada", "Ada is already silent."),
             ("start ada", "Ada is awake."),
             ("start edda", "There is no assistant named edda. There are: Ada."),
         ):
@@ -153,7 +153,10 @@ class TestStartStop(CommandTest):
                 "Ada: Emergency stop cleared; the assistant goes on with its next beat.",
             ),
             ("emergency STOP ada", f"Ada is stopped. {STAYS}assistant emergency clear Ada"),
-            ("emergency STOP ada", "Ada is stopped already, until: assistant emergency clear Ada"),
+            (
+                "emergency STOP ada",
+                "Ada is already stopped. To let it go on: assistant emergency clear Ada",
+            ),
             ("emergency clear ada", "Ada: Emergency stop cleared; "),
         ):
             assert self.assistant(line).startswith(expected), line

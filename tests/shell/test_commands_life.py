@@ -65,7 +65,7 @@ class TestMade(LifeTest):
         for answer in ("no", "", "perhaps"):
             shown = self.assistant("delete ada", answer)
             assert "Delete Ada? Its body, account," in shown
-            assert shown.endswith("Ada stays as before.\nUsage: assistant delete <name>")
+            assert "Ada stays as it was.\nUsage: assistant delete <name>" in shown
             assert operations.find_assistant("ada") is not None
         shown = self.assistant("delete ADA", "yes")
         assert "Ada is deleted" in shown
@@ -97,7 +97,7 @@ class TestMade(LifeTest):
 
     def test_delete_wants_a_name(self) -> None:
         """Also where there is one only."""
-        assert self.assistant("delete").startswith("Which assistant is to be deleted?\nUsage:")
+        assert self.assistant("delete").startswith("Which assistant should be deleted?\nUsage:")
 
 
 class TestTold(LifeTest):
@@ -108,7 +108,7 @@ class TestTold(LifeTest):
         for line in ("tell ada What is the time?", "tell ada = And now?"):
             self.model.answers.append(reports_of("|rNoon."))
             shown = self.assistant(line)
-            assert "Ada is told; what comes back is shown here.\nAda: |rNoon." == shown
+            assert "Ada has been told; you will see the result here.\nAda: |rNoon." == shown
 
     def test_one_who_is_stopped_does_nothing(self) -> None:
         """And that is what comes back."""
@@ -159,10 +159,10 @@ class TestOverview(LifeTest):
         brass.db.hearing_config = {"cooldown": "often"}
         lines = self.assistant("list").splitlines()
         for expected in (
-            r"Ada has locked itself: it did .*\. Until: assistant emergency clear Ada",
+            r"Ada has locked itself: it kept .*\. To let it go on: assistant emergency clear Ada",
             r"    locked \(repeat\): dig, 4 times",
-            r"Edda is silent, until: assistant start Edda",
-            r"Brass is nowhere, and needs a room\.",
+            r"Edda is silent. To let it answer: assistant start Edda",
+            r"Brass is nowhere and needs a room\.",
         ):
             assert [line for line in lines if re.match(expected, line)], expected
 

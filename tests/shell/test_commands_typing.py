@@ -70,8 +70,14 @@ class TestWrongly(TypingTest):
         """Near words and near names."""
         self.make("Old Tom")
         for line, expected in (
-            ("statsu ada", "assistant has no 'statsu'. Did you mean status or start? Type: help"),
-            ("/conifg ada", "assistant has no 'conifg'. Did you mean config? Type: help assistant"),
+            (
+                "statsu ada",
+                "There is no 'assistant statsu'. Did you mean status or start? Type: help",
+            ),
+            (
+                "/conifg ada",
+                "There is no 'assistant conifg'. Did you mean config? Type: help assistant",
+            ),
             (
                 "status adda",
                 "There is no assistant named adda. Did you mean Ada? There are: Ada, O",
@@ -83,16 +89,18 @@ class TestWrongly(TypingTest):
 
     def test_players_are_not_offered_words_of_staff(self) -> None:
         """Nor told more than that they are for staff."""
-        assert "assistant has no 'clne'. Type: help assistant" == self.assistant("clne", self.mira)
+        assert "There is no 'assistant clne'. Type: help assistant" == self.assistant(
+            "clne", self.mira
+        )
         assert "'assistant clone' is for staff. Type: help assistant" == self.assistant(
             "clone ada = brass", self.mira
         )
         assert "status" not in self.assistant("help", self.mira)
-        assert "assistant has no 'status'" in self.assistant("help status", self.mira)
+        assert "There is no 'assistant status'" in self.assistant("help status", self.mira)
 
     def test_a_switch_that_there_is_not_is_said(self) -> None:
         """MuxCommand would pass over it in silence."""
-        assert "assistant has no 'dance'" in self.assistant("/dance ada")
+        assert "There is no 'assistant dance'" in self.assistant("/dance ada")
         assert "There is no assistant named dance ada." in self.assistant("/start/dance ada")
         assert state.read(self.ada_script, "enabled")
 
@@ -139,7 +147,9 @@ class TestHelp(TypingTest):
         assert "For staff" not in CmdAssistant().get_help(self.mira, None)
         self.ada.locks.add(f"ai_control:id({self.mira.id})")
         assert "For staff" in CmdAssistant().get_help(self.mira, None)
-        assert "Ada is silent until: assistant start Ada" == self.assistant("stop ada", self.mira)
+        assert "Ada is silent. To let it answer: assistant start Ada" == self.assistant(
+            "stop ada", self.mira
+        )
         assert "You may not do that: status needs perm(Builder)." == self.assistant(
             "status ada", self.mira
         )

@@ -71,7 +71,7 @@ class TestConfirmation(HearingTest):
         number = self.beg()
         assert [] == self.asked(self.mira)
         self.type(self.mira, f"assistant answer {number} yes")
-        assert f"Question {number} was not put to you." in self.mira.ndb.messages[-1].raw
+        assert f"You were not asked question {number}." in self.mira.ndb.messages[-1].raw
         self.ask(f"assistant answer {number} yes", NOOP)
         assert self.lamp.location == self.ada
 
@@ -124,7 +124,7 @@ class TestConfirmation(HearingTest):
         )
         self.type(self.mira, f"assistant answer {number} yes")
         assert self.lamp.location == self.room1
-        told = "Ada does nothing now: an emergency stop is active."
+        told = "Ada cannot do anything now: an emergency stop is active."
         assert any(told in line for line in self.mira.seen)
         pump()
         assert f"Question {number} is closed: Ada is stopped." in self.mira.seen
@@ -136,7 +136,7 @@ class TestConfirmation(HearingTest):
         self.set(enabled=False)
         self.type(self.mira, f"assistant answer {number} yes")
         assert self.lamp.location == self.room1
-        assert "Ada does nothing now: it is not enabled." in self.mira.ndb.messages[-1].raw
+        assert "Ada cannot do anything now: it is not enabled." in self.mira.ndb.messages[-1].raw
 
     def test_a_reset_voids_it(self) -> None:
         """What was asked in a conversation that is forgotten is not done afterwards."""
@@ -163,7 +163,7 @@ class TestConfirmation(HearingTest):
         assert f"{number}  Ada asks" in self.tom.ndb.messages[-1].raw
         self.ask(f"assistant answer {number} no", NOOP, person=self.mira)
         self.type(self.mira, "assistant questions")
-        assert "Nobody asks you anything." in self.mira.ndb.messages[-1].raw
+        assert "There are no questions for you." in self.mira.ndb.messages[-1].raw
 
     def test_wrong_use_says_how_it_is_used(self) -> None:
         """A number and an answer, nothing else."""

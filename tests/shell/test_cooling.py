@@ -16,9 +16,7 @@ from tests.shell.support import NOT_A_COMPLETION, pump, whispers
 SEEK = "whisper Ada = keep trying to look at the unicorn until you see it"
 LOST = completion(None, ("look", {"target": "unicorn"}))
 FILTERED = ModelStatusError(400, "http://model answered with HTTP 400: content_filter")
-WORN = (
-    'Ada turns away, worn out. "That led nowhere. Let me be for {}, then ask for something else."'
-)
+WORN = 'Ada turns away, worn out. "That got us nowhere. Give me {}, then ask for something else."'
 UNATTENDED = {"on_limit": {"mode": "unattended"}}
 
 
@@ -69,8 +67,9 @@ class TestOnePerson(CoolingTest):
         self.circle()
         told = self.sent_to_staff()[-1]
         assert (
-            "Ada does nothing for Tom (TestAccount) for a minute: look failed 4 times with the "
-            "same arguments. Others are answered. Until: assistant emergency clear Ada"
+            "Ada ignores Tom (TestAccount) for a minute: look failed 4 times with the "
+            "same arguments. Others still get answers. To end that now: assistant emergency "
+            "clear Ada"
         ) in told
         assert "cools off" in self.steps()
         assert ["TestAccount waits a minute"] == operations.status(self.ada_script).data.cooling
@@ -128,7 +127,7 @@ class TestOnePerson(CoolingTest):
                 )
                 heard = self.tom.heard_from(self.ada)
                 assert 'Ada whispers: "I found some."' == heard[0]
-                assert "Let me be for" in heard[1]
+                assert "Give me" in heard[1]
                 assert State.WAITING_FOR_EVENT is self.state()
                 operations.clear(self.ada_script)
 

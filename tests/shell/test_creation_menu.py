@@ -122,7 +122,7 @@ class TestTheWay(MenuTest):
         for steps in range(len(EDDA) + 1):
             self.open()
             self.answer(*EDDA[:steps])
-            assert "Nothing was made." in self.answer("quit"), steps
+            assert "Nothing was created." in self.answer("quit"), steps
             assert self.tom.ndb._evmenu is None
             assert "Ada has no goal" in self.typed("aigoal ada"), steps
         assert 1 == self.count()
@@ -200,7 +200,7 @@ class TestRooms(MenuTest):
         self.answer("attic", "1", "next")
         room.delete()
         shown = self.answer("create")
-        assert "The room is gone; choose another." in shown
+        assert "That room is gone; choose another." in shown
         assert self.is_at(5, shown)
         assert 1 == self.count()
 
@@ -234,9 +234,9 @@ class TestModels(MenuTest):
         """The report comes when it comes, in between."""
         self.to_models()
         shown = self.answer("test")
-        assert "Asking the model; go on meanwhile." in shown
+        assert "Asking the model; you can go on meanwhile." in shown
         assert self.is_at(7, shown)
-        assert "The model is being asked already." in self.answer("test")
+        assert "The model is already being asked." in self.answer("test")
         assert self.is_at(8, self.answer("next"))
         self.model.answers.extend([completion("Ding!"), completion("hi")])
         self.shown_before()
@@ -268,7 +268,7 @@ class TestClumsy(MenuTest):
 
     def test_a_command_is_no_answer(self) -> None:
         """In no step; the way out is told there, and stands in each step's title."""
-        assert "(quit leaves this; other commands are for afterwards)" in self.open()
+        assert "(type quit to leave; use other commands afterwards)" in self.open()
         steps = (
             (1, "say hello to Edda", ("Edda", "")),
             (3, "look at me", ("A tall woman.",)),
@@ -276,7 +276,7 @@ class TestClumsy(MenuTest):
         )
         for step, line, right in steps:
             shown = self.answer(line)
-            assert f"'{line.split()[0]}' is a command of the game, and is not done here" in shown
+            assert f"'{line.split()[0]}' is a game command, which does not work here" in shown
             assert self.is_at(step, shown) or step > 1, line
             self.answer(*right)
         assert "there is no room named" in self.answer("inventory").casefold()
@@ -289,7 +289,7 @@ class TestClumsy(MenuTest):
         self.answer("Page Turner")
         assert self.is_at(2, self.answer("Page Turner"))
         self.answer("")
-        assert "is a command of the game" in self.answer("Look at this: a lamp.")
+        assert "is a game command" in self.answer("Look at this: a lamp.")
         self.answer("Look at this: a lamp.", "", "here", "1", "next", "create")
         script = operations.find_assistant("page turner")
         assert script is not None
@@ -299,7 +299,7 @@ class TestClumsy(MenuTest):
         """Are no look, and no character."""
         self.open()
         for line in ("cancel", "Done", "stop"):
-            assert "To leave this menu type quit" in self.answer(line), line
+            assert "To leave this menu, type quit" in self.answer(line), line
         assert self.is_at(2, self.answer("Edda"))
 
     def test_not_every_word_is_a_model(self) -> None:
@@ -307,16 +307,16 @@ class TestClumsy(MenuTest):
         self.open()
         self.answer("Edda", "", "", "", "here", "1")
         for line, told in (
-            ("yes", "'yes' looks like no model's name, such as gpt-4.1-mini"),
-            ("inventory", "'inventory' is a command of the game"),
-            ("stop", "To leave this menu type quit"),
+            ("yes", "'yes' does not look like a model's name, such as gpt-4.1-mini"),
+            ("inventory", "'inventory' is a game command"),
+            ("stop", "To leave this menu, type quit"),
             ("ollama one of these", "Type a model's name, or a provider"),
         ):
             shown = self.answer(line)
             assert told in shown, line
             assert "Now: the game's" in shown, line
-        assert "'mistral' looks like no model" in self.answer("mistral")
-        assert "looks like no model" not in self.answer("mistral")
+        assert "'mistral' does not look like a model" in self.answer("mistral")
+        assert "does not look like a model" not in self.answer("mistral")
         assert "Now: llama3.2 via ollama." in self.answer("Ollama llama3.2")
         assert "llama3.2 via ollama, not tried yet" in self.answer("next")
         self.answer("back", "1")
@@ -354,7 +354,9 @@ class TestTrouble(MenuTest):
     def test_weird_input(self) -> None:
         """Too long, control characters, templates and links: text, on one line."""
         self.open()
-        assert "That has 2001 characters; 2000 are the most." in self.answer("Edda", "", "x" * 2001)
+        assert "That has 2001 characters; at most 2000 are allowed." in self.answer(
+            "Edda", "", "x" * 2001
+        )
         self.answer("$func(a) {b} |lcquit|ltclick|le\x07 \x1b[31mred")
         shown = self.answer("{{name}} is |500bold", "here", "1", "next")
         assert "look       $func(a) {b}" in shown
@@ -391,7 +393,7 @@ class TestTrouble(MenuTest):
 
     def test_a_reload_ends_it(self) -> None:
         """It said so; the command line is as ever, and nothing was made."""
-        assert "a reload or leaving the game ends it too" in self.open()
+        assert "a reload or leaving the game ends this too" in self.open()
         self.answer("Edda")
         self.tom.nattributes.clear()
         self.tom.cmdset.update(init_mode=True)

@@ -77,7 +77,7 @@ class TestToTheLetter(SafetyTest):
         """The line names the command."""
         self.ada_script.trigger_emergency_stop("test")
         (told,) = self.sent_to_staff()
-        assert told.endswith("Ada is stopped: test. Until: assistant emergency clear Ada")
+        assert told.endswith("Ada is stopped: test. To let it go on: assistant emergency clear Ada")
 
     def test_it_lasts_over_a_restart(self) -> None:
         """What lives in memory is made anew, and the stop is still there."""

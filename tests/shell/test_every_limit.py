@@ -12,7 +12,7 @@ from tests.shell.support import pump
 CHECKPOINT, DENIED = EVENTS
 # Whoever asked for too much in one task waits; the last word comes before that.
 LAID_TO_THE_ASKER = (LimitKind.TASK_ITERATIONS, LimitKind.TASK_TOKENS)
-WORN = "That led nowhere. Let me be for a minute, then ask for something else."
+WORN = "That got us nowhere. Give me a minute, then ask for something else."
 # Money is counted by the account; what is beside a turn ends with no turn.
 COUNTED_BY_TASK = [
     kind

@@ -106,7 +106,7 @@ class TestGoals(GoalsTest):
         self.model.answers.append(b"{}")
         self.beat(10)
         assert [] == self.tom.heard_from(self.ada)
-        assert "Nobody waited." in self.sent_to_staff()[-1]
+        assert "Nobody was waiting." in self.sent_to_staff()[-1]
         assert 0 == state.read(self.ada_script, "consecutive_errors")
 
     def test_nothing_private_is_in_its_prompt(self) -> None:
@@ -227,7 +227,7 @@ class TestCommand(GoalsTest):
             ("assistant goal Ada under 1 = ask the binder", "Ada has goal 3."),
             ("assistant goal Ada under 3 8 = find the binder", "Ada has goal 4."),
             ("assistant goal Ada", "    3. ask the binder (priority 5, 0 of 1 parts reached)"),
-            ("assistant goal Ada under = x", "After `under` stands the number"),
+            ("assistant goal Ada under = x", "After `under`, give the number"),
             ("assistant goal Ada under 99 = x", "no open goal has the number 99; open are: "),
             ("assistant goal Ada done 2", "Ada: goal 2 is completed."),
             ("assistant goal Ada drop 1", "Ada: goal 1 is dropped."),

@@ -134,7 +134,7 @@ class TestWho(GuidelineTest):
         """Even where calls are allowed by whoever asks."""
         number = self.beg(propose(text=LINE))
         self.type(self.mira, f"assistant answer {number} yes")
-        assert f"Question {number} was not put to you." in self.mira.ndb.messages[-1].raw
+        assert f"You were not asked question {number}." in self.mira.ndb.messages[-1].raw
         assert () == self.kept
 
     def test_an_order_needs_the_right_too(self) -> None:

@@ -62,8 +62,8 @@ class TestShowing(HistoryTest):
         for page in ("0", "two", "-1", "1 2"):
             assert f"{page!r} is not a page" in self.typed(f"history ada show {page}"), page
         assert self.typed("history edda").startswith(UNKNOWN)
-        assert "history knows no 'burn it'." in self.typed("history ada burn it")
-        assert "history knows no 'reset now'." in self.typed("history ada reset now")
+        assert "There is no 'history burn it'." in self.typed("history ada burn it")
+        assert "There is no 'history reset now'." in self.typed("history ada reset now")
 
 
 class TestExport(HistoryTest):

@@ -97,11 +97,11 @@ class TestTheGames(CapsTest):
         assert " of 20,000 tokens of this day are used" in line, line
         assert "May I have " in line
         assert [] == self.told(self.bea.account)
-        assert "Nobody asks you anything." == self.line(self.bea, "assistant questions")
+        assert "There are no questions for you." == self.line(self.bea, "assistant questions")
         answered = f"assistant answer {question.number} yes"
-        assert "was not put to you" in self.line(self.bea, answered)
+        assert "were not asked question" in self.line(self.bea, answered)
         assert ([], 1) == (self.raised, len(self.open()))
-        assert "goes on with your yes" in self.line(self.ann, answered)
+        assert "goes on, with your answer: yes" in self.line(self.ann, answered)
         pump()
         assert ["game 1970-01-01"] == [facts["account"] for facts in self.raised]
 
@@ -174,8 +174,8 @@ class TestOthers(CapsTest):
         assert (person_of(self.bob),) == question.people
         assert "The cap on tokens a day of Ada leaves too little" in question.asking.prompt
         answered = f"assistant answer {question.number} yes"
-        assert "was not put to you" in self.line(self.bea, answered)
-        assert "goes on with your yes" in self.line(self.bob, answered)
+        assert "were not asked question" in self.line(self.bea, answered)
+        assert "goes on, with your answer: yes" in self.line(self.bob, answered)
         assert ["assistant ada 1970-01-01"] == [facts["account"] for facts in self.raised]
         assert State.SAFETY_LOCKOUT is not state_of(self.ada_script)
 
@@ -194,7 +194,7 @@ class TestOthers(CapsTest):
         spent = 'Ada stifles a yawn. "I have said all I can today. Ask me in 24 hours."'
         assert spent == self.mira.heard_from(self.ada)[-1]
         told = self.line(self.bea, "assistant why ada")
-        assert "I did not begin it, since a limit was used up." in told.splitlines()[0]
+        assert "I did not start because a limit was used up." in told.splitlines()[0]
         assert 1 == told.count("I could not answer")
 
     @override_settings(EVENNIA_AI_BUDGET_CONFIG=capped("game", 0))

@@ -65,9 +65,9 @@ class TestCommand(HushTest):
     def test_what_makes_no_sense_is_said(self) -> None:
         """Too long, nobody hushed, nobody of that name."""
         for line, shown in (
-            ("hush ada 0", "0 minutes cannot be; hush for 1 to 60 minutes at a time."),
-            ("hush ada 61", "61 minutes cannot be; hush for 1 to 60 minutes at a time."),
-            ("unhush", "Nobody hushed Ada here."),
+            ("hush ada 0", "You can hush for 1 to 60 minutes at a time, not 0."),
+            ("hush ada 61", "You can hush for 1 to 60 minutes at a time, not 61."),
+            ("unhush", "Ada is not hushed here."),
             ("hush edda 5", "No assistant named edda is here. Here are: Ada."),
             ("hush ada 1234567890", "No assistant named ada 1234567890 is here. Here are: Ada."),
         ):
@@ -98,7 +98,7 @@ class TestCommand(HushTest):
         """Who may not is told so, and nothing happens; taken back is as well a matter of it."""
         self.ada.locks.add("hush:perm(Builder)")
         for line in ("hush ada", "unhush ada"):
-            assert "You have no say in when Ada speaks." == self.told(self.mira, line)
+            assert "You may not decide when Ada speaks." == self.told(self.mira, line)
         assert ({}, []) == (state.read(self.ada_script, "hushed"), self.recorded)
         assert NODS == self.told(self.tom, "hush ada")
 

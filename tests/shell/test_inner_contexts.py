@@ -147,7 +147,7 @@ class TestDayAndNight(InnerCase):
         assert wanted <= purposes
         shown = self.call(CmdAssistant(), "why ada full")
         assert "may do: context tick_event" in shown
-        assert "Beside its turns:" in shown
+        assert "Outside its turns:" in shown
         assert "reflection_cont (reflection), 980 tokens" in shown
         told = {facts.get("context") for event, _, facts in recorded if event == "UsageCounted"}
         # Planning is told with the tick that asks for it.

@@ -25,11 +25,11 @@ class TestAnswer(QuestionsTest):
         came = self.put()
         (number,) = self.open_numbers()
         (line,) = self.told(self.account)
-        head = f"Ada asks (question {number}, from a limit): "
+        head = f"Ada asks (question {number}, about a limit): "
         assert f'{head}"{PROMPT}"   assistant answer {number} yes | no' == line
         assert [] == came
         result = self.reply(number, "yes")
-        assert (True, "Ada goes on with your yes.") == (result.ok, result.message)
+        assert (True, "Ada goes on, with your answer: yes.") == (result.ok, result.message)
         assert [YES] == came
         assert [] == self.open_numbers()
         assert ["asked", "answered"] == self.events()
@@ -49,7 +49,7 @@ class TestAnswer(QuestionsTest):
         (number,) = self.open_numbers()
         result = self.reply(number, "perhaps|r\x1b[2J")
         assert not result.ok
-        assert "Answer one of: yes (y), no (n)." in result.message
+        assert "Answer with one of: yes (y), no (n)." in result.message
         assert result.message.isprintable()
         assert [] == came
         self.reply(number, " Y ")
@@ -79,11 +79,13 @@ class TestAnswer(QuestionsTest):
             for text in ("yes", "drop", "take"):
                 with self.subTest(person=person, text=text):
                     result = self.reply(number, text, person, is_staff=True)
-                    assert f"Question {number} was not put to you." == result.message
+                    assert f"You were not asked question {number}." == result.message
         assert [] == came
         assert [number] == self.open_numbers()
         assert [] == self.told(builder)
-        assert "Nobody asks you anything." == self.questions_of(builder, is_staff=True).message
+        assert (
+            "There are no questions for you." == self.questions_of(builder, is_staff=True).message
+        )
 
     def test_no_assistant_answers(self) -> None:
         """Neither her body, whatever its rights, nor another's, nor an account of theirs."""
@@ -102,7 +104,7 @@ class TestAnswer(QuestionsTest):
         self.put()
         (number,) = self.open_numbers()
         self.ada_script.db.emergency_stop = True
-        assert "Ada does nothing now" in self.reply(number, "yes").message
+        assert "Ada cannot do anything now" in self.reply(number, "yes").message
 
 
 class TestTime(QuestionsTest):
@@ -264,7 +266,7 @@ class TestGone(QuestionsTest):
         self.put(bert)
         bert.work.in_flight = self.waits[-1]
         bert.delete()
-        assert "Nobody asks you anything." == self.questions_of(self.tom).message
+        assert "There are no questions for you." == self.questions_of(self.tom).message
 
 
 class TestNobody(QuestionsTest):

@@ -54,7 +54,7 @@ class TestInTurn(PeopleTest):
         one, two, three = self.open_numbers()
         seen = self.told(self.account)
         assert 1 == len(seen)
-        assert f"(question {one}, from a limit)" in seen[0]
+        assert f"(question {one}, about a limit)" in seen[0]
         self.reply(one, "yes")
         assert f"(question {two}): may I do this: dig {{}}?" in self.told(self.account)[-1]
         self.reply(three, "no")
@@ -76,7 +76,7 @@ class TestInTurn(PeopleTest):
         self.call("dig")
         self.put()
         assert "may I do this" in self.told(self.account)[0]
-        assert "from a limit" in self.told(bill)[0]
+        assert "about a limit" in self.told(bill)[0]
 
     def test_i2_the_next_comes_when_time_closes_the_first(self) -> None:
         """Also of calls, which nobody waits for."""
@@ -100,8 +100,8 @@ class TestInTurn(PeopleTest):
         pia = self.log_in("Pia")
         assert (1, 0) == (len(self.told(bill)), len(self.told(pia)))
         (number,) = self.open_numbers()
-        assert f"{number}  Ada asks, from a limit: " in self.questions_of(bill).message
-        assert "Nobody asks you anything." == self.questions_of(pia).message
+        assert f"{number}  Ada asks about a limit: " in self.questions_of(bill).message
+        assert "There are no questions for you." == self.questions_of(pia).message
         self.reply(number, "yes", bill)
         assert f"Question {number} is closed: Bill answered yes." == self.told(self.account)[-1]
         assert [Answer(QuestionOutcome.ANSWERED, "yes", "Bill")] == came
@@ -153,7 +153,7 @@ class TestStalled(PeopleTest):
         self.type(self.tom, f"assistant answer {self.number} take")
         assert "claimed" == self.events()[-1]
         assert "stalled" not in self.questions_of(self.tom, is_staff=True).message
-        assert "not put to you" in self.reply(self.number, "yes", self.bill).message
+        assert "were not asked question" in self.reply(self.number, "yes", self.bill).message
 
     def test_i6_staff_drop_it(self) -> None:
         """It is taken as a no, and she is told."""
@@ -248,9 +248,9 @@ class TestDelegated(PeopleTest):
         came = self.put(self.carl, self.limit(actor="Carl"), root=self.ada_script)
         (number,) = self.open_numbers(self.carl)
         (line,) = self.told(self.account)
-        assert line.startswith(f"Carl, for Ada, asks (question {number}, from a limit): ")
+        assert line.startswith(f"Carl, for Ada, asks (question {number}, about a limit): ")
         assert [] == self.told(pia)
-        assert "not put to you" in self.reply(number, "yes", pia).message
+        assert "were not asked question" in self.reply(number, "yes", pia).message
         self.reply(number, "yes")
         assert [YES] == came
 

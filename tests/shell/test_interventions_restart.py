@@ -47,7 +47,7 @@ class TestRestart(QuestionsTest):
         """It is kept for the turn, and used up by it."""
         _, number = self.asked(timeout_seconds=60)
         self.restart()
-        assert "as soon as it comes back" in self.reply(number, "yes").message
+        assert "when it comes back to this" in self.reply(number, "yes").message
         assert [] == self.open_numbers()
         assert f"No question {number} is open: Tom answered yes" in self.reply(number, "no").message
         self.clock.advance(120)

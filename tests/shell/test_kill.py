@@ -62,9 +62,12 @@ class TestQueue(SafetyTest):
             "Mira."
         )
         clear = "assistant emergency clear Ada"
-        assert f"Ada is stopped. {dropped} That holds over restarts, until: {clear}" == told
+        assert (
+            f"Ada is stopped. {dropped} It stays stopped across restarts. To let it go on: {clear}"
+            == told
+        )
         (line,) = self.sent_to_staff()
-        assert line.endswith(f"Ada is stopped: test. {dropped} Until: {clear}")
+        assert line.endswith(f"Ada is stopped: test. {dropped} To let it go on: {clear}")
 
     def test_b11_each_record_says_so(self) -> None:
         """For `assistant why`, also of the message that was being answered."""
@@ -77,7 +80,7 @@ class TestQueue(SafetyTest):
         before = self.stored("lockout")
         with self.audited() as records:
             told = operations.stop(self.ada_script, "second", by="Mira").message
-        assert "Ada is stopped already, until: assistant emergency clear Ada" == told
+        assert "Ada is already stopped. To let it go on: assistant emergency clear Ada" == told
         assert ([], 1, 1) == (records, len(self.sent_to_staff()), self.returns(self.tom))
         assert before == self.stored("lockout")
 
@@ -88,7 +91,7 @@ class TestWhileIdle(SafetyTest):
     def test_b12_idle_is_harmless(self) -> None:
         """She is stopped, nobody is told anything, and she can go on."""
         told = operations.stop(self.ada_script, "test").message
-        expected = "Ada is stopped. That holds over restarts, until: "
+        expected = "Ada is stopped. It stays stopped across restarts. To let it go on: "
         assert f"{expected}assistant emergency clear Ada" == told
         assert [] == self.tom.heard_from(self.ada)
         operations.clear(self.ada_script)
@@ -177,7 +180,7 @@ class TestQuestions(SafetyTest):
         self.forget()
         told = operations.stop(self.ada_script, "test").message
         returned = "one waiting message was returned to Tom."
-        assert f"Ada is stopped. One open question was withdrawn; {returned} That holds" in told
+        assert f"Ada is stopped. One open question was withdrawn; {returned} It stays" in told
         assert [] == approvals.pending(self.ada_script)
         answers: list[operations.Result] = []
         answered = operations.answer(self.question.number, self.tom, "yes", is_staff=True)

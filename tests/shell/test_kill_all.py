@@ -40,7 +40,7 @@ class TestAll(SafetyTest):
         assert [RETURNED.replace("Ada", "Brass")] == self.tom.heard_from(brass)
         (line,) = self.sent_to_staff()
         dropped = "2 model calls in flight were dropped; 2 waiting messages were returned to Tom."
-        until = "Until: assistant emergency clear <name>"
+        until = "To let it go on: assistant emergency clear <name>"
         assert line.endswith(f"Ada and Brass are stopped: a fire. {dropped} {until}")
         stops = [event for event, _ in records if event == "EmergencyStopTriggered"]
         assert 2 == len(stops)
@@ -150,7 +150,7 @@ class TestMany(SafetyTest):
         *_, last = crowd = self.many()
         stop_all(crowd, "a fire", "Tom")
         told = execute_tool(last, "look", {}, person=self.tom).result.message
-        assert f"{last.key} does nothing now: an emergency stop is active." == told
+        assert f"{last.key} cannot do anything now: an emergency stop is active." == told
         assert not last.db.emergency_stop
         pump()
         assert operations.clear(last).ok
@@ -188,7 +188,7 @@ class TestMany(SafetyTest):
         with self.audited() as records:
             stopped = stop_all(crowd, "a fire", "Tom")
             told = operations.stop(last, "test", by="Mira").message
-        assert "is stopped already" in told
+        assert "is already stopped" in told
         assert (PORTION + 1, "Tom") == (stopped.result, last.db.lockout["by"])
         assert PORTION + 1 == [event for event, _ in records].count("EmergencyStopTriggered")
         assert 1 == len(self.sent_to_staff())

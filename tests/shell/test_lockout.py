@@ -92,7 +92,7 @@ class TestLocked(LockoutTest):
         for cause in (Cause.BUDGET, Cause.LOOP, Cause.CASCADE, Cause.CONSECUTIVE_ERRORS):
             with self.subTest(cause):
                 self.lock(cause)
-                until = "Until: assistant emergency clear Ada"
+                until = "To let it go on: assistant emergency clear Ada"
                 line, detail = self.sent_to_staff()[-1].split("\n")
                 assert line.endswith(f"Ada has locked itself: {cause.text}. {until}")
                 assert f"  locked ({cause}): the same call over and over" == detail
@@ -127,9 +127,9 @@ class TestLocked(LockoutTest):
         assert lockout_of(self.ada_script) is None
         assert [] == self.model.bodies
         (told,) = self.sent_to_staff()
-        assert "Ada may not ask its model, since the ledger that games share does not" in told
+        assert "Ada cannot use its model because the shared ledger does not" in told
         assert "Look: assistant budget Ada" in told
-        assert "  Ada: the shared ledger does not answer. What follows of this kind" in told
+        assert "  Ada: the shared ledger does not answer. Further problems of this kind" in told
         self.model.answers.append(whispers("Hello."))
         self.type(self.tom, "whisper Ada = hello")
         pump()

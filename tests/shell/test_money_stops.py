@@ -246,7 +246,7 @@ class TestStopped(MoneyTest):
         assert [True] == cancelled
         assert not told[0].ok
         execute_tool(self.ada_script, spec.name, {}, person=self.tom).addCallback(told.append)
-        assert "does nothing now" in told[1].message
+        assert "cannot do anything now" in told[1].message
         assert [spec.name] == asked
 
 
@@ -315,7 +315,7 @@ class TestCounters(ShellTest):
         self.clock.advance(1_795_262_400.0)
         auto = {"on_limit": {"mode": "auto_extend", "auto_extend_times": 1}}
         state.write(self.ada_script, safety_config=auto)
-        own, of_game = self.ada_script.work.extensions.counts, checkpoints._OF_GAME.counts
+        own, of_game = self.ada_script.work.extensions.counts, checkpoints._GAME_EXTENSIONS.counts
         self.addCleanup(of_game.clear)
         for scope, kept, empty, accounts in (
             ("player", of_game, own, 2),

@@ -41,11 +41,19 @@ class TestCommand(MuteTest):
     def test_each_is_said_and_lasts(self) -> None:
         """Twice is said to be so already; it is stored at once."""
         for line, shown, muted in (
-            ("mute ada", "Ada no longer hears you, nor you it. Back: assistant unmute Ada", True),
-            ("mute", "You do not hear Ada already.", True),
-            ("unmute ADA", "Ada hears you again, and you it.", False),
-            ("unmute ada", "You do hear Ada already.", False),
-            ("/mute ada", "Ada no longer hears you, nor you it. Back: assistant unmute Ada", True),
+            (
+                "mute ada",
+                "Ada no longer hears you, and you no longer hear it. To undo: assistant unmute Ada",
+                True,
+            ),
+            ("mute", "You have already muted Ada.", True),
+            ("unmute ADA", "Ada hears you again, and you hear it again.", False),
+            ("unmute ada", "You have not muted Ada.", False),
+            (
+                "/mute ada",
+                "Ada no longer hears you, and you no longer hear it. To undo: assistant unmute Ada",
+                True,
+            ),
         ):
             assert shown == self.typed(line), line
             expected = [self.person(self.mira)] if muted else []
@@ -92,7 +100,7 @@ class TestUnheard(MuteTest):
     def test_whoever_whispers_to_one_they_muted_is_told(self) -> None:
         """By the game, and not by her; in the open nobody is reminded."""
         self.mute()
-        told = "You have muted Ada, who heard nothing of that. Back: assistant unmute Ada"
+        told = "You have muted Ada, so that was not heard. To undo: assistant unmute Ada"
         for line, times in (("whisper Ada = hello", 1), ("say @ada hi", 0)):
             self.forget()
             self.type(self.mira, line)

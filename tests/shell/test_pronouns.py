@@ -34,26 +34,26 @@ class TestPronouns(ShellTest):
 
     def test_neutral_where_nobody_says_otherwise(self) -> None:
         """A body without a gender is `it`, and the prompt spends no word on that."""
-        assert "nor you it." in self.muted()
+        assert "you no longer hear it." in self.muted()
         assert "Others call you" not in self.prompt()
 
     def test_the_games_gender_counts(self) -> None:
         """A gender as Evennia's contrib stores it is honoured, in texts, questions and prompt."""
         self.ada.db.gender = "female"
-        assert "nor you her." in self.muted()
+        assert "you no longer hear her." in self.muted()
         assert 'Others call you "she".' in self.prompt()
         self.forget()
         self.type(self.tom, "assistant delete ada")
         assert "Delete Ada? Her body" in "\n".join(self.tom.seen)
         self.type(self.tom, "no")
-        assert self.tom.seen[-1].startswith("Ada stays as before.")
+        assert self.tom.seen[-1].startswith("Ada stays as it was.")
 
     def test_the_setting_goes_before_it(self) -> None:
         """The setting of staff holds, whatever the game says."""
         self.ada.db.gender = "female"
         self.type(self.tom, "assistant config ada set pronouns they")
         assert "they" == state.read(self.ada_script, "pronouns")
-        assert "nor you them." in self.muted()
+        assert "you no longer hear them." in self.muted()
         self.ada.locks.add("ai_control:false()")
         assert lacking(self.ada_script, Right.CONTROL).startswith("their lock")
         assert operations.find_assistant("Ada") is self.ada_script

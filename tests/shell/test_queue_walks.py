@@ -21,7 +21,7 @@ SEED = int(os.environ.get("EVENNIA_AI_TEST_SEED", "1"))
 STEPS = 14
 WORD = re.compile(r"word(\d+)x")
 # What is neither an answer nor a word about one.
-ON_THE_WAY = ("thinks for a moment", "still thinking", "pauses over that")
+ON_THE_WAY = ("thinks for a moment", "still thinking", "pauses")
 
 
 class WalksTest(LimitsTest, WaitingTest):

@@ -64,9 +64,9 @@ class TestForgetting(ReachingTest):
         """Entries, what was concluded, what is made of her; another fact, and Tom's, stay."""
         shown = self.answer(self.mira, f"assistant forget {self.fact.pk}")
         assert (
-            "Ada forgot that. With it went 2 entries of its journal, 1 conclusion and 1 point of a "
-            "profile; 1 fact from there that said something else stayed. What was said just now "
-            "may still be in the talk." == shown
+            "Ada forgot that. Also forgotten: 2 entries of its journal, 1 conclusion and 1 point "
+            "of a profile; 1 fact from the same entries that say something else stay. Recent words "
+            "may still be in the conversation." == shown
         )
         brother = "Mira has a baker for a brother."
         assert ["Tom", brother, "Is tall", "collects teapots"] == self.left()
@@ -120,7 +120,9 @@ class TestForgetting(ReachingTest):
     def test_staff_forget_the_same(self) -> None:
         """By its number, of whomever it is; Tom's own words are his."""
         shown = self.answer(self.tom, f"aimemory ada forget {self.fact.pk}")
-        assert f"Ada forgot number {self.fact.pk}. With it went 2 entries of its journal" in shown
+        assert (
+            f"Ada forgot number {self.fact.pk}. Also forgotten: 2 entries of its journal" in shown
+        )
         assert ["Tom", "Is tall"] == [self.left()[0], self.left()[2]]
 
     def test_what_is_nobodys_reaches_its_own_audience(self) -> None:
@@ -160,7 +162,9 @@ class TestCorrecting(ReachingTest):
         shown = self.answer(
             self.mira, f"assistant memory correct {self.fact.pk} = Mira collects lamps."
         )
-        assert shown.startswith("Ada remembers that now: Mira collects lamps.\nWith it went 2 entr")
+        assert shown.startswith(
+            "Ada remembers that now: Mira collects lamps.\nAlso forgotten: 2 entr"
+        )
         texts = ["Tom", "Mira collects lamps.", "Mira has a baker for a brother."]
         assert [*texts, "Is tall", "collects teapots"] == self.left()
         self.fact.refresh_from_db()
@@ -184,4 +188,4 @@ class TestCorrecting(ReachingTest):
         assert (3, "Mira collects lamps.") == (result.data.count, result.data.memory["text"])
         entry.refresh_from_db()
         assert not entry.is_consolidated
-        assert "With it went 2 facts, 1 conclusion and 1 point of a profile." in result.message
+        assert "Also forgotten: 2 facts, 1 conclusion and 1 point of a profile." in result.message

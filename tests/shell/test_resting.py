@@ -88,10 +88,10 @@ class TestResting(SafetyTest):
             self.ask("whisper Ada = hello", NO_KEY)
         (told,) = self.sent_to_staff()
         assert (
-            "Ada's model does not answer. Nothing is locked; it is asked again with the next "
+            "Ada's model does not answer. Nothing is locked; it will be asked again with the next "
             "message, until it answers. Tom was told. Look: assistant check Ada\n"
             "  Ada: its model does not answer: the model answered with HTTP 401: no such ||rkey. "
-            "What follows of this kind stands in the log alone."
+            "Further problems of this kind go only to the log."
         ) in told
         self.ask("whisper Ada = hello", ModelStatusError(529, "overloaded"))
         assert "overloaded" in self.sent_to_staff()[-1]
@@ -112,7 +112,7 @@ class TestResting(SafetyTest):
         (told,) = self.sent_to_staff()
         assert "breaker 'llm:scripted' is open, next try in " in told
         assert "(last: the model answered with HTTP 401: no such ||rkey)" in told
-        assert "it is asked again in " in told
+        assert "it will be asked again in " in told
         assert "resting until its model answers" in operations.status(self.ada_script).message
         services.pool().troubles.clear()
         breaker().isolate()

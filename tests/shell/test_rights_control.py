@@ -62,7 +62,9 @@ class TestEmergency(ControlTest):
         assert "Ada: Emergency stop cleared; the assistant goes on with its next beat." == shown
         assert State.WAITING_FOR_EVENT is state_of(self.ada_script)
         shown = self.line(self.mira, "assistant emergency stop ada")
-        assert "Ada is stopped. That holds over restarts, until: assistant " in shown
+        assert (
+            "Ada is stopped. It stays stopped across restarts. To let it go on: assistant " in shown
+        )
         assert "Mira" == self.stored("lockout")["by"]
 
     def test_b9_a_right_of_the_account_counts_too(self) -> None:
@@ -124,7 +126,10 @@ class TestStopAll(ControlTest):
         self.keep_tom_out()
         with self.audited() as records:
             shown = self.line(self.tom, "assistant emergency stop ALL")
-        assert "One assistant is stopped, over restarts too, until: assistant emergency " in shown
+        assert (
+            "One assistant is stopped, also across restarts. To let one go on: assistant emergency "
+            in shown
+        )
         assert LACKS in shown
         assert (State.STOPPED, State.WAITING_FOR_EVENT) == (
             state_of(brass_script),
@@ -133,7 +138,7 @@ class TestStopAll(ControlTest):
         refused = {"act": "emergency stop", "by": "Tom", "via": "game"}
         assert ("control_refused", refused) in records
         shown = self.line(self.tom, "assistant emergency stop all")
-        assert "None of them was running; nothing is changed." in shown
+        assert "None of them was running; nothing was changed." in shown
 
     def test_all_others_of_ones_own(self) -> None:
         """Clearing, silencing and starting all are the same for many."""
@@ -141,7 +146,12 @@ class TestStopAll(ControlTest):
         self.keep_tom_out()
         for line, before, told, after in (
             ("emergency clear all", {"emergency_stop": True}, "One assistant is cleared", False),
-            ("stop all", {"enabled": True}, "One assistant is silent, until: assistant st", False),
+            (
+                "stop all",
+                {"enabled": True},
+                "One assistant is silent. To let them answer: assistant st",
+                False,
+            ),
             ("start all", {"enabled": False}, "One assistant is awake.", True),
         ):
             with self.subTest(line):
@@ -153,7 +163,7 @@ class TestStopAll(ControlTest):
                 assert LACKS in shown
                 found = [state.read(script, name) for script in (self.ada_script, brass_script)]
                 assert [value, after] == found
-                assert "nothing is changed." in self.line(self.tom, f"assistant {line}")
+                assert "nothing was changed." in self.line(self.tom, f"assistant {line}")
 
     def test_none(self) -> None:
         """Where there are none, or none of one's own."""
@@ -214,11 +224,13 @@ class TestSeen(ControlTest):
         trigger_emergency_stop(self.ada_script, "dig, 4 times", cause=Cause.REPEAT)
         shown = self.line(self.tom, "assistant")
         assert "locked repeat" in shown
-        told = "Ada has locked itself: it did the same again and again, in vain. That was "
-        assert f"{told}1970-01-01 00:00 UTC. Until: assistant emergency clear Ada\n" in shown
+        told = "Ada has locked itself: it kept repeating the same failed action. That was "
+        assert (
+            f"{told}1970-01-01 00:00 UTC. To let it go on: assistant emergency clear Ada\n" in shown
+        )
         assert "    locked (repeat): dig, 4 times" in shown
         operations.stop(self.ada_script, "test")
-        assert "Ada is stopped since 1970-01-01 00:00 UTC: test. " in self.line(
+        assert "Ada has been stopped since 1970-01-01 00:00 UTC: test. " in self.line(
             self.tom, "assistant"
         )
 
@@ -227,4 +239,4 @@ class TestSeen(ControlTest):
         self.ada_script.db.emergency_stop = True
         shown = self.line(self.tom, "assistant status ada")
         assert "Ada: stopped. It stands in Room; " in shown
-        assert "  stopped   Ada is stopped, until: assistant emergency clear Ada" in shown
+        assert "  stopped   Ada is stopped. To let it go on: assistant emergency clear Ada" in shown

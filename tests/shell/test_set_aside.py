@@ -97,7 +97,7 @@ class TestMeanwhile(AsideTest):
         self.type(self.tom, "whisper Ada = hello?")
         later = outgoing.LATER_LINE.replace("{name}", "Ada")
         assert ([later], 5) == (self.told(), len(self.model.bodies))
-        assert "it waits until somebody answers" in operations.why(self.ada_script).message
+        assert "it waits until my question" in operations.why(self.ada_script).message
         self.model.answers.extend([whispers("No map."), whispers("Here I am."), whispers("Yes.")])
         self.answer("no")
         said = ['Ada whispers: "No map."', 'Ada whispers: "Here I am."', 'Ada whispers: "Yes."']

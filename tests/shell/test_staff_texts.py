@@ -45,11 +45,11 @@ class TestNotices(HearingTest):
         producers: Mapping[str, Callable[[], object]] = {
             "Ada could not answer Tom": lambda: self._ask(ModelStatusError(400, "no_model x.y")),
             "holds nothing to say": lambda: self._ask(completion(" ")),
-            "Ada came to the limit of 5 steps a tick": self._limit,
+            "Ada reached the limit of 5 steps a tick": self._limit,
             "Ada's model does not answer. Nothing is locked": lambda: self._ask(
                 ModelStatusError(401, "no key_x")
             ),
-            "Ada does nothing for Tom": self._wait,
+            "Ada ignores Tom": self._wait,
             "Ada has locked itself: its whole budget": lambda: trigger_emergency_stop(
                 self.ada_script, "tokens_total", cause=Cause.BUDGET
             ),
@@ -112,7 +112,7 @@ class TestCommands(HearingTest):
         self.set(hearing_config={"calls_per_player": 1, "queued_per_player": 0, "batch_seconds": 0})
         self.ask("whisper Ada = one", whispers("Yes."))
         self.type(self.tom, "whisper Ada = two")
-        assert "I turned it away" in self.line("why")
+        assert "I refused it" in self.line("why")
         assert "calls_per_player" in self.call(CmdAssistant(), "why full", caller=self.tom)
 
     def test_status_begins_with_how_it_is(self) -> None:
@@ -134,8 +134,8 @@ class TestCommands(HearingTest):
             shown = self.call(CmdAssistant(), "list", caller=self.tom)
             status = self.call(CmdAssistant(), "status", caller=self.tom)
         told = (
-            "Ada does nothing, since a setting is wrong. It is in the game's settings; correct it "
-            "there, then: evennia reload\n    "
+            "Ada does nothing because a setting is wrong. It is in the game's settings; correct it "
+            "there, then type: evennia reload\n    "
         )
         assert told in shown
         assert "no_such" in shown.partition(told)[2]

@@ -53,9 +53,9 @@ class TestReasons(WhyTest):
 
     def test_nothing_yet(self) -> None:
         """Said so, with how she is."""
-        assert self.why().startswith("Ada has heard nothing that was kept.\nNow: awake.")
+        assert self.why().startswith("Ada has no messages on record.\nNow: awake.")
         self.ask("whisper Ada = hello", whispers("Hello."))
-        assert self.why(caller=self.mira).startswith("Ada has heard nothing that was kept.")
+        assert self.why(caller=self.mira).startswith("Ada has no messages on record.")
 
     def test_without_a_name_it_is_the_one_that_was_spoken_to_last(self) -> None:
         """Of several in the room, and of one elsewhere; whoever spoke to none is asked which."""
@@ -226,7 +226,7 @@ class TestNumbers(WhyTest):
     def test_a_number_she_does_not_keep(self) -> None:
         """The newest are named."""
         for rest in ("99", "0", "ada 99", "9" * 5000):
-            assert self.why(rest).startswith("Ada keeps no message "), rest[:10]
+            assert self.why(rest).startswith("Ada has no message "), rest[:10]
         assert "The newest: 4, 3, 2, 1." in self.why("99")
 
     def test_what_is_no_number_is_a_name(self) -> None:
@@ -240,7 +240,9 @@ class TestNumbers(WhyTest):
         for word in ("one", "three", "Tom"):
             assert word not in shown
         assert "message 4" in shown
-        assert "Ada keeps no message 1. The newest: 4, 2." == self.why("1", caller=self.mira)
+        assert "Ada has no message 1 on record. The newest: 4, 2." == self.why(
+            "1", caller=self.mira
+        )
 
     def test_many_messages_are_bounded(self) -> None:
         """The newest are kept; what was answered is not pushed out by talk."""

@@ -162,7 +162,7 @@ class OneMemoryTest(RememberingPages):
         self.kept("There is an atlas.", cites=(self.open.key,))
         form = {"text": "The atlas is in the cellar."}
         shown = text_of(self.post("memory-correct", form, key="Ada", number=self.open.pk))
-        assert "is put right. With it went 1 fact." in shown
+        assert "is put right. Also forgotten: 1 fact." in shown
         assert [SECRET, "The atlas is in the cellar."] == sorted(self.texts())
         assert "Astrid" == self.facts("memory_corrected")[0]["by"]
 
@@ -304,7 +304,7 @@ class PeopleTest(RememberingPages):
         assert 400 == self.post("person-forget", {"who": "Pia"}, key="Ada").status_code
         assert SECRET in self.texts()
         form = {"who": "Pia", "sure": "yes"}
-        assert "Ada forgot them" in text_of(self.post("person-forget", form, key="Ada"))
+        assert "Ada has forgotten them" in text_of(self.post("person-forget", form, key="Ada"))
         assert [OPEN] == self.texts()
         assert not EntityProfile.objects.filter(entity=self.pia).exists()
         assert "Astrid" == self.facts("person_forgotten")[0]["by"]

@@ -212,8 +212,8 @@ class SayTest(OwnPage):
         assert 400 == self.act("my-forget-all").status_code
         assert SECRET in self.texts()
         shown = text_of(self.act("my-forget-all", sure="yes"))
-        assert "Ada forgot you: 1 memory" in shown
-        assert "What stays:" in shown
+        assert "Ada has forgotten you: 1 memory" in shown
+        assert "This stays:" in shown
         assert {OPEN, OFS} == set(self.texts())
 
     def test_remembered_no_more_and_again(self) -> None:

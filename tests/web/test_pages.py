@@ -136,10 +136,10 @@ class NowTest(WebTest):
     def test_what_is_said_names_no_command(self) -> None:
         """There is a button for each; whoever types a command is told the next one."""
         for button, told in (
-            ("stop-all", "One assistant is stopped, over restarts too."),
-            ("stop", "Ada is stopped already."),
+            ("stop-all", "One assistant is stopped, also across restarts."),
+            ("stop", "Ada is already stopped."),
             ("clear", "Ada: "),
-            ("stop", "That holds over restarts."),
+            ("stop", "It stays stopped across restarts."),
             ("clear", "Ada: "),
             ("silence", "Ada is silent."),
         ):
@@ -150,7 +150,7 @@ class NowTest(WebTest):
                 assert word not in shown
         operations.set_enabled(self.ada_script, True)
         typed = operations.set_enabled(self.ada_script, False)
-        assert "Ada is silent until: assistant start Ada" == typed.message
+        assert "Ada is silent. To let it answer: assistant start Ada" == typed.message
 
     def test_silence_and_start(self) -> None:
         """She is silent until she is started again."""
@@ -163,4 +163,4 @@ class NowTest(WebTest):
         """A button that makes no sense now says why; the page is there all the same."""
         response = self.post("start", key="Ada")
         assert 400 == response.status_code
-        assert "Ada is awake already." in text_of(response)
+        assert "Ada is already awake." in text_of(response)

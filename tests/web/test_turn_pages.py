@@ -60,7 +60,7 @@ class LiveTest(WebTest):
         first = self.ada_script.work.recorded.newest()[0].steps[0]
         first.is_priced = False
         rows = html_of(self.get("live", key="Ada"))
-        assert (1, 1) == (rows.count("<td>at a price nobody set"), rows.count("<td>free"))
+        assert (1, 1) == (rows.count("<td>at an unknown price"), rows.count("<td>free"))
 
     def test_it_follows_from_where_it_was_made(self) -> None:
         """The stream begins at the moment the page was made of, so that nothing is missed."""
@@ -198,7 +198,7 @@ class TurnsTest(WebTest):
         """It says so, and where the last ones are."""
         page = self.get("turns", key="Ada")
         assert 200 == page.status_code
-        assert "No trace is kept" in text_of(page)
+        assert "keeps no trace" in text_of(page)
 
     def test_one_in_full(self) -> None:
         """Why, as `assistant why` has it, as it was, and what was said around it."""

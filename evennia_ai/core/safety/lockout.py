@@ -21,8 +21,8 @@ class Cause(ExplainedEnum):
     KILL = "stopped", "a person stopped it"
     BUDGET = "budget", "its whole budget is used up"
     LOOP = "loop", "one task took more steps than it may"
-    REPEAT = "repeat", "it did the same again and again, in vain"
-    CASCADE = "cascade", "most of what it did of late went wrong"
+    REPEAT = "repeat", "it kept repeating the same failed action"
+    CASCADE = "cascade", "most of its recent actions failed"
     CONSECUTIVE_ERRORS = "consecutive_errors", "too many ticks in a row failed"
     BODY = "body", "the game deleted its body; `assistant adopt` gives it another"
 

@@ -67,9 +67,9 @@ def reached(name: str, whom: str, hit: LimitReachedError, detail: str) -> Notice
         whom: name of the person who waited for the answer, or "".
     """
     words = limit_words(hit.kind, hit.cap)
-    outcome = f"and told {whom} how far it came" if whom else "and nobody waited for it"
+    outcome = f"and told {whom} how far it got" if whom else "and nobody was waiting for it"
     return Notice(
-        f"{name} came to {words}, {outcome}. To change that: {_command(name, hit)}", detail
+        f"{name} reached {words}, {outcome}. To change that: {_command(name, hit)}", detail
     )
 
 
@@ -81,7 +81,7 @@ def failed(name: str, whom: str, told: str, stop: Stop, left: int | None, detail
         told: what they learned: "was told".
         left: further failures in a row until the assistant stops itself; None if it does not count.
     """
-    outcome = f"{whom} {told}." if whom else "Nobody waited."
+    outcome = f"{whom} {told}." if whom else "Nobody was waiting."
     more = f" After {counted(left, 'more failures')} in a row it stops itself." if left else ""
     what = _failure(name, whom, stop)
     return Notice(
@@ -90,13 +90,13 @@ def failed(name: str, whom: str, told: str, stop: Stop, left: int | None, detail
 
 
 def _failure(name: str, whom: str, stop: Stop) -> str:
-    tried = f"answer {whom}" if whom else "do what it wanted"
+    tried = f"answer {whom}" if whom else "finish what it was doing"
     hit = stop.limit
     if hit is None:
         return f"{name} could not {tried}: {stop.reason.text}"
     if hit.kind == LimitKind.MODEL_CALL_SECONDS:
         return f"{name} could not {tried}: its model took longer than {hit.cap:g} seconds"
-    return f"{name} could not {tried}: it came to {limit_words(hit.kind, hit.cap)}"
+    return f"{name} could not {tried}: it reached {limit_words(hit.kind, hit.cap)}"
 
 
 def _command(name: str, hit: LimitReachedError | None, reason: StopReason | None = None) -> str:
@@ -115,12 +115,12 @@ def cools(name: str, whom: str, wait: str, stop: Stop) -> Notice:
     if stop.halt is not None:
         why = plain(stop.halt.detail)
     elif stop.limit is not None:
-        why = f"it came to {limit_words(stop.limit.kind, stop.limit.cap)}"
+        why = f"it reached {limit_words(stop.limit.kind, stop.limit.cap)}"
     else:
         why = stop.reason.text
     line = (
-        f"{name} does nothing for {whom} for {wait}: {why.rstrip('.')}. Others are answered. "
-        f"Until: assistant emergency clear {name}"
+        f"{name} ignores {whom} for {wait}: {why.rstrip('.')}. Others still get answers. To end "
+        f"that now: assistant emergency clear {name}"
     )
     return Notice(line, stop.detail if stop.halt is None else "")
 
@@ -145,11 +145,11 @@ def rests(name: str, when: str, told: str, cause: str, *, is_ledgers: bool = Fal
     """
     what = f"{name}'s model does not answer"
     if is_ledgers:
-        what = f"{name} may not ask its model, since the ledger that games share does not answer"
+        what = f"{name} cannot use its model because the shared ledger does not answer"
     look = (BUDGET if is_ledgers else CHECK).format(name=name)
-    line = f"{what}. Nothing is locked; it is asked again {when}. {told}. Look: {look}"
+    line = f"{what}. Nothing is locked; it will be asked again {when}. {told}. Look: {look}"
     note = f"{name}: {cause if is_ledgers else unanswered(cause)}"
-    return Notice(line, f"{note}. What follows of this kind stands in the log alone.")
+    return Notice(line, f"{note}. Further problems of this kind go only to the log.")
 
 
 def unanswered(cause: str) -> str:
@@ -164,7 +164,7 @@ def times_missed(name: str, told: str) -> Notice:
         told: the goals, in words.
     """
     line = (
-        f"{name} could not act when it was time for {told}. None of it is caught up. "
+        f"{name} could not act when it was time for {told}, and will not make up for it. "
         f"Look: assistant goal {name}"
     )
     return Notice(line)

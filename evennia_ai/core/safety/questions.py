@@ -198,7 +198,7 @@ class Question:
     def row(self, *, is_stalled: bool = False) -> str:
         """The question as a row of a list."""
         mark = " (stalled: nobody who was asked is here)" if is_stalled else ""
-        who = f"{self._asker()} asks{', from a limit' if self._is_of_limit else ''}"
+        who = f"{self._asker()} asks{' about a limit' if self._is_of_limit else ''}"
         return f"{self.number:>4}  {who}: {self._prompt_and_detail()}{mark}"
 
     @property
@@ -209,7 +209,7 @@ class Question:
         return f"{self.asking.actor}, for {self.for_name}," if self.for_name else self.asking.actor
 
     def _intro(self) -> str:
-        place = f"question {self.number}{', from a limit' if self._is_of_limit else ''}"
+        place = f"question {self.number}{', about a limit' if self._is_of_limit else ''}"
         return f"{self._asker()} asks ({place}):"
 
     def _prompt_and_detail(self) -> str:

@@ -40,7 +40,7 @@ def hush(script: AssistantScript, being: Being, minutes: int = MINUTES) -> Resul
         return Result.invalid(problem)
     if not 1 <= minutes <= MOST_MINUTES:
         return Result.invalid(
-            f"{minutes} minutes cannot be; hush for 1 to {MOST_MINUTES} minutes at a time."
+            f"You can hush for 1 to {MOST_MINUTES} minutes at a time, not {minutes}."
         )
     until = script.clock.seconds() + minutes * MINUTE_SECONDS
     _store(script, room.dbref, until)
@@ -60,7 +60,7 @@ def unhush(script: AssistantScript, being: Being) -> Result:
     if problem:
         return Result.invalid(problem)
     if not outgoing.is_hushed(script, room):
-        return Result.invalid(f"Nobody hushed {name_before(script, being)} here.")
+        return Result.invalid(f"{name_before(script, being)} is not hushed here.")
     _store(script, room.dbref, 0.0)
     outgoing.announce(script.obj, UNHUSHED, hops=1)
     audit.record("unhushed", script, room=room.dbref, by=str(being.key))
@@ -73,7 +73,7 @@ def _room_for(script: AssistantScript, being: Being) -> tuple[Any, str]:
     if room is None or body is None or body.location != room or script.work is None:
         return None, f"{name_before(script, being)} is not here."
     if not body.access(being, LOCK, default=True):
-        return None, f"You have no say in when {name_before(script, being)} speaks."
+        return None, f"You may not decide when {name_before(script, being)} speaks."
     return room, ""
 
 
@@ -121,7 +121,7 @@ def set_channel(
         known = ", ".join(sorted(channel.key for channel in ChannelDB.objects.all()))
         return Result.invalid(f"There is no channel named {name.strip()!r}. There are: {known}.")
     if mode not in MODES:
-        return Result.invalid(f"{mode!r} is not something to do on a channel: {', '.join(MODES)}.")
+        return Result.invalid(f"{mode!r} is not a way to use a channel: {', '.join(MODES)}.")
     channel, who = found[0], script.key
     configs = dict(state.read(script, "channel_configs"))
     # A setting may name the channel in other case.
@@ -130,12 +130,14 @@ def set_channel(
     if mode == LEAVE:
         channel.disconnect(script.obj)
         state.write(script, channel_configs=configs)
-        return Result(True, f"{who} does not listen to {channel.key} any more.")
+        return Result(True, f"{who} no longer listens to {channel.key}.")
     if not channel.access(script.obj, "listen"):
         return Result.invalid(f"{who} may not listen to {channel.key}: the channel is locked.")
     # Else an assistant could be made to repeat what is said on a channel closed to that person.
     if person is not None and not lets(channel, person, "listen"):
-        return Result.invalid(f"You may not listen to {channel.key}, and so {who} may not for you.")
+        return Result.invalid(
+            f"You may not listen to {channel.key}, so you cannot let {who} listen."
+        )
     if not channel.subscriptions.has(script.obj):
         channel.connect(script.obj)
     configs[channel.key] = {**old, "mode": mode} if isinstance(old, dict) else mode
@@ -153,10 +155,12 @@ def set_muted(script: AssistantScript, being: Being, is_muted: bool) -> Result:
     them = wording(script).them
     changed = state.mute(script, incoming.person_of(being), is_muted=is_muted)
     if not changed:
-        now = "You do not hear" if is_muted else "You do hear"
-        return Result.invalid(f"{now} {name} already.")
+        now = "have already muted" if is_muted else "have not muted"
+        return Result.invalid(f"You {now} {name}.")
     if is_muted:
         return Result(
-            True, f"{name} no longer hears you, nor you {them}. Back: assistant unmute {name}"
+            True,
+            f"{name} no longer hears you, and you no longer hear {them}. "
+            f"To undo: assistant unmute {name}",
         )
-    return Result(True, f"{name} hears you again, and you {them}.")
+    return Result(True, f"{name} hears you again, and you hear {them} again.")

@@ -74,7 +74,7 @@ def questions(person: Being, *, is_staff: bool) -> Result[Questions]:
         if approvals.may_answer(script, question, person, is_staff=is_staff)
     ]
     if not found:
-        return Result(True, "Nobody asks you anything.", Questions([]))
+        return Result(True, "There are no questions for you.", Questions([]))
     found.sort(key=lambda entry: entry[1].number)
     lines: list[str] = []
     shown: list[AskedQuestion] = []
@@ -88,7 +88,7 @@ def questions(person: Being, *, is_staff: bool) -> Result[Questions]:
         shown.append(_as_data(question, name, today, is_stalled=is_stalled))
     typed = "\nAnswer with: assistant answer <number> yes | no"
     if any(item["is_stalled"] for item in shown):
-        typed += "\nOne that is stalled can also be taken or dropped: take | drop"
+        typed += "\nYou can also take over or drop a stalled one: take | drop"
     return Result(True, "\n".join(lines), Questions(shown)).with_typed(typed)
 
 
@@ -139,7 +139,7 @@ def answer(number: int, person: Being, text: str, *, is_staff: bool) -> Deferred
         return succeed(refused.with_typed(" List them with: assistant questions"))
     script, question = entry
     if not approvals.may_answer(script, question, person, is_staff=is_staff):
-        return succeed(Result.invalid(f"Question {number} was not put to you."))
+        return succeed(Result.invalid(f"You were not asked question {number}."))
     choice = match(question.asking.choices, text)
     if choice is not None:
         return _answered(script, question, choice, person)
@@ -150,16 +150,15 @@ def answer(number: int, person: Being, text: str, *, is_staff: bool) -> Deferred
     said = one_line(text, MOST_QUOTED)
     return succeed(
         Result.invalid(
-            f"Question {number} is open still: {said!r} is not an answer. Answer one of: {choices}."
+            f"Question {number} is still open: {said!r} is not an answer. Answer with one of: "
+            f"{choices}."
         )
     )
 
 
 def _take(script: AssistantScript, question: Question, person: Being) -> Result:
     approvals.claim(script, question, person)
-    return Result(
-        True, f"It is you who is asked now:\n{approvals.as_seen(question, script, person).row()}"
-    )
+    return Result(True, f"You are asked now:\n{approvals.as_seen(question, script, person).row()}")
 
 
 def _drop(script: AssistantScript, question: Question, person: Being) -> Result:
@@ -180,12 +179,12 @@ def _answered(
 ) -> Deferred[Result]:
     name = name_before(script, person)
     if script.silence:
-        return succeed(Result.invalid(f"{name} does nothing now: {script.silence}."))
+        return succeed(Result.invalid(f"{name} cannot do anything now: {script.silence}."))
     if not question.is_waited_for:
         return _settle_call(script, question, choice, person)
     if approvals.give(script, question, choice, person):
-        return succeed(Result(True, f"{name} goes on with your {choice.id}."))
-    text = f"{name} is told {choice.id} as soon as it comes back to this."
+        return succeed(Result(True, f"{name} goes on, with your answer: {choice.id}."))
+    text = f"{name} will get your answer when it comes back to this: {choice.id}."
     return succeed(Result(True, text))
 
 
@@ -216,7 +215,9 @@ def _settle_call(
     def cut_off(failure: Failure) -> Result:
         failure.trap(CancelledError, StaleEpochError)
         name = name_before(script, person)
-        return Result.conflict(f"{name} was stopped meanwhile; nobody knows whether it was done.")
+        return Result.conflict(
+            f"{name} was stopped meanwhile, so nobody knows whether it was done."
+        )
 
     return running.addCallbacks(done, cut_off)
 

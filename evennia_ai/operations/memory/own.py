@@ -61,12 +61,12 @@ from evennia_ai.tasks import store as tasks
 MENDED_TRUST = 0.6
 _I = re.compile(r"\b(?:I|me|my|mine|myself)\b", re.IGNORECASE)
 MOST_KNOWN = 1_000
-MAY_LAST = "What was said just now may still be in the talk."
+MAY_LAST = "Recent words may still be in the conversation."
 ORDER = {MemoryKind.FACT: 1, MemoryKind.INSIGHT: 2, MemoryKind.JOURNAL: 3}
 KEPT = (
-    "What stays: that you want not to be heard or remembered, where you said so; sums of what you "
-    "used, and the numbers in the record, which hold no word of yours; what was said aloud to "
-    "all, shortened, in that record; and what waits for an answer."
+    "This stays: your choice not to be heard or remembered, if you made one; how much you used; "
+    "the audit log, which has numbers and short versions of what was said in public, but none of "
+    "your private words; and whatever still waits for an answer."
 )
 
 
@@ -160,12 +160,13 @@ def _lines(name: str, data: Known, *, is_own: bool) -> list[str]:
         for row in data.known
     ]
     if not data.is_remembered:
-        lines.append(f"It keeps nothing new about {whom}, as {'you' if is_own else 'they'} asked.")
+        they = "you" if is_own else "they"
+        lines.append(f"It remembers nothing new about {whom}, as {they} asked.")
     if is_own and (data.known or not data.is_remembered):
         word, again = ("off", "no more") if data.is_remembered else ("on", "again")
         lines.append(
-            f"To correct or drop one: assistant memory correct <number> = <text>, "
-            f"assistant forget <number>. All: assistant forget everything {name}. "
+            f"To correct or forget one: assistant memory correct <number> = <text>, "
+            f"assistant forget <number>. To forget all: assistant forget everything {name}. "
             f"To be remembered {again}: assistant memory {word} {name}"
         )
     return [head, *lines]
@@ -315,8 +316,8 @@ def _own_attribute(
 
 
 def _unknown(name: str, number: str | int) -> Result:
-    message = f"{name} remembers nothing about you by the number {one_line(str(number), 30)}."
-    return Result.not_found(message).with_typed(f" See: assistant memory {name}")
+    refused = Result.not_found(f"{name} has no memory {one_line(str(number), 30)} about you.")
+    return refused.with_typed(f" See: assistant memory {name}")
 
 
 # ---- being forgotten ---------------------------------------------------------------------------
@@ -330,16 +331,16 @@ def set_remembered(
     unremembered = set(state.read(script, "unremembered"))
     if (person not in unremembered) is is_remembered:
         now = "remembers what you do" if is_remembered else "remembers nothing new about you"
-        return Result.conflict(f"{name} {now} already.")
+        return Result.conflict(f"{name} already {now}.")
     event = audit_event("remembering_changed", person=person, is_remembered=is_remembered)
     with signed(by):
         # A symmetric difference: it adds the person or removes them.
         state.write(script, event, unremembered=sorted(unremembered ^ {person}))
     if is_remembered:
-        return Result(True, f"{name} remembers what you do again.")
-    done = Result(True, f"{name} remembers nothing new about you. What is known already stays")
+        return Result(True, f"{name} will remember new things about you again.")
+    done = Result(True, f"{name} will remember nothing new about you, but keeps what it knows")
     forget, back = f"assistant forget everything {name}", f"assistant memory on {name}"
-    return done.with_typed(f"; to drop that too: {forget}. Back: {back}")
+    return done.with_typed(f"; to delete that too: {forget}. To undo: {back}")
 
 
 def forget_everything(
@@ -359,8 +360,8 @@ def forget_everything(
         elsewhere = tracing.forget, tasks.forget, approvals.forget
         count = forgetting.forget_person(script, person, *elsewhere)
     whom, name = "you" if not by else "them", _name(script, being, by)
-    forgot = f"{name} forgot {whom}: {counted(count, 'memories')}, and all talk with {whom}."
-    return Result(True, f"{forgot} {KEPT}", ForgottenPerson(count, KEPT))
+    gone = f"{counted(count, 'memories')}, and all conversation with {whom}. {KEPT}"
+    return Result(True, f"{name} has forgotten {whom}: {gone}", ForgottenPerson(count, KEPT))
 
 
 def _drop_under_way(script: AssistantScript, person: str, *, with_waiting: bool) -> None:

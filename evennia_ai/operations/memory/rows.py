@@ -228,9 +228,9 @@ def also_forgotten(reached: Reached) -> str:
     parts = [f"{count} {one if count == 1 else many}" for count, one, many in counts if count]
     if not parts:
         return ""
-    stays = f"; {counted(reached.kept, 'facts')} from there that said something else stayed"
+    stays = f"; {counted(reached.kept, 'facts')} from the same entries that say something else stay"
     listed = f"{', '.join(parts[:-1])} and {parts[-1]}" if parts[1:] else parts[0]
-    return f"With it went {listed}{stays if reached.kept else ''}."
+    return f"Also forgotten: {listed}{stays if reached.kept else ''}."
 
 
 def audience_text(audience: str, place: str = "") -> str:

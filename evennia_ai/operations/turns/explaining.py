@@ -118,9 +118,7 @@ def why(
         line_of = _summary if is_full else listed
         lines += ["Before that:", *(f"  {line_of(each, now)}" for each in before)]
     if not is_full:
-        lines.append(
-            f"All of it: assistant why {name} {row['number'] or ''} full".replace("  ", " ")
-        )
+        lines.append(f"More: assistant why {name} {row['number'] or ''} full".replace("  ", " "))
     lines += _inner_calls(script) if is_full and is_staff else []
     look.note(script, "what was heard")
     return Result(True, "\n".join([*lines, *look.hint()]), Why(dict(row)))
@@ -129,7 +127,7 @@ def why(
 def _inner_calls(script: Assistant) -> list[str]:
     # Its newest inner calls, such as reflection, for which no player waited.
     calls, now = list(script.work.inner_calls)[-MOST_LISTED:], script.clock.seconds()
-    lines = ["Beside its turns:"] if calls else []
+    lines = ["Outside its turns:"] if calls else []
     for call in reversed(calls):
         looked = f"; called {', '.join(call.tools)}" if call.tools else ""
         line = f"{call.context} ({call.purpose}), {amount(call.tokens)} tokens{looked}"
@@ -162,9 +160,9 @@ def _unknown(
     script: Assistant, name: str, records: list[DecisionTrace], number: int | None, is_staff: bool
 ) -> str:
     if not records or number is None:
-        return f"{name} has heard nothing that was kept.\n{_now(script)}"
+        return f"{name} has no messages on record.\n{_now(script)}"
     kept = ", ".join(str(record.number) for record in records[:10])
-    return f"{name} keeps no message {number}. The newest: {kept}."
+    return f"{name} has no message {number} on record. The newest: {kept}."
 
 
 def heard(
@@ -193,7 +191,7 @@ def heard(
     )
     look.note(script, "what was heard")
     kept = counted(len(newest), "messages")
-    message = f"{script.key} keeps {kept}, and {len(data.waiting)} are waiting."
+    message = f"{script.key} has {kept} on record, and {len(data.waiting)} are waiting."
     return Result(True, message, data)
 
 

@@ -52,39 +52,39 @@ _STEPS = {
     "answered": "I answered",
     "silent by choice": "I chose to say nothing",
     "failed": "I could not answer",
-    "refused": "I turned it away, since it was more than I may take",
-    "hushed": "I kept quiet, as I was asked to here",
-    "silent": "I did not answer, since I was silent then",
-    f"waits: {holding.ASIDE}": "it waits until somebody answers what I asked because of another",
-    "waits": "I wait until they are back",
+    "refused": "I refused it because it was over a limit",
+    "hushed": "I kept quiet because I was hushed here",
+    "silent": "I did not answer because I was silent then",
+    f"waits: {holding.ASIDE}": "it waits until my question about another message is answered",
+    "waits": "I am waiting until they come back",
     "cut off": "I was cut off",
-    "returned": "I gave it back unanswered",
-    "expired": "it waited too long, so I gave it up",
-    "not begun: limit": "I did not begin it, since a limit was used up",
+    "returned": "I returned it unanswered",
+    "expired": "it waited too long, so I dropped it",
+    "not begun: limit": "I did not start because a limit was used up",
     "dropped": "I dropped it unanswered",
-    "broke off": "I broke off, since nobody was there to hear me",
-    "goes on": "I am still at it",
-    "asked": "I asked whether I may",
-    "taken": "I am at it",
-    "queued": "it waits for me",
-    "joined": "it waits for me",
+    "broke off": "I stopped because nobody was there to hear me",
+    "goes on": "I am still working on it",
+    "asked": "I asked for permission",
+    "taken": "I am working on it",
+    "queued": "it is waiting for me",
+    "joined": "it is waiting for me",
     "by hand: done": "I did it",
     "by hand": "it did not work",
 }
 _RULES = {
-    "interaction_disabled": "I did not listen, since I hear nobody now",
-    "muted": "I did not hear it, since I was muted",
+    "interaction_disabled": "I did not listen because my hearing is off",
+    "muted": "I did not hear it because I was muted",
     "own_speech": "those were my own words",
-    "self_message": "it was only told to me",
-    "command_output": "it was what I had asked the game for",
-    "hop_limit": "I let it be, since we assistants had talked enough",
-    "assistant_cross_talk": "I let it be, since it was an assistant's",
+    "self_message": "it was only a message for myself",
+    "command_output": "it was the output of my own command",
+    "hop_limit": "I ignored it because assistants had talked enough",
+    "assistant_cross_talk": "I ignored it because it came from an assistant",
 }
 _OUTCOMES = {
-    "trigger": "it is before me",
+    "trigger": "it is waiting for me",
     "context": "I only listened",
-    "capture": "it was what I had asked the game for",
-    "ignore": "it was not meant for me",
+    "capture": "it was the output of my own command",
+    "ignore": "it was not addressed to me",
 }
 
 
@@ -113,7 +113,7 @@ def brief(row: Row, now: float) -> str:
 def cost_of(row: Row) -> str:
     """The cost of a turn, in words."""
     if row.get("unpriced_calls"):
-        return "at a price nobody set"
+        return "at an unknown price"
     dollars = row.get("cost_nano", 0) / NANO
     if not dollars:
         return "for free"
@@ -122,7 +122,7 @@ def cost_of(row: Row) -> str:
 
 def _heard(row: Row, whom: str) -> str:
     if row.get("kind") == OWN:
-        return "I began something by myself"
+        return "I started something on my own"
     source, rule = row["source"], row.get("rule_name")
     frame = "{who} had me use a tool" if rule == "by_hand" else _HEARD[source]
     frame = _TO_ME.get(source, frame) if rule in _ADDRESSED else frame
@@ -133,13 +133,13 @@ def _heard(row: Row, whom: str) -> str:
 def _did(row: Row) -> list[str]:
     if "result" in row:
         paid = f" after {counted(row['calls'], 'calls')} {cost_of(row)}" if row.get("calls") else ""
-        return [f"{_DID.get(row['result'], 'I was at it')}{paid}", *_hindrance(row)]
+        return [f"{_DID.get(row['result'], 'I worked on it')}{paid}", *_hindrance(row)]
     steps = [f"{step['step']}: {step['detail']}" for step in row["steps"]]
     found = next((said for step in reversed(steps) if (said := _said(step))), "")
     if found:
         is_plain = steps[-1].startswith("answered")
-        return [found, "nothing stood in the way"] if is_plain else [found]
-    return [_RULES.get(row["rule_name"]) or _OUTCOMES.get(row["outcome"], "it was judged")]
+        return [found, "nothing went wrong"] if is_plain else [found]
+    return [_RULES.get(row["rule_name"]) or _OUTCOMES.get(row["outcome"], "I took note of it")]
 
 
 def _said(step: str) -> str:
@@ -149,10 +149,10 @@ def _said(step: str) -> str:
 def _hindrance(row: Row) -> list[str]:
     limits: Sequence[str] = row["limits"]
     if limits:
-        return [f"I came to {' and '.join(map(limit_words, limits))}"]
+        return [f"I reached {' and '.join(map(limit_words, limits))}"]
     if row["result"] == FAILED and row["stop"] in tuple(StopReason):
         return [StopReason(row["stop"]).text]
-    return ["nothing stood in the way"] if row["result"] == ANSWERED else []
+    return ["nothing went wrong"] if row["result"] == ANSWERED else []
 
 
 AT_ONCE, MOST_AT_ONCE, LONGEST_SEARCH = 20, 100, 100
@@ -166,7 +166,7 @@ DEAREST = (
 NOT_KEPT = "(private, words not kept)"
 UNWANTED = "(words not kept, as they asked)"
 GONE = "(forgotten)"
-OFF = "No trace is kept in this game: its setting says 0 days."
+OFF = "This game keeps no trace: its setting is 0 days."
 FOR_ALL = ("result", "stop", "limits", "seconds", "together")
 FOR_STAFF = (
     *("model", "calls", "prompt_tokens", "completion_tokens", "cost_nano", "unpriced_calls"),
@@ -283,7 +283,7 @@ def trace(
     data = TracedPage(rows, entries[-1].pk if is_more else None)
     what = _search_text(span, words)
     if not rows:
-        return Result(True, f"{name}: I know of nothing {what}.", data)
+        return Result(True, f"{name}: I heard nothing {what}.", data)
     head = f"{name}: what I heard {what}, the {'dearest' if by_cost else 'newest'} first:"
     look.note(script, "what was heard")
     return Result(True, "\n".join([head, *(listed(row, now) for row in rows), *look.hint()]), data)
@@ -393,6 +393,6 @@ def _match(sender: str, result: str, before: int | None) -> Q:
 
 
 def _search_text(span: Span | None, words: str) -> str:
-    sought = f'with "{one_line(words, LONGEST_SEARCH)}" said publicly' if words else ""
+    sought = f'with "{one_line(words, LONGEST_SEARCH)}" said in public' if words else ""
     when = span.phrase if span is not None else "in the days that are kept"
     return " ".join(filter(None, (sought, when)))

@@ -34,7 +34,7 @@ def by_alias(visit: Visit) -> str:
     visit.tom.ask("pu are you there?", line_of("Public", "I am.", "Edda"))
     visit.bob.expect(line_of("Public", "I am.", "Edda"))
     visit.tom.ask("cwho public", r"Public:\s+.*Tom")
-    visit.owner.ask("assistant channel edda public = leave", "does not listen to Public")
+    visit.owner.ask("assistant channel edda public = leave", "no longer listens to Public")
     return "answers on a channel by an alias of `addcom`"
 
 
