@@ -34,7 +34,7 @@ ROWS = (
         Route("GET", f"{ONE}audit/", "audit", "audit", RECORD),
         _record,
         "Read the record of an assistant",
-        "Everything it did and that was done to it, the newest first.",
+        "Everything it did and everything done to it, the newest first.",
         result=log.FactPage,
         query=requests.FactsBefore,
     ),
@@ -50,7 +50,7 @@ ROWS = (
         Route("GET", f"{ONE}audit/difference/", "audit-difference", "audit", RECORD),
         lambda call: log.audit_difference(call.script, call.query["a"], call.query["b"]),
         "Compare an assistant at two versions",
-        "What is different at `b` from what it was at `a`.",
+        "What changed between version `a` and version `b`.",
         result=log.Difference,
         query=requests.Versions,
     ),
@@ -58,7 +58,7 @@ ROWS = (
         Route("GET", f"{ONE}audit/<ai_number:version>/", "audit-state", "audit", RECORD),
         lambda call: require_found(log.audit_state(call.script, call.path["version"])),
         "See what an assistant was like at a version",
-        "Right after that event of its record.",
+        "Its state right after that event of the record.",
         result=log.PastState,
     ),
     Row(
@@ -72,8 +72,9 @@ ROWS = (
         Route("GET", "peers/", "peers", "peers", USE),
         lambda call: overview.list_peers(call.query.get("account", "")),
         "List agents elsewhere that give tasks",
-        "By A2A: who asked whom, how each task stands, and what it cost; no word of what was said. "
-        "Also the agents elsewhere that assistants may ask (`remotes`).",
+        "Over A2A: who asked whom, the state of each task, and what it cost, without "
+        "the texts of the tasks. Also the agents elsewhere that assistants may ask "
+        "(`remotes`).",
         result=overview.Peers,
         query=requests.OfAccount,
         may_be_missing=True,
@@ -82,7 +83,7 @@ ROWS = (
         Route("GET", f"{ONE}breakers/", "breakers", "show breakers", USE),
         lambda call: control.breakers(call.script),
         "List an assistant's breakers",
-        "A breaker that is open keeps a service that fails from being asked.",
+        "An open breaker stops calls to a service that keeps failing.",
         result=control.Breakers,
     ),
     Row(
@@ -90,10 +91,11 @@ ROWS = (
         Route("POST", f"{ONE}breakers/<path:name>/reset/", "reset-breaker", "show breakers", USE),
         _reset,
         "Close a breaker",
-        "The service is asked again at once.",
+        "The service is called again at once.",
         result=control.BreakerRow,
         action="reset breaker",
         answer={"message": "llm:openai is closed."},
-        needs="One of the game's is for owners, one of the assistant's for `ai_control` over it.",
+        needs="A breaker of the game needs an owner; one of the assistant needs `ai_control` "
+        "over it.",
     ),
 )

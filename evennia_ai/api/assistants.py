@@ -33,8 +33,8 @@ class AssistantPage:
     """A page of the assistants, by name."""
 
     assistants: list[lifecycle.Described]
-    count: Annotated[int, note("How many there are in all.")]
-    next: Annotated[int | None, note("The offset of what follows; null: nothing does.")]
+    count: Annotated[int, note("Total number of entries.")]
+    next: Annotated[int | None, note("Offset of the next page; null on the last page.")]
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +48,7 @@ class MadeAssistant:
 class RemovedAssistant:
     """The response to a removal: the name, and the file of the audit log."""
 
-    archive: Annotated[str | None, note("The name of the file its record was put into.")]
+    archive: Annotated[str | None, note("Name of the file with its archived audit log.")]
 
 
 # ---- all ---------------------------------------------------------------------------------------
@@ -146,7 +146,7 @@ ROWS = (
         Route("GET", "assistants/", "assistants", "list", TAG),
         _list,
         "List the assistants",
-        "In order of their names.",
+        "Sorted by name.",
         result=AssistantPage,
         query=requests.PageQuery,
         answer={"assistants": [DESCRIBED], "count": 1, "next": None},
@@ -155,7 +155,7 @@ ROWS = (
         Route("POST", "assistants/", "assistants", "create", TAG),
         _create,
         "Make an assistant",
-        "A character in a room, and the script that moves it. It is awake at once.",
+        "Creates a character in a room and the script that controls it. It is awake at once.",
         result=MadeAssistant,
         body=requests.NewAssistant,
         status=201,
@@ -166,15 +166,16 @@ ROWS = (
         Route("GET", ONE, "assistant", "status", TAG),
         lambda call: lifecycle.describe(call.script),
         "Look at an assistant",
-        "What it is called, how it looks, and who it is.",
+        "Its name, description, persona and state.",
         result=lifecycle.Described,
         answer=DESCRIBED,
     ),
     Row(
         Route("PUT", ONE, "assistant", "update", TAG),
         _update,
-        "Describe an assistant anew",
-        "Everything that can be said of it; its name stays.",
+        "Replace the description of an assistant",
+        "Replaces all fields of the description; the name stays.",
+        operation_id="describe_an_assistant_anew",
         result=MadeAssistant,
         body=requests.WholeAssistant,
         example=WHOLE,
@@ -184,7 +185,7 @@ ROWS = (
         Route("PATCH", ONE, "assistant", "update", TAG),
         _update,
         "Change an assistant",
-        "What is not named stays.",
+        "Fields that are left out keep their values.",
         result=MadeAssistant,
         body=requests.ChangedAssistant,
         example={"persona": "Edda has grown fond of ships."},
@@ -194,7 +195,7 @@ ROWS = (
         Route("DELETE", ONE, "assistant", "delete", TAG),
         _delete,
         "Remove an assistant",
-        "What is under way is dropped, and its record is put into a file of the game's.",
+        "Drops whatever is under way, and archives its audit log in a file of the game.",
         result=RemovedAssistant,
         answer={"message": "Edda is deleted.", "archive": "Edda-20260131.json"},
     ),
@@ -202,7 +203,7 @@ ROWS = (
         Route("POST", f"{ONE}clone/", "clone", "clone", TAG),
         _clone,
         "Copy an assistant",
-        "With its settings, prompts and looks; without its talk, notes and goals.",
+        "Copies settings, prompts and appearance, but not the conversation, notes or goals.",
         result=MadeAssistant,
         body=requests.Copy,
         status=201,
@@ -212,9 +213,11 @@ ROWS = (
     Row(
         Route("POST", "adopt/", "adopt", "adopt", TAG),
         _adopt,
-        "Give a being of the game a mind",
-        "It stays what it is; the account needs a say over it, by its lock `control` or `edit`.\n\n"
-        "The name of an assistant that has lost its body lets that one go on in this being.",
+        "Adopt a character or object as an assistant",
+        "The object stays what it is; the account needs its lock `control` or `edit`.\n\n"
+        "With the name of an assistant that has lost its body, that assistant goes on in this "
+        "object.",
+        operation_id="give_a_being_of_the_game_a_mind",
         result=MadeAssistant,
         body=requests.Adoption,
         status=201,
@@ -224,8 +227,10 @@ ROWS = (
     Row(
         Route("POST", f"{ONE}release/", "release", "release", TAG),
         _release,
-        "Take the mind of an adopted being away",
-        "It is as before; what it knew is lost, and its record is put into a file.",
+        "Release an adopted character or object",
+        "It is what it was before. The assistant's memories are lost, and its audit log "
+        "is archived in a file.",
+        operation_id="take_the_mind_of_an_adopted_being_away",
         result=RemovedAssistant,
         answer={"message": "Bram is released.", "archive": "Bram-20260131.json"},
     ),

@@ -44,8 +44,8 @@ from evennia_ai.runtime.game_thread import ANY, LONG, run
 from evennia_ai.runtime.web_requests import address_of, api_config
 
 Kind = TypeVar("Kind")
-ONLY_READS = "With this token one can only read; whoever owns it can make another."
-NO_REVEAL = "With this token one can only read, and to reveal private words is more than that."
+ONLY_READS = "This token is read-only; its owner can create another one."
+NO_REVEAL = "This token is read-only, which does not include revealing private words."
 
 
 class ApiView(APIView):
@@ -100,7 +100,7 @@ class ApiView(APIView):
             raise
         self._count(request)
         if self.needs_account and not known:
-            raise NotAuthenticated("Say who you are: log in, or send a token.")
+            raise NotAuthenticated("Authentication is required: log in, or send a token.")
         if request.method in request_log.CHANGING and self.is_change and _only_reads(request.auth):
             raise problem(ProblemKind.FORBIDDEN, ONLY_READS)
 

@@ -50,7 +50,7 @@ def _check(value: object, depth: int) -> None:
         ValueError: the value, or something in it, cannot be stored, or is nested too deeply.
     """
     if not _is_kept(value):
-        raise ValueError("a text or a number in it cannot be kept")
+        raise ValueError("it contains a text or number that cannot be stored")
     if depth < 0:
         raise ValueError("it is nested too deeply")
     if isinstance(value, dict):
@@ -70,9 +70,7 @@ def read_json(raw: bytes, most_depth: int) -> Any:
         value = json.loads(text, parse_constant=_refuse_constant, object_pairs_hook=once)
         _check(value, most_depth)
     except RecursionError:
-        raise ParseError(
-            "The body is not JSON that can be taken: it is nested too deeply."
-        ) from None
+        raise ParseError("The body cannot be read as JSON: it is nested too deeply.") from None
     except ValueError as error:
         why = " ".join(str(error).split())[:200]
         raise ParseError(f"The body is not JSON that can be taken: {why}.") from None

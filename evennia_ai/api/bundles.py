@@ -49,17 +49,20 @@ class People(Plain):
         """Validate a mapping of names to names."""
         found = super().to_internal_value(data)
         if not all(isinstance(each, str) and len(each) <= 100 for each in found.values()):
-            raise ValidationError("These must be names of accounts.")
+            raise ValidationError("These must be account names.")
         return found
 
 
 def _file() -> FileText:
-    help_text = "The file that the other game wrote, in base64."
+    help_text = "The file exported by the other game, in base64."
     return FileText(max_length=LONGEST_FILE, help_text=help_text)
 
 
 def _people() -> People:
-    help_text = "Account here by player there; all others stay strangers."
+    help_text = (
+        "Accounts of this game by the names of the other game's players; everybody else "
+        "stays a stranger."
+    )
     return People(required=False, help_text=help_text)
 
 
@@ -67,7 +70,7 @@ class BundleLookBody(StrictMapping):
     """An assistant of another game, for a preview."""
 
     file = _file()
-    key = Name(required=False, help_text="Its name here; else as there.")
+    key = Name(required=False, help_text="Its name in this game; by default the name in the file.")
     people = _people()
 
 
@@ -75,17 +78,22 @@ class BundleBody(StrictMapping):
     """An assistant of another game."""
 
     file = _file()
-    key = Name(required=False, help_text="Its name here; else as there.")
-    location = Text(max_length=100, required=False, help_text="The room it stands in.")
+    key = Name(required=False, help_text="Its name in this game; by default the name in the file.")
+    location = Text(max_length=100, required=False, help_text="The room where it is put.")
     people = _people()
-    enable = Flag(required=False, help_text="It answers at once; else somebody starts it.")
+    enable = Flag(
+        required=False,
+        help_text="True to start it at once; otherwise it stays silent until somebody starts it.",
+    )
 
 
 @dataclass(frozen=True, slots=True)
 class BundleSent:
     """An assistant as a file."""
 
-    file: Annotated[str, note("A zip in base64, with every private word the assistant knows.")]
+    file: Annotated[
+        str, note("A zip file in base64, including all private words that the assistant knows.")
+    ]
 
 
 def _read(call: Call) -> Steps[Result[Bundle]]:
@@ -156,8 +164,9 @@ ROWS = (
         # POST, not GET: a token that only reads must not get private words.
         Route("POST", f"{ONE}export/", "bundle", "export assistant", TAG),
         _as_operation(_export),
-        "Get the whole assistant as a file",
-        "With every private word it knows; that it was had is on record.",
+        "Export a whole assistant",
+        "The file contains all private words it knows; the export is recorded in the audit log.",
+        operation_id="get_the_whole_assistant_as_a_file",
         result=BundleSent,
         is_long=True,
         answer={"message": "Ada with all it knows, 20,481 bytes", "file": FILE},
@@ -165,8 +174,10 @@ ROWS = (
     Row(
         Route("POST", "imports/", "bundles", "import assistant", TAG),
         _as_operation(_create),
-        "Bring in an assistant of another game",
-        "All of it or nothing. It arrives silent, with this game's caps, powers and models.",
+        "Import an assistant from another game",
+        "Imports all of it or nothing. It arrives silent, with this game's caps, powers "
+        "and models.",
+        operation_id="bring_in_an_assistant_of_another_game",
         result=MadeAssistant,
         body=BundleBody,
         status=201,
@@ -179,8 +190,10 @@ ROWS = (
     Row(
         Route("POST", "imports/preview/", "bundle-preview", "import assistant", TAG),
         _as_operation(_preview),
-        "See what would come of an assistant's file",
-        "And who of its people is called like somebody here. Nothing is stored.",
+        "Preview the import of an assistant",
+        "Shows what would be imported, and which of its people have the same name as an "
+        "account here. Nothing is stored.",
+        operation_id="see_what_would_come_of_an_assistants_file",
         result=reading.BundleShown,
         body=BundleLookBody,
         action="look at assistant's file",

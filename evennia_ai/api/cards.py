@@ -34,7 +34,7 @@ PACK = {
     "pack": "harbour",
     "entries": [{"id": "oil", "text": "The beacon burns oil.", "keywords": ["beacon"]}],
 }
-NO_BASE64 = "This is not base64."
+NO_BASE64 = "This is not valid base64."
 CHANGE = {"pack": "harbour", "added": 1, "changed": 0, "removed": 0, "unchanged": 0}
 
 
@@ -65,8 +65,8 @@ class NewCardBody(StrictMapping):
     """A character card, from which an assistant is created."""
 
     file = FileText()
-    key = Name(required=False, help_text="Its name; else as the card has it.")
-    location = Text(max_length=100, required=False, help_text="The room it stands in.")
+    key = Name(required=False, help_text="Its name; by default the name in the card.")
+    location = Text(max_length=100, required=False, help_text="The room where it is put.")
 
 
 class PackBody(Plain):
@@ -75,12 +75,16 @@ class PackBody(Plain):
     described = {
         "type": "object",
         "properties": {
-            "pack": {"type": "string", "pattern": PACK_NAME, "description": "Its name."},
+            "pack": {
+                "type": "string",
+                "pattern": PACK_NAME,
+                "description": "Name of the lore pack.",
+            },
             "entries": {
                 "type": "array",
                 "items": {"type": "object"},
                 "maxItems": MOST_ENTRIES,
-                "description": "Pieces of lore: id, text, keywords, and when each is told.",
+                "description": "Lore entries: id, text, keywords, and when each is told.",
             },
         },
         "required": ["pack", "entries"],
@@ -92,22 +96,26 @@ class PreviewQuery(StrictMapping):
     """The option to see what would change, without changing it."""
 
     preview = Word(
-        choices=["true", "false"], required=False, help_text="Store nothing; say what would be."
+        choices=["true", "false"],
+        required=False,
+        help_text="True to store nothing and only report what would be stored.",
     )
 
 
 class CardFormat(StrictMapping):
     """The format of a file."""
 
-    format = Word(choices=list(cards.KINDS), required=False, help_text="`json`, or `png`.")
+    format = Word(
+        choices=list(cards.KINDS), required=False, help_text="Format of the card: `json` or `png`."
+    )
 
 
 @dataclass(frozen=True, slots=True)
 class CardSent:
     """A card as a file."""
 
-    media: Annotated[str, note("`application/json` or `image/png`.")]
-    file: Annotated[str, note("In base64, as it is taken.")]
+    media: Annotated[str, note("Media type: `application/json` or `image/png`.")]
+    file: Annotated[str, note("The file in base64, as the import accepts it.")]
 
 
 def wrong_file(message: str) -> Result[Any]:
@@ -169,8 +177,10 @@ ROWS = (
     Row(
         Route("POST", "cards/", "cards", "create", TAG),
         _create,
-        "Make an assistant of a character card",
-        "A card of SillyTavern, of version 1 to 3. What is not used is kept for the way out.",
+        "Create an assistant from a character card",
+        "A SillyTavern card of version 1 to 3. Parts that are not used are stored for a "
+        "later export.",
+        operation_id="make_an_assistant_of_a_character_card",
         result=cards.CardShown,
         body=NewCardBody,
         status=201,
@@ -186,8 +196,10 @@ ROWS = (
     Row(
         Route("POST", "cards/preview/", "card-preview", "create", TAG),
         _preview,
-        "See what would be stored of a character card",
-        "And what would be kept and not used. Nothing is stored.",
+        "Preview the import of a character card",
+        "Shows what would be stored, and which parts would be kept but not used. "
+        "Nothing is stored.",
+        operation_id="see_what_would_be_stored_of_a_character_card",
         result=cards.CardShown,
         body=CardBody,
         action="look at card",
@@ -200,7 +212,8 @@ ROWS = (
         Route("GET", f"{ONE}card/", "card", "show configuration", TAG),
         _export,
         "Get an assistant's character card",
-        "As it came, but for what was changed since; else one that is made of who it is.",
+        "The imported card with later changes; without one, a card made from the "
+        "assistant's description.",
         result=CardSent,
         query=CardFormat,
         answer={"media": MEDIA[cards.JSON], "file": FILE},
@@ -209,8 +222,9 @@ ROWS = (
     Row(
         Route("PUT", f"{ONE}card/", "card", "configure", TAG),
         _replace,
-        "Give an assistant a character card",
-        "This replaces it's persona and what came from an earlier card.",
+        "Apply a character card to an assistant",
+        "Replaces its persona and whatever an earlier card gave it.",
+        operation_id="give_an_assistant_a_character_card",
         result=cards.CardShown,
         body=CardBody,
         action="import card",
@@ -231,8 +245,9 @@ ROWS = (
     Row(
         Route("POST", "lore/packs/", "lore-packs", "change lore", TAG),
         _import_pack,
-        "Bring in a lore pack",
-        "Its lore is as in the pack from then on; sent again it changes nothing.",
+        "Import a lore pack",
+        "Makes the lore of that name match the pack. Sending the same pack again changes nothing.",
+        operation_id="bring_in_a_lore_pack",
         result=lore_packs.PackChange,
         body=PackBody,
         query=PreviewQuery,
@@ -246,7 +261,7 @@ ROWS = (
         Route("GET", "lore/packs/<ai_pack:pack>/", "lore-pack", "show memories", TAG),
         lambda call: require_found(lore_packs.export_pack(call.path["pack"])),
         "Get a lore pack",
-        "As it can be sent to another game.",
+        "In the form in which another game can import it.",
         result=lore_packs.PackFile,
         answer=PACK,
     ),

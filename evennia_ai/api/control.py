@@ -26,7 +26,7 @@ class AllStopped:
     """The number of assistants that were stopped."""
 
     stopped: int
-    refused: Annotated[list[str], note("Those that you have no say over.")]
+    refused: Annotated[list[str], note("Names of the assistants that you may not control.")]
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +34,7 @@ class AllChanged:
     """The number of assistants for which something changed."""
 
     changed: int
-    refused: Annotated[list[str], note("Those that you have no say over.")]
+    refused: Annotated[list[str], note("Names of the assistants that you may not control.")]
 
 
 def _stop(call: Call) -> Result:
@@ -85,7 +85,7 @@ ROWS = (
         Route("POST", "emergency/stop/", "stop-all", "list", SAFETY),
         _stop_all,
         "Stop all assistants at once",
-        "All that you have a say over; the others are named.",
+        "Affects all that you may control; the others are listed in `refused`.",
         result=AllStopped,
         body=requests.WhyStopped,
         action="emergency stop all",
@@ -95,8 +95,10 @@ ROWS = (
     Row(
         Route("POST", "emergency/clear/", "clear-all", "list", SAFETY),
         _clear_all,
-        "Let all stopped assistants go on",
-        "All that you have a say over: stops, lockouts and waits; the others are named.",
+        "Clear the stops of all assistants",
+        "Clears the stops, lockouts and waits of all that you may control; the others "
+        "are listed in `refused`.",
+        operation_id="let_all_stopped_assistants_go_on",
         result=AllChanged,
         action="emergency clear all",
         answer={"message": "2 assistants are cleared.", "changed": 2, "refused": []},
@@ -104,8 +106,9 @@ ROWS = (
     Row(
         Route("POST", "start/", "start-all", "list", TAG),
         lambda call: _enable_all(call, "start", enabled=True),
-        "Let all assistants answer",
-        "All that you have a say over; the others are named.",
+        "Start all assistants",
+        "Affects all that you may control; the others are listed in `refused`.",
+        operation_id="let_all_assistants_answer",
         result=AllChanged,
         action="start all",
         answer={"message": "2 assistants are awake.", "changed": 2, "refused": []},
@@ -113,8 +116,10 @@ ROWS = (
     Row(
         Route("POST", "stop/", "silence-all", "list", TAG),
         lambda call: _enable_all(call, "stop", enabled=False),
-        "Keep all assistants silent",
-        "All that you have a say over, until they are started again; the others are named.",
+        "Silence all assistants",
+        "Affects all that you may control, until they are started again; the others are "
+        "listed in `refused`.",
+        operation_id="keep_all_assistants_silent",
         result=AllChanged,
         action="stop all",
         answer={"message": "2 assistants are silent.", "changed": 2, "refused": []},
@@ -130,22 +135,24 @@ ROWS = (
     Row(
         Route("POST", f"{ONE}start/", "start", "start", TAG),
         lambda call: control.set_enabled(call.script, True, by=call.by),
-        "Let an assistant answer",
-        "It goes on with what waits.",
+        "Start an assistant",
+        "It answers again, beginning with the messages that wait.",
+        operation_id="let_an_assistant_answer",
         answer={"message": "Edda is awake."},
     ),
     Row(
         Route("POST", f"{ONE}stop/", "stop", "stop", TAG),
         lambda call: control.set_enabled(call.script, False, by=call.by),
-        "Keep an assistant silent",
-        "Until it is started again; what waits goes on waiting.",
+        "Silence an assistant",
+        "It stays silent until it is started again; waiting messages are kept.",
+        operation_id="keep_an_assistant_silent",
         answer={"message": "Edda is silent. To let it answer: assistant start Edda"},
     ),
     Row(
         Route("POST", f"{ONE}emergency/stop/", "emergency-stop", "emergency stop", SAFETY),
         _stop,
         "Stop an assistant at once",
-        "Whatever is under way is dropped, and it stays stopped across restarts until cleared.",
+        "Drops whatever is under way. It stays stopped, across restarts too, until it is cleared.",
         result=control.Stopped,
         body=requests.WhyStopped,
         example={"reason": "It talks to itself."},
@@ -153,8 +160,9 @@ ROWS = (
     Row(
         Route("POST", f"{ONE}emergency/clear/", "emergency-clear", "emergency clear", SAFETY),
         lambda call: control.clear(call.script, by=call.by),
-        "Let a stopped assistant go on",
+        "Clear an assistant's stop",
         "Clears an emergency stop or a lockout; nothing is refunded.",
+        operation_id="let_a_stopped_assistant_go_on",
         answer={"message": "Edda: Emergency stop cleared; the assistant goes on."},
     ),
 )

@@ -22,16 +22,18 @@ from evennia_ai.core.cards.lore_pack import PACK_NAME
 from evennia_ai.operations.rights import ACTS, OF_THE_BODY, Right
 
 STATUS_TEXTS = {
-    400: "Something given is unknown or wrong; `fields` says what.",
-    401: "Nobody is logged in, or the token is wrong.",
-    403: "The account may not do that.",
-    404: "There is no such thing.",
-    406: "Only JSON is sent.",
-    409: "The assistant is not in a state for that.",
+    400: "Something in the request is unknown or invalid; `fields` says what.",
+    401: "Authentication is missing, or the token is invalid.",
+    403: "The account is not allowed to do this.",
+    404: "Not found.",
+    406: "The API only sends JSON.",
+    409: "Not possible in the assistant's present state.",
     413: "The body is too large.",
-    415: "Only JSON is read.",
+    415: "The API only accepts JSON.",
     429: "Too many requests; the header Retry-After says when to try again.",
-    503: "The game is busy or cannot do that now; the header Retry-After may say when it can.",
+    503: (
+        "The game is busy or cannot do this now; the header Retry-After may say when to try again."
+    ),
 }
 NEEDS = {
     Right.STAFF: "For staff (the lock `EVENNIA_AI_STAFF_LOCK`).",
@@ -42,11 +44,15 @@ RETRY = OpenApiParameter(
     "Retry-After",
     OpenApiTypes.INT,
     OpenApiParameter.HEADER,
-    description="Seconds to wait.",
+    description="Seconds to wait before the next try.",
     response=[429, 503],
 )
 CHALLENGE = OpenApiParameter(
-    "WWW-Authenticate", str, OpenApiParameter.HEADER, response=[401], description="What to send."
+    "WWW-Authenticate",
+    str,
+    OpenApiParameter.HEADER,
+    response=[401],
+    description="Authentication scheme to use.",
 )
 _NOT_LETTERS = re.compile(r"[^a-z]+")
 ACCOUNT: list[Any] = [{"token": []}, {"session": []}]
@@ -57,15 +63,21 @@ _KEY = {"type": "string", "pattern": "^[0-9a-f]{32}$"}
 _ID = {"type": "string", "pattern": "^([0-9]{1,18}|a[0-9a-f]{8})$"}
 _PERSON = {"type": "string", "pattern": PERSON}
 PATHS: Mapping[str, tuple[dict[str, Any], str]] = {
-    "key": (_NAME, "The assistant's name, in any case."),
-    "number": (_NUMBER, "As the list shows it."),
-    "version": (_NUMBER, "Of the assistant's record."),
-    "name": (_NAME, "As the list shows it."),
-    "pack": ({"type": "string", "pattern": PACK_NAME}, "Its name."),
-    "memory": (_KEY, "The `key` that the list shows."),
-    "id": (_ID, "As the list shows it."),
-    "person": (_PERSON, "`account-3` is a player, by the number of the account; `object-12` not."),
-    "setting": (_NAME, "A setting, such as `tick_rate` or `execution_config.sub_agents_enabled`."),
+    "key": (_NAME, "Name of the assistant; case does not matter."),
+    "number": (_NUMBER, "Number, as the list shows it."),
+    "version": (_NUMBER, "Version number in the assistant's audit log."),
+    "name": (_NAME, "Name, as the list shows it."),
+    "pack": ({"type": "string", "pattern": PACK_NAME}, "Name of the lore pack."),
+    "memory": (_KEY, "`key` of the memory, as the list shows it."),
+    "id": (_ID, "Identifier, as the list shows it."),
+    "person": (
+        _PERSON,
+        "A player by account number, such as `account-3`; others such as `object-12`.",
+    ),
+    "setting": (
+        _NAME,
+        "Name of a setting, such as `tick_rate` or `execution_config.sub_agents_enabled`.",
+    ),
 }
 
 
@@ -96,8 +108,9 @@ def _handler(row: Row) -> Any:
     handler.kwargs = {"schema": AutoSchema}  # type: ignore[attr-defined]
     right = row.needs or (NEEDS[ACTS[row.route.act]] if row.route.act else "For every account.")
     described = extend_schema(
-        # Clients are generated with these ids: to change a summary is to change the contract.
-        operation_id=_NOT_LETTERS.sub("_", row.summary.casefold().replace("'", "")),
+        # Clients are generated with these ids, so a row keeps its id when its summary is reworded.
+        operation_id=row.operation_id
+        or _NOT_LETTERS.sub("_", row.summary.casefold().replace("'", "")),
         summary=row.summary,
         description=f"{row.details}\n\n{right}",
         tags=[row.route.tag],

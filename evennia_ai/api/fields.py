@@ -63,13 +63,13 @@ class Nothing(StrictMapping):
 class Text(serializers.CharField):
     """A text; unlike DRF's field it does not accept numbers."""
 
-    pattern, wrong = TEXT, "This must have something to read in it."
+    pattern, wrong = TEXT, "This must contain visible text."
 
     def __init__(self, **options: Any) -> None:
         super().__init__(**{"max_length": 2000, **options})
         pattern, message = self.pattern, self.wrong
         if self.allow_blank:
-            pattern, message = ANY, "A text may have no NUL in it."
+            pattern, message = ANY, "A text must not contain NUL characters."
         self.validators.append(RegexValidator(pattern, message))
 
     def to_internal_value(self, data: object) -> str:
@@ -82,7 +82,7 @@ class Text(serializers.CharField):
 class LineField(Text):
     """A text of one line."""
 
-    pattern, wrong = LINE, "This must be one line, with something to read in it."
+    pattern, wrong = LINE, "This must be one line of visible text."
 
 
 class Person(Text):
@@ -101,7 +101,7 @@ class Audience(Text):
 class TaskName(Text):
     """A caller's own name for a task, which can be used in a URL."""
 
-    pattern, wrong = TASK_NAME, "This must be of the characters A-Z, a-z, 0-9 and . : _ - only."
+    pattern, wrong = TASK_NAME, "Only the characters A-Z, a-z, 0-9 and . : _ - are allowed."
 
     def __init__(self, **options: Any) -> None:
         super().__init__(**{"max_length": 64, **options})
@@ -110,7 +110,7 @@ class TaskName(Text):
 class Name(Text):
     """A name that can be used in a URL."""
 
-    pattern, wrong = NAME, 'A name begins with a letter, is on one line, and has none of = , ; / ".'
+    pattern, wrong = NAME, 'A name begins with a letter, is one line, and has none of = , ; / ".'
 
     def __init__(self, **options: Any) -> None:
         super().__init__(**{"max_length": 60, **options})
@@ -206,7 +206,7 @@ def query_of(params: QueryDict, kind: type[StrictMapping]) -> dict[str, Any]:
         if isinstance(known.get(name), serializers.ListField):
             read[name] = values
         elif len(values) > 1:
-            raise ValidationError({name: ["This stands in the address more than once."]})
+            raise ValidationError({name: ["This parameter occurs more than once."]})
         else:
             read[name] = values[0]
     return read

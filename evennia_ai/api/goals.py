@@ -62,14 +62,14 @@ ROWS = (
         Route("GET", f"{ONE}goals/", "goals", "status", WORK),
         lambda call: operations.list_goals(call.script),
         "List an assistant's goals",
-        "The open ones, the most pressing first, and those that ended.",
+        "The open goals, the most urgent first, and those that ended.",
         result=goals.Goals,
     ),
     Row(
         Route("POST", f"{ONE}goals/", "goals", "goal", WORK),
         _add_goal,
         "Give an assistant a goal",
-        "It works on it by itself, as often as its `autonomy_config` says.",
+        "It works on the goal by itself, as often as its `autonomy_config` says.",
         result=goals.GoalNumber,
         body=requests.NewGoal,
         status=201,
@@ -80,7 +80,7 @@ ROWS = (
         Route("PATCH", f"{ONE}goals/<ai_number:number>/", "goal", "goal", WORK),
         _end_goal,
         "End a goal",
-        "As reached, or as given up.",
+        "Marks it as completed or as dropped.",
         body=requests.EndOfGoal,
         example={"status": "completed"},
         answer={"message": "Edda: goal 1 is completed."},
@@ -91,8 +91,8 @@ ROWS = (
             call.script, call.account, call.body["instruction"], name=call.body.get("name", "")
         ),
         "Tell an assistant to do something",
-        "It is done under the same limits as ever, and this waits for it. With a `name` it is done "
-        "once, and its answer can be had again.",
+        "The usual limits apply, and the response waits for the answer. With a `name` "
+        "the task is done only once, and its answer can be requested again.",
         result=talk.Told,
         body=requests.Instruction,
         is_long=True,
@@ -102,8 +102,9 @@ ROWS = (
     Row(
         Route("GET", f"{ONE}requests/<str:name>/", "request", "tell", WORK),
         lambda call: talk.find_request(call.script, call.account, call.path["name"]),
-        "Show what came of a task that you told it by a name",
-        "For a day after the time for it; also where the game was stopped meanwhile.",
+        "Show the result of a named task",
+        "Available for a day after the task's deadline, even if the game was stopped meanwhile.",
+        operation_id="show_what_came_of_a_task_that_you_told_it_by_a_name",
         result=talk.AskedTask,
         answer={
             "name": "dinner-7",
@@ -119,14 +120,14 @@ ROWS = (
         Route("GET", f"{ONE}tools/", "tools", "show tools", WORK),
         lambda call: running.list_tools(call.script),
         "List an assistant's tools",
-        "Each with the JSON schema of what it takes, and whether it may be used.",
+        "Each with the JSON schema of its arguments, and whether it may be used.",
         result=running.Tools,
     ),
     Row(
         Route("POST", f"{ONE}tools/<str:name>/execute/", "execute", "execute tool", WORK),
         _execute,
         "Run one tool by hand",
-        "As the assistant, under the same locks and limits as ever.",
+        "Runs as the assistant, under its usual locks and limits.",
         result=running.Executed,
         body=requests.Arguments,
         is_long=True,
@@ -143,7 +144,7 @@ ROWS = (
         Route("GET", "tools/held/", "held-tools", "show tools", WORK),
         lambda call: held_back.held_tools(),
         "List tools of MCP servers that are held back",
-        "Those that are new, or not as they were allowed, each with what is different.",
+        "Tools that are new or have changed since they were allowed, each with the difference.",
         result=held_back.HeldTools,
         answer={
             "tools": [HELD],
@@ -156,8 +157,8 @@ ROWS = (
         Route("POST", "tools/<str:name>/allow/", "allow-tool", "allow remote tools", WORK),
         lambda call: held_back.allow_tools(call.path["name"], call.body["mark"], by=call.by),
         "Allow a tool of an MCP server that is held back",
-        "As it is now, or by the name of its server all that it holds; with the mark that the list "
-        "shows.",
+        "Allows the tool in its present form, or all tools of a server by the server's "
+        "name. Needs the `mark` that the list shows.",
         result=held_back.AllowedTools,
         body=requests.LookedAt,
         example={"mark": HELD["mark"]},

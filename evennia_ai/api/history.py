@@ -51,7 +51,7 @@ ROWS = (
         Route("GET", f"{ONE}history/", "history", "show history", TALK),
         _history,
         "Read an assistant's conversation",
-        "The newest messages, or with `format=export` all of it as the model is sent it.\n\n"
+        "The newest messages, or with `format=export` all of it as it is sent to the model.\n\n"
         "What is private to others is masked, unless `reveal` is true.",
         result=talk.TalkPage,
         query=requests.TalkBefore,
@@ -59,8 +59,9 @@ ROWS = (
     Row(
         Route("DELETE", f"{ONE}history/", "history", "reset history", TALK),
         lambda call: operations.reset_history(call.script, by=call.by),
-        "Begin an assistant's conversation anew",
-        "What was said is forgotten, what is under way is dropped, and a stop is cleared.",
+        "Reset an assistant's conversation",
+        "Forgets what was said, drops whatever is under way, and clears a stop.",
+        operation_id="begin_an_assistants_conversation_anew",
         answer={"message": "Edda starts a new conversation."},
     ),
     Row(
@@ -83,7 +84,7 @@ ROWS = (
             explaining.why(call.script, number=call.path["number"], look=look_of(call))
         ),
         "Read why an assistant answered a message, or did not",
-        "The rule, how far it trusted what it heard, and everything that came after.",
+        "The rule that decided, how far it trusted the message, and every later step.",
         result=explaining.Why,
         says="text",
         query=requests.Revealing,
@@ -93,8 +94,8 @@ ROWS = (
         _trace,
         "Read how an assistant came to its answers, days later",
         "The newest first: rule, model, calls, tokens, cost, tools, limits and prompt.\n\n"
-        "What was said in private is not kept, unless the game keeps it: then it is masked, unless "
-        "`reveal` is true. `words` finds only what was said publicly.",
+        "Private words are not stored unless the game is set up to store them; then they are "
+        "masked, unless `reveal` is true. `words` only searches what was said publicly.",
         result=TracedPage,
         query=requests.TracedBefore,
     ),

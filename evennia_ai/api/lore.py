@@ -28,13 +28,13 @@ ENTRY = {"key": KEY, **NEW, "place": "", "importance": 5, "at": "2026-01-31T12:0
 class LoreEntry:
     """A piece of lore."""
 
-    key: Annotated[str, note("By which it is found.")]
+    key: Annotated[str, note("Identifier of the entry in URLs.")]
     text: str
     keywords: list[str]
-    audience: Annotated[str, note("Who may be told.")]
-    place: Annotated[str, note("The room or the faction, where it is for one.")]
+    audience: Annotated[str, note("Who may be told: `world`, a room or a faction.")]
+    place: Annotated[str, note("Room or faction, if it is for one; otherwise empty.")]
     importance: int
-    at: Annotated[str, note("When it was written down.")]
+    at: Annotated[str, note("Time at which it was written (ISO 8601).")]
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,8 +42,8 @@ class LorePage:
     """A page of the lore, the most important first."""
 
     lore: list[LoreEntry]
-    count: Annotated[int, note("How many there are in all.")]
-    next: Annotated[int | None, note("The offset of what follows; null: nothing does.")]
+    count: Annotated[int, note("Total number of entries.")]
+    next: Annotated[int | None, note("Offset of the next page; null on the last page.")]
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +103,7 @@ ROWS = (
         Route("POST", "lore/", "lore", "change lore", TAG),
         _add,
         "Add lore",
-        "It is told where one of its keywords is said, and a room's in that room.",
+        "Lore is told when one of its keywords is said; lore of a room also in that room.",
         result=LoreKept,
         body=requests.NewLore,
         status=201,
@@ -116,7 +116,7 @@ ROWS = (
         Route("PATCH", "lore/<ai_memory:memory>/", "one-lore", "change lore", TAG),
         _change,
         "Change lore",
-        "What is not named stays.",
+        "Fields that are left out keep their values.",
         result=LoreKept,
         body=requests.ChangedLore,
         is_private=True,

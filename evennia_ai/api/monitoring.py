@@ -92,10 +92,10 @@ ROWS = (
             with_reasons=call.account is not None and is_staff(call.account)
         ),
         "See whether the assistants are well",
-        "`ok`, `degraded`, or `stopped` where all of them are.",
+        "`ok`, `degraded`, or `stopped` if all of them are stopped.",
         result=health.Health,
         is_open=True,
-        needs="For everybody; staff are told reasons too.",
+        needs="Open to everybody; staff also get the reasons.",
         view=HealthView,
     ),
     Row(

@@ -55,29 +55,31 @@ EXPORT = {
 class OwnMemory(TypedDict):
     """A memory of a person."""
 
-    id: Annotated[str, note("By which it is corrected and forgotten.")]
+    id: Annotated[str, note("Identifier by which it can be corrected or deleted.")]
     kind: str
     text: str
     at: str
-    superseded: Annotated[str, note("Since when it holds no more (ISO 8601), or empty.")]
-    is_private: Annotated[bool, note("Nobody else is told.")]
+    superseded: Annotated[
+        str, note("Time since which it is no longer true (ISO 8601); empty if it still is.")
+    ]
+    is_private: Annotated[bool, note("True if nobody else is told about it.")]
 
 
 @dataclass(frozen=True, slots=True)
 class KnownPage:
     """A page of what an assistant remembers of a person."""
 
-    is_remembered: Annotated[bool, note("Something more may be remembered.")]
+    is_remembered: Annotated[bool, note("True if new things about the person may be remembered.")]
     known: list[OwnMemory]
-    count: Annotated[int, note("How many there are in all.")]
-    next: Annotated[int | None, note("The offset of what follows; null: nothing does.")]
+    count: Annotated[int, note("Total number of entries.")]
+    next: Annotated[int | None, note("Offset of the next page; null on the last page.")]
 
 
 class Acquaintance(profiles.Met):
     """A person whom an assistant knows."""
 
     person: Annotated[str, note("Such as `account-3`.")]
-    attributes: Annotated[int, note("How many things are known of them.")]
+    attributes: Annotated[int, note("Number of known facts about the person.")]
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,8 +87,8 @@ class AcquaintancePage:
     """A page of the people whom an assistant knows, the last met first."""
 
     profiles: list[Acquaintance]
-    count: Annotated[int, note("How many there are in all.")]
-    next: Annotated[int | None, note("The offset of what follows; null: nothing does.")]
+    count: Annotated[int, note("Total number of entries.")]
+    next: Annotated[int | None, note("Offset of the next page; null on the last page.")]
 
 
 class ProfileOfOne(profiles.Met):
@@ -94,7 +96,7 @@ class ProfileOfOne(profiles.Met):
 
     person: Annotated[str, note("Such as `account-3`.")]
     attributes: list[profiles.Attribute]
-    observations: Annotated[int, note("How many memories there are of them.")]
+    observations: Annotated[int, note("Number of memories of the person.")]
 
 
 def _exported(result: Result[Export]) -> Result[Export]:
@@ -151,8 +153,9 @@ ROWS = (
     Row(
         Route("GET", f"{ONE}me/memory/", "my-memory", "", TAG),
         _list_own,
-        "See what an assistant remembers of you",
-        "What you said and did, and what it made of that; nothing of anybody else.",
+        "Show what an assistant remembers about you",
+        "What you said and did, and what it concluded from that; nothing about anybody else.",
+        operation_id="see_what_an_assistant_remembers_of_you",
         result=KnownPage,
         query=requests.PageQuery,
         answer={"is_remembered": True, "known": [THING], "count": 1, "next": None},
@@ -161,8 +164,9 @@ ROWS = (
     Row(
         Route("PATCH", f"{ONE}me/memory/", "my-memory", "", TAG),
         lambda call: own.set_remembered(call.script, call.account, call.body["is_remembered"]),
-        "Say whether an assistant may remember you",
-        "What is remembered already stays; to have that forgotten is a thing of its own.",
+        "Set whether an assistant may remember you",
+        "Existing memories stay; deleting them is a separate request.",
+        operation_id="say_whether_an_assistant_may_remember_you",
         body=requests.Remembering,
         action="remember me",
         example={"is_remembered": False},
@@ -172,8 +176,9 @@ ROWS = (
     Row(
         Route("DELETE", f"{ONE}me/memory/", "my-memory", "", TAG),
         lambda call: own.forget_everything(call.script, call.account),
-        "Let an assistant forget you",
-        "Everything, everywhere: memories, what it made of you, and your part of the talk.",
+        "Delete everything an assistant remembers about you",
+        "Deletes everything: memories, its profile of you, and your part of the talk.",
+        operation_id="let_an_assistant_forget_you",
         result=own.ForgottenPerson,
         action="forget me",
         answer={"message": "Edda has forgotten you: 12 memories.", "count": 12},
@@ -182,8 +187,9 @@ ROWS = (
     Row(
         Route("GET", f"{ONE}me/memory/export/", "my-memory-export", "", TAG),
         lambda call: _exported(own.export_known(call.script, call.account)),
-        "Export what an assistant has stored of you",
-        "All of it, as it is.",
+        "Export what an assistant has stored about you",
+        "Everything that is stored, without masking.",
+        operation_id="export_what_an_assistant_has_stored_of_you",
         result=Export,
         answer=EXPORT,
         needs=EVERYBODY,
@@ -193,8 +199,10 @@ ROWS = (
         lambda call: own.correct_known(
             call.script, call.account, call.path["id"], call.body["text"]
         ),
-        "Correct what an assistant remembers of you",
-        "Believed as what you say of yourself, no more; what says it as it was is forgotten.",
+        "Correct what an assistant remembers about you",
+        "The new text is trusted like anything you say about yourself; memories of the "
+        "old text are deleted.",
+        operation_id="correct_what_an_assistant_remembers_of_you",
         result=ForgottenThing,
         body=requests.CorrectedMemory,
         action="correct memory of me",
@@ -210,8 +218,10 @@ ROWS = (
     Row(
         Route("DELETE", f"{ONE}me/memory/<ai_own:id>/", "my-one-memory", "", TAG),
         lambda call: own.forget_known(call.script, call.account, call.path["id"]),
-        "Let an assistant forget one thing about you",
-        "At once and for good, with what says the same, its entries and what came of it.",
+        "Delete one thing an assistant remembers about you",
+        "Deletes at once and permanently, including what says the same, its journal "
+        "entries and what was concluded from it.",
+        operation_id="let_an_assistant_forget_one_thing_about_you",
         result=ForgottenThing,
         action="forget memory of me",
         answer={"message": WITH_IT.format("Edda forgot that."), **REACHED},
@@ -222,8 +232,10 @@ ROWS = (
             "GET", f"{ONE}people/<ai_person:person>/memory/", "their-memory", "show memories", TAG
         ),
         _export,
-        "Export what an assistant remembers of somebody",
-        "All that is stored of them, which is recorded; private words where `reveal` is true.",
+        "Export what an assistant remembers about a person",
+        "Everything stored about the person, with private words if `reveal` is true. "
+        "The export is recorded in the audit log.",
+        operation_id="export_what_an_assistant_remembers_of_somebody",
         result=Export,
         answer=EXPORT,
         query=requests.Revealing,
@@ -237,8 +249,9 @@ ROWS = (
             TAG,
         ),
         lambda call: own.forget_everything(call.script, _person(call), by=call.by),
-        "Let an assistant forget somebody",
-        "As they may ask themselves: everything, everywhere.",
+        "Delete everything an assistant remembers about a person",
+        "Deletes everything, as the person could do themselves.",
+        operation_id="let_an_assistant_forget_somebody",
         result=own.ForgottenPerson,
         action="forget person",
         answer={"message": "Edda has forgotten them: 12 memories.", "count": 12},
@@ -246,8 +259,9 @@ ROWS = (
     Row(
         Route("GET", f"{ONE}profiles/", "profiles", "show memories", TAG),
         _profiles,
-        "List whom an assistant knows",
-        "Who was met last first, and how they stand.",
+        "List the people an assistant knows",
+        "The people it met last come first, each with their relationship.",
+        operation_id="list_whom_an_assistant_knows",
         result=AcquaintancePage,
         query=requests.PageQuery,
         answer={"profiles": [PROFILE], "count": 1, "next": None},
@@ -255,8 +269,9 @@ ROWS = (
     Row(
         Route("GET", f"{ONE}profiles/<ai_person:person>/", "profile", "show memories", TAG),
         _one_profile,
-        "See what an assistant makes of somebody",
-        "What it knows of them, and how they stand.",
+        "Show an assistant's profile of a person",
+        "What it knows about the person, and their relationship.",
+        operation_id="see_what_an_assistant_makes_of_somebody",
         result=ProfileOfOne,
         answer={**PROFILE, "attributes": [ATTRIBUTE], "observations": 12},
         query=requests.Revealing,

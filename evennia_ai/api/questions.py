@@ -49,7 +49,7 @@ def _list(path: str, name: str, act: str, summary: str) -> Row:
         Route("GET", path, name, act, QUESTIONS),
         _open,
         summary,
-        "Of all assistants, or of the one in the address.",
+        "For all assistants, or for the one in the path.",
         result=Questions,
         answer={"questions": [ASKED]},
     )
@@ -60,7 +60,7 @@ def _take(path: str, name: str, act: str, summary: str, needs: str = "") -> Row:
         Route("POST", path, name, act, QUESTIONS),
         _answer,
         summary,
-        "Where a call waits for a yes it is run at once, and this waits for it.",
+        "If a tool call waits for approval, it runs at once and the response waits for it.",
         body=requests.GivenAnswer,
         is_long=True,
         action="answer",
@@ -80,7 +80,7 @@ ROWS = (
         "answer-mine",
         "",
         "Answer a question",
-        "For whom the question was put to, and who may answer in their place.",
+        "For the person who was asked, and for those who may answer in their place.",
     ),
     _list(
         f"{ONE}questions/",

@@ -41,14 +41,14 @@ class WholeAssistant(StrictMapping):
     """The whole description of an assistant."""
 
     desc = Text(
-        max_length=LONGEST_DESC, allow_blank=True, help_text="What people see who look at it."
+        max_length=LONGEST_DESC, allow_blank=True, help_text="What people see when they look at it."
     )
     persona = Text(
         max_length=LONGEST_VALUE,
         allow_blank=True,
-        help_text="Who it is and what it knows, for its model.",
+        help_text="Who it is and what it knows, as told to its model.",
     )
-    location = Text(max_length=100, help_text="The room it stands in: its name, or like #12.")
+    location = Text(max_length=100, help_text="Room it stands in: a name, or a number such as #12.")
     aliases = serializers.ListField(child=Name(), max_length=MOST_ALIASES, help_text="Other names.")
 
 
@@ -63,78 +63,78 @@ class NewAssistant(WholeAssistant):
 
     needed = ("key",)
 
-    key = Name(help_text="Its name.")
+    key = Name(help_text="Name of the assistant.")
     typeclass = Text(
         max_length=LONGEST_PATH,
-        help_text="The path of its body's class; without one it is the game's character class.",
+        help_text="Path of its body's typeclass; by default the game's character typeclass.",
     )
 
 
 class Adoption(StrictMapping):
     """A being of the game that becomes an assistant."""
 
-    npc = Text(max_length=100, help_text="Its name, or like #12.")
-    key = Name(required=False, help_text="What the assistant is called; else as the being is.")
+    npc = Text(max_length=100, help_text="Name of the object, or its number such as #12.")
+    key = Name(required=False, help_text="Name of the assistant; by default the object's name.")
 
 
 class Copy(StrictMapping):
     """The name of a copy."""
 
-    key = Name(help_text="Its name.")
+    key = Name(help_text="Name of the assistant.")
 
 
 class WhyStopped(StrictMapping):
     """The reason for an act."""
 
-    reason = Text(max_length=500, required=False, help_text="Why, for staff and for the record.")
+    reason = Text(max_length=500, required=False, help_text="Reason, for staff and the audit log.")
 
 
 class NewGoal(StrictMapping):
     """A goal to set."""
 
-    text = Text(max_length=LONGEST_GOAL, help_text="What is to be reached.")
+    text = Text(max_length=LONGEST_GOAL, help_text="The goal in words.")
     priority = Whole(
         min_value=PRIORITIES.start,
         max_value=PRIORITIES.stop - 1,
         required=False,
-        help_text="1 may wait, 10 is pressing; 5 where nothing is said.",
+        help_text="Priority from 1 (can wait) to 10 (urgent); 5 by default.",
     )
     parent = Whole(
-        min_value=1, required=False, help_text="The number of an open goal that it is a part of."
+        min_value=1, required=False, help_text="Number of the open goal that it is part of."
     )
     when = Text(
         max_length=LONGEST_WHEN,
         required=False,
-        help_text="Its time: at 18:30, at dusk, daily at 08:00, in 2 hours, 2026-12-01 18:00.",
+        help_text="Time: at 18:30, at dusk, daily at 08:00, in 2 hours, 2026-12-01 18:00.",
     )
 
 
 class EndOfGoal(StrictMapping):
     """The end of a goal."""
 
-    status = Word(choices=ENDS, help_text="Reached, or given up.")
+    status = Word(choices=ENDS, help_text="`completed` or `dropped`.")
 
 
 class Instruction(StrictMapping):
     """An instruction to an assistant."""
 
-    instruction = Text(max_length=2000, help_text="In words, as a whisper to it.")
+    instruction = Text(max_length=2000, help_text="The instruction in words, like a whisper to it.")
     name = TaskName(
         required=False,
-        help_text="Your own for this task, one for each: sent again, it is not done again.",
+        help_text="Your own unique name for this task: sent again, it is not done again.",
     )
 
 
 class Arguments(StrictMapping):
     """Arguments of a tool."""
 
-    arguments = Plain(required=False, help_text="As the tool's `parameters` describe them.")
+    arguments = Plain(required=False, help_text="As described by the tool's `parameters`.")
 
 
 class LookedAt(StrictMapping):
     """The mark of what was reviewed."""
 
-    mark = LineField(max_length=64, help_text="As `tools/held/` shows it.")
+    mark = LineField(max_length=64, help_text="Mark, as `tools/held/` shows it.")
 
 
 class GivenAnswer(StrictMapping):
@@ -146,73 +146,75 @@ class GivenAnswer(StrictMapping):
 class EditNumber(StrictMapping):
     """The edit to undo; without a number the newest."""
 
-    number = Whole(min_value=1, max_value=MOST_NUMBER, required=False, help_text="Of an edit.")
+    number = Whole(
+        min_value=1, max_value=MOST_NUMBER, required=False, help_text="Number of the edit."
+    )
 
 
 class Login(StrictMapping):
     """A name and a password."""
 
-    username = LineField(max_length=150, help_text="The account's name.")  # Django's own limit
+    username = LineField(max_length=150, help_text="Name of the account.")  # Django's own limit
     # Blanks at its ends are part of a password.
-    password = Text(max_length=500, trim_whitespace=False, help_text="Its password.")
-    name = LineField(max_length=60, required=False, help_text="What the token is for.")
+    password = Text(max_length=500, trim_whitespace=False, help_text="Password of the account.")
+    name = LineField(max_length=60, required=False, help_text="Purpose of the token.")
     scope = Word(choices=SCOPES, required=False, help_text=f"{SCOPE} Else `usual`.")
 
 
 class WhoseTokens(StrictMapping):
     """The account whose tokens are meant."""
 
-    account = Person(required=False, help_text="Such as `account-3`; without it your own.")
+    account = Person(required=False, help_text="Account such as `account-3`; by default your own.")
 
 
 def _tags() -> serializers.ListField:
     words = LineField(max_length=40)
-    help_text = "Words that group memories."
+    help_text = "Tags that group memories."
     return serializers.ListField(child=words, max_length=20, required=False, help_text=help_text)
 
 
 def _importance() -> Whole:
-    return Whole(min_value=1, max_value=10, required=False, help_text="1 to 10; 5 is usual.")
+    return Whole(min_value=1, max_value=10, required=False, help_text="From 1 to 10; 5 is usual.")
 
 
 class NewMemory(StrictMapping):
     """Something that an assistant is to remember."""
 
-    text = Text(max_length=LONGEST_TEXT, help_text="In words; everybody may be told of it.")
-    kind = Word(choices=KINDS, required=False, help_text="`fact` where nothing is said.")
+    text = Text(max_length=LONGEST_TEXT, help_text="Text; everybody may be told about it.")
+    kind = Word(choices=KINDS, required=False, help_text="Kind of memory; `fact` by default.")
     importance = _importance()
-    trust = Number(min_value=0, max_value=1, required=False, help_text="0 to 1; else 0.9.")
+    trust = Number(
+        min_value=0, max_value=1, required=False, help_text="From 0 to 1; 0.9 by default."
+    )
     tags = _tags()
 
 
 class CorrectedMemory(StrictMapping):
     """The text of a memory."""
 
-    text = Text(max_length=LONGEST_TEXT, help_text="In words.")
+    text = Text(max_length=LONGEST_TEXT, help_text="Text of the memory.")
 
 
 class Remembering(StrictMapping):
     """A switch: the caller is remembered, or is not."""
 
-    is_remembered = Flag(help_text="false: nothing that you say or do is remembered from now on.")
+    is_remembered = Flag(help_text="False to remember nothing that you say or do from now on.")
 
 
 class SleepLength(StrictMapping):
     """The length of a sleep."""
 
     hours = Number(
-        min_value=0.1, max_value=24, required=False, help_text="Else as `sleep_schedule` says."
+        min_value=0.1, max_value=24, required=False, help_text="By default as in `sleep_schedule`."
     )
 
 
 def _lore(**options: object) -> Text:
-    return Text(
-        max_length=LONGEST_TEXT, help_text="What those know who are meant by `audience`.", **options
-    )
+    return Text(max_length=LONGEST_TEXT, help_text="Text, known to the `audience`.", **options)
 
 
 def _keywords() -> serializers.ListField:
-    words, help_text = LineField(max_length=40), "It is told where one of these is spoken of."
+    words, help_text = LineField(max_length=40), "Words that bring it up when said."
     return serializers.ListField(child=words, max_length=20, required=False, help_text=help_text)
 
 
@@ -247,15 +249,15 @@ class SettingChanges(Plain):
         "additionalProperties": {},
         "minProperties": 1,
         "maxProperties": Plain.most,
-        "description": "Settings by name; null lets the default hold again.",
+        "description": "Settings by name; null restores the default.",
     }
 
 
 class PageQuery(StrictMapping):
     """A page of a list."""
 
-    offset = Count(required=False, help_text="How many entries are left out.")
-    limit = Count(required=False, min_value=1, help_text="How many entries are sent at most.")
+    offset = Count(required=False, help_text="Number of entries to skip.")
+    limit = Count(required=False, min_value=1, help_text="Maximum number of entries.")
 
 
 class Revealing(StrictMapping):
@@ -264,15 +266,15 @@ class Revealing(StrictMapping):
     reveal = Word(
         choices=["true", "false"],
         required=False,
-        help_text="Show what is private to others too, which is recorded; else it is masked.",
+        help_text="Show words private to others, instead of masking them; this is recorded.",
     )
 
 
 class Before(StrictMapping):
     """A page of a list that begins with the newest entry."""
 
-    before = Count(required=False, min_value=1, help_text="Only what is older than this number.")
-    limit = Count(required=False, min_value=1, help_text="How many entries are sent at most.")
+    before = Count(required=False, min_value=1, help_text="Only entries older than this number.")
+    limit = Count(required=False, min_value=1, help_text="Maximum number of entries.")
 
 
 class HeardBefore(Before, Revealing):
@@ -287,7 +289,7 @@ class TracedBefore(Before, Revealing):
         required=False,
         help_text="A day or a time, such as 2026-11-21, yesterday or 3 hours ago.",
     )
-    words = Text(max_length=100, required=False, help_text="Said or answered publicly.")
+    words = Text(max_length=100, required=False, help_text="Words that were said publicly.")
 
 
 class TalkBefore(Before, Revealing):
@@ -296,7 +298,7 @@ class TalkBefore(Before, Revealing):
     format = Word(
         choices=["page", "export"],
         required=False,
-        help_text="`export`: the chat messages as the model is sent them; needs `ai_memory`.",
+        help_text="`export`: all chat messages as they are sent to the model; needs `ai_memory`.",
     )
 
 
@@ -307,29 +309,29 @@ class FactsBefore(Before):
         child=Text(max_length=100),
         max_length=20,
         required=False,
-        help_text="Only events of this name; may stand there several times.",
+        help_text="Only events of this name; may be given several times.",
     )
 
 
 class MemoriesBefore(Before, Revealing):
     """A filter for memories."""
 
-    person = Person(max_length=40, required=False, help_text="Whose, such as `account-3`.")
-    kind = Word(choices=KINDS, required=False, help_text="Of one kind.")
-    text = Text(max_length=100, required=False, help_text="That have this in them.")
+    person = Person(max_length=40, required=False, help_text="Person, such as `account-3`.")
+    kind = Word(choices=KINDS, required=False, help_text="Kind of memory.")
+    text = Text(max_length=100, required=False, help_text="Text that the memories contain.")
 
 
 class MemorySearch(Revealing):
     """A search text."""
 
-    q = Text(max_length=300, help_text="In words; what means the same is found too.")
-    limit = Count(required=False, min_value=1, max_value=50, help_text="How many at most.")
+    q = Text(max_length=300, help_text="Search text; memories with the same meaning are found too.")
+    limit = Count(required=False, min_value=1, max_value=50, help_text="Maximum number of results.")
 
 
 class OfAccount(StrictMapping):
     """A filter for what one account did."""
 
-    account = Text(max_length=100, required=False, help_text="The name of one account.")
+    account = Text(max_length=100, required=False, help_text="Name of an account.")
 
 
 class Moment(StrictMapping):
@@ -338,7 +340,7 @@ class Moment(StrictMapping):
     at = Text(
         max_length=40,
         required=False,
-        help_text="Such as 2026-01-31T12:00:00+00:00; without it the newest state.",
+        help_text="A time such as 2026-01-31T12:00:00+00:00; by default now.",
     )
 
 
@@ -360,5 +362,5 @@ class Prompted(StrictMapping):
     context = Word(
         choices=[str(kind) for kind in ContextType],
         required=False,
-        help_text="The context that it is entered in; without it `tick_event`.",
+        help_text="Context of the prompt; `tick_event` by default.",
     )

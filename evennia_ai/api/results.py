@@ -21,7 +21,7 @@ from evennia_ai.operations.result import note, one_of
 REFERENCE = "#/components/schemas/{model}"
 SENTENCES = {
     "message": ("Done", "What was done.", "A sentence for people."),
-    "text": ("Worded", "What is in the other fields, in words.", "For people."),
+    "text": ("Worded", "The other fields in words.", "For people."),
 }
 
 
@@ -29,10 +29,10 @@ SENTENCES = {
 class ProblemDetail:
     """A problem: the body of an error."""
 
-    code: Annotated[str, one_of(sorted(set(CODES.values())), "For programs.")]
+    code: Annotated[str, one_of(sorted(set(CODES.values())), "Error code for programs.")]
     message: Annotated[str, note("A sentence for people.")]
     fields: Annotated[
-        dict[str, list[str]] | None, note("What is wrong with each field, where fields are.")
+        dict[str, list[str]] | None, note("What is wrong with each field, if it is about fields.")
     ] = None
 
 

@@ -79,7 +79,7 @@ class Row:
     Attributes:
         route: its method, path, right and heading.
         operation: the function that does it, in the game's thread.
-        summary: a short title; the operation's id in the schema is made from it.
+        summary: a short title.
         details: a description of a sentence or two.
         result: the type of the response; None if it has at most a message.
         says: the field of the response with the result's message; "" for none, which is the default
@@ -90,6 +90,7 @@ class Row:
         is_long: it waits for a model or a tool, or handles a whole assistant; it has more time.
         example: an example of the body.
         answer: an example of the response.
+        operation_id: its id in the schema; "" to make it from the summary.
         action: its name in the request log, if that is not the right.
         needs: the description of who may use it, if no right says it.
         media: the media type of the response, if that is not JSON.
@@ -112,6 +113,7 @@ class Row:
     is_long: bool = False
     example: Any = None
     answer: Any = None
+    operation_id: str = ""
     action: str = ""
     needs: str = ""
     media: str = ""

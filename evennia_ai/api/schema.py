@@ -66,22 +66,22 @@ TABLE: tuple[Row, ...] = (
 )
 
 TAGS: Mapping[str, str] = {
-    assistants.TAG: "Making, looking at, changing and removing assistants.",
-    control.SAFETY: "Stopping at once, and letting go on.",
-    settings.SETTINGS: "What can be set, and what a model is sent.",
-    history.TALK: "What was said, and why it was answered or not.",
-    goals.WORK: "What an assistant is after, and what it can do.",
-    accounting.RECORD: "What happened, and what an assistant was like at any moment.",
-    accounting.USE: "What was used, and which services are asked.",
-    questions.QUESTIONS: "What assistants ask people.",
-    memory.TAG: "What assistants remember, for staff.",
-    people_memory.TAG: "What is remembered of people: their own say over it, and staff's.",
-    lore.TAG: "What the game lets all its assistants know.",
-    bundles.TAG: "Whole assistants, from game to game.",
-    cards.TAG: "What is brought in from other programs and games, and given back.",
-    memory.SLEEP: "When assistants sleep and sort out what they remember.",
-    monitoring.TAG: "For programs that watch the game.",
-    tokens.TAG: "Saying who one is.",
+    assistants.TAG: "Creating, showing, changing and removing assistants.",
+    control.SAFETY: "Stopping assistants at once, and clearing stops.",
+    settings.SETTINGS: "Settings, and the prompts that a model is sent.",
+    history.TALK: "Conversations, and why a message was answered or not.",
+    goals.WORK: "Goals of an assistant, and its tools.",
+    accounting.RECORD: "The audit log, and the state of an assistant at any time.",
+    accounting.USE: "Usage, and circuit breakers of the services.",
+    questions.QUESTIONS: "Questions that assistants ask people.",
+    memory.TAG: "Memories of assistants, for staff.",
+    people_memory.TAG: "Memories about people, for the people themselves and for staff.",
+    lore.TAG: "Knowledge of the game's world, shared by all assistants.",
+    bundles.TAG: "Export and import of whole assistants between games.",
+    cards.TAG: "Import and export of character cards and lore packs.",
+    memory.SLEEP: "Sleep, in which assistants consolidate their memories.",
+    monitoring.TAG: "Health and metrics for monitoring.",
+    tokens.TAG: "Access tokens for authentication.",
 }
 
 
@@ -89,11 +89,11 @@ TAGS: Mapping[str, str] = {
 VERSION = "1.0.0"
 
 DESCRIPTION = """\
-Everything that staff can do with the AI assistants of this game, for programs.
+An API for everything that staff can do with the AI assistants of this game.
 
-Say who you are with the header `Authorization: Token <token>`, or by the session of the game's
-website and its CSRF token. Whatever goes wrong is told in one body, `{"error": {"code", "message",
-"fields"}}`. What is unknown, in a body or in the address, is an error.
+Authenticate with the header `Authorization: Token <token>`, or with a session of the game's website
+and its CSRF token. All errors have the body `{"error": {"code", "message", "fields"}}`. Unknown
+fields in a body and unknown parameters in a URL are errors.
 """
 
 SCHEMES = {

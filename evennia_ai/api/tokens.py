@@ -89,7 +89,7 @@ KEPT = {
     "is_this": True,
 }
 
-WHOSE = "For every account, its own; for owners those of others too."
+WHOSE = "For every account, its own tokens; for owners also those of others."
 REVOKED = {"message": "1 tokens of Tom were revoked.", "count": 1}
 
 
@@ -185,7 +185,8 @@ ROWS = (
         Route("POST", "token/", "token", "", TAG),
         _make,
         "Get a token",
-        "A new one, told this once. It ends with its time, and with the account's password.",
+        "Issues a new token, which is shown only once. It expires after its time, or "
+        "when the account's password changes.",
         result=tokens.Token,
         says="",
         body=requests.Login,
@@ -198,14 +199,15 @@ ROWS = (
             "number": 7,
             "ends_at": ENDS,
         },
-        needs="For everybody with an account; only so many tries are taken in a minute.",
+        needs="For everybody with an account; the number of attempts per minute is limited.",
         view=OwnToken,
     ),
     Row(
         Route("DELETE", "token/", "token", "", TAG),
         _give_back,
-        "Give the own token back",
-        "The one that is sent is worth nothing from now on; with a session, all of them.",
+        "Revoke your own token",
+        "Revokes the token that is sent; with a session, all tokens of the account.",
+        operation_id="give_the_own_token_back",
         says="",
         status=204,
         action="token",
@@ -216,7 +218,7 @@ ROWS = (
         Route("GET", "tokens/", "tokens", "", TAG),
         lambda call: tokens.list_tokens(_account(call), current=call.token),
         "List tokens",
-        "Those that are good, without the tokens themselves, and when each was last used.",
+        "Valid tokens, without the secrets themselves, and when each was last used.",
         result=tokens.Tokens,
         query=requests.WhoseTokens,
         answer={"tokens": [KEPT]},
@@ -228,7 +230,7 @@ ROWS = (
         Route("DELETE", "tokens/", "tokens", "", TAG),
         lambda call: tokens.revoke_tokens(_account(call), by=call.by),
         "Revoke all tokens of an account",
-        "They are worth nothing from now on, the one that is sent among them.",
+        "Revokes them at once, including the one that is sent.",
         result=tokens.Revoked,
         query=requests.WhoseTokens,
         action="revoke tokens",
@@ -241,7 +243,7 @@ ROWS = (
         Route("DELETE", "tokens/<ai_number:number>/", "one-token", "", TAG),
         _revoke,
         "Revoke a token",
-        "It is worth nothing from now on.",
+        "Revokes it at once.",
         result=tokens.Revoked,
         action="revoke token",
         answer={"message": "Token 7 of Tom is worth nothing any more.", "count": 1},

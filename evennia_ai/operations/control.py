@@ -39,7 +39,7 @@ class BreakerRow(TypedDict):
     """A service that an assistant depends on, and whether it is asked."""
 
     name: str
-    scope: Annotated[str, one_of((GAME, ASSISTANT), "Whose it is; that says who may reset it.")]
+    scope: Annotated[str, one_of((GAME, ASSISTANT), "Its owner, which decides who may reset it.")]
     state: str
     mode: str
     failures_in_window: int
@@ -48,8 +48,8 @@ class BreakerRow(TypedDict):
     total_successes: int
     total_rejections: int
     last_failure_error: str | None
-    retry_after: Annotated[float | None, note("Seconds until it is asked again.")]
-    retry_at: Annotated[str | None, note("When that is (ISO 8601).")]
+    retry_after: Annotated[float | None, note("Seconds until the service is tried again.")]
+    retry_at: Annotated[str | None, note("Time at which it is tried again (ISO 8601).")]
     half_open_successes: int
     success_threshold: int
 
@@ -141,7 +141,7 @@ class Lock(TypedDict):
 
     cause: str
     reason: str
-    at: Annotated[float, note("Seconds since 1970.")]
+    at: Annotated[float, note("Unix time in seconds.")]
     by: str
 
 
@@ -151,7 +151,7 @@ class Status:
 
     key: str
     mood: Annotated[str, note("What it is doing, in a word or two.")]
-    location: Annotated[str | None, note("The name of the room it stands in.")]
+    location: Annotated[str | None, note("Name of the room it stands in.")]
     enabled: bool
     emergency_stop: bool
     state: State
@@ -160,16 +160,16 @@ class Status:
     max_consecutive_errors: int
     is_ticking: bool
     pending_events: int
-    ignored_settings: Annotated[str | None, note("A wrong setting that it does without.")]
-    wrong_settings: Annotated[str | None, note("A wrong setting that keeps it from acting.")]
-    unable: Annotated[str, note("Why its body cannot act, or empty.")]
+    ignored_settings: Annotated[str | None, note("An invalid setting that is ignored.")]
+    wrong_settings: Annotated[str | None, note("An invalid setting that keeps it from acting.")]
+    unable: Annotated[str, note("Why its body cannot act; empty if it can.")]
     questions: int
-    cooling: Annotated[list[str], note("Who has to wait, and how long, in words.")]
+    cooling: Annotated[list[str], note("Who has to wait, and for how long, in words.")]
     today: Annotated[str, note("Tokens used today, in words.")]
     calls: int
     tokens: int
     brain: Annotated[str, note("Its model, in words.")]
-    has_brain: Annotated[bool, note("Its model is set up.")]
+    has_brain: Annotated[bool, note("True if its model is configured.")]
     breakers: dict[str, dict[str, object]]
     degraded: list[dict[str, object]]
     mcp: list[dict[str, object]]
@@ -177,7 +177,7 @@ class Status:
     max_context_tokens: int | None
     cache: dict[str, object]
     memory: MemorySummary
-    endpoints: Annotated[list[EndpointUse], note("Of its model, where that has several.")]
+    endpoints: Annotated[list[EndpointUse], note("Endpoints of its model, if there are several.")]
     workers: WorkersRow
 
 
@@ -185,12 +185,12 @@ class Status:
 class Stopped:
     """Everything that was under way when a stop cancelled it."""
 
-    is_new: Annotated[bool, note("It was not stopped before.")]
-    calls: Annotated[int, note("Model calls in flight.")]
-    tools: Annotated[list[str], note("Tools that were at work.")]
-    questions: Annotated[int, note("Open questions.")]
-    messages: Annotated[int, note("Waiting messages that went back to whoever sent them.")]
-    names: Annotated[list[str], note("Of those who were told so.")]
+    is_new: Annotated[bool, note("True if it was not stopped before.")]
+    calls: Annotated[int, note("Number of model calls in flight.")]
+    tools: Annotated[list[str], note("Names of the tools that were running.")]
+    questions: Annotated[int, note("Number of open questions.")]
+    messages: Annotated[int, note("Waiting messages whose senders were told.")]
+    names: Annotated[list[str], note("Names of those who were told.")]
     untold: Annotated[int, note("Waiting messages whose senders could not be told.")]
 
 

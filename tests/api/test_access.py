@@ -44,7 +44,10 @@ class TestSessions(ApiTest):
         """401 with the header that says so."""
         response = self.call("GET", "assistants/", who=None)
         assert (401, "Token") == (response.status_code, response.headers["WWW-Authenticate"])
-        assert "Say who you are: log in, or send a token." == response.told["error"]["message"]
+        assert (
+            "Authentication is required: log in, or send a token."
+            == response.told["error"]["message"]
+        )
 
 
 class TestTokens(ApiTest):

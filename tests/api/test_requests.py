@@ -158,7 +158,7 @@ class TestAddresses(ApiTest):
         assert "There is nothing at this address." == self.fault(404, "GET", "wrong/")["message"]
         self.fault(404, "GET", "assistants/a%0Ab/events/-1/")
         told = self.fault(404, "POST", "assistants", {"key": "Edda"})["message"]
-        assert "There is nothing at this address. Did you mean it with a / at its end?" == told
+        assert "There is nothing at this address. Did you forget the / at its end?" == told
         assert None is operations.find_assistant("Edda")
 
     def test_a_method_that_is_not_there_is_refused(self) -> None:

@@ -49,12 +49,14 @@ class Described:
     key: str
     desc: str
     persona: str
-    location: Annotated[str | None, note("The name of the room it stands in.")]
-    location_id: Annotated[str | None, note("The number of that room, such as `#12`.")]
+    location: Annotated[str | None, note("Name of the room it stands in.")]
+    location_id: Annotated[str | None, note("Number of that room, such as `#12`.")]
     aliases: list[str]
-    enabled: Annotated[bool, note("It answers at all.")]
-    adopted: Annotated[bool, note("Its body is a being of the game.")]
-    created_at: Annotated[str, note("When it was made (ISO 8601).")]
+    enabled: Annotated[bool, note("True if it is started; false if it is silent.")]
+    adopted: Annotated[
+        bool, note("True if its body is an adopted character or object of the game.")
+    ]
+    created_at: Annotated[str, note("Time of creation (ISO 8601).")]
 
 
 def describe(script: AssistantScript) -> Result[Described]:

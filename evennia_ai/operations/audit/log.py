@@ -56,8 +56,8 @@ class FactPage:
     """A page of the audit log, the newest first."""
 
     entries: list[FactEntry]
-    count: Annotated[int, note("How many there ever were.")]
-    next: Annotated[int | None, note("Give it as `before` for what is older.")]
+    count: Annotated[int, note("Number of events ever recorded.")]
+    next: Annotated[int | None, note("Value of `before` for the next page; null on the last page.")]
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +65,7 @@ class PastState:
     """An assistant as it was at a version."""
 
     version: int
-    at: Annotated[str, note("When that came to be (ISO 8601).")]
+    at: Annotated[str, note("Time of that version (ISO 8601).")]
     state: dict[str, object]
 
 

@@ -61,16 +61,16 @@ class MadeEdit(TypedDict):
 class KnownEdits:
     """The edits that people made to an assistant, the newest first."""
 
-    edits: Annotated[list[MadeEdit], note("Those that can be taken back.")]
-    undone: Annotated[list[MadeEdit], note("Those that were taken back, the next one first.")]
+    edits: Annotated[list[MadeEdit], note("Edits that can be undone.")]
+    undone: Annotated[list[MadeEdit], note("Edits that were undone, the next one to redo first.")]
 
 
 @dataclass(frozen=True, slots=True)
 class Undone:
     """The changes that an undo or redo made."""
 
-    number: Annotated[int, note("Of the edit.")]
-    changes: Annotated[list[EditedValue], note("As each is now.")]
+    number: Annotated[int, note("Number of the edit.")]
+    changes: Annotated[list[EditedValue], note("The changed settings with their present values.")]
 
 
 # ---- finding an edit ---------------------------------------------------------------------------

@@ -51,10 +51,10 @@ class CapRow(TypedDict):
     name: str
     used: float
     cap: float
-    granted: Annotated[float, note("The part of the cap that was added by hand.")]
+    granted: Annotated[float, note("Part of the cap that was granted by hand.")]
     resets_in_seconds: float | None
-    resets_at: Annotated[str | None, note("When that is (ISO 8601).")]
-    unpriced_calls: NotRequired[Annotated[int, note("Calls whose price nobody set.")]]
+    resets_at: Annotated[str | None, note("Time of the next reset (ISO 8601).")]
+    unpriced_calls: NotRequired[Annotated[int, note("Model calls without a configured price.")]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -283,9 +283,9 @@ MOST_EXECUTIONS = 200
 class Share(TypedDict):
     """The part of this month's tokens that a player caused."""
 
-    person: Annotated[str, note("Such as `*#3`; empty: the assistant itself.")]
+    person: Annotated[str, note("Such as `*#3`; empty for the assistant itself.")]
     name: str
-    share: Annotated[float, note("0 to 1.")]
+    share: Annotated[float, note("Share of the tokens, from 0 to 1.")]
 
 
 class Spent(TypedDict):
@@ -297,7 +297,7 @@ class Spent(TypedDict):
     completion_tokens: int
     tokens: int
     cost_dollars: float
-    unpriced_calls: Annotated[int, note("Calls whose price nobody set.")]
+    unpriced_calls: Annotated[int, note("Model calls without a configured price.")]
 
 
 class CapReport(TypedDict, total=False):
@@ -305,19 +305,19 @@ class CapReport(TypedDict, total=False):
 
     standings: list[CapRow]
     game: list[CapRow]
-    all_games: Annotated[list[CapRow], note("Empty where no other game shares the ledger.")]
-    unpriced_calls: Annotated[int, note("Calls of this month whose price nobody set.")]
+    all_games: Annotated[list[CapRow], note("Empty if no other game shares the ledger.")]
+    unpriced_calls: Annotated[int, note("Model calls of this month without a configured price.")]
 
 
 @dataclass(frozen=True, slots=True)
 class Usage:
     """Model calls, tokens and money used, the caps on them, and statistics of tools."""
 
-    totals: Annotated[dict[str, Spent], note("`today`, `month` and `ever`.")]
+    totals: Annotated[dict[str, Spent], note("Sums under the keys `today`, `month` and `ever`.")]
     by_player: list[Share]
     tasks: dict[str, int]
-    tools: Annotated[dict[str, dict[str, int]], note("Sums for each tool.")]
-    executions: Annotated[list[dict[str, object]], note("The last tool calls, the oldest first.")]
+    tools: Annotated[dict[str, dict[str, int]], note("Counts for each tool.")]
+    executions: Annotated[list[dict[str, object]], note("Latest tool calls, the oldest first.")]
     budget: CapReport
 
 

@@ -42,23 +42,23 @@ class SpentOn(TypedDict):
     key: Annotated[
         str,
         note(
-            "Of a player such as `*#3`; empty: nobody; `=bench`: the test bench; `=others`: the sum"
-            " of all that have no row of their own."
+            "Id, such as `*#3` for a player; empty for none; `=bench` for the test bench; `=others`"
+            " for the sum of all that have no row of their own."
         ),
     ]
-    name: Annotated[str, note("For people.")]
+    name: Annotated[str, note("Display name.")]
     calls: int
     prompt_tokens: int
     completion_tokens: int
     tokens: int
     cost_dollars: float
-    unpriced_calls: Annotated[int, note("Calls whose price nobody set.")]
+    unpriced_calls: Annotated[int, note("Model calls without a configured price.")]
 
 
 class SpentDay(SpentOn):
     """Model calls of one day, and their cost; the key is the date."""
 
-    by_assistant: Annotated[dict[str, int], note("Tokens of each.")]
+    by_assistant: Annotated[dict[str, int], note("Tokens of each assistant.")]
 
 
 @dataclass(frozen=True, slots=True)

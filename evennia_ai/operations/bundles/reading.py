@@ -54,19 +54,21 @@ TAKEN_OUT = "Nothing is stored: what it remembers was taken out again meanwhile.
 class BundleShown:
     """An assistant in a file, before anything of it is stored."""
 
-    key: Annotated[str, note("The name it would have here.")]
-    name: Annotated[str, note("Its name in the game it comes from.")]
-    game: Annotated[str, note("The name of that game.")]
-    version: Annotated[str, note("Of the package that wrote the file.")]
-    stopped: Annotated[str, note("Why it was stopped there; empty: it was not.")]
-    memories: Annotated[int, note("With lore of its own.")]
+    key: Annotated[str, note("Name it would have in this game.")]
+    name: Annotated[str, note("Name in the game it comes from.")]
+    game: Annotated[str, note("Name of that game.")]
+    version: Annotated[str, note("Version of the package that wrote the file.")]
+    stopped: Annotated[str, note("Why it was stopped there; empty if it was not.")]
+    memories: Annotated[int, note("Number of memories, including lore of its own.")]
     profiles: int
-    settings: Annotated[list[str], note("Names of those it brings along.")]
-    left_out: Annotated[list[str], note("What stayed in that game.")]
-    people: Annotated[list[str], note("The players it knows who were still there, by name.")]
-    same: Annotated[dict[str, str], note("Of these, who is which account here, as was said.")]
-    alike: Annotated[list[str], note("Those who are called like an account here.")]
-    problems: Annotated[list[str], note("Why it cannot be brought in; empty: it can.")]
+    settings: Annotated[list[str], note("Names of the settings that are imported.")]
+    left_out: Annotated[list[str], note("What was not exported from that game.")]
+    people: Annotated[list[str], note("Names of the players it knows who existed in that game.")]
+    same: Annotated[
+        dict[str, str], note("Accounts of this game by these names, as given in the request.")
+    ]
+    alike: Annotated[list[str], note("Those with the same name as an account here.")]
+    problems: Annotated[list[str], note("Why it cannot be imported; empty if it can.")]
 
 
 def read(raw: bytes) -> Deferred[Result[Bundle]]:

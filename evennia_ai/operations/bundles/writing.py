@@ -96,9 +96,11 @@ class Exported:
 
     path: str
     bytes: int
-    memories: Annotated[int, note("With lore of its own.")]
+    memories: Annotated[int, note("Number of memories, including lore of its own.")]
     people: int
-    left_out: Annotated[list[str], note("Settings, and parts of its look, that stay here.")]
+    left_out: Annotated[
+        list[str], note("Settings and parts of its appearance that are not exported.")
+    ]
 
 
 async def _run(steps: Steps[Result[T]], is_patient: bool) -> Result[T]:

@@ -38,7 +38,7 @@ class Answerable(TypedDict):
 
     id: str
     label: str
-    hotkey: Annotated[str, note("A letter that stands for it.")]
+    hotkey: Annotated[str, note("Letter to type for it.")]
 
 
 class AskedQuestion(TypedDict):
@@ -50,11 +50,13 @@ class AskedQuestion(TypedDict):
     prompt: str
     detail: str
     choices: list[Answerable]
-    because: Annotated[str, note("Whose words it was at, and how they came; not what they were.")]
-    asked_at: Annotated[str, note("When it was asked (ISO 8601).")]
-    until: Annotated[str | None, note("When it counts as a no (ISO 8601).")]
-    today: Annotated[str, note("Tokens it used today, in words; for staff.")]
-    is_stalled: Annotated[bool, note("Whoever was asked is not here.")]
+    because: Annotated[
+        str, note("Who caused the question and by which channel, without the words themselves.")
+    ]
+    asked_at: Annotated[str, note("Time at which it was asked (ISO 8601).")]
+    until: Annotated[str | None, note("Time after which it counts as a no (ISO 8601).")]
+    today: Annotated[str, note("Tokens the assistant used today, in words; only for staff.")]
+    is_stalled: Annotated[bool, note("True if the person who was asked is not in the game.")]
 
 
 @dataclass(frozen=True, slots=True)

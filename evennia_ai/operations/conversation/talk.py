@@ -49,10 +49,15 @@ class TalkPage(TypedDict):
 
     messages: Annotated[
         list[dict[str, object]],
-        note("Of a page `number`, `role`, `name`, `text` and `private_to`; else chat messages."),
+        note(
+            "In a page: `number`, `role`, `name`, `text` and `private_to`; in an export: "
+            "chat messages."
+        ),
     ]
-    count: NotRequired[Annotated[int, note("How many are kept.")]]
-    next: NotRequired[Annotated[int | None, note("Give it as `before` for what is older.")]]
+    count: NotRequired[Annotated[int, note("Number of stored messages.")]]
+    next: NotRequired[
+        Annotated[int | None, note("Value of `before` for the next page; null on the last page.")]
+    ]
 
 
 def show_history(
@@ -220,7 +225,9 @@ class Told:
     """The answer of an assistant, written by a model: to be shown as plain text."""
 
     answer: str
-    number: Annotated[int, note("By which `why` knows it; 0: it was not even heard.")]
+    number: Annotated[
+        int, note("Number of its message, as used by `events/{number}/`; 0 if it was not heard.")
+    ]
 
 
 @dataclass(frozen=True, slots=True)
@@ -229,11 +236,11 @@ class AskedTask:
 
     name: str
     state: Annotated[str, note("`open`, `answered` or `failed`.")]
-    answer: Annotated[str, note("The report, or why there is none; empty while it is open.")]
-    reason: Annotated[str, note("Why there is none, in one word.")]
-    number: Annotated[int, note("By which `why` knows it.")]
-    began_at: Annotated[str, note("When it was asked.")]
-    ends_at: Annotated[str, note("Until when an answer is waited for.")]
+    answer: Annotated[str, note("The answer, or why there is none; empty while the task is open.")]
+    reason: Annotated[str, note("Why there is no answer, in one word.")]
+    number: Annotated[int, note("Number of its message, as used by `events/{number}/`.")]
+    began_at: Annotated[str, note("Time at which it was given (ISO 8601).")]
+    ends_at: Annotated[str, note("Deadline of the answer (ISO 8601).")]
 
 
 def tell(

@@ -35,13 +35,19 @@ KINDS = (JSON, PNG)
 class CardShown:
     """The parts of a card that are used, before or after it is stored."""
 
-    key: Annotated[str, note("The assistant that it is for.")]
-    name: Annotated[str, note("As the card has it.")]
-    persona: Annotated[str, note("Who it is, from description, personality and scenario.")]
-    card_notes: Annotated[str, note("What its maker wrote for a model; data, below the rules.")]
-    lore: Annotated[int, note("Entries of its book that are told.")]
-    lore_texts: Annotated[list[str], note("Each entry: its keywords, or `always`, and its text.")]
-    unused: Annotated[list[str], note("What is kept for the way out, and not used.")]
+    key: Annotated[str, note("Name of the assistant that it is for.")]
+    name: Annotated[str, note("Name in the card.")]
+    persona: Annotated[str, note("Persona, made from description, personality and scenario.")]
+    card_notes: Annotated[
+        str, note("Notes of the card's author for a model, which rank below the rules.")
+    ]
+    lore: Annotated[int, note("Number of its lore entries that are used.")]
+    lore_texts: Annotated[
+        list[str], note("Each entry with its keywords, or `always`, and its text.")
+    ]
+    unused: Annotated[
+        list[str], note("Parts that are not used, and only stored for a later export.")
+    ]
 
 
 def read(raw: bytes) -> Result[CharacterCard]:

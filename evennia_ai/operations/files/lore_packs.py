@@ -47,7 +47,9 @@ class PackChange:
     pack: str
     added: int
     changed: int
-    removed: Annotated[int, note("Those that came with this pack before, and are not in it now.")]
+    removed: Annotated[
+        int, note("Number of entries of an earlier version of the pack that are no longer in it.")
+    ]
     unchanged: int
 
 

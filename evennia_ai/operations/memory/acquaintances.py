@@ -25,11 +25,11 @@ from evennia_ai.runtime.rights import name_before
 class Relationship:
     """The relationship of an assistant to a person."""
 
-    name: Annotated[str, note("As that person knows it, and by which they mean it.")]
-    mark: Annotated[str, note("Means it also where others look like it.")]
-    count: Annotated[int, note("How many things it remembers of them.")]
-    is_remembered: Annotated[bool, note("Something more may be remembered.")]
-    is_muted: Annotated[bool, note("Neither hears the other.")]
+    name: Annotated[str, note("Name by which the person knows it and can address it.")]
+    mark: Annotated[str, note("Mark that identifies it even if others have the same name.")]
+    count: Annotated[int, note("Number of things it remembers about the person.")]
+    is_remembered: Annotated[bool, note("True if new things about the person may be remembered.")]
+    is_muted: Annotated[bool, note("True if neither hears the other.")]
 
 
 @dataclass(frozen=True, slots=True)

@@ -31,12 +31,14 @@ class Made(NamedTuple):
 class Night:
     """A night whose consolidation was completed."""
 
-    version: Annotated[int, note("Of the record, at its end.")]
-    began: Annotated[str, note("When it fell asleep (ISO 8601), or empty.")]
-    ended: Annotated[str, note("When the work was done (ISO 8601).")]
+    version: Annotated[int, note("Version of the audit log at the end of the night.")]
+    began: Annotated[str, note("Time at which it fell asleep (ISO 8601), or empty.")]
+    ended: Annotated[str, note("Time at which the work was done (ISO 8601).")]
     summary: str
-    made: Annotated[list[Made], note("Facts and insights that are still there.")]
-    gone: Annotated[int, note("Those that were made then, and are forgotten or let go since.")]
+    made: Annotated[list[Made], note("Facts and insights of that night that still exist.")]
+    gone: Annotated[
+        int, note("Number of facts and insights of that night that were deleted since.")
+    ]
 
 
 @dataclass(frozen=True, slots=True)

@@ -74,7 +74,7 @@ KEPT = (
 class ForgottenPerson(Forgotten):
     """The number of memories of a person that were forgotten, and what is not."""
 
-    kept: Annotated[str, note("What is not forgotten, and why.")]
+    kept: Annotated[str, note("What is not deleted, and why.")]
 
 
 def person_id(being: Being | str) -> str:

@@ -32,7 +32,7 @@ class Met(TypedDict):
 
     entity_type: str
     name: str
-    favour: Annotated[float, note("How they are liked, 0 to 1.")]
+    favour: Annotated[float, note("How much the assistant likes them, from 0 to 1.")]
     meetings: int
     first_at: str
     last_at: str

@@ -29,30 +29,34 @@ MOST_AT_ONCE = 100  # rows
 class Remembered(TypedDict):
     """A memory of an assistant."""
 
-    key: Annotated[str, note("By which it is found.")]
-    number: Annotated[int, note("The later it was remembered the higher.")]
+    key: Annotated[str, note("Identifier of the memory in URLs.")]
+    number: Annotated[int, note("Number that rises with each new memory.")]
     kind: Annotated[str, note("`journal`, `fact` or `insight`.")]
     text: str
-    audience: Annotated[str, note("Who may be told: `world`, or such as `person:account-3`.")]
-    person: Annotated[str, note("Who said or caused it, such as `account-3`.")]
+    audience: Annotated[str, note("Who may be told: `world`, or for example `person:account-3`.")]
+    person: Annotated[str, note("Person who said or caused it, such as `account-3`.")]
     person_name: str
     place: str
-    trust: Annotated[float, note("How far it is believed, 0 to 1.")]
-    importance: Annotated[int, note("1 to 10.")]
+    trust: Annotated[float, note("How far it is believed, from 0 to 1.")]
+    importance: Annotated[int, note("Importance from 1 to 10.")]
     importance_by: str
     source_type: str
-    at: Annotated[str, note("When (ISO 8601).")]
+    at: Annotated[str, note("Time at which it was remembered (ISO 8601).")]
     tags: list[str]
-    cites: Annotated[list[str], note("Keys of what it was concluded from.")]
-    superseded: Annotated[str, note("Since when it holds no more (ISO 8601), or empty.")]
-    is_consolidated: Annotated[bool, note("It was thought over in sleep.")]
-    is_indexed: Annotated[bool, note("It can be found by its meaning.")]
+    cites: Annotated[list[str], note("Keys of the memories it was concluded from.")]
+    superseded: Annotated[
+        str, note("Time since which it is no longer true (ISO 8601); empty if it still is.")
+    ]
+    is_consolidated: Annotated[bool, note("True if it was consolidated in sleep.")]
+    is_indexed: Annotated[bool, note("True if it can be found by meaning.")]
 
 
 class FoundMemory(Remembered):
     """A memory that a search found."""
 
-    similarity: Annotated[float | None, note("0 to 1; null: found by its words.")]
+    similarity: Annotated[
+        float | None, note("Similarity from 0 to 1; null if it was found by words.")
+    ]
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,8 +64,8 @@ class MemoryPage:
     """A page of memories, the newest first."""
 
     memories: list[Remembered]
-    count: Annotated[int, note("How many there are in all.")]
-    next: Annotated[int | None, note("Give it as `before` for what is older.")]
+    count: Annotated[int, note("Total number of entries.")]
+    next: Annotated[int | None, note("Value of `before` for the next page; null on the last page.")]
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,8 +73,8 @@ class OneRemembered:
     """One memory, those it was concluded from and those concluded from it."""
 
     memory: Remembered
-    cites: Annotated[list[Remembered], note("What it was concluded from.")]
-    cited_by: Annotated[list[Remembered], note("What was concluded from it.")]
+    cites: Annotated[list[Remembered], note("Memories it was concluded from.")]
+    cited_by: Annotated[list[Remembered], note("Memories that were concluded from it.")]
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +82,7 @@ class FoundMemories:
     """Memories that a search found, the most similar first."""
 
     memories: list[FoundMemory]
-    problem: Annotated[str, note("Why the store could not be asked, or empty.")]
+    problem: Annotated[str, note("Why the vector store could not be searched, or empty.")]
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,11 +103,13 @@ class Forgotten:
 class ForgottenThing(Forgotten):
     """The number of forgotten memories, by their relation to the one that was meant."""
 
-    facts: Annotated[int, note("Facts that said the same.")]
-    entries: Annotated[int, note("Entries of the journal that said it.")]
-    insights: Annotated[int, note("Conclusions that were drawn from it.")]
-    attributes: Annotated[int, note("Points of a profile that said it.")]
-    kept: Annotated[int, note("Facts from the same entries that say something else, and stay.")]
+    facts: Annotated[int, note("Number of facts that said the same.")]
+    entries: Annotated[int, note("Number of journal entries that said it.")]
+    insights: Annotated[int, note("Number of insights that were concluded from it.")]
+    attributes: Annotated[int, note("Number of profile entries that said it.")]
+    kept: Annotated[
+        int, note("Number of facts from the same entries that say something else and are kept.")
+    ]
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,8 +126,10 @@ class KnownThing(TypedDict):
     kind: str
     text: str
     at: str
-    superseded: Annotated[str, note("Since when it holds no more (ISO 8601), or empty.")]
-    is_private: Annotated[bool, note("Nobody else is told.")]
+    superseded: Annotated[
+        str, note("Time since which it is no longer true (ISO 8601); empty if it still is.")
+    ]
+    is_private: Annotated[bool, note("True if nobody else is told about it.")]
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,8 +137,8 @@ class Known:
     """An assistant's memories of a person."""
 
     known: list[KnownThing]
-    count: Annotated[int, note("How many there are in all.")]
-    is_remembered: Annotated[bool, note("Something more may be remembered.")]
+    count: Annotated[int, note("Total number of entries.")]
+    is_remembered: Annotated[bool, note("True if new things about the person may be remembered.")]
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,9 +152,9 @@ class Export:
     profile: dict[str, object] | None
     memories: list[Remembered]
     notes: list[dict[str, object]]
-    conversation: Annotated[list[dict[str, object]], note("The part of the talk that was theirs.")]
+    conversation: Annotated[list[dict[str, object]], note("Their part of the conversation.")]
     heard: list[dict[str, object]]
-    traced: Annotated[list[dict[str, object]], note("What the trace keeps of their messages.")]
+    traced: Annotated[list[dict[str, object]], note("Stored traces of their messages.")]
     company: dict[str, object]
 
 

@@ -42,10 +42,10 @@ FULL = "there is no room left: four are told, or what its book's budget allows"
 class TriedMemory(Remembered):
     """A memory that was found, with its scores, each 0 to 1."""
 
-    score: Annotated[float, note("By which the best are told.")]
-    meaning: Annotated[float | None, note("How alike it is; null: nobody knows.")]
-    words: Annotated[float, note("How well it fits by its words.")]
-    why_not: Annotated[str, note("Why it would not be told, or empty: it would.")]
+    score: Annotated[float, note("Total score, by which memories are ranked.")]
+    meaning: Annotated[float | None, note("Similarity of the meaning; null if unknown.")]
+    words: Annotated[float, note("Match of the words.")]
+    why_not: Annotated[str, note("Why it would not be told; empty if it would.")]
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +53,7 @@ class RecallTrial:
     """The memories that a text would bring up; those that would be told come first."""
 
     memories: list[TriedMemory]
-    problem: Annotated[str, note("Why nothing could be looked for, or empty.")]
+    problem: Annotated[str, note("Why the search was not possible, or empty.")]
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,10 +61,10 @@ class TriedLore:
     """An entry of lore that a text is about."""
 
     number: int
-    text: Annotated[str, note("As it would be told.")]
-    keywords: Annotated[list[str], note("Those that are said.")]
+    text: Annotated[str, note("Text as it would be told.")]
+    keywords: Annotated[list[str], note("Keywords that the text contains.")]
     is_told: bool
-    why: Annotated[str, note("Why it is told, or is not.")]
+    why: Annotated[str, note("Why it is told, or why not.")]
 
 
 @dataclass(frozen=True, slots=True)

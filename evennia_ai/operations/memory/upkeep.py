@@ -38,16 +38,16 @@ class MemoryStatus:
     """The state of an assistant's memory, and the progress of its index."""
 
     enabled: bool
-    state: Annotated[str, note("`ok`, `off` or `failed`, as of the game's health.")]
-    counts: Annotated[dict[str, int], note("How many of each kind.")]
+    state: Annotated[str, note("`ok`, `off` or `failed`, as in the game's health report.")]
+    counts: Annotated[dict[str, int], note("Number of memories of each kind.")]
     characters: int
-    people: Annotated[int, note("Of how many there is a profile.")]
-    unremembered: Annotated[int, note("How many want not to be remembered.")]
-    waiting: Annotated[int, note("Memories that the index has not read yet.")]
-    removed: Annotated[int, note("Forgotten ones that it still has to be rid of.")]
-    stale: Annotated[int, note("Memories that it read with another embedding model.")]
-    model: Annotated[str, note("The embedding model.")]
-    problem: Annotated[str, note("Why nothing can be found by its meaning now, or empty.")]
+    people: Annotated[int, note("Number of people with a profile.")]
+    unremembered: Annotated[int, note("Number of people who do not want to be remembered.")]
+    waiting: Annotated[int, note("Number of memories that are not indexed yet.")]
+    removed: Annotated[int, note("Number of deleted memories that are still in the index.")]
+    stale: Annotated[int, note("Number of memories indexed with another embedding model.")]
+    model: Annotated[str, note("Name of the embedding model.")]
+    problem: Annotated[str, note("Why search by meaning is not possible now, or empty.")]
     store: dict[str, object]
     mode: Annotated[str, note("`awake` or `sleep`.")]
     last_night: dict[str, object]
@@ -120,9 +120,11 @@ class MemorySummary(TypedDict):
     """The state of a memory in brief, as a part of an assistant's status."""
 
     state: Annotated[str, note("`ok`, `off` or `failed`.")]
-    problem: Annotated[str, note("Why nothing can be found by its meaning now, or empty.")]
-    notice: Annotated[str, note("Such as that words alone are compared, or empty.")]
-    waiting: Annotated[int, note("Memories that the index has not read, or not taken out, yet.")]
+    problem: Annotated[str, note("Why search by meaning is not possible now, or empty.")]
+    notice: Annotated[str, note("A restriction, such as search by words only, or empty.")]
+    waiting: Annotated[
+        int, note("Number of memories still to be added to or removed from the index.")
+    ]
     mode: Annotated[str, note("`awake` or `sleep`.")]
 
 
@@ -212,10 +214,10 @@ class Sleep:
     """An assistant's sleep: its present state, its schedule, and its last night."""
 
     mode: Annotated[str, note("`awake` or `sleep`.")]
-    phase: Annotated[str | None, note("What it is at in its sleep.")]
-    until: Annotated[str | None, note("When it wakes by itself (ISO 8601).")]
+    phase: Annotated[str | None, note("Phase of its sleep, or empty.")]
+    until: Annotated[str | None, note("Time at which it wakes by itself (ISO 8601).")]
     schedule: dict[str, object]
-    night: Annotated[dict[str, object], note("How far this night has come.")]
+    night: Annotated[dict[str, object], note("Progress of this night.")]
     last_night: dict[str, object]
 
 
@@ -223,7 +225,7 @@ class Sleep:
 class Asleep:
     """The time at which a sleep ends."""
 
-    until: Annotated[str, note("When it wakes by itself (ISO 8601).")]
+    until: Annotated[str, note("Time at which it wakes by itself (ISO 8601).")]
 
 
 def sleep_status(script: AssistantScript) -> Result[Sleep]:

@@ -21,12 +21,12 @@ class EndpointUse:
 
     model: str
     base_url: str
-    state: Annotated[str, one_of(STATES, "Of its breaker.")]
+    state: Annotated[str, one_of(STATES, "State of its circuit breaker.")]
     weight: float
-    most_calls: Annotated[int, note("That may be in flight at one time; 0: any number.")]
+    most_calls: Annotated[int, note("Maximum number of concurrent calls; 0 for no limit.")]
     in_flight: int
-    calls: Annotated[int, note("Attempts that were sent there, for whichever model.")]
-    share: Annotated[float, note("Of the calls to all addresses of the model, 0 to 1.")]
+    calls: Annotated[int, note("Number of attempts sent there, for any model.")]
+    share: Annotated[float, note("Share of the calls to all endpoints of the model, from 0 to 1.")]
 
     def describe(self) -> str:
         """Describe it in words, without its URL."""

@@ -32,8 +32,10 @@ class ComponentRow(TypedDict):
     description: str
     content: str
     enabled: bool
-    is_own: Annotated[bool, note("The assistant has something of its own for it.")]
-    is_written: Annotated[bool, note("It has a text that can be set, as the nine parts have not.")]
+    is_own: Annotated[bool, note("True if the assistant has its own text for it.")]
+    is_written: Annotated[
+        bool, note("True if its text can be set; false for the nine computed parts.")
+    ]
 
 
 @dataclass(frozen=True, slots=True)

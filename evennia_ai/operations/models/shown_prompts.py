@@ -92,7 +92,9 @@ def next_prompt(
 class ShownPrompt(TypedDict):
     """The next prompt: either the sizes of its components, or its messages."""
 
-    tokens: NotRequired[Annotated[dict[int, int], note("By component; -1: tools.")]]
+    tokens: NotRequired[
+        Annotated[dict[int, int], note("Tokens by component number; -1 is the tools.")]
+    ]
     total: NotRequired[int]
     messages: NotRequired[list[dict[str, object]]]
 

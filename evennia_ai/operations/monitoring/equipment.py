@@ -44,16 +44,16 @@ class Part(TypedDict):
     """One thing that assistants depend on, and its state."""
 
     name: str
-    level: Annotated[str, one_of(LEVELS, "`quiet`: not there, as was set.")]
-    told: Annotated[str, note("How it is, in words.")]
-    advice: Annotated[str, note("What to do, or empty.")]
+    level: Annotated[str, one_of(LEVELS, "Level; `quiet`: switched off by a setting.")]
+    told: Annotated[str, note("Its state in words.")]
+    advice: Annotated[str, note("What to do about it, or empty.")]
 
 
 class ArchiveRow(TypedDict):
     """A file with an archived part of an audit log."""
 
     name: str
-    at: Annotated[str, note("When it was written, by the game's clock.")]
+    at: Annotated[str, note("Time at which it was written, in the game's time zone.")]
     bytes: int
 
 
@@ -61,7 +61,7 @@ class Installed(TypedDict):
     """A package, or Python itself."""
 
     name: str
-    version: Annotated[str, note("Empty: it is not installed.")]
+    version: Annotated[str, note("Version; empty if it is not installed.")]
 
 
 @dataclass(frozen=True, slots=True)

@@ -89,16 +89,16 @@ class Health:
     """The health of the assistants, without a name or a secret."""
 
     status: Annotated[str, one_of(HEALTH)]
-    assistants: Annotated[dict[str, int], note("How many by what they do.")]
-    waiting: Annotated[int, note("Messages that nobody answered yet.")]
-    questions: Annotated[int, note("Open questions.")]
-    breakers: Annotated[int, note("Those that are not closed.")]
+    assistants: Annotated[dict[str, int], note("Number of assistants by what they are doing.")]
+    waiting: Annotated[int, note("Number of messages that wait for an answer.")]
+    questions: Annotated[int, note("Number of open questions.")]
+    breakers: Annotated[int, note("Number of breakers that are not closed.")]
     database: Annotated[str, note("`ok`, `slow` or `failed`.")]
     model: Annotated[str, note("`ok` or `not set up`.")]
     memory: Annotated[str, note("`ok`, `off` or `failed`.")]
     workers: Annotated[str, note("`ok`, `off` or `failed`.")]
-    reasons: Annotated[list[str] | None, note("For staff only.")] = None
-    endpoints: Annotated[list[EndpointUse] | None, note("For staff only.")] = None
+    reasons: Annotated[list[str] | None, note("Only sent to staff.")] = None
+    endpoints: Annotated[list[EndpointUse] | None, note("Only sent to staff.")] = None
 
 
 def health(*, with_reasons: bool = False, slow_seconds: float = SLOW_SECONDS) -> Result[Health]:

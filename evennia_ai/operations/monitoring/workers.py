@@ -16,13 +16,20 @@ OK, OFF, FAILED = "ok", "off", "failed"
 class WorkersRow(TypedDict):
     """The jobs of worker processes, of one assistant or of all."""
 
-    state: Annotated[str, note("`off`: the game does it itself; `ok`, or `failed`.")]
-    workers: Annotated[int, note("How many are at work.")]
-    waiting: Annotated[int, note("Jobs that nobody has begun.")]
+    state: Annotated[
+        str, note("`off` if the game does the work itself; otherwise `ok` or `failed`.")
+    ]
+    workers: Annotated[int, note("Number of running workers.")]
+    waiting: Annotated[int, note("Number of jobs that no worker has taken.")]
     running: int
-    stalled: Annotated[int, note("Jobs whose worker is not heard of any more.")]
-    given_up: Annotated[int, note("Jobs that ended every worker, since the server started.")]
-    problem: Annotated[str, note("Why not all is done, and what to do, or empty.")]
+    stalled: Annotated[int, note("Number of jobs whose worker no longer responds.")]
+    given_up: Annotated[
+        int,
+        note(
+            "Number of jobs abandoned since the server started, because they crashed every worker."
+        ),
+    ]
+    problem: Annotated[str, note("What is wrong and what to do about it, or empty.")]
 
 
 def workers_row(script: Assistant | None = None) -> WorkersRow:

@@ -40,13 +40,15 @@ class PeerRow(TypedDict):
 
     account: str
     number: int
-    tasks: Annotated[int, note("As far as they are kept.")]
+    tasks: Annotated[int, note("Number of tasks still stored.")]
     unfinished: int
-    last_at: Annotated[str, note("When it last gave one.")]
+    last_at: Annotated[str, note("Time of its latest task (ISO 8601).")]
     tokens_today: int
-    tokens_allowed: Annotated[int, note("In a day, by the lowest cap; 0: there is none.")]
+    tokens_allowed: Annotated[int, note("Tokens per day by the lowest cap; 0 if there is none.")]
     tokens_month: int
-    cost_month: Annotated[float, note("US dollars, as far as prices are known.")]
+    cost_month: Annotated[
+        float, note("Cost of this month in US dollars, as far as prices are known.")
+    ]
 
 
 class PeerTaskRow(TypedDict):
@@ -56,7 +58,7 @@ class PeerTaskRow(TypedDict):
     account: str
     assistant: str
     state: str
-    number: Annotated[int, note("By which `why` knows it.")]
+    number: Annotated[int, note("Number of its message, as used by `events/{number}/`.")]
     made_at: str
     changed_at: str
 
@@ -68,7 +70,8 @@ class Peers:
     peers: list[PeerRow]
     tasks: list[PeerTaskRow]
     remotes: Annotated[
-        list[RemoteRow], note("Agents elsewhere that assistants may ask; none with an account.")
+        list[RemoteRow],
+        note("Agents elsewhere that assistants may ask; empty if an account is given."),
     ]
 
 

@@ -33,7 +33,7 @@ class RemoteRow(RemoteStatus):
     unfinished: int
     failed_month: int
     tokens_month: int
-    cost_month: Annotated[float, note("US dollars.")]
+    cost_month: Annotated[float, note("Cost of this month in US dollars.")]
 
 
 class Remotes(TypedDict):

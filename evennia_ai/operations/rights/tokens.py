@@ -18,8 +18,8 @@ from evennia_ai.operations.rights import token_store
 NO_TOKENS = "This game keeps no tokens: token_days in EVENNIA_AI_API_CONFIG is 0."
 SCOPES = [scope.value for scope in TokenScope]
 SCOPE = (
-    "`read` changes and reveals nothing; `usual` does so by MCP, and by REST all that the account "
-    "may; `write` does that by both."
+    "`read` cannot change or reveal anything. `usual` is like `read` over MCP, but "
+    "allows everything the account may do over REST. `write` allows that over both."
 )
 CAN = {
     TokenScope.READ: "With it one can only read.",
@@ -33,22 +33,22 @@ NOT_MIGRATED = "This game has no table for tokens yet; its owner has to type: ev
 class Token:
     """A new token, to be sent as `Authorization: Token <token>`."""
 
-    token: Annotated[str, note("It is told this once.")]
+    token: Annotated[str, note("The token; it is shown only once.")]
     number: int
-    ends_at: Annotated[str, note("When it is worth nothing any more.")]
+    ends_at: Annotated[str, note("Time at which it expires (ISO 8601).")]
 
 
 class KeptToken(TypedDict):
     """A token that is good, without the token itself."""
 
     number: int
-    name: Annotated[str, note("What it is for.")]
-    begins: Annotated[str, note("Its first characters.")]
+    name: Annotated[str, note("Purpose of the token.")]
+    begins: Annotated[str, note("First characters of the token.")]
     made_at: str
     ends_at: str
     scope: Annotated[str, one_of(SCOPES, SCOPE)]
-    used_at: Annotated[str | None, note("When it was last used, to the hour.")]
-    is_this: Annotated[bool, note("It is the one that you sent.")]
+    used_at: Annotated[str | None, note("Time of its last use, to the hour (ISO 8601).")]
+    is_this: Annotated[bool, note("True for the token that was sent with this request.")]
 
 
 @dataclass(frozen=True, slots=True)

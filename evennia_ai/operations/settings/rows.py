@@ -100,10 +100,10 @@ class SettingRow(TypedDict):
     """A setting with its value and its default."""
 
     name: str
-    value: Annotated[object, note("What holds; secrets are masked.")]
+    value: Annotated[object, note("Value in effect; secrets are masked.")]
     default: object
     is_default: bool
-    text: Annotated[str, note("What it is for.")]
+    text: Annotated[str, note("Help text of the setting.")]
     type: str
 
 

@@ -35,9 +35,10 @@ class HeldRow(TypedDict):
     server: str
     why: Annotated[str, one_of([NEW, CHANGED])]
     difference: Annotated[
-        list[str], note("Lines that went (-) and came (+), as its server writes them.")
+        list[str],
+        note("Removed (-) and added (+) lines of its description, as sent by its server."),
     ]
-    mark: Annotated[str, note("To be given back to allow just this.")]
+    mark: Annotated[str, note("Mark to send to allow this tool.")]
 
 
 class HeldServer(TypedDict):
@@ -45,7 +46,7 @@ class HeldServer(TypedDict):
 
     name: str
     tools: int
-    mark: Annotated[str, note("To be given back to allow all of them.")]
+    mark: Annotated[str, note("Mark to send to allow all tools of the server.")]
 
 
 @dataclass(frozen=True, slots=True)

@@ -66,10 +66,12 @@ class ToolRow(TypedDict):
     name: str
     description: str
     category: str
-    parameters: Annotated[dict[str, object], note("A JSON schema.")]
-    is_allowed: Annotated[bool, note("No lock of the body keeps it from it.")]
-    needs_yes: Annotated[bool, note("A person is asked before each call.")]
-    module: Annotated[str, note("Where it is made; empty: on a server elsewhere.")]
+    parameters: Annotated[dict[str, object], note("JSON schema of the arguments.")]
+    is_allowed: Annotated[bool, note("True if no lock of the assistant's body forbids it.")]
+    needs_yes: Annotated[bool, note("True if a person has to approve each call.")]
+    module: Annotated[
+        str, note("Python module that defines it; empty for a tool of an MCP server.")
+    ]
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +87,7 @@ class Executed:
 
     tool: str
     success: bool
-    result: Annotated[str, note("What its model would read; to be shown as text.")]
+    result: Annotated[str, note("Result as the model would read it; to be shown as plain text.")]
     duration_ms: int
 
 

@@ -44,7 +44,7 @@ class WaitingEvent(TypedDict):
     number: int
     kind: str
     at: str
-    at_seconds: Annotated[float, note("The same, in seconds since 1970.")]
+    at_seconds: Annotated[float, note("The same as Unix time, in seconds.")]
     sender: str
     source: str
     rule: int
@@ -56,15 +56,17 @@ class HeardPage:
     """Messages that an assistant heard, the newest first, and their outcome."""
 
     records: list[HeardRow]
-    next: Annotated[int | None, note("Give it as `before` for what is older.")]
-    waiting: Annotated[list[WaitingEvent], note("What waits for an answer, the oldest first.")]
+    next: Annotated[int | None, note("Value of `before` for the next page; null on the last page.")]
+    waiting: Annotated[
+        list[WaitingEvent], note("Messages and tasks that wait for an answer, the oldest first.")
+    ]
 
 
 @dataclass(frozen=True, slots=True)
 class Why:
     """The reason why an assistant answered one message, or did not."""
 
-    record: Annotated[dict[str, object], note("As the list has it, with what the trace keeps.")]
+    record: Annotated[dict[str, object], note("The message as in the list, with its stored trace.")]
 
 
 def last_addressed(person: Being) -> AssistantScript | None:

@@ -35,7 +35,7 @@ class Recent:
     """The last turns of an assistant, and those that are going on."""
 
     turns: Annotated[list[Recorded], note("The newest first.")]
-    is_recorded: Annotated[bool, note("False where the game wants no turns to be kept.")]
+    is_recorded: Annotated[bool, note("False if the game is set to store no turns.")]
 
 
 @dataclass(frozen=True, slots=True)

@@ -68,44 +68,48 @@ class RecordedStep(TypedDict):
     """A model call or a tool call of a turn."""
 
     kind: Annotated[str, one_of(("model", "tool"))]
-    name: Annotated[str, note("The model that answered, or the tool.")]
-    begin: Annotated[float, note("Seconds after the beginning of the turn.")]
-    seconds: Annotated[float, note("How long it took, or has taken until now.")]
+    name: Annotated[str, note("Name of the model that answered, or of the tool.")]
+    begin: Annotated[float, note("Seconds from the start of the turn to this step.")]
+    seconds: Annotated[float, note("Seconds it took, or has taken so far.")]
     state: Annotated[str, one_of(("runs", "worked", "failed"))]
-    is_cut: Annotated[bool, note("Not all of its words are kept: there were too many.")]
+    is_cut: Annotated[bool, note("True if its texts were too long to store in full.")]
     prompt_tokens: int
     completion_tokens: int
-    cost_nano: Annotated[int, note("Nano-dollars.")]
-    is_priced: Annotated[bool, note("Somebody set what it costs.")]
+    cost_nano: Annotated[int, note("Cost in nano-dollars (10^-9 US dollars).")]
+    is_priced: Annotated[bool, note("True if a price is configured.")]
     blocks: list[Block]
     messages: list[Sent]
-    tools: Annotated[list[str], note("Names of those that the model was shown.")]
-    thoughts: Annotated[str, note("Words beside calls.")]
-    calls: Annotated[list[Asked], note("What the model called for.")]
-    arguments: Annotated[str, note("Of a tool, as JSON.")]
-    result: Annotated[str, note("What the model said, what the tool gave, or why not.")]
-    fault: Annotated[str, note("Of a tool that failed: the kind of fault.")]
+    tools: Annotated[list[str], note("Names of the tools that the model was offered.")]
+    thoughts: Annotated[str, note("Text that the model wrote beside its tool calls.")]
+    calls: Annotated[list[Asked], note("Tool calls that the model asked for.")]
+    arguments: Annotated[str, note("Arguments of a tool, as JSON.")]
+    result: Annotated[
+        str, note("The model's text, the tool's result, or the reason for a failure.")
+    ]
+    fault: Annotated[str, note("Kind of error of a tool that failed.")]
 
 
 class Recorded(TypedDict):
     """A turn that is over or going on."""
 
-    tick: Annotated[int, note("The number of the turn among all of the assistant's.")]
-    heard: Annotated[list[HeardRow], note("What it answers.")]
+    tick: Annotated[int, note("Number of the turn, counted for each assistant.")]
+    heard: Annotated[list[HeardRow], note("Messages that the turn answers.")]
     at: str
-    shown_at: Annotated[str, note("When it began, by the game's clock.")]
-    seconds: Annotated[float, note("How long it took, or has taken until now.")]
+    shown_at: Annotated[str, note("Time at which it began, in the game's time zone.")]
+    seconds: Annotated[float, note("Seconds it took, or has taken so far.")]
     is_over: bool
-    state: Annotated[str, note("`answered`, `silent`, `failed`, or what keeps it.")]
+    state: Annotated[
+        str, note("`answered`, `silent`, `failed`, or what a running turn is waiting for.")
+    ]
     why: Annotated[str, note("Why it ended, in words.")]
-    limits: Annotated[list[str], note("Limits that it came to.")]
-    model: Annotated[str, note("`provider/name`.")]
+    limits: Annotated[list[str], note("Limits that the turn reached.")]
+    model: Annotated[str, note("Model as `provider/name`.")]
     prompt_tokens: int
     completion_tokens: int
-    cost_nano: Annotated[int, note("Nano-dollars.")]
-    unpriced_calls: Annotated[int, note("Calls whose price nobody set.")]
-    is_private: Annotated[bool, note("Not everybody may know of it.")]
-    is_masked: Annotated[bool, note("Its words are masked for whoever looks.")]
+    cost_nano: Annotated[int, note("Cost in nano-dollars (10^-9 US dollars).")]
+    unpriced_calls: Annotated[int, note("Model calls without a configured price.")]
+    is_private: Annotated[bool, note("True if not everybody may know of it.")]
+    is_masked: Annotated[bool, note("True if its texts are masked for the caller.")]
     steps: list[RecordedStep]
 
 

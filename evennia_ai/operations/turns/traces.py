@@ -187,14 +187,14 @@ class HeardRow(TypedDict):
 
     number: int
     at: str
-    at_seconds: Annotated[float, note("The same, in seconds since 1970.")]
+    at_seconds: Annotated[float, note("The same as Unix time, in seconds.")]
     sender: str
     source: str
     place: str
     text: str
     marks: Annotated[list[str], note("How it was addressed.")]
-    known_by: Annotated[str, note("How it is known who spoke.")]
-    rule: Annotated[int, note("The number of the rule that decided.")]
+    known_by: Annotated[str, note("How the speaker was identified.")]
+    rule: Annotated[int, note("Number of the rule that decided.")]
     rule_name: str
     outcome: str
     trust: float
@@ -213,25 +213,25 @@ class TracedTool(TypedDict):
 class Traced(HeardRow):
     """A message with its stored trace."""
 
-    id: Annotated[int, note("Give it as `before` for what is older.")]
-    shown_at: Annotated[str, note("When it was, by the game's clock.")]
-    game_time: Annotated[str, note("By the game's own calendar, or empty.")]
+    id: Annotated[int, note("Number of the entry; as `before` it gives older ones.")]
+    shown_at: Annotated[str, note("Time of the message, in the game's time zone.")]
+    game_time: Annotated[str, note("Time in the game's own calendar, or empty.")]
     kind: str
     sender_id: str
-    answer: Annotated[str, note("What was said; of private talk that is not kept, that.")]
+    answer: Annotated[str, note("The answer, or a note that private words are not stored.")]
     result: Annotated[str, note("`answered`, `silent` or `failed`.")]
     stop: Annotated[str, note("Why the turn ended.")]
-    seconds: Annotated[float, note("From hearing to the answer.")]
-    together: Annotated[list[int], note("Numbers answered at once.")]
-    limits: Annotated[list[str], note("Limits that it came to.")]
-    model: Annotated[str, note("`provider/name`.")]
+    seconds: Annotated[float, note("Seconds from hearing the message to the answer.")]
+    together: Annotated[list[int], note("Numbers of the messages that were answered together.")]
+    limits: Annotated[list[str], note("Limits that the turn reached.")]
+    model: Annotated[str, note("Model as `provider/name`.")]
     calls: int
     prompt_tokens: int
     completion_tokens: int
-    cost_nano: Annotated[int, note("Nano-dollars.")]
-    unpriced_calls: Annotated[int, note("Calls whose price nobody set.")]
+    cost_nano: Annotated[int, note("Cost in nano-dollars (10^-9 US dollars).")]
+    unpriced_calls: Annotated[int, note("Model calls without a configured price.")]
     tools: list[TracedTool]
-    prompt: Annotated[dict[str, str], note("A fingerprint of each part of the prompt.")]
+    prompt: Annotated[dict[str, str], note("Fingerprint of each part of the prompt.")]
 
 
 @dataclass(frozen=True, slots=True)
@@ -239,7 +239,7 @@ class TracedPage:
     """Messages with stored traces, the newest first."""
 
     messages: list[Traced]
-    next: Annotated[int | None, note("Give it as `before` for what is older.")]
+    next: Annotated[int | None, note("Value of `before` for the next page; null on the last page.")]
 
 
 def trace(
