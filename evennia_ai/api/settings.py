@@ -24,7 +24,7 @@ ROW = {
     "value": 5,
     "default": 5,
     "is_default": True,
-    "text": "seconds between beats; an event does not wait for the next one",
+    "text": "seconds between beats of its script; an event does not wait for the next one",
     "type": "int",
 }
 

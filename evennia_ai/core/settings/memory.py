@@ -18,23 +18,27 @@ class MemoryConfig(SettingsGroup):
     GAME_NAME: ClassVar[str] = "EVENNIA_AI_MEMORY_CONFIG"
 
     enabled: Flag = setting(True, "whether it remembers anything beyond its conversation.")
-    recall_limit: Whole = setting(12, "the most memories told in a turn.", ge=1, le=50)
+    recall_limit: Whole = setting(
+        12, "maximum number of memories in the prompt of a turn.", ge=1, le=50
+    )
     min_similarity: Part | None = setting(
         None,
         "how similar a memory must be to what was said, in meaning and words "
         "together, 0 to 1; None: the value measured for the embedding model.",
     )
-    min_source_trust: Part = setting(0.55, "memories with less trust are told as hearsay, 0 to 1.")
-    rumour_trust: Part = setting(0.25, "memories with less trust are not told at all, 0 to 1.")
-    similarity_weight: Weight = setting(1.0, "weight of similarity in the choice.")
-    recency_weight: Weight = setting(0.05, "weight of recency.")
-    importance_weight: Weight = setting(0.0, "weight of importance.")
+    min_source_trust: Part = setting(
+        0.55, "trust, 0 to 1, below which memories are told as hearsay."
+    )
+    rumour_trust: Part = setting(0.25, "trust, 0 to 1, below which memories are not told at all.")
+    similarity_weight: Weight = setting(1.0, "weight of similarity in the ranking of memories.")
+    recency_weight: Weight = setting(0.05, "weight of recency in the ranking.")
+    importance_weight: Weight = setting(0.0, "weight of importance in the ranking.")
     recency_half_life_days: Number = setting(
         3.0, "days after which a memory counts half as recent.", ge=0.01, le=100_000
     )
     journal_entries: Whole = setting(
         1_000,
-        "journal entries that are kept in their own words; beyond that, entries whose "
+        "journal entries that are kept word for word; beyond that, entries from which "
         "facts were derived are dropped, the least important first.",
         ge=10,
         le=10_000,
@@ -47,8 +51,8 @@ class MemoryConfig(SettingsGroup):
     )
     max_memories: Whole = setting(
         10_000,
-        "memories of one assistant; beyond that, the least important of the oldest "
-        "are dropped first.",
+        "maximum number of memories of one assistant; beyond that, the least important "
+        "of the oldest are dropped first.",
         ge=100,
         le=1_000_000,
     )
@@ -64,7 +68,7 @@ class MemoryConfig(SettingsGroup):
         example="['#12']",
     )
     faction_category: Word = setting(
-        "faction", "category of the tags that name somebody's faction."
+        "faction", "category of the tags that name a character's faction."
     )
     reflection_threshold: Whole = setting(
         150,
@@ -72,21 +76,23 @@ class MemoryConfig(SettingsGroup):
         ge=1,
         le=1_000_000,
     )
-    reflection_questions: Whole = setting(3, "questions that it then asks itself.", ge=1, le=10)
+    reflection_questions: Whole = setting(
+        3, "number of questions it asks itself in a reflection.", ge=1, le=10
+    )
     reflection_evidence: Whole = setting(
-        10, "memories that it reads for each of these questions.", ge=1, le=50
+        10, "number of memories it reads for each question.", ge=1, le=50
     )
     awake_calls_per_day: Whole = setting(
         4,
-        "model calls a day to derive facts from its journal while awake, in a pause; "
-        "0: none. An assistant that sleeps by its schedule does that at night.",
+        "model calls per day to derive facts from its journal while awake, in a pause; "
+        "0: none. An assistant with a sleep schedule does this at night.",
         ge=0,
         le=100,
     )
     awake_reflections_per_day: Whole = setting(
         2,
-        "the most reflections a day while awake, in a quiet moment; 0: only at night. "
-        "An assistant that sleeps by its schedule reflects by day only with "
+        "maximum number of reflections per day while awake, in a pause; 0: only at "
+        "night. An assistant with a sleep schedule reflects by day only with "
         "`reflection_interval`.",
         ge=0,
         le=100,
@@ -100,9 +106,9 @@ class SleepSchedule(SettingsGroup):
 
     enabled: Flag = setting(False, "whether it goes to sleep by itself at `sleep_start_hour`.")
     sleep_start_hour: Whole = setting(
-        2, "0 to 23, in the game's time zone (the setting TIME_ZONE).", ge=0, le=23
+        2, "hour from 0 to 23, in the game's time zone (the setting TIME_ZONE).", ge=0, le=23
     )
-    sleep_duration_hours: Number = setting(4, "hours of a night.", ge=0.1, le=23)
+    sleep_duration_hours: Number = setting(4, "hours of sleep.", ge=0.1, le=23)
     tick_rate_sleep: Number = setting(60, "seconds between beats while it sleeps.", ge=1, le=3600)
     token_budget: Whole = setting(
         50_000,

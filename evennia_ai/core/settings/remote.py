@@ -36,7 +36,7 @@ _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,39}")
 _SENDABLE_TOKEN = re.compile(r"[!-~]{1,4000}")
 CARD_PATH = "/.well-known/agent-card.json"
 NO_URL = "the address of an agent or of its card, such as 'https://maps.example/a2a/atlas'"
-LOGIN = "an address without a user and a password; a token is sent by 'token_env'"
+LOGIN = "an address without a user name and password; a token is sent with 'token_env'"
 
 
 class RemoteConfig(LenientGroup):
@@ -53,35 +53,34 @@ class RemoteConfig(LenientGroup):
     assistants: tuple[Line, ...] = setting(
         (), "names of the assistants that may give it tasks; `*`: all."
     )
-    token_env: Text = setting(
-        "", "the environment variable that holds its token; empty: none is sent."
-    )
+    token_env: Text = setting("", "environment variable that holds its token; empty: none is sent.")
     seconds: Annotated[Amount, Field(ge=1, le=3600)] = setting(
         60.0, "seconds to wait for its answer; then its task is cancelled."
     )
     cost: Annotated[Amount, Field(le=10_000)] = setting(
-        0.0, "US dollars that a task costs, counted like those of a model."
+        0.0, "cost of a task in US dollars, counted like that of a model."
     )
     tokens: Annotated[Count, Field(le=10_000_000)] = setting(
         4000,
-        "tokens that are reserved for a task while it is under way, and counted for "
-        "it if the agent does not report how many it used.",
+        "tokens reserved for a task while it is running, and counted for it if the "
+        "agent does not report its use.",
     )
     most_tokens: Annotated[Count, Field(le=10_000_000)] = setting(
         0,
-        "the most tokens that are counted for a task, whatever the agent reports; 0: "
-        "ten times `tokens`, and at least 10,000.",
+        "maximum tokens counted for a task, whatever the agent reports; 0: ten times "
+        "`tokens`, at least 10,000.",
     )
-    tasks_per_day: Limit = setting(100, "tasks that it gets in a day (UTC); 0: no limit.")
+    tasks_per_day: Limit = setting(100, "tasks that it gets per day (UTC); 0: no limit.")
     pause_seconds: Annotated[Amount, Field(ge=1, le=86_400)] = setting(
         60.0,
-        "seconds for which it is left alone after it failed three times; then one task tries it.",
+        "seconds for which it gets no tasks after three failures; then one task tries it.",
     )
     private: Flag = setting(
-        False, "whether it may get private words, and words of people about whom nothing is kept."
+        False,
+        "whether it may get private words, and words of people about whom nothing may be stored.",
     )
     networks: tuple[Text, ...] = setting(
-        (), "private networks where it may be, such as `10.0.0.0/8`; empty: none."
+        (), "private networks in which it may be, such as `10.0.0.0/8`; empty: none."
     )
 
     @model_validator(mode="after")

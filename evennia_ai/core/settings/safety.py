@@ -67,8 +67,8 @@ class OnLimit(LenientGroup):
 
     mode: Mode = setting(
         Mode.INTERACTIVE,
-        "interactive asks somebody who may decide, auto_extend grants the extension "
-        "itself a few times, unattended never goes on.",
+        "interactive asks a person who may decide, auto_extend grants a few extensions "
+        "by itself, unattended grants none.",
     )
     auto_extend_times: Count = setting(
         1, "extensions that auto_extend grants, for each task and limit.", note="0 for never"
@@ -102,7 +102,7 @@ class OnLimit(LenientGroup):
 class Loop(LenientGroup):
     """Limits on counts."""
 
-    max_model_calls_per_tick: Limit = setting(20, "all model calls of one tick.")
+    max_model_calls_per_tick: Limit = setting(20, "model calls of one tick.")
     max_tool_calls_per_context: Limit = setting(25, "tool calls in one context of a task.")
     max_context_visits: Limit = setting(25, "ticks of one task in the same context.")
     max_iterations_per_task: Limit = setting(50, "steps of one task over all its ticks.")
@@ -114,13 +114,13 @@ class Loop(LenientGroup):
 class Timeout(LenientGroup):
     """Limits on time, in seconds."""
 
-    tick_seconds: LimitAmount = setting(0.0, "the longest tick by the clock.")
+    tick_seconds: LimitAmount = setting(0.0, "seconds that a tick may take.")
     delegation_seconds: LimitAmount = setting(
-        60.0, "the longest wait for another assistant's answer."
+        60.0, "seconds to wait for another assistant's answer."
     )
     wrap_up_seconds: Number = setting(
         20.0,
-        "for the last call after a no; never 0.",
+        "seconds for the last model call after a refused extension; never 0.",
         note="so that the last call always has its end",
         gt=0,
     )
@@ -129,27 +129,29 @@ class Timeout(LenientGroup):
 class Size(LenientGroup):
     """Limits on lengths."""
 
-    message_characters: Limit = setting(2000, "the longest message that it accepts.")
+    message_characters: Limit = setting(2000, "characters of the longest message that it accepts.")
     on_oversize: Oversize = setting(
-        Oversize.CUT, "what happens to a longer one: cut, deny, ask or allow."
+        Oversize.CUT, "what happens to a longer message: cut, deny, ask or allow."
     )
-    summary_tokens: Limit = setting(1500, "the longest summary of older talk.")
+    summary_tokens: Limit = setting(
+        1500, "tokens of the longest summary of the older conversation."
+    )
 
 
 class Checks(LenientGroup):
     """Thresholds of loop detection; 0 turns a check off."""
 
     same_failures: Limit = setting(
-        3, "the same call failed this often in a row: one warning, then a halt."
+        3, "failures in a row of the same call: one warning, then a halt."
     )
     same_successes: Limit = setting(
-        3, "the same call returned the same this often: a warning; twice that, a halt."
+        3, "identical results of the same call: a warning; at twice as many, a halt."
     )
-    failures_in_a_row: Limit = setting(5, "any calls failed this often in a row: a warning.")
+    failures_in_a_row: Limit = setting(5, "failures in a row of any calls: a warning.")
     window: Limit = setting(
-        10, "newest operations that are checked, at most 100.", le=MOST_LOOKED_BACK_ON
+        10, "number of newest operations that are checked, at most 100.", le=MOST_LOOKED_BACK_ON
     )
-    anomalies: Limit = setting(8, "this many of them went wrong: a halt.")
+    anomalies: Limit = setting(8, "operations among them that went wrong: a halt.")
 
     @model_validator(mode="after")
     def _fit_together(self) -> Self:
@@ -167,23 +169,23 @@ class Cooling(LenientGroup):
 
     mode: CoolingMode = setting(
         CoolingMode.COOL_OFF,
-        "cool_off lets that person wait, and locks when others cause the same; lock "
-        "locks at once, whoever asked.",
+        "cool_off makes the person wait, and locks the assistant when other people "
+        "cause the same; lock locks it at once.",
     )
     people: Whole = setting(
         2,
-        "different people who must cause the same for a lockout; at least 2.",
+        "number of different people who must cause the same for a lockout; at least 2.",
         note="or cooling.mode 'lock', which locks whoever asked",
         ge=2,
     )
     window_seconds: Amount = setting(
         3600.0,
-        "seconds within which they do, and for which a person's waits are remembered.",
+        "seconds within which they must do so, and for which a person's waits are remembered.",
         note="0 for: only what comes at the same moment",
     )
     first_seconds: Amount = setting(
         60.0,
-        "seconds of a person's first wait; each further one is twice as long.",
+        "seconds of a person's first wait; each later one is twice as long.",
         note="0 for no wait at all",
     )
     longest_seconds: Amount = setting(
@@ -198,11 +200,11 @@ class SafetyConfig(LenientGroup):
     GAME_NAME: ClassVar[str] = "EVENNIA_AI_SAFETY_CONFIG"
 
     on_limit: OnLimit = setting(OnLimit(), "what happens at a limit.")
-    loop: Loop = setting(Loop(), "how often.")
-    timeout: Timeout = setting(Timeout(), "how long, in seconds.")
-    size: Size = setting(Size(), "how large.")
-    checks: Checks = setting(Checks(), "when a behaviour counts as going in circles.")
-    cooling: Cooling = setting(Cooling(), "what comes of what can be laid to one person.")
+    loop: Loop = setting(Loop(), "limits on counts.")
+    timeout: Timeout = setting(Timeout(), "limits on time, in seconds.")
+    size: Size = setting(Size(), "limits on size.")
+    checks: Checks = setting(Checks(), "when behaviour counts as going in circles.")
+    cooling: Cooling = setting(Cooling(), "what happens when one person is the cause.")
 
     @classmethod
     def from_layers(cls, game: object, own: object) -> Self:

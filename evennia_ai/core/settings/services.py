@@ -58,47 +58,51 @@ class ApiConfig(LenientGroup):
     NAME: ClassVar[str] = "EVENNIA_AI_API_CONFIG"
 
     timeout_seconds: Number = setting(
-        10.0, "how long a request waits for the game.", ge=0.1, le=300
+        10.0, "seconds that a request waits for the game.", ge=0.1, le=300
     )
     long_timeout_seconds: Number = setting(
-        60.0, "the same where a model or a tool is waited for (tell/, execute/).", ge=0.1, le=600
+        60.0,
+        "seconds that a request waits for a model or a tool (tell/, execute/).",
+        ge=0.1,
+        le=600,
     )
-    waiting_requests: Requests = setting(12, "requests that may wait for the game at one time.")
-    long_requests: Requests = setting(
-        4, "how many of these may be such as wait for a model or a tool."
-    )
+    waiting_requests: Requests = setting(12, "maximum number of requests that wait for the game.")
+    long_requests: Requests = setting(4, "how many of these may wait for a model or a tool.")
     reads_per_minute: Rate = setting(
-        300, "requests of one account that change nothing; 0: no limit."
+        300, "reading requests per minute of one account; 0: no limit."
     )
     writes_per_minute: Rate = setting(
-        60, "requests of one account that change something; 0: no limit."
+        60, "changing requests per minute of one account; 0: no limit."
     )
     anonymous_per_minute: Rate = setting(
-        300, "requests from one address without an account; 0: no limit."
+        300, "anonymous requests per minute from one address; 0: no limit."
     )
     tokens_per_minute: Rate = setting(
         5,
-        "tries to get a token from one address; 0: no limit. Of one name ten times as many, from "
-        "addresses where its account got no token before.",
+        "attempts per minute to get a token from one address; 0: no limit. For one name "
+        "ten times as many failed attempts, from addresses where its account never got "
+        "a token.",
     )
-    page_size: Requests = setting(25, "entries of a page.")
-    max_page_size: Requests = setting(100, "entries of a page that can be asked for.")
-    body_bytes: Whole = setting(100_000, "the longest body.", ge=1000, le=2_000_000)
-    body_depth: Whole = setting(12, "lists and mappings within each other in a body.", ge=2, le=50)
+    page_size: Requests = setting(25, "entries of a page by default.")
+    max_page_size: Requests = setting(
+        100, "maximum number of entries of a page that a request may ask for."
+    )
+    body_bytes: Whole = setting(100_000, "bytes of the longest body.", ge=1000, le=2_000_000)
+    body_depth: Whole = setting(12, "depth of nested lists and mappings in a body.", ge=2, le=50)
     metrics: Annotated[Metrics, BeforeValidator(_as_metrics)] = setting(
         Metrics.OFF, "who may read metrics/: off, staff or all."
     )
     token_days: Count = setting(
         90,
-        "how long a token is good; 0: the game keeps no tokens.",
+        "days for which a token is valid; 0: the game issues no tokens.",
         note="0 for no tokens at all",
         le=3650,
     )
     keeps_old_tokens: Flag = setting(
-        False, "tokens of Django REST framework stay in its table too, for other APIs."
+        False, "whether tokens of Django REST framework stay in its table too, for other APIs."
     )
     trusted_proxies: Annotated[tuple[Text, ...], BeforeValidator(_as_networks)] = setting(
-        (), "addresses and networks whose X-Forwarded-For is believed."
+        (), "addresses and networks of proxies whose X-Forwarded-For is trusted."
     )
 
     @model_validator(mode="after")
@@ -125,16 +129,16 @@ class WebConfig(LenientGroup):
     enabled: Flag = setting(True, "whether the workbench is on.")
     path: Annotated[
         Text, BeforeValidator(_as_path), Field(pattern=r"^[a-z0-9_-]+(/[a-z0-9_-]+)*/$")
-    ] = setting("ai/", "its path, below the game's own address.")
+    ] = setting("ai/", "its path below the game's web address.")
     recorded_turns: Count = setting(
         50,
-        "turns of each assistant that are kept in memory, with everything its model "
+        "number of turns of each assistant kept in memory, with everything its model "
         "was sent; at most 1,000.",
         le=1000,
         note="0 for none",
     )
     recorded_characters: Count = setting(
-        200_000, "characters that are kept of each of them; at most 10,000,000.", le=10_000_000
+        200_000, "characters kept of each turn; at most 10,000,000.", le=10_000_000
     )
 
 
@@ -145,17 +149,15 @@ class OtelConfig(LenientGroup):
 
     endpoint: Annotated[Text, Field(pattern=r"^(https?://[^\s/]\S*)?$")] = setting(
         "",
-        "the address that gets turns, by OTLP over HTTP; without a path, /v1/traces "
-        "is added; empty: none.",
+        "address to send turns to, by OTLP over HTTP; without a path, /v1/traces is "
+        "added; empty: none.",
         example="http://localhost:6006",
     )
-    words: Flag = setting(
-        False, "whether words are sent too, of turns that everybody there may know."
-    )
+    words: Flag = setting(False, "whether the words of public turns are sent too.")
     private_words: Flag = setting(
         False,
-        "whether words of private turns are sent too; never those of people about "
-        "whom nothing may be kept.",
+        "whether the words of private turns are sent too; never those of people about "
+        "whom nothing may be stored.",
     )
     timeout_seconds: Number = setting(10.0, "seconds that one request may take.", ge=0.1, le=60)
 
@@ -173,8 +175,8 @@ class McpServerConfig(LenientGroup):
     )
     allowed_hosts: tuple[Text, ...] = setting(
         (),
-        "host names by which it may be called, besides those of this machine, such as "
-        "`game.example:*`.",
+        "host names under which it may be called, besides those of this machine, such "
+        "as `game.example:*`.",
     )
     allowed_origins: tuple[Text, ...] = setting(
         (), "origins of web pages that may call it, such as `https://game.example`; empty: none."
@@ -193,35 +195,35 @@ class A2aConfig(LenientGroup):
         "127.0.0.1", "the address it listens on; the default is reachable from this machine only."
     )
     address: Text = setting(
-        "", "the address in cards, if it is another one, such as `https://game.example`."
+        "", "public address in cards, if it differs, such as `https://game.example`."
     )
     allowed_hosts: tuple[Text, ...] = setting(
         (),
-        "host names by which it may be called, besides those of this machine, such as "
-        "`game.example`.",
+        "host names under which it may be called, besides those of this machine, such "
+        "as `game.example`.",
     )
     allowed_origins: tuple[Text, ...] = setting(
         (), "origins of web pages that may call it, such as `https://game.example`; empty: none."
     )
     assistants: tuple[Text, ...] = setting(
         (),
-        "names of assistants that have a card; `*`: all. An assistant whose body has "
-        "a lock `peer` has a card too, and the lock decides who may ask it.",
+        "names of assistants with a card; `*`: all. An assistant whose body has a lock "
+        "`peer` has a card too; the lock decides who may ask it.",
     )
     task_seconds: Amount = setting(
         3600.0, "seconds that a task may take, including questions, 1 to 86,400.", ge=1, le=86_400
     )
-    tasks_per_peer: Count = setting(4, "tasks of one account at one time; 0: no limit.")
+    tasks_per_peer: Count = setting(4, "concurrent tasks of one account; 0: no limit.")
     peer_tokens_per_day: Count = setting(
         0,
-        "tokens after which an account gives no more tasks that day, whatever used them; 0: only "
-        "the caps of `EVENNIA_AI_BUDGET_CONFIG` count.",
+        "tokens per day after which an account can give no more tasks, whatever used "
+        "them; 0: only the caps of `EVENNIA_AI_BUDGET_CONFIG` apply.",
     )
-    tasks_at_once: Count = setting(50, "tasks of all accounts at one time; 0: no limit.")
-    streams_per_peer: Requests = setting(250, "open streams of one account.")
-    streams_at_once: Requests = setting(500, "open streams of all accounts.")
-    hooks_per_task: Requests = setting(5, "webhooks of one task.")
-    body_bytes: Whole = setting(100_000, "the longest request.", ge=1000, le=2_000_000)
+    tasks_at_once: Count = setting(50, "concurrent tasks of all accounts; 0: no limit.")
+    streams_per_peer: Requests = setting(250, "concurrent streams of one account.")
+    streams_at_once: Requests = setting(500, "concurrent streams of all accounts.")
+    hooks_per_task: Requests = setting(5, "maximum number of webhooks of one task.")
+    body_bytes: Whole = setting(100_000, "bytes of the longest request.", ge=1000, le=2_000_000)
     kept_days: Amount = setting(7.0, "days for which a finished task is kept.", ge=0.01)
     hook_seconds: Amount = setting(
         10.0, "seconds that a webhook may take to answer.", ge=0.1, le=60
@@ -230,10 +232,10 @@ class A2aConfig(LenientGroup):
         8, "attempts to deliver one event, after 1, 2, 4 seconds and so on."
     )
     hook_pause_seconds: Amount = setting(
-        60.0, "seconds for which a machine that failed three times in a row is left alone.", ge=0.1
+        60.0, "seconds for which a host that failed three times in a row is not called.", ge=0.1
     )
     hook_networks: Annotated[tuple[Text, ...], BeforeValidator(_as_hook_networks)] = setting(
-        (), "private networks where webhooks may be, such as `10.0.0.0/8`; empty: none."
+        (), "private networks to which webhooks may point, such as `10.0.0.0/8`; empty: none."
     )
 
 
@@ -243,22 +245,22 @@ class LedgerConfig(LenientGroup):
     NAME: ClassVar[str] = "EVENNIA_AI_LEDGER_CONFIG"
 
     database: Word = setting(
-        "default", "the name in DATABASES of the ledger's database; default: the game's own."
+        "default", "name in DATABASES of the ledger's database; default: the game's own."
     )
     game: Annotated[Text, Field(max_length=64)] = setting(
-        "", "the name of this game in a ledger that several share.", example="lantern"
+        "", "name of this game in a shared ledger.", example="lantern"
     )
     reserve_tokens: Count = setting(
         0,
-        "tokens a day that are set aside for calls while a shared ledger cannot be reached.",
+        "tokens per day set aside for calls while a shared ledger is unavailable.",
         note="0 to make no call then",
         le=10**12,
     )
     reserve_dollars: Amount = setting(
-        0.0, "US dollars that are set aside with them; calls that cost more are not made then."
+        0.0, "US dollars per day set aside for the same; calls that would cost more are not made."
     )
     retry_seconds: Amount = setting(
-        5.0, "seconds for which a shared ledger that did not answer is left alone.", le=3600
+        5.0, "seconds for which a shared ledger that did not answer is not asked again.", le=3600
     )
 
     @property
@@ -301,7 +303,7 @@ class AuditConfig(LenientGroup):
     )
     keep_archives: Count = setting(
         0,
-        "archives that are kept of one assistant; older ones are deleted; 0: all are kept.",
+        "number of archives kept for each assistant; older ones are deleted; 0: all are kept.",
         note="0 for all",
     )
 
@@ -312,15 +314,15 @@ class TraceConfig(SettingsGroup):
     NAME: ClassVar[str] = "EVENNIA_AI_TRACE_CONFIG"
 
     keep_days: Amount = setting(
-        7.0, "days for which it is kept; 0: nothing is kept.", note="0 for no trace"
+        7.0, "days for which a trace is kept; 0: none is stored.", note="0 for no trace"
     )
     keep_messages: Whole = setting(
         5_000,
-        "messages of one assistant that are kept, 100 to 1,000,000; the oldest are deleted.",
+        "number of messages kept for each assistant, 100 to 1,000,000; the oldest are deleted.",
         ge=100,
         le=1_000_000,
     )
-    private_words: Flag = setting(False, "whether private words are kept with it, too.")
+    private_words: Flag = setting(False, "whether private words are stored too.")
 
 
 Some = Annotated[Whole, Field(ge=1)]
@@ -334,31 +336,30 @@ class BreakerConfig(LenientGroup):
 
     attempts: Some = setting(
         2,
-        "attempts for one call; only the result of the last one counts. After 429 "
-        "with `Retry-After` the client waits, as long as the call has time; that is "
-        "not counted.",
+        "attempts for one call; only the result of the last one counts. After a 429 "
+        "with `Retry-After` the client waits if the deadline allows; that is not "
+        "counted as an attempt.",
     )
     failure_threshold: Some = setting(
         5,
-        "failed calls within the window after which the service is left alone, if the "
-        "next two keys agree.",
+        "failed calls within the window that open the breaker, if the next two keys allow it.",
     )
     failure_rate: Part = setting(
         0.5,
-        "the share of failed calls within the window, 0 to 1; 0: any.",
+        "minimum share of failed calls within the window, 0 to 1; 0: any.",
         note="0 for any",
     )
     least_calls: Some = setting(
-        10, "the fewest calls within the window for which a share is taken."
+        10, "minimum number of calls within the window for the share to count."
     )
-    window_seconds: Seconds = setting(120.0, "seconds for which a call counts.")
+    window_seconds: Seconds = setting(120.0, "length of the window in seconds.")
     timeout_seconds: Seconds = setting(
-        60.0, "seconds for which the service is left alone before one call tries it again."
+        60.0, "seconds for which the breaker stays open before a call tries the service again."
     )
-    success_threshold: Some = setting(
-        1, "calls in a row that must then succeed before all calls are made again."
+    success_threshold: Some = setting(1, "successful calls in a row that close the breaker again.")
+    max_probes: Some = setting(
+        1, "concurrent calls that may try a service whose breaker is half open."
     )
-    max_probes: Some = setting(1, "calls that may try it at the same time.")
 
 
 class WorkersConfig(LenientGroup):
@@ -368,22 +369,22 @@ class WorkersConfig(LenientGroup):
 
     engine: Annotated[Text, Field(pattern=r"^(procrastinate)?$")] = setting(
         "",
-        "`procrastinate`: workers do embeddings and the calls of nights, over the "
-        "game's PostgreSQL; empty: the game's own process does.",
+        "`procrastinate`: workers compute embeddings and make the model calls of "
+        "nights, through the game's PostgreSQL; empty: the game's own process does.",
         example="procrastinate",
     )
     jobs_at_once: Whole = setting(
-        16, "portions of one assistant's memories that may wait for workers.", ge=1, le=100
+        16, "batches of one assistant's memories that may wait for workers.", ge=1, le=100
     )
     calls_at_once: Whole = setting(
-        4, "jobs that one worker does at one time, of which one may be an embedding.", ge=1, le=100
+        4, "concurrent jobs of one worker, of which one may be an embedding.", ge=1, le=100
     )
-    niceness: Whole = setting(10, "the niceness of a worker's process, 0 to 19.", ge=0, le=19)
+    niceness: Whole = setting(10, "niceness of a worker's process, 0 to 19.", ge=0, le=19)
     attempts: Whole = setting(
-        3, "how often a job is started; one that ended this many workers is given up.", ge=1, le=10
+        3, "starts of a job; one that crashed this many workers is abandoned.", ge=1, le=10
     )
     embed_seconds: Number = setting(
-        600.0, "seconds that a portion may wait for its vectors before it is queued again.", ge=10
+        600.0, "seconds that a batch may wait for its vectors before it is queued again.", ge=10
     )
     heartbeat_seconds: Number = setting(
         10.0,
