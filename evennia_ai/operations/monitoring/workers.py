@@ -23,12 +23,7 @@ class WorkersRow(TypedDict):
     waiting: Annotated[int, note("Number of jobs that no worker has taken.")]
     running: int
     stalled: Annotated[int, note("Number of jobs whose worker no longer responds.")]
-    given_up: Annotated[
-        int,
-        note(
-            "Number of jobs abandoned since the server started, because they crashed every worker."
-        ),
-    ]
+    given_up: Annotated[int, note("Jobs abandoned because they crashed every worker.")]
     problem: Annotated[str, note("What is wrong and what to do about it, or empty.")]
 
 
