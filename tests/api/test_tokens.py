@@ -94,7 +94,7 @@ class TestScopes(TokenTest):
             ("DELETE", "tokens/", None),
         ):
             error = self.fault(403, method, path, body, who=None, headers=headers)
-            assert "only read" in error["message"]
+            assert "read-only" in error["message"]
         assert state.read(self.ada_script, "enabled")
         assert 204 == self.status(token, "DELETE", "token/")
         assert 401 == self.status(token)

@@ -133,7 +133,7 @@ def test_a_body_says_who_may_ask(game: Game, port: int, stranger: Peer, model: F
         run(admin, "ada.obj.locks.remove('peer')")
         make_account(admin, "Reader", "lantern-oak-52")
     reader = Peer(port, token_of(game, "Reader", "lantern-oak-52", "read"))
-    assert "only read" in reader.refusal(message("And now?"))
+    assert "read-only" in reader.refusal(message("And now?"))
     assert [] == reader.tasks()
 
 

@@ -59,7 +59,7 @@ def test_a_token_that_nobody_said_more_of_only_reads(reader: Staff, writer: Staf
     changing = {name for name, tool in every.items() if not tool.annotations.read_only_hint}
     assert set(every) - changing == set(offered)
     assert {"stop_now", "change_settings", "answer_question", "add_lore"} <= changing
-    assert "only read" in reader.fault("stop_now", assistant="Ada")
+    assert "read-only" in reader.fault("stop_now", assistant="Ada")
     assert "stopped" != reader.told("assistant_status", assistant="Ada")["state"]
 
 
@@ -79,7 +79,7 @@ def test_words_of_others_are_shown_only_to_whom_may_reveal(
     """Masked, unless `reveal` is asked for with a token that does more than read; recorded then."""
     enter("Tom").ask("whisper ada = the vault is open", "I heard: the vault is open")
     assert "vault" not in json.dumps(reader.told("read_history", assistant="Ada"))
-    assert "only read" in reader.fault("read_history", assistant="Ada", reveal=True)
+    assert "read-only" in reader.fault("read_history", assistant="Ada", reveal=True)
     assert "vault" in json.dumps(writer.told("read_history", assistant="Ada", reveal=True))
     entry = reader.told("audit_log", assistant="Ada", event=["words_revealed"])["entries"][0]
     assert (ADMIN_NAME, "mcp") == (entry["details"]["by"], entry["details"]["via"])

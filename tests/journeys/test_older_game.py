@@ -84,7 +84,7 @@ def test_an_older_token_does_what_it_did_and_only_reads_over_mcp(game: Game, por
     web, staff = Web(game.ports.web, TOKEN), Staff(port, TOKEN)
     web.get_done("POST", "assistants/Ada/stop/")
     assert not staff.told("assistant_status", assistant="Ada")["enabled"]
-    assert "only read" in staff.fault("start_assistant", assistant="Ada")
+    assert "read-only" in staff.fault("start_assistant", assistant="Ada")
     web.get_done("POST", "assistants/Ada/start/")
     (row,) = web.read("tokens/")["tokens"]
     assert ("backup", "usual") == (row["name"], row["scope"])

@@ -172,7 +172,7 @@ class TestRights(McpTest):
             version = audit.application().version(self.ada_script)
             for tool in tools().values():
                 if not tool.reads:
-                    assert "only read" in self.answer(caller, tool.name).text
+                    assert "read-only" in self.answer(caller, tool.name).text
             audit.flush()
             assert version == audit.application().version(self.ada_script)
             assert all(tool.reads for tool in calls.list_tools(caller))

@@ -120,7 +120,7 @@ class TestSending(ErrandTest):
     def test_refusals_come_before_a_look_at_the_host(self) -> None:
         """Whoever may not give the task has no name looked up."""
         given = Given(str(uuid4()), "Count the lamps.")
-        with pytest.raises(CallRefusedError, match="only read"):
+        with pytest.raises(CallRefusedError, match="read-only"):
             self.access_of(may_change=False).check(given, "", hook())
         with pytest.raises(CallRefusedError, match="no task"):
             self.access.check(given, "none", hook())

@@ -107,7 +107,7 @@ class FieldsTest(SettingsTest):
         with override_settings(EVENNIA_AI_MEMORY_CONFIG={"recall_limit": 7}):
             body = self.get("settings", key="Ada").content.decode()
         assert "its keys are in" not in text_of_part(body)
-        assert "how often it works on its goals unasked" in text_of_part(body)
+        assert "how often it works on its goals by itself" in text_of_part(body)
         rate = text_of_part(self.field(body, "tick_rate"))
         assert "a whole number from 1 to 86400" in rate
         assert "Now by default: 5." in rate
