@@ -31,7 +31,7 @@ from evennia_ai.agent import (
     upgrades,
     warming,
 )
-from evennia_ai.agent.failure_notices import turn_away
+from evennia_ai.agent.failure_notices import notify_dropped
 from evennia_ai.agent.holders import InMemory, NearBody, Settings
 from evennia_ai.agent.starting import AmongMany
 from evennia_ai.assistant_character import give_ears
@@ -122,7 +122,7 @@ class AssistantScript(NearBody, AmongMany, DefaultScript):
         if self.obj is not None:
             give_ears(self.obj)
             self.obj.assistant_script = self
-        self.keep_pace()
+        self.apply_tick_rate()
         self.beat_soon()
         warming.begin(self)
 
@@ -144,7 +144,7 @@ class AssistantScript(NearBody, AmongMany, DefaultScript):
             services.memory().open()  # so that no turn waits for it
         indexing.soon(self)
 
-    def keep_pace(self) -> None:
+    def apply_tick_rate(self) -> None:
         """Apply the tick rate that the settings give, awake or asleep, to the running timer."""
         asleep_rate = modes.sleep_schedule_of(self).tick_rate_sleep
         rate = asleep_rate if modes.is_asleep(self) else state.read(self, "tick_rate")
@@ -247,13 +247,13 @@ class AssistantScript(NearBody, AmongMany, DefaultScript):
         """Store an event in the inbox. It is durable on return; the answer comes later."""
         dropped = state.push(self, event)
         state.write(self, pending_events=self.work.inbox)
-        turn_away(self, dropped)
+        notify_dropped(self, dropped)
         # After a short wait, in which further messages join the same turn.
         self.beat_soon(state.hearing_config(self).batch_seconds, is_called=True)
 
     def push(self, event: Event) -> None:
         """Put an event into the inbox; the caller stores the inbox with other values."""
-        turn_away(self, state.push(self, event))
+        notify_dropped(self, state.push(self, event))
 
     def beat_soon(self, after_seconds: float = 0.0, *, is_called: bool = False) -> None:
         """Bring the next beat forward if something waits that can be answered now."""
@@ -271,7 +271,7 @@ class AssistantScript(NearBody, AmongMany, DefaultScript):
     def _beat(self) -> None:
         if self.work is not None:
             # What it is called by is cached, and a game may rename its body at any time.
-            self.work.read_anew()
+            self.work.drop_cached_settings()
             incapacity.check_body(self)
             approvals.withdraw_moot(self)
         self.at_tick().addCallbacks(
@@ -382,11 +382,11 @@ class AssistantScript(NearBody, AmongMany, DefaultScript):
         warming.give_way()
         client = self.client()
         metered = MeteredClient(self, client, turn.payer, spent=turn.spent)
-        scene = await preparation.scene_for(self, client, turn)
+        inputs = await preparation.inputs_for_turn(self, client, turn)
         assessment = await preparation.assess_by_model(self, turn, metered)
-        pattern = preparation.pattern_of(self, turn, scene, assessment)
+        pattern = preparation.pattern_of(self, turn, inputs, assessment)
         turn_lifecycle.note(self, turn, "may do", "; ".join(pattern.reasons))
-        model = turn_model(self, turn, metered, scene, preparation.counter_of(client))
+        model = turn_model(self, turn, metered, inputs, preparation.counter_of(client))
         stop = await execute_react_loop(self, turn, model, pattern)
         if preparation.goes_on(pattern, stop):
             turn_lifecycle.pause(self, turn, stop)

@@ -230,7 +230,7 @@ def execute_react_loop(
 ) -> Deferred[Stop]:
     """Run one turn. Cancelling the Deferred drops the model call and starts nothing more."""
     offered = toolbox(
-        script, turn, pattern, is_small=model.is_small, is_grounded=model.scene.is_grounded
+        script, turn, pattern, is_small=model.is_small, is_grounded=model.inputs.is_grounded
     )
     # Logging stands outside the time limit, so that a call which timed out is logged as well.
     tools = Logged(Timed(offered, model.time.left), script.clock.seconds)

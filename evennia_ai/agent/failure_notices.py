@@ -42,7 +42,7 @@ FULL = (
 UNHEARD = "nobody is there any more to hear it"
 
 
-def turn_away(script: Assistant, events: Sequence[Event]) -> None:
+def notify_dropped(script: Assistant, events: Sequence[Event]) -> None:
     """Tell senders whose messages were pushed out of the inbox; log a count, once a minute."""
     work, now = script.work, script.clock.seconds()
     for event in events:

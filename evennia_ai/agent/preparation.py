@@ -1,4 +1,4 @@
-"""Preparation of a turn: its context, its limits, and the scene that its prompts are built from."""
+"""Preparation of a turn: its context, its limits and the inputs of its prompts."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from evennia_ai.llm.fallback import Client
 from evennia_ai.llm.token_counter import TokenCounter, counter_for
 from evennia_ai.memory import grounding, modes, recalling
 from evennia_ai.memory.recalling import NOTHING, Recalled
-from evennia_ai.prompts import Scene, facts_of, stage
+from evennia_ai.prompts import PromptInputs, build_inputs, facts_of
 from evennia_ai.prompts.placeholders import check_macros
 from evennia_ai.prompts.registry import PromptRegistry
 from evennia_ai.runtime import game_functions, services, state
@@ -48,8 +48,8 @@ def context_of(turn: Turn) -> ContextType:
     return ContextType.TICK_AUTONOMOUS if is_own else ContextType.TICK_EVENT
 
 
-async def scene_for(script: Assistant, client: Client, turn: Turn) -> Scene:
-    """Build the scene of a turn's prompts, with recalled memories, or one note for a small model.
+async def inputs_for_turn(script: Assistant, client: Client, turn: Turn) -> PromptInputs:
+    """Build the inputs of a turn's prompts, with recalled memories, or one note for a small model.
 
     Raises:
         CancelledError: the turn is over.
@@ -61,20 +61,20 @@ async def scene_for(script: Assistant, client: Client, turn: Turn) -> Scene:
         grounded = await grounding.ground(script, turn)
         # From here on the turn may not repeat what these audiences alone may know.
         turn.hold(*grounded.audiences)
-        return scene_of(script, client, context, hint=grounded.hint)
+        return prompt_inputs(script, client, context, hint=grounded.hint)
     recalled = await recalling.recall(script, turn)
     turn.hold(*recalled.audiences)
-    return scene_of(script, client, context, recalled)
+    return prompt_inputs(script, client, context, recalled)
 
 
-def scene_of(
+def prompt_inputs(
     script: Assistant,
     client: Client,
     context_type: ContextType,
     recalled: Recalled = NOTHING,
     hint: str = "",
-) -> Scene:
-    """Build the scene of an assistant's prompts in a context.
+) -> PromptInputs:
+    """Build the inputs of an assistant's prompts in a context.
 
     Args:
         recalled: the memories that the prompt tells.
@@ -84,7 +84,7 @@ def scene_of(
         ConfigurationError: a setting of the prompt is wrong.
     """
     counter, text = counter_of(client), state.read(script, "persona")
-    return stage(
+    return build_inputs(
         partial(state.read, script),
         context_type,
         settings=settings,
@@ -149,7 +149,7 @@ def max_tokens_of(script: Assistant, client: Client) -> int:
 
 
 def pattern_of(
-    script: Assistant, turn: Turn, scene: Scene, assessment: Assessment | None = None
+    script: Assistant, turn: Turn, inputs: PromptInputs, assessment: Assessment | None = None
 ) -> ExecutionPattern:
     """The limits of a turn, from settings, context and the task; each of them only restricts.
 
@@ -160,7 +160,7 @@ def pattern_of(
         ConfigurationError: `execution_config` is wrong.
     """
     assessment = assessment or assess(turn.events, _signals(script, turn))
-    return assessed(scene.pattern, _execution(script), assessment)
+    return assessed(inputs.pattern, _execution(script), assessment)
 
 
 def _execution(script: Assistant) -> ExecutionConfig:

@@ -77,8 +77,8 @@ async def _warm(script: Assistant) -> None:
 async def _read_ahead(script: Assistant) -> None:
     client = services.pool().trial_client(script.endpoint())
     hint = UNASKED if preparation.is_small(client) else ""
-    scene = preparation.scene_of(script, client, ContextType.TICK_EVENT, hint=hint)
-    head = stable_head(scene, Turn(script.work.epoch, (), (), []), specs_of_game())
+    inputs = preparation.prompt_inputs(script, client, ContextType.TICK_EVENT, hint=hint)
+    head = stable_head(inputs, Turn(script.work.epoch, (), (), []), specs_of_game())
     reading = client.chat_completion([*head, user_message(GREETING)], max_tokens=1)
     _reading.append(reading)
     try:

@@ -25,7 +25,7 @@ from evennia_ai.core.safety.questions import Question
 from evennia_ai.models import StoredQuestion
 from evennia_ai.models.question import LONG
 from evennia_ai.runtime import state
-from evennia_ai.runtime.asked import ANSWERED, CLOSED, OPEN, let_go, readable
+from evennia_ai.runtime.asked import ANSWERED, CLOSED, OPEN, drop_copy, readable
 from evennia_ai.runtime.asked import pending as pending
 from evennia_ai.runtime.asked import stored as stored
 from evennia_ai.runtime.assistant import Assistant
@@ -111,7 +111,7 @@ def closing(script: Assistant, question: Question, why: str) -> Callable[[], Non
         over = {"state": CLOSED, "why": why, "closed_at": script.clock.seconds()}
         _row(question).update(key="", question="", **over)
         _prune()
-        let_go(script)
+        drop_copy(script)
 
     return write
 
@@ -122,7 +122,7 @@ def transfer(owner: Assistant, heir: Assistant, question: Question) -> None:
     def write() -> None:
         _update(heir, question)
         audit.keep(owner)
-        let_go(owner)
+        drop_copy(owner)
 
     _write(heir, write)
 
@@ -130,7 +130,7 @@ def transfer(owner: Assistant, heir: Assistant, question: Question) -> None:
 def _write(script: Assistant, act: Callable[[], None]) -> None:
     def write() -> None:
         act()
-        let_go(script)
+        drop_copy(script)
 
     state.write(script, extra_writes=write)
 
@@ -250,7 +250,7 @@ def _without(row: Mapping[str, Any], keys: Iterable[str], name: PersonNames) -> 
 def remove_all(script: Assistant) -> None:
     """Delete all unclosed questions of an assistant; the reasons of closed ones stay."""
     StoredQuestion.objects.filter(assistant=script.pk).exclude(state=CLOSED).delete()
-    let_go(script)
+    drop_copy(script)
 
 
 # The attribute in which older versions stored questions.
@@ -274,7 +274,7 @@ def migrate_questions(script: Assistant) -> None:
         script.attributes.reset_cache()
         logger.log_trace(f"[assistant] {script.key}: questions of an older version are kept back")
     finally:
-        let_go(script)
+        drop_copy(script)
 
 
 def _renumbered(question: Question) -> Question:

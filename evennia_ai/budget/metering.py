@@ -22,7 +22,7 @@ from evennia_ai.errors import (
     NoFreeSlotError,
 )
 from evennia_ai.llm.token_counter import TokenCounter
-from evennia_ai.prompts import Scene, compose
+from evennia_ai.prompts import PromptInputs, compose
 from evennia_ai.runtime import state
 from evennia_ai.runtime.assistant import Assistant, Clock
 from evennia_ai.runtime.work import Work
@@ -86,7 +86,7 @@ class TurnModel:
     """
 
     metered: MeteredClient
-    scene: Scene
+    inputs: PromptInputs
     counter: TokenCounter
     work: Work
     turn: Turn
@@ -101,9 +101,9 @@ class TurnModel:
 
     def compose(self, turn: Turn, specs: Specs) -> Prompt:
         """The prompt of the next call."""
-        prompt = compose(self.scene, turn, specs)
+        prompt = compose(self.inputs, turn, specs)
         if not turn.prompt:
-            turn.prompt = fingerprints([("persona", self.scene.text), *prompt.sources])
+            turn.prompt = fingerprints([("persona", self.inputs.text), *prompt.sources])
         self._estimated = self.work.context_tokens = prompt.tokens
         self.work.max_context_tokens = prompt.max_tokens
         return prompt
@@ -121,7 +121,7 @@ class TurnModel:
         purpose = "wrap_up" if self.turn.stopped_by else "turn"
         bounds: dict[str, Any] = {}
         # A small model that can only speak is asked for one line of plain text, not for JSON.
-        if self.scene.is_plain(spec.name for spec in tools):
+        if self.inputs.is_plain(spec.name for spec in tools):
             tools, bounds = (), {"max_tokens": MOST_SAID_TOKENS, "stop": ["\n"]}
         paid = self.metered.ask(messages, tools, purpose=purpose, tokens=self._estimated, **bounds)
         try:
@@ -136,12 +136,12 @@ class TurnModel:
             raise self._call_time_over(error) from error
         self.counter.note_usage(self._estimated, reply.usage)
         self.turn.model = self.metered.name_of(reply)
-        return self._mended(reply) if self.scene.is_grounded else reply
+        return self._mended(reply) if self.inputs.is_grounded else reply
 
     def _mended(self, reply: Reply) -> Reply:
         """A small model's reply, corrected by the note that was in its prompt."""
-        event, note = self.turn.event, self.scene.hint
-        line, names = event.body, f"{self.scene.name} {event.sender_name}"
+        event, note = self.turn.event, self.inputs.hint
+        line, names = event.body, f"{self.inputs.name} {event.sender_name}"
         calls = tuple(
             replace(call, arguments={**call.arguments, MESSAGE: mended(message, line, note, names)})
             if isinstance(message := call.arguments.get(MESSAGE), str)
@@ -167,13 +167,17 @@ class TurnModel:
 
 
 def turn_model(
-    script: Assistant, turn: Turn, metered: MeteredClient, scene: Scene, counter: TokenCounter
+    script: Assistant,
+    turn: Turn,
+    metered: MeteredClient,
+    inputs: PromptInputs,
+    counter: TokenCounter,
 ) -> TurnModel:
     """The model port of a turn."""
     timeout = state.safety_config(script).timeout
     return TurnModel(
         metered,
-        scene,
+        inputs,
         counter,
         script.work,
         turn,

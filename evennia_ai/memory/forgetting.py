@@ -198,7 +198,7 @@ def _forget_in_memory(script: Assistant, work: Work, person: str) -> None:
         work.indexing.places.pop(person, None)
     work.tool_cache.clear_all()
     work.recorded.forget()
-    asked.let_go(script)
+    asked.drop_copy(script)
     # Request counts of this minute stay: otherwise a player could evade rate limits this way.
     if (known := work.senders.people.get(person)) is not None:
         known.answered = known.refused = 0

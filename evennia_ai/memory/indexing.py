@@ -259,7 +259,7 @@ def _schedule_retry(script: Assistant, work: Work, known: Indexing) -> None:
     # With jitter: the store is down for all assistants, which must not retry at the same time.
     if known.retry is None or not known.retry.active():
         most = min(LONGEST_WAIT_SECONDS, max(FIRST_WAIT_SECONDS, 2 * known.wait_seconds))
-        wait, known.wait_seconds = rounds.apart(script.pk, most), most
+        wait, known.wait_seconds = rounds.staggered(script.pk, most), most
         known.retry = script.clock.callLater(wait, services.pacer().call, _begin, script, work)
 
 

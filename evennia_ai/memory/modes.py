@@ -141,4 +141,4 @@ def _reset_for_mode(script: Assistant) -> None:
     script.work.tool_cache.clear_session()
     # Conversations end: people have to address it by name again.
     script.work.conversations.by_place.clear()
-    script.keep_pace()
+    script.apply_tick_rate()

@@ -20,6 +20,7 @@ from evennia_ai.core.turn.turn import Turn
 from evennia_ai.engine.ports import Prompt, Specs
 from evennia_ai.prompts.components import PromptComponent
 from evennia_ai.prompts.examples import examples, grounded_examples
+from evennia_ai.prompts.inputs import PromptInputs
 from evennia_ai.prompts.placeholders import (
     WITH_MACROS,
     fill,
@@ -29,7 +30,6 @@ from evennia_ai.prompts.placeholders import (
     placeholders_in,
     speaker_as_data,
 )
-from evennia_ai.prompts.scene import Scene
 
 # A quarter of the context is reserved for the answer, but at most this many tokens.
 MOST_RESERVE = 1000
@@ -47,29 +47,29 @@ Block = tuple[int, str]
 Filled = tuple[PromptComponent, str]
 
 
-def compose(scene: Scene, turn: Turn, specs: Specs) -> Prompt:
+def compose(inputs: PromptInputs, turn: Turn, specs: Specs) -> Prompt:
     """The prompt of a turn's next model call, cut to fit into the context if that is possible.
 
     The conversation is cut at its beginning. If the prompt does not fit even without it, overheard
     lines are left out. A prompt that still does not fit has a `usage_ratio` above 1.
     """
-    value, texts = _values(scene, turn, specs), scene.texts(specs)
-    parts, tail = _head_parts(texts, value), _tail(scene, texts, value)
-    head = _with_examples(scene, parts, specs)
-    shown = () if scene.is_plain(specs) else specs.values()
-    tools = scene.tokens_of_tools(shown)
-    most = scene.most_tokens
+    value, texts = _values(inputs, turn, specs), inputs.texts(specs)
+    parts, tail = _head_parts(texts, value), _tail(inputs, texts, value)
+    head = _with_examples(inputs, parts, specs)
+    shown = () if inputs.is_plain(specs) else specs.values()
+    tools = inputs.tokens_of_tools(shown)
+    most = inputs.most_tokens
     room = most - min(most // 4, MOST_RESERVE) - tools
-    has_overheard = scene.shows(PromptPart.OVERHEARD) and not scene.is_grounded
-    told, said = _turn_messages(scene, turn, tail, tells_overheard=has_overheard)
-    fixed = count_messages([*head, *said], scene.count)
+    has_overheard = inputs.shows(PromptPart.OVERHEARD) and not inputs.is_grounded
+    told, said = _turn_messages(inputs, turn, tail, tells_overheard=has_overheard)
+    fixed = count_messages([*head, *said], inputs.count)
     if fixed > room and has_overheard and turn.overheard:
-        told, said = _turn_messages(scene, turn, tail, tells_overheard=False)
-        fixed = count_messages([*head, *said], scene.count)
-    history, size = _fitting(scene, turn.history, room - fixed)
+        told, said = _turn_messages(inputs, turn, tail, tells_overheard=False)
+        fixed = count_messages([*head, *said], inputs.count)
+    history, size = _fitting(inputs, turn.history, room - fixed)
     messages, size = [*head, *history, *said], tools + fixed + size
     blocks = [(component.key, text) for component, text in parts]
-    blocks += [(scene.components[number].key, text) for number, text in told]
+    blocks += [(inputs.components[number].key, text) for number, text in told]
     is_same, rules, sources = True, "", []
     for component, text in texts:
         sources.append((component.key, text))
@@ -77,67 +77,69 @@ def compose(scene: Scene, turn: Turn, specs: Specs) -> Prompt:
             is_same = is_same and is_stable(text)
         if component.id == PromptPart.SYSTEM_PROMPT:
             rules = text
-    return Prompt(messages, size, most, scene.count, tools, rules, blocks, is_same, sources)
+    return Prompt(messages, size, most, inputs.count, tools, rules, blocks, is_same, sources)
 
 
-def stable_head(scene: Scene, turn: Turn, specs: Specs) -> list[Message]:
+def stable_head(inputs: PromptInputs, turn: Turn, specs: Specs) -> list[Message]:
     """The messages with which every prompt of an assistant begins, whatever the event."""
-    parts = _head_parts(scene.texts(specs), _values(scene, turn, specs))
-    return _with_examples(scene, parts, specs)
+    parts = _head_parts(inputs.texts(specs), _values(inputs, turn, specs))
+    return _with_examples(inputs, parts, specs)
 
 
-def told_components(scene: Scene, turn: Turn, specs: Specs) -> list[Block]:
+def told_components(inputs: PromptInputs, turn: Turn, specs: Specs) -> list[Block]:
     """The components that have a text in this turn, by id, with the text as the model reads it."""
-    value = _values(scene, turn, specs)
-    filled = ((c.id, _filled(text, value)) for c, text in scene.texts(specs))
+    value = _values(inputs, turn, specs)
+    filled = ((c.id, _filled(text, value)) for c, text in inputs.texts(specs))
     return [(number, text) for number, text in filled if text]
 
 
-def compose_inner(scene: Scene, request: Request, specs: Specs) -> Prompt:
+def compose_inner(inputs: PromptInputs, request: Request, specs: Specs) -> Prompt:
     """The prompt of a background call: the parts of its context, and the request.
 
     The request is always last in the head, so that no text of a game or an assistant replaces it.
     """
-    most, tools = scene.most_tokens, scene.tokens_of_tools(specs.values())
+    most, tools = inputs.most_tokens, inputs.tokens_of_tools(specs.values())
     room = most - min(most // 4, MOST_RESERVE) - tools
     for longest in LENGTHS:
-        messages = _inner_messages(scene, request, specs, longest)
-        size = count_messages(messages, scene.count)
+        messages = _inner_messages(inputs, request, specs, longest)
+        size = count_messages(messages, inputs.count)
         if size <= room:
             break
-    return Prompt(messages, tools + size, most, scene.count, tools)
+    return Prompt(messages, tools + size, most, inputs.count, tools)
 
 
-def _inner_messages(scene: Scene, request: Request, specs: Specs, longest: int) -> list[Message]:
-    main = MAIN_PARTS[scene.context.context_type]
+def _inner_messages(
+    inputs: PromptInputs, request: Request, specs: Specs, longest: int
+) -> list[Message]:
+    main = MAIN_PARTS[inputs.context.context_type]
     told = {main: request.as_prompt(is_known=False, longest=longest)}
     known = request.as_prompt(is_known=True, longest=longest)
-    if known and scene.shows(PromptPart.MEMORIES):
+    if known and inputs.shows(PromptPart.MEMORIES):
         before = told.get(PromptPart.MEMORIES, "")
         told[PromptPart.MEMORIES] = "\n\n".join(filter(None, (before, known)))
     named = {OF_PARTS[part]: text for part, text in told.items() if part in OF_PARTS}
-    of_scene = _values(scene, Turn(0, ()), specs)
+    of_inputs = _values(inputs, Turn(0, ()), specs)
 
     def value(name: str) -> str:
-        return named[name] if name in named else of_scene(name)
+        return named[name] if name in named else of_inputs(name)
 
-    texts = scene.texts(specs)
+    texts = inputs.texts(specs)
     system, *others = _head(_head_parts(texts, value))
     asked = "\n\n".join(filter(None, (str(system["content"]), request.prompt)))
-    tail = [(number, text) for number, text in _tail(scene, texts, value) if number not in told]
-    tail += [(int(part), _framed(scene, part, text, value)) for part, text in told.items()]
+    tail = [(number, text) for number, text in _tail(inputs, texts, value) if number not in told]
+    tail += [(int(part), _framed(inputs, part, text, value)) for part, text in told.items()]
     moment = "\n\n".join(text for _, text in sorted(tail))
     return [{"role": "system", "content": asked}, *others, user_message(moment)]
 
 
-def _framed(scene: Scene, part: PromptPart, text: str, value: Value) -> str:
+def _framed(inputs: PromptInputs, part: PromptPart, text: str, value: Value) -> str:
     """The subject of a call in the frame text of its context; appended if the frame omits it."""
-    frame = scene.context.component_overrides.get(part, "")
+    frame = inputs.context.component_overrides.get(part, "")
     filled = fill(frame, value)
     return filled if OF_PARTS.get(part) in placeholders_in(frame) else f"{filled}\n{text}".strip()
 
 
-def _values(scene: Scene, turn: Turn, specs: Specs) -> Value:
+def _values(inputs: PromptInputs, turn: Turn, specs: Specs) -> Value:
     facts: Mapping[str, str] | None = None
 
     def value(name: str) -> str:
@@ -149,9 +151,9 @@ def _values(scene: Scene, turn: Turn, specs: Specs) -> Value:
         if is_fact(name):
             if facts is None:
                 # At most once per prompt and only if a text needs it, as it searches the room.
-                facts = scene.facts()
+                facts = inputs.facts()
             return facts.get(name, "")
-        told = scene.value(name)
+        told = inputs.value(name)
         if name in WITH_MACROS:
             told = fill_macros(told, value)
         # Quoted last, so that no name that was filled in can end the quotes.
@@ -169,12 +171,12 @@ def _filled(text: str, value: Value) -> str:
     return fill(text, values.__getitem__) if any(values.values()) else ""
 
 
-def _with_examples(scene: Scene, parts: Sequence[Filled], specs: Specs) -> list[Message]:
+def _with_examples(inputs: PromptInputs, parts: Sequence[Filled], specs: Specs) -> list[Message]:
     """The head, followed by example turns for a model that needs them."""
     head = _head(parts)
-    if scene.is_grounded:
-        return head + grounded_examples(is_plain=scene.is_plain(specs))
-    return head + examples(scene.examples) if scene.tool_mode == "json" else head
+    if inputs.is_grounded:
+        return head + grounded_examples(is_plain=inputs.is_plain(specs))
+    return head + examples(inputs.examples) if inputs.tool_mode == "json" else head
 
 
 def _head_parts(texts: Iterable[Filled], value: Value) -> list[Filled]:
@@ -192,36 +194,36 @@ def _head(parts: Sequence[Filled]) -> list[Message]:
     return [{"role": "system", "content": "\n\n".join(filter(None, system))}, *others]
 
 
-def _tail(scene: Scene, texts: Iterable[Filled], value: Value) -> list[Block]:
+def _tail(inputs: PromptInputs, texts: Iterable[Filled], value: Value) -> list[Block]:
     """The changing components, in order."""
     filled = [(c.id, _filled(text, value)) for c, text in texts if not c.is_static]
-    return [(number, _within_share(scene, text)) for number, text in filled if text]
+    return [(number, _within_share(inputs, text)) for number, text in filled if text]
 
 
-def _within_share(scene: Scene, text: str) -> str:
-    most, size = int(scene.most_tokens * TAIL_SHARE), scene.count(text)
+def _within_share(inputs: PromptInputs, text: str) -> str:
+    most, size = int(inputs.most_tokens * TAIL_SHARE), inputs.count(text)
     return text if size <= most else cut_at_sentence(text, len(text) * most // size)
 
 
-def _newest_within_share(scene: Scene, turn: Turn, *, shows_trust: bool) -> str:
+def _newest_within_share(inputs: PromptInputs, turn: Turn, *, shows_trust: bool) -> str:
     """The newest overheard lines that fit into a component's share."""
-    most = int(scene.most_tokens * TAIL_SHARE)
+    most = int(inputs.most_tokens * TAIL_SHARE)
     for first in range(len(turn.overheard)):
         text = turn_text((), turn.overheard[first:], shows_trust=shows_trust).rstrip("\n")
-        if scene.count(text) <= most:
+        if inputs.count(text) <= most:
             return text
     return ""
 
 
 def _turn_messages(
-    scene: Scene, turn: Turn, tail: Sequence[Block], *, tells_overheard: bool
+    inputs: PromptInputs, turn: Turn, tail: Sequence[Block], *, tells_overheard: bool
 ) -> tuple[list[Block], list[Message]]:
     """The changing components with the event, and the turn's messages, the first made of these."""
     # Trust values confuse a small model, so its prompt has none.
-    overheard, event = _moment(scene, turn, shows_trust=scene.tool_mode != "json")
+    overheard, event = _moment(inputs, turn, shows_trust=inputs.tool_mode != "json")
     told = [*tail, (int(PromptPart.EVENT), event)]
-    if scene.is_grounded:
-        told = [(int(PromptPart.EVENT), f"{event}\n{scene.hint}")]
+    if inputs.is_grounded:
+        told = [(int(PromptPart.EVENT), f"{event}\n{inputs.hint}")]
     if tells_overheard:
         told.append((int(PromptPart.OVERHEARD), overheard))
     told = sorted([each for each in told if each[1]], key=itemgetter(0))
@@ -229,7 +231,7 @@ def _turn_messages(
     return told, [moment, *turn.said[1:]]
 
 
-def _moment(scene: Scene, turn: Turn, *, shows_trust: bool) -> tuple[str, str]:
+def _moment(inputs: PromptInputs, turn: Turn, *, shows_trust: bool) -> tuple[str, str]:
     """The overheard lines and the events, as texts."""
     # A turn continued from its checkpoint repeats the text that the model has read before.
     if turn.said and shows_trust:
@@ -237,22 +239,24 @@ def _moment(scene: Scene, turn: Turn, *, shows_trust: bool) -> tuple[str, str]:
         heard = turn.overheard
         if not heard or told != turn_text(turn.events, heard, shows_trust=True):
             return "", told
-    overheard = _newest_within_share(scene, turn, shows_trust=shows_trust)
+    overheard = _newest_within_share(inputs, turn, shows_trust=shows_trust)
     return overheard, turn_text(turn.events, shows_trust=shows_trust)
 
 
-def _fitting(scene: Scene, history: Sequence[Message], room: int) -> tuple[Sequence[Message], int]:
+def _fitting(
+    inputs: PromptInputs, history: Sequence[Message], room: int
+) -> tuple[Sequence[Message], int]:
     """The newest part of the conversation that fits, and its size in tokens.
 
     It is cut in steps of a third of the room, counted from its beginning. If it were cut exactly,
     it would begin with another message in every turn, and no prompt cache could be used.
     """
-    if not scene.hears_history or not scene.shows(PromptPart.HISTORY) or room <= 0:
+    if not inputs.hears_history or not inputs.shows(PromptPart.HISTORY) or room <= 0:
         return [], 0
-    size = count_messages(history, scene.count)
+    size = count_messages(history, inputs.count)
     if size <= room:
         return history, size
     step = max(1, room // 3)
     steps = -(-(size - room) // step)  # rounded up
-    kept = fit(history, max(0, size - steps * step), scene.count)
-    return kept, count_messages(kept, scene.count)
+    kept = fit(history, max(0, size - steps * step), inputs.count)
+    return kept, count_messages(kept, inputs.count)

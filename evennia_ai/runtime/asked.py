@@ -43,7 +43,7 @@ def pending(script: Assistant) -> list[Question]:
     return [item for item in stored(script) if not (item.is_over(now) or item.choice)]
 
 
-def let_go(script: Assistant) -> None:
+def drop_copy(script: Assistant) -> None:
     """Drop the copy because the table changes: the next reader reads it again."""
     if script.work is not None:
         script.work.questions, script.work.asked_in = None, open_transaction()

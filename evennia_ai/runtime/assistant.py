@@ -40,7 +40,7 @@ class Assistant(Script, Protocol):
     enqueue: Callable[[Event], None]
     push: Callable[[Event], None]
     beat_soon: Callable[..., None]
-    keep_pace: Callable[[], None]
+    apply_tick_rate: Callable[[], None]
     lose_body: Callable[[], None]
     trigger_emergency_stop: Callable[..., Any]
     clear_emergency_stop: Callable[..., tuple[bool, str]]

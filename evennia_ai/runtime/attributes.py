@@ -191,7 +191,7 @@ class WatchedAttributes(AttributeHandler):
 
     def _drop_cached_settings(self) -> None:
         if (work := self.obj.work) is not None:
-            work.read_anew()
+            work.drop_cached_settings()
 
 
 def _names(key: str | Iterable[str] | None) -> tuple[str, ...]:

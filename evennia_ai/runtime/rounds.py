@@ -20,7 +20,7 @@ FEW = 10  # so many are done at once, without pacing
 GOLDEN = 0.618033988749895
 
 
-def apart(number: int, seconds: float) -> float:
+def staggered(number: int, seconds: float) -> float:
     """A delay between half of `seconds` and all of it, different for each number."""
     return seconds * (0.5 + number * GOLDEN % 0.5)
 

@@ -73,7 +73,7 @@ def write(
     """
     if not STATE.issuperset(values):
         if script.work is not None:
-            script.work.read_anew()
+            script.work.drop_cached_settings()
         audit_events = (*_changes(settings_of(script, values), values), *audit_events)
     try:
         _store(script, audit_events, values, extra_writes)
@@ -319,10 +319,10 @@ def discard(script: Assistant, events: Sequence[inbox.Stored]) -> None:
     work = script.work
     work.inbox = inbox.settle(work.inbox, {item["id"] for item in events})
     write(script, pending_events=work.inbox)
-    let_go(work)
+    end_void_turns(work)
 
 
-def let_go(work: Work) -> None:
+def end_void_turns(work: Work) -> None:
     """End the turns set aside whose events left the inbox or start over, with their questions.
 
     Also cancel tasks of void turns that wait for an answer to their agent outside the game.

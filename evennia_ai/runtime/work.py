@@ -206,6 +206,6 @@ class Work:
         """Ids of the events that are being answered, including turns that wait for a person."""
         return self.running | self.set_aside if self.aside else self.running
 
-    def read_anew(self) -> None:
+    def drop_cached_settings(self) -> None:
         """Drop cached settings, because one may have changed."""
         self.ear = self.rate_limits = self.bounds = self.memory = None

@@ -139,9 +139,9 @@ def move(
     return True
 
 
-def say(task: PeerTask, message: Mapping[str, object]) -> None:
+def add_message(task: PeerTask, message: Mapping[str, object]) -> None:
     """Add a message to a task; beyond `MOST_WORDS` the oldest but the first are dropped."""
-    words = said(task)
+    words = messages_of(task)
     words.append(dict(message))
     if len(words) > MOST_WORDS:
         del words[1]  # the first holds the task itself and the peer's metadata
@@ -149,14 +149,14 @@ def say(task: PeerTask, message: Mapping[str, object]) -> None:
     PeerTask.objects.filter(pk=task.pk).update(words=task.words)
 
 
-def said(task: PeerTask) -> list[dict[str, Any]]:
+def messages_of(task: PeerTask) -> list[dict[str, Any]]:
     """The messages of a task, oldest first."""
     return list(json.loads(task.words))
 
 
 def modes_of(task: PeerTask) -> list[str]:
     """The media types that the peer of a task accepts; empty: all."""
-    return list(said(task)[0].get("modes", ()))
+    return list(messages_of(task)[0].get("modes", ()))
 
 
 # ---- what happened -----------------------------------------------------------------------------

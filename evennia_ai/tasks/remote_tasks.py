@@ -320,7 +320,7 @@ def remove_all(assistant: int) -> None:
 def sent_chain(turn: Turn) -> str:
     """The id of a turn's chain for other games; a chain that came from one keeps its id."""
     task = peer_store.by_request(turn.chain.id) if turn.chain.id else None
-    claimed = claimed_chain(peer_store.said(task)[0].get("metadata", {})) if task else ""
+    claimed = claimed_chain(peer_store.messages_of(task)[0].get("metadata", {})) if task else ""
     return claimed or turn.chain.id
 
 

@@ -36,7 +36,7 @@ from evennia_ai.llm.fallback import Client
 from evennia_ai.llm.token_counter import counter_for
 from evennia_ai.memory import modes
 from evennia_ai.memory.evidence import ShownMemories
-from evennia_ai.prompts import Scene, compose_inner, facts_of, stage
+from evennia_ai.prompts import PromptInputs, build_inputs, compose_inner, facts_of
 from evennia_ai.runtime import state, turns
 from evennia_ai.runtime.assistant import Assistant
 from evennia_ai.runtime.fence import Fence
@@ -72,7 +72,7 @@ def config_of(script: Assistant, context_type: ContextType) -> ContextConfig:
 class InnerSetup:
     """An inner context ready for calls: the parts of its prompt, its tools and limits."""
 
-    scene: Scene
+    inputs: PromptInputs
     specs: Specs
     most_calls: int
     calls_per_reply: int
@@ -90,7 +90,7 @@ def enter(
         ConfigurationError: its settings are invalid.
     """
     counter = counter_for(client.model, client.provider_name)
-    scene = stage(
+    inputs = build_inputs(
         partial(state.read, script),
         context_type,
         settings=settings,
@@ -102,12 +102,12 @@ def enter(
         facts=lambda: facts_of(script.obj, modes.now(script)),
     )
     config = ExecutionConfig.from_stored(state.read(script, "execution_config"))
-    pattern = compose_pattern(config, scene.context)
+    pattern = compose_pattern(config, inputs.context)
     offered = {name: SPECS[name] for name in looks if pattern.offers(SPECS[name])}
     # With a single call there is none left to answer in after a lookup.
     is_offering = client.supports_tools and pattern.max_iterations > 1
     return InnerSetup(
-        scene, offered if is_offering else {}, pattern.max_iterations, pattern.calls_per_reply
+        inputs, offered if is_offering else {}, pattern.max_iterations, pattern.calls_per_reply
     )
 
 
@@ -187,7 +187,7 @@ class Asker:
             self.before_spare()
             self.spare -= 1
             calls = reply.tool_calls[: setup.calls_per_reply]
-            if (after := AFTER_TOOL.get(setup.scene.context.context_type)) is not None:
+            if (after := AFTER_TOOL.get(setup.inputs.context.context_type)) is not None:
                 setup = self._enter(after, evidence)
                 left = min(left, setup.most_calls)
             results = [await _run_lookup(evidence, call, setup.specs) for call in calls]
@@ -207,7 +207,7 @@ class Asker:
         self, setup: InnerSetup, request: Request, said: Sequence[Message], purpose: str
     ) -> Reply:
         self.fence.check()
-        prompt = compose_inner(setup.scene, request, setup.specs)
+        prompt = compose_inner(setup.inputs, request, setup.specs)
         if prompt.usage_ratio > 1:
             raise PutOffError(prompt.fullness.unfit())
         messages = [*prompt.messages, *said]
@@ -222,7 +222,7 @@ class Asker:
         except DeadlineError:
             raise ModelTimeoutError(f"no answer within {DEADLINE_SECONDS:g} s") from None
         # Before the fence: the call was paid for, even if the assistant was stopped meanwhile.
-        self._record_usage(reply, size, setup.scene.context.context_type, purpose)
+        self._record_usage(reply, size, setup.inputs.context.context_type, purpose)
         self.fence.check()
         return reply
 

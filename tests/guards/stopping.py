@@ -97,7 +97,7 @@ STOPPING = (
     guard(
         "what was set aside ends when its message is gone",
         "runtime/state.py",
-        "    write(script, pending_events=work.inbox)\n    let_go(work)\n",
+        "    write(script, pending_events=work.inbox)\n    end_void_turns(work)\n",
         "    write(script, pending_events=work.inbox)\n",
         "tests/shell/test_set_aside.py::test_the_message_is_taken_away",
     ),
@@ -175,8 +175,8 @@ STOPPING = (
     guard(
         "a message is durable before it is answered",
         "assistant_script.py",
-        "        state.write(self, pending_events=self.work.inbox)\n        turn_away(self, dropped)",
-        "        turn_away(self, dropped)",
+        "        state.write(self, pending_events=self.work.inbox)\n        notify_dropped(self, dropped)",
+        "        notify_dropped(self, dropped)",
         "test_a_question_is_stored_before_the_wait",
     ),
 )

@@ -34,7 +34,7 @@ rows.insert(who.pk, [
     *(entry(n, "Crate %s stands in the cellar." % n, person_audience(tom)) for n in range(5)),
 ])
 profiles.meet(who, tom, "Tom")
-who.work.read_anew()
+who.work.drop_cached_settings()
 """
 SLEEP = EVENING + "consolidation.put_to_sleep(who, 'a test', by='a test')\n"
 LOOK = """

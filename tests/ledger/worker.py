@@ -39,7 +39,7 @@ def take_settings() -> None:
     del connections["default"]
     connections._settings = None
     del connections.settings
-    place.read_anew()
+    place.clear_cache()
     place.install()
 
 

@@ -8,7 +8,7 @@ from evennia_ai.core.turn.contexts import CONTEXTS, ContextType
 from evennia_ai.core.turn.conversation import Message
 from evennia_ai.core.turn.turn import Turn
 from evennia_ai.engine.ports import Specs
-from evennia_ai.prompts import Scene, compose
+from evennia_ai.prompts import PromptInputs, compose
 
 EVENT = CONTEXTS[ContextType.TICK_EVENT]
 
@@ -18,11 +18,11 @@ def count(text: str) -> int:
     return -(-len(text) // 4)
 
 
-def make_scene(**changes: Any) -> Scene:
+def make_inputs(**changes: Any) -> PromptInputs:
     """Ada, with much room, and with whatever a test wants different."""
-    return Scene(**{"name": "Ada", "count": count, "max_tokens": 100_000, **changes})
+    return PromptInputs(**{"name": "Ada", "count": count, "max_tokens": 100_000, **changes})
 
 
-def messages_of(scene: Scene, turn: Turn, specs: Specs | None = None) -> list[Message]:
+def messages_of(inputs: PromptInputs, turn: Turn, specs: Specs | None = None) -> list[Message]:
     """What the model is sent."""
-    return compose(scene, turn, specs or {}).messages
+    return compose(inputs, turn, specs or {}).messages

@@ -18,10 +18,10 @@ from evennia_ai.core.turn.conversation import (
 )
 from evennia_ai.core.turn.toolspec import ToolCall, ToolResult
 from evennia_ai.core.turn.turn import Turn
-from evennia_ai.prompts import Scene, compose
+from evennia_ai.prompts import PromptInputs, compose
 from evennia_ai.prompts.components import read_components
 from tests.core.samples import ANY_TEXT, make_event, make_spec
-from tests.prompts.support import make_scene, messages_of
+from tests.prompts.support import make_inputs, messages_of
 
 SPECS = {name: make_spec(name, {"message": "string"}) for name in ("say", "whisper", "look")}
 OWN = read_components(
@@ -54,10 +54,10 @@ def _answer(turn: Turn, number: int, words: str) -> None:
     turn.said += [call_message(call), result_message(call, ToolResult(True, "said"))]
 
 
-def _scene(number: int, tool_mode: str = "native", **changes: object) -> Scene:
+def _inputs(number: int, tool_mode: str = "native", **changes: object) -> PromptInputs:
     """The same assistant at another time: whoever is there, whatever it wants and recalls."""
     facts = {"location": "the hall", "present": f"Mia {number}", "time": f"{number}:00"}
-    return make_scene(
+    return make_inputs(
         **{
             "text": "You keep books.",
             "tool_mode": tool_mode,
@@ -79,7 +79,7 @@ def test_a_turn_begins_as_the_one_before(
     before: list[Message] = []
     for number, (body, words, overheard) in enumerate(told):
         turn = _begin(body, overheard, history)
-        messages = messages_of(_scene(number, tool_mode), turn, SPECS)
+        messages = messages_of(_inputs(number, tool_mode), turn, SPECS)
         assert before == messages[: len(before)]
         before = messages[:-1]
         _answer(turn, number, words)
@@ -93,10 +93,10 @@ def test_a_step_begins_as_the_one_before(
     """Within a turn nothing is taken back: the whole of a prompt is the beginning of the next."""
     body, words, overheard = told[0]
     history = [message for other, *_ in told[1:] for message in _begin(other, [], []).said]
-    turn, scene = _begin(body, overheard, history), _scene(1)
+    turn, inputs = _begin(body, overheard, history), _inputs(1)
     before: list[Message] = []
     for number in range(steps):
-        messages = messages_of(scene, turn, SPECS)
+        messages = messages_of(inputs, turn, SPECS)
         assert before == messages[: len(before)]
         before = messages
         _answer(turn, number, words)
@@ -119,7 +119,7 @@ def _talk(turns: int, **changes: object) -> list[float]:
         event: Event = make_event(body=f"question {number}: where is book {number * 7}?")
         told = user_message(turn_text((event,), (), shows_trust=True))
         turn = Turn(0, (event,), (), list(history), [told])
-        messages = compose(_scene(number, **changes), turn, SPECS).messages
+        messages = compose(_inputs(number, **changes), turn, SPECS).messages
         if before:
             shares.append(_common_share(before, messages))
         before = messages

@@ -21,7 +21,7 @@ from evennia_ai.core.turn.toolspec import ToolCall, ToolResult
 from evennia_ai.core.turn.turn import Turn
 from evennia_ai.prompts import compose
 from tests.core.samples import make_event, make_spec
-from tests.prompts.support import EVENT, count, make_scene
+from tests.prompts.support import EVENT, count, make_inputs
 
 LOOK = make_spec("look", {"target": "string"})
 SHORT = {"template": "You are {name}.", "text": "dry"}
@@ -49,7 +49,7 @@ def _specs(number: int = 1) -> dict[str, Any]:
 def test_what_fits_is_whole() -> None:
     """And its size is that of its messages and tools."""
     turn, specs = _turn(5), _specs(2)
-    prompt = compose(make_scene(**SHORT), turn, specs)
+    prompt = compose(make_inputs(**SHORT), turn, specs)
     tools = sum(count_tool(spec, count) for spec in specs.values())
     assert turn.history == prompt.messages[1:-1]
     assert count_messages(prompt.messages, count) + tools == prompt.tokens
@@ -68,8 +68,8 @@ def test_the_limit_holds_with_room_for_an_answer(
 ) -> None:
     """A quarter, or 1,000 tokens, stays free; only what must be told may take it."""
     turn, specs = _turn(rounds, overheard=overheard, size=size), _specs(tools)
-    prompt = compose(make_scene(**SHORT, max_tokens=most), turn, specs)
-    bare = compose(make_scene(**SHORT), _turn(0), specs)
+    prompt = compose(make_inputs(**SHORT, max_tokens=most), turn, specs)
+    bare = compose(make_inputs(**SHORT), _turn(0), specs)
     assert prompt.tokens <= max(most - min(most // 4, 1000), bare.tokens)
     starts = [message["role"] for message in prompt.messages[1:2]]
     assert ["user"] == starts
@@ -78,7 +78,7 @@ def test_the_limit_holds_with_room_for_an_answer(
 def test_the_newest_is_what_is_kept() -> None:
     """The talk is cut at its beginning, between two things said."""
     turn = _turn(30)
-    kept = compose(make_scene(**SHORT, max_tokens=1200), turn, {}).messages[1:-1]
+    kept = compose(make_inputs(**SHORT, max_tokens=1200), turn, {}).messages[1:-1]
     assert 0 < len(kept) < len(turn.history)
     assert turn.history[-len(kept) :] == kept
     assert "user" == kept[0]["role"]
@@ -87,7 +87,7 @@ def test_the_newest_is_what_is_kept() -> None:
 def test_what_was_overheard_goes_when_all_else_is_gone() -> None:
     """Before it, the talk; the words that are answered stay."""
     turn = _turn(5, overheard=20)
-    prompt = compose(make_scene(**SHORT, max_tokens=200), turn, {})
+    prompt = compose(make_inputs(**SHORT, max_tokens=200), turn, {})
     expected = 'Tom whispers to you (trust 0.9): "the lamp went out again"'
     assert 2 == len([m for m in prompt.messages if m["role"] in ("system", "user")][:2])
     assert expected == prompt.messages[-1]["content"]
@@ -96,14 +96,14 @@ def test_what_was_overheard_goes_when_all_else_is_gone() -> None:
 
 def test_overheard_words_stay_where_only_the_talk_is_too_long() -> None:
     """They are of this moment, the talk is not."""
-    prompt = compose(make_scene(**SHORT, max_tokens=1000), _turn(40, overheard=3), {})
+    prompt = compose(make_inputs(**SHORT, max_tokens=1000), _turn(40, overheard=3), {})
     assert "Meanwhile you noticed:" in prompt.messages[-1]["content"]
 
 
 def test_what_cannot_fit_says_so() -> None:
     """A ratio above 1, and nothing pretended."""
-    scene = make_scene(template="rules " * 600, max_tokens=500)
-    prompt = compose(scene, _turn(3, overheard=2), _specs())
+    inputs = make_inputs(template="rules " * 600, max_tokens=500)
+    prompt = compose(inputs, _turn(3, overheard=2), _specs())
     assert prompt.usage_ratio > 1
     assert 500 == prompt.max_tokens
     assert 2 == len(prompt.messages)
@@ -111,8 +111,8 @@ def test_what_cannot_fit_says_so() -> None:
 
 def test_a_context_may_allow_less_than_the_model() -> None:
     """Its budget is the limit that is kept to and told."""
-    scene = make_scene(**SHORT, max_tokens=8000, context=EVENT.changed({"token_budget": 600}))
-    prompt = compose(scene, _turn(40), {})
+    inputs = make_inputs(**SHORT, max_tokens=8000, context=EVENT.changed({"token_budget": 600}))
+    prompt = compose(inputs, _turn(40), {})
     assert 600 == prompt.max_tokens
     assert prompt.tokens <= 450
 
@@ -123,7 +123,7 @@ def test_a_context_may_allow_less_than_the_model() -> None:
 )
 def test_a_model_that_hears_no_history_pays_for_none(shown: int, hears: bool) -> None:
     """Nor is it counted."""
-    prompt = compose(make_scene(**SHORT, hears_history=hears), _turn(2), {})
+    prompt = compose(make_inputs(**SHORT, hears_history=hears), _turn(2), {})
     assert shown == len(prompt.messages) - 2
     assert count_messages(prompt.messages, count) == prompt.tokens
 
@@ -135,7 +135,7 @@ def test_of_what_was_overheard_the_newest_has_a_tenth() -> None:
         Overheard("say", "*#4", "Mia", "", f"word {number}", 0.4) for number in range(100)
     )
     turn.said = [user_message(turn_text(turn.events, turn.overheard, shows_trust=True))]
-    told = compose(make_scene(max_tokens=4000, **SHORT), turn, {}).messages[-1]["content"]
+    told = compose(make_inputs(max_tokens=4000, **SHORT), turn, {}).messages[-1]["content"]
     assert '"word 99"' in told
     assert '"word 0"' not in told
     assert count(told) <= 4000 * 0.1 + count(turn_text(turn.events, shows_trust=True)) + 20
@@ -144,8 +144,8 @@ def test_of_what_was_overheard_the_newest_has_a_tenth() -> None:
 
 def test_goals_have_a_tenth_too() -> None:
     """A text of this moment that is longer is cut at the end of a sentence."""
-    scene = make_scene(max_tokens=4000, goals=("Find the atlas. " * 300,), **SHORT)
-    told = compose(scene, _turn(1), {}).messages[-1]["content"]
+    inputs = make_inputs(max_tokens=4000, goals=("Find the atlas. " * 300,), **SHORT)
+    told = compose(inputs, _turn(1), {}).messages[-1]["content"]
     before = told.partition("Tom whispers")[0].strip()
     assert before.endswith("Find the atlas.")
     assert count(before) <= 400

@@ -1,4 +1,4 @@
-"""What a game sets for all, what one assistant sets for itself, and the scene made of both."""
+"""Prompt settings of the game and of one assistant, and the inputs built from both."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 from evennia_ai.core.settings.game import ATTRIBUTES
 from evennia_ai.core.turn.contexts import ContextType
 from evennia_ai.errors import ConfigurationError
-from evennia_ai.prompts import Scene, stage
+from evennia_ai.prompts import PromptInputs, build_inputs
 from evennia_ai.prompts.registry import PromptRegistry
 from tests.prompts.support import count
 
@@ -26,10 +26,10 @@ def _stage(
     *,
     is_native: bool = True,
     **settings: Any,
-) -> Scene:
-    """The scene of an assistant with these attributes, in a game with these settings."""
+) -> PromptInputs:
+    """The prompt inputs of an assistant with these attributes, in a game with these settings."""
     stored = {name: setting.default for name, setting in ATTRIBUTES.items()} | (own or {})
-    return stage(
+    return build_inputs(
         stored.__getitem__,
         context_type,
         settings=SimpleNamespace(**settings),
@@ -107,16 +107,16 @@ def test_what_does_not_fit_is_refused(
 
 def test_an_assistant_of_which_nothing_is_set() -> None:
     """Has the nine components, no template, and may call several tools."""
-    scene = _stage()
+    inputs = _stage()
     assert (9, (), "", True) == (
-        len(scene.components),
-        scene.templates,
-        scene.template,
-        scene.allows_several,
+        len(inputs.components),
+        inputs.templates,
+        inputs.template,
+        inputs.allows_several,
     )
-    assert "5" == scene.value("tick_rate")
-    assert "" == scene.value("reflection_interval")
-    assert "You are kind, curious and brief." == scene.value("persona")
+    assert "5" == inputs.value("tick_rate")
+    assert "" == inputs.value("reflection_interval")
+    assert "You are kind, curious and brief." == inputs.value("persona")
 
 
 @pytest.mark.parametrize(
@@ -133,8 +133,8 @@ def test_a_template_goes_before_the_prompt_of_its_own(
 ) -> None:
     """Until one is applied, what was set for the way of calling tools holds."""
     prompts = {"system_prompt": "json", "system_prompt_native": "native"}
-    scene = _stage(prompts | own, is_native=is_native, EVENNIA_AI_PROMPTS=GAME)
-    assert expected == scene.template
+    inputs = _stage(prompts | own, is_native=is_native, EVENNIA_AI_PROMPTS=GAME)
+    assert expected == inputs.template
 
 
 @pytest.mark.parametrize(
@@ -168,7 +168,7 @@ def test_a_template_goes_before_the_prompt_of_its_own(
         ),
     ],
 )
-def test_a_scene_is_not_made_of_what_is_wrong(told: str, own: dict[str, Any]) -> None:
+def test_inputs_are_not_built_from_wrong_settings(told: str, own: dict[str, Any]) -> None:
     """The sentence names it."""
     with pytest.raises(ConfigurationError) as refusal:
         _stage(own)
@@ -177,12 +177,12 @@ def test_a_scene_is_not_made_of_what_is_wrong(told: str, own: dict[str, Any]) ->
 
 def test_contexts_of_the_game_and_of_the_assistant_hold() -> None:
     """In the context that is asked for."""
-    scene = _stage(
+    inputs = _stage(
         {"context_configs": {"reflection": {"max_iterations": 2}}},
         ContextType.REFLECTION,
         EVENNIA_AI_CONTEXT_CONFIGS={"reflection": {"token_budget": 2000}},
     )
-    assert (2, 2000) == (scene.context.max_iterations, scene.most_tokens)
+    assert (2, 2000) == (inputs.context.max_iterations, inputs.most_tokens)
 
 
 def test_whether_several_calls_are_possible_is_known() -> None:

@@ -153,7 +153,7 @@ class CommandWorld(HearingTest):
         if counts == before[0] and not changed & {*STATE, "enabled", *before[1]}:
             for name in changed:
                 self.ada_script.attributes.remove(name)
-            self.ada_script.work.read_anew()
+            self.ada_script.work.drop_cached_settings()
         else:
             self.make_ada()
             self.put(standing)

@@ -77,7 +77,7 @@ class QuestionsTest(ShellTest):
     def damage(self) -> None:
         """What is stored of Ada's questions makes no sense any more."""
         StoredQuestion.objects.filter(assistant=self.ada_script.pk).update(question="3")
-        asked.let_go(self.ada_script)
+        asked.drop_copy(self.ada_script)
 
     def reply(
         self, number: int, text: str, person: Any = None, *, is_staff: bool = False

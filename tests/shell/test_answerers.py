@@ -31,7 +31,7 @@ class AnswerersTest(HearingTest):
         for script in self.scripts:
             script.clock = self.clock
             state.write(script, room_messages="trigger")
-            script.work.read_anew()
+            script.work.drop_cached_settings()
         self.forget()
 
     def say(self, line: str, answer: bytes = NOOP, person: Any = None) -> list[str]:
@@ -172,7 +172,7 @@ class TestOtherWays(AnswerersTest):
         channel = self.channel("Public", *bodies, self.tom)
         for script in self.scripts:
             state.write(script, channel_configs={"Public": "trigger"})
-            script.work.read_anew()
+            script.work.drop_cached_settings()
         self.model.answers.extend([NOOP] * 9)
         for words, count in (("hello", 1), ("Brass, hello", 2), ("@cole hello", 3)):
             channel.msg(words, senders=self.account)
@@ -184,7 +184,7 @@ class TestOtherWays(AnswerersTest):
         """A permission lets a player be answered by one, too."""
         for script in self.scripts:
             state.write(script, room_messages="ignore", trigger_permissions=("Developer",))
-            script.work.read_anew()
+            script.work.drop_cached_settings()
         assert 1 == len(self.say("say hello"))
 
     def test_a_talk_that_goes_on_with_two(self) -> None:
@@ -192,6 +192,6 @@ class TestOtherWays(AnswerersTest):
         for script in self.scripts:
             hearing = state.read(script, "hearing_config") | {"engagement_seconds": 60}
             state.write(script, room_messages="ignore", hearing_config=hearing)
-            script.work.read_anew()
+            script.work.drop_cached_settings()
         assert ["Ada", "Brass"] == self.say("say @ada @brass hello", SAYS)
         assert 1 == len(self.say("say and then?"))

@@ -52,7 +52,7 @@ class TestAnyText(ShellTest):
     def complaint(self) -> str:
         """What the running assistant says of its settings, in all the places that read them."""
         script = self.ada_script
-        script.work.read_anew()
+        script.work.drop_cached_settings()
         ear_settings.read_ear(script)
         state.safety_config(script)
         state.hearing_config(script)
@@ -62,7 +62,7 @@ class TestAnyText(ShellTest):
         ExecutionConfig.from_stored(state.read(script, "execution_config"))
         client = script.client()
         for context_type in ContextType:
-            preparation.scene_of(script, client, context_type)
+            preparation.prompt_inputs(script, client, context_type)
         return str(script.work.ear_problem + script.work.safety_problem)
 
     def test_it_works_or_changes_nothing(self) -> None:

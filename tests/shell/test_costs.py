@@ -110,7 +110,7 @@ class TestReply(ShellTest):
         Memory is left out: what it costs depends on what there is to remember. The ledger has rows
         of each minute: the first reply in one costs two statements more, and few calls.
         """
-        self.ada_script.work.read_anew()
+        self.ada_script.work.drop_cached_settings()
         heard, counts = ('Tom whispers: "|nhello|n"', {"type": "whisper"}), []
         for seconds in (0, 0, 0, 60):
             self.advance(seconds)

@@ -226,7 +226,7 @@ class TestMoney(DryRunTest):
         """Then nothing is sent, the setting is named, and Ada herself still answers."""
         bench = {"bench": {"tokens_per_day": 10}}
         with override_settings(EVENNIA_AI_BUDGET_CONFIG=bench):
-            self.ada_script.work.read_anew()
+            self.ada_script.work.drop_cached_settings()
             side = self.side("hello", whispers("never"))
             assert "EVENNIA_AI_BUDGET_CONFIG.bench.tokens_per_day" in side.ended
             assert [] == self.model.bodies
@@ -237,7 +237,7 @@ class TestMoney(DryRunTest):
     def test_the_whole_games_cap_holds(self) -> None:
         """It is everybody's, the bench's too."""
         with override_settings(EVENNIA_AI_BUDGET_CONFIG={"game": {"tokens_per_day": 10}}):
-            self.ada_script.work.read_anew()
+            self.ada_script.work.drop_cached_settings()
             side = self.side("hello", whispers("never"))
         assert "EVENNIA_AI_BUDGET_CONFIG.game.tokens_per_day" in side.ended
         assert [] == self.model.bodies
@@ -259,7 +259,7 @@ class TestPrices(DryRunTest):
     def test_a_cap_on_its_money_needs_a_price(self) -> None:
         """It says which; what assistants do otherwise needs none."""
         with override_settings(EVENNIA_AI_BUDGET_CONFIG={"bench": {"cost_per_day": 1.0}}):
-            self.ada_script.work.read_anew()
+            self.ada_script.work.drop_cached_settings()
             assert "EVENNIA_AI_PRICES" in self.side("hello", whispers("never")).ended
             self.model.answers.clear()
             self.ask("whisper Ada = hello", whispers("Hello, Tom."))

@@ -222,7 +222,7 @@ class TestQuestions(ForgettingTest):
             store.begin(self.ada_script, Question(asking, number=number, event=event))
         for number, damaged in ((1, '{"a xylophone": '), (2, '{"event": 3}')):
             StoredQuestion.objects.filter(pk=number).update(question=damaged)
-        asked.let_go(self.ada_script)
+        asked.drop_copy(self.ada_script)
         lines: list[str] = []
         with mock.patch.object(logger, "log_err", lines.append):
             assert [3] == [question.number for question in approvals.stored(self.ada_script)]

@@ -249,7 +249,7 @@ class TestEveryKey(InnerCase):
         """Set them, and compose what the model would be asked; two texts are what it is about."""
         self.set(context_configs={str(kind): fields} if fields else {})
         room = inner_calls.enter(self.ada_script, self.ada_script.client(), kind, LOOKS)
-        prompt = compose_inner(room.scene, inner_calls.sample(self.ada_script, kind), room.specs)
+        prompt = compose_inner(room.inputs, inner_calls.sample(self.ada_script, kind), room.specs)
         fits = prompt.usage_ratio <= 1
         return [prompt.messages, sorted(room.specs), room.most_calls, room.calls_per_reply, fits]
 
@@ -274,7 +274,7 @@ class TestEveryKey(InnerCase):
         """Set them, and compose what the model would be asked in a turn, and how far it may go."""
         self.set(context_configs={str(kind): fields} if fields else {})
         found = next_prompt(self.ada_script, self.tom, kind)
-        pattern = preparation.pattern_of(self.ada_script, found.turn, found.scene)
+        pattern = preparation.pattern_of(self.ada_script, found.turn, found.inputs)
         # Whatever does the bounding gives its reasons, and those would differ by themselves.
         bounds = replace(pattern, reasons=())
         return [found.prompt.messages, found.prompt.max_tokens, sorted(found.specs), bounds]

@@ -321,7 +321,7 @@ class TestAttempts(MoneyTest):
     def test_hole_d24_a_cap_ends_the_row_of_attempts(self) -> None:
         """Where the first attempt used up what there was, no other model is asked."""
         with override_settings(EVENNIA_AI_BUDGET_CONFIG=capped(tokens_per_day=5_000)):
-            self.ada_script.work.read_anew()
+            self.ada_script.work.drop_cached_settings()
             self.whisper(b"{}")
         assert [("turn", "cut_off"), ("wrap_up", "open")] == [
             (call.purpose, call.state) for call in self.rows()

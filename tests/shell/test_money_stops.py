@@ -329,7 +329,7 @@ class TestCounters(ShellTest):
                 self.subTest(scope),
                 override_settings(EVENNIA_AI_BUDGET_CONFIG=games, EVENNIA_AI_SAFETY_CONFIG=auto),
             ):
-                self.ada_script.work.read_anew()
+                self.ada_script.work.drop_cached_settings()
                 self.days(kept, accounts)
                 assert {} == empty
 

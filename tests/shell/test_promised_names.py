@@ -120,7 +120,7 @@ class TestSettings(ShellTest):
     def test_without_memory_there_is_no_client(self) -> None:
         """An assistant that remembers nothing has none."""
         self.ada_script.db.memory_config = {"enabled": False}
-        self.ada_script.work.read_anew()
+        self.ada_script.work.drop_cached_settings()
         assert self.ada_script.ndb.mem0_client is None
 
 

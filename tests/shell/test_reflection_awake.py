@@ -11,7 +11,7 @@ from evennia_ai.errors import ModelStatusError
 from evennia_ai.llm.scripted import completion
 from evennia_ai.memory import talks
 from evennia_ai.models import ModelCall
-from evennia_ai.operations.models.prompts import bare_scene
+from evennia_ai.operations.models.prompts import bare_inputs
 from evennia_ai.prompts.placeholders import fill
 from evennia_ai.runtime import state
 from tests.shell.sleep_case import HOUR, NightCase
@@ -228,5 +228,5 @@ class TestPlaceholder(DayCase):
         """With the beats, or with nothing where importance alone counts."""
         for interval, expected in ((0, "every  beats"), (720, "every 720 beats")):
             self.set(reflection_interval=interval)
-            scene = bare_scene(self.ada_script, ContextType.REFLECTION)
-            assert expected == fill("every {reflection_interval} beats", scene.value)
+            inputs = bare_inputs(self.ada_script, ContextType.REFLECTION)
+            assert expected == fill("every {reflection_interval} beats", inputs.value)

@@ -164,7 +164,7 @@ class TestCut(ReportSummaryTest):
         self.limit(self.ada_script, on_limit={"mode": "unattended"})
         used = {"prompt_tokens": 40_000, "completion_tokens": 1, "total_tokens": 40_001}
         state.write(self.ada_script, budget_config={"assistant": {"tokens_per_day": 45_000}})
-        self.ada_script.work.read_anew()
+        self.ada_script.work.drop_cached_settings()
         given = completion(None, ("delegate_task", {"task": "Count."}), usage=used)
         self.ask("whisper Ada = how many?", given, reports(LONG), whispers("Seven."))
         (facts,) = self.facts("report_shortened")

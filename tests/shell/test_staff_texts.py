@@ -129,7 +129,7 @@ class TestCommands(HearingTest):
     def test_a_wrong_setting_is_told_below_what_it_means(self) -> None:
         """In the list of all: first the words, then the path."""
         with override_settings(EVENNIA_AI_SAFETY_CONFIG={"loop": {"no_such": 1}}):
-            self.ada_script.work.read_anew()
+            self.ada_script.work.drop_cached_settings()
             assert "no_such" in self.ada_script.silence
             shown = self.call(CmdAssistant(), "list", caller=self.tom)
             status = self.call(CmdAssistant(), "status", caller=self.tom)
@@ -144,7 +144,7 @@ class TestCommands(HearingTest):
     def test_a_budget_that_is_wrong_is_no_amount(self) -> None:
         """Its error does not stand in place of the tokens of today."""
         with override_settings(EVENNIA_AI_BUDGET_CONFIG={"assistants": {}}):
-            self.ada_script.work.read_anew()
+            self.ada_script.work.drop_cached_settings()
             status = self.call(CmdAssistant(), "status", caller=self.tom)
         assert "today     ? tokens" in status
         assert "no key 'assistants'" not in status.partition("today")[2]

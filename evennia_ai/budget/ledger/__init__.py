@@ -93,7 +93,7 @@ def start_anew() -> None:
     if store.cache_info().currsize:
         store().drop()
     store.cache_clear()
-    place.read_anew()
+    place.clear_cache()
     ABSENCE.forget()
     OWN_NAME.forget()
 

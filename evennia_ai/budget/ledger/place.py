@@ -79,7 +79,7 @@ def game_of(scope: str) -> str:
     return "" if scope == Scope.ALL_GAMES else game()
 
 
-def read_anew() -> None:
+def clear_cache() -> None:
     """Forget the cached settings, for tests."""
     for known in (config, alias, is_shared, game, game_of):
         known.cache_clear()

@@ -190,7 +190,7 @@ def _apply(script: AssistantScript, wanted: Mapping[str, Any], values: Mapping[s
     if values:
         state.write(script, **values)
     if script.work is not None:
-        script.work.read_anew()
+        script.work.drop_cached_settings()
 
 
 def _record_look(script: AssistantScript, names: list[str], before: Mapping[str, object]) -> None:

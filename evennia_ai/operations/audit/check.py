@@ -48,7 +48,7 @@ def stored_values(script: AssistantScript, *, is_fresh: bool) -> dict[str, Any]:
         is_fresh: read them from the database, past all caches.
     """
     if is_fresh:
-        asked.let_go(script)
+        asked.drop_copy(script)
     questions = {QUESTIONS: asked.stored(script)}
     if not is_fresh:
         return questions | {name: state.read(script, name) for name in ATTRIBUTES}

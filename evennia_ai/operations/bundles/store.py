@@ -123,4 +123,4 @@ def _store_state(script: AssistantScript, bundle: Bundle, ids: Ids) -> None:
     # The script has started already, and read its state before this was written.
     if script.work is not None:
         script.work.muted = set(values["muted_by"])
-        script.work.read_anew()
+        script.work.drop_cached_settings()

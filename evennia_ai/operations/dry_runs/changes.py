@@ -17,7 +17,7 @@ from evennia_ai.operations.audit.log import audit_state
 from evennia_ai.operations.audit.undoing import is_whole
 from evennia_ai.operations.dry_runs.stand_in import StandIn
 from evennia_ai.operations.models.choosing import choose_model
-from evennia_ai.operations.models.prompts import bare_scene
+from evennia_ai.operations.models.prompts import bare_inputs
 from evennia_ai.operations.result import Result
 from evennia_ai.runtime import state
 
@@ -76,8 +76,8 @@ class PromptText:
 def texts_of(script: AssistantScript) -> Result[list[PromptText]]:
     """List the texts of an assistant's prompt that can be changed, the persona first."""
     try:
-        scene = bare_scene(script, ContextType.TICK_EVENT, is_native=_is_native(script))
-        components = scene.texts()
+        inputs = bare_inputs(script, ContextType.TICK_EVENT, is_native=_is_native(script))
+        components = inputs.texts()
     except ConfigurationError as error:
         return Result.invalid(f"{script.key}'s prompt cannot be read: {error}")
     texts = [PromptText(PERSONA, PERSONA, str(state.read(script, PERSONA)))]
@@ -180,7 +180,7 @@ def _problem_of_prompt(script: AssistantScript, values: Mapping[str, object]) ->
         return state.DEFAULTS[name] if value is None else value
 
     try:
-        bare_scene(script, ContextType.TICK_EVENT, read)
+        bare_inputs(script, ContextType.TICK_EVENT, read)
     except ConfigurationError as error:
         return str(error)
     return ""

@@ -78,11 +78,11 @@ async def run(
     """
     turn, client = dry.turn, stand_in.client()
     metered = MeteredClient(stand_in, client, turn.payer, spent=turn.spent)
-    scene = await preparation.scene_for(stand_in, client, turn)
+    inputs = await preparation.inputs_for_turn(stand_in, client, turn)
     assessment = await preparation.assess_by_model(stand_in, turn, metered)
-    pattern = preparation.pattern_of(stand_in, turn, scene, assessment)
+    pattern = preparation.pattern_of(stand_in, turn, inputs, assessment)
     _note(stand_in, turn, "may do", "; ".join(pattern.reasons))
-    model = turn_model(stand_in, turn, metered, scene, preparation.counter_of(client))
+    model = turn_model(stand_in, turn, metered, inputs, preparation.counter_of(client))
     judge = Judge(stand_in, pattern, is_asker)
     offer = offered(
         stand_in,
@@ -90,7 +90,7 @@ async def run(
         pattern,
         DryRunToolbox(guarded(stand_in), judge, dry.intents),
         is_small=model.is_small,
-        is_grounded=scene.is_grounded,
+        is_grounded=inputs.is_grounded,
     )
     ports = Ports(
         model,

@@ -15,7 +15,7 @@ from evennia_ai.core.turn.contexts import ContextType, PromptPart, fields_of
 from evennia_ai.errors import ConfigurationError
 from evennia_ai.operations.models.shown_prompts import no_context
 from evennia_ai.operations.result import Result, note
-from evennia_ai.prompts import Scene, stage
+from evennia_ai.prompts import PromptInputs, build_inputs
 from evennia_ai.prompts.components import COMPONENTS
 from evennia_ai.prompts.registry import DEFAULT, PromptRegistry
 from evennia_ai.runtime import state
@@ -61,13 +61,13 @@ class Templates:
     templates: list[TemplateRow]
 
 
-def bare_scene(
+def bare_inputs(
     script: AssistantScript,
     context_type: ContextType = ContextType.TICK_EVENT,
     read: Callable[[str], object] | None = None,
     *,
     is_native: bool = True,
-) -> Scene:
+) -> PromptInputs:
     """Build the texts of a prompt from the settings alone, without a model.
 
     Raises:
@@ -75,7 +75,7 @@ def bare_scene(
     """
     read = read or partial(state.read, script)
     name = str(script.key)
-    return stage(
+    return build_inputs(
         read,
         context_type,
         settings=settings,
@@ -94,7 +94,7 @@ def _store_if_valid(script: AssistantScript, said: str, **values: Any) -> Result
     try:
         # All contexts, since a text may be valid in one and not in another.
         for context_type in ContextType:
-            bare_scene(script, context_type, read)
+            bare_inputs(script, context_type, read)
     except ConfigurationError as error:
         return Result.invalid(f"Nothing is changed: {error}")
     state.write(script, **values)
@@ -115,12 +115,12 @@ def _fields(stored: Mapping[object, object], key: object) -> dict[str, Any]:
 def list_components(script: AssistantScript) -> Result[Components]:
     """List the components of an assistant's prompt in order: its own, the game's and ours."""
     try:
-        scene = bare_scene(script)
+        inputs = bare_inputs(script)
     except ConfigurationError as error:
         return Result.invalid(f"{script.key}'s components cannot be read: {error}")
     own = set(state.read(script, "prompt_components"))
     lines = [f"{script.key}'s components, in order:"]
-    for number, component in scene.components.items():
+    for number, component in inputs.components.items():
         shown = "" if component.enabled else ", off"
         whose = ", its own" if number in own else ""
         what = component.description or component.content
@@ -136,7 +136,7 @@ def list_components(script: AssistantScript) -> Result[Components]:
             "is_own": number in own,
             "is_written": number not in COMPONENTS,
         }
-        for number, component in scene.components.items()
+        for number, component in inputs.components.items()
     ]
     return Result(True, "\n".join(lines), Components(rows))
 
@@ -244,7 +244,7 @@ def show_context(script: AssistantScript, name: str) -> Result:
     if name not in tuple(ContextType):
         return no_context(name)
     try:
-        context = bare_scene(script, ContextType(name)).context
+        context = bare_inputs(script, ContextType(name)).context
     except ConfigurationError as error:
         return Result.invalid(f"{script.key}'s contexts cannot be read: {error}")
     own = state.read(script, "context_configs").get(name, {})

@@ -22,7 +22,7 @@ from evennia_ai.errors import ConfigurationError
 from evennia_ai.memory import evidence, grounding
 from evennia_ai.messages import incoming
 from evennia_ai.operations.result import Result, note
-from evennia_ai.prompts import Scene, compose, compose_inner, told_components
+from evennia_ai.prompts import PromptInputs, compose, compose_inner, told_components
 from evennia_ai.runtime import names, turns
 from evennia_ai.runtime.assistant import Assistant
 from evennia_ai.tool_execution import toolbox
@@ -59,7 +59,7 @@ def _turn_for(script: Assistant, being: Being) -> Turn:
 class NextPrompt(NamedTuple):
     """The prompt that a short whisper would lead to, with its parts."""
 
-    scene: Scene
+    inputs: PromptInputs
     turn: Turn
     specs: Specs
     prompt: Prompt
@@ -81,12 +81,12 @@ def next_prompt(
     else:
         turn = turns.of_events(script, autonomy.event_of(script, ActReason.GOAL))
     hint = grounding.ground_by_words(script, turn).hint if preparation.is_small(client) else ""
-    scene = preparation.scene_of(script, client, context_type, hint=hint)
-    pattern = preparation.pattern_of(script, turn, scene)
+    inputs = preparation.prompt_inputs(script, client, context_type, hint=hint)
+    pattern = preparation.pattern_of(script, turn, inputs)
     is_small = not client.supports_tools
-    tools = toolbox(script, turn, pattern, is_small=is_small, is_grounded=scene.is_grounded)
+    tools = toolbox(script, turn, pattern, is_small=is_small, is_grounded=inputs.is_grounded)
     specs = shown(script.obj, turn, tools.specs())
-    return NextPrompt(scene, turn, specs, compose(scene, turn, specs))
+    return NextPrompt(inputs, turn, specs, compose(inputs, turn, specs))
 
 
 class ShownPrompt(TypedDict):
@@ -118,17 +118,17 @@ def show_prompt(
     try:
         if context_type in MAIN_PARTS:
             return _inner_prompt(script, context_type, is_whole=is_whole)
-        scene, turn, specs, prompt = next_prompt(script, being, context_type)
+        inputs, turn, specs, prompt = next_prompt(script, being, context_type)
     except ConfigurationError as error:
         return Result.invalid(f"{script.key} has no prompt now: {error}")
     if is_whole:
         return _whole(prompt)
-    sizes = _sizes(scene, turn, specs, prompt)
+    sizes = _sizes(inputs, turn, specs, prompt)
     of_itself = context_type is ContextType.TICK_AUTONOMOUS
     began = "by itself" if of_itself else f"asked by {being.key}"
     lines = [f"{script.key}, {began}: tokens of each component, in order"]
-    for number, component in scene.components.items():
-        lines.append(f"  {number:>4}  {component.key:<22} {_size_or_why(scene, number, sizes):>9}")
+    for number, component in inputs.components.items():
+        lines.append(f"  {number:>4}  {component.key:<22} {_size_or_why(inputs, number, sizes):>9}")
     lines.append(f"        tools ({len(specs)}){'':<12} {sizes[-1]:>9}")
     lines.append(
         f"  together {prompt.tokens} of {prompt.max_tokens} tokens ({prompt.usage_ratio:.0%})"
@@ -146,7 +146,7 @@ def _inner_prompt(
 ) -> Result[ShownPrompt]:
     # The prompt of an inner call, such as reflection, which no player sees.
     room = inner_calls.enter(script, script.client(), context_type, evidence.LOOKS)
-    prompt = compose_inner(room.scene, inner_calls.sample(script, context_type), room.specs)
+    prompt = compose_inner(room.inputs, inner_calls.sample(script, context_type), room.specs)
     if is_whole:
         return _whole(prompt)
     names = ", ".join(room.specs) or "none"
@@ -167,21 +167,21 @@ def as_text(message: Message) -> str:
     return message["content"] or "\n".join(f"{call['name']} {call['arguments']}" for call in calls)
 
 
-def _sizes(scene: Scene, turn: Turn, specs: Specs, prompt: Prompt) -> dict[int, int]:
+def _sizes(inputs: PromptInputs, turn: Turn, specs: Specs, prompt: Prompt) -> dict[int, int]:
     # Tokens by component id; the tools, which are no component, under -1.
-    sizes = {number: scene.count(text) for number, text in told_components(scene, turn, specs)}
+    sizes = {number: inputs.count(text) for number, text in told_components(inputs, turn, specs)}
     overheard = conversation.turn_text((), turn.overheard)
     event = conversation.user_message(conversation.turn_text(turn.events))
     history = [message for message in prompt.messages if message in turn.history]
     return sizes | {
-        -1: sum(count_tool(spec, scene.count) for spec in specs.values()),
-        int(PromptPart.OVERHEARD): scene.count(overheard) if overheard else 0,
-        int(PromptPart.HISTORY): count_messages(history, scene.count),
-        int(PromptPart.EVENT): count_message(event, scene.count),
+        -1: sum(count_tool(spec, inputs.count) for spec in specs.values()),
+        int(PromptPart.OVERHEARD): inputs.count(overheard) if overheard else 0,
+        int(PromptPart.HISTORY): count_messages(history, inputs.count),
+        int(PromptPart.EVENT): count_message(event, inputs.count),
     }
 
 
-def _size_or_why(scene: Scene, number: int, sizes: Mapping[int, int]) -> str:
-    if not scene.components[number].enabled:
+def _size_or_why(inputs: PromptInputs, number: int, sizes: Mapping[int, int]) -> str:
+    if not inputs.components[number].enabled:
         return "off"
     return str(sizes[number]) if sizes.get(number) else "-"

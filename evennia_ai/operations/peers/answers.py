@@ -53,7 +53,7 @@ def _refusal(task: PeerTask, given: Given) -> Result | None:
             return Result.conflict(_already(task))
         return Result.conflict(IS_OVER.format(number=task.pk, state=task.state))
     # A peer that got no reply sends its message again; it must not answer the next question.
-    if any(word["id"] == given.id for word in peer_store.said(task)[1:]):
+    if any(word["id"] == given.id for word in peer_store.messages_of(task)[1:]):
         return Result.conflict(SENT_BEFORE.format(message=given.id[:64]))
     if task.state not in peer_store.ASKING:
         asked = _already(task) if task.question else NOT_ASKED.format(number=task.pk)
@@ -72,7 +72,7 @@ def _already(task: PeerTask) -> str:
 def _answered(outcome: Result, task: PeerTask, given: Given, number: int) -> Result[PeerTask]:
     if questions.find(number) is not None:  # still open: the message was not a valid answer
         return Result(False, outcome.message, problem=outcome.problem or ProblemKind.INVALID)
-    peer_store.say(task, given.as_word())
+    peer_store.add_message(task, given.as_word())
     if task.state == peer_store.AUTH_REQUIRED:
         states.end(task, peer_store.COMPLETED, outcome.message)
     elif task.state not in peer_store.FINAL:

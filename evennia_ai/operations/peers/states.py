@@ -45,7 +45,7 @@ def ask(task: PeerTask, state: str, question: Question) -> None:
     }
     words = f"{asking.prompt} ({asking.detail})" if asking.detail else asking.prompt
     message = {"id": str(uuid4()), "role": "agent", "text": words, "data": data}
-    peer_store.say(task, message)
+    peer_store.add_message(task, message)
     move(task, state, message=message, question=question.number)
 
 

@@ -34,7 +34,7 @@ from evennia_ai.core.typed_objects import GameObject
 from evennia_ai.errors import ConfigurationError
 from evennia_ai.llm.answer_limits import RESERVED_MEMBERS
 from evennia_ai.llm.endpoints import Endpoint, from_provider
-from evennia_ai.prompts import stage
+from evennia_ai.prompts import build_inputs
 from evennia_ai.prompts.registry import DEFAULT
 from evennia_ai.runtime import services, state
 from evennia_ai.runtime.rights import meets
@@ -179,7 +179,7 @@ def _check_extra_params(read: Read, _: object) -> None:
 
 def _check_prompts(read: Read, _: object) -> None:
     for context_type in ContextType:
-        stage(
+        build_inputs(
             read, context_type, settings=settings, is_native=True, name="", count=len, max_tokens=1
         )
 

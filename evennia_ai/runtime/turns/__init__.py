@@ -27,7 +27,7 @@ from evennia_ai.core.turn.turn import Turn
 from evennia_ai.llm.bridge import pacer_of
 from evennia_ai.runtime.assistant import Assistant
 from evennia_ai.runtime.audience import sole_recipient
-from evennia_ai.runtime.state import ExtraWrites, let_go, read, safety_config, write
+from evennia_ai.runtime.state import ExtraWrites, end_void_turns, read, safety_config, write
 from evennia_ai.runtime.work import Work
 
 # Counts of a turn that its checkpoint carries over a restart.
@@ -51,7 +51,7 @@ def checkpointed_events(script: Assistant) -> tuple[Event, ...]:
     if not stored or len(stored) != len(noted["events"]):
         # Some of its events were removed meanwhile, as by a mute: the rest start over.
         write(script, current_tool_call=None)
-        let_go(work)
+        end_void_turns(work)
         return ()
     return tuple(Event.from_stored(item) for item in stored)
 

@@ -14,7 +14,7 @@ from evennia_ai.core.safety.audit_events import audit_event
 from evennia_ai.core.turn.turn import Turn
 from evennia_ai.runtime import turns
 from evennia_ai.runtime.assistant import Assistant
-from evennia_ai.runtime.state import bump_epoch, discard, let_go, read, write
+from evennia_ai.runtime.state import bump_epoch, discard, end_void_turns, read, write
 from evennia_ai.runtime.turns import interrupted
 
 
@@ -113,7 +113,7 @@ def void(script: Assistant, is_meant: Callable[[inbox.Stored], bool] = lambda it
             work.inbox = inbox.without_saved_turn(work.inbox, noted_turn["events"])
             write(script, pending_events=work.inbox)
     if work is not None:
-        let_go(work)
+        end_void_turns(work)
 
 
 def reset_history(script: Assistant) -> None:

@@ -16,7 +16,7 @@ from evennia_ai.core.turn.toolspec import Fault, ToolCall, ToolResult, ToolSpec
 from evennia_ai.core.turn.turn import Turn
 from evennia_ai.runtime import turns
 from evennia_ai.runtime.assistant import Assistant
-from evennia_ai.runtime.state import let_go, read
+from evennia_ai.runtime.state import end_void_turns, read
 
 UNKNOWN = ToolResult(False, "the game stopped: nobody knows whether this happened", Fault.NOT_RUN)
 
@@ -64,7 +64,7 @@ def give_up(script: Assistant, noted: Mapping[str, Any]) -> None:
         conversation_history=work.history,
         current_tool_call=None,
     )
-    let_go(work)
+    end_void_turns(work)
 
 
 def _lost(script: Assistant, noted: Mapping[str, Any]) -> AuditEvent:

@@ -1,4 +1,4 @@
-"""The scene: all parts of a prompt that do not come from the turn."""
+"""Inputs of prompts: all parts that do not come from the turn."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ Facts = Callable[[], Mapping[str, str]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Scene:
+class PromptInputs:
     """All parts of a prompt that do not come from the turn.
 
     Attributes:
@@ -166,21 +166,21 @@ class Scene:
         return self.notes.get(placeholder, "")
 
 
-def stage(
+def build_inputs(
     read: Callable[[str], Any],
     context_type: ContextType,
     *,
     settings: object,
     is_native: bool,
     **more: Any,
-) -> Scene:
-    """Build the scene of an assistant from its settings, read anew for each turn.
+) -> PromptInputs:
+    """Build the inputs of an assistant's prompts from its settings, read anew for each turn.
 
     Args:
         read: gives a setting of the assistant by name.
         settings: the game's; EVENNIA_AI_PROMPTS and EVENNIA_AI_CONTEXT_CONFIGS are read.
         is_native: True if its model has native tool calls.
-        more: further attributes of the `Scene`; name, count and max_tokens are required.
+        more: further attributes of the `PromptInputs`; name, count and max_tokens are required.
 
     Raises:
         ConfigurationError: a setting is wrong.
@@ -195,7 +195,7 @@ def stage(
     has_card_notes = card_notes and not more.get("hint")  # a small model is shown one note only
     added = [CARD_NOTES] if has_card_notes else []
     added += [SPECIALISTS] if more.get("specialists") and pattern.allows_sub_agents else []
-    return Scene(
+    return PromptInputs(
         card_notes=card_notes,
         text=more.pop("text", read("persona")),
         template=registry.template(read("applied_template")) or own,
