@@ -52,7 +52,7 @@ MOST_AUDIENCES = 1000
 # Memories get a tenth of the model's context; a token has about three characters.
 CHARS_OF_CONTEXT = 0.3
 LEAST_TOLD = 600
-CROWDED = "others say the same, rest on it, or weigh more (memory_config.recall_limit)"
+CROWDED = "similar ones or more relevant ones come first (memory_config.recall_limit)"
 SLOW = f"the store of memories did not answer within {DEADLINE_SECONDS:g} s"
 
 

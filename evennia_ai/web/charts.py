@@ -17,7 +17,7 @@ MOST_SERIES = 5
 OTHERS = "all others"
 # The gap between two bars, as a part of a day's width.
 GAP = 0.2
-NOTHING = "Nothing was used in these days."
+NOTHING = "Nothing was used in this time."
 TICKS = 4
 # Dates below the axis, at most.
 LABELS = 6

@@ -41,7 +41,7 @@ class HealthTest(WebTest):
         self.ada_script.db.llm_provider = "acme"
         response = self.get("health")
         shown = text_of(response)
-        assert "not well: llm_provider is 'acme'" in shown
+        assert "problem: llm_provider is 'acme'" in shown
         assert "assistant config Ada set llm_model" in shown
         servers = services.remote_servers()
         row = {
@@ -56,7 +56,7 @@ class HealthTest(WebTest):
         with mock.patch.object(servers, "status", return_value=[row]):
             response = self.get("health")
         assert "MCP server atlas" in text_of(response)
-        assert "not well: connecting, 0 tools; breaker open. <b>refused</b>" in text_of(response)
+        assert "problem: connecting, 0 tools; breaker open. <b>refused</b>" in text_of(response)
         assert "<b>refused" not in response.content.decode()
 
     def test_a_breaker_is_reset(self) -> None:
@@ -71,7 +71,7 @@ class HealthTest(WebTest):
         assert "tool:lamp Ada ✖ left alone, since it failed; asked again in" in shown
         assert "llm:openai: breaker open" in shown
         body = self.get("health", who="builder").content.decode()
-        assert "Ask it again now" not in body
+        assert "Reset it" not in body
         self.post("reset-breaker", {"breaker": "tool:lamp"}, who="controller", key="Ada")
         assert CircuitBreakerState.CLOSED is own.state
         form = {"breaker": "llm:openai"}
@@ -95,7 +95,7 @@ class HealthTest(WebTest):
             response = self.post("check", {"assistant": ""})
         assert 200 == response.status_code
         shown = text_of(response)
-        assert "<b>a model</b>: fix what is not well" in shown
+        assert "<b>a model</b>: fix the problems" in shown
         assert "answers ✖ no try <i>another</i>" in shown
         assert "<i>another" not in response.content.decode()
         response = self.post("check", {"assistant": "<b>"})
@@ -108,7 +108,7 @@ class HealthTest(WebTest):
             TemporaryDirectory() as folder,
             override_settings(EVENNIA_AI_AUDIT_CONFIG={"archive_folder": folder}),
         ):
-            assert "No record was put into a file yet" in text_of(self.get("health"))
+            assert "Nothing has been archived yet" in text_of(self.get("health"))
             for number in range(equipment.MOST_ARCHIVES + 3):
                 path = Path(folder) / f"ada-{number:02}.jsonl.gz"
                 path.write_bytes(gzip.compress(b"{}"))

@@ -52,7 +52,7 @@ class MakingTest(WebTest):
         self.end_all()
         response = self.get("now")
         assert f'href="{self.address("make")}"' in response.content.decode()
-        assert "There is none that you may copy." in text_of(self.get("make"))
+        assert "There is no assistant that you may copy." in text_of(self.get("make"))
 
     @override_settings(EVENNIA_AI_PROMPTS={"templates": {"stern": "You are {name}."}})
     def test_it_stands_where_it_was_put_and_its_page_is_shown(self) -> None:

@@ -53,7 +53,7 @@ class MemoryPageTest(RememberingPages):
         shown = text_of(self.get("memory", key="Ada", query={"person": "Pia"}))
         assert masked(SECRET) in shown
         assert OPEN not in shown
-        assert "Nothing of that kind." in text_of(
+        assert "No memory matches." in text_of(
             self.get("memory", key="Ada", query={"kind": "insight"})
         )
         for query in ({"person": "Nobody"}, {"kind": "rumour"}, {"before": "x"}):
@@ -106,11 +106,11 @@ class SearchTest(RememberingPages):
         self.ada_script.db.memory_config = {"recall_limit": 1}
         torn = self.kept("The atlas has a torn page.").text
         shown = text_of(self.get("memory", key="Ada", query={"q": "where is the atlas?"}))
-        found, _, rest = shown.partition("Let it know something")
-        told, _, left = found.partition("It would not be told")
+        found, _, rest = shown.partition("Add a memory")
+        told, _, left = found.partition("It would not be used")
         assert [1, 1] == [sum(text in part for text in (OPEN, torn)) for part in (told, left)]
         assert "Weight" in told
-        assert "Not told: others say the same, rest on it, or weigh more" in left
+        assert "Not used: similar ones or more relevant ones come first" in left
         assert rest
 
     def test_it_depends_on_who_says_it(self) -> None:
@@ -120,7 +120,7 @@ class SearchTest(RememberingPages):
         for more, is_found in (({}, True), ({"aloud": "yes"}, False), ({"who": "Bo"}, False)):
             query = "&".join(f"{name}={value}" for name, value in {**words, **more}.items())
             response = self.client_of("owner").post(f"{address}?{query}", {"reveal": "true"})
-            found = text_of(response).partition("Let it know something")[0]
+            found = text_of(response).partition("Add a memory")[0]
             assert (SECRET in found) is is_found, more
 
     def test_that_something_private_is_found_is_not_told(self) -> None:
@@ -128,16 +128,16 @@ class SearchTest(RememberingPages):
         for way in ("recall", "alike"):
             query = {"q": "who loves the miller?", "who": "Pia", "way": way}
             found = text_of(self.get("memory", key="Ada", query=query))
-            assert masked(SECRET) not in found.partition("Let it know something")[0]
+            assert masked(SECRET) not in found.partition("Add a memory")[0]
 
     def test_all_that_is_alike(self) -> None:
         """Whoever may know it, with how alike it is; by its words while the store is down."""
         query = {"q": "the atlas", "way": "alike"}
-        assert "% alike" in text_of(self.get("memory", key="Ada", query=query))
+        assert "% similar" in text_of(self.get("memory", key="Ada", query=query))
         self.store.is_down = True
         shown = text_of(self.get("memory", key="Ada", query=query))
         assert "cannot be searched by meaning now" in shown
-        assert OPEN in shown.partition("Let it know something")[0]
+        assert OPEN in shown.partition("Add a memory")[0]
 
     def test_a_trial_leaves_no_trace(self) -> None:
         """Nothing is noted of it, and nothing is asked of a model."""
@@ -344,14 +344,14 @@ class NightsTest(RememberingPages):
         audit.record("memories_kept", self.ada_script, count=2, why="a test", keys=keys)
         audit.record("night_completed", self.ada_script, summary="2 facts, 9 tokens")
         audit.flush()
-        shown = text_of(self.get("nights", key="Ada")).partition("The last nights")[2]
+        shown = text_of(self.get("nights", key="Ada")).partition("Recent nights")[2]
         assert "2 facts, 9 tokens" in shown
-        made, _, of = shown.partition("Made of 2")
+        made, _, of = shown.partition("Made from 2")
         assert "There is an atlas." in made
         assert OPEN in of
         assert masked(SECRET) in of
         assert SECRET not in of
-        assert "1 more was made, and is forgotten since." in of
+        assert "1 more was made and has been forgotten since." in of
         response = self.client_of("owner").post(
             self.address("nights", key="Ada"), {"reveal": "true"}
         )
@@ -360,4 +360,4 @@ class NightsTest(RememberingPages):
 
     def test_before_the_first_night(self) -> None:
         """It is said how to come to one."""
-        assert "No night has come to its end yet." in text_of(self.get("nights", key="Ada"))
+        assert "No night has ended yet." in text_of(self.get("nights", key="Ada"))

@@ -68,7 +68,7 @@ class MoneyTest(WebTest):
     def test_nothing_was_used_yet(self) -> None:
         """An empty page says what to do next."""
         shown = text_of(self.get("money"))
-        assert "No model was asked in these days. Whisper to an assistant" in shown
+        assert "No model was called in this time. Whisper to an assistant" in shown
         assert "tokens today: 0" in shown
 
     def test_many_assistants_ask_the_ledger_as_often_as_one(self) -> None:
@@ -98,7 +98,7 @@ class MoneyTest(WebTest):
 
     def test_agents_elsewhere_stand_there_with_their_cost(self) -> None:
         """Who asked whom, how it stands and what it cost, and no word of it; else nothing."""
-        assert "Agents elsewhere" not in text_of(self.get("money"))
+        assert "External agents" not in text_of(self.get("money"))
         pia = self.people["player"]
         day = period_of(BudgetSpan.DAY, time.time())
         key = f"*#{pia.pk}"
@@ -194,14 +194,14 @@ class MoneyTest(WebTest):
 
     def test_what_has_no_price_is_not_called_nothing(self) -> None:
         """Of calls whose price nobody set the chart of dollars says so, and of no call at all."""
-        nothing = "Nothing was used in these days."
+        nothing = "Nothing was used in this time."
         assert 2 == text_of(self.get("money")).count(nothing)
         self.call(is_priced=False, cost_nano=0)
         shown = text_of(self.get("money"))
         assert nothing not in shown
-        assert "No call of these days had a price that is known." in shown
+        assert "No call in this time had a known price." in shown
         self.call(cost_nano=0)
-        assert "cost nothing that is known." in text_of(self.get("money"))
+        assert "had no known cost." in text_of(self.get("money"))
 
     def test_names_stand_there_as_they_are(self) -> None:
         """A model's, an assistant's; only purposes, the ledger's own, are put in words."""

@@ -51,7 +51,7 @@ class LookingTest(OwnPage):
         shown = text_of(self.get("mine", who="player"))
         assert "Ada" in shown
         assert "Bertha" not in shown
-        assert "No assistant knows anything of you." in text_of(self.get("mine", who="owner"))
+        assert "No assistant knows anything about you." in text_of(self.get("mine", who="owner"))
 
     def test_only_what_is_mine(self) -> None:
         """In full, since it is theirs; and nothing of anybody else's, staff or not."""
@@ -147,7 +147,7 @@ class AlikeTest(OwnPage):
         self.post("my-remember", {"of": str(second.pk), "remembered": "yes"}, who="player")
         # With this she has nothing to do with it any more, and is back at the list.
         shown = text_of(self.act("my-mute", of=str(second.pk), muted="no"))
-        assert "Assistants that you have to do with" in shown
+        assert "Assistants that know you" in shown
         assert [] == state.read(second, "muted_by")
         assert [str(first.pk)] == self.addresses()
 

@@ -49,7 +49,7 @@ class PromptTest(WebTest):
         return self.post("text-difference", {"what": what, "text": text, **form}, key="Ada")
 
     def save(self, response: Any, **changes: Any) -> Any:
-        """Press "Save it so" on a page that shows a difference."""
+        """Press "Save it" on a page that shows a difference."""
         body = response.content.decode().split('action="/ai/assistants/Ada/prompt/set-text/"')[1]
         body = body.split("</form>")[0]
         fields = dict(re.findall(r'<input type="hidden" name="(\w+)" value="([^"]*)"', body))
@@ -124,7 +124,7 @@ class EditingTest(PromptTest):
         self.ada_script.db.persona = "You keep maps."
         shown = text_of(self.look("persona", "You keep maps."))
         assert "Nothing would change." in shown
-        assert "Save it so" not in shown
+        assert "Save it" not in shown
 
     def test_what_somebody_else_saved_meanwhile_is_not_lost(self) -> None:
         """The yes was given to another difference; it is shown anew."""

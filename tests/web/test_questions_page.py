@@ -35,7 +35,7 @@ class QuestionsTest(WebTest):
         shown = text_of(page)
         assert "May I go on?" in shown
         assert f"Asked {as_shown(self.question.asked_at)} " in shown
-        assert f"A no from {as_shown(self.question.expires_at)} " in shown
+        assert f"Counts as no after {as_shown(self.question.expires_at)} " in shown
         assert "+00:00" not in shown
         for moment in (self.question.asked_at, self.question.expires_at):
             assert f'<time datetime="{iso(moment)}">' in page.content.decode()

@@ -115,7 +115,7 @@ class FieldsTest(SettingsTest):
         assert '(seconds)</span></label>\n  <p class="help" id="help-confirm_seconds"' in body
         self.set(tick_rate="9")
         body = self.get("settings", key="Ada").content.decode()
-        assert "Its own. Without it: 5." in text_of_part(self.field(body, "tick_rate"))
+        assert "Set here. Otherwise: 5." in text_of_part(self.field(body, "tick_rate"))
 
 
 def text_of_part(body: str) -> str:
@@ -219,7 +219,7 @@ class SavingTest(SettingsTest):
         assert "Astrid: tick_rate: 5 -> 9 Edit" in shown
         shown = text_of(self.post("settings-undo", key="Ada"))
         assert 5 == state.read(self.ada_script, "tick_rate")
-        assert "Make it again" in shown
+        assert "Redo it" in shown
         assert "assistant redo" not in shown
         self.post("settings-redo", key="Ada")
         assert 9 == state.read(self.ada_script, "tick_rate")

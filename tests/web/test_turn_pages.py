@@ -51,7 +51,7 @@ class LiveTest(WebTest):
         ):
             assert told in shown, told
         assert 4 == sent.count("<rect ")
-        assert "The steps in time; the table below says the same" in sent
+        assert "The steps over time; the table below has the same data" in sent
 
     def test_a_step_whose_price_is_not_known_is_not_called_free(self) -> None:
         """It says so of that call alone."""
@@ -177,7 +177,7 @@ class TurnsTest(WebTest):
             row.save()
         shown = text_of(self.get("turns", query={"order": "cost"}, key="Ada"))
         places = [shown.index(f"line {number}") for number in (2, 3, 1)]
-        assert "The dearest first" in shown
+        assert "Most expensive first" in shown
         assert sorted(places) == places
 
     def test_older_ones_are_a_link_away(self) -> None:

@@ -36,7 +36,7 @@ from evennia_ai.operations.result import Result, note
 from evennia_ai.operations.rights.private_words import PrivateView
 from evennia_ai.runtime import names, turns
 
-FULL = "there is no room left: four are told, or what its book's budget allows"
+FULL = "no room is left: at most four entries are used, within their book's budget"
 
 
 class TriedMemory(Remembered):
@@ -166,15 +166,15 @@ def try_lore(
 def _why(tried: lore.LoreMatch) -> str:
     if tried.is_told:
         if tried.said:
-            return f"said is {', '.join(tried.said)}"
+            return f"matched by {', '.join(tried.said)}"
         is_of_place = tried.entry.audience.startswith("room:")
-        return "it belongs to this place" if is_of_place else "it needs no word"
+        return "it belongs to this place" if is_of_place else "it needs no keyword"
     if tried.is_for_others:
         whose = audience_text(tried.entry.audience, tried.entry.place)
         return f"it is not for those who would hear it: {whose}"
     if not tried.is_named:
-        return "its further keywords are not as they have to be"
-    return f"not so is: {'; '.join(map(_condition_text, tried.unmet))}" if tried.unmet else FULL
+        return "its secondary keywords do not match"
+    return f"unmet condition: {'; '.join(map(_condition_text, tried.unmet))}" if tried.unmet else FULL
 
 
 def _condition_text(condition: LoreCondition) -> str:

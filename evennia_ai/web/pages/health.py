@@ -21,7 +21,7 @@ from evennia_ai.web.rows import ONE, Action, Page, Shown, Visit
 
 STATUS = {
     monitoring.OK: ("good", "All is well."),
-    monitoring.DEGRADED: ("bad", "Something is not well; see below."),
+    monitoring.DEGRADED: ("bad", "There are problems; see below."),
     monitoring.STOPPED: ("bad", "Every assistant is stopped. To let them go on: Clear, on Now."),
 }
 STATES = {
@@ -122,7 +122,7 @@ def _check(visit: Visit) -> Deferred[Result]:
 
 
 def _told(report: Report) -> Result[Report]:
-    advice = "all is well." if report.ok else "fix what is not well, then check again."
+    advice = "all is well." if report.ok else "fix the problems, then check again."
     return Result(True, f"{report.title}: {advice}", report)
 
 

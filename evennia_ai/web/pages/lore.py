@@ -153,7 +153,7 @@ def _remove(visit: Visit) -> Result:
 def _import_pack(visit: Visit) -> Result:
     file = visit.files.get("file")
     if file is None:
-        return Result.invalid("Nothing is brought in: choose a file of YAML or JSON first.")
+        return Result.invalid("Nothing is imported: choose a file of YAML or JSON first.")
     # One byte more than allowed, by which `read` notices that the file is too long.
     found = lore_packs.read(file.read(LONGEST_PACK + 1))
     if not found.ok:

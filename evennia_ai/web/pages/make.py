@@ -19,7 +19,7 @@ from evennia_ai.web.rows import Action, Page, Shown, Visit, page_address
 from evennia_ai.web.uploads import drop_upload, find_upload, keep_upload
 
 CARD, FILE = "card", "file"
-CARD_GONE = "The card is not here any more; choose its file again."
+CARD_GONE = "The card is no longer here; choose its file again."
 
 
 def _show(visit: Visit) -> Shown:
@@ -101,7 +101,7 @@ def _preview_card(visit: Visit) -> Result[ShownCard]:
     if not found.ok:
         return at_field(FILE, found)
     shown = cards.show_card(found.data, visit.form.get("card_key", "").strip()).data
-    message = f"The card of {found.data.name}; nothing is made yet. See below what would be."
+    message = f"The card of {found.data.name}; nothing is created yet. Below is what would be."
     return Result(True, message, ShownCard(shown, keep_upload(_account_pk(visit), raw)))
 
 

@@ -181,9 +181,9 @@ def _show_similar(visit: Visit, result: Result[FoundMemories]) -> Shown:
     found = [
         shown_memory(
             row,
-            "It has these words in it"
+            "It contains these words"
             if row["similarity"] is None
-            else f"It is {row['similarity']:.0%} alike",
+            else f"It is {row['similarity']:.0%} similar",
         )
         for row in result.data.memories
     ]
@@ -204,7 +204,7 @@ def _why(row: trials.TriedMemory) -> str:
     """Explain why a memory was found, and how it was ranked."""
     meaning = "not compared" if row["meaning"] is None else f"{row['meaning']:.0%}"
     ranking = f"Weight {row['score']:.0%}: words {row['words']:.0%}, meaning {meaning}"
-    return f"{ranking}. Not told: {row['why_not']}" if row["why_not"] else ranking
+    return f"{ranking}. Not used: {row['why_not']}" if row["why_not"] else ranking
 
 
 # ---- one of them -------------------------------------------------------------------------------

@@ -23,8 +23,8 @@ from evennia_ai.web.forms import time_shown
 from evennia_ai.web.rows import ONE, Action, Page, Shown, Visit, page_address
 
 SPANS = (7, DAYS, 90)
-UNPRICED = "No call of these days had a price that is known."
-FREE = "What was used in these days cost nothing that is known."
+UNPRICED = "No call in this time had a known price."
+FREE = "Usage in this time had no known cost."
 # Budgets that belong to no assistant, by key: the name, and the button that raises a cap.
 GAMES = {"": ("The whole game", "raise-game"), BENCH: ("The test bench", "raise-bench")}
 ALL, ALL_NAME = "all_games", "All games that share this ledger"
