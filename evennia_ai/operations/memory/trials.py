@@ -174,7 +174,9 @@ def _why(tried: lore.LoreMatch) -> str:
         return f"it is not for those who would hear it: {whose}"
     if not tried.is_named:
         return "its secondary keywords do not match"
-    return f"unmet condition: {'; '.join(map(_condition_text, tried.unmet))}" if tried.unmet else FULL
+    return (
+        f"unmet condition: {'; '.join(map(_condition_text, tried.unmet))}" if tried.unmet else FULL
+    )
 
 
 def _condition_text(condition: LoreCondition) -> str:
