@@ -170,8 +170,8 @@ def on_offer(script: Any, turn: Any) -> Any:
     from evennia_ai.core.turn.contexts import ContextType
     from evennia_ai.tool_execution import toolbox
 
-    scene = preparation.scene_of(script, script.client(), ContextType.TICK_EVENT)
-    pattern = preparation.pattern_of(script, turn, scene)
+    inputs = preparation.prompt_inputs(script, script.client(), ContextType.TICK_EVENT)
+    pattern = preparation.pattern_of(script, turn, inputs)
     return toolbox(script, turn, pattern, is_small=False).specs()
 
 

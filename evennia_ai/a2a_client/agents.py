@@ -31,7 +31,10 @@ CARD_SECONDS = 60.0
 FAILURES, FAILURE_WINDOW_SECONDS = 3, 600.0
 PREFIX = "a2a:"
 MOST_PROBLEM, KEY_CHARS, MOST_TOLD = 200, 32, 160
-HELD = "{name} is not asked: its card is not as it was allowed; your staff have to look at it first"
+HELD = (
+    "{name} is not asked: its card has changed since it was allowed; your staff have to look at it "
+    "first"
+)
 UNREACHABLE = "it cannot be reached: {why}"
 
 
@@ -171,7 +174,9 @@ class RemoteSpecialist:
         held = (HeldTool(self.name, before, card.pin),) if is_held else ()
         # Logged once for each change, and not each time that the card is fetched.
         if held and held != self.held:
-            self._say("held back: its card is not as it was allowed; see: assistant tools held")
+            self._say(
+                "held back: its card has changed since it was allowed; see: assistant tools held"
+            )
         self.held, self._card, self._problem = held, card, ""
 
     def allow(self, tools: Iterable[HeldTool], by: str) -> None:

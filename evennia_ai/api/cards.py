@@ -205,7 +205,7 @@ ROWS = (
         action="look at card",
         is_private=True,
         example={"file": FILE},
-        answer={"message": "The card of Edda, for Edda. Stored is: ...", **SHOWN},
+        answer={"message": "The card of Edda, for Edda. It stores: ...", **SHOWN},
         view=CardView,
     ),
     Row(

@@ -103,7 +103,7 @@ def _search(call: Call) -> Deferred[Result]:
 
 
 ASLEEP = {
-    "text": "Edda sleeps until 2026-02-01 06:00 (dreaming). There was no night yet.",
+    "text": "Edda sleeps until 2026-02-01 06:00 (dreaming). There has been no night yet.",
     "mode": "sleep",
     "phase": "dreaming",
     "until": "2026-02-01T06:00:00+00:00",
@@ -167,7 +167,7 @@ ROWS = (
         result=upkeep.Reindexing,
         status=202,  # the work begins, and goes on after the response
         action="reindex memories",
-        answer={"message": "Edda's memories are being read anew.", "waiting": 412},
+        answer={"message": "Edda's memories are being indexed anew.", "waiting": 412},
     ),
     Row(
         Route("GET", f"{ONE}memory/<ai_memory:memory>/", "one-memory", "show memories", TAG),
@@ -222,7 +222,7 @@ ROWS = (
         body=requests.SleepLength,
         example={"hours": 4},
         answer={
-            "message": "Edda sleeps until 2026-02-01 06:00, or until somebody speaks to it.",
+            "message": "Edda sleeps until 2026-02-01 06:00, or until someone speaks to it.",
             "until": ASLEEP["until"],
         },
     ),

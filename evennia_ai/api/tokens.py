@@ -246,7 +246,7 @@ ROWS = (
         "Revokes it at once.",
         result=tokens.Revoked,
         action="revoke token",
-        answer={"message": "Token 7 of Tom is worth nothing any more.", "count": 1},
+        answer={"message": "Token 7 of Tom is no longer valid.", "count": 1},
         needs=WHOSE,
         view=WithTokens,
     ),

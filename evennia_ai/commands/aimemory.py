@@ -145,7 +145,7 @@ class CmdAiMemory(StaffCommand):
         """The person with a name or an id; "" after an error message to the caller."""
         person = operations.find_person(script, name) if name else ""
         if not person:
-            unknown = f"There is nobody called {name!r}."
+            unknown = f"There is no character or object named {name!r}."
             problem = unknown if name else "About whom?"
             self.show_usage(f"{problem} Give a name, or #12, or *#3 of an account.")
         return str(person)

@@ -118,7 +118,7 @@ class CmdPage(default_cmds.MuxCommand):
         """Run the game's own `page`, from the account's command set."""
         theirs = self.caller.cmdset.current.get("page")
         if theirs is None:
-            self.msg("There is nobody called that to page.")
+            self.msg("There is no character or object named that to page.")
             return
         cmdhandler(
             self.caller,

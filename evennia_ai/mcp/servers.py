@@ -186,7 +186,7 @@ class RemoteServer:
             self._pins.keep(name, found.fresh, "")
         for tool in found.held:
             if tool not in self.held:
-                how = "is new" if tool.before is None else "is not as it was allowed"
+                how = "is new" if tool.before is None else "has changed since it was allowed"
                 self._say(f"held back {tool.name}: it {how}; see: assistant tools held")
         self.held, self._unsorted = found.held, listed
         return found.offered

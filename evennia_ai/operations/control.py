@@ -122,7 +122,7 @@ def _find_breaker(
 def _unknown_breaker(script: AssistantScript | None, name: str) -> Result:
     names = [breaker.name for _, breaker in _breakers(script)]
     near = get_close_matches(name, names, n=3, cutoff=0.4) or names[:10]
-    known = ", ".join(near) or "none yet: each is made when its service is first asked"
+    known = ", ".join(near) or "none yet: each is created when its service is first called"
     return Result.not_found(f"There is no breaker {name!r}; there are: {known}.")
 
 

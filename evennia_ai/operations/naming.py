@@ -51,21 +51,18 @@ def problem_of_name(name: str) -> str:
         return "An assistant needs a name, for example: assistant create Edda"
     shown = one_line(line, 40)
     if len(line) > LONGEST_NAME:
-        return (
-            f"The name {shown} has {len(line)} characters; one of at most {LONGEST_NAME} can be "
-            "typed and shown."
-        )
+        return f"The name {shown} has {len(line)} characters; a name has at most {LONGEST_NAME}."
     if strip_control(line) != line or not line.isprintable():
-        return f"The name {shown} holds characters that nobody sees; use letters, as in Edda."
+        return f"The name {shown} has invisible characters; use letters, as in Edda."
     return _problem_of_words(line)
 
 
 def _problem_of_words(line: str) -> str:
     if not line[0].isalpha():
-        return f"The name {line} does not begin with a letter; call it as in Edda or Old Edda."
+        return f"The name {line} does not begin with a letter; use a name such as Edda or Old Edda."
     odd = next((ch for ch in line if ch in BARRED), "")
     if odd:
-        return f"The name {line} holds {odd}, which commands take for their own; leave it out."
+        return f"The name {line} holds {odd}, which commands use themselves; leave it out."
     word = line.casefold()
     if word in TAKEN:
         return f"{line} means something else in commands; choose another name, such as Edda."
@@ -73,8 +70,8 @@ def _problem_of_words(line: str) -> str:
         return f"{line} is a command of the game; choose another name, such as Old {line}."
     if voice := voice_of_game(line):
         return (
-            f"{line} would be taken for the game itself or its staff ({voice}); choose a name of "
-            "somebody, such as Edda."
+            f"{line} would be taken for the game itself or its staff ({voice}); choose another "
+            "name, such as Edda."
         )
     return ""
 
@@ -231,7 +228,7 @@ def _clash_message(name: str, kind: str, other: str) -> str:
     if name.casefold() == other.casefold():
         return f"There is {kind} named {name} already; choose another name."
     return (
-        f"{name} looks like {other}, the name of {kind}, and people would take one for the other; "
+        f"{name} looks like {other}, the name of {kind}, and people would confuse them; "
         "choose another name."
     )
 
@@ -321,5 +318,5 @@ def command_names() -> dict[str, str]:
     taken = [name for name in names.values() if name]
     for name in taken:
         if taken.count(name) > 1:
-            raise ConfigurationError(f"{SETTING} makes two commands be called {name!r}")
+            raise ConfigurationError(f"{SETTING} gives two commands the name {name!r}")
     return names

@@ -31,7 +31,7 @@ class TestCards(ApiTest):
     def test_it_is_looked_at_and_nothing_is_stored(self) -> None:
         """What would be, and what would be kept alone."""
         told = self.call("POST", "cards/preview/", body(as_png(CARD))).told
-        assert ("Edda", "Edda copies charts.", ["first_mes: kept, and not used"]) == tuple(
+        assert ("Edda", "Edda copies charts.", ["first_mes: kept but not used"]) == tuple(
             told[name] for name in ("key", "persona", "unused")
         )
         book = {"entries": [{"keys": ["ink", "pen"], "content": "The ink is old."}]}

@@ -125,7 +125,7 @@ class TestStaff(MemoryTest):
         assert [] == self.get(f"{ADA}profiles/")["profiles"]
         assert "Mira sails on Monday." not in self.texts()
         assert len(self.people) == len(self.texts())
-        # Of somebody who is gone, or never was, there is nothing; and their number is not an error.
+        # Of someone who is gone, or never was, there is nothing; and their number is not an error.
         assert [] == self.get(f"{ADA}people/account-999999999/memory/")["memories"]
 
     def test_what_cannot_be_is_refused(self) -> None:

@@ -118,7 +118,7 @@ class TestHeldTools(ApiTest):
         mark = self.held()["wiki__read"]["mark"]
         self.learn(read=f"{POISON} At once.", erase="Erase a page.")
         error = self.allow("wiki__read", mark, status=409)["error"]
-        assert "look at it again" in error["message"]
+        assert "review it again" in error["message"]
         assert set() == self.offered()
 
     def test_only_owners_allow(self) -> None:

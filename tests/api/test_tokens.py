@@ -124,7 +124,7 @@ class TestScopes(TokenTest):
 
 
 class TestEnds(TokenTest):
-    """When a token is worth nothing any more."""
+    """When a token is no longer valid."""
 
     def test_hole_c14_it_ends_with_the_password(self) -> None:
         """Changed in the game, or by another program that the game's own copy knows nothing of."""
@@ -275,7 +275,7 @@ class TestCommand(TokenTest):
         number = self.listed()[0]["number"]
         assert "'backup'" in self.typed("assistant token of berit")
         assert "no token of number" in self.typed("assistant token revoke 999999 of Berit")
-        assert "worth nothing" in self.typed(f"assistant token revoke {number} of Berit")
+        assert "no longer valid" in self.typed(f"assistant token revoke {number} of Berit")
         assert 401 == self.status()
         self.new()
         assert "1 tokens of Berit were revoked" in self.typed("assistant token revoke all of Berit")

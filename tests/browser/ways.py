@@ -100,7 +100,7 @@ ACTS = (
     Way("tried", f"{ADA}bench/", (("#words", "hello"),), "Try it", "The result"),
     Way("known", f"{ADA}memory/", (("#add-text", "The sea is calm."),), "Add", "Ada knows that"),
     Way("sought", f"{ADA}memory/", (("#q", "the sea"),), "Search", "It would", f"{ADA}memory/?"),
-    Way("right", f"{ADA}memory/{{memory}}/", (("#text", "It blew."),), "Correct", "is put right"),
+    Way("right", f"{ADA}memory/{{memory}}/", (("#text", "It blew."),), "Correct", "is corrected"),
     Way("gone", f"{ADA}memory/{{memory}}/", ((SURE.format("forget"), ""),), "Forget it", "forgot"),
     Way("asleep", f"{ADA}nights/", (), "Put it to sleep", "Ada sleeps until"),
     Way("woken", f"{ADA}nights/", (), "Wake it", "Ada is awake"),

@@ -167,7 +167,7 @@ def test_a5_a_cancelled_task_stays_cancelled(stranger: Peer, model: FakeModel) -
     model.behave(**report("Seven.", kind="hang"))
     task = stranger.ask("Count the lamps.", waits=False)
     model.wait_for_calls(1)
-    assert ("CANCELED", "the peer called it off.") == (
+    assert ("CANCELED", "the peer canceled it.") == (
         state_of(ended := stranger.cancel(task.id)),
         text_of(ended),
     )

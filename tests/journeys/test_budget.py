@@ -198,7 +198,7 @@ def test_l15_a_cap_in_the_middle_of_a_task_and_a_no(
     with game.log_in_admin() as owner:
         shown = owner.ask("assistant budget ada", r"month +([\d,]+) tok +1,050,000 .*\n")
         assert int(shown[1].replace(",", "")) > OWN_CAP - 10_000
-        assert "(50,000 of it added)" in shown[0]
+        assert "(50,000 of it granted)" in shown[0]
         owner.expect(r"by player .*Tom \d+ %")
     assert "question" not in tom.transcript
 

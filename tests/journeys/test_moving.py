@@ -106,7 +106,7 @@ def told(admin: Player, player: Player, model: FakeModel, name: str) -> str:
 
 def exported(game: Game, admin: Player, name: str) -> Path:
     """The file of an assistant, as a game writes it."""
-    admin.ask(f"assistant export {name} all", "and all it knows, private words too", SECONDS)
+    admin.ask(f"assistant export {name} all", "and all it knows, including private words", SECONDS)
     found = (game.folder / "server" / "ai_exports").glob(f"assistant-{name}*.zip")
     return max(found, key=lambda path: path.stat().st_mtime)
 
@@ -136,7 +136,7 @@ def test_there_and_back(game: Game, other: Game, admin: Player, model: FakeModel
         folder = other.folder / "server" / "ai_imports"
         folder.mkdir(exist_ok=True)
         shutil.copy(file, folder / "ada.zip")
-        owner.ask("assistant import ada.zip", "cannot be brought in", SECONDS)
+        owner.ask("assistant import ada.zip", "cannot be imported", SECONDS)
         owner.ask("assistant import ada.zip as Edda where Tom is Thomas", "Store it?", SECONDS)
         owner.ask("yes", "Edda is here, and silent", SECONDS)
         owner.ask("assistant start edda", "Edda", SECONDS)

@@ -146,6 +146,6 @@ class MemoryTest(ShellTest):
         return "\n".join(str(message) for body in self.model.bodies for message in body["messages"])
 
     def waiting_rows(self) -> tuple[int, int]:
-        """How many of Ada's memories wait to be read, and to be taken out."""
+        """How many of Ada's memories wait to be read, and to be removed."""
         status = indexing.status(self.ada_script)
         return status.waiting, status.removed

@@ -188,7 +188,7 @@ class TestRefused(AdoptingTest):
 
     def test_whoever_is_a_players(self) -> None:
         """A character somebody is in, or has, by whatever Evennia knows it."""
-        assert ProblemKind.CONFLICT is self.refused(self.mira, "Somebody is in Mira's body")
+        assert ProblemKind.CONFLICT is self.refused(self.mira, "Someone controls Mira's body")
         owner = create_account("Nell", "", "testpassword")
         listed, _ = owner.create_character(key="Nellie")
         self.refused(listed, "Nellie is a character of Nell's; adopt one of the game's own")
@@ -221,17 +221,19 @@ class TestRefused(AdoptingTest):
 
     def test_whatever_is_no_being(self) -> None:
         """A room, an exit, an assistant, somebody who is not there."""
-        self.refused(self.room2, "is a room; adopt a character or a thing")
-        self.refused(self.exit, "is an exit; adopt a character or a thing")
+        self.refused(self.room2, "is a room; adopt a character or an object")
+        self.refused(self.exit, "is an exit; adopt a character or an object")
         result = operations.adopt(self.ada, person=self.tom)
-        assert (ProblemKind.CONFLICT, "Ada is an assistant already: Ada.") == (
+        assert (ProblemKind.CONFLICT, "Ada is already an assistant: Ada.") == (
             result.problem,
             result.message,
         )
-        assert "There is nobody called 'nobody'" in self.typed("assistant adopt nobody")
+        assert "There is no character or object named 'nobody'" in self.typed(
+            "assistant adopt nobody"
+        )
         assert "Which character or thing" in self.typed("assistant adopt")
         create_object(DefaultObject, key="Bram", location=self.room1)
-        assert "Several are called so; give a number: Bram (" in self.typed("assistant adopt bram")
+        assert "Several have that name; give a number: Bram (" in self.typed("assistant adopt bram")
         assert "Bram has a mind" in self.typed(f"assistant adopt {self.bram.dbref}")
 
     def test_whom_one_has_no_say_over(self) -> None:
@@ -289,7 +291,9 @@ class TestRelease(AdoptingTest):
         assert "Bram stays as it was." in self.typed("no")
         assert operations.find_assistant("bram") is script
         self.typed("assistant release bram")
-        assert "Bram is released: Bram is as it was before; its record is in" in self.typed("yes")
+        assert "Bram is released: Bram is as it was before; its audit log is in" in self.typed(
+            "yes"
+        )
         assert before == rows_of(self.bram)
         assert type(self.bram) is Guard
         assert ["patrol"] == [each.key for each in self.bram.scripts.all()]
@@ -318,7 +322,7 @@ class TestRelease(AdoptingTest):
         script = self.adopted()
         result = lifecycle.delete_assistant(script, by="Tom")
         assert (False, ProblemKind.CONFLICT) == (result.ok, result.problem)
-        assert "take the mind away: assistant release Bram" in result.message
+        assert "take its mind away: assistant release Bram" in result.message
         assert self.bram.pk is not None
 
     def test_a_hook_that_refuses_leaves_it_whole(self) -> None:

@@ -66,10 +66,10 @@ class TestTrying(StaffCommandTest):
 
     def test_there_must_be_something_to_judge(self) -> None:
         """Words, and an assistant that runs."""
-        nothing = "There is nothing to judge: type what would be said."
+        nothing = "There is nothing to check: type what would be said."
         assert nothing == self.typed("aiinteract ada test")
         shown = self.typed("aiinteract ada test |r")
-        assert "There are no words in that: nobody would hear anything." == shown
+        assert "There are no words in that, so nobody would hear anything." == shown
         self.ada_script.work = None
         for line in ("aiinteract ada", "aiinteract ada test hello"):
             assert "Ada is not running, so it hears nothing." == self.typed(line)

@@ -42,8 +42,8 @@ class TestLooking(StaffTest):
         self.know(self.miras, "Mira")
         shown = self.typed("aimemory ada")
         assert "1 journal, 1 fact, 0 insight, 0 lore; 27 characters" in shown
-        assert "1 known, 0 want not to be remembered" in shown
-        assert "0 waiting, 0 to be taken out" in shown
+        assert "1 known, 0 do not want to be remembered" in shown
+        assert "0 waiting, 0 to be removed" in shown
         assert "hashing" in shown
 
     def test_pages_and_kinds(self) -> None:
@@ -72,7 +72,7 @@ class TestLooking(StaffTest):
         assert "%" in shown
         services.memory().close()
         shown = self.typed("aimemory ada search fish")
-        assert "The store cannot be asked now (the store of memories is closed); these" in shown
+        assert "The store cannot be searched now (the store of memories is closed); these" in shown
         assert "Tom sells fish" in shown
         assert "Search for what?" in self.typed("aimemory ada search")
 
@@ -114,7 +114,9 @@ class TestLooking(StaffTest):
         for line in ("mira", "MirasAccount", self.miras, self.mira.dbref):
             assert "likes storms" in self.typed(f"aimemory ada profiles {line}"), line
         assert "is gone" in self.typed("aimemory ada profiles old tom")
-        assert "There is nobody called 'edda'." in self.typed("aimemory ada person edda")
+        assert "There is no character or object named 'edda'." in self.typed(
+            "aimemory ada person edda"
+        )
         assert "met 0 times" in self.typed("aimemory ada profiles")
 
 
@@ -127,7 +129,7 @@ class TestChanging(StaffTest):
         (memory,) = Memory.objects.filter(text="The lamp is out.")
         assert ("world", "manual") == (memory.audience, memory.importance_by)
         shown = self.typed(f"aimemory ada correct {memory.pk} = The lamp = lit.")
-        assert f"Ada: number {memory.pk} is put right." in shown
+        assert f"Ada: number {memory.pk} is corrected." in shown
         assert ["The lamp = lit."] == self.texts()
         assert f"Ada forgot number {memory.pk}." in self.typed(f"aimemory ada forget {memory.pk}")
         assert [] == self.texts()
@@ -179,7 +181,7 @@ class TestChanging(StaffTest):
             self.remember(f"entry {number}.")
         Memory.objects.update(indexed_as="another/8")
         assert "3 of another model: aimemory Ada reindex" in self.typed("aimemory ada")
-        assert "Ada: 3 memories are read by hashing" in self.typed("aimemory ada reindex")
+        assert "Ada: 3 memories are indexed by hashing" in self.typed("aimemory ada reindex")
         assert "of another model" not in self.typed("aimemory ada")
 
     def test_whoever_has_no_say_only_looks(self) -> None:
@@ -206,11 +208,11 @@ class TestChanging(StaffTest):
         assert "Ada sleeps until " in self.typed("aimemory ada sleep 2")
         assert "asleep" in control.status(self.ada_script).message
         assert "Ada is awake." in self.typed("aimemory ada wake")
-        assert "Ada is awake already." in self.typed("aimemory ada wake")
+        assert "Ada is already awake." in self.typed("aimemory ada wake")
         for hours, told in (
             ("x", "is not a number of hours"),
-            ("0", "cannot be"),
-            ("99", "cannot be"),
+            ("0", "cannot have 0"),
+            ("99", "cannot have 99"),
         ):
             assert told in self.typed(f"aimemory ada sleep {hours}"), hours
 

@@ -140,7 +140,7 @@ class TestOwnBody(BodyTest):
             ("evennia.objects.objects.DefaultRoom", "is a class of rooms or exits"),
             (f"{BODIES}.Nothing", f"There is no class {BODIES}.Nothing"),
             ("no.such.module.Golem", "There is no class no.such.module.Golem"),
-            ("Golem", "There is no class Golem; give the whole path"),
+            ("Golem", "There is no class Golem; give its full path"),
             (f"{BODIES}.Satchel", "is not a typeclass of objects"),
             ("os.getcwd", "is not a typeclass of objects"),
         ):

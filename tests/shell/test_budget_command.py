@@ -164,7 +164,7 @@ class TestRaised(BudgetTest):
         assert [("budget_raised", "ada", {**facts, "account": "assistant ada 2026-11-21"})] == (
             self.recorded
         )
-        assert "250,000   in 09:12 (50,000 of it added)" in budget_of(self.ada_script).message
+        assert "250,000   in 09:12 (50,000 of it granted)" in budget_of(self.ada_script).message
 
     def test_money_is_raised_in_dollars(self) -> None:
         """With or without the sign."""

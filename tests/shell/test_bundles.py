@@ -333,7 +333,7 @@ class TestWhatGoesAlong(BundleTest):
         state.write(self.ada_script, notes=["a note of another age"])
         found = over(writing.save_assistant(self.ada_script))
         assert not found.ok
-        assert "what is stored of it is not as it has to be" in found.message
+        assert "its stored data is damaged" in found.message
 
     def test_a_stopped_one_arrives_stopped(self) -> None:
         """Whoever enables it at once is told the way by which it is let go."""
@@ -813,7 +813,7 @@ class TestMeanwhile(BundleTest):
         while not (outcomes and others):
             reactor.iterate(0)
         assert "Bea" in outcomes[0].message
-        assert "the room is gone" in others[0].message
+        assert "the room has been deleted" in others[0].message
         assert not outcomes[0].ok
         assert not others[0].ok
         self.assert_nothing_is_left()
@@ -884,7 +884,7 @@ class TestMeanwhile(BundleTest):
         assert [] == finish(file.read_bundle(raw.data)).state.notes
         key = rows.of(self.ada_script.pk)[0].key
         change = partial(rows.change, self.ada_script.pk, key, text="else")
-        assert "changes all the time" in self.exported_when(change, 9).message
+        assert "keep changing" in self.exported_when(change, 9).message
 
     def test_facts_of_a_night_meanwhile_go_along(self) -> None:
         """An entry that is done goes with what was drawn from it, never without."""
@@ -899,12 +899,12 @@ class TestMeanwhile(BundleTest):
     def test_who_is_deleted_while_it_is_read_is_said_to_be(self) -> None:
         """And nothing else is said of it."""
         found = self.exported_when(self.ada_script.delete)
-        assert "Ada was deleted meanwhile." == found.message
+        assert "Ada has been deleted in the meantime." == found.message
 
     def test_all_are_removed_meanwhile(self) -> None:
         """Not while one is on its way; where its rows or its number went, nobody arrives."""
         _, outcomes = self.coming()
-        assert "an assistant of another game is being brought in" in removing.remove_all().message
+        assert "an assistant is being imported from another game" in removing.remove_all().message
         (number,) = arriving._UNDER_WAY
         Memory.objects.filter(assistant=number).delete()
         while not outcomes:
@@ -951,7 +951,7 @@ class TestMeanwhile(BundleTest):
         boss.delete()
         while not outcomes:
             reactor.iterate(0)
-        assert "who is whom is not as it was" in outcomes[0].message
+        assert "the accounts have changed" in outcomes[0].message
 
     def test_who_leaves_the_body_meanwhile_keeps_the_right(self) -> None:
         """It is an account's, and the body that it played has none without it."""

@@ -23,7 +23,7 @@ class TestSetting(ConfiguringTest):
     def test_the_answer_tells_old_and_new(self) -> None:
         """And where nothing changes, that."""
         assert "Ada: tick_rate is 10 now (was 5)." == self.set("tick_rate", "10").message
-        assert "Ada: tick_rate is 10 already." == self.set("tick_rate", 10).message
+        assert "Ada: tick_rate is already 10." == self.set("tick_rate", 10).message
         told = changing.unset_setting(self.ada_script, "tick_rate")
         assert "Ada: tick_rate is 5, the default, now (was 10)." == told.message
         changes = [{"name": "tick_rate", "old": 10, "value": 5}]

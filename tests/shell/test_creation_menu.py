@@ -94,7 +94,7 @@ class TestTheWay(MenuTest):
         self.open()
         shown = self.answer("Edda", "", "", "", "here", "Bilder")
         assert "There is no permission 'Bilder'; there are Guest, Player" in shown
-        assert "That will not do: 'perm(' is not a lock string" in self.answer("perm(")
+        assert "That does not work: 'perm(' is not a lock string" in self.answer("perm(")
         assert self.is_at(7, self.answer("builders"))
         self.answer("", "create")
         script = operations.find_assistant("edda")
@@ -141,9 +141,9 @@ class TestNames(MenuTest):
             ("All", "All means something else in commands"),
             ("Say", "Say is a command of the game"),
             ("#12", "The name #12 does not begin with a letter"),
-            ("Edda = x", "The name Edda = x holds =, which commands take"),
+            ("Edda = x", "The name Edda = x holds =, which commands use"),
             ("|rEdda", "The name |rEdda does not begin with a letter"),
-            ("E" * 61, "has 61 characters; one of at most 60"),
+            ("E" * 61, "has 61 characters; a name has at most 60"),
         ):
             shown = self.answer(line)
             assert expected in shown, line
@@ -186,8 +186,8 @@ class TestRooms(MenuTest):
             ("Nowhere", "There is no room named 'Nowhere'."),
             ("Mira", "There is no room named 'Mira'."),
             ("|rX", "There is no room named '|rX'."),
-            ("twin", "Several rooms are called so; type a number: Twin (#"),
-            (self.room2.dbref, f"You may not put anybody into {self.room2.key}."),
+            ("twin", "Several rooms have that name; type a number: Twin (#"),
+            (self.room2.dbref, f"You may not move anyone to {self.room2.key}."),
         ):
             shown = self.answer(line)
             assert expected in shown, line

@@ -416,7 +416,7 @@ class TestBeside(DryRunTest):
         assert tried.ok, tried.message
         assert "nun" in str(self.model.bodies[0])
         assert "old sailor" in str(self.model.bodies[1])
-        assert "what it remembers" in tried.data.notes[0]
+        assert "Its memories, lore" in tried.data.notes[0]
 
     def test_wrong_changes_are_told(self) -> None:
         """Each says what is wrong, and nothing is asked."""

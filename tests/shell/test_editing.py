@@ -88,10 +88,10 @@ class TestTexts(EditorTest):
         """And no editor opens."""
         for what, key, expected in (
             ("shoes", None, f"There is no text 'shoes' to edit; there are: {', '.join(TEXTS)}."),
-            ("template", "two words", "'two words' will not do: a template needs its key"),
-            ("component", "mood", "'mood' will not do: a component needs its number"),
-            ("context component", "noon 250", "'noon 250' will not do: a text of a context"),
-            ("context component", "tick_event", "'tick_event' will not do"),
+            ("template", "two words", "'two words' does not work: a template needs its key"),
+            ("component", "mood", "'mood' does not work: a component needs its number"),
+            ("context component", "noon 250", "'noon 250' does not work: a text of a context"),
+            ("context component", "tick_event", "'tick_event' does not work"),
         ):
             assert self.edit(what, key).startswith(expected), what
             assert not self.is_open
@@ -133,10 +133,10 @@ class TestRefusals(EditorTest):
         assert not self.is_open
 
     def test_an_empty_prompt_is_refused(self) -> None:
-        """A template needs words."""
+        """A template needs a text."""
         self.edit("template", "stern")
         self.typed("x")
-        assert "Nothing is changed: a template needs words." in self.rewrite("")
+        assert "Nothing is changed: a template needs a text." in self.rewrite("")
         self.typed(":q!")
         self.edit("component", "250")
         assert "Nothing is changed: component 250 is new; " in self.rewrite("Sad.")

@@ -81,7 +81,7 @@ class EndpointsShownTest(ShellTest):
         """Among what assistants depend on, each address is a row."""
         parts = {part["name"]: part for part in equipment.equipment().data.parts}
         assert ("good", "bad") == tuple(parts[f"Endpoint {each}"]["level"] for each in (A, B))
-        assert "tried again by itself" in parts[f"Endpoint {B}"]["advice"]
+        assert "retried automatically" in parts[f"Endpoint {B}"]["advice"]
 
     @BOTH
     def test_one_of_two_left_alone_is_no_rest(self) -> None:

@@ -102,7 +102,7 @@ class TestRunning(ExecutingTest):
         held[1].errback(ValueError("the chain broke"))
         (result,) = self.outcome(running)
         assert (False, ProblemKind.CONFLICT) == (result.ok, result.problem)
-        assert "nobody knows whether it was done" in result.message
+        assert "it is unknown whether it was done" in result.message
 
     def test_a_tool_that_fails(self) -> None:
         """In the game's own code, or because it cannot be done: with the kind of problem."""

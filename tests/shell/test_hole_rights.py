@@ -77,8 +77,8 @@ class TestActs(RightsTest):
     def test_hole_b11_no_room_is_entered_whose_lock_forbids_it(self) -> None:
         """`teleport_here` is asked for who moves her and for her; an owner may put her anywhere."""
         rows = (
-            (f"not id({self.bea.id})", self.bea, "You may not put anybody into Room2."),
-            (f"not id({self.ada.id})", self.bea, "Ada may not be put into Room2"),
+            (f"not id({self.bea.id})", self.bea, "You may not move anyone to Room2."),
+            (f"not id({self.ada.id})", self.bea, "Ada may not be moved to Room2"),
             ("all()", self.bea, ""),
             (f"not id({self.ada.id})", self.ann, ""),
         )
@@ -96,7 +96,7 @@ class TestActs(RightsTest):
         refused = operations.clone_assistant(
             self.ada_script, "Oriel", location=self.room2, person=self.bea
         )
-        assert ("You may not put anybody into Room2.", None) == (
+        assert ("You may not move anyone to Room2.", None) == (
             refused.message,
             self.made("Oriel"),
         )

@@ -183,7 +183,7 @@ class TestSenders(ShellTest):
                 assert None is self._said_by(sender)
 
     def test_a_deleted_sender_does_no_harm(self) -> None:
-        """A message of somebody who is gone is read without trouble."""
+        """A message of someone who is gone is read without trouble."""
         ghost = create_object("tests.shell.people.Person", key="Ghost", location=self.room1)
         ghost.delete()
         heard = self._said_by(ghost)

@@ -374,7 +374,7 @@ class TestShown(InnerCase):
         for kind in MAIN_PARTS:
             self.set(context_configs={str(kind): {"component_overrides": {0: CANARIES[kind]}}})
             lines = self.call(CmdAssistant(), f"prompt ada {kind}")
-            assert f"Ada, context {kind}: what its model is asked there" in lines
+            assert f"Ada, context {kind}: what its model is asked" in lines
             most = min(5, CONTEXTS[kind].max_iterations)  # 5: as `execution_config` has it
             assert f"at most  {most} model calls for one answer" in lines
             whole = self.call(CmdAssistant(), f"prompt ada {kind} show")

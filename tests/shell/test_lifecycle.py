@@ -17,13 +17,13 @@ from tests.shell.stopping import SafetyTest
 # name, what the answer says
 BAD_NAMES = [
     ("  ", "An assistant needs a name, for example: assistant create Edda"),
-    ("x" * (LONGEST_NAME + 1), "has 61 characters; one of at most 60 can be typed and shown"),
-    ("Ed\x00da", "The name Edda holds characters that nobody sees; use letters, as in Edda."),
-    ("Ed\u200fda", "holds characters that nobody sees"),
-    ("7", "The name 7 does not begin with a letter; call it as in Edda or Old Edda."),
+    ("x" * (LONGEST_NAME + 1), "has 61 characters; a name has at most 60"),
+    ("Ed\x00da", "The name Edda has invisible characters; use letters, as in Edda."),
+    ("Ed\u200fda", "has invisible characters"),
+    ("7", "The name 7 does not begin with a letter; use a name such as Edda or Old Edda."),
     ("@edda", "does not begin with a letter"),
     ("#2", "does not begin with a letter"),
-    ("Edda=x", "The name Edda=x holds =, which commands take for their own; leave it out."),
+    ("Edda=x", "The name Edda=x holds =, which commands use themselves; leave it out."),
     ("Edda, Tom", "holds ,, which commands"),
     ("a/b", "holds /, which commands"),
     ("all", "all means something else in commands; choose another name, such as Edda."),
@@ -63,7 +63,7 @@ class TestCreate(SafetyTest):
         count = ObjectDB.objects.count()
         wrong = {"tick_rate": "fast", "speed": 1}
         result = operations.create_assistant("Edda", settings=wrong)
-        assert result.message.startswith("Edda is not made: tick_rate is 'fast'; it must be")
+        assert result.message.startswith("Edda is not created: tick_rate is 'fast'; it must be")
         assert set(wrong) == set(result.errors)
         assert not operations.create_assistant("Edda", lines={"examples": [["hi"]]}).ok
         assert "look is a command" in operations.create_assistant("Edda", aliases=["look"]).message
@@ -117,7 +117,7 @@ class TestUpdate(SafetyTest):
         """Not even what is right beside it."""
         before = lifecycle.describe(self.ada_script).data
         for change, expected in (
-            ({}, "Ada: give something to change: desc, persona, location, aliases."),
+            ({}, "Ada: give something to change, one of: desc, persona, location, aliases."),
             ({"desc": "x" * 4001}, "the description has 4001 characters; it must have at most"),
             ({"persona": "x" * 20001}, "persona has 20,003 characters"),
             ({"location": "nowhere"}, "there is no single room 'nowhere'; give its #number"),
@@ -209,10 +209,10 @@ class TestClone(SafetyTest):
         assert not lifecycle.clone_assistant(self.ada_script, "Ada").ok
         state.write(self.ada_script, max_agent_hops="many")
         result = lifecycle.clone_assistant(self.ada_script, "Bea")
-        assert "Bea is not made: max_agent_hops is 'many'; it must be" in result.message
+        assert "Bea is not created: max_agent_hops is 'many'; it must be" in result.message
 
     def test_one_without_a_body_gives_one_with_a_plain_one(self) -> None:
         """It is nowhere yet."""
         self.ada_script.obj = None
         result = lifecycle.clone_assistant(self.ada_script, "Bea")
-        assert "Bea is awake, but nowhere" in result.message
+        assert "Bea is awake, but in no room" in result.message

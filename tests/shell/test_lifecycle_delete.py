@@ -159,7 +159,7 @@ class TestRefused(DeleteTest):
         self.account.puppet_object(self.session, self.ada)
         try:
             result = self.delete()
-            told = "Somebody is in Ada's body; let them leave it first (ooc)."
+            told = "Someone controls Ada's body; they have to leave it first (ooc)."
             assert (told, ProblemKind.CONFLICT) == (result.message, result.problem)
             assert not state.read(self.ada_script, "emergency_stop")
         finally:

@@ -79,7 +79,7 @@ class TestPacks(PackTest):
     def test_it_asks_before_it_stores(self) -> None:
         """What would change is shown first; then it is there, and on record."""
         shown = self.given("assistant lore import harbour.yaml", "no")
-        assert "entries would be 3 added, 0 changed, 0 removed; 0 stay" in shown
+        assert "entries would be 3 added, 0 changed, 0 removed; 0 are unchanged" in shown
         assert [] == self.texts()
         assert "are 3 added" in self.given("assistant lore import harbour.yaml")
         assert 3 == len(self.texts())
@@ -155,15 +155,15 @@ class TestPacks(PackTest):
         for text, told in (
             (json.dumps({**HARBOUR, "entries": [room]}), "entry 'a'.audience: there is no room"),
             ('{"pack": "harbour"}', "a pack has `pack` and `entries`"),
-            ('{"pack": "a", "pack": "b"}', "a name stands there twice"),
+            ('{"pack": "a", "pack": "b"}', "a name is repeated"),
             ('{"pack": "a"} = ada', "nothing can follow the pack"),
             ("none.yaml", "there is no file 'none.yaml'"),
         ):
             assert told in self.typed(f"assistant lore import {text}"), text
         for raw, told in (
-            (b"pack: [", "neither JSON nor YAML as it is taken"),
-            (b"a: &x [1]\nb: *x", "line 1: & and * are not taken"),
-            (b"pack: a\nentries:\n- {id: a, id: b}", "line 3: a name stands there twice"),
+            (b"pack: [", "neither JSON nor plain YAML"),
+            (b"a: &x [1]\nb: *x", "line 1: & and * are not allowed"),
+            (b"pack: a\nentries:\n- {id: a, id: b}", "line 3: a name is repeated"),
             (b"[" * 50, "line 1: nested more than 12 deep"),
             (b"pack: 2026-01-31\nentries: []", "datetime.date(2026, 1, 31) is not text"),
             (b"pack: !!python/object/apply:os.getcwd []", "could not determine a constructor"),

@@ -110,7 +110,7 @@ class TestOutOfCharacter(OutOfCharacterTest):
 
     def test_one_is_made_and_deleted(self) -> None:
         """One that is made stands nowhere, which is said; deleting asks."""
-        assert "nowhere" in self.typed("assistant create Edda = Edda is brief.")
+        assert "in no room" in self.typed("assistant create Edda = Edda is brief.")
         edda = operations.find_assistant("Edda")
         assert edda is not None
         assert "Delete Edda?" in self.typed("assistant delete edda")

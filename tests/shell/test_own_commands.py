@@ -278,7 +278,7 @@ def test_every_command_can_be_called_otherwise() -> None:
         ({"histroy": "x"}, "has 'histroy', which is not a command; there are assistant, history,"),
         ({"history": 7}, "EVENNIA_AI_COMMAND_NAMES['history'] is 7; it must be one word, or ''"),
         ({"history": "my talks"}, "['history'] is 'my talks'; it must be one word, or ''"),
-        ({"history": "hush"}, "EVENNIA_AI_COMMAND_NAMES makes two commands be called 'hush'"),
+        ({"history": "hush"}, "EVENNIA_AI_COMMAND_NAMES gives two commands the name 'hush'"),
     ],
 )
 def test_a_wrong_setting_is_told(given: Any, told: str) -> None:

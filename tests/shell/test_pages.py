@@ -203,7 +203,7 @@ class TestStock(PageTest):
             assert not self.hers.check_password(word)
         assert not self.hers.is_superuser
         assert (
-            "There is an account named Ada already"
+            "An account named Ada already exists"
             in operations.give_account(self.ada_script).message
         )
 

@@ -127,7 +127,7 @@ class TestSending(ErrandTest):
         with pytest.raises(CallRefusedError, match="no task"):
             self.access.check_hook("none", hook())
         self.ada.locks.add("peer:false()")
-        with pytest.raises(CallRefusedError, match="lets you not"):
+        with pytest.raises(CallRefusedError, match="does not allow it"):
             self.access.check(given, "", hook())
 
     def test_a_token_that_ended_ends_what_it_opened(self) -> None:

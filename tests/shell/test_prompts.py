@@ -106,9 +106,13 @@ class TestComponents(PromptTest):
     def test_a_component_counts_with_the_next_turn(self) -> None:
         """Without a reload: set, switched off, on, set anew, deleted."""
         for line, expected, told in (
-            ("set 250 world = {name} lives in |rBrom.", "Ada is told world (250)", True),
+            (
+                "set 250 world = {name} lives in |rBrom.",
+                "Ada now has the component world (250)",
+                True,
+            ),
             ("off 250", "Ada: component 250 is off.", False),
-            ("set 250 world = It is Brom.", "Ada is told world (250)", False),
+            ("set 250 world = It is Brom.", "Ada now has the component world (250)", False),
             ("on 250", "Ada: component 250 is on.", True),
             ("delete 250", "Ada: component 250 is gone.", False),
         ):
@@ -159,9 +163,9 @@ class TestComponents(PromptTest):
     def test_garbage_is_replaced(self) -> None:
         """What was stored by hand and is not a mapping does not keep staff from setting one."""
         self.ada_script.db.prompt_components = 5
-        assert "Ada is told" in self.assistant("component ada set 250 world = A port.")
+        assert "Ada now has" in self.assistant("component ada set 250 world = A port.")
         self.ada_script.db.prompt_components = {250: 5}
-        assert "Ada is told" in self.assistant("component ada set 250 world = A port.")
+        assert "Ada now has" in self.assistant("component ada set 250 world = A port.")
 
     @override_settings(
         EVENNIA_AI_PROMPTS={"components": {250: {"key": "world", "content": "The port of Brom."}}}
@@ -183,7 +187,7 @@ class TestTemplates(PromptTest):
         self.assistant("template ada set stern = You are {name}, and stern.")
         self.ask("whisper Ada = hello", whispers("Hello."))
         assert "stern" not in self.sent()[0]["content"]
-        assert "Ada lives by the template stern now." == self.assistant("template ada apply stern")
+        assert "Ada now uses the template stern." == self.assistant("template ada apply stern")
         self.ask("whisper Ada = hello", whispers("Hello."))
         assert self.sent()[0]["content"].startswith("You are Ada, and stern.")
         expected = "Ada's templates:\n  default\n  stern (its own, applied)"
@@ -232,7 +236,7 @@ class TestContexts(PromptTest):
         assert "tool_filter                None\n" in shown
         listed = self.assistant("context ada")
         assert "tick_event (set: component_overrides, enabled_components, max_it" in listed
-        assert "Ada: tick_event is as the game has it." == self.assistant(
+        assert "Ada: tick_event is reset to the game's settings." == self.assistant(
             "context ada tick_event reset"
         )
         assert {} == state.read(self.ada_script, "context_configs")

@@ -146,7 +146,7 @@ class TestAsked(RemovingTest):
         shown = self.remove()
         for words in (
             "Deleted with their bodies: 1 (Ada).",
-            "Taken out of beings of the game, which stay: 1 (Bram).",
+            "Taken out of characters and objects of the game, which stay: 1 (Bram).",
             "events in the record.",
             "assistant remove all and records",
         ):
@@ -170,7 +170,7 @@ class TestAsked(RemovingTest):
         """Nothing is begun then."""
         self.account.puppet_object(self.session, self.ada)
         refused = removing.remove_all(by="Tom")
-        assert "somebody is in the body of Ada" in refused.message
+        assert "someone controls the body of Ada" in refused.message
         assert 2 == len(operations.list_assistants())
 
     def test_whoever_cannot_go_is_named_and_the_others_go(self) -> None:

@@ -48,7 +48,7 @@ class TestRounds(SafetyTest):
         assert list(range(1, count)) == sorted({*seen} - {count})
         assert (count, f"{count} assistants are silent") == (
             silenced.result.data,
-            silenced.result.message.partition(",")[0],
+            silenced.result.message.partition(".")[0],
         )
         by = [facts["by"] for _, facts in records if "by" in facts]
         assert ["Mira"] * count == by

@@ -83,8 +83,8 @@ class TestHistory(ShellTest):
     def test_a_wrong_page_is_refused(self) -> None:
         """With what would be right."""
         for page, expected in (
-            ({"limit": 0}, "0 messages cannot be shown at once; 1 to 200 can."),
-            ({"limit": 201}, "201 messages cannot be shown at once; 1 to 200 can."),
+            ({"limit": 0}, "0 messages cannot be shown at once; ask for 1 to 200."),
+            ({"limit": 201}, "201 messages cannot be shown at once; ask for 1 to 200."),
             ({"before": 0}, "0 is not the number of a message; they begin at 1."),
         ):
             assert expected == conversation.show_history(self.ada_script, **page).message
@@ -120,7 +120,7 @@ class TestHistory(ShellTest):
         (masked,) = [row for row in self.rows(look=None) if row["private_to"]]
         assert {**rows[5], "text": "(2000 characters)"} == masked
         told = conversation.show_history(self.ada_script).message
-        assert "(private to somebody who is gone)" in told
+        assert "(private to someone who is gone)" in told
         assert '\n      - a\n      \n      Mira says on the channel Pub: "z"' in told
 
     def test_it_is_given_out_as_it_is_kept(self) -> None:

@@ -42,7 +42,7 @@ class TestUndo(UndoTest):
         assert (10, "") == (self.has("tick_rate"), self.has("persona"))
         assert "Ada: tick_rate: 10 -> 5" in self.assistant("undo ada")
         assert not self.ada_script.attributes.get("tick_rate")
-        assert "Ada: nobody changed anything" in self.assistant("undo ada")
+        assert "Ada: its audit log has no edits to undo" in self.assistant("undo ada")
 
     def test_what_was_taken_back_is_made_again(self) -> None:
         """In the other order, until nothing is left; and is an edit as before."""
@@ -53,7 +53,7 @@ class TestUndo(UndoTest):
         assert "Ada: tick_rate: 5 -> 10" in self.assistant("redo ada")
         assert "Ada: max_history: 50 -> 30" in self.assistant("redo ada")
         assert (10, 30) == (self.has("tick_rate"), self.has("max_history"))
-        assert "nothing was taken back" in self.assistant("redo ada")
+        assert "nothing was undone" in self.assistant("redo ada")
         assert "Ada: max_history: 30 -> 50" in self.assistant("undo ada")
 
     def test_whoever_edits_anew_has_decided_otherwise(self) -> None:
@@ -133,12 +133,12 @@ class TestUndo(UndoTest):
         assert "rary and likes tea. -> …" in shown
         assert "Ada: tick_rate: 10 -> 5" in self.assistant(f"undo ada {number}")
         assert f"{PERSONA}rum." == self.has("persona")
-        assert f"edit {number} is taken back already" in self.assistant(f"undo ada {number}")
-        assert "Taken back, and to be made again" in self.assistant("undo ada list")
+        assert f"edit {number} is already undone" in self.assistant(f"undo ada {number}")
+        assert "Undone; to redo the newest" in self.assistant("undo ada list")
         assert "Ada has no edit 9999" in self.assistant("undo ada 9999")
 
     def test_it_outlives_a_reload(self) -> None:
-        """All of it is in the record."""
+        """The complete text is in the record."""
         self.assistant("config ada set tick_rate 10")
         self.ada_script.at_server_shutdown()
         audit.flush()
@@ -153,7 +153,7 @@ class TestUndo(UndoTest):
         self.assistant("undo ada")
         audit.flush()
         found = audit.application().page("Ada", limit=1, events=("edit_undone",))[0]
-        assert f"the edit at version {number} is taken back: ['tick_rate']" == found.text
+        assert f"the edit at version {number} was undone: ['tick_rate']" == found.text
         assert ("Tom", "game") == (found.details["by"], found.details["via"])
         assert operations.check_audit(self.ada_script).data == []
 
@@ -184,7 +184,7 @@ class TestRefused(UndoTest):
         number = self.newest()
         self.assistant("emergency stop ada")
         shown = self.assistant("undo ada")
-        assert "The last that Tom did to Ada cannot be taken back: it was stopped." in shown
+        assert "The last that Tom did to Ada cannot be undone: it was stopped." in shown
         assert f"assistant undo Ada {number} (tick_rate: 5 -> 10)" in shown
         self.assistant("emergency clear ada")
         assert "a stop was cleared" in self.assistant("undo ada")
@@ -199,7 +199,7 @@ class TestRefused(UndoTest):
             with self.subTest(text[:20]):
                 self.assistant("config ada set persona Ada hums.")
                 shown = self.assistant("undo ada")
-                assert "the record has not all of what persona was" in shown
+                assert "the audit log does not have all of persona" in shown
                 assert "Ada hums." == self.has("persona")
 
     def test_which_channels_she_listens_to(self) -> None:
@@ -220,7 +220,7 @@ class TestRefused(UndoTest):
         """What code changes, or she herself, is no edit."""
         state.write(self.ada_script, tick_rate=10)
         assert () == read_edits(self.ada_script).made
-        assert "nobody changed anything" in self.assistant("undo ada list")
+        assert "its audit log has no edits to undo" in self.assistant("undo ada list")
 
     def test_what_a_setting_no_longer_takes(self) -> None:
         """It is judged as whatever is set; the errors are those of setting it."""

@@ -177,7 +177,7 @@ class EditsTest(AuditPages):
         number = newest_edit(self.ada_script)
         shown = text_of(self.post("audit-undo", {"number": number}, key="Ada", who="controller"))
         assert before == state.read(self.ada_script, "tick_rate")
-        assert "is taken back" in shown
+        assert "is undone" in shown
         self.post("audit-redo", key="Ada")
         assert 9 == state.read(self.ada_script, "tick_rate")
         assert "'x' is not the number of an edit" in text_of(
@@ -224,7 +224,7 @@ class FilesTest(AuditPages):
         with mock.patch.object(exports, "MOST_SENT", 1):
             response = self.get("audit-export", key="Ada")
         assert 503 == response.status_code
-        assert "have it written into a file of the game instead" in text_of(response)
+        assert "write it to a file of the game instead" in text_of(response)
         assert "events of Ada are in" in text_of(self.post("audit-file", key="Ada"))
         assert 1 == len(list(self.folder.glob("*.jsonl")))
 

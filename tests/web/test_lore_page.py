@@ -135,7 +135,7 @@ class EntriesTest(LorePages):
         for field, value, told in (
             ("text", "", "there is nothing to remember"),
             ("keywords", " , ", "it needs a keyword by which it is found"),
-            ("audience", "everybody", "'everybody' says not who may be told"),
+            ("audience", "everybody", "'everybody' does not say who may be told"),
             ("audience", "room #99999", "there is no room '#99999'"),
             ("importance", "most", "'most' is not a number"),
             ("importance", "0", "importance must be a whole number from 1 to 10"),
@@ -238,7 +238,7 @@ class PacksTest(LorePages):
         for raw in (b"\xff\x00", b"[]", b"{", b"x" * (lore_packs.LONGEST_PACK + 1)):
             response = self.bring_in(raw)
             assert 400 == response.status_code
-            assert "That is not a lore pack that can be taken" in text_of(response)
+            assert "That lore pack cannot be used" in text_of(response)
         assert 400 == self.post("pack-import").status_code
         assert [MILL] == self.all()
 

@@ -130,7 +130,7 @@ class MakingTest(WebTest):
         assert self.address("live", key="Bram") == response.redirect_chain[-1][0]
         assert golem == operations.find_assistant("Bram").obj  # type: ignore[union-attr]
         response = self.post("adopt", {"npc": "<b>nobody", "adopted_key": "Cem"})
-        assert "There is nobody called '<b>nobody'" in text_of(response)
+        assert "There is no character or object named '<b>nobody'" in text_of(response)
         assert 'value="Cem"' in response.content.decode()
         assert 403 == self.post("adopt", {"npc": str(self.room2.dbref)}, who="player").status_code
 
@@ -180,7 +180,7 @@ class CardsTest(WebTest):
         assert "Choose the card's file first" in text_of(self.post("look-at-card"))
         response = self.look(b"<b>no card")
         assert 400 == response.status_code
-        assert "That is not a card that can be taken" in text_of(response)
+        assert "That card cannot be used" in text_of(response)
         assert "more than" in text_of(self.look(b"x" * (MOST_BYTES + 1)))
 
     def test_another_account_gets_nothing_of_it(self) -> None:

@@ -162,7 +162,7 @@ class OneMemoryTest(RememberingPages):
         self.kept("There is an atlas.", cites=(self.open.key,))
         form = {"text": "The atlas is in the cellar."}
         shown = text_of(self.post("memory-correct", form, key="Ada", number=self.open.pk))
-        assert "is put right. Also forgotten: 1 fact." in shown
+        assert "is corrected. Also forgotten: 1 fact." in shown
         assert [SECRET, "The atlas is in the cellar."] == sorted(self.texts())
         assert "Astrid" == self.facts("memory_corrected")[0]["by"]
 
@@ -186,7 +186,7 @@ class OneMemoryTest(RememberingPages):
         assert "It is in the cellar." in self.texts()
         again = form_of(response, "correct/")
         assert "It is in the attic." == again["text"]
-        assert "is put right" in text_of(self.post("memory-correct", again, **path))
+        assert "is corrected" in text_of(self.post("memory-correct", again, **path))
         assert "It is in the attic." in self.texts()
 
     def test_forgotten_by_whoever_is_sure(self) -> None:
@@ -248,7 +248,7 @@ class AddingTest(RememberingPages):
         """The store has them all again, and it is said how many were read."""
         Memory.objects.update(indexed_as="")
         shown = text_of(self.post("memory-reindex", key="Ada"))
-        assert "2 memories are read by" in shown, shown
+        assert "2 memories are indexed by" in shown, shown
         self.catch_up()
         assert 2 == len(self.in_store())
 
@@ -329,7 +329,9 @@ class NightsTest(RememberingPages):
         response = self.post("sleep", {"hours": "long"}, key="Ada")
         assert 400 == response.status_code
         assert 'value="long"' in response.content.decode()
-        assert "25 hours cannot be" in text_of(self.post("sleep", {"hours": "25"}, key="Ada"))
+        assert "A night cannot have 25 hours" in text_of(
+            self.post("sleep", {"hours": "25"}, key="Ada")
+        )
         assert "Ada sleeps until" in text_of(self.post("sleep", {"hours": "2"}, key="Ada"))
         assert "sleep" == state.read(self.ada_script, "operating_mode")
         assert "Ada is awake." in text_of(self.post("wake", key="Ada"))

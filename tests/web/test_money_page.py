@@ -184,7 +184,7 @@ class MoneyTest(WebTest):
         assert 403 == self.post("raise-bench", form, who="controller").status_code
         shown = text_of(self.post("raise-bench", form))
         assert "The test bench: tokens_per_day is raised by 500, until the day ends." in shown
-        assert "900 of 3,500 (500 of it added)" in shown
+        assert "900 of 3,500 (500 of it granted)" in shown
         assert "900 of 3,500" == today_of(None)
         row = BudgetTotal.objects.get(scope="bench", key="", period=day)
         assert 500 == row.granted_tokens
@@ -384,7 +384,7 @@ class MoneyTest(WebTest):
 
     def test_a_day_that_is_none(self) -> None:
         """More days than are kept are refused in words."""
-        assert "the ledger keeps calls 90 days" in spending(91).message
+        assert "the ledger keeps calls for 90 days" in spending(91).message
         assert not spending(0).ok
 
     def test_numbers_are_written_for_programs(self) -> None:

@@ -132,7 +132,7 @@ class EditingTest(PromptTest):
         texts.set_text(self.ada_script, "persona", "", "You keep bees.")
         response = self.save(response)
         assert 409 == response.status_code
-        assert "somebody has changed the persona meanwhile" in text_of(response)
+        assert "someone has changed the persona in the meantime" in text_of(response)
         assert "[gone: </span>bees" in response.content.decode()
         assert "You keep bees." == state.read(self.ada_script, "persona")
         self.save(response)

@@ -161,13 +161,11 @@ EVENTS: dict[str, EventKind] = {
     "look_changed": EventKind("its {changed} are others"),
     "adopted": EventKind("{body} is its body from now on"),
     "body_lost": EventKind("its body {body} was deleted by the game"),
-    "edit_undone": EventKind("the edit at version {edit} is taken back: {names}"),
-    "edit_redone": EventKind(
-        "the edit at version {edit}, taken back before, is made again: {names}"
-    ),
+    "edit_undone": EventKind("the edit at version {edit} was undone: {names}"),
+    "edit_redone": EventKind("the edit at version {edit}, undone before, was redone: {names}"),
     "copied": EventKind("a copy of {source}, without {left_out}"),
-    "assistant_exported": EventKind("all of it, private words too, is in a file"),
-    "assistant_imported": EventKind("brought in from {game}, memories: {memories}"),
+    "assistant_exported": EventKind("exported completely, including private words"),
+    "assistant_imported": EventKind("imported from {game}, memories: {memories}"),
     "breaker_reset": EventKind("the breaker {breaker}, which was {was}, is closed"),
     "all_removed": EventKind("all assistants are gone: {removed} removed, {released} released"),
     "record_archived": EventKind("events that are moved to {path}: {events}"),

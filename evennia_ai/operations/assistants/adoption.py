@@ -68,12 +68,12 @@ def find_npc(person: Being, text: str) -> Result[GameObject]:
     found = found or (search_object(words, exact=True, use_dbref=True) if words else [])
     if not found:
         return Result.not_found(
-            f"There is nobody called {one_line(words, 60)!r}. Give the name of a character or "
-            "thing of the game, or its number such as #12."
+            f"There is no character or object named {one_line(words, 60)!r}. Give the name of one "
+            "here, or its number such as #12."
         )
     if len(found) > 1:
         names = ", ".join(f"{being.key} ({being.dbref})" for being in found[:10])
-        return Result.conflict(f"Several are called so; give a number: {names}.")
+        return Result.conflict(f"Several have that name; give a number: {names}.")
     return Result(True, str(found[0].key), found[0])
 
 
@@ -81,9 +81,9 @@ def _problem_of_being(npc: GameObject, person: Being | None) -> Result | None:
     name = str(npc.key)
     if isinstance(npc, (DefaultRoom, DefaultExit)):
         kind = "a room" if isinstance(npc, DefaultRoom) else "an exit"
-        return Result.invalid(f"{name} is {kind}; adopt a character or a thing in a room.")
+        return Result.invalid(f"{name} is {kind}; adopt a character or an object in a room.")
     if own := next((script for script in list_assistants() if script.obj == npc), None):
-        return Result.conflict(f"{name} is an assistant already: {own.key}.")
+        return Result.conflict(f"{name} is already an assistant: {own.key}.")
     if problem := _problem_of_players(npc, person):
         return Result.conflict(problem)
     if person is None:
@@ -114,7 +114,7 @@ def _problem_of_players(npc: GameObject, person: Being | None) -> str:
     if npc.is_superuser or npc.dbref == FIRST_CHARACTER:
         return f"{name} is the superuser's character; adopt one of the game's own."
     if npc.sessions.count():
-        return f"Somebody is in {name}'s body; let them leave it first (ooc)."
+        return f"Someone controls {name}'s body; they have to leave it first (ooc)."
     own = getattr(person, "account", None) or person
     for account in _owners_of(npc):
         is_played = npc.attributes.has(PLAYED) and account != own
@@ -230,7 +230,7 @@ def refuse_release(script: AssistantScript) -> Result | None:
     name = str(script.key)
     why = "has no body" if script.obj is None else "was made with its body"
     return Result.conflict(
-        f"{name} {why}, so there is nobody to release. To end it: assistant delete {name}"
+        f"{name} {why}, so there is nothing to release. To delete it: assistant delete {name}"
     )
 
 

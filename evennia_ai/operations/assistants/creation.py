@@ -44,10 +44,10 @@ BODY = "evennia_ai.assistant_character.AssistantCharacter"
 # Replaces what a game's class of characters allows its owner: nobody picks up or plays a body.
 BODY_LOCKS = "get:false();puppet:perm(Admin)"
 NO_BEING = (
-    "{path} is a class of rooms or exits, which an assistant would have to leave; give one of "
-    "characters or things, as in typeclasses.golems.Golem."
+    "{path} is a class of rooms or exits, which cannot be the body of an assistant; give a class "
+    "of characters or objects, such as typeclasses.golems.Golem."
 )
-NO_CLASS = "There is no class {path}; give the whole path of one, as in typeclasses.golems.Golem."
+NO_CLASS = "There is no class {path}; give its full path, such as typeclasses.golems.Golem."
 LONGEST_PATH = 200
 PLAIN_DESC = "{name} is an assistant, an AI."
 NAMELESS_DESC = "This is an assistant, an AI."
@@ -95,7 +95,7 @@ def create_assistant(
     found = prepare(_given(persona, lines or {}) | dict(settings or {}), lambda _: UNSET)
     if found.errors:
         problems = "; ".join(found.errors.values())
-        return Result(False, f"{name} is not made: {problems}", errors=found.errors)
+        return Result(False, f"{name} is not created: {problems}", errors=found.errors)
     with signed(by or str(getattr(maker, "key", ""))), transaction.atomic():
         archive_earlier_log(name)
         character = _make_body(name, typeclass, location, desc, aliases, maker)
@@ -112,11 +112,11 @@ def _refusal(name: str, aliases: Sequence[str]) -> Result | None:
     if problem := problem_of_name(name):
         return Result.invalid(problem)
     if problem := next(filter(None, map(problem_of_name, aliases)), ""):
-        return Result.invalid(f"{name} is not made. {problem}")
+        return Result.invalid(f"{name} is not created. {problem}")
     if problem := problem_of_owner(name):
         return Result.conflict(problem)
     if problem := next(filter(None, map(problem_of_player, aliases)), ""):
-        return Result.conflict(f"{name} is not made. {problem}")
+        return Result.conflict(f"{name} is not created. {problem}")
     return None
 
 
@@ -142,7 +142,7 @@ def check_body(typeclass: str | type) -> Result[type]:
         problem = NO_CLASS.format(path=shown)
     elif not (isinstance(found, type) and issubclass(found, ObjectDB)):
         problem = (
-            f"{shown} is not a typeclass of objects; give one, as in typeclasses.golems.Golem."
+            f"{shown} is not a typeclass of objects; give one, such as typeclasses.golems.Golem."
         )
     elif issubclass(found, (DefaultRoom, DefaultExit)) and not issubclass(found, AssistantMixin):
         problem = NO_BEING.format(path=shown)
@@ -166,7 +166,7 @@ def archive_earlier_log(name: str) -> None:
     """Archive the audit log of an earlier assistant of the same name."""
     # The log's stream is known by the name, and must not go on as that of another assistant.
     if audit.is_begun(name):
-        audit.close(name, "another assistant of this name is made")
+        audit.close(name, "another assistant of this name is being created")
 
 
 def _make_body(
@@ -230,7 +230,7 @@ def give_account(script: AssistantScript) -> Result[Account]:
     name = str(script.key)
     if AccountDB.objects.filter(username__iexact=name).exists():
         return Result.conflict(
-            f"There is an account named {name} already; an assistant needs its own."
+            f"An account named {name} already exists; an assistant needs its own."
         )
     account = create_account(name, "", None, typeclass=AssistantAccount)
     account.set_unusable_password()
@@ -253,7 +253,7 @@ def check_permission(text: str, being: Being) -> Result[str]:
         try:
             meets(being, words, being)
         except ConfigurationError as error:
-            return Result.invalid(f"That will not do: {error}")
+            return Result.invalid(f"That does not work: {error}")
         return Result(True, words, words)
     known = {name.casefold(): name for name in settings.PERMISSION_HIERARCHY}
     # Evennia's `perm()` takes the plural of a permission too: "Builders".
@@ -279,7 +279,7 @@ def find_room(being: Being, text: str) -> Result[GameObject]:
         )
     if len(rooms) > 1:
         names = ", ".join(f"{room.key} ({room.dbref})" for room in rooms[:10])
-        return Result.invalid(f"Several rooms are called so; type a number: {names}.")
+        return Result.invalid(f"Several rooms have that name; type a number: {names}.")
     if not lets(rooms[0], being, "teleport_here", default=True):
-        return Result.forbidden(f"You may not put anybody into {rooms[0].key}.")
+        return Result.forbidden(f"You may not move anyone to {rooms[0].key}.")
     return Result(True, str(rooms[0].key), rooms[0])

@@ -112,7 +112,9 @@ def update_assistant(
     given = {"desc": desc, "persona": persona, "location": location, "aliases": aliases}
     wanted = {name: value for name, value in given.items() if value is not None}
     if not wanted:
-        return Result.invalid(f"{script.key}: give something to change: {', '.join(given)}.")
+        return Result.invalid(
+            f"{script.key}: give something to change, one of: {', '.join(given)}."
+        )
     if script.obj is None and set(wanted) != {"persona"}:
         return Result.conflict(f"{script.key} has no body, so only the persona can be changed.")
     place = _find_place(location) if location is not None else None
@@ -167,9 +169,9 @@ def _problem_of_room(place: GameObject | None, body: GameObject, person: Being |
     if place is None or person is None:
         return ""
     if not lets(place, person, HERE, default=True):
-        return f"You may not put anybody into {place.key}."
+        return f"You may not move anyone to {place.key}."
     if not (is_owner(person) or place.access(body, HERE, default=True)):
-        return f"{body.key} may not be put into {place.key}: the room's lock {HERE!r} forbids it."
+        return f"{body.key} may not be moved to {place.key}: the room's lock {HERE!r} forbids it."
     return ""
 
 
@@ -318,7 +320,7 @@ def end_assistant(
     if keeps_body:
         assistant_character.take_ears(body)
     services.memory().drop(number)
-    place = f"; its record is in {archive}" if archive else ""
+    place = f"; its audit log is in {archive}" if archive else ""
     return Result(True, place, str(archive or ""))
 
 
@@ -328,11 +330,11 @@ def _problem_of_deleting(script: AssistantScript) -> str:
         return ""
     if state.read(script, "adopted"):
         return (
-            f"{name} lives in {body.key}, a being of the game, which is not deleted with it. To "
-            f"take the mind away: assistant release {name}"
+            f"{name} lives in {body.key}, which belongs to the game and is not deleted with "
+            f"it. To take its mind away: assistant release {name}"
         )
     if body.sessions.count():
-        return f"Somebody is in {name}'s body; let them leave it first (ooc)."
+        return f"Someone controls {name}'s body; they have to leave it first (ooc)."
     if body.dbref == FIRST_CHARACTER:
         return f"{name}'s body is the game's first character, which the game needs."
     return ""
@@ -386,5 +388,5 @@ def _undone(script: AssistantScript, body: GameObject, error: Exception, wanted:
         script.at_start()
     return Result.unavailable(
         f"{script.key} is stopped, and could not be {wanted}: {one_line(str(error), 200)}. "
-        "Mend that, and try again."
+        "Fix that and try again."
     )

@@ -51,14 +51,16 @@ MOST_NAMED = 20
 RECORDS = (RecordedEvent, RecordedSnapshot)
 OF_ASSISTANTS = (AccessToken, ToolPin, PendingTask, PeerTask, PeerEvent, PeerHook, RemoteTask)
 WHY = "all assistants are removed"
-PUPPETED = "Nothing is removed: somebody is in the body of {names}; let them leave it first (ooc)."
+PUPPETED = (
+    "Nothing is removed: someone controls the body of {names}; they have to leave it first (ooc)."
+)
 COMING = (
-    "Nothing is removed: an assistant of another game is being brought in, or what is left of one "
-    "taken out; try again in a moment."
+    "Nothing is removed: an assistant is being imported from another game, or the rest of one is "
+    "being deleted; try again in a moment."
 )
 KEPT = (
-    "What calls have cost, lore and the record of the game stay in their tables. To empty these "
-    "too: assistant remove all and records"
+    "The cost of model calls, the lore and the game's audit log stay in their tables. To empty "
+    "these too: assistant remove all and records"
 )
 NEXT = (
     "To take the package out: evennia stop; where its tables are to go too, evennia migrate "
@@ -122,12 +124,12 @@ def describe_removal(found: Belongings, *, and_records: bool) -> str:
     counted = ", ".join(f"{count} {what}" for what, count in found.counts.items() if count)
     lines = [
         "Remove all assistants from this game, for good?",
-        f"Deleted with their bodies: {_named(found.made)}. Taken out of beings of the game, which "
-        f"stay: {_named(found.adopted)}.",
-        "Their talk, memories, notes and goals are lost, and all tokens of the API end; the record "
-        "of each is put into a file.",
-        f"There are {counted}." if counted else "Nothing else of theirs is left.",
-        "The ledger, the record and lore are emptied too." if and_records else KEPT,
+        f"Deleted with their bodies: {_named(found.made)}. Taken out of characters and objects of "
+        f"the game, which stay: {_named(found.adopted)}.",
+        "Their conversations, memories, notes and goals are lost, and all API tokens end; the "
+        "audit log of each is archived to a file.",
+        f"There are {counted}." if counted else "Nothing else is left of them.",
+        "The ledger, the audit log and the lore are emptied too." if and_records else KEPT,
     ]
     return " ".join(lines)
 
@@ -291,7 +293,7 @@ def _message(data: Removed) -> str:
     if data.released:
         lines.append(f"Released, and as they were before: {_listed(data.released)}.")
     if data.left:
-        mend = "What could not go, and why; fix that, then type the same again:"
+        mend = "Not removed, and why; fix that, then type the same again:"
         lines += [mend, *(f"  {each}" for each in data.left[:MOST_NAMED])]
     lines.append(NEXT.format(places=", ".join(data.places) or "none was found"))
     return "\n".join(lines)

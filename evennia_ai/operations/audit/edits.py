@@ -22,11 +22,11 @@ UNDONE, REDONE = "edit_undone", "edit_redone"
 FINAL = {
     "EmergencyStopCleared": "a stop was cleared. To stop it: assistant emergency stop {name}",
     "EmergencyStopTriggered": "it was stopped. To let it go on: assistant emergency clear {name}",
-    "HistoryReset": "its conversation was begun anew, and what was said is gone",
-    "budget_raised": "a cap was raised, and what is spent is spent; the raise ends with its span",
-    "memories_forgotten": "memories were forgotten, and are gone",
-    "person_forgotten": "somebody was forgotten, and what was known is gone",
-    "memory_corrected": "a memory was corrected, and its words before are not kept",
+    "HistoryReset": "its conversation was started anew; what was said is gone",
+    "budget_raised": "a cap was raised, and money is spent; the raise ends with the cap's period",
+    "memories_forgotten": "memories were forgotten and are gone",
+    "person_forgotten": "someone was forgotten, and what was known is gone",
+    "memory_corrected": "a memory was corrected, and its old text is not kept",
     "GoalCreated": "it was given a goal. To take that away: assistant goal {name} drop <number>",
     "GoalUpdated": "a goal was changed. See: assistant goal {name}",
 }

@@ -41,10 +41,10 @@ MOST_LISTED = 20
 LONGEST_SAME = 30  # characters; two texts that begin alike for longer are shown without that
 FINGERPRINT = {"characters", "sha256"}  # keys that the log keeps in place of a long text
 NEVER = (
-    "Nobody can take back a deletion, what was forgotten, what was spent, what was said, or a stop "
-    "that was cleared."
+    "What cannot be undone: a deletion, what was forgotten, spent or said, and a stop that was "
+    "cleared."
 )
-NO_EDIT = "{name}: nobody changed anything that its record still has. " + NEVER
+NO_EDIT = "{name}: its audit log has no edits to undo. " + NEVER
 CHANNELS = "channel_configs"
 
 
@@ -83,10 +83,10 @@ def list_edits(script: AssistantScript) -> Result[KnownEdits]:
         [_as_data(edit) for edit in found.made[:MOST_LISTED]],
         [_as_data(edit) for edit in found.undone[:MOST_LISTED]],
     )
-    lines = [f"Edits of {name} that can be taken back, the newest first:"] if found.made else []
+    lines = [f"Edits of {name} that can be undone, newest first:"] if found.made else []
     lines += [_row(edit) for edit in found.made[:MOST_LISTED]]
     if found.undone:
-        lines.append(f"Taken back, and to be made again by: assistant redo {name}")
+        lines.append(f"Undone; to redo the newest: assistant redo {name}")
         lines += [_row(edit) for edit in found.undone[:MOST_LISTED]]
     if found.made:
         lines.append(f"The newest: assistant undo {name}; another: assistant undo {name} <number>")
@@ -113,7 +113,7 @@ def find_redo(script: AssistantScript) -> Edit | Result:
     if found.undone:
         return found.undone[0]
     return Result.conflict(
-        f"{script.key}: nothing was taken back, or something else was changed since."
+        f"{script.key}: nothing was undone, or something else was changed since."
     )
 
 
@@ -131,9 +131,9 @@ def _numbered(found: Edits, number: int, name: str) -> Edit | Result:
     if edit := next((each for each in found.made if each.number == number), None):
         return edit
     if any(each.number == number for each in found.undone):
-        refused = Result.conflict(f"{name}: edit {number} is taken back already.")
+        refused = Result.conflict(f"{name}: edit {number} is already undone.")
         return refused.with_typed(f" Again: assistant redo {name}")
-    refused = Result.conflict(f"{name} has no edit {number} to take back.")
+    refused = Result.conflict(f"{name} has no edit {number} to undo.")
     return refused.with_typed(f" See: assistant undo {name} list")
 
 
@@ -142,7 +142,7 @@ def _refusal_of_act(found: Edits, name: str) -> Result:
     act = found.last_act
     assert act is not None
     why, _, instead = FINAL[act.event].format(name=name).partition(". ")
-    message = f"The last that {act.details['by']} did to {name} cannot be taken back: {why}."
+    message = f"The last that {act.details['by']} did to {name} cannot be undone: {why}."
     typed = f" {instead}." if instead else ""
     if found.made:
         edit = found.made[0]
@@ -164,7 +164,7 @@ def undo(
         person: must be allowed to enter the room that the body goes back to; None: no check.
     """
     changes = [ChangedValue(each.name, each.new, each.old) for each in edit.changes]
-    end = f"Edit {edit.number} of {edit.by}'s is taken back."
+    end = f"Edit {edit.number} of {edit.by}'s is undone."
     done = _apply(script, edit, changes, UNDONE, end, by, person)
     return done.with_typed(f" Again: assistant redo {script.key}") if done.ok else done
 
@@ -173,7 +173,7 @@ def redo(
     script: AssistantScript, edit: Edit, *, by: str = "", person: Being | None = None
 ) -> Result[Undone]:
     """Redo an edit that was undone; the arguments are those of `undo`."""
-    end = f"Edit {edit.number} is made again."
+    end = f"Edit {edit.number} is redone."
     done = _apply(script, edit, edit.changes, REDONE, end, by, person)
     return done.with_typed(f" Back: assistant undo {script.key} {edit.number}") if done.ok else done
 
@@ -245,14 +245,14 @@ def _problem_of(
             why = f"{each.name} was changed again since edit {edit.number}."
             return why, f" See: assistant undo {script.key} list"
         if not is_whole(each.new):
-            what = f"the record has not all of what {each.name} was, since it was secret or too"
+            what = f"the audit log does not have all of {each.name}, since it was secret or too"
             return f"{what} long; set it by hand", ""
         if each.name == CHANNELS and set(each.old or ()) != set(each.new or ()):
             modes = "trigger | context | leave"
             typed = f"; type: assistant channel {script.key} <channel> = {modes}"
-            return "which channels it listens to is not a mere setting", typed
+            return "the channels it listens to are not a plain setting", typed
         if each.new is None and edit.is_of_look:
-            return "it stood nowhere, and is not put there again", ""
+            return "it was in no room, and cannot be put back there", ""
     return None
 
 

@@ -189,7 +189,7 @@ def _row(standing: CapStanding, unpriced: int, now: float) -> str:
     cap = standing.cap
     used = known_cost(_amount(cap, standing.used), standing.used, unpriced) + _UNITS[cap.measure]
     allowed = _amount(cap, standing.allowed) if standing.configured else "no cap"
-    granted = f" ({_amount(cap, standing.granted)} of it added)" if standing.granted else ""
+    granted = f" ({_amount(cap, standing.granted)} of it granted)" if standing.granted else ""
     return f"  {NAMES[cap.span]:<12}{used:>14}{allowed:>16}   {_resets(cap.span, now)}{granted}"
 
 

@@ -90,7 +90,9 @@ def spending(days: int = DAYS, assistant: str = "") -> Result[Spending]:
         assistant: name of an assistant; "": all assistants.
     """
     if not 1 <= days <= KEPT_DAYS:
-        return Result.invalid(f"{days} days cannot be; the ledger keeps calls {KEPT_DAYS} days.")
+        return Result.invalid(
+            f"{days} days cannot be shown; the ledger keeps calls for {KEPT_DAYS} days."
+        )
     now = reactor.seconds()
     today = int(now) // DAY
     first = today - days + 1
@@ -98,7 +100,7 @@ def spending(days: int = DAYS, assistant: str = "") -> Result[Spending]:
         with translated_errors:  # a missing table becomes an error that says what to type
             rows, people = spent_days.read(first, now, assistant.casefold())
     except ConfigurationError as error:
-        return Result.unavailable(f"That cannot be told: {error}.")
+        return Result.unavailable(f"That is unknown: {error}.")
     _assign_to_bench(rows, "assistant")
     _assign_to_bench(people, "person")
     names = {str(script.key).casefold(): str(script.key) for script in list_assistants()}

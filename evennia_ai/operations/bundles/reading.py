@@ -81,7 +81,7 @@ def reading_steps(raw: bytes) -> Steps[Result[Bundle]]:
     try:
         return Result(True, "It can be read.", (yield from file.read_bundle(raw)))
     except ImportFileError as error:
-        return Result(False, f"That is not an assistant that can be brought in: {error}.")
+        return Result(False, f"That assistant cannot be imported: {error}.")
 
 
 def show_bundle(
@@ -143,7 +143,7 @@ def _lines(shown: BundleShown) -> list[str]:
     if shown.stopped:
         lines.append(f"It was stopped there, and arrives stopped: {shown.stopped}")
     if shown.left_out:
-        lines.append(f"Set there, and not taken along: {', '.join(shown.left_out)}.")
+        lines.append(f"Set there but not imported: {', '.join(shown.left_out)}.")
     for there, here in shown.same.items():
         lines.append(f"{there} of that game is {here} here, and is told what {there} may know.")
     if strangers:
@@ -152,7 +152,7 @@ def _lines(shown: BundleShown) -> list[str]:
             f"Strangers, whose private words only staff can read: "
             f"{', '.join(strangers[:MOST_NAMED])}{more}."
         )
-    lines += [f"It cannot be brought in: {problem}" for problem in shown.problems]
+    lines += [f"It cannot be imported: {problem}" for problem in shown.problems]
     return lines
 
 
@@ -272,7 +272,7 @@ def _refusal(
     # All is checked again at the end: storing took up to minutes, and people went on playing.
     for being, what in ((location, "the room"), (asker, "whoever asked")):
         if being is not None and being.pk is None:
-            return f"{what} is gone meanwhile."
+            return f"{what} has been deleted in the meantime."
     if asker is not None:
         asking = account_of(asker.pk, "") if isinstance(asker, AccountDB) else None
         if asking is not None and not asking.ok:
@@ -280,7 +280,7 @@ def _refusal(
         if refused := acts.refusal(IMPORT, asker):
             return refused.message
     if _same_people(bundle, people) != (same, []):
-        return "who is whom is not as it was; look at the file again."
+        return "the accounts have changed in the meantime; look at the file again."
     return ""
 
 

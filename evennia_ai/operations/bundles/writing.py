@@ -55,7 +55,7 @@ MOST_READINGS = 3  # attempts, where the assistant's state changes while it is r
 # Bundles handled at the same time, since each may take hundreds of megabytes of memory.
 MOST_AT_ONCE = 2
 WAIT_SECONDS = 0.2  # between two looks for a free place
-BUSY = "As many assistants as can be are read, written or stored just now; try again in a moment."
+BUSY = "Too many assistants are being imported or exported right now; try again in a moment."
 _ROOM = WaitingRoom()
 ENDING = "zip"
 # Not imported: modules inside the package do not import its top level.
@@ -79,7 +79,7 @@ LEFT_OUT_OF = {
         "cooldown_seconds",
     ),
 }
-GONE = "{name} was deleted meanwhile."
+GONE = "{name} has been deleted in the meantime."
 # State that a player may have changed, such as by forgetting, while the file was made.
 KEPT = ("notes", "projects", "unremembered", "muted_by")
 LONGEST_GAME = 255
@@ -150,12 +150,12 @@ def _unpackable(script: AssistantScript, name: str, error: Exception) -> Result[
     if script.pk is None:
         return Result.conflict(GONE.format(name=name))
     if isinstance(error, ImportFileError):
-        return Result.unavailable(f"{name} cannot be put into a file: {error}.")
+        return Result.unavailable(f"{name} cannot be exported: {error}.")
     logger.log_trace(f"[assistant] {name} could not be put into a file")
     problem = one_line(repr(error), 200)
     return Result.unavailable(
-        f"{name} cannot be put into a file: what is stored of it is not as it has to be "
-        f"({problem}); the game's log says where."
+        f"{name} cannot be exported: its stored data is damaged ({problem}); "
+        "the game's log says where."
     )
 
 
@@ -180,11 +180,11 @@ def _saved(script: AssistantScript, raw: bytes, bundle: Bundle) -> Result[Export
         sum(each.kind == "account" for each in bundle.who),
         bundle.manifest.left_out,
     )
-    lacks = f" It does not take along: {', '.join(data.left_out)}." if data.left_out else ""
+    lacks = f" Not included: {', '.join(data.left_out)}." if data.left_out else ""
     message = (
-        f"{script.key} and all it knows, private words too "
+        f"{script.key} and all it knows, including private words "
         f"({counted(data.memories, 'memories')}), is in {data.path}. "
-        f"Whoever has that file can read it.{lacks}"
+        f"Anyone who has that file can read it.{lacks}"
     )
     return Result(True, message, data)
 
@@ -203,7 +203,7 @@ def _packed(script: AssistantScript) -> Steps[tuple[bytes, Bundle]]:
         bundle = yield from file.read_bundle(raw)
         if script.pk is None or _version_of_state(script) == before:
             return raw, bundle
-    raise ImportFileError("what it remembers changes all the time; try again in a moment")
+    raise ImportFileError("its memories keep changing; try again in a moment")
 
 
 def _version_of_state(script: AssistantScript) -> tuple[object, ...]:

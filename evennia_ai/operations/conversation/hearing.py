@@ -151,15 +151,13 @@ def judge(script: AssistantScript, being: Being, words: str, kind: str = "") -> 
     if script.work is None:
         return _not_running(script)
     if not words.strip():
-        return Result.invalid("There is nothing to judge: type what would be said.")
+        return Result.invalid("There is nothing to check: type what would be said.")
     if kind and kind not in LINES:
-        return Result.invalid(
-            f"{kind!r} is not a way to say something; there are {', '.join(LINES)}."
-        )
+        return Result.invalid(f"{kind!r} is not a way to speak; there are {', '.join(LINES)}.")
     kinds = (kind,) if kind else USUAL
     verdicts = [v for one in kinds if (v := _judged(script, being, words, one)) is not None]
     if not verdicts:
-        return Result.invalid("There are no words in that: nobody would hear anything.")
+        return Result.invalid("There are no words in that, so nobody would hear anything.")
     explained = [
         f"as a {v['source']}: {v['outcome']}, by rule {v['rule']} {v['name']} ({v['when']}), "
         f"trust {v['trust']:g} ({v['because']})"

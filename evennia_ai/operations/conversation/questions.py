@@ -218,7 +218,7 @@ def _settle_call(
         failure.trap(CancelledError, StaleEpochError)
         name = name_before(script, person)
         return Result.conflict(
-            f"{name} was stopped meanwhile, so nobody knows whether it was done."
+            f"{name} was stopped meanwhile, so it is unknown whether it was done."
         )
 
     return running.addCallbacks(done, cut_off)

@@ -80,7 +80,9 @@ def show_history(
     """
     messages, look = _messages(script), look or PrivateView()
     if not 1 <= limit <= MOST_SHOWN:
-        return Result.invalid(f"{limit} messages cannot be shown at once; 1 to {MOST_SHOWN} can.")
+        return Result.invalid(
+            f"{limit} messages cannot be shown at once; ask for 1 to {MOST_SHOWN}."
+        )
     if before is not None and before < 1:
         return Result.invalid(f"{before} is not the number of a message; they begin at 1.")
     end = len(messages) if before is None else min(before - 1, len(messages))
@@ -205,7 +207,7 @@ def _line(row: Mapping[str, Any]) -> str:
 def _privacy(person: str | None) -> str:
     if person is None:
         return ""
-    return f"   (private to {key_of(person, gone='somebody who is gone')})"
+    return f"   (private to {key_of(person, gone='someone who is gone')})"
 
 
 PROBLEMS = {

@@ -52,9 +52,9 @@ STRANGER = "*#0"
 CHANNEL = "channel "
 NOW = "as it is now"
 OF_PAST = (
-    "Of that moment it has its own settings and prompt, and nothing else: what it remembers, its "
-    "lore, its goals, the game's settings, the tools and the world are as they are now, and of the "
-    "conversation it knows nothing."
+    "Only its own settings and prompt are from that moment. Its memories, lore and goals, the "
+    "game's settings, the tools and the world are as they are now, and it knows nothing of the "
+    "conversation."
 )
 _running: set[Deferred[Any]] = set()
 
@@ -177,7 +177,7 @@ def _prepare(
         return found
     speaker = found.data
     if _heard(script, trial, speaker.being) is None:
-        return Result.invalid("There are no words in that: nobody would hear anything.")
+        return Result.invalid("There are no words in that, so nobody would hear anything.")
     changed = changes_of(script, variant)
     if not changed.ok:
         return changed
@@ -193,8 +193,8 @@ def _problem(script: AssistantScript, trial: Trial) -> Result[Any] | None:
         return Result.conflict(f"{name} is not running, or has no body; nothing can be tried.")
     if state.is_stopped(script):
         return Result.conflict(
-            f"{name} is stopped: nothing is sent to its model, from here neither. Clear the stop "
-            "first."
+            f"{name} is stopped: nothing is sent to its model, not even from here. Clear the "
+            "stop first."
         )
     if not trial.words.strip():
         return Result.invalid("There is nothing to try: type what would be said.")
@@ -206,7 +206,7 @@ def _problem(script: AssistantScript, trial: Trial) -> Result[Any] | None:
         return Result.invalid(f"{trial.way!r} is not a way; there are {', '.join(ways(script))}.")
     if len(_running) >= MOST_AT_ONCE:
         return Result.unavailable(
-            f"{MOST_AT_ONCE} messages are being tried at this moment; try again when one has ended."
+            f"{MOST_AT_ONCE} messages are already being tried; try again when one has ended."
         )
     return None
 
@@ -249,7 +249,8 @@ def _notes(changes: Changes) -> Iterator[str]:
     if changes.is_of_past:
         yield OF_PAST
     if changes.missing:
-        yield f"The record has not all of {', '.join(changes.missing)}; that is as it is now."
+        missing = ", ".join(changes.missing)
+        yield f"The audit log does not have all of {missing}; the current value is used."
 
 
 async def _side(
@@ -274,7 +275,7 @@ async def _side(
     try:
         await running.addTimeout(seconds, script.clock)
     except DeadlineError:
-        ended = f"it was cut off after {seconds:g} seconds: no trial takes longer"
+        ended = f"it was cut off after {seconds:g} seconds, the longest that a trial may take"
     # An emergency stop ends the whole dry run, not only this side.
     except CancelledError:
         raise

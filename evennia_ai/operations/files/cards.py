@@ -55,7 +55,7 @@ def read(raw: bytes) -> Result[CharacterCard]:
     try:
         card = read_card(raw)
     except ImportFileError as error:
-        return Result(False, f"That is not a card that can be taken: {error}.")
+        return Result(False, f"That card cannot be used: {error}.")
     return Result(True, f"The card of {card.name}", card)
 
 
@@ -84,14 +84,14 @@ def _entry_text(entry: BookEntry) -> str:
 
 
 def _unused(use: CardUse) -> list[str]:
-    fields = [f"{one_line(name, 60)}: kept, and not used" for name in use.unused[:MOST_NAMED]]
+    fields = [f"{one_line(name, 60)}: kept but not used" for name in use.unused[:MOST_NAMED]]
     more = len(use.unused) - len(fields)
     return [*fields, *([f"{more} further fields"] if more else []), *use.book.unused]
 
 
 def _lines(shown: CardShown) -> list[str]:
     # In full length: who approves a card approves each word that a model will read.
-    lines = [f"The card of {shown.name}, for {shown.key}. Stored is:"]
+    lines = [f"The card of {shown.name}, for {shown.key}. It stores:"]
     for what, text in (("persona", shown.persona), ("notes, below the rules", shown.card_notes)):
         if text:
             lines.append(f"  {what} ({len(text):,} characters): {_indented(text)}")
@@ -99,7 +99,7 @@ def _lines(shown: CardShown) -> list[str]:
         lines.append(f"  lore: {counted(shown.lore, 'entries') if shown.lore > 1 else '1 entry'}")
         lines += [f"    {_indented(text)}" for text in shown.lore_texts]
     if shown.unused:
-        lines.append("Kept for the way out, and not used:")
+        lines.append("Kept for a later export, but not used:")
         lines += [f"  {each}" for each in shown.unused[:MOST_LINES]]
         if len(shown.unused) > MOST_LINES:
             lines.append(f"  and {len(shown.unused) - MOST_LINES} more")

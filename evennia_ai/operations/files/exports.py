@@ -68,7 +68,7 @@ def save_known(
     except OSError as error:
         return Result.unavailable(f"It could not be written: {error.strerror or error}.")
     data = Saved(str(path), len(found.data.memories))
-    return Result(True, f"{found.message} All of it is in {path}", data)
+    return Result(True, f"{found.message} The complete text is in {path}", data)
 
 
 def file_name(*parts: object, ending: str = "json") -> str:
@@ -158,8 +158,8 @@ def audit_lines(script: AssistantScript) -> Result[str]:
     known = record.count(script) - record.oldest(script) + 1
     if known > MOST_SENT:
         return Result.unavailable(
-            f"The record of {script.key} has {known:,} events, and {MOST_SENT:,} can be sent at "
-            "once; have it written into a file of the game instead."
+            f"The record of {script.key} has {known:,} events, and {MOST_SENT:,} can be "
+            "downloaded at once; write it to a file of the game instead."
         )
     events = record.export(script, stream)
     return Result(True, f"{events} events of {script.key}", stream.getvalue())

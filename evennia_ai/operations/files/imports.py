@@ -54,7 +54,7 @@ def read_import(name: str, most: int = MOST_BYTES) -> bytes:
 def _folder() -> Path:
     named = getattr(settings, FOLDER, GAME_SETTINGS[FOLDER].default)
     if not (isinstance(named, str) and named.strip()):
-        raise ImportFileError(f"{FOLDER} names no folder, so nothing is brought in by name")
+        raise ImportFileError(f"{FOLDER} names no folder, so nothing can be imported by name")
     return (Path(settings.GAME_DIR) / named).resolve()
 
 
@@ -62,7 +62,7 @@ def _listed(folder: Path) -> str:
     try:
         names = sorted(entry.name for entry in folder.iterdir() if entry.is_file())
     except OSError:
-        return "make that folder, and put the file into it"
+        return "create that folder and put the file into it"
     more = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
     return f"there are: {', '.join(names[:MOST_NAMED])}{more}" if names else "it is empty"
 
@@ -78,7 +78,7 @@ def typed_and_rest(line: str) -> tuple[bytes, str]:
     try:
         _, end = json.JSONDecoder().raw_decode(line)
     except (ValueError, RecursionError) as error:
-        raise ImportFileError(f"what is typed is not JSON: {one_line(str(error), 200)}") from None
+        raise ImportFileError(f"the typed text is not JSON: {one_line(str(error), 200)}") from None
     return line[:end].encode(), line[end:].strip()
 
 
@@ -104,7 +104,7 @@ def parse_plain(raw: bytes, most: int) -> Any:
         raise ImportFileError(f"the file is not UTF-8 at byte {error.start}") from None
     except (yaml.YAMLError, ValueError, RecursionError) as error:
         why = one_line(str(error), 300)
-        raise ImportFileError(f"the file is neither JSON nor YAML as it is taken: {why}") from None
+        raise ImportFileError(f"the file is neither JSON nor plain YAML: {why}") from None
 
 
 def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -115,7 +115,7 @@ def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     """
     read = dict(pairs)
     if len(read) != len(pairs):
-        raise ValueError("a name stands there twice")
+        raise ValueError("a name is repeated")
     return read
 
 
@@ -128,7 +128,7 @@ def _check_yaml(text: str) -> None:
     depth = 0
     for event in yaml.parse(text, Loader=_Loader):
         if isinstance(event, yaml.AliasEvent) or getattr(event, "anchor", None):
-            raise ValueError(f"line {event.start_mark.line + 1}: & and * are not taken")
+            raise ValueError(f"line {event.start_mark.line + 1}: & and * are not allowed")
         depth += isinstance(event, yaml.CollectionStartEvent)
         depth -= isinstance(event, yaml.CollectionEndEvent)
         if depth > DEEPEST:
@@ -137,7 +137,7 @@ def _check_yaml(text: str) -> None:
         names = [key.value for key, _ in node.value if isinstance(key, yaml.ScalarNode)]
         if len(set(names)) != len(node.value):
             line = node.start_mark.line + 1
-            raise ValueError(f"line {line}: a name stands there twice, or is not text")
+            raise ValueError(f"line {line}: a name is repeated or is not text")
 
 
 def _mappings(node: object) -> Iterator[Any]:

@@ -82,7 +82,7 @@ def read(raw: bytes) -> Result[LorePack]:
     try:
         given = parse_plain(raw, LONGEST_PACK)
     except ImportFileError as error:
-        return Result(False, f"That is not a lore pack that can be taken: {error}.")
+        return Result(False, f"That lore pack cannot be used: {error}.")
     return read_given(given)
 
 
@@ -91,7 +91,7 @@ def read_given(given: object) -> Result[LorePack]:
     try:
         pack = read_pack(given)
     except ImportFileError as error:
-        return Result(False, f"That is not a lore pack that can be taken: {error}.")
+        return Result(False, f"That lore pack cannot be used: {error}.")
     return Result(True, f"The lore pack {pack.name}", pack)
 
 
@@ -104,7 +104,7 @@ def import_pack(pack: LorePack, *, by: str = "", is_tried: bool = False) -> Resu
     try:
         plan = _plan(pack)
     except ImportFileError as error:
-        return Result(False, f"The lore pack {pack.name} is not taken: {error}.")
+        return Result(False, f"The lore pack {pack.name} is not imported: {error}.")
     data = PackChange(pack.name, len(plan.new), len(plan.other), len(plan.gone), plan.same)
     if not is_tried:
         with signed(by), transaction.atomic():
@@ -117,8 +117,7 @@ def _message(data: PackChange, *, is_tried: bool) -> str:
     verb = "would be" if is_tried else "are"
     parts = f"{data.added} added, {data.changed} changed, {data.removed} removed"
     return (
-        f"The lore pack {data.pack}: of its entries {verb} {parts}; {data.unchanged} stay as they "
-        "are."
+        f"The lore pack {data.pack}: of its entries {verb} {parts}; {data.unchanged} are unchanged."
     )
 
 

@@ -84,7 +84,7 @@ def search_lore(text: str = "", *, after: int = 0, limit: int = MOST_AT_ONCE) ->
         limit: number of entries, 1 to 100.
     """
     if not 1 <= limit <= MOST_AT_ONCE:
-        return Result.invalid(f"{limit} cannot be shown at once; 1 to {MOST_AT_ONCE} can.")
+        return Result.invalid(f"{limit} cannot be shown at once; ask for 1 to {MOST_AT_ONCE}.")
     known, words = rows.of(rows.SHARED, kind=MemoryKind.LORE), text.casefold()
     columns = known.order_by("-importance", "pk").values_list("pk", "text", "tags")
     # In Python: keywords are a JSON column, and SQLite ignores case only for A to Z.
@@ -96,7 +96,7 @@ def search_lore(text: str = "", *, after: int = 0, limit: int = MOST_AT_ONCE) ->
     shown = found[max(0, after) : max(0, after) + limit]
     listed = rows_of(known.filter(pk__in=shown).order_by("-importance", "pk"))
     lines = [_line(row) for row in listed]
-    none = "No lore has these words." if found or text else "There is no lore yet."
+    none = "No lore contains these words." if found or text else "There is no lore yet."
     return Result(True, "\n".join(lines) or none, LorePart(listed, len(found)))
 
 
@@ -129,7 +129,7 @@ def add_lore(
         problem = problem or "importance must be a whole number from 1 to 10"
     problem = problem_of_text(words) or _problem_of_keywords(tags, whom) or problem
     if not problem and rows.of(rows.SHARED).count() >= MOST_LORE:
-        problem = f"there are {MOST_LORE} entries of lore already, and no room for more"
+        problem = f"there are already {MOST_LORE} entries of lore, the maximum"
     if problem:
         return Result(False, f"No lore is added: {problem}.")
     at = reactor.seconds()
@@ -242,7 +242,7 @@ def audience_of(words: str) -> tuple[str, str, str]:
         if len(name) <= LONGEST_FACTION:
             return faction_audience(name), name, ""
         return "", "", f"the name of a faction has at most {LONGEST_FACTION} characters"
-    return "", "", f"{one_line(words, 60)!r} says not who may be told; {AUDIENCES}"
+    return "", "", f"{one_line(words, 60)!r} does not say who may be told; {AUDIENCES}"
 
 
 def _room(number: str) -> tuple[str, str, str]:

@@ -82,7 +82,7 @@ def list_memories(
     if kind and kind not in tuple(MemoryKind):
         return Result.invalid(f"{kind!r} is not a kind; there are: {', '.join(MemoryKind)}.")
     if not 1 <= limit <= MOST_AT_ONCE:
-        return Result.invalid(f"{limit} cannot be shown at once; 1 to {MOST_AT_ONCE} can.")
+        return Result.invalid(f"{limit} cannot be shown at once; ask for 1 to {MOST_AT_ONCE}.")
     look = look or PrivateView()
     found = _chosen(script, person, kind, text, look)
     count = found.count()
@@ -133,7 +133,7 @@ def show_memory(
 
 
 def _details(row: Remembered, data: OneRemembered) -> list[str]:
-    of_whom = f", of {row['person_name'] or 'somebody who is gone'}" if row["person"] else ""
+    of_whom = f", of {row['person_name'] or 'someone who is gone'}" if row["person"] else ""
     lines = [
         f"{row['number']}: {row['text']}{superseded_mark(row)}",
         f"  kind       {row['kind']}, {row['at'][:19].replace('T', ' ')}",
@@ -169,7 +169,9 @@ def search_memories(
     if problem := problem_of_text(words):
         return succeed(Result.invalid(f"{problem}."))
     if not 1 <= limit <= MOST_AT_ONCE:
-        return succeed(Result.invalid(f"{limit} cannot be shown at once; 1 to {MOST_AT_ONCE} can."))
+        return succeed(
+            Result.invalid(f"{limit} cannot be shown at once; ask for 1 to {MOST_AT_ONCE}.")
+        )
     look = look or PrivateView()
     sought = limit if look.is_revealing else min(MOST_AT_ONCE, OVERSAMPLING * limit)
     looking = recalling.everything(script, words, limit=sought)
@@ -187,7 +189,7 @@ def _found(
     similar: dict[str, float | None] = {}
     if found is None:
         problem = indexing.problem(script) or services.memory().problem or "it did not answer"
-        note = f"The store cannot be asked now ({problem}); these have the words in them.\n"
+        note = f"The store cannot be searched now ({problem}); these contain the words.\n"
         known = searchable(rows.of(script.pk), look).filter(text__icontains=words)
         for each in known.order_by("-pk")[:limit]:
             similar[each.key] = None
@@ -224,7 +226,7 @@ def missing(script: AssistantScript, key: str | int) -> Result:
 
 
 ADDED = (MemoryKind.FACT, MemoryKind.JOURNAL, MemoryKind.INSIGHT)
-OF_ITSELF = "it tells of the assistant itself, which belongs in its persona and not in its memory"
+OF_ITSELF = "it is about the assistant itself, which belongs in its persona and not in its memory"
 
 
 def add_memory(
@@ -294,7 +296,7 @@ def correct_memory(
     assert changed is not None
     (row,) = rows_of([changed])
     data = Corrected(reached.memories, **asdict(reached), memory=row)
-    message = f"{script.key}: number {memory.pk} is put right. {also_forgotten(reached)}"
+    message = f"{script.key}: number {memory.pk} is corrected. {also_forgotten(reached)}"
     return Result(True, message.rstrip(), data)
 
 

@@ -57,13 +57,13 @@ def list_nights(
         limit: number of nights, 1 to 10.
     """
     if not 1 <= limit <= MOST_NIGHTS:
-        return Result.invalid(f"{limit} cannot be shown at once; 1 to {MOST_NIGHTS} can.")
+        return Result.invalid(f"{limit} cannot be shown at once; ask for 1 to {MOST_NIGHTS}.")
     look, record = look or PrivateView(), current_log()
     ends = record.page(script, limit=limit, events=(ENDED,))
     data = Nights([_night(script, record, end, look) for end in ends])
     look.note(script, "memories")
     lines = [f"{night.ended[:16].replace('T', ' ')}: {night.summary}" for night in data.nights]
-    none = f"{script.key} has not come to the end of a night yet."
+    none = f"{script.key} has not completed a night yet."
     return Result(True, "\n".join([*lines, *look.hint()]) or none, data)
 
 

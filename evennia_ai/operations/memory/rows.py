@@ -247,7 +247,7 @@ def audience_text(audience: str, place: str = "") -> str:
     if kind == "person":
         sort, _, number = whose.partition("-")
         name = Names().of(f"*#{number}" if sort == "account" else f"#{number}")
-        return f"private to {name or 'somebody who is gone'}"
+        return f"private to {name or 'someone who is gone'}"
     if kind == "room":
         name = Names().of(f"#{whose.rpartition('-')[2]}")
         return f"said in {name or 'a room that is gone'}"

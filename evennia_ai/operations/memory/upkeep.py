@@ -144,11 +144,11 @@ def _status_lines(script: AssistantScript, data: MemoryStatus) -> list[str]:
     kinds = ", ".join(f"{count} {kind}" for kind, count in data.counts.items())
     reindex = f"aimemory {script.key} reindex"
     stale = f"{data.stale} of another model: {reindex}" if data.stale else ""
-    waits = f"{data.waiting} waiting, {data.removed} to be taken out"
+    waits = f"{data.waiting} waiting, {data.removed} to be removed"
     lines = [
         f"{script.key}'s memory:" if data.enabled else f"{script.key} remembers nothing new:",
         f"  holds      {kinds}; {data.characters:,} characters",
-        f"  people     {data.people} known, {data.unremembered} want not to be remembered",
+        f"  people     {data.people} known, {data.unremembered} do not want to be remembered",
         f"  index      {'; '.join(filter(None, (data.model or 'no model', waits, stale)))}",
     ]
     if data.problem:
@@ -168,7 +168,7 @@ def reindex_memories(
 
     def done(count: int) -> Result[Reindexed]:
         problem = indexing.status(script).problem
-        text = f"{script.key}: {count} memories are read by {indexing.status(script).model}."
+        text = f"{script.key}: {count} memories are indexed by {indexing.status(script).model}."
         if problem:
             text = f"{text} It ended early: {problem}"
             return Result(False, text, Reindexed(count), ProblemKind.UNAVAILABLE)
@@ -177,7 +177,7 @@ def reindex_memories(
     return indexing.reindex(script, report).addCallback(done)
 
 
-BEGUN = "{name}'s memories are being read anew."
+BEGUN = "{name}'s memories are being indexed anew."
 
 
 @dataclass(frozen=True, slots=True)
@@ -240,7 +240,7 @@ def sleep_status(script: AssistantScript) -> Result[Sleep]:
     )
     now = sleep_sentence(script)
     night = ", ".join(f"{name} {value}" for name, value in data.last_night.items())
-    last = f"The last night: {one_line(night, 300)}" if night else "There was no night yet."
+    last = f"The last night: {one_line(night, 300)}" if night else "There has been no night yet."
     return Result(True, f"{now} {last}", data)
 
 
@@ -251,7 +251,7 @@ def sleep_sentence(script: AssistantScript) -> str:
         return f"{script.key} sleeps until {until} ({state.read(script, 'sleep_phase')})."
     nights = modes.sleep_schedule_of(script)
     if not nights.enabled:
-        return f"{script.key} is awake, and has no bedtime (sleep_schedule.enabled)."
+        return f"{script.key} is awake, and has no sleep schedule (sleep_schedule.enabled)."
     hour, hours = nights.sleep_start_hour, nights.sleep_duration_hours
     return f"{script.key} is awake, and sleeps from {hour}:00 on for {hours:g} hours."
 
@@ -267,17 +267,19 @@ def put_to_sleep(
     if script.work is None:
         return Result.unavailable(f"{script.key} is not running.")
     if hours is not None and not (0 < hours <= MOST_HOURS):
-        return Result.invalid(f"{hours:g} hours cannot be; a night is up to {MOST_HOURS:g} hours.")
+        return Result.invalid(
+            f"A night cannot have {hours:g} hours; it has at most {MOST_HOURS:g}."
+        )
     if state.is_stopped(script):
         stopped = Result.conflict(f"{script.key} is stopped")
         return stopped.with_typed(f": assistant emergency clear {script.key}")
     # Nights are kept in the time zone of the game, by which their schedule is set.
     until = modes.now(script) + timedelta(hours=hours) if hours is not None else None
     with signed(by):
-        wakes = scheduler.put_to_sleep(script, "somebody put it to sleep", until=until, by=by)
+        wakes = scheduler.put_to_sleep(script, "someone put it to sleep", until=until, by=by)
     script.beat_soon()
     them = wording(script).them
-    until_when = f"until {wakes:%Y-%m-%d %H:%M}, or until somebody speaks to {them}"
+    until_when = f"until {wakes:%Y-%m-%d %H:%M}, or until someone speaks to {them}"
     return Result(True, f"{script.key} sleeps {until_when}.", Asleep(wakes.isoformat()))
 
 
@@ -286,8 +288,8 @@ def wake_up(script: AssistantScript, *, by: str = "") -> Result:
     if script.work is None:
         return Result.unavailable(f"{script.key} is not running.")
     with signed(by):
-        slept = scheduler.wake_up(script, "somebody woke it", by=by)
+        slept = scheduler.wake_up(script, "someone woke it", by=by)
     if not slept:
-        return Result.conflict(f"{script.key} is awake already.")
+        return Result.conflict(f"{script.key} is already awake.")
     script.beat_soon()
     return Result(True, f"{script.key} is awake.")

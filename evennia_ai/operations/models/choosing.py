@@ -99,7 +99,7 @@ def choose_model(text: str) -> Result[ModelChoice]:
     try:
         endpoint = from_provider(provider, model.strip(), services.endpoint())
     except ConfigurationError as error:
-        return Result.invalid(f"That will not do: {error}")
+        return Result.invalid(f"That does not work: {error}")
     row = ModelChoice(provider, model.strip(), endpoint.describe())
     return Result(True, row.text, row)
 

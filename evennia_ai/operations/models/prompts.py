@@ -148,7 +148,7 @@ def set_component(script: AssistantScript, number: int, key: str, content: str) 
     switch = {name: value for name, value in _fields(stored, number).items() if name == "enabled"}
     stored[number] = {**switch, "key": key, "content": content}
     return _store_if_valid(
-        script, f"{script.key} is told {key} ({number}) from now on.", prompt_components=stored
+        script, f"{script.key} now has the component {key} ({number}).", prompt_components=stored
     )
 
 
@@ -223,7 +223,7 @@ def set_template(script: AssistantScript, key: str, content: str) -> Result:
 def apply_template(script: AssistantScript, key: str) -> Result:
     """Use a template as the system prompt; "default" is the standard one."""
     return _store_if_valid(
-        script, f"{script.key} lives by the template {key} now.", applied_template=key
+        script, f"{script.key} now uses the template {key}.", applied_template=key
     )
 
 
@@ -296,7 +296,7 @@ def reset_context(script: AssistantScript, name: str) -> Result:
     stored = _stored(script, "context_configs")
     stored.pop(name, None)
     return _store_if_valid(
-        script, f"{script.key}: {name} is as the game has it.", context_configs=stored
+        script, f"{script.key}: {name} is reset to the game's settings.", context_configs=stored
     )
 
 

@@ -151,7 +151,7 @@ def _inner_prompt(
         return _whole(prompt)
     names = ", ".join(room.specs) or "none"
     lines = [
-        f"{script.key}, context {context_type}: what its model is asked there, without memories",
+        f"{script.key}, context {context_type}: what its model is asked, without memories",
         f"  together {prompt.tokens} of {prompt.max_tokens} tokens",
         f"  at most  {room.most_calls} model calls for one answer",
         f"  tools    {names} ({prompt.tool_tokens} tokens)",

@@ -111,7 +111,7 @@ def text_difference(
         )
     pieces = difference(data.text, text)
     is_same = data.text == text
-    verdict = "is as it is now: nothing would change" if is_same else "would change as shown"
+    verdict = "would not change" if is_same else "would change as shown"
     shown = TextDifference(data.name, data.text, _mark_of(data.text), pieces, is_same)
     return Result(True, f"{script.key}, {data.name}: it {verdict}.", shown)
 
@@ -139,13 +139,13 @@ def set_text(
     now = text_of(script, what, key) if before is not None else None
     if now is not None and now.ok and _mark_of(now.data.text) != before:
         return Result.conflict(
-            f"Nothing is changed: somebody has changed the {now.data.name} meanwhile. Look at the "
-            "difference to what it is now."
+            f"Nothing is changed: someone has changed the {now.data.name} in the meantime. Compare "
+            "again with the current text."
         )
     if what in OF_SETTINGS:
         return update_settings(script, {what: _as_stored(what, text)}, by=by)
     if not text.strip():
-        return Result.invalid(f"Nothing is changed: a {what} needs words.")
+        return Result.invalid(f"Nothing is changed: a {what} needs a text.")
     return _WRITERS[what](script, key, text)
 
 
@@ -170,7 +170,7 @@ def _problem(what: str, key: str) -> Result | None:
     }
     if is_right.get(what, True):
         return None
-    return Result.invalid(f"{key!r} will not do: {HOW[what]}.")
+    return Result.invalid(f"{key!r} does not work: {HOW[what]}.")
 
 
 def _as_stored(what: str, text: str) -> Any:

@@ -119,9 +119,7 @@ def _endpoints() -> Iterator[Part]:
     for use in all_uses():
         is_asked = use.state == CircuitBreakerState.CLOSED
         text = use.describe() if is_asked else f"Its breaker is {use.state}: {use.describe()}"
-        advice = (
-            "" if is_asked else "The others are asked meanwhile, and it is tried again by itself."
-        )
+        advice = "" if is_asked else "The others are used meanwhile; it is retried automatically."
         yield _part(f"Endpoint {use.base_url}", GOOD if is_asked else BAD, text, advice)
 
 
@@ -133,13 +131,13 @@ def _memory() -> Iterator[Part]:
     now, status = condition_of(*monitoring.running()), memory.status()
     if now.state == OFF:
         yield _part(
-            "Memory store", QUIET, "It is off: memories are found by their words alone.", NO_STORE
+            "Memory store", QUIET, "It is off: memories are found only by their words.", NO_STORE
         )
         return
     kept, waiting = status["store"], status["waiting"]
-    text = f"{kept}, read by {status['embeddings'] or 'nothing yet'}; {waiting} requests wait."
+    text = f"{kept}, indexed by {status['embeddings'] or 'nothing yet'}; {waiting} requests wait."
     if now.state == FAILED:
-        advice = "Until it is fixed, memories are kept, and not found by their meaning."
+        advice = "Until it is fixed, memories are kept but cannot be found by meaning."
         yield _part("Memory store", BAD, f"{text} {now.problem}", advice)
     else:
         yield _part("Memory store", GOOD, text, memory.notice)
@@ -201,7 +199,7 @@ def _servers() -> Iterator[Part]:
         text = f"{each['state']}, {number(each['tools'])} tools; breaker {each['breaker']}"
         if each["left_out"]:
             text += f"; left out: {', '.join(each['left_out'])}"
-        advice = "" if level == GOOD else "It is tried again by itself."
+        advice = "" if level == GOOD else "It is retried automatically."
         yield _part(
             f"MCP server {each['name']}", level, f"{text}. {each['problem']}".strip(), advice
         )

@@ -44,7 +44,9 @@ def _beat(clock: Clock) -> None:
     except LedgerAwayError:
         pass  # reported where a model call needs it, and it comes back by itself
     except Exception:
-        logger.log_trace("[assistant] the shared ledger could not be seen to; in a minute again")
+        logger.log_trace(
+            "[assistant] the shared ledger could not be reconciled; trying again in a minute"
+        )
     finally:
         clock.callLater(BEAT_SECONDS, _beat, clock)
 

@@ -22,7 +22,7 @@ NOT_ASKED = "Task {number} is being worked on, and asks you nothing."
 ANSWERED = "Question {question} of task {number} is already answered: {why}."
 SENT_BEFORE = "Message {message!r} was already answered; a new one needs an id of its own."
 OTHER_QUESTION = "Question {given} is already answered or was never asked; {open} is open."
-CALLED_OFF = "the peer called it off"
+CALLED_OFF = "the peer canceled it"
 
 
 def answer(
@@ -96,4 +96,4 @@ def cancel(script: AssistantScript, account: Account, task: PeerTask) -> Result[
     if isinstance(wait, programs.ProgramRequest):
         task_waits.give_up(wait, wait.refusal(CALLED_OFF, Reason.STOPPED))
     audit.record("peer_canceled", script, by=str(account.key), task=task.pk)
-    return Result(True, f"Task {task.pk} is called off.", task)
+    return Result(True, f"Task {task.pk} is canceled.", task)

@@ -28,11 +28,11 @@ from evennia_ai.runtime import services
 from evennia_ai.tasks import peer_store
 
 MOST_SHOWN = 50
-NONE = "No agent elsewhere has asked anything."
+NONE = "No external agent has given a task."
 NOT_MIGRATED = (
     "This game has no table for tasks of peers yet; its owner has to type: evennia migrate"
 )
-UNKNOWN = "How much was used is not known now: {error}."
+UNKNOWN = "The usage is unknown now: {error}."
 
 
 class PeerRow(TypedDict):
@@ -89,7 +89,7 @@ def list_peers(name: str = "") -> Result[Peers]:
     if name:
         tasks = [task for task in tasks if names[task.account].casefold() == name.casefold()]
         if not tasks:
-            return Result.not_found(f"No account {name!r} has given a task that is kept.")
+            return Result.not_found(f"No account {name!r} has given a task that is still stored.")
     remotes = [] if name else remote_rows()
     if not tasks:
         return Result(True, NONE, Peers([], [], remotes))

@@ -19,9 +19,9 @@ from evennia_ai.operations.result import Result, note
 from evennia_ai.runtime import services
 from evennia_ai.tasks import remote_tasks
 
-NONE = "No agent elsewhere is named in EVENNIA_AI_REMOTE_SPECIALISTS."
+NONE = "No external agent is named in EVENNIA_AI_REMOTE_SPECIALISTS."
 NOT_MIGRATED = (
-    "This game has no table for tasks of agents elsewhere yet; its owner has to type: evennia "
+    "This game has no table for tasks of external agents yet; its owner has to type: evennia "
     "migrate"
 )
 

@@ -43,7 +43,7 @@ from evennia_ai.tasks import peer_parts, peer_store, programs, remote_tasks, sto
 LOCK = "peer"
 ALL = "*"
 PREFIX = "a2a:"  # begins the names of the requests behind tasks
-NOT_YOURS = "You may not ask {name}: its lock {lock!r} lets you not."
+NOT_YOURS = "You may not ask {name}: its lock {lock!r} does not allow it."
 NO_TASK = "You have no task {number!r} with {name}."
 TOO_MANY = "{count} of your tasks are under way with this game; wait until one is over."
 USED_UP = (

@@ -25,7 +25,7 @@ def account_of(pk: int, address: str) -> Result[Account]:
     """
     account: Account | None = AccountDB.objects.filter(pk=pk).first()
     if account is None or not account.is_active:
-        return Result.not_found("This account is gone, or switched off.")
+        return Result.not_found("This account is deleted or disabled.")
     if DefaultAccount.is_banned(username=str(account.username), ip=address):
         return Result.forbidden("You are banned from this game.")
     if isinstance(account, DefaultGuest):

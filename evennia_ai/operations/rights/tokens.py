@@ -22,9 +22,9 @@ SCOPE = (
     "allows everything the account may do over REST. `write` allows that over both."
 )
 CAN = {
-    TokenScope.READ: "With it one can only read.",
-    TokenScope.USUAL: "By MCP one can only read with it.",
-    TokenScope.WRITE: "Whoever has it can change by MCP too what you may change.",
+    TokenScope.READ: "It can only read.",
+    TokenScope.USUAL: "Over MCP it can only read.",
+    TokenScope.WRITE: "Anyone who has it can change everything you may change, over MCP too.",
 }
 NOT_MIGRATED = "This game has no table for tokens yet; its owner has to type: evennia migrate"
 
@@ -100,7 +100,7 @@ def make_token(
     logger.log_sec(f"Token {row.pk} of the API ({chosen}) was made for {account.key}.")
     ends = _moment(row.ends_at)
     message = (
-        f"Your token, which is shown this once: {key}\nIt is number {row.pk}, and good until"
+        f"Your token, which is shown only once: {key}\nIt is number {row.pk}, and good until"
         f" {ends[:10]} or until you change your password. {CAN[chosen]}"
     )
     return Result(True, message, Token(key, row.pk, ends))
@@ -126,7 +126,7 @@ def revoke_token(account: Account, number: int, *, by: str) -> Result[Revoked]:
     if not token_store.end(list(tokens.values_list("pk", flat=True))):
         return Result.not_found(f"{account.key} has no token of number {number}.")
     logger.log_sec(f"Token {number} of the API, of {account.key}, was revoked by {by}.")
-    return Result(True, f"Token {number} of {account.key} is worth nothing any more.", Revoked(1))
+    return Result(True, f"Token {number} of {account.key} is no longer valid.", Revoked(1))
 
 
 def revoke_tokens(account: Account, *, by: str) -> Result[Revoked]:
@@ -154,7 +154,7 @@ def _row(row: AccessToken, current: int | None) -> KeptToken:
 def _line(row: KeptToken) -> str:
     used = f"used {row['used_at'][:10]}" if row["used_at"] else "never used"
     name = f" {row['name']!r}" if row["name"] else ""
-    days = f"made {row['made_at'][:10]}, good until {row['ends_at'][:10]}"
+    days = f"made {row['made_at'][:10]}, valid until {row['ends_at'][:10]}"
     return f"{row['number']:>4}  {row['begins']}...{name}  ({row['scope']})  {days}, {used}"
 
 

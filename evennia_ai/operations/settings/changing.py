@@ -157,7 +157,9 @@ def _prepare_one(found: Prepared, path: str, given: object, own: Own) -> None:
     name, inside = str(keys[0]), keys[1:]
     schema = schema_of_keys(keys)
     if kind_of(schema) == "fixed":
-        raise ConfigurationError(f"{name} cannot be set: it was given when the assistant was made")
+        raise ConfigurationError(
+            f"{name} cannot be set: it was given when the assistant was created"
+        )
     if name == "llm_extra_params" and any(sounds_secret(str(key)) for key in inside):
         raise ConfigurationError(f"{path} cannot be set: {SECRETS_BELONG}")
     value = _read_value(schema, given, is_nested=bool(inside))
@@ -271,7 +273,7 @@ def _change_line(
 ) -> str:
     name, value = row["name"], shown(row["value"])
     if row["value"] == before["value"]:
-        return f"{script.key}: {name} is {value} already."
+        return f"{script.key}: {name} is already {value}."
     word = ", the default," if row["is_default"] else ""
     return f"{script.key}: {name} is {value}{word} now (was {shown(before['value'])})."
 

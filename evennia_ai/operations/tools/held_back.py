@@ -21,10 +21,10 @@ from evennia_ai.runtime import services
 
 NEW, CHANGED = "new", "changed"
 ALLOW = "assistant tools allow {name} = {mark}"  # a command, for the reader to type
-WHY = {NEW: "it was not there before", CHANGED: "it is not as it was allowed"}
+WHY = {NEW: "it is new", CHANGED: "it has changed since it was allowed"}
 READ_FIRST = (
     "A model that is offered a tool reads its description and its schema, and may do what they "
-    "say. Read what is different before you allow it:"
+    "say. Read the changes before you allow it:"
 )
 
 
@@ -114,7 +114,7 @@ def _allow(
     names = [tool.name for tool in tools]
     if not is_as_seen:
         return Result.conflict(
-            f"That is not the mark of {', '.join(names)} as it is now; look at it again: "
+            f"That is not the mark of {', '.join(names)} as it is now; review it again: "
             "assistant tools held"
         )
     # Agents' cards are held under `a2a:` and the agent's name, which no MCP server can have.

@@ -193,7 +193,7 @@ def _outcome(outcome: ToolResult | Failure) -> ToolResult:
     if not isinstance(outcome, Failure):
         return outcome
     outcome.trap(StaleEpochError, CancelledError)  # others are bugs, and get a traceback
-    text = "a stop came meanwhile; nobody knows whether it was done"
+    text = "it was stopped meanwhile; it is unknown whether it was done"
     return ToolResult(False, text, Fault.NOT_RUN)
 
 

@@ -247,7 +247,7 @@ def _waiting(event: Stored) -> WaitingEvent:
 def _step(step: str, detail: str, is_staff: bool) -> Step:
     # Errors of models name services and settings: they are for staff only.
     if step.startswith("failed") and not is_staff:
-        return {"step": "failed", "detail": "the thoughts would not settle"}
+        return {"step": "failed", "detail": "the model kept changing its mind"}
     return {"step": step, "detail": one_line(detail, MOST_DETAIL)}
 
 

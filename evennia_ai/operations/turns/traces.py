@@ -284,7 +284,7 @@ def trace(
     what = _search_text(span, words)
     if not rows:
         return Result(True, f"{name}: I heard nothing {what}.", data)
-    head = f"{name}: what I heard {what}, the {'dearest' if by_cost else 'newest'} first:"
+    head = f"{name}: what I heard {what}, the {'most expensive' if by_cost else 'newest'} first:"
     look.note(script, "what was heard")
     return Result(True, "\n".join([head, *(listed(row, now) for row in rows), *look.hint()]), data)
 
@@ -332,7 +332,7 @@ def row_of(entry: TracedMessage, now: float, *, is_staff: bool, look: PrivateVie
     answer = _words(entry, entry.answer, look, is_private=entry.is_answer_private)
     last = {"step": _LAST.get(facts["result"], facts["result"]), "detail": answer}
     if facts["result"] == "failed":
-        last["detail"] = facts["why"] if is_staff else "its thoughts would not settle"
+        last["detail"] = facts["why"] if is_staff else "its model kept changing its mind"
     row: Any = {
         "id": entry.pk,
         "number": entry.number,

@@ -66,7 +66,7 @@ class ShownMemory:
 
 def shown_memory(row: Remembered, found: str = "", *, is_left: bool = False) -> ShownMemory:
     """Format a memory for a page."""
-    gone = "somebody who is gone" if row["person"] else ""
+    gone = "someone who is gone" if row["person"] else ""
     return ShownMemory(
         number=row["number"],
         kind=row["kind"],
