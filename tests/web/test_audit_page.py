@@ -63,7 +63,7 @@ class TimelineTest(AuditPages):
         audit.record("person_forgotten", self.ada_script, by="Astrid", person="*#99999")
         shown = text_of(self.get("audit", key="Ada"))
         assert f"person_forgotten {pia.key} is forgotten" in shown
-        assert f"what is remembered of {pia.key} is exported" in shown
+        assert f"memories of {pia.key} were exported" in shown
         assert "*#99999 is forgotten" in shown  # whoever is gone has no name any more
 
     def test_chosen_by_event_person_and_day(self) -> None:
