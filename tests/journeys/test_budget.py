@@ -169,7 +169,7 @@ def test_l15_a_cap_in_the_middle_of_a_task_and_a_yes(
     tom.expect(r'Ada whispers: "So much I found\."')
     assert 3 == model.count_calls()
     assert 100_000 == int(amount.replace(",", ""))
-    admin.ask("assistant budget ada", r"month .* tok +1,100,000 .*\(100,000 of it added\)")
+    admin.ask("assistant budget ada", r"month .* tok +1,100,000 .*\(100,000 of it granted\)")
 
 
 def test_l15_a_cap_in_the_middle_of_a_task_and_a_no(

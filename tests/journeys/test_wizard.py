@@ -29,7 +29,7 @@ def test_lost_lines_and_a_lost_line(game: Game, model: FakeModel) -> None:
         owner.ask("say I am back", 'You say, "I am back"')
         _reaches(owner, "assistant create", 1)
         _reaches(owner, "Edda", 2)
-        owner.ask("golem", "There is no class golem; give the whole path of one")
+        owner.ask("golem", "There is no class golem; give its full path")
         _reaches(owner, "evennia.objects.objects.DefaultCharacter", 3)
         owner.ask("cancel", "To leave this menu, type quit")
         _reaches(owner, "A tall woman.", 4)
