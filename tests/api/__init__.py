@@ -1,1 +1,1 @@
-"""The REST API: who may do what, how it goes wrong, and how it gets into the game's thread."""
+"""Tests of the REST API: rights, error answers, and the way into the game's thread."""

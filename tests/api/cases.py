@@ -1,4 +1,4 @@
-"""Every endpoint with every method, each with a request that is right."""
+"""Every endpoint with every method, each with a valid request."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ from tests.bundle_samples import empty
 ONE = "assistants/{key}/"
 ME = f"{ONE}me/"
 ROOM = "{room}"
-# Of Mira: the account, and something that she said. Of whoever asks: something that was said too.
+# Placeholders that `stock.address` fills: Mira's account, a private memory of hers, a private
+# memory of the requesting account, and a lore entry.
 CARD = b64encode(b'{"name": "Edda", "description": "Edda copies old charts."}').decode()
 BUNDLE = b64encode(empty()).decode()
 MIRA, MEMORY, OWN, LORE = "{person}", "{memory}", "{own}", "{lore}"
@@ -23,7 +24,7 @@ class Case:
 
     Attributes:
         path: below `/api/ai/`.
-        is_once: who sends it after somebody else did gets another answer.
+        is_once: the answer differs once the request has succeeded.
     """
 
     method: str
@@ -33,22 +34,22 @@ class Case:
 
     @property
     def changes(self) -> bool:
-        """Whether what it leaves behind could matter to the next."""
+        """True where the request could change the answers to later ones."""
         return self.method != "GET"
 
     @property
     def of_one(self) -> bool:
-        """Whether it is about one assistant."""
+        """True where the address names one assistant."""
         return self.path.startswith(ONE)
 
     @property
     def of_owner(self) -> bool:
-        """Whether only an owner of the game may do it, whoever runs the assistant."""
+        """True where only an owner of the game may do it."""
         return self.path == f"{ONE}export/"
 
     @property
     def of_oneself(self) -> bool:
-        """Whether everybody may do it, for himself alone."""
+        """True where every account may do it, for itself alone."""
         return self.path.startswith((ME, "questions/", "tokens/"))
 
 

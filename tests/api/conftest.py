@@ -1,4 +1,4 @@
-"""The game's settings and an empty database, for tests that use Evennia's own test classes."""
+"""The database and the game thread for tests of the API."""
 
 import pytest
 from twisted.python import threadable
@@ -8,10 +8,10 @@ import tests.evennia_setup  # noqa: F401  (before any test module imports Evenni
 
 @pytest.fixture(scope="session", autouse=True)
 def game(database: None) -> None:
-    """Every test here has the database."""
+    """Give every test of this folder the database."""
 
 
 @pytest.fixture(autouse=True)
 def own_thread(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The test's own thread is the game's, whatever turned a reactor in another one before."""
+    """Make the test's thread the game's; an earlier test may have run a reactor in another one."""
     monkeypatch.setattr(threadable, "ioThread", threadable.getThreadID())

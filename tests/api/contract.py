@@ -1,4 +1,4 @@
-"""An OpenAPI schema as lines, each a promise to programs: what can be sent, and what comes back."""
+"""An OpenAPI schema as lines, each a promise to clients about requests or responses."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ FIRST_WRONG = 400
 
 
 def promises(schema: dict[str, Any]) -> set[str]:
-    """Every method, parameter and field of a schema, in a line each; what goes wrong has one."""
+    """Describe every method, parameter and field in one line each; error fields come once."""
     wrong = {f"whatever goes wrong{line}" for line in _fields(schema, PROBLEM)}
     return wrong | {
         f"{method.upper()} {path.removeprefix(PREFIX)} {line}"
@@ -52,7 +52,7 @@ def _of_operation(schema: dict[str, Any], operation: dict[str, Any]) -> Iterator
 
 
 def _fields(schema: dict[str, Any], part: dict[str, Any], path: str = "") -> Iterator[str]:
-    """The fields of a body, of its lists and of what is in them."""
+    """Yield the fields of a body, including those of nested lists and mappings."""
     part, may_be_null = resolved(schema, part)
     if "properties" not in part:
         where = "[]" if part.get("type") == "array" else "{}"
@@ -70,7 +70,7 @@ def _fields(schema: dict[str, Any], part: dict[str, Any], path: str = "") -> Ite
 
 
 def resolved(schema: dict[str, Any], part: dict[str, Any]) -> tuple[dict[str, Any], bool]:
-    """A part without references, with all that it is made of, and whether it may be null."""
+    """Resolve references and `allOf`; return the part and True where it may be null."""
     may_be_null = bool(part.get("nullable"))
     if "$ref" in part:
         name = part["$ref"].rpartition("/")[2]
@@ -91,7 +91,7 @@ def resolved(schema: dict[str, Any], part: dict[str, Any]) -> tuple[dict[str, An
 
 
 def _type(schema: dict[str, Any], part: dict[str, Any], *, may_be_null: bool = False) -> str:
-    """The type of a value and its bounds, in a word or some."""
+    """Describe the type of a value and its bounds."""
     part, is_null = resolved(schema, part)
     kind = str(part.get("type", "anything"))
     if kind == "array":

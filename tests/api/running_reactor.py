@@ -1,6 +1,6 @@
-"""A process whose reactor runs, as a game's does, and threads that hop into it; run by a test.
+"""A process with a running reactor, and threads that call into it; run by a test.
 
-Prints one JSON mapping: what each scenario saw.
+Prints one JSON mapping: the result of each scenario.
 """
 
 from __future__ import annotations
@@ -31,13 +31,10 @@ def run(function: Callable[[], Any], timeout_seconds: float) -> Any:
 
 
 def hops_into_the_game() -> Any:
-    """Where a function runs, and where whoever called it is."""
     return [run(isInIOThread, PATIENCE_SECONDS), isInIOThread()]
 
 
 def waits_for_a_deferred() -> Any:
-    """What a Deferred gives that is fired later."""
-
     def later() -> Deferred[str]:
         waiting: Deferred[str] = Deferred()
         reactor.callLater(0.05, waiting.callback, "later")
@@ -47,8 +44,6 @@ def waits_for_a_deferred() -> Any:
 
 
 def brings_exceptions_back() -> Any:
-    """What is raised at once, and what a Deferred fails with."""
-
     def at_once() -> None:
         raise KeyError("at once")
 
@@ -67,7 +62,6 @@ def brings_exceptions_back() -> Any:
 
 
 def calls_off_what_takes_too_long() -> Any:
-    """Whether a Deferred was cancelled, in which thread, and what the caller was told."""
     cancelled: list[bool] = []
     was_cancelled = threading.Event()
 
@@ -83,7 +77,6 @@ def calls_off_what_takes_too_long() -> Any:
 
 
 def never_begins_what_was_given_up() -> Any:
-    """What a caller is told while the game is busy, and whether it is done afterwards."""
     is_busy, is_free = threading.Event(), threading.Event()
     begun: list[str] = []
 
@@ -99,12 +92,11 @@ def never_begins_what_was_given_up() -> Any:
     except GameBusyError as error:
         told = str(error)
     is_free.set()
-    run(lambda: None, PATIENCE_SECONDS)  # whatever was due before this has had its turn
+    run(lambda: None, PATIENCE_SECONDS)  # all earlier calls in the queue have run after this
     return [told, begun]
 
 
 def tells_of_what_had_begun() -> Any:
-    """What a caller is told of a call that holds the game up itself."""
     is_free = threading.Event()
     done: list[str] = []
 
@@ -123,7 +115,6 @@ def tells_of_what_had_begun() -> Any:
 
 
 def serves_many_at_once() -> Any:
-    """What twenty threads get that hop at the same time."""
     got: list[int] = []
     threads = [
         threading.Thread(target=lambda n=n: got.append(run(lambda: n * n, PATIENCE_SECONDS)))
@@ -137,7 +128,6 @@ def serves_many_at_once() -> Any:
 
 
 def is_called_off_with_its_caller() -> Any:
-    """Whether what a coroutine waits for is cancelled with it, in the game's thread."""
     cancelled: list[bool] = []
     was_cancelled = threading.Event()
 

@@ -1,4 +1,4 @@
-"""What is remembered in tests of the API, and the addresses of it."""
+"""Memories and lore for tests of the API, and the addresses that lead to them."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ TOLD = f"{2:032x}"
 
 
 def own_key(account: Any) -> str:
-    """The key of what somebody said in private."""
+    """Return the key of the private memory of an account."""
     return f"{1000 + (account.pk if account is not None else 0):032x}"
 
 
 def own_number(account: Any) -> int:
-    """By which somebody knows it."""
+    """Return the number of that memory in addresses, or one that no memory has."""
     known = Memory.objects.filter(key=own_key(account)).values_list("pk", flat=True)
     return int(known[0]) if known else 999_999_999
 
 
 def said(key: str, being: Any, text: str) -> Recollection:
-    """Something that somebody said in private."""
+    """Build a private memory of a being."""
     person = person_of(being)
     return Recollection(
         key=key,
@@ -41,7 +41,10 @@ def said(key: str, being: Any, text: str) -> Recollection:
 
 
 def fill(script: Any, mira: Any, accounts: list[Any]) -> None:
-    """Let an assistant remember one thing of everybody, and nothing else; and one piece of lore."""
+    """Store one memory per account, one of Mira, and one piece of lore; delete all others.
+
+    Without a script only the lore is stored.
+    """
     Memory.objects.all().delete()
     EntityProfile.objects.all().delete()
     lore = Recollection(TOLD, MemoryKind.LORE, "The beacon is old.", "world", tags=("beacon",))
@@ -63,7 +66,7 @@ def fill(script: Any, mira: Any, accounts: list[Any]) -> None:
 
 
 def address(path: str, key: str, mira: Any, account: Any) -> str:
-    """The address of a case: of an assistant, and as somebody asks."""
+    """Fill in the placeholders of a case's address, as seen by the requesting account."""
     named = person_of(mira).replace("*#", "account-")
     for mark, value in (
         ("{key}", key),

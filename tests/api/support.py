@@ -1,4 +1,4 @@
-"""What tests of the API share: a game with Ada in it, people of every right, and a client."""
+"""A game with Ada, accounts of every right, and a client, shared by tests of the API."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from evennia_ai.operations.rights import token_store
 from tests.api import stock
 from tests.shell.support import ShellTest, account_with
 
-# As the game has it: Evennia's test classes bring a list of their own.
+# Read at import, before Evennia's test classes replace it with a list of their own.
 MIDDLEWARE = list(settings.MIDDLEWARE)
 
 
@@ -31,7 +31,6 @@ class ApiTest(ShellTest):
     """Requests to the API, as any of `people`; see `call`."""
 
     def setUp(self) -> None:
-        """Accounts of every right, and nobody has asked anything yet."""
         super().setUp()
         cache().clear()
         self.addCleanup(cache().clear)
@@ -47,19 +46,19 @@ class ApiTest(ShellTest):
         self.lock(self.ada)
 
     def lock(self, body: Any) -> None:
-        """Let Berit and whoever is at least an admin have a say over an assistant."""
+        """Give Berit and all admins control over an assistant."""
         berit = self.people["builder with control"]
         body.locks.add(f"ai_control:perm(Admin) or pid({berit.id}) or id({berit.id})")
 
     def client_of(self, who: Any, *, checks_csrf: bool = False) -> Client:
-        """A client of an account, logged in on the website; None: of nobody."""
+        """Return a new client, logged in on the website as an account; None: anonymous."""
         client = Client(enforce_csrf_checks=checks_csrf, raise_request_exception=False)
         if who is not None:
             client.force_login(who, "evennia.web.utils.backends.CaseInsensitiveModelBackend")
         return client
 
     def _client(self, account: Any) -> Client:
-        """The one client of an account, which is slow to log in."""
+        """Return the cached client of an account, because logging in is slow."""
         key = getattr(account, "pk", None)
         if key not in self.clients:
             self.clients[key] = self.client_of(account)
@@ -68,7 +67,7 @@ class ApiTest(ShellTest):
     def call(
         self, method: str, path: str, body: Any = None, *, who: Any = "superuser", **options: Any
     ) -> Any:
-        """One request: the response, with its body under `told` where it has one.
+        """Send one request; the response has its JSON body, if any, under `told`.
 
         Args:
             path: below `/api/ai/`.
@@ -88,13 +87,13 @@ class ApiTest(ShellTest):
         return response
 
     def get(self, path: str, **options: Any) -> Any:
-        """What a request that reads is told; it has to be done."""
+        """Return the body of a GET request that must succeed."""
         response = self.call("GET", path, **options)
         assert 200 == response.status_code, response.content
         return response.told
 
     def fault(self, status: int, method: str, path: str, body: Any = None, **options: Any) -> Any:
-        """What a request is told that goes wrong with this status."""
+        """Return the error of a request that must fail with a status."""
         response = self.call(method, path, body, **options)
         assert status == response.status_code, response.content
         assert {"error"} == set(response.told)
@@ -102,20 +101,20 @@ class ApiTest(ShellTest):
         return response.told["error"]
 
     def token_of(self, account: Any) -> str:
-        """A token of an account, as it is sent."""
+        """Return a new token of an account, as its header sends it."""
         return f"Token {token_store.make(account, '')[0]}"
 
     def stock(self, script: Any) -> None:
-        """Let an assistant (None: nobody) remember one thing of Mira and of each who may ask."""
+        """Store one memory of Mira and of each account; see `stock.fill`."""
         stock.fill(script, self.mira, list(self.people.values()))
 
     def address(self, path: str, key: str, who: Any) -> str:
-        """The address of a case, of an assistant of this name, for somebody in `people`."""
+        """Fill in the placeholders of a case's address; see `stock.address`."""
         return stock.address(path, key, self.mira, self.people.get(who))
 
     @contextmanager
     def audited(self) -> Any:
-        """The lines that a block writes into the log, one mapping each."""
+        """Collect the audit lines that a block writes into the log."""
         lines: list[dict[str, Any]] = []
 
         def keep(text: Any, *rest: Any, **more: Any) -> None:

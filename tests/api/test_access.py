@@ -1,4 +1,4 @@
-"""Saying who one is: sessions and CSRF, tokens, and accounts that may not."""
+"""Authentication: sessions and CSRF, tokens, and accounts that may not ask."""
 
 from __future__ import annotations
 
@@ -19,10 +19,7 @@ GOAL = {"text": "Find the lost atlas."}
 
 
 class TestSessions(ApiTest):
-    """The login of the game's website."""
-
     def test_a_change_needs_the_csrf_token(self) -> None:
-        """Without it, or with another, nothing is done; to look needs none."""
         client = self.client_of(self.account, checks_csrf=True)
         assert 200 == self.call("GET", "assistants/", client=client).status_code
         for headers in ({}, {"x-csrftoken": "a" * 32}):
@@ -31,7 +28,6 @@ class TestSessions(ApiTest):
         assert state.read(self.ada_script, "enabled")
 
     def test_with_the_csrf_token_it_is_done(self) -> None:
-        """As the website's own pages do it."""
         client = self.client_of(self.account, checks_csrf=True)
         secret = "a" * 32
         client.cookies[settings.CSRF_COOKIE_NAME] = secret
@@ -41,7 +37,6 @@ class TestSessions(ApiTest):
         assert not state.read(self.ada_script, "enabled")
 
     def test_who_is_not_logged_in_is_told_what_to_send(self) -> None:
-        """401 with the header that says so."""
         response = self.call("GET", "assistants/", who=None)
         assert (401, "Token") == (response.status_code, response.headers["WWW-Authenticate"])
         assert (
@@ -51,19 +46,14 @@ class TestSessions(ApiTest):
 
 
 class TestTokens(ApiTest):
-    """Tokens, got by name and password."""
-
     def ask(self, body: Any = LOGIN, **options: Any) -> Any:
-        """A request for a token."""
         return self.call("POST", "token/", body, who=None, **options)
 
     def sent(self, token: str, method: str = "GET", path: str = "assistants/") -> Any:
-        """A request with a token."""
         client = self.client_of(None, checks_csrf=True)
         return self.call(method, path, client=client, headers={"authorization": token})
 
     def test_a_token_is_got_and_used(self) -> None:
-        """In any case of the name; a change needs no CSRF token then."""
         token = self.ask().told["token"]
         assert re.fullmatch(r"eai_[\w-]{43}", token)
         assert token != self.ask().told["token"]
@@ -71,14 +61,12 @@ class TestTokens(ApiTest):
         assert 200 == self.sent(f"Token {token}", "POST", "assistants/Ada/stop/").status_code
 
     def test_a_token_that_is_given_back_is_worth_nothing(self) -> None:
-        """From that moment on; the account may have a new one."""
         token = self.ask().told["token"]
         assert 204 == self.sent(f"Token {token}", "DELETE", "token/").status_code
         assert 401 == self.sent(f"Token {token}").status_code
         assert token != self.ask().told["token"]
 
     def test_what_is_no_token_is_refused(self) -> None:
-        """Whatever stands in the header; and open pages refuse it too."""
         for token in (
             "Token",
             "Token a b",
@@ -96,7 +84,6 @@ class TestTokens(ApiTest):
         assert 401 == self.sent("Basic YTpi").status_code
 
     def test_a_wrong_name_or_password_gets_none(self) -> None:
-        """The answer does not tell which of them is wrong."""
         wrong = [self.ask(LOGIN | {"password": "wrong"}), self.ask(LOGIN | {"username": "nobody"})]
         assert [401, 401] == [response.status_code for response in wrong]
         assert "The name or the password is wrong." == wrong[0].told["error"]["message"]
@@ -106,14 +93,14 @@ class TestTokens(ApiTest):
             assert 400 == self.ask(body).status_code
 
     def test_an_assistant_gets_none(self) -> None:
-        """Its account has no password, and with a token of somebody's making it may not either."""
+        """An assistant's account has no password. A token that somebody made for it is refused."""
         account = account_with("Adas", "Developer")
         account.attributes.add("assistant_body", self.ada)
         error = self.sent(self.token_of(account)).told["error"]
         assert "Assistants may not do this from the web." == error["message"]
 
     def test_wrong_tries_are_counted_by_name(self) -> None:
-        """From wherever they come: ten times as many as from one address."""
+        """One name may be tried from all addresses together ten times as often as from one."""
         config = {"tokens_per_minute": 1}
         with override_settings(EVENNIA_AI_API_CONFIG=config):
             wrong = LOGIN | {"password": "wrong"}
@@ -129,10 +116,7 @@ class TestTokens(ApiTest):
 
 
 class TestAccounts(ApiTest):
-    """Accounts that may not ask, whatever they have."""
-
     def test_an_account_that_is_switched_off(self) -> None:
-        """By session and by token, and there is no new token for it."""
         berit = self.people["builder with control"]
         client, token = self.client_of(berit), self.token_of(berit)
         berit.is_active = False
@@ -143,7 +127,7 @@ class TestAccounts(ApiTest):
         assert 401 == self.call("POST", "token/", LOGIN, who=None).status_code
 
     def test_a_banned_account(self) -> None:
-        """By its name or by its address, as at the game's own login."""
+        """A ban by name or by address holds here as at the game's own login."""
         bans = [("berit", "", "", "now", "a test")]
         ServerConfig.objects.conf("server_bans", bans)
         error = self.fault(403, "GET", "assistants/", who="builder with control")
@@ -155,7 +139,6 @@ class TestAccounts(ApiTest):
         self.get("assistants/", REMOTE_ADDR="10.0.1.7")
 
     def test_a_deleted_account(self) -> None:
-        """Its token goes with it."""
         token = self.token_of(self.people["builder"])
         self.people["builder"].delete()
         sent = {"headers": {"authorization": token}}
@@ -163,7 +146,7 @@ class TestAccounts(ApiTest):
         assert not AccessToken.objects.exists()
 
     def test_who_is_quelled_has_the_rights_of_their_character(self) -> None:
-        """As in the game: a superuser who quells is no more than the character they play."""
+        """As in the game: a quelled superuser has only the rights of the character."""
         self.char1.permissions.clear()
         self.char1.permissions.add("Player")
         self.account.permissions.add("Developer")
@@ -175,10 +158,7 @@ class TestAccounts(ApiTest):
 
 
 class TestWithoutTokens(ApiTest):
-    """A game that keeps no tokens."""
-
     def test_sessions_work_and_tokens_are_said_to_be_missing(self) -> None:
-        """With the setting that says so."""
         with override_settings(EVENNIA_AI_API_CONFIG={"token_days": 0}):
             self.get("assistants/")
             response = self.call("GET", "assistants/", who=None)
@@ -187,7 +167,7 @@ class TestWithoutTokens(ApiTest):
         assert "token_days in EVENNIA_AI_API_CONFIG is 0" in error["message"]
 
     def test_the_old_app_is_not_needed(self) -> None:
-        """Tokens stand in a table of ours."""
+        """Tokens have a table of their own, not that of `rest_framework.authtoken`."""
         others = [name for name in settings.INSTALLED_APPS if name != "rest_framework.authtoken"]
         with override_settings(INSTALLED_APPS=others):
             token = self.call("POST", "token/", LOGIN, who=None).told["token"]

@@ -1,4 +1,4 @@
-"""Where requests come from: what a client says of itself lifts no limit, and harms nobody else."""
+"""The addresses of clients: forged headers lift no limit and lock nobody else out."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from evennia_ai.runtime.web_requests import address_of
 from tests.api.support import ApiTest
 from tests.shell.support import PASSWORD
 
-# As the game has them: Evennia's test classes bring a list of their own.
+# Read at import, before Evennia's test classes replace them with a list of their own.
 PORTAL_PARTS = list(settings.PORTAL_SERVICES_PLUGIN_MODULES)
 FORGED = "HTTP_X_FORWARDED_FOR"
 LOGIN = {"username": "Berit", "password": PASSWORD}
@@ -29,12 +29,11 @@ WRONG = LOGIN | {"password": "wrong"}
 
 
 class Counting(MD5PasswordHasher):  # type: ignore[misc]
-    """A hasher that counts what it is asked."""
+    """A password hasher that counts its calls."""
 
     calls = 0
 
     def encode(self, password: str, salt: str, *rest: Any) -> str:
-        """Count it, and do it."""
         type(self).calls += 1
         return str(super().encode(password, salt, *rest))
 
@@ -44,7 +43,6 @@ class _Handle:
         self._address = address
 
     def getpeername(self) -> tuple[str, int]:
-        """Who is at the other end of the socket."""
         return self._address, 4711
 
 
@@ -53,20 +51,17 @@ class _Transport:
         self._handle = _Handle(address)
 
     def getHandle(self) -> _Handle:  # noqa: N802  (Twisted's name)
-        """The socket."""
         return self._handle
 
 
 class _Passing:
-    """A request on its way through the portal."""
-
     def __init__(self, address: str, headers: dict[bytes, list[bytes]]) -> None:
         self.transport = _Transport(address)
         self.requestHeaders = Headers(headers)  # type: ignore[no-untyped-call]
 
 
 def passed_on(address: str, **headers: str) -> dict[str, str]:
-    """What the server is told of a request that the portal passed on."""
+    """Return the headers that the server gets of a request through the portal."""
     sent = {name.encode(): [value.encode()] for name, value in headers.items()}
     request = _Passing(address, sent)
     portal_peers.add_header(request)
@@ -77,14 +72,11 @@ def passed_on(address: str, **headers: str) -> dict[str, str]:
 
 
 class TestWhere(ApiTest):
-    """The address that counts."""
-
     def came_from(self, **environ: str) -> str:
-        """The address of a request."""
         return address_of(RequestFactory().get("/", **environ).META)
 
     def test_hole_c15_the_portal_tells_who_is_connected(self) -> None:
-        """And a client that writes that header, in any spelling, is not believed."""
+        """A client that sends the portal's header itself, in any spelling, is not believed."""
         told = passed_on("203.0.113.7")
         assert "203.0.113.7" == self.came_from(**told)
         forged = told[portal_peers.KEY]
@@ -96,7 +88,7 @@ class TestWhere(ApiTest):
             assert "127.0.0.1" == self.came_from(**{portal_peers.KEY: value})
 
     def test_hole_c15_x_forwarded_for_is_believed_of_trusted_proxies_only(self) -> None:
-        """Evennia puts a part of it in the place of its proxy's address; that is seen through."""
+        """Evennia puts part of that header in place of the address. That is not believed."""
         assert "203.0.113.7" == self.came_from(**passed_on("203.0.113.7"), **{FORGED: "1.1.1.1"})
         assert "127.0.0.1" == self.came_from(REMOTE_ADDR="1.1.1.1", **{FORGED: "1.1.1.1, 2.2.2.2"})
         behind = passed_on("10.0.0.5")
@@ -107,11 +99,11 @@ class TestWhere(ApiTest):
         assert "10.0.0.5" == self.came_from(**behind, **{FORGED: "1.1.1.1, 2.2.2.2"})
 
     def test_hole_c15_the_portal_has_our_part(self) -> None:
-        """In every game, without a line in its settings."""
+        """The portal's part is installed without a line in the game's settings."""
         assert portal_peers.__name__ in PORTAL_PARTS
 
     def test_an_answer_that_nobody_waits_for_ends_in_silence(self) -> None:
-        """Twisted's proxy ends it whether anybody is there or not; else it ends as ever."""
+        """Twisted finishes a request even if its client has left, which usually raises an error."""
         kind = portal_peers._with_header(Request)
         left, waited_for = kind(DummyChannel(), False), kind(DummyChannel(), False)
         left.connectionLost(Failure(ConnectionLost()))
@@ -122,10 +114,7 @@ class TestWhere(ApiTest):
 
 
 class TestLimits(ApiTest):
-    """Limits by address."""
-
     def test_hole_c15_forging_lifts_no_limit(self) -> None:
-        """Sixty forged addresses after a 429 are sixty more 429s."""
         with override_settings(EVENNIA_AI_API_CONFIG={"anonymous_per_minute": 3}):
             found = [self.call("GET", "schema/", who=None).status_code for _ in range(4)]
             assert [200, 200, 200, 429] == found
@@ -135,7 +124,7 @@ class TestLimits(ApiTest):
                 assert 429 == self.call("GET", "schema/", who=None, **sent).status_code
 
     def test_hole_c15_thirty_names_from_one_address(self) -> None:
-        """Passwords are tried five times a minute from one address, whatever it says it is."""
+        """One address may try five passwords a minute, whatever its headers claim."""
         found = []
         for number in range(30):
             forged = f"203.0.113.{number}"
@@ -145,7 +134,7 @@ class TestLimits(ApiTest):
         assert [401] * 5 + [429] * 25 == found
 
     def test_hole_c15_strangers_keep_nobody_out(self) -> None:
-        """Not by five wrong tries, and not by wrong tries from very many addresses."""
+        """Wrong tries by others, even from many addresses, do not lock a user out."""
         home = {"REMOTE_ADDR": "198.51.100.1"}
         assert 200 == self.call("POST", "token/", LOGIN, who=None, **home).status_code
         for number in range(60):
@@ -158,7 +147,7 @@ class TestLimits(ApiTest):
         assert 200 == self.call("POST", "token/", bo, who=None, **elsewhere).status_code
 
     def test_hole_c15_health_is_refused_to_nobody(self) -> None:
-        """However often one client asks; past its limit it is told what was so a second ago."""
+        """Past its limit a client gets a cached answer that is up to one second old."""
         with override_settings(EVENNIA_AI_API_CONFIG={"anonymous_per_minute": 2}):
             found = {self.call("GET", "health/", who=None).status_code for _ in range(40)}
             assert {200} == found
@@ -167,7 +156,6 @@ class TestLimits(ApiTest):
             assert 200 == elsewhere.status_code
 
     def test_a_ban_of_an_address_cannot_be_forged_away(self) -> None:
-        """It holds for the address that is connected."""
         bans = [("", "203.0.113.7", re.compile(r"203\.0\.113\.7"), "now", "a test")]
         ServerConfig.objects.conf("server_bans", bans)
         sent = {**passed_on("203.0.113.7"), FORGED: "1.1.1.1"}
@@ -176,10 +164,8 @@ class TestLimits(ApiTest):
 
 
 class TestTime(ApiTest):
-    """How long an answer takes tells no name."""
-
     def test_hole_c15_every_wrong_try_costs_one_hash(self) -> None:
-        """Of a name that is there, of one that is not, and of one that is banned."""
+        """Otherwise the time of an answer tells which names exist or are banned."""
         kind = f"{__name__}.{Counting.__name__}"
         with override_settings(
             PASSWORD_HASHERS=[kind], EVENNIA_AI_API_CONFIG={"tokens_per_minute": 0}

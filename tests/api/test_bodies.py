@@ -1,4 +1,4 @@
-"""What is sent: plain data, whatever the game keeps."""
+"""Response bodies: any value becomes plain JSON data, any exception one error body."""
 
 from __future__ import annotations
 
@@ -21,14 +21,10 @@ from evennia_ai.runtime.game_thread import GameBusyError
 
 
 class Colour(StrEnum):
-    """A word."""
-
     RED = "red"
 
 
 class Size(IntEnum):
-    """A number."""
-
     LARGE = 3
 
 
@@ -50,12 +46,10 @@ class Size(IntEnum):
     ],
 )
 def test_what_is_sent_is_plain(value: Any, expected: Any) -> None:
-    """JSON has few kinds of values; all others become one of them."""
     assert expected == plain(value)
 
 
 def test_what_holds_itself_ends_somewhere() -> None:
-    """As text, instead of never."""
     endless: list[Any] = []
     endless.append(endless)
     assert JsonRenderer().render(plain(endless)).startswith(b"[[[")
@@ -76,7 +70,6 @@ def test_what_holds_itself_ends_somewhere() -> None:
     ],
 )
 def test_whatever_is_raised_has_one_body(error: Exception, status: int, code: str) -> None:
-    """With its status, a word for programs and a sentence for people, and nothing else of it."""
     response = answer_to(error)
     told = response.data["error"]
     assert (status, code) == (response.status_code, told["code"])
@@ -89,7 +82,7 @@ def test_whatever_is_raised_has_one_body(error: Exception, status: int, code: st
 
 @pytest.mark.parametrize("name", ['O"Brien', "a/b", "Old\nEdda", "x;y", "100%", "<b>", "7"])
 def test_a_name_that_cannot_be_is_told_what_one_is(name: str) -> None:
-    """In one sentence, whatever is wrong with it."""
+    """One message states the whole rule for names, whatever is wrong with this one."""
     with pytest.raises(exceptions.ValidationError) as raised:
         Name().run_validation(name)
     (told,) = raised.value.detail
@@ -97,7 +90,6 @@ def test_a_name_that_cannot_be_is_told_what_one_is(name: str) -> None:
 
 
 def test_what_is_wrong_within_lists_is_named_by_its_path() -> None:
-    """So that a program finds the field."""
     error = exceptions.ValidationError({"aliases": [{}, ["too long"]], "key": ["missing"]})
     fields = answer_to(error).data["error"]["fields"]
     assert {"aliases.1": ["too long"], "key": ["missing"]} == fields

@@ -1,4 +1,4 @@
-"""Whole assistants over the API: out by an owner alone, looked at, in, and within bounds."""
+"""Export and import of whole assistants over the API."""
 
 from __future__ import annotations
 
@@ -16,10 +16,8 @@ from tests.bundle_samples import empty
 
 
 class TestBundles(ApiTest):
-    """Ada goes out, and comes in under another name."""
-
     def test_there_and_back(self) -> None:
-        """What was sent is taken as it is; nobody is anybody until that is said."""
+        """The import keeps the data and starts disabled; a second one of that name is refused."""
         sent = self.call("POST", "assistants/Ada/export/")
         assert 200 == sent.status_code, sent.content
         raw = b64decode(sent.told["file"])
@@ -37,11 +35,10 @@ class TestBundles(ApiTest):
         assert 400 == self.call("POST", "imports/", body).status_code
 
     def test_they_wait_among_the_slow_ones(self) -> None:
-        """To write or read a whole assistant takes its time, and no place of a quick request."""
+        """A whole assistant takes long, so these requests may not use the places of quick ones."""
         assert all(row.is_long for row in bundles.ROWS)
 
     def test_what_is_wrong_is_said(self) -> None:
-        """A file that is none, people who are nobody, and a body that is too long."""
         file = b64encode(empty()).decode()
         for body in (
             {"file": "AAAA"},

@@ -1,4 +1,4 @@
-"""Character cards and lore packs over the API: in, looked at, out, and within bounds."""
+"""Character cards and lore packs over the API: import, preview, export and limits."""
 
 from __future__ import annotations
 
@@ -21,15 +21,11 @@ PACK = {
 
 
 def body(raw: bytes, **more: Any) -> dict[str, Any]:
-    """A body with a file in it."""
     return {"file": b64encode(raw).decode(), **more}
 
 
 class TestCards(ApiTest):
-    """A card comes in and goes out as it came."""
-
     def test_it_is_looked_at_and_nothing_is_stored(self) -> None:
-        """What would be, and what would be kept alone."""
         told = self.call("POST", "cards/preview/", body(as_png(CARD))).told
         assert ("Edda", "Edda copies charts.", ["first_mes: kept but not used"]) == tuple(
             told[name] for name in ("key", "persona", "unused")
@@ -41,7 +37,7 @@ class TestCards(ApiTest):
         assert operations.find_assistant("Edda") is None
 
     def test_an_assistant_is_made_of_it(self) -> None:
-        """In a room, under a name of its own; the file comes back to the byte."""
+        """The exported card is the imported file, byte for byte."""
         given = body(as_png(CARD), key="Orla", location=self.room1.dbref)
         made = self.call("POST", "cards/", given)
         assert 201 == made.status_code, made.content
@@ -65,13 +61,11 @@ class TestCards(ApiTest):
         )
 
     def test_it_is_given_to_one_that_there_is(self) -> None:
-        """Who it is, and the answer says what is told of it."""
         told = self.call("PUT", "assistants/Ada/card/", body(as_json(CARD))).told
         assert ("Ada", "Ada has the card of Edda.") == (told["key"], told["message"])
         assert "Edda copies charts." == state.read(self.ada_script, "persona")
 
     def test_what_is_wrong_is_named(self) -> None:
-        """In `file`, with a sentence; what is too long is not read."""
         for raw, told in (
             (b"GIF89a", "neither JSON nor a PNG picture"),
             (as_png(CARD)[:-20], "cut off"),
@@ -88,7 +82,7 @@ class TestCards(ApiTest):
         self.fault(413, "POST", "cards/", longer)
 
     def test_nothing_is_read_of_whoever_may_not(self) -> None:
-        """They are refused before a long body is looked at, whatever it is."""
+        """A request without the right gets 403 before its body, however long, is parsed."""
         for method, path in (
             ("POST", "cards/"),
             ("POST", "cards/preview/"),
@@ -100,7 +94,6 @@ class TestCards(ApiTest):
         self.fault(404, "PUT", "assistants/Nobody/card/", b"{")
 
     def test_a_body_of_many_parts_is_not_parsed(self) -> None:
-        """A card is sent as one object; a name may have brackets."""
         many = b'{"file": ' + b"[" * 101
         told = self.fault(400, "POST", "cards/preview/", many)["message"]
         assert "more than 100 braces and brackets" in told
@@ -108,16 +101,12 @@ class TestCards(ApiTest):
         assert 201 == made.status_code, made.content
 
     def test_a_card_with_a_name_that_is_taken(self) -> None:
-        """Is refused as any new assistant is, and nothing of it is stored."""
         self.fault(409, "POST", "cards/", body(as_json(CARD), key="Ada"))
         assert [self.ada_script] == list(operations.list_assistants())
 
 
 class TestPacks(ApiTest):
-    """A pack comes in, again, and goes out."""
-
     def test_it_lives_and_is_gone(self) -> None:
-        """Tried first; the same again changes nothing; an empty one takes all away."""
         tried = self.call("POST", "lore/packs/?preview=true", PACK).told
         assert (1, {}) == (tried["added"], self.get("lore/packs/")["packs"])
         assert 1 == self.call("POST", "lore/packs/", PACK).told["added"]
@@ -129,7 +118,6 @@ class TestPacks(ApiTest):
         self.fault(404, "GET", "lore/packs/Harbour/")
 
     def test_what_is_wrong_is_named(self) -> None:
-        """By entry and field, and nothing is stored."""
         wrong = {**PACK, "entries": [*PACK["entries"], {"id": "fog", "text": ""}]}  # type: ignore[misc]
         told = self.fault(400, "POST", "lore/packs/", wrong)["message"]
         assert "entry 'fog'.text is ''; it must be" in told
@@ -138,6 +126,5 @@ class TestPacks(ApiTest):
         self.fault(413, "POST", "lore/packs/", b" " * (LONGEST_PACK + 1))
 
     def test_it_is_for_owners_alone(self) -> None:
-        """Staff may look."""
         self.fault(403, "POST", "lore/packs/", PACK, who="builder with control")
         assert {} == self.get("lore/packs/", who="builder")["packs"]

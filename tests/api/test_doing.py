@@ -1,4 +1,4 @@
-"""What is done over the API is done in the game."""
+"""Changes over the API take effect in the game."""
 
 from __future__ import annotations
 
@@ -17,10 +17,9 @@ GET = completion(None, ("get", {"item": "lamp"}))
 
 
 class TestQuestions(ApiTest):
-    """Ada wants to take a lamp, and needs somebody's yes."""
+    """Ada wants to take a lamp and needs a confirmation by Tom, who asked for it."""
 
     def setUp(self) -> None:
-        """A lamp, and Tom, who begs for it."""
         super().setUp()
         self.lamp = create_object(DefaultObject, key="lamp", location=self.room1)
         contexts = {"tick_event": {"dangerous_requires_confirm": True}}
@@ -28,7 +27,6 @@ class TestQuestions(ApiTest):
         self.ask("whisper Ada = take the lamp", GET, whispers("May I?"))
 
     def test_a_yes_does_it(self) -> None:
-        """Whoever was asked sees the question and answers it, once."""
         (question,) = self.get("questions/")["questions"]
         assert ("Ada", "may I do this: get") == (question["assistant"], question["prompt"][:18])
         assert question["detail"].startswith("yes: it is done at once, this once; no, or no answer")
@@ -43,7 +41,7 @@ class TestQuestions(ApiTest):
         self.fault(404, "POST", path, {"answer": "yes"})
 
     def test_it_is_nobody_elses(self) -> None:
-        """A player who was not asked sees none, and cannot answer it."""
+        """A player who was not asked neither sees a question nor can answer it."""
         assert [] == self.get("questions/", who="player")["questions"]
         number = self.get("questions/")["questions"][0]["number"]
         self.fault(404, "POST", f"questions/{number}/answer/", {"answer": "yes"}, who="player")
@@ -51,10 +49,7 @@ class TestQuestions(ApiTest):
 
 
 class TestSettings(ApiTest):
-    """Settings, set and forgotten."""
-
     def test_a_setting_is_set_and_forgotten(self) -> None:
-        """Also one within another; what it was and what it is can be read."""
         path = "assistants/Ada/configuration/"
         changes = {"max_history": 40, "execution_config.sub_agents_enabled": True}
         assert 200 == self.call("PATCH", path, changes).status_code
@@ -69,7 +64,6 @@ class TestSettings(ApiTest):
             self.fault(404, method, f"{path}no_such/")
 
     def test_what_gives_it_power_over_the_game_is_for_owners(self) -> None:
-        """Whoever controls an assistant may not let it run any command."""
         path, changes = "assistants/Ada/configuration/", {"command_allowlist": ["dig"]}
         self.fault(403, "PATCH", path, changes, who="builder with control")
         self.fault(403, "DELETE", f"{path}command_allowlist/", who="builder with control")
@@ -78,10 +72,7 @@ class TestSettings(ApiTest):
 
 
 class TestAssistants(ApiTest):
-    """Making, changing, copying, removing."""
-
     def test_the_life_of_an_assistant(self) -> None:
-        """Each step is seen in the game."""
         body = {"key": "Edda", "desc": "Grey.", "location": self.room2.dbref, "aliases": ["Ed"]}
         assert 201 == self.call("POST", "assistants/", body).status_code
         script = operations.find_assistant("edda")
@@ -105,7 +96,7 @@ class TestAssistants(ApiTest):
         assert None is operations.find_assistant("Edda")
 
     def test_a_being_is_adopted_and_released(self) -> None:
-        """By its name or number; it is a guard all the while."""
+        """The being keeps its class all the while."""
         bram = create_object(Guard, key="Bram", location=self.room1)
         made = self.call("POST", "adopt/", {"npc": bram.dbref, "key": "Grim"})
         assert (201, "Grim") == (made.status_code, made.told["key"])
@@ -121,7 +112,6 @@ class TestAssistants(ApiTest):
         assert 201 == self.call("POST", "adopt/", {"npc": "bram"}).status_code
 
     def test_whoever_cannot_be_adopted(self) -> None:
-        """Nobody of that name, a room, somebody one has no say over, one that was made."""
         bram = create_object(Guard, key="Bram", location=self.room1)
         assert ["npc"] == list(self.fault(400, "POST", "adopt/", {"npc": "nobody"})["fields"])
         self.fault(400, "POST", "adopt/", {"npc": self.room1.dbref})
@@ -133,7 +123,6 @@ class TestAssistants(ApiTest):
         assert type(bram) is Guard
 
     def test_a_body_of_a_named_class(self) -> None:
-        """With ears of its own or without; what is not a class of beings is told."""
         body = {"key": "Grim", "typeclass": f"{Guard.__module__}.Guard"}
         assert 201 == self.call("POST", "assistants/", body).status_code
         assert Guard.path == operations.find_assistant("grim").obj.typeclass_path
@@ -141,7 +130,6 @@ class TestAssistants(ApiTest):
         assert ["typeclass"] == list(self.fault(400, "POST", "assistants/", wrong)["fields"])
 
     def test_what_cannot_be_made_is_refused(self) -> None:
-        """A room that is not there, a name that means something else, a name that is taken."""
         nowhere = self.fault(400, "POST", "assistants/", {"key": "Edda", "location": "Nowhere"})
         assert ["location"] == list(nowhere["fields"])
         self.fault(400, "PATCH", "assistants/Ada/", {"location": "#99999999"})
@@ -152,7 +140,7 @@ class TestAssistants(ApiTest):
         assert ["Ada"] == [script.key for script in operations.list_assistants()]
 
     def test_all_are_stopped_at_once(self) -> None:
-        """All that one has a say over; the others are named, and go on."""
+        """Assistants outside the caller's control go on, and the answer names them."""
         edda, _ = self.make("Edda")
         assert not state.read(edda, "emergency_stop")
         edda.obj.locks.add("ai_control:perm(Admin)")
@@ -164,7 +152,7 @@ class TestAssistants(ApiTest):
         assert not self.get("assistants/Ada/status/")["emergency_stop"]
 
     def test_all_are_changed_at_once(self) -> None:
-        """Those that one has a say over; again it changes nothing, and who has none is refused."""
+        """Assistants outside the caller's control are unchanged, and the answer names them."""
         edda, _ = self.make("Edda")
         edda.obj.locks.add("ai_control:perm(Admin)")
         for path, name, before in (
@@ -184,10 +172,7 @@ class TestAssistants(ApiTest):
 
 
 class TestTalk(ApiTest):
-    """What she heard, said, is told and is after."""
-
     def test_why_she_answered_and_what_she_was_like_before(self) -> None:
-        """From the list to one message, and from the record to an earlier version."""
         self.ask("whisper Ada = hello", says("Hello."))
         self.ask("say a quiet evening")
         page = self.get("assistants/Ada/events/?limit=1")
@@ -207,7 +192,6 @@ class TestTalk(ApiTest):
         assert [] == self.get("assistants/Ada/history/")["messages"]
 
     def test_the_record_is_read_and_travelled(self) -> None:
-        """A stop is an event; at the version before there was none."""
         self.call("POST", "assistants/Ada/emergency/stop/", {"reason": "a test"})
         page = self.get("assistants/Ada/audit/?event=EmergencyStopTriggered")
         (stop,) = page["entries"]
@@ -223,7 +207,6 @@ class TestTalk(ApiTest):
         assert "api" == stop["details"]["via"]
 
     def test_she_is_told_and_does_it(self) -> None:
-        """What she answers comes back; a tool run by hand is run."""
         self.model.answers.append(says("Good night, all."))
         told = self.call("POST", "assistants/Ada/tell/", {"instruction": "Say good night."})
         assert 200 == told.status_code, told.content
@@ -237,7 +220,7 @@ class TestTalk(ApiTest):
         self.fault(404, "POST", "assistants/Ada/tools/no_such/execute/")
 
     def test_what_she_is_told_by_a_name_can_be_had_again(self) -> None:
-        """Sent again it is not done again; what came of it is there for whoever sent it."""
+        """The same named request is not executed twice, and only its sender can read the result."""
         self.model.answers.append(says("Good night, all."))
         body = {"instruction": "Say good night.", "name": "dinner-7"}
         told, again = (self.call("POST", "assistants/Ada/tell/", body) for _ in range(2))
@@ -249,7 +232,6 @@ class TestTalk(ApiTest):
         self.fault(404, "GET", "assistants/Ada/requests/dinner-7/", who="admin")
 
     def test_goals_are_given_and_end(self) -> None:
-        """Where it is found is told; it ends once."""
         made = self.call("POST", "assistants/Ada/goals/", {"text": "Count.", "priority": 9})
         path = f"assistants/Ada/goals/{made.told['id']}/"
         assert f"/api/ai/{path}" == made.headers["Location"]
@@ -259,7 +241,6 @@ class TestTalk(ApiTest):
         self.fault(404, "PATCH", "assistants/Ada/goals/77/", {"status": "dropped"})
 
     def test_breakers_are_closed_by_hand(self) -> None:
-        """One of hers by whoever controls her, and none that is not there."""
         breaker = self.ada_script.work.breakers.get_or_create("tool:say")
         breaker.isolate()
         path = "assistants/Ada/breakers/tool:say/reset/"

@@ -1,4 +1,4 @@
-"""The way into the game's thread: from others, and from that thread itself."""
+"""Calls into the game's thread, from other threads and from that thread itself."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 @lru_cache(maxsize=2)
 def seen(*options: str) -> dict[str, Any]:
-    """What threads saw, or with "async" coroutines, that hopped into a running reactor."""
+    """Run all scenarios in a process with a running reactor, by threads or by coroutines."""
     played = subprocess.run(
         [sys.executable, "-m", "tests.api.running_reactor", *options],
         cwd=ROOT,
@@ -79,22 +79,19 @@ def seen(*options: str) -> dict[str, Any]:
 def test_a_thread_hops_into_a_running_game(
     options: tuple[str, ...], scenario: str, expected: Any
 ) -> None:
-    """One hop, whatever comes of it comes back, and nobody waits longer than the limit."""
     assert expected == seen(*options)[scenario]
 
 
 class TestInTheGamesOwnThread:
-    """In a shell or a test the caller is in the game's thread, and turns the reactor itself."""
+    """In a shell or a test the caller is in the game's thread and runs the reactor itself."""
 
     def test_what_is_known_at_once_comes_at_once(self) -> None:
-        """A value, a Deferred that has fired, and an exception."""
         assert 5 == run(lambda: 5, 1)
         assert 6 == run(lambda: succeed(6), 1)
         with pytest.raises(KeyError):
             run(lambda: fail(KeyError("x")), 1)
 
     def test_what_comes_later_is_waited_for(self) -> None:
-        """Up to the limit, and no longer; then it is cancelled."""
         waiting: Deferred[int] = Deferred()
         reactor.callLater(0.01, waiting.callback, 7)
         assert 7 == run(lambda: waiting, 10)
@@ -104,7 +101,6 @@ class TestInTheGamesOwnThread:
         assert 1 == len(cancelled)
 
     def test_there_is_room_for_so_many(self) -> None:
-        """One more is refused at once, and when one is through there is room again."""
         room = WaitingRoom()
         with room.place(2):
             with room.place(2), pytest.raises(GameBusyError, match="2 requests"), room.place(2):
@@ -114,17 +110,14 @@ class TestInTheGamesOwnThread:
 
 
 class TestBusyGame(ApiTest):
-    """What a client is told of a game that has no time."""
-
     def test_an_answer_that_does_not_come_is_called_off(self) -> None:
-        """503, with what became of it."""
         with override_settings(EVENNIA_AI_API_CONFIG={"long_timeout_seconds": 0.2}):
             error = self.fault(503, "POST", "assistants/Ada/tell/", {"instruction": "wait"})
         assert "unavailable" == error["code"]
         assert error["message"].startswith("Not now: the game took longer than 0.2 s")
 
     def test_where_too_many_wait_the_next_is_refused(self) -> None:
-        """At once, with the time to come again; long ones have fewer places of their own."""
+        """Long requests have a smaller limit of their own, so that quick ones still get through."""
         config = {"waiting_requests": 2, "long_requests": 1}
         with override_settings(EVENNIA_AI_API_CONFIG=config):
             with LONG.place(1), ANY.place(2):

@@ -1,4 +1,4 @@
-"""Rights over REST: quelled is quelled, each act asks its own, and an order needs both rights."""
+"""Rights over REST: quelling counts, each act has its own right, orders need both rights."""
 
 from __future__ import annotations
 
@@ -14,10 +14,8 @@ from tests.shell.support import pump
 
 
 class TestQuelled(ApiTest):
-    """A builder who quelled, and is offline."""
-
     def test_hole_b13_a_quelled_builder_who_is_offline_is_no_builder(self) -> None:
-        """What was open to her is closed, until she unquells; her own memories are hers."""
+        """The last character's rights count while quelled; her own memories stay open to her."""
         berit = self.people["builder with control"]
         self.ada.locks.add("ai_control:perm(Builder)")
         body = create_object(Person, key="Berit", location=self.room1)
@@ -39,7 +37,7 @@ class TestQuelled(ApiTest):
         assert 200 == self.call("GET", "assistants/", who=who).status_code
 
     def test_hole_b13_a_quelled_superuser_who_is_offline_is_none(self) -> None:
-        """With no character at all he has the least there is."""
+        """Without any character, a quelled account has the lowest rights."""
         self.account.unpuppet_object(self.session)
         self.account.attributes.remove("_last_puppet")
         self.account.attributes.add("_quell", True)
@@ -50,16 +48,15 @@ class TestQuelled(ApiTest):
 
 
 class TestActs(ApiTest):
-    """Pia, a player, is named by Ada's lock `ai_control`; Berit, a builder, too."""
+    """Ada's lock `ai_control` passes Pia, a player, and all builders."""
 
     def setUp(self) -> None:
-        """Somebody told Ada something."""
         super().setUp()
         self.pia = self.people["player"]
         self.ada.locks.add(f"ai_control:perm(Builder) or pid({self.pia.id})")
 
     def test_hole_b11_a_player_in_control_deletes_no_memories_and_moves_nobody(self) -> None:
-        """She stops Ada and sets her up."""
+        """Control alone lets her stop and configure Ada; deleting memories needs `ai_memory`."""
         made: Any = operations.add_memory(self.ada_script, "Mira loves whales.", by="Tom")
         pump()
         path = "assistants/Ada/memory/"
@@ -80,7 +77,7 @@ class TestActs(ApiTest):
         assert 200 == self.call("DELETE", f"{path}{row['key']}/", who="player").status_code
 
     def test_hole_b11_a_room_that_refuses_her_is_not_entered(self) -> None:
-        """Nor one that refuses who moves her."""
+        """The room's lock `teleport_here` must pass the assistant and the person who moves her."""
         there, who = {"location": self.room2.dbref}, "builder"
         for lock in (f"not id({self.ada.id})", "perm(Admin)"):
             self.room2.locks.add(f"teleport_here:{lock}")
@@ -91,7 +88,7 @@ class TestActs(ApiTest):
         assert self.room2 == self.ada.location
 
     def test_hole_b10_a_builder_boots_nobody_by_her_hand(self) -> None:
-        """`tools/execute_command/execute/` with what she may type and he may not."""
+        """Running her tools gives nobody commands that they may not type themselves."""
         self.ada.permissions.add("Admin")
         state.write(self.ada_script, command_allowlist=["boot"])
         path = "assistants/Ada/tools/execute_command/execute/"
@@ -105,7 +102,7 @@ class TestActs(ApiTest):
         )
 
     def test_hole_b10_a_copy_has_no_powers(self) -> None:
-        """That no owner gave it."""
+        """A copy keeps an allowlist only if an owner of the game made it."""
         state.write(self.ada_script, command_allowlist=["boot"])
         for who, key, expected in (("builder", "Edda", []), ("admin", "Brass", ["boot"])):
             made = self.call("POST", "assistants/Ada/clone/", {"key": key}, who=who)

@@ -15,15 +15,11 @@ BEACON = {"text": "The beacon burns whale oil.", "keywords": ["beacon"], "audien
 
 
 class TestLore(ApiTest):
-    """What the game lets its assistants know."""
-
     def setUp(self) -> None:
-        """One piece."""
         super().setUp()
         self.stock(None)
 
     def test_lore_lives_and_is_gone(self) -> None:
-        """It is added, changed in part, and removed."""
         made = self.call("POST", "lore/", BEACON)
         assert 201 == made.status_code, made.content
         path = f"lore/{made.told['lore']['key']}/"
@@ -42,7 +38,6 @@ class TestLore(ApiTest):
         assert [TOLD] == [row["key"] for row in self.get("lore/")["lore"]]
 
     def test_it_is_changed_by_owners_alone(self) -> None:
-        """Staff may read it."""
         assert self.get("lore/", who="builder")["lore"]
         for method, path, body in (
             ("POST", "lore/", BEACON),
@@ -54,7 +49,7 @@ class TestLore(ApiTest):
         self.fault(403, "GET", "lore/", who="player")
 
     def test_what_cannot_be_is_refused(self) -> None:
-        """Nobody can be made an audience by a word, and a change of nothing is none."""
+        """An audience cannot be one person, and an empty change is an error."""
         for audience in ("person:account-1", "*", "room", "room 2", "faction ", ""):
             with self.subTest(audience):
                 error = self.fault(400, "POST", "lore/", BEACON | {"audience": audience})
@@ -66,10 +61,7 @@ class TestLore(ApiTest):
 
 
 class TestSleep(ApiTest):
-    """An assistant is put to sleep, and waked."""
-
     def test_she_sleeps_and_wakes(self) -> None:
-        """Once each; her status says so."""
         path = "assistants/Ada/sleep/"
         assert "awake" == self.get(path)["mode"]
         self.fault(409, "POST", "assistants/Ada/wake/")
@@ -81,7 +73,6 @@ class TestSleep(ApiTest):
         assert "awake" == self.get(path)["mode"]
 
     def test_a_night_has_a_length(self) -> None:
-        """In hours, and no more than most of a day."""
         for hours in (0, 24.5, "4", True, None):
             with self.subTest(str(hours)):
                 error = self.fault(400, "POST", "assistants/Ada/sleep/", {"hours": hours})
@@ -90,10 +81,7 @@ class TestSleep(ApiTest):
 
 
 class TestDocument(ApiTest):
-    """What docs/api.md shows about memory."""
-
     def test_its_examples_work(self) -> None:
-        """Each line of curl is answered, in that order."""
         self.stock(self.ada_script)
         text = API_PAGE.read_text(encoding="utf-8")
         part = text.partition("## Memory\n")[2].partition("\n## ")[0].replace("\\\n", "")

@@ -1,4 +1,4 @@
-"""What an assistant remembers, over the API: staff's say, and everybody's about himself."""
+"""Memories over the API: the rights of staff, and of everybody about themselves."""
 
 from __future__ import annotations
 
@@ -16,28 +16,23 @@ ATLAS = {"text": "The atlas is in the east tower.", "importance": 8, "tags": ["a
 
 
 class MemoryTest(ApiTest):
-    """Ada remembers one thing of Mira, and one of each who may ask."""
+    """Ada remembers one thing of Mira, and one of each account."""
 
     def setUp(self) -> None:
-        """What she remembers."""
         super().setUp()
         self.stock(self.ada_script)
         self.miras = person_of(self.mira).replace("*#", "account-")
 
     def texts(self, **conditions: Any) -> list[str]:
-        """What is in the table."""
         return [row.text for row in rows.of(self.ada_script.pk, **conditions).order_by("id")]
 
     def facts(self, event: str) -> list[dict[str, Any]]:
-        """The details of each event of a name in Ada's record."""
+        """Return the details of each event of a name in Ada's record."""
         return [row["details"] for row in self.get(f"{ADA}audit/?event={event}")["entries"]]
 
 
 class TestStaff(MemoryTest):
-    """Reading, adding, correcting and forgetting."""
-
     def test_a_memory_lives_and_is_gone(self) -> None:
-        """Where it is found is told; it is corrected, and then forgotten for good."""
         made = self.call("POST", MEMORY, ATLAS)
         assert 201 == made.status_code, made.content
         path = f"{MEMORY}{made.told['memory']['key']}/"
@@ -54,7 +49,6 @@ class TestStaff(MemoryTest):
         assert "It is lost." not in self.texts()
 
     def test_lists_are_chosen_from_and_come_in_pages(self) -> None:
-        """Of a person, of a kind, with a word in them; the newest first, each once."""
         assert ["Mira sails on Monday."] == [
             row["text"] for row in self.get(f"{MEMORY}?person={self.miras}&reveal=true")["memories"]
         ]
@@ -70,7 +64,6 @@ class TestStaff(MemoryTest):
         assert sorted(numbers, reverse=True) == numbers
 
     def test_it_is_found_by_its_meaning(self) -> None:
-        """As soon as it can be searched; the status says how far that is."""
         begun = self.call("POST", f"{MEMORY}reindex/")
         assert 202 == begun.status_code, begun.content
         found = self.get(f"{MEMORY}search/?q=when does Mira sail on Monday&reveal=true")["memories"]
@@ -81,14 +74,13 @@ class TestStaff(MemoryTest):
         assert self.get(f"{MEMORY}status/")["text"]
 
     def test_whom_she_knows(self) -> None:
-        """By a name that can stand in an address; of whom she has not met there is nothing."""
         (profile,) = self.get(f"{ADA}profiles/")["profiles"]
         assert (self.miras, self.account2.key) == (profile["person"], profile["name"])
         assert self.miras == self.get(f"{ADA}profiles/{self.miras}/")["person"]
         self.fault(404, "GET", f"{ADA}profiles/object-999999999/")
 
     def test_who_looks_is_in_the_record(self) -> None:
-        """With whose memories they were, and not a word of them; masked they are no secret."""
+        """The record names the person whose words were revealed, and contains none of them."""
         assert "Monday" not in str(self.get(f"{MEMORY}{SAID}/", who="builder"))
         assert [] == self.facts("words_revealed")
         self.get(f"{MEMORY}{SAID}/?reveal=true", who="builder")
@@ -97,7 +89,7 @@ class TestStaff(MemoryTest):
         assert "Monday" not in str(fact)
 
     def test_hole_a7_whatever_is_asked_private_words_are_masked(self) -> None:
-        """History, events and all of a person; `reveal` shows them and is recorded."""
+        """Only `reveal` shows them, and each such request is recorded."""
         secret = "Mira is fond of xylophones"
         self.ask(f"whisper Ada = {secret}", whispers("So?", "Mira"), person=self.mira)
         paths = {
@@ -116,7 +108,6 @@ class TestStaff(MemoryTest):
         self.fault(400, "GET", f"{ADA}history/?reveal=perhaps")
 
     def test_somebody_is_exported_and_forgotten(self) -> None:
-        """As they could themselves; nobody else is."""
         path = f"{ADA}people/{self.miras}/memory/"
         assert [SAID] == [row["key"] for row in self.get(path)["memories"]]
         self.fault(403, "DELETE", path, who="builder")
@@ -125,11 +116,10 @@ class TestStaff(MemoryTest):
         assert [] == self.get(f"{ADA}profiles/")["profiles"]
         assert "Mira sails on Monday." not in self.texts()
         assert len(self.people) == len(self.texts())
-        # Of someone who is gone, or never was, there is nothing; and their number is not an error.
+        # An account that does not exist has no memories; that is not an error.
         assert [] == self.get(f"{ADA}people/account-999999999/memory/")["memories"]
 
     def test_what_cannot_be_is_refused(self) -> None:
-        """The field is named, and nothing is kept."""
         before = self.texts()
         for field, value in (
             ("text", ""),
@@ -157,15 +147,11 @@ class TestStaff(MemoryTest):
 
 
 class TestOneself(MemoryTest):
-    """What any player may do about herself, and about nobody else."""
-
     def setUp(self) -> None:
-        """Pia is not staff."""
         super().setUp()
         self.pia = self.people["player"]
 
     def test_she_sees_what_is_known_of_her_alone(self) -> None:
-        """As a list and as an export."""
         known = self.get(MINE, who="player")
         assert ["Pia sails."] == [row["text"] for row in known["known"]]
         assert (True, 1, None) == (known["is_remembered"], known["count"], known["next"])
@@ -174,7 +160,7 @@ class TestOneself(MemoryTest):
         assert f"account-{self.pia.pk}" == export["person"] == export["memories"][0]["person"]
 
     def test_she_corrects_and_forgets_one(self) -> None:
-        """Hers; somebody else's is not there for her, whatever right she has over assistants."""
+        """Only her own memories can be reached here, whatever rights over assistants she has."""
         (own,) = self.get(MINE, who="player")["known"]
         path = f"{MINE}{own['id']}/"
         mira = rows.of(self.ada_script.pk, key=SAID).get()
@@ -190,14 +176,13 @@ class TestOneself(MemoryTest):
         assert len(self.people) == len(self.texts())
 
     def test_she_is_forgotten(self) -> None:
-        """Everything of her, and of nobody else; a second time there is nothing to forget."""
         told = self.call("DELETE", MINE, who="player")
         assert 200 == told.status_code, told.content
         assert [] == self.get(MINE, who="player")["known"]
         assert len(self.people) == len(self.texts())
 
     def test_she_is_remembered_no_more_and_again(self) -> None:
-        """What is known already stays until she has it forgotten."""
+        """Opting out keeps existing memories until she has them deleted."""
         for is_remembered in (False, True):
             body = {"is_remembered": is_remembered}
             assert 200 == self.call("PATCH", MINE, body, who="player").status_code
@@ -207,13 +192,13 @@ class TestOneself(MemoryTest):
             self.fault(400, "PATCH", MINE, wrong, who="player")
 
     def test_who_is_quelled_is_the_same_person(self) -> None:
-        """The account, whatever character it plays."""
+        """Memories belong to the account, not to the rights of its character."""
         self.account.attributes.add("_quell", True)
         (own,) = self.get(MINE)["known"]
         assert str(own_number(self.account)) == own["id"]
 
     def test_it_needs_an_account_and_a_csrf_token_or_a_token(self) -> None:
-        """Another page in her browser can do nothing in her name."""
+        """Another page in her browser can change nothing in her name."""
         client = self.client_of(self.pia, checks_csrf=True)
         body = {"is_remembered": False}
         self.fault(403, "PATCH", MINE, body, client=client)
@@ -224,16 +209,14 @@ class TestOneself(MemoryTest):
         assert 200 == self.call("PATCH", MINE, body, who=None, **sent).status_code
 
     def test_there_is_no_assistant_of_that_name(self) -> None:
-        """She is told so, as in the game."""
         told = self.fault(404, "GET", "assistants/Nobody/me/memory/", who="player")["message"]
         assert "There is no assistant named 'Nobody'." == told
 
 
 class TestLog(MemoryTest):
-    """What of it is in the game's log: who, what and how it went, and no word of anybody."""
+    """The log has who did what with which status, and nobody's words."""
 
     def test_no_words_are_in_it(self) -> None:
-        """Also of what is refused, and where they stand in the wrong place."""
         mine = f"{MINE}{own_number(self.account)}/"
         for status, method, path, body, action in (
             (201, "POST", MEMORY, ATLAS, "add memory"),
@@ -254,7 +237,6 @@ class TestLog(MemoryTest):
                 assert "(31 characters)" in str(line["new_value"])
 
     def test_what_is_no_word_is_in_it(self) -> None:
-        """How important, and whether somebody is remembered."""
         with self.audited() as lines:
             self.call("POST", MEMORY, ATLAS)
             self.call("PATCH", MINE, {"is_remembered": False})

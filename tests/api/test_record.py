@@ -1,4 +1,4 @@
-"""What a request leaves in the log: one line for each that changes something, or tried to."""
+"""The audit log: one line for each request that changes something, or tried to."""
 
 from __future__ import annotations
 
@@ -12,17 +12,14 @@ from tests.shell.support import PASSWORD
 
 
 class TestRecord(ApiTest):
-    """The lines marked [AI_AUDIT]."""
-
     def line(self, method: str, path: str, body: Any = None, **options: Any) -> dict[str, Any]:
-        """The one line that a request leaves."""
+        """Send a request and return its one audit line."""
         with self.audited() as lines:
             self.call(method, path, body, **options)
         (line,) = lines
         return dict(line)
 
     def test_a_change_leaves_one_line(self) -> None:
-        """Who, what, to whom, how it went, and when."""
         line = self.line("PATCH", "assistants/Ada/configuration/", {"max_history": 40})
         at = datetime.fromisoformat(line.pop("timestamp"))
         assert at.tzinfo is not None
@@ -40,7 +37,6 @@ class TestRecord(ApiTest):
         assert expected == line
 
     def test_what_is_refused_leaves_one_too(self) -> None:
-        """Whatever it was that was wrong with it."""
         for status, method, path, body, options in (
             (400, "POST", "assistants/Ada/goals/", {"text": 5}, {}),
             (400, "POST", "assistants/Ada/goals/", b"{", {}),
@@ -62,7 +58,6 @@ class TestRecord(ApiTest):
             assert 429 == self.line("POST", "assistants/Ada/stop/")["status_code"]
 
     def test_who_only_looks_leaves_none(self) -> None:
-        """Nothing is changed by it."""
         with self.audited() as lines:
             self.get("assistants/")
             self.fault(404, "GET", "assistants/Edda/")
@@ -70,7 +65,6 @@ class TestRecord(ApiTest):
         assert [] == lines
 
     def test_nothing_secret_is_in_it(self) -> None:
-        """Passwords, tokens and keys are masked, and what is long is cut."""
         login = {"username": "Berit", "password": PASSWORD}
         line = self.line("POST", "token/", login, who=None)
         assert {"username": "Berit", "password": "***"} == line["new_value"]
@@ -80,7 +74,7 @@ class TestRecord(ApiTest):
         assert 5002 == line["new_value"]["persona"]["characters"]
 
     def test_no_words_of_people_are_in_it(self) -> None:
-        """What she is told and what a tool is given are known by their length."""
+        """Of instructions and tool arguments only the lengths are logged."""
         line = self.line("POST", "assistants/Ada/tell/", {"instruction": "Go home."}, who="builder")
         assert {"instruction": "(8 characters)"} == line["new_value"]
         body = {"arguments": {"message": "Hello.", "times": 2}}
@@ -92,7 +86,7 @@ class TestRecord(ApiTest):
         assert told == line["new_value"]["arguments"]
 
     def test_names_in_it_are_cut(self) -> None:
-        """Nobody fills the log with one request."""
+        """Otherwise one request could fill the log."""
         body = {"x" * 5000 + str(number): 1 for number in range(10)}
         line = self.line("PATCH", "assistants/Ada/configuration/", body)
         assert 2000 > max(len(name) for name in line["field"])

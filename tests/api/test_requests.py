@@ -1,4 +1,4 @@
-"""What a request may look like, and that whatever is wrong with it gets one clear answer."""
+"""Validation of requests: every mistake gets one clear answer."""
 
 from __future__ import annotations
 
@@ -16,10 +16,7 @@ GOAL = {"text": "Find the lost atlas."}
 
 
 class TestBodies(ApiTest):
-    """JSON, strictly and within bounds."""
-
     def test_what_is_no_json_is_refused(self) -> None:
-        """With one sentence that says why; nothing is done."""
         for name, raw in {
             "no JSON": b"{",
             "not UTF-8": b'{"text": "\xff"}',
@@ -42,12 +39,10 @@ class TestBodies(ApiTest):
         assert [] == operations.list_goals(self.ada_script).data.goals
 
     def test_a_body_that_is_too_long_is_refused(self) -> None:
-        """Also where it is not JSON at all."""
         error = self.fault(413, "POST", "assistants/Ada/goals/", b" " * 100_001)
         assert {"code": "too_large", "message": "The body is longer than 100,000 bytes."} == error
 
     def test_only_json_is_read_and_sent(self) -> None:
-        """Forms, files and other types are refused, and so is who wants something else."""
         for kind, body in (
             ("application/x-www-form-urlencoded", b"text=a"),
             ("multipart/form-data; boundary=x", b"--x\r\n\r\n--x--"),
@@ -62,7 +57,6 @@ class TestBodies(ApiTest):
         self.get("assistants/", headers={"accept": "text/html, */*;q=0.1"})
 
     def test_an_unknown_field_is_named(self) -> None:
-        """With those that are known."""
         error = self.fault(400, "POST", "assistants/Ada/goals/", GOAL | {"prio": 3})
         told = {"prio": ["There is no such field here; known are: text, priority, parent, when."]}
         assert told == error["fields"]
@@ -70,7 +64,6 @@ class TestBodies(ApiTest):
         self.fault(400, "POST", "assistants/Ada/start/", {"now": True})
 
     def test_values_of_another_type_are_refused(self) -> None:
-        """A number is not text, a text no number, and true is neither."""
         for field, value in (
             ("text", 5),
             ("text", True),
@@ -91,14 +84,13 @@ class TestBodies(ApiTest):
                 assert [field] == list(error["fields"])
 
     def test_an_empty_body_is_a_body_with_nothing_in_it(self) -> None:
-        """Whatever type it says it has."""
         for kind in ("application/json", "application/x-www-form-urlencoded"):
             response = self.call("POST", "assistants/Ada/emergency/stop/", b"", content_type=kind)
             assert 200 == response.status_code
         self.fault(400, "POST", "assistants/Ada/goals/", b"")
 
     def test_what_is_no_mapping_is_no_empty_body(self) -> None:
-        """Also where everything in it may be left out: nobody is stopped by mistake."""
+        """Where every field is optional, a wrong body must not stop anybody by mistake."""
         for raw in (b"null", b"[]", b"0", b"false", b'""'):
             for path in ("assistants/Ada/emergency/stop/", "emergency/stop/"):
                 with self.subTest(f"{path} {raw!r}"):
@@ -107,10 +99,7 @@ class TestBodies(ApiTest):
 
 
 class TestAddresses(ApiTest):
-    """Names, numbers, and what stands after `?`."""
-
     def test_any_name_works(self) -> None:
-        """With blanks, with letters of any alphabet, in any case."""
         for name in ("Old Tom", "Märta", "Зоя", "O'Hara"):
             with self.subTest(name):
                 made = self.call("POST", "assistants/", {"key": name})
@@ -121,13 +110,11 @@ class TestAddresses(ApiTest):
                 assert 200 == self.client_of(self.account).get(location).status_code
 
     def test_names_that_cannot_be_are_not_found(self) -> None:
-        """Null characters, control codes, half characters, and very long ones."""
         for name in ("%00", "a%00b", "%ff", "%ed%a0%80", "%0a", "x" * 5000, "%2e%2e%2e", "😀"):
             with self.subTest(name[:20]):
                 assert "missing" == self.fault(404, "GET", f"assistants/{name}/status/")["code"]
 
     def test_numbers_that_cannot_be_are_not_found(self) -> None:
-        """Too many digits, none, or something else."""
         for number in ("999999999", "9999999999", "9" * 30, "-1", "1.5", "one", "%00", "٣"):
             with self.subTest(number):
                 self.fault(404, "GET", f"assistants/Ada/events/{number}/")
@@ -135,7 +122,6 @@ class TestAddresses(ApiTest):
                 self.fault(404, "POST", f"questions/{number}/answer/", {"answer": "yes"})
 
     def test_what_stands_after_the_question_mark_is_read_strictly(self) -> None:
-        """Unknown names, names twice and wrong values are refused, the field named."""
         for query, field in (
             ("page=2", "page"),
             ("limit=0", "limit"),
@@ -154,7 +140,7 @@ class TestAddresses(ApiTest):
         self.fault(400, "GET", "assistants/Ada/status/?format=xml")
 
     def test_an_address_without_anything_says_so(self) -> None:
-        """And a / that was left out is pointed at; nobody is sent to another page."""
+        """A missing / at the end is pointed out, not redirected."""
         assert "There is nothing at this address." == self.fault(404, "GET", "wrong/")["message"]
         self.fault(404, "GET", "assistants/a%0Ab/events/-1/")
         told = self.fault(404, "POST", "assistants", {"key": "Edda"})["message"]
@@ -162,7 +148,6 @@ class TestAddresses(ApiTest):
         assert None is operations.find_assistant("Edda")
 
     def test_a_method_that_is_not_there_is_refused(self) -> None:
-        """With those that are."""
         response = self.call("DELETE", "assistants/")
         assert (405, "GET, POST, HEAD") == (response.status_code, response.headers["Allow"])
         assert "method_not_allowed" == response.told["error"]["code"]
@@ -171,16 +156,12 @@ class TestAddresses(ApiTest):
         assert 200 == self.call("HEAD", "assistants/").status_code
 
     def test_the_other_api_is_still_there(self) -> None:
-        """Evennia's own, under the same `api/`."""
         client = self.client_of(self.account)
         assert 200 == client.get("/api/objects/").status_code
 
 
 class TestPages(ApiTest):
-    """Lists come in pages."""
-
     def test_a_list_goes_on_where_the_page_before_ended(self) -> None:
-        """In order of name, each once."""
         for name in ("Edda", "brass", "Cole"):
             self.make(name)
         names, offset = [], 0
@@ -193,7 +174,6 @@ class TestPages(ApiTest):
         assert [] == self.get("assistants/?offset=999999999")["assistants"]
 
     def test_a_page_has_its_largest_size(self) -> None:
-        """Whatever is asked for."""
         self.make("Edda")
         with override_settings(EVENNIA_AI_API_CONFIG={"page_size": 1, "max_page_size": 1}):
             assert 1 == len(self.get("assistants/?limit=50")["assistants"])
@@ -201,10 +181,7 @@ class TestPages(ApiTest):
 
 
 class TestOutcomes(ApiTest):
-    """Each kind of problem has its status, and a fault of ours tells nothing."""
-
     def test_settings_that_make_no_sense(self) -> None:
-        """Named one by one, and none is taken."""
         changes = {"tick_rate": "soon", "no_such": 1, "max_history": 40}
         error = self.fault(400, "PATCH", "assistants/Ada/configuration/", changes)
         assert {"tick_rate", "no_such"} == set(error["fields"])
@@ -213,34 +190,30 @@ class TestOutcomes(ApiTest):
         self.fault(400, "PATCH", "assistants/Ada/configuration/", {"is_ticking": True})
 
     def test_what_does_not_fit_its_state_is_a_conflict(self) -> None:
-        """To start what is awake, to clear what is not stopped, a name that is taken."""
         self.fault(409, "POST", "assistants/Ada/start/")
         self.fault(409, "POST", "assistants/Ada/emergency/clear/")
         self.fault(409, "POST", "assistants/", {"key": "ada"})
 
     def test_a_fault_of_the_game_tells_nothing(self) -> None:
-        """A clean body; what it was is in the log."""
-        # Where her counts should be stands something that nobody can count with.
-        self.ada_script.attributes.add("metrics", 5)
+        """The details are in the log alone."""
+        self.ada_script.attributes.add("metrics", 5)  # not a mapping, so reading it fails
         error = self.fault(500, "GET", "assistants/Ada/usage/")
         told = "Something went wrong in the game; its log has more."
         assert {"code": "internal", "message": told} == error
 
     def test_settings_of_the_api_that_make_no_sense(self) -> None:
-        """Say so, and where."""
         with override_settings(EVENNIA_AI_API_CONFIG={"page_size": 0}):
             error = self.fault(503, "GET", "assistants/")
         assert "EVENNIA_AI_API_CONFIG.page_size is 0" in error["message"]
 
     def test_text_with_half_a_character_can_be_sent(self) -> None:
-        """A model may write such; it comes as JSON's own escape."""
+        """A model may write a lone surrogate; it is sent as JSON's own escape."""
         self.ada.db.desc = "half \ud800 a character"
         response = self.call("GET", "assistants/Ada/")
         assert b"half \\ud800 a character" in response.content
         assert "half \ud800 a character" == json.loads(response.content)["desc"]
 
     def test_a_result_is_told_as_it_is(self) -> None:
-        """The sentence for people and the data for programs are the operation's own."""
         stopped: Any = self.call("POST", "assistants/Ada/stop/").told
         assert {"message": "Ada is silent. To let it answer: assistant start Ada"} == stopped
         result = operations.set_enabled(self.ada_script, True)

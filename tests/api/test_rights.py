@@ -1,4 +1,4 @@
-"""Who may do what: every endpoint, every method, every right, every state of an assistant.
+"""Rights of every account on every endpoint, in every state of an assistant.
 
 The table goes to docs/rights_api.md; EVENNIA_AI_WRITE_TABLES=1 writes it anew.
 """
@@ -26,8 +26,8 @@ from tests.shell.support import ANY_TOKENS, says
 TABLE = Path(__file__).resolve().parents[2] / "docs" / "rights_api.md"
 STATES = ("running", "stopped", "locked", "missing")
 ANYBODY = ("health/", "schema/", "token/")
-# Who has a say over nobody finds that out when each assistant is asked for, after the body is read;
-# breakers of the game, metrics and what is exported are judged there too.
+# Here the right depends on each assistant (or on the game's breakers, metrics, or the export), so
+# it is checked after the body was read.
 READ_FIRST = (
     "start/",
     "stop/",
@@ -55,10 +55,7 @@ asks said, and `{lore}` a piece of lore.
 
 
 class TestRights(ApiTest):
-    """The table."""
-
     def setUp(self) -> None:
-        """Brutus, whom staff may adopt; who asks is logged in, also after what is taken back."""
         super().setUp()
         brutus = create_object(Guard, key="Brutus", location=self.room1)
         brutus.locks.add("edit:perm(Builder)")
@@ -67,7 +64,7 @@ class TestRights(ApiTest):
         self.begin_part()
 
     def prepare(self, wanted: str) -> None:
-        """Ada in a state, and nobody else; everything about her as at her creation."""
+        """Put Ada, the only assistant, into a state; everything else is as at her creation."""
         self.take_back()
         self.people = {who: AccountDB.objects.get(pk=each.pk) for who, each in self.people.items()}
         if wanted == "missing":
@@ -83,7 +80,7 @@ class TestRights(ApiTest):
             trigger_emergency_stop(self.ada_script, "a test", cause=cause)
 
     def statuses(self) -> dict[Case, dict[str, list[int]]]:
-        """What each person gets for each request, in each state."""
+        """Return the statuses of each request for each person, one per state."""
         found: dict[Case, dict[str, list[int]]] = {
             case: {who: [] for who in PEOPLE} for case in CASES
         }
@@ -107,7 +104,7 @@ class TestRights(ApiTest):
         return found
 
     def refuse_unread(self, case: Case, who: str, status: int) -> None:
-        """Whoever has no right learns nothing of what a request has to be like."""
+        """Check that without the right the answer does not depend on the request's validity."""
         body = None if case.method == "GET" else {"nonsense": {"a": 1}}
         path = self.address(case.path, "Ada", who)
         path += "&nonsense=1" if "?" in path else "?nonsense=1"
@@ -116,7 +113,6 @@ class TestRights(ApiTest):
             assert status == told, (case, who)
 
     def status_of(self, case: Case, who: str) -> int:
-        """The status of one request."""
         self.model.answers.clear()
         self.model.answers.append(says("Hello."))
         path = self.address(case.path, "Ada", who)
@@ -131,10 +127,7 @@ class TestRights(ApiTest):
         return int(response.status_code)
 
     def test_everybody_gets_what_the_table_says(self) -> None:
-        """And the table is what the rules say: nobody below staff sees whether a name is taken.
-
-        Rights are no matter of the database: PostgreSQL is asked for each request once.
-        """
+        """Rights do not depend on the database, so on PostgreSQL only a sample is asked."""
         rows = []
         unbound = {f"{of}_per_minute": 0 for of in ("writes", "tokens", "anonymous")}
         config = {"metrics": "staff", "timeout_seconds": 60, **unbound}
@@ -154,7 +147,7 @@ class TestRights(ApiTest):
         assert TABLE.read_text(encoding="utf-8") == table
 
     def check(self, case: Case, found: dict[str, list[int]]) -> None:
-        """What holds for every row, whatever is in the table."""
+        """Check the rules that hold for every row of the table."""
         every = [status for statuses in found.values() for status in statuses]
         assert not [status for status in every if status >= 500], case
         if case.path in ANYBODY:
@@ -174,21 +167,19 @@ def _rows_of_table() -> list[str]:
 
 
 def _first_of(row: str) -> list[str]:
-    """A request, and the status of whoever comes first, in the first state."""
+    """Return the method, the address, and the first status of the first person."""
     _, method, path, statuses, *_ = (cell.strip() for cell in row.split("|"))
     return [method, path, statuses.split()[0]]
 
 
 def _folded(statuses: list[int]) -> list[int]:
-    """One status where all are the same."""
+    """Return one status where all are the same."""
     return statuses[:1] if len(set(statuses)) == 1 else statuses
 
 
 class TestNobodyLearnsNames(ApiTest):
-    """Whoever may not see assistants cannot find out what they are called."""
-
     def test_the_answers_are_the_same(self) -> None:
-        """To the letter, whether there is one of that name or not."""
+        """Answers do not tell whether an assistant of that name exists."""
         for case in CASES:
             if not case.of_one:
                 continue
@@ -204,7 +195,7 @@ class TestNobodyLearnsNames(ApiTest):
                     assert told[0].status_code == told[1].status_code
 
     def test_a_player_with_control_may_without_being_staff(self) -> None:
-        """The lock `ai_control` may name anybody; to look is still for staff."""
+        """The lock `ai_control` may name anybody; reading the status is still for staff."""
         pia = self.people["player"]
         self.ada.locks.add(f"ai_control:pid({pia.id}) or id({pia.id})")
         assert 200 == self.call("POST", "assistants/Ada/stop/", who="player").status_code

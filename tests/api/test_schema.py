@@ -1,4 +1,4 @@
-"""The OpenAPI schema: it is one, it is complete, and what is sent is what it says."""
+"""The OpenAPI schema: valid, complete, and true of the responses."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from tests.shell.support import says
 
 
 def _as_json_schema(part: Any) -> Any:
-    """A part of an OpenAPI 3.0 schema as JSON schema has it: null is a type."""
+    """Convert a part of an OpenAPI 3.0 schema to JSON schema, where null is a type."""
     if isinstance(part, list):
         return [_as_json_schema(item) for item in part]
     if not isinstance(part, dict):
@@ -33,7 +33,7 @@ def _as_json_schema(part: Any) -> Any:
 
 
 def _untold(schema: dict[str, Any], part: dict[str, Any], sent: Any) -> Iterator[str]:
-    """The names of what is sent and stands not in the schema."""
+    """Yield the names that a response has and the schema does not."""
     part, _ = resolved(schema, part)
     if isinstance(sent, list):
         for each in sent:
@@ -48,10 +48,7 @@ def _untold(schema: dict[str, Any], part: dict[str, Any], sent: Any) -> Iterator
 
 
 class TestSchema(ApiTest):
-    """What the schema says of the API."""
-
     def test_it_is_valid_and_made_without_a_warning(self) -> None:
-        """For everybody, with the addresses of this game."""
         schema._make.cache_clear()
         with warnings.catch_warnings():
             warnings.simplefilter("error")
@@ -61,7 +58,6 @@ class TestSchema(ApiTest):
         assert "/api/ai/assistants/{key}/" in told["paths"]
 
     def test_every_address_is_in_it(self) -> None:
-        """But for the schema's own."""
         told = self.get("schema/", who=None)
         there = {re.sub(r"<\w+:", "<", str(pattern.pattern)) for pattern in urls.urlpatterns}
         named = {path.removeprefix("/api/ai/") for path in told["paths"]}
@@ -70,7 +66,6 @@ class TestSchema(ApiTest):
         assert set() == named - there
 
     def test_every_operation_tells_enough(self) -> None:
-        """A summary, a tag that is described, an example of each body, and what can go wrong."""
         told = self.get("schema/", who=None)
         tags = {tag["name"] for tag in told["tags"]}
         names = []
@@ -91,14 +86,14 @@ class TestSchema(ApiTest):
         assert not [name for name in told["components"]["schemas"] if name.endswith("Enum")]
 
     def test_no_two_shapes_share_a_name(self) -> None:
-        """A result called like a body would take its place."""
+        """A response named like a request body would replace it in the schema."""
         bodies = {name for name, kind in vars(requests).items() if isinstance(kind, type)}
         sent = results.components(TABLE)
         assert {"Status", "Done", "Problem"} <= set(sent)
         assert not bodies & set(sent)
 
     def check(self, told: dict[str, Any], case: Case, path: str, response: Any) -> None:
-        """Whether a response is what the schema says of it."""
+        """Check a response against the schema."""
         known = told["paths"][f"/api/ai/{path.partition('?')[0]}"][case.method.lower()]
         said = known["responses"][str(response.status_code)]
         if response.told is None:
@@ -110,14 +105,14 @@ class TestSchema(ApiTest):
         assert not list(_untold(told, part, response.told)), response.told
 
     def test_what_is_sent_is_what_it_says(self) -> None:
-        """Every endpoint: where it is done, where there is none, and where one may not; no more."""
+        """Each endpoint is asked for an assistant, for a missing one, and without the right."""
         told = self.get("schema/", who=None)
         add_goal(self.ada_script, "Count the books.")
         self.ada_script.work.breakers.get_or_create("tool:say")
         self.ask("whisper Ada = hello", says("Hello."), person=self.mira)
         self.stock(self.ada_script)
         config = {"metrics": "all", "tokens_per_minute": 0}
-        # The last of them is the assistant's own.
+        # Reversed, so that the deletion of the assistant comes last.
         deletions = [case for case in reversed(CASES) if case.method == "DELETE"]
         with override_settings(EVENNIA_AI_API_CONFIG=config):
             for case in [case for case in CASES if case not in deletions] + deletions:
@@ -126,7 +121,7 @@ class TestSchema(ApiTest):
                         self.try_one(told, case, key, who)
 
     def try_one(self, told: dict[str, Any], case: Case, key: str, who: str) -> None:
-        """One request, and what comes back."""
+        """Send one request and check its response."""
         if case.path == "schema/":
             return
         self.model.answers.clear()
@@ -139,7 +134,7 @@ class TestSchema(ApiTest):
 
 
 def _template(path: str) -> str:
-    """The address as the schema has it."""
+    """Return the address of a case as the schema writes it."""
     path = path.replace(LORE, MEMORY).replace(OWN, "{id}")
     for is_value, name in (
         ("/999/answer/", "/{number}/answer/"),

@@ -1,4 +1,4 @@
-"""Requests to the API write no session, and the website's logins go on as they were."""
+"""Requests to the API write no session, and the website's logins are unaffected."""
 
 from __future__ import annotations
 
@@ -14,17 +14,16 @@ WRITES = ("INSERT", "UPDATE", "DELETE")
 
 
 class TestSessionsAreOnlyRead(ApiTest):
-    """With all the middleware that a game has."""
+    """With all the middleware of a real game."""
 
     def wrote(self, **options: Any) -> list[str]:
-        """What a request wrote into the table of sessions."""
+        """Return the statements of a request that write into the table of sessions."""
         with self.statements() as made:
             self.call("GET", "health/", **options)
         said = [query["sql"] for query in made]
         return [sql for sql in said if sql.startswith(WRITES) and "django_session" in sql]
 
     def test_hole_c16_requests_without_a_cookie_write_no_session(self) -> None:
-        """Fifty of them, of nobody and with a token: not one row, and no cookie is given."""
         sent = {"headers": {"authorization": self.token_of(self.people["admin"])}}
         for number in range(50):
             client = self.client_of(None)
@@ -34,7 +33,6 @@ class TestSessionsAreOnlyRead(ApiTest):
         assert 0 == Session.objects.count()
 
     def test_hole_c16_a_cookie_of_no_session_writes_none_either(self) -> None:
-        """Whatever stands in it."""
         for value in ("made-up", "x" * 32, ""):
             client = self.client_of(None)
             client.cookies[COOKIE] = value
@@ -42,7 +40,7 @@ class TestSessionsAreOnlyRead(ApiTest):
         assert 0 == Session.objects.count()
 
     def test_hole_c16_a_login_is_read_and_not_written(self) -> None:
-        """Evennia counts requests in it; those to the API are none of these."""
+        """Evennia counts requests in the session; requests to the API are not among them."""
         client = self.client_of(self.account)
         client.get("/")
         kept = Session.objects.get().session_data
@@ -51,7 +49,7 @@ class TestSessionsAreOnlyRead(ApiTest):
         assert kept == Session.objects.get().session_data
 
     def test_who_is_logged_in_on_the_webclient_only_may_ask(self) -> None:
-        """Evennia makes that one login of both, as on any page of the website."""
+        """Evennia shares the login of the webclient with the website."""
         client = self.client_of(None)
         client.get("/")
         session = client.session
@@ -60,7 +58,6 @@ class TestSessionsAreOnlyRead(ApiTest):
         assert 200 == self.call("GET", "assistants/", client=client).status_code
 
     def test_the_website_keeps_its_sessions(self) -> None:
-        """Pages beside the API get theirs as before."""
         client = self.client_of(None)
         client.get("/")
         assert 1 == Session.objects.count()

@@ -1,4 +1,4 @@
-"""How often somebody may ask."""
+"""Limits on the rate of requests."""
 
 from __future__ import annotations
 
@@ -11,10 +11,7 @@ GOAL = {"text": "Find the lost atlas."}
 
 
 class TestThrottling(ApiTest):
-    """Reads, changes, and requests of nobody, each counted apart."""
-
     def test_changes_are_counted_by_account(self) -> None:
-        """The one too many is not done; others may go on, and so may reads."""
         with override_settings(EVENNIA_AI_API_CONFIG={"writes_per_minute": 2}):
             path = "assistants/Ada/goals/"
             found = [self.call("POST", path, GOAL).status_code for _ in range(3)]
@@ -24,7 +21,6 @@ class TestThrottling(ApiTest):
         assert 3 == len(operations.list_goals(self.ada_script).data.goals)
 
     def test_what_is_too_much_says_when_to_come_again(self) -> None:
-        """In the header and in the sentence."""
         with override_settings(EVENNIA_AI_API_CONFIG={"reads_per_minute": 1}):
             self.get("assistants/")
             response = self.call("GET", "assistants/")
@@ -33,7 +29,6 @@ class TestThrottling(ApiTest):
         assert "throttled" == response.told["error"]["code"]
 
     def test_nobody_is_counted_by_address(self) -> None:
-        """Wrong tokens count as well."""
         wrong = {"authorization": "Token wrong"}
         with override_settings(EVENNIA_AI_API_CONFIG={"anonymous_per_minute": 2}):
             assert 401 == self.call("GET", "assistants/", who=None).status_code
@@ -45,7 +40,6 @@ class TestThrottling(ApiTest):
             self.get("assistants/")
 
     def test_0_is_no_limit(self) -> None:
-        """For whoever has throttling elsewhere."""
         with override_settings(EVENNIA_AI_API_CONFIG={"reads_per_minute": 0}):
             for _ in range(20):
                 self.get("questions/")

@@ -1,4 +1,4 @@
-"""Tokens: hashed, ended by passwords, bans and time, seen and revoked by whom they are of."""
+"""Tokens: hashed, ended by passwords, bans and time, and revoked by their owners."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from tests.api.support import ApiTest
 from tests.shell.support import PASSWORD
 
 BERIT = "builder with control"
-# What a newer Django stores passwords with; those of before can still be read.
+# As after an update of Django: a new default hasher, and the old one for existing passwords.
 HASHERS = "django.contrib.auth.hashers."
 NEWER_FORM = [f"{HASHERS}PBKDF2PasswordHasher", f"{HASHERS}MD5PasswordHasher"]
 LOGIN = {"username": "Berit", "password": PASSWORD}
@@ -31,33 +31,27 @@ class TokenTest(ApiTest):
     """Berit has a token, which she got by her password."""
 
     def setUp(self) -> None:
-        """The token."""
         super().setUp()
         self.berit = self.people[BERIT]
         self.token = self.new(name="backup")
 
     def new(self, **more: Any) -> str:
-        """Another token of Berit's."""
         with override_settings(EVENNIA_AI_API_CONFIG={"tokens_per_minute": 0}):
             made = self.call("POST", "token/", LOGIN | more, who=None)
         return str(made.told["token"])
 
     def status(self, token: str = "", method: str = "GET", path: str = "assistants/") -> int:
-        """The status of a request with a token."""
         headers = {"authorization": f"Token {token or self.token}"}
         return int(self.call(method, path, who=None, headers=headers).status_code)
 
     def listed(self, who: Any = BERIT, path: str = "tokens/") -> list[dict[str, Any]]:
-        """The tokens that somebody sees."""
         rows: list[dict[str, Any]] = self.get(path, who=who)["tokens"]
         return rows
 
 
 class TestStored(TokenTest):
-    """What stands in the database."""
-
     def test_hole_c14_the_token_stands_nowhere(self) -> None:
-        """Neither it nor more than its first characters: in no column of any table."""
+        """No column of any table has more of it than its first characters."""
         Token.objects.create(user=self.people["builder"], key="b" * 40)
         with connection.cursor() as cursor:
             for table in connection.introspection.table_names(cursor):
@@ -68,7 +62,7 @@ class TestStored(TokenTest):
         assert 200 == self.status() == self.status("b" * 40)
 
     def test_hole_c14_its_use_is_written_once_an_hour(self) -> None:
-        """To see that it is used costs no write for each request."""
+        """The time of the last use must not cost a write for each request."""
         assert 200 == self.status()
         assert self.listed()[0]["used_at"]
         with self.statements() as second:
@@ -81,10 +75,7 @@ class TestStored(TokenTest):
 
 
 class TestScopes(TokenTest):
-    """What may be done with a token of what its account may do."""
-
     def test_a_token_that_reads_changes_nothing(self) -> None:
-        """Whatever its account may do; it can be read with, and given back."""
         token = self.new(scope="read")
         headers = {"authorization": f"Token {token}"}
         assert 200 == self.status(token, path="assistants/Ada/status/")
@@ -100,7 +91,7 @@ class TestScopes(TokenTest):
         assert 401 == self.status(token)
 
     def test_a_token_that_reads_reveals_nothing(self) -> None:
-        """Private words leave the game only to whom may do more than read."""
+        """`reveal` shows private words, so a read-only token may not ask for it."""
         headers = {"authorization": f"Token {self.new(scope='read')}"}
         path = "assistants/Ada/history/?reveal=true"
         error = self.fault(403, "GET", path, who=None, headers=headers)
@@ -108,13 +99,12 @@ class TestScopes(TokenTest):
         assert 200 == self.status(path=path)
 
     def test_the_others_change_what_their_account_may(self) -> None:
-        """Nothing is different for tokens from before there were scopes."""
+        """Tokens from before scopes existed have the scope `usual` and work as ever."""
         AccessToken.objects.filter(name="backup").update(scope="usual")
         for token, word in ((self.token, "stop"), (self.new(scope="write"), "start")):
             assert 200 == self.status(token, "POST", f"assistants/Ada/{word}/")
 
     def test_each_is_listed_with_its_scope(self) -> None:
-        """And one that nobody asked for is `usual`."""
         self.new(name="eyes", scope="read")
         assert {"backup": "usual", "eyes": "read"} == {
             row["name"]: row["scope"] for row in self.listed()
@@ -124,10 +114,8 @@ class TestScopes(TokenTest):
 
 
 class TestEnds(TokenTest):
-    """When a token is no longer valid."""
-
     def test_hole_c14_it_ends_with_the_password(self) -> None:
-        """Changed in the game, or by another program that the game's own copy knows nothing of."""
+        """Also where another program changed the row behind the game's cached account."""
         self.berit.set_password("another-lantern")
         self.berit.save()
         assert 401 == self.status()
@@ -141,7 +129,7 @@ class TestEnds(TokenTest):
         assert not AccessToken.objects.filter(account_id=self.berit.pk).exists()
 
     def test_it_outlasts_a_newer_form_of_the_same_password(self) -> None:
-        """As Django stores it at a login after an update: in the game or by `token/`."""
+        """At a login, Django rehashes the password with a newer hasher after an update."""
         with override_settings(PASSWORD_HASHERS=NEWER_FORM):
             token = self.new(name="after the update")
         assert 200 == self.status() == self.status(token)
@@ -149,14 +137,13 @@ class TestEnds(TokenTest):
         assert "pbkdf2_sha256" == stored.partition("$")[0]
 
     def test_a_new_password_in_a_newer_form_ends_it(self) -> None:
-        """However it is saved: only the same one goes on."""
         with override_settings(PASSWORD_HASHERS=NEWER_FORM):
             self.berit.set_password("another-lantern")
             self.berit.save(update_fields=["password"])
         assert 401 == self.status()
 
     def test_a_password_that_is_put_in_place_ends_it(self) -> None:
-        """Without Django's word that it is the same."""
+        """Only Django's own rehashing at a login counts as the same password."""
         with override_settings(PASSWORD_HASHERS=NEWER_FORM):
             vars(self.berit).pop("_password")  # as of an account that was read, and not made
             self.berit.password = make_password("another-lantern")
@@ -164,14 +151,13 @@ class TestEnds(TokenTest):
         assert 401 == self.status()
 
     def test_a_password_that_is_taken_away_ends_it(self) -> None:
-        """Nobody can log in any more, and no program goes on."""
         with override_settings(PASSWORD_HASHERS=NEWER_FORM):
             self.berit.set_unusable_password()
             self.berit.save(update_fields=["password"])
         assert 401 == self.status()
 
     def test_hole_c14_it_ends_with_a_ban(self) -> None:
-        """For good: when the ban is lifted it stays so. Others keep theirs."""
+        """The token stays revoked after the ban is lifted; those of others go on."""
         other = self.token_of(self.people["admin"]).split()[1]
         ServerConfig.objects.conf("server_bans", [("berit", "", "", "now", "a test")])
         assert [other[:8]] == list(AccessToken.objects.values_list("begins", flat=True))
@@ -180,19 +166,18 @@ class TestEnds(TokenTest):
         assert 200 == self.status(other)
 
     def test_hole_c14_it_ends_with_an_account_that_is_switched_off(self) -> None:
-        """For good, also when nobody used it meanwhile."""
+        """The token stays revoked after the account is active again."""
         for is_active in (False, True):
             self.berit.is_active = is_active
             self.berit.save()
         assert 401 == self.status()
 
     def test_an_account_that_another_program_switched_off(self) -> None:
-        """The game's own copy of it does not count."""
+        """The row in the database counts, not the game's cached account."""
         AccountDB.objects.filter(pk=self.berit.pk).update(is_active=False)
         assert 401 == self.status()
 
     def test_hole_c14_it_ends_with_its_time(self) -> None:
-        """By `token_days`, 90 where nothing is set; what has ended is removed."""
         row = AccessToken.objects.get(name="backup")
         assert 90 * 86_400 == row.ends_at - row.made_at
         with override_settings(EVENNIA_AI_API_CONFIG={"token_days": 1}):
@@ -205,10 +190,7 @@ class TestEnds(TokenTest):
 
 
 class TestOwners(TokenTest):
-    """Seeing and revoking."""
-
     def test_hole_c14_they_are_listed_without_themselves(self) -> None:
-        """With their names, their ends, and which of them asks."""
         second = self.new()
         headers = {"authorization": f"Token {second}"}
         told = self.call("GET", "tokens/", who=None, headers=headers)
@@ -218,7 +200,6 @@ class TestOwners(TokenTest):
         assert second.encode() not in told.content
 
     def test_hole_c14_one_is_revoked_and_the_others_go_on(self) -> None:
-        """By its number; by `token/` the one that is sent."""
         second, third = self.new(name="second"), self.new(name="third")
         number = next(row["number"] for row in self.listed() if row["name"] == "second")
         assert 200 == self.call("DELETE", f"tokens/{number}/", who=BERIT).status_code
@@ -229,7 +210,7 @@ class TestOwners(TokenTest):
         assert 401 == self.status()
 
     def test_hole_c14_others_are_for_owners_of_the_game(self) -> None:
-        """Whoever is none is refused, and is not told which numbers there are."""
+        """To anybody else the numbers of others' tokens look missing."""
         berit = f"tokens/?account=account-{self.berit.pk}"
         number = self.listed()[0]["number"]
         for who in ("builder", "player"):
@@ -244,7 +225,7 @@ class TestOwners(TokenTest):
         self.fault(404, "GET", "tokens/?account=object-1", who="admin")
 
     def test_the_one_that_was_unused_for_longest_makes_room(self) -> None:
-        """Whoever gets one at each start never has more than twenty, and is never refused."""
+        """A program that gets a token at each start is never refused, and keeps at most twenty."""
         assert 200 == self.status()
         AccessToken.objects.update(made_at=1, used_at=2)
         for _ in range(20):
@@ -253,7 +234,6 @@ class TestOwners(TokenTest):
         assert 401 == self.status()
 
     def test_making_and_revoking_is_written_down_without_the_token(self) -> None:
-        """In the game's log of what matters for its safety, and in the API's."""
         with self.audited() as lines:
             token = self.new(name="night watch")
         assert ["token"] == [line["action"] for line in lines]
@@ -261,17 +241,14 @@ class TestOwners(TokenTest):
 
 
 class TestCommand(TokenTest):
-    """`assistant token`."""
-
     def typed(self, line: str) -> str:
-        """What Tom, a superuser who is online, is shown."""
+        """Return the output of a line by Tom, a superuser who is online."""
         self.forget()
         self.tom.cmdset.add(AssistantCmdSet)
         self.type(self.tom, line)
         return "\n".join(self.tom.seen)
 
     def test_hole_c14_an_owner_sees_and_revokes_the_tokens_of_others(self) -> None:
-        """In the game too."""
         number = self.listed()[0]["number"]
         assert "'backup'" in self.typed("assistant token of berit")
         assert "no token of number" in self.typed("assistant token revoke 999999 of Berit")
@@ -283,10 +260,7 @@ class TestCommand(TokenTest):
 
 
 class TestTakenOver(TokenTest):
-    """Tokens of Django REST framework."""
-
     def test_hole_c14_old_tokens_go_on_hashed_until_their_end(self) -> None:
-        """Each is moved by `migrate`; doing it again changes nothing."""
         with connection.cursor() as cursor:
             cursor.execute(
                 "INSERT INTO authtoken_token (key, user_id, created) VALUES (%s, %s, %s)",
@@ -302,7 +276,7 @@ class TestTakenOver(TokenTest):
         assert 401 == self.status("c" * 40)
 
     def test_one_that_was_not_moved_is_moved_by_its_first_use(self) -> None:
-        """Whatever put it there."""
+        """Another program may put a token there after `migrate`."""
         with connection.cursor() as cursor:
             cursor.execute(
                 "INSERT INTO authtoken_token (key, user_id, created) VALUES (%s, %s, %s)",
@@ -312,7 +286,7 @@ class TestTakenOver(TokenTest):
         assert not Token.objects.exists()
 
     def test_the_command_of_django_rest_framework_works_as_before(self) -> None:
-        """It tells the key, which is good, and stands nowhere."""
+        """The printed key is valid, and the plain row is gone."""
         with mock.patch("sys.stdout.write") as written:
             call_command("drf_create_token", "Berit")
         said = "".join(str(call.args[0]) for call in written.call_args_list)
@@ -320,7 +294,7 @@ class TestTakenOver(TokenTest):
         assert not Token.objects.exists()
 
     def test_where_others_take_them_too_they_stay_there(self) -> None:
-        """And end in both places at once, whichever it began in."""
+        """With `keeps_old_tokens` a token ends in both tables at once, whichever is used."""
         with override_settings(EVENNIA_AI_API_CONFIG={"keeps_old_tokens": True}):
             old = Token.objects.create(user=self.berit)
             assert [200, 204] == [self.status(old.key), self.status(old.key, "DELETE", "token/")]

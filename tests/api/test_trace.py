@@ -1,4 +1,4 @@
-"""The trace over HTTP: the same rights, the same hiding as in the game."""
+"""The trace over HTTP: the same rights and masking as in the game."""
 
 from __future__ import annotations
 
@@ -14,10 +14,8 @@ SECRET = "xylophone"
 
 
 class TestTrace(ApiTest):
-    """Read by staff."""
-
     def test_a_day_or_words_with_all_that_it_took(self) -> None:
-        """Page by page, and after what is fresh is gone."""
+        """Found also after the recent decisions are gone from memory."""
         self.ask("say @ada where is the lamp", says("Here."))
         self.ask("say @ada and the oil", says("There."))
         (newest,) = self.get(f"{ADA}trace/?limit=1")["messages"]
@@ -37,7 +35,7 @@ class TestTrace(ApiTest):
         assert told["text"].startswith("Ada: Tom spoke to me yesterday at ")
 
     def test_private_words_leak_on_no_way(self) -> None:
-        """Not kept they are nowhere; kept they are masked, and shown on record alone."""
+        """By default they are not stored. If stored, they are masked, and revealing is recorded."""
         self.ask(f"whisper Ada = my {SECRET}", whispers(f"A {SECRET}.", "Mira"), person=self.mira)
         self.ada_script.work.decisions.judged.clear()
         assert SECRET not in str(self.get(f"{ADA}trace/?reveal=true"))
@@ -60,7 +58,6 @@ class TestTrace(ApiTest):
             self.fault(403, "GET", f"{ADA}trace/?reveal=true", who="player")
 
     def test_what_is_no_time_is_refused(self) -> None:
-        """With what would be one."""
         told = self.fault(400, "GET", f"{ADA}trace/?when=soon")
         assert "yesterday" in str(told)
         self.fault(400, "GET", f"{ADA}trace/?before=0")

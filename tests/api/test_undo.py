@@ -1,4 +1,4 @@
-"""Edits over the API: listed, taken back and made again, with the rights that they needed."""
+"""Edits over the API: listed, undone and redone, with the rights that they needed."""
 
 from __future__ import annotations
 
@@ -9,10 +9,8 @@ ADA = "assistants/Ada/"
 
 
 class TestUndo(ApiTest):
-    """What was changed over the API, or in the game, goes back over it too."""
-
     def test_back_and_again(self) -> None:
-        """Several settings of one request are one edit; who made it is told."""
+        """Several settings of one request are one edit."""
         body = {"tick_rate": 10, "max_history": 30}
         self.call("PATCH", f"{ADA}configuration/", body)
         (edit,) = self.call("GET", f"{ADA}edits/").told["edits"]
@@ -29,13 +27,12 @@ class TestUndo(ApiTest):
         assert 50 == state.read(self.ada_script, "max_history")
 
     def test_what_cannot_be(self) -> None:
-        """A conflict with what is there now, in words; a number that is none is named."""
         for path in ("undo/", "redo/"):
             self.fault(409, "POST", f"{ADA}{path}")
         self.fault(400, "POST", f"{ADA}undo/", {"number": "12"})
 
     def test_powers_need_an_owner(self) -> None:
-        """Who set nothing but what they might set takes back no more than that."""
+        """Undoing an edit needs the right to make it."""
         self.call("PATCH", f"{ADA}configuration/", {"command_allowlist": ["look"]})
         self.fault(403, "POST", f"{ADA}undo/", who="builder with control")
         assert ["look"] == list(state.read(self.ada_script, "command_allowlist"))

@@ -1,1 +1,1 @@
-"""The workbench: its pages for people of every right, without a server."""
+"""Tests of the workbench: its pages for people of every right, without a server."""

@@ -1,4 +1,4 @@
-"""What tests of the pages of memories share: what Ada remembers of some, and her record."""
+"""Memories of Ada, open and private, shared by tests of the pages about memories."""
 
 from __future__ import annotations
 
@@ -17,15 +17,14 @@ OPEN = "The atlas is in the east tower."
 
 
 class RememberingPages(MemoryTest, WebTest):
-    """Ada knows something open, and something that Pia told her alone.
+    """Ada has one open memory, and one that Pia told her in private.
 
     Attributes:
-        open, secret: both of them, as rows.
-        pia: the person of the account.
+        open, secret_of_pia: both of them, as rows.
+        pia: Pia as the memories name her.
     """
 
     def setUp(self) -> None:
-        """What she remembers."""
         super().setUp()
         self.pia = person_of(self.people["player"])
         self.open = self.kept(OPEN, tags=("atlas",))
@@ -34,16 +33,19 @@ class RememberingPages(MemoryTest, WebTest):
     def kept(
         self, text: str, *, person: Any = None, is_private: bool = False, **more: Any
     ) -> Memory:
-        """A row of what Ada is let know, and can find."""
+        """Store a memory that Ada can also find, and return its row."""
         audience = person_audience(person_of(person)) if is_private else WORLD
         return Memory.objects.get(key=self.remember(text, audience, person=person, **more))
 
     def texts(self) -> list[str]:
-        """All that Ada remembers, the oldest first."""
+        """Return all that Ada remembers, the oldest first."""
         return list(rows.of(self.ada_script.pk).order_by("pk").values_list("text", flat=True))
 
     def facts(self, event: str, subject: Any = None) -> list[dict[str, Any]]:
-        """The details of events of a name in Ada's record, or in another, the newest first."""
+        """Return the details of events of a name, the newest first.
+
+        The record is Ada's by default.
+        """
         audit.flush()
         found = audit.application().page(subject or self.ada_script, events=(event,))
         return [dict(entry.details) for entry in found]

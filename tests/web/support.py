@@ -1,4 +1,4 @@
-"""What tests of the pages share: a game with Ada in it, and people of every right."""
+"""A game with Ada, accounts of every right, and browsers, shared by tests of the pages."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from evennia_ai.web.rows import APP_NAME
 from tests.shell.support import ShellTest, account_with
 
 BACKEND = "evennia.web.utils.backends.CaseInsensitiveModelBackend"
-# As the game has it: Evennia's test classes bring a list of their own.
+# Read at import, before Evennia's test classes replace it with a list of their own.
 MIDDLEWARE = list(settings.MIDDLEWARE)
 PAGES = settings.ROOT_URLCONF
-# What the path of an address may need beside the name of an assistant.
+# Values of further names in the path of an address.
 NAMES = {"number": 1, "pack": "written-here"}
 TAGS = re.compile(r"<(script|style).*?</\1>|<[^>]+>", re.DOTALL)
 
@@ -31,14 +31,13 @@ class WebTest(ShellTest):
     """Visits of pages by any of `people`; see `get` and `post`.
 
     Attributes:
-        people: accounts by what they may: "owner", "controller", "builder", "player", "guest".
+        people: accounts by right: "owner", "controller", "builder", "player", "guest".
     """
 
     _people: ClassVar[dict[str, int]]
 
     @classmethod
     def build_once(cls, builder: Self) -> None:
-        """Accounts of every right."""
         super().build_once(builder)
         made = {
             "owner": account_with("Astrid", "Admin"),
@@ -50,7 +49,6 @@ class WebTest(ShellTest):
         cls._people = {who: account.pk for who, account in made.items()}
 
     def setUp(self) -> None:
-        """People who are nowhere yet, and whoever may say what Ada does."""
         super().setUp()
         self.people = {who: AccountDB.objects.get(pk=pk) for who, pk in self._people.items()}
         self.clients: dict[str, Client] = {}
@@ -58,7 +56,7 @@ class WebTest(ShellTest):
         self.ada.locks.add(f"ai_control:perm(Admin) or pid({berit.id}) or id({berit.id})")
 
     def client_of(self, who: str) -> Client:
-        """The one browser of somebody; "anonymous" is nobody."""
+        """Return the browser of an account in `people`; "anonymous" has no login."""
         if who not in self.clients:
             self.clients[who] = Client(raise_request_exception=False)
             if who != "anonymous":
@@ -66,11 +64,11 @@ class WebTest(ShellTest):
         return self.clients[who]
 
     def address(self, name: str, **path: Any) -> str:
-        """The address of a page or a button, of Ada where one assistant is meant."""
+        """Return the address of a page or a button."""
         return reverse(f"{APP_NAME}:{name}", kwargs=path)
 
     def path_of(self, path: str) -> dict[str, Any]:
-        """The names that an address needs, as Django writes paths: Ada's, and any others."""
+        """Return values for the names in a Django path: Ada as the key, others from `NAMES`."""
         named = {name: value for name, value in NAMES.items() if f":{name}>" in path}
         return {**named, **({"key": "Ada"} if ":key>" in path else {})}
 
@@ -81,19 +79,19 @@ class WebTest(ShellTest):
     def post(
         self, name: str, form: Any = None, *, who: str = "owner", follow: bool = True, **path: Any
     ) -> HttpResponse:
-        """Press a button, and go where it leads."""
+        """Press a button, and follow the redirect."""
         client = self.client_of(who)
         return client.post(self.address(name, **path), form or {}, follow=follow)
 
 
 def text_of(response: HttpResponse) -> str:
-    """The words of a page, as they are read."""
+    """Return the visible words of a page."""
     body = TAGS.sub(" ", response.content.decode())
     return " ".join(html.unescape(body).split())
 
 
 class _Forms(HTMLParser):
-    """The fields of all forms of a page, by the form's address."""
+    """Collects the fields of all forms of a page, by the form's address."""
 
     def __init__(self) -> None:
         super().__init__(convert_charrefs=True)
@@ -102,7 +100,6 @@ class _Forms(HTMLParser):
         self._area = ""
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        """Begin a form, or take a field."""
         given = dict(attrs)
         name = given.get("name") or ""
         if tag == "form":
@@ -113,18 +110,17 @@ class _Forms(HTMLParser):
             self._form[name] = given.get("value") or ""
 
     def handle_data(self, data: str) -> None:
-        """Take what stands in a field of several lines, without the line break it begins with."""
+        """Take the text of a text area, without the line break that it begins with."""
         if self._area:
             self._form[self._area] = (self._form[self._area] + data).removeprefix("\n")
 
     def handle_endtag(self, tag: str) -> None:
-        """End a field of several lines."""
         if tag == "textarea":
             self._area = ""
 
 
 def form_of(response: HttpResponse, end: str) -> dict[str, str]:
-    """The fields of the form whose address ends so, as a browser would send them."""
+    """Return the fields of the form whose address ends so, as a browser would send them."""
     forms = _Forms()
     forms.feed(response.content.decode())
     (found,) = (form for address, form in forms.found.items() if address.endswith(end))
@@ -132,8 +128,6 @@ def form_of(response: HttpResponse, end: str) -> dict[str, str]:
 
 
 class _Elements(HTMLParser):
-    """The elements of a page, each with its attributes."""
-
     def __init__(self) -> None:
         super().__init__(convert_charrefs=True)
         self.found: list[tuple[str, dict[str, str | None]]] = []
@@ -143,7 +137,7 @@ class _Elements(HTMLParser):
 
 
 def intruders(response: HttpResponse) -> list[tuple[str, dict[str, str | None]]]:
-    """The elements of a page that none of our templates has: what a text brought along."""
+    """Return the elements of a page that no template has: injected by a text."""
     elements = _Elements()
     elements.feed(response.content.decode())
     return [(tag, attributes) for tag, attributes in elements.found if _is_foreign(tag, attributes)]
@@ -153,7 +147,7 @@ def _is_foreign(tag: str, attributes: dict[str, str | None]) -> bool:
     leads_to = str(attributes.get("href") or attributes.get("src") or "/")
     if tag in ("iframe", "img", "style", "object", "i"):
         return True
-    # Our scripts are files, and our charts say what they are to whoever does not see them.
+    # Our scripts are files, and our charts have a role or are hidden from screen readers.
     is_unlike_ours = (tag == "script" and "src" not in attributes) or (
         tag == "svg" and not {"role", "aria-hidden"} & attributes.keys()
     )

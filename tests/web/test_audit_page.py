@@ -1,4 +1,4 @@
-"""The pages of a record: what happened, what she was like, who changed what, and its files."""
+"""Pages of a record: the timeline, past states, differences, edits, and its files."""
 
 from __future__ import annotations
 
@@ -22,21 +22,20 @@ from tests.web.support import WebTest, intruders, text_of
 
 
 class AuditPages(WebTest):
-    """Ada, whose settings somebody changes."""
+    """Ada, whose settings somebody changes; archives go to a temporary folder."""
 
     def setUp(self) -> None:
-        """Archives go where nobody misses them."""
         super().setUp()
         self.folder = archive_folder(self)
 
     def change(self, by: str, **values: Any) -> None:
-        """Somebody sets something."""
+        """Change settings of Ada as somebody."""
         done = changing.update_settings(self.ada_script, values, by=by)
         assert done.ok, done.message
         audit.flush()
 
     def newest(self) -> int:
-        """The version of Ada's record."""
+        """Return the newest version of Ada's record."""
         audit.flush()
         return int(audit.application().version("Ada"))
 
@@ -45,7 +44,6 @@ class TimelineTest(AuditPages):
     """What happened."""
 
     def test_the_newest_first_with_who_did_it(self) -> None:
-        """Each event in words, with all that is kept of it."""
         self.change("Astrid", tick_rate=9)
         operations.stop(self.ada_script, "it rants", by="Berit")
         shown = text_of(self.get("audit", key="Ada")).partition("What happened")[2]
@@ -56,7 +54,7 @@ class TimelineTest(AuditPages):
         assert '"old_value"' in rest
 
     def test_people_have_names(self) -> None:
-        """The number by which the record keeps somebody stands in no sentence of the page."""
+        """The record stores account numbers; the page must not show them."""
         pia = self.people["player"]
         for event in ("person_forgotten", "memories_exported"):
             audit.record(event, self.ada_script, by="Astrid", person=f"*#{pia.pk}")
@@ -64,10 +62,10 @@ class TimelineTest(AuditPages):
         shown = text_of(self.get("audit", key="Ada"))
         assert f"person_forgotten {pia.key} is forgotten" in shown
         assert f"memories of {pia.key} were exported" in shown
-        assert "*#99999 is forgotten" in shown  # whoever is gone has no name any more
+        assert "*#99999 is forgotten" in shown  # a deleted account has no name any more
 
     def test_chosen_by_event_person_and_day(self) -> None:
-        """What fits no more is left out; what makes no sense is said, and stays in its field."""
+        """A wrong value is an error, and stays in its field."""
         self.change("Astrid", tick_rate=9)
         operations.stop(self.ada_script, "it rants", by="Berit")
         for query, is_there in (
@@ -88,7 +86,7 @@ class TimelineTest(AuditPages):
         assert 400 == self.get("audit", key="Ada", query={"before": "x"}).status_code
 
     def test_older_ones_come_by_a_link(self) -> None:
-        """All of it, once, with what it is chosen by."""
+        """The links keep the filter."""
         for number in range(60):
             operations.stop(self.ada_script, f"reason {number}.", by="Berit")
             operations.clear(self.ada_script, by="Berit")
@@ -103,14 +101,12 @@ class TimelineTest(AuditPages):
         assert all(f"): reason {number}." in shown for number in range(60))
 
     def test_the_record_of_the_game(self) -> None:
-        """What concerns no single assistant, of which Ada's own has nothing."""
         operations.add_lore("The mill is old.", keywords=["mill"], by="Astrid")
         shown = text_of(self.get("game-audit", query={"by": "Astrid"}))
         assert "lore is added" in shown
         assert "lore is added" not in text_of(self.get("audit", key="Ada"))
 
     def test_hostile_texts_stay_texts(self) -> None:
-        """In an event, in a state, between two, in an edit and in what was asked."""
         for case in CASES:
             self.change(case.written[:40] or "x", persona=f"She {strip_control(case.written)}")
             audit.record("hushed", self.ada_script, room=case.written, minutes=1, by=case.written)
@@ -129,7 +125,6 @@ class MomentsTest(AuditPages):
     """What she was like, and what changed."""
 
     def test_as_it_was(self) -> None:
-        """At a version and at a time; what is not a moment is said."""
         self.change("Astrid", tick_rate=9)
         then = self.newest()
         self.change("Astrid", tick_rate=12)
@@ -143,7 +138,7 @@ class MomentsTest(AuditPages):
 
     @override_settings(TIME_ZONE="Europe/Berlin")
     def test_the_zone_of_what_is_typed_is_said(self) -> None:
-        """It is the one that times are shown in."""
+        """Input is in the zone of shown times, so that a shown time can be typed."""
         for name in ("audit", "audit-state", "audit-difference"):
             assert "2026-11-21 17:00" in text_of(self.get(name, key="Ada")), name
             assert "Europe/Berlin" in text_of(self.get(name, key="Ada")), name
@@ -153,7 +148,7 @@ class MomentsTest(AuditPages):
         assert "is not a time" not in text_of(response)
 
     def test_what_changed(self) -> None:
-        """Side by side, word by word; the second moment is now where it is left out."""
+        """Without a second moment the difference is to the present."""
         self.change("Astrid", persona="A keeper of lamps")
         then = self.newest()
         self.change("Astrid", persona="A keeper of boats")
@@ -171,7 +166,6 @@ class EditsTest(AuditPages):
     """Taking back what somebody changed."""
 
     def test_back_and_again(self) -> None:
-        """By its number, and again by the other button; the record has who did it."""
         before = state.read(self.ada_script, "tick_rate")
         self.change("Astrid", tick_rate=9)
         number = newest_edit(self.ada_script)
@@ -186,7 +180,7 @@ class EditsTest(AuditPages):
         assert 409 == self.post("audit-undo", {"number": 1}, key="Ada").status_code
 
     def test_what_an_edit_needed_is_needed_to_take_it_back(self) -> None:
-        """Her powers are the owner's to give and to take."""
+        """Undoing an edit needs the right to make it."""
         self.change("Astrid", command_allowlist=["look"])
         number = newest_edit(self.ada_script)
         assert (
@@ -202,7 +196,6 @@ class FilesTest(AuditPages):
     """The check, and the record as a file."""
 
     def test_check(self) -> None:
-        """It agrees; and what does not is shown side by side."""
         assert "agrees" in text_of(self.get("audit", key="Ada", query={"check": "yes"}))
         AttributeHandler.add(self.ada_script.attributes, "usage", {"calls": 3})
         shown = text_of(self.get("audit", key="Ada", query={"check": "yes"}))
@@ -210,7 +203,6 @@ class FilesTest(AuditPages):
         assert "usage.calls 0 3" in shown
 
     def test_download(self) -> None:
-        """Lines of JSON: the first says of what, then an event each."""
         self.change("Astrid", tick_rate=9)
         response = self.get("audit-export", key="Ada")
         assert 'attachment; filename="audit-ada.jsonl"' == response["Content-Disposition"]
@@ -220,7 +212,6 @@ class FilesTest(AuditPages):
         assert [*range(1, self.newest() + 1)] == [line["version"] for line in lines]
 
     def test_what_is_too_long_is_written_into_a_file(self) -> None:
-        """The page says so, and the button beside it does that."""
         with mock.patch.object(exports, "MOST_SENT", 1):
             response = self.get("audit-export", key="Ada")
         assert 503 == response.status_code
@@ -229,12 +220,11 @@ class FilesTest(AuditPages):
         assert 1 == len(list(self.folder.glob("*.jsonl")))
 
     def test_archive(self) -> None:
-        """Only by whoever is sure."""
         assert 400 == self.post("audit-archive", key="Ada").status_code
         shown = text_of(self.post("audit-archive", {"sure": "yes"}, key="Ada"))
         assert "Nothing of Ada's record is old enough to be archived." in shown
 
 
 def newest_edit(script: Any) -> int:
-    """The number of the newest edit."""
+    """Return the number of the newest edit."""
     return int(list_edits(script).data.edits[0]["number"])

@@ -1,4 +1,4 @@
-"""The test bench as staff see it."""
+"""The page of the test bench."""
 
 from __future__ import annotations
 
@@ -20,16 +20,15 @@ TAGS = re.compile(r"<(\w+)")
 
 
 class BenchPageTest(WebTest):
-    """Berit, who may run Ada, tries messages."""
+    """Berit, who controls Ada, tries messages."""
 
     def attempt(self, *answers: bytes, who: str = "controller", **form: str) -> HttpResponse:
-        """The page after a message was tried."""
+        """Try a message, and return the page."""
         self.model.answers.extend(answers)
         given: dict[str, Any] = {"words": "hello", "way": "whisper", **form}
         return self.post("bench", given, who=who, key="Ada")
 
     def test_the_form(self) -> None:
-        """It says what it does before it is used, and whose money it is."""
         shown = text_of(self.get("bench", key="Ada"))
         for told in ("Nobody hears the answer", "of 200,000 tokens today", "From", "Try it"):
             assert told in shown
@@ -38,7 +37,6 @@ class BenchPageTest(WebTest):
             assert "17:00 (Europe/Berlin)" in text_of(self.get("bench", key="Ada"))
 
     def test_an_answer(self) -> None:
-        """The words, the rule, the model, the tokens, the prompt in parts; and nobody heard it."""
         shown = text_of(self.attempt(calls("look"), whispers("Well met.", "Berit")))
         for told in (
             "Would whisper (target: Berit)",
@@ -53,7 +51,6 @@ class BenchPageTest(WebTest):
         assert [] == self.heard(self.tom)
 
     def test_what_was_typed_is_kept(self) -> None:
-        """In the form, whether it went well or not."""
         response = self.attempt(person="Nobody at all", words="my <b>own</b> words")
         assert 404 == response.status_code
         body = response.content.decode()
@@ -62,7 +59,7 @@ class BenchPageTest(WebTest):
         assert 'value="Nobody at all"' in body
 
     def test_another_text_beside_it(self) -> None:
-        """Fetched, changed, tried: two sides; the prompt itself is as it was."""
+        """Both answers are shown side by side, and the stored prompt is unchanged."""
         part = texts_of(self.ada_script).data[0]
         state.write(self.ada_script, persona="You are Ada, a librarian.")
         fetched = self.attempt(part=part.part, load="true").content.decode()
@@ -81,19 +78,17 @@ class BenchPageTest(WebTest):
         assert "You are Ada, a librarian." == state.read(self.ada_script, "persona")
 
     def test_as_a_stranger_and_revealed(self) -> None:
-        """It says that nothing private is in it; with the other button it is, and on record."""
         shown = text_of(self.attempt(whispers("Hello.", "Tom"), person="Tom"))
         assert "Nothing private to them is included" in shown
         shown = text_of(self.attempt(whispers("Hello.", "Tom"), person="Tom", reveal="true"))
         assert "Nothing private to them is included" not in shown
 
     def test_whoever_may_only_look_tries_nothing(self) -> None:
-        """A builder without a say over Ada; no model is asked."""
         assert 403 == self.attempt(whispers("never"), who="builder").status_code
         assert [] == self.model.bodies
 
     def test_a_player_who_may_run_her_sees_no_prompt(self) -> None:
-        """By a lock of her body alone: neither the page, nor its line in the menu."""
+        """Control by a lock of the body alone opens neither the page nor its menu entry."""
         pia = self.people["player"]
         self.ada.locks.add(f"ai_control:perm(Admin) or pid({pia.id}) or id({pia.id})")
         for given in ({}, {"reveal": "true"}, {"moment": "1 hour ago"}, {"part": "persona"}):
@@ -105,7 +100,7 @@ class BenchPageTest(WebTest):
         assert address not in self.get("mine", who="player").content.decode()
 
     def test_as_oneself_without_being_in_the_game(self) -> None:
-        """Whoever opens the page need not play: it is still their own words."""
+        """The last character of an offline account still counts as oneself."""
         berit = self.people["controller"]
         body = create.create_object("evennia.objects.objects.DefaultCharacter", "Berit's body")
         berit.db._last_puppet = body
@@ -114,7 +109,6 @@ class BenchPageTest(WebTest):
         assert "Nothing private to them is included" not in shown
 
     def test_a_stopped_one(self) -> None:
-        """The page says so before anybody tries, and when they do."""
         operations.stop(self.ada_script, "enough")
         assert "nothing is sent to its model" in text_of(self.get("bench", key="Ada"))
         response = self.attempt()
@@ -122,7 +116,6 @@ class BenchPageTest(WebTest):
         assert [] == self.model.bodies
 
     def test_hostile_texts_come_out_escaped(self) -> None:
-        """What people type, what the model says and what it calls: no tag of theirs is one."""
         mine = TAGS.findall(self.attempt(whispers("Well met.", "Berit")).content.decode())
         for case in CASES:
             with self.subTest(case=case.name):

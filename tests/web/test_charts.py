@@ -1,4 +1,4 @@
-"""Charts as figures: what is drawn is what was counted, whatever was counted."""
+"""Charts: the drawing agrees with the numbers, whatever they are."""
 
 from __future__ import annotations
 
@@ -18,13 +18,12 @@ PLOT = HEIGHT - TOP - BOTTOM
 
 
 def chart_of(series: dict[str, list[float]], **more: float) -> Chart:
-    """A chart of 30 days."""
     return bars("used", "Tokens a day", DAYS, series, "{:,.0f}".format, **more)
 
 
 @given(st.dictionaries(st.text(max_size=5), ROWS, max_size=9))
 def test_what_is_drawn_is_inside_and_as_high_as_was_counted(series: dict[str, list[float]]) -> None:
-    """No bar leaves the picture, and all of them together are in the measure of their sums."""
+    """No bar leaves the picture, and the heights are in proportion to the values."""
     chart = chart_of(series)
     for block in chart.blocks:
         assert chart.left <= block.x <= block.x + block.width <= chart.right
@@ -40,7 +39,6 @@ def test_what_is_drawn_is_inside_and_as_high_as_was_counted(series: dict[str, li
 @given(AMOUNTS)
 @example(5e-324)
 def test_an_axis_ends_at_a_round_number_that_is_high_enough(highest: float) -> None:
-    """And not far above it."""
     top = nice(highest)
     assert top >= highest
     assert top > 0
@@ -48,7 +46,7 @@ def test_an_axis_ends_at_a_round_number_that_is_high_enough(highest: float) -> N
 
 
 def test_parts_of_a_day_stand_on_one_another() -> None:
-    """The largest series is the lowest, each begins where the one below it ends."""
+    """The largest series is the lowest, and each begins where the one below it ends."""
     low, high = chart_of({"Bea": [1.0] * 30, "Ada": [3.0] * 30}).blocks[:2]
     assert ("2026-11-01, Ada: 3", 0) == (low.told, low.look)
     assert ("2026-11-01, Bea: 1", 1) == (high.told, high.look)
@@ -57,7 +55,6 @@ def test_parts_of_a_day_stand_on_one_another() -> None:
 
 
 def test_of_many_series_the_small_ones_are_one() -> None:
-    """Nothing is left out of the sum, and no more looks are needed than there are."""
     many = {f"n{number}": [float(number)] * 30 for number in range(1, 10)}
     drawn = few(many)
     assert [*(f"n{n}" for n in range(9, 9 - MOST_SERIES, -1)), OTHERS] == list(drawn)
@@ -66,7 +63,7 @@ def test_of_many_series_the_small_ones_are_one() -> None:
 
 
 def test_a_cap_is_a_line_where_it_can_be_seen() -> None:
-    """One that is far above everything would make all bars flat, and is left out."""
+    """A cap far above the values is left out, because it would flatten all bars."""
     used = {"Ada": [100.0] * 30}
     line = chart_of(used, cap=120).cap
     assert line is not None
@@ -76,7 +73,6 @@ def test_a_cap_is_a_line_where_it_can_be_seen() -> None:
 
 
 def test_who_cannot_see_it_is_told_the_sum_and_the_highest_day() -> None:
-    """In a sentence, with the words that the table has."""
     used = [0.0] * 29 + [5000.0]
     told = chart_of({"Ada": used}).desc
     assert told.startswith("Tokens a day: 5,000 in 30 days, the most on 2026-11-30 with 5,000.")
@@ -84,14 +80,13 @@ def test_who_cannot_see_it_is_told_the_sum_and_the_highest_day() -> None:
 
 
 def test_days_are_named_evenly_and_today_always() -> None:
-    """Few enough to be read."""
     labels = [label.text for label in chart_of({}).labels]
     assert labels[-1] == DAYS[-1]
     assert 4 <= len(labels) <= 7
 
 
 class Reader(HTMLParser):
-    """The tags of a page, and the words in them."""
+    """Collects the tags and the words of a page."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -99,16 +94,13 @@ class Reader(HTMLParser):
         self.words: list[str] = []
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        """One more tag."""
         self.tags.append((tag, dict(attrs)))
 
     def handle_data(self, data: str) -> None:
-        """Some more words."""
         self.words.append(data)
 
 
 def test_it_is_a_picture_with_a_title_and_a_description() -> None:
-    """Whatever a name says, it is read as it is, and makes no tag."""
     for case in CASES:
         reader = Reader()
         chart = chart_of({case.written: [1.0] * 30, "Ada": [1.0] * 30})

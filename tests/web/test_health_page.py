@@ -1,4 +1,4 @@
-"""The page about health: what is not well is said with a sign, and what to do about it."""
+"""The page about health: each problem has a sign and advice."""
 
 from __future__ import annotations
 
@@ -26,7 +26,6 @@ class HealthTest(WebTest):
     """The health of a game with Ada in it."""
 
     def test_all_is_well(self) -> None:
-        """In words: models, memory store, database, and what is installed."""
         shown = text_of(self.get("health"))
         parts = ("The game's model", "Memory store", connection.vendor, "evennia-ai")
         for told in ("All is well.", *parts):
@@ -37,7 +36,6 @@ class HealthTest(WebTest):
             ]
 
     def test_what_is_not_well_says_what_to_do(self) -> None:
-        """A model of her own that is not a model, and a server that cannot be reached."""
         self.ada_script.db.llm_provider = "acme"
         response = self.get("health")
         shown = text_of(response)
@@ -60,7 +58,7 @@ class HealthTest(WebTest):
         assert "<b>refused" not in response.content.decode()
 
     def test_a_breaker_is_reset(self) -> None:
-        """The game's by an owner, the assistant's own by whoever runs it; closed ones by nobody."""
+        """The game's breakers are for owners, the assistant's own for those who control it."""
         own = self.ada_script.work.breakers.get_or_create("tool:lamp")
         game = services.pool().breakers.get_or_create("llm:openai")
         for breaker in (own, game):
@@ -84,7 +82,6 @@ class HealthTest(WebTest):
         assert CircuitBreakerState.CLOSED is game.state
 
     def test_a_model_is_checked(self) -> None:
-        """By real requests to it; each finding with a sign, and the page stays."""
         self.use_scripted_model()
         response = self.post("check", {"assistant": "Ada"})
         assert 200 == response.status_code
@@ -103,7 +100,6 @@ class HealthTest(WebTest):
         assert 400 == self.post("check").status_code
 
     def test_archives_of_the_record(self) -> None:
-        """The newest are listed with when they were written; without one there is advice."""
         with (
             TemporaryDirectory() as folder,
             override_settings(EVENNIA_AI_AUDIT_CONFIG={"archive_folder": folder}),
@@ -118,7 +114,7 @@ class HealthTest(WebTest):
             assert equipment.MOST_ARCHIVES == len(rows)
 
     def test_a_file_that_others_may_read_is_named_without_its_folder(self) -> None:
-        """Builders read that page, and where the game's files are is nobody's business."""
+        """Builders read this page, and must not learn where the game's files are."""
         path = "/srv/games/harbour/evennia.db3"
         with mock.patch.object(health, "readable_by_others", return_value=[path]):
             shown = text_of(self.get("health", who="builder"))
@@ -126,7 +122,6 @@ class HealthTest(WebTest):
         assert "/srv" not in shown
 
     def test_hostile_texts_are_read_as_they_are(self) -> None:
-        """An error of a service may say what it likes."""
         for number, case in enumerate(CASES):
             breaker = self.ada_script.work.breakers.get_or_create(f"tool:{number}")
             for _ in range(50):

@@ -1,4 +1,4 @@
-"""The page of the game's lore: what a text would bring up, its entries, and its packs."""
+"""The page of the game's lore: a trial of what a text brings up, entries, and packs."""
 
 from __future__ import annotations
 
@@ -34,17 +34,14 @@ class LorePages(RememberingPages):
     """One piece of lore."""
 
     def setUp(self) -> None:
-        """The mill."""
         super().setUp()
         made = operations.add_lore(MILL, keywords=["mill", "flood"])
         self.mill = int(made.data.lore["number"])
 
     def all(self) -> list[str]:
-        """The words of all lore."""
         return [row["text"] for row in operations.list_lore().data.lore]
 
     def bring_in(self, pack: Any, **form: str) -> Any:
-        """Upload a pack."""
         raw = pack if isinstance(pack, bytes) else json.dumps(pack).encode()
         return self.post("pack-import", {"file": SimpleUploadedFile("p.json", raw), **form})
 
@@ -53,19 +50,17 @@ class TrialTest(LorePages):
     """What would be told for a text."""
 
     def tried(self, said: str, **more: str) -> str:
-        """What the page says that a text would bring up."""
+        """Return the part of the page that tells what a text would bring up."""
         shown = text_of(self.get("lore", query={"said": said, "assistant": "Ada", **more}))
         return shown.partition("Only these words")[2].partition("All lore")[0]
 
     def test_what_is_told_and_by_which_word(self) -> None:
-        """By the keyword that is said; without one nothing is."""
         found = self.tried("Shall we go to the Mill?")
         assert "Used: matched by mill" in found
         assert MILL in found
         assert "No lore matches." in self.tried("Shall we go home?")
 
     def test_what_stands_in_the_way_is_said(self) -> None:
-        """A condition, the wrong place, or no room left."""
         self.bring_in(PACK)
         assert "Not used: unmet condition: the person has the tag member" in self.tried("the guild")
         pia = create.create_object(
@@ -83,20 +78,18 @@ class TrialTest(LorePages):
         assert "Not used: no room is left" in found
 
     def test_of_what_is_not_told_some_is_shown(self) -> None:
-        """However much there is."""
         for number in range(50):
             operations.add_lore(f"Bell {number}.", keywords=["bell"])
         found = self.tried("the bell")
         assert (4, 30) == (found.count(" Used: "), found.count("Not used: "))
 
     def test_what_needs_no_word_in_a_room(self) -> None:
-        """Is told there, whatever is said."""
+        """Lore of a room without keywords is told there, whatever is said."""
         here = self.ada.location.dbref
         operations.add_lore("It smells of tar.", keywords=[], audience=f"room {here}")
         assert "Used: it belongs to this place It smells of tar." in self.tried("hello")
 
     def test_what_cannot_be_tried_is_said(self) -> None:
-        """Nobody of that name, and no such assistant; what was typed stays."""
         for query, told in (
             ({"who": "Nobody", "assistant": "Ada"}, "There is nobody by the name 'Nobody'"),
             ({"assistant": "Nobody"}, "There is no assistant named 'Nobody'"),
@@ -112,7 +105,6 @@ class EntriesTest(LorePages):
     """Adding, changing and removing."""
 
     def test_added_by_an_owner(self) -> None:
-        """As it was typed; the game's record has who did it."""
         form = {"text": "The lamp is lit at dusk.", "keywords": "lamp, dusk", "importance": "8"}
         shown = text_of(self.post("lore-add", {**form, "audience": "faction Guild"}))
         assert "is added." in shown
@@ -125,7 +117,6 @@ class EntriesTest(LorePages):
         assert 403 == self.post("lore-add", form, who="controller").status_code
 
     def test_what_is_wrong_keeps_what_was_typed(self) -> None:
-        """In every field."""
         right = {
             "text": "It burns.",
             "keywords": "oil-lamp",
@@ -153,7 +144,6 @@ class EntriesTest(LorePages):
         assert [MILL] == self.all()
 
     def test_changed_and_removed(self) -> None:
-        """By its number; a press alone removes nothing."""
         body = self.get("one-lore", number=self.mill).content.decode()
         assert 'value="mill, flood"' in body
         form = {"text": "The mill burnt.", "keywords": "mill", "audience": "world"}
@@ -166,10 +156,10 @@ class EntriesTest(LorePages):
         assert [] == self.all()
         gone = self.get("one-lore", number=self.mill)
         assert 404 == gone.status_code
-        assert f"There is no lore {self.mill}. Back" in text_of(gone)  # and no command to type
+        assert f"There is no lore {self.mill}. Back" in text_of(gone)  # names no command
 
     def test_a_second_tab_puts_nothing_back(self) -> None:
-        """What another changed is shown first, and what was typed stays; a second press does it."""
+        """A stale form is shown again with the other change, and a second press saves it."""
         stale = form_of(self.get("one-lore", number=self.mill), "change/")
         self.post("lore-change", {**stale, "keywords": "grinder"}, number=self.mill)
         response = self.post("lore-change", {**stale, "text": "It burnt."}, number=self.mill)
@@ -183,7 +173,6 @@ class EntriesTest(LorePages):
         assert ["It burnt."] == self.all()
 
     def test_a_refused_removal_leaves_the_form_filled(self) -> None:
-        """A press that was not meant empties no field."""
         again = form_of(self.post("lore-remove", number=self.mill), "change/")
         assert (MILL, "mill, flood", "world") == (
             again["text"],
@@ -192,7 +181,6 @@ class EntriesTest(LorePages):
         )
 
     def test_chosen_by_words(self) -> None:
-        """In the text or among the keywords; of many, some at a time."""
         for number in range(55):
             operations.add_lore(f"Boat {number} lies here.", keywords=["boat"])
         assert MILL in text_of(self.get("lore", query={"text": "FLOOD"}))
@@ -204,7 +192,6 @@ class EntriesTest(LorePages):
         assert "?text=boat&amp;after=50" in response.content.decode()
 
     def test_hostile_texts_stay_texts(self) -> None:
-        """In the list, on its own page, in a trial and in a refused form."""
         for case in CASES:
             made = operations.add_lore(f"x {case.written}", keywords=[f"w{case.written[:30]}"])
             if made.ok:
@@ -221,7 +208,6 @@ class PacksTest(LorePages):
     """In by an upload, and out by a download."""
 
     def test_in_and_out(self) -> None:
-        """What comes out is what went in; again it changes nothing."""
         assert "2 added" in text_of(self.bring_in(PACK))
         response = self.get("pack-export", pack="harbour")
         assert 'attachment; filename="lore-harbour.json"' == response["Content-Disposition"]
@@ -229,12 +215,10 @@ class PacksTest(LorePages):
         assert "Download harbour (2 entries)" in text_of(self.get("lore"))
 
     def test_what_would_change(self) -> None:
-        """Nothing is stored for being asked about."""
         assert "would be 2 added" in text_of(self.bring_in(PACK, preview="yes"))
         assert [MILL] == self.all()
 
     def test_what_is_no_pack(self) -> None:
-        """It is said, and nothing is brought in."""
         for raw in (b"\xff\x00", b"[]", b"{", b"x" * (lore_packs.LONGEST_PACK + 1)):
             response = self.bring_in(raw)
             assert 400 == response.status_code
@@ -243,7 +227,6 @@ class PacksTest(LorePages):
         assert [MILL] == self.all()
 
     def test_no_such_pack(self) -> None:
-        """The page says which there are."""
         response = self.get("pack-export", pack="nowhere")
         assert 404 == response.status_code
         assert "There is no lore pack nowhere." in text_of(response)

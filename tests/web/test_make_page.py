@@ -1,4 +1,4 @@
-"""The page on which assistants are made: by a form, of a card, as a copy, in a being."""
+"""The page that makes assistants: by a form, from a card, as a copy, or in a being."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ CARD = new_card(
 
 
 def file_of(content: bytes, name: str = "card.json") -> BytesIO:
-    """A file as a browser sends one."""
+    """Return a file as a browser sends one."""
     file = BytesIO(content)
     file.name = name
     return file
@@ -48,7 +48,6 @@ class MakingTest(WebTest):
     """By a form."""
 
     def test_an_empty_game_leads_here(self) -> None:
-        """The first page of a game without an assistant has a link to this one."""
         self.end_all()
         response = self.get("now")
         assert f'href="{self.address("make")}"' in response.content.decode()
@@ -56,7 +55,7 @@ class MakingTest(WebTest):
 
     @override_settings(EVENNIA_AI_PROMPTS={"templates": {"stern": "You are {name}."}})
     def test_it_stands_where_it_was_put_and_its_page_is_shown(self) -> None:
-        """Awake at once, with what was typed; the account that made it has a say over it."""
+        """The account that made it controls it."""
         form = {
             "key": "Edda",
             "persona": "You copy charts.\r\nYou are dry.",
@@ -76,7 +75,6 @@ class MakingTest(WebTest):
         assert 302 == self.post("stop", who="builder", follow=False, key="Edda").status_code
 
     def test_what_is_wrong_stands_beside_its_field_and_all_is_kept(self) -> None:
-        """A name that is taken, a room that is not there, a persona that is too long."""
         form = {"key": "Ada", "persona": "You <sing>.", "desc": "A bird.", "location": "#1x"}
         for change, told in (
             ({}, "There is no room named '#1x'"),
@@ -96,7 +94,7 @@ class MakingTest(WebTest):
         assert ["Ada"] == [str(script.key) for script in operations.list_assistants()]
 
     def test_the_room_stays_where_another_form_was_sent(self) -> None:
-        """That of the form for a new one: here, or what was typed, be it nothing."""
+        """The field keeps what was typed, or proposes the room of the person's character."""
 
         def room(name: str, form: dict[str, str]) -> str:
             body = self.post(name, form).content.decode()
@@ -110,7 +108,6 @@ class MakingTest(WebTest):
             assert "" == room("create", {"key": "", "location": ""})
 
     def test_a_copy(self) -> None:
-        """Of one that he may configure; of others he may not."""
         self.ada_script.db.persona = "You keep maps."
         form = {"source": "Ada", "copy_name": "Bea"}
         assert 403 == self.post("copy", form, who="builder").status_code
@@ -124,7 +121,6 @@ class MakingTest(WebTest):
         assert 'value="Cem"' in response.content.decode()
 
     def test_a_being_is_given_a_mind(self) -> None:
-        """It stays what it is; one that is not there is told, and what was typed is kept."""
         golem = create.create_object(key="Golem", location=self.room1)
         response = self.post("adopt", {"npc": str(golem.dbref), "adopted_key": "Bram"})
         assert self.address("live", key="Bram") == response.redirect_chain[-1][0]
@@ -139,16 +135,14 @@ class CardsTest(WebTest):
     """Of a character card."""
 
     def look(self, content: bytes, who: str = "owner", **form: Any) -> Any:
-        """Upload a card to look at it."""
         return self.post("look-at-card", {"file": file_of(content), **form}, who=who)
 
     def mark(self, response: Any) -> str:
-        """What the page asks for the card by."""
+        """Return the key by which the page refers to the uploaded card."""
         body = response.content.decode()
         return str(body.split('name="card" value="')[1].split('"')[0])
 
     def test_it_is_shown_before_it_is_made(self) -> None:
-        """What is stored, and what is kept and not used; nothing is made by looking."""
         for content in (as_json(CARD), as_png(CARD)):
             response = self.look(content)
             assert 200 == response.status_code
@@ -165,7 +159,7 @@ class CardsTest(WebTest):
             operations.delete_assistant(script)
 
     def test_a_name_that_is_taken_loses_nothing(self) -> None:
-        """The card is there still, and another name makes it."""
+        """The uploaded card is kept until an assistant is made of it."""
         form = {"card": self.mark(self.look(as_json(CARD))), "card_key": "Ada"}
         response = self.post("make-of-card", form)
         assert response.status_code in (400, 409)
@@ -176,7 +170,6 @@ class CardsTest(WebTest):
         assert "choose its file again" in text_of(response)
 
     def test_what_is_no_card_is_told(self) -> None:
-        """No file, one that is none, one that is too long."""
         assert "Choose the card's file first" in text_of(self.post("look-at-card"))
         response = self.look(b"<b>no card")
         assert 400 == response.status_code
@@ -184,14 +177,12 @@ class CardsTest(WebTest):
         assert "more than" in text_of(self.look(b"x" * (MOST_BYTES + 1)))
 
     def test_another_account_gets_nothing_of_it(self) -> None:
-        """A card is made by whoever looked at it."""
         form = {"card": self.mark(self.look(as_json(CARD))), "card_key": "Edda"}
         response = self.post("make-of-card", form, who="controller")
         assert "choose its file again" in text_of(response)
         assert operations.find_assistant("Edda") is None
 
     def test_hostile_cards_are_read_as_they_are(self) -> None:
-        """Nothing in a card makes a tag."""
         for case in CASES:
             text = case.written.replace("\x00", "")
             card = new_card(name="Edda", description=text, system_prompt=text)
@@ -199,7 +190,7 @@ class CardsTest(WebTest):
 
 
 def test_few_files_are_held_and_not_for_long(monkeypatch: Any) -> None:
-    """The oldest goes first, one account has one, and after a while none is kept."""
+    """One upload per account, at most `MOST`, and none after `KEPT_SECONDS`."""
     now = [0.0]
     monkeypatch.setattr(uploads, "monotonic", lambda: now[0])
     marks = [

@@ -1,4 +1,4 @@
-"""The pages of one assistant's memories: looked at, searched, put right and forgotten."""
+"""Pages of one assistant's memories: list, search, correction and forgetting."""
 
 from __future__ import annotations
 
@@ -20,7 +20,6 @@ class MemoryPageTest(RememberingPages):
     """All of them on one page."""
 
     def test_each_line_says_who_may_know_it(self) -> None:
-        """Where it is open and where it is not; what is private is masked."""
         shown = text_of(self.get("memory", key="Ada"))
         assert OPEN in shown
         assert "Who may know this: open to all." in shown
@@ -29,7 +28,6 @@ class MemoryPageTest(RememberingPages):
         assert SECRET not in shown
 
     def test_private_words_are_revealed_on_record(self) -> None:
-        """By whoever has a say over her, by a press of the button, and the record has it."""
         address = self.address("memory", key="Ada")
         for who, status in (("builder", 403), ("controller", 200), ("owner", 200)):
             response = self.client_of(who).post(address, {"reveal": "true"})
@@ -40,13 +38,12 @@ class MemoryPageTest(RememberingPages):
         assert SECRET not in str(told)
 
     def test_to_look_reveals_nothing(self) -> None:
-        """Whatever stands in the address; and nobody is said to have seen anything."""
+        """A link cannot reveal words; only the button's POST does."""
         response = self.get("memory", key="Ada", query={"reveal": "true"})
         assert SECRET not in text_of(response)
         assert [] == self.facts("words_revealed")
 
     def test_chosen_by_person_kind_and_words(self) -> None:
-        """And said where nothing fits; a name of nobody is told, with what would be right."""
         shown = text_of(self.get("memory", key="Ada", query={"text": "ATLAS"}))
         assert OPEN in shown
         assert masked(SECRET) not in shown
@@ -64,13 +61,12 @@ class MemoryPageTest(RememberingPages):
         )
 
     def test_what_no_database_keeps(self) -> None:
-        """A NUL is left out, and a number without end is none."""
+        """NUL characters and numbers beyond the range of the database are no server error."""
         assert OPEN in text_of(self.get("memory", key="Ada", query={"text": "at\x00las"}))
         assert 400 == self.get("memory", key="Ada", query={"before": "1e300"}).status_code
         assert 404 == self.get("one-memory", key="Ada", number=10**40).status_code
 
     def test_older_ones_come_by_a_link(self) -> None:
-        """Each once, with what they are chosen by."""
         for number in range(60):
             self.kept(f"Boat {number} lies in the harbour.")
         shown, query = "", "?text=boat"
@@ -85,7 +81,6 @@ class MemoryPageTest(RememberingPages):
         assert [1] * 60 == [shown.count(f"Boat {number} lies") for number in range(60)]
 
     def test_hostile_texts_stay_texts(self) -> None:
-        """Whatever somebody made her remember, nothing of it becomes a part of the page."""
         for case in CASES:
             number = self.kept(f"x {case.written}", tags=(case.written,)).pk
             for response in (
@@ -102,7 +97,6 @@ class SearchTest(RememberingPages):
     """What she would be told, and why."""
 
     def test_what_would_be_told_and_why(self) -> None:
-        """With what it weighs; what she has no room for would not be, and that is said."""
         self.ada_script.db.memory_config = {"recall_limit": 1}
         torn = self.kept("The atlas has a torn page.").text
         shown = text_of(self.get("memory", key="Ada", query={"q": "where is the atlas?"}))
@@ -114,7 +108,7 @@ class SearchTest(RememberingPages):
         assert rest
 
     def test_it_depends_on_who_says_it(self) -> None:
-        """Pia's own words come back to her whisper alone, and are seen where they are revealed."""
+        """Pia's private words are found for her whisper alone."""
         words = {"q": "who loves the miller?", "who": "Pia"}
         address = self.address("memory", key="Ada")
         for more, is_found in (({}, True), ({"aloud": "yes"}, False), ({"who": "Bo"}, False)):
@@ -124,14 +118,14 @@ class SearchTest(RememberingPages):
             assert (SECRET in found) is is_found, more
 
     def test_that_something_private_is_found_is_not_told(self) -> None:
-        """Without revealing, a search by its words brings up nothing."""
+        """Otherwise searches could guess private words one by one."""
         for way in ("recall", "alike"):
             query = {"q": "who loves the miller?", "who": "Pia", "way": way}
             found = text_of(self.get("memory", key="Ada", query=query))
             assert masked(SECRET) not in found.partition("Add a memory")[0]
 
     def test_all_that_is_alike(self) -> None:
-        """Whoever may know it, with how alike it is; by its words while the store is down."""
+        """While the store is down the search falls back to words."""
         query = {"q": "the atlas", "way": "alike"}
         assert "% similar" in text_of(self.get("memory", key="Ada", query=query))
         self.store.is_down = True
@@ -140,7 +134,6 @@ class SearchTest(RememberingPages):
         assert OPEN in shown.partition("Add a memory")[0]
 
     def test_a_trial_leaves_no_trace(self) -> None:
-        """Nothing is noted of it, and nothing is asked of a model."""
         before = [each.number for each in self.ada_script.work.decisions.newest()]
         self.get("memory", key="Ada", query={"q": "the atlas", "who": "Pia"})
         assert before == [each.number for each in self.ada_script.work.decisions.newest()]
@@ -151,14 +144,12 @@ class OneMemoryTest(RememberingPages):
     """One memory, and what is done to it."""
 
     def test_where_it_came_from(self) -> None:
-        """What it was drawn from, and what it led to."""
         fact = self.kept("There is an atlas.", cites=(self.open.key,))
         assert OPEN in text_of(self.get("one-memory", key="Ada", number=fact.pk))
         shown = text_of(self.get("one-memory", key="Ada", number=self.open.pk))
         assert "There is an atlas." in shown.partition("Led to")[2]
 
     def test_put_right(self) -> None:
-        """In the table, with what went along said; the record has who did it."""
         self.kept("There is an atlas.", cites=(self.open.key,))
         form = {"text": "The atlas is in the cellar."}
         shown = text_of(self.post("memory-correct", form, key="Ada", number=self.open.pk))
@@ -167,7 +158,6 @@ class OneMemoryTest(RememberingPages):
         assert "Astrid" == self.facts("memory_corrected")[0]["by"]
 
     def test_what_is_wrong_keeps_what_was_typed(self) -> None:
-        """The form is there again, and nothing is changed."""
         long = "x" * 1001
         response = self.post("memory-correct", {"text": long}, key="Ada", number=self.open.pk)
         assert 400 == response.status_code
@@ -176,7 +166,7 @@ class OneMemoryTest(RememberingPages):
         assert OPEN in self.texts()
 
     def test_a_second_tab_puts_nothing_back(self) -> None:
-        """What another corrected is shown first; a second press puts in what was typed."""
+        """A stale form is shown again with the other change, and a second press saves it."""
         path = {"key": "Ada", "number": self.open.pk}
         stale = form_of(self.get("one-memory", **path), "correct/")
         self.post("memory-correct", {"text": "It is in the cellar."}, **path)
@@ -190,7 +180,6 @@ class OneMemoryTest(RememberingPages):
         assert "It is in the attic." in self.texts()
 
     def test_forgotten_by_whoever_is_sure(self) -> None:
-        """A press alone forgets nothing."""
         response = self.post("memory-forget", key="Ada", number=self.open.pk)
         assert 400 == response.status_code
         assert OPEN in self.texts()
@@ -199,13 +188,12 @@ class OneMemoryTest(RememberingPages):
         assert [SECRET] == self.texts()
 
     def test_what_is_not_there_is_said(self) -> None:
-        """The page says so and leads back."""
         response = self.get("one-memory", key="Ada", number=999_999)
         assert 404 == response.status_code
         assert "Ada has no memory 999999" in text_of(response)
 
     def test_after_a_refusal_to_reveal_does_not_do_it_again(self) -> None:
-        """The button to reveal leads to the page, never to the button that was refused."""
+        """The button to reveal leads to the page, never to the refused action."""
         body = self.post("memory-add", {"text": ""}, key="Ada").content.decode()
         found = re.findall(r'action="([^"]+)"[^>]*><input[^>]+><button[^>]+name="reveal"', body)
         assert [self.address("memory", key="Ada")] == found
@@ -215,7 +203,6 @@ class AddingTest(RememberingPages):
     """Letting her know something."""
 
     def test_added(self) -> None:
-        """As it was typed, by whoever typed it."""
         form = {"text": "The mill burnt.", "kind": "fact", "importance": "9", "trust": "0,8"}
         shown = text_of(self.post("memory-add", {**form, "tags": "mill, fire"}, key="Ada"))
         assert "Ada knows that now, as number" in shown
@@ -224,7 +211,6 @@ class AddingTest(RememberingPages):
         assert "Astrid" == self.facts("memories_kept")[0]["by"]
 
     def test_what_is_wrong_is_said_where_it_stands(self) -> None:
-        """Each field with what would be right; what was typed stays in the form."""
         for field, value, told in (
             ("importance", "many", "'many' is not a number"),
             ("importance", "2.5", "'2.5' is not a whole number"),
@@ -245,7 +231,6 @@ class AddingTest(RememberingPages):
         assert [OPEN, SECRET] == self.texts()
 
     def test_read_anew(self) -> None:
-        """The store has them all again, and it is said how many were read."""
         Memory.objects.update(indexed_as="")
         shown = text_of(self.post("memory-reindex", key="Ada"))
         assert "2 memories are indexed by" in shown, shown
@@ -257,7 +242,6 @@ class PeopleTest(RememberingPages):
     """Whom she knows."""
 
     def setUp(self) -> None:
-        """A profile of Pia."""
         super().setUp()
         known = [{"text": "Fond of bread.", "audience": "world", "at": 0.0}]
         EntityProfile.objects.create(
@@ -271,7 +255,6 @@ class PeopleTest(RememberingPages):
         )
 
     def test_a_person(self) -> None:
-        """The profile and the memories, with who may know what; private words masked."""
         assert "Pia" in text_of(self.get("people", key="Ada"))
         shown = text_of(self.get("people", key="Ada", query={"who": "Pia"}))
         assert "Fond of bread." in shown
@@ -281,7 +264,6 @@ class PeopleTest(RememberingPages):
         assert self.facts("memory_viewed")[0]["person"] == self.pia
 
     def test_a_file_of_all_that_is_kept(self) -> None:
-        """Private words only for whoever may reveal them, and on record."""
         address = self.address("person-export", key="Ada") + "?who=Pia"
         response = self.client_of("builder").get(address)
         assert response["Content-Disposition"].startswith('attachment; filename="memories-ada-')
@@ -294,13 +276,11 @@ class PeopleTest(RememberingPages):
         assert self.pia == self.facts("memories_exported")[0]["person"]
 
     def test_no_file_of_nobody(self) -> None:
-        """The page says who could be meant."""
         response = self.get("person-export", key="Ada", query={"who": "Nobody"})
         assert 400 == response.status_code
         assert "There is nobody by the name 'Nobody'" in text_of(response)
 
     def test_forgotten(self) -> None:
-        """Everything of hers, by whoever is sure; nothing else."""
         assert 400 == self.post("person-forget", {"who": "Pia"}, key="Ada").status_code
         assert SECRET in self.texts()
         form = {"who": "Pia", "sure": "yes"}
@@ -310,7 +290,7 @@ class PeopleTest(RememberingPages):
         assert "Astrid" == self.facts("person_forgotten")[0]["by"]
 
     def test_after_a_refusal_the_same_person_is_revealed(self) -> None:
-        """The form has the person in its address, by which the button to reveal has it too."""
+        """The form's address names the person, so that the button to reveal keeps it."""
         body = self.get("people", key="Ada", query={"who": "Pia"}).content.decode()
         forget = body.partition(f'action="{self.address("person-forget", key="Ada")}')[2]
         query = html.unescape(forget.partition('"')[0])
@@ -325,7 +305,6 @@ class NightsTest(RememberingPages):
     """Asleep, and awake again."""
 
     def test_put_to_sleep_and_woken(self) -> None:
-        """Her state says so, and the page; a number that is none stays in the form."""
         response = self.post("sleep", {"hours": "long"}, key="Ada")
         assert 400 == response.status_code
         assert 'value="long"' in response.content.decode()
@@ -339,7 +318,7 @@ class NightsTest(RememberingPages):
         assert 409 == self.post("wake", key="Ada").status_code
 
     def test_what_a_night_made_of_what(self) -> None:
-        """A fact with the entry that it was drawn from, and how many are forgotten since."""
+        """Facts are shown with their sources, and those forgotten since are counted."""
         fact = self.kept("There is an atlas.", cites=(self.open.key, self.secret_of_pia.key))
         audit.record("fell_asleep", self.ada_script, until="later", reason="a test")
         keys = [fact.key, "0" * 32]
@@ -361,5 +340,4 @@ class NightsTest(RememberingPages):
         assert "Astrid" == self.facts("words_revealed")[0]["by"]
 
     def test_before_the_first_night(self) -> None:
-        """It is said how to come to one."""
         assert "No night has ended yet." in text_of(self.get("nights", key="Ada"))

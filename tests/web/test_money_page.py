@@ -1,4 +1,4 @@
-"""The page about money: the ledger's own figures from each side, and caps that are raised there."""
+"""The page about money: sums of the ledger by day, assistant, player, model and purpose."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class MoneyTest(WebTest):
     def call(
         self, *, days_ago: int = 0, prompt: int = 600, completion: int = 400, **more: Any
     ) -> None:
-        """A model call that is over."""
+        """Store a finished model call."""
         MoneyTest.made += 1
         given: dict[str, Any] = {
             "assistant": "ada",
@@ -66,13 +66,12 @@ class MoneyTest(WebTest):
         )
 
     def test_nothing_was_used_yet(self) -> None:
-        """An empty page says what to do next."""
         shown = text_of(self.get("money"))
         assert "No model was called in this time. Whisper to an assistant" in shown
         assert "tokens today: 0" in shown
 
     def test_many_assistants_ask_the_ledger_as_often_as_one(self) -> None:
-        """Else the game stands still for seconds where there are many; each has its own figures."""
+        """One query for each assistant would stop a large game for seconds."""
         for day in (0, 3):
             self.call(days_ago=day)
             self.call(days_ago=day, assistant="brass", state=CallState.CUT_OFF, is_priced=False)
@@ -97,7 +96,7 @@ class MoneyTest(WebTest):
                 assert {**expected, **resets} == row
 
     def test_agents_elsewhere_stand_there_with_their_cost(self) -> None:
-        """Who asked whom, how it stands and what it cost, and no word of it; else nothing."""
+        """The tasks of remote agents are listed without their words."""
         assert "External agents" not in text_of(self.get("money"))
         pia = self.people["player"]
         day = period_of(BudgetSpan.DAY, time.time())
@@ -117,14 +116,13 @@ class MoneyTest(WebTest):
         )
         with override_settings(TIME_ZONE="Asia/Tokyo"):
             shown = text_of(self.get("money"))
-        # By the game's clock, as on every page.
+        # Times are in the zone of the game, as on every page.
         at = r"\d{4}-\d\d-\d\d \d\d:\d\d JST"
         assert re.search(rf"Pia {at} 1 0 321 500,000 0", shown), shown
         assert re.search(rf"{at} Pia Ada completed 77", shown)
         assert "hoard" not in shown
 
     def test_agents_that_assistants_ask_stand_there_too(self) -> None:
-        """With their state, tasks and cost; by REST the same."""
         entry = {"card": "http://127.0.0.1:1", "assistants": ["*"], "tasks_per_day": 7}
         RemoteTask.objects.create(
             id="r1",
@@ -146,7 +144,6 @@ class MoneyTest(WebTest):
         assert ("atlas", 1, 1_234) == (row["name"], row["failed_month"], row["tokens_month"])
 
     def test_every_side_has_the_figures_of_the_ledger(self) -> None:
-        """By day, assistant, player, model and purpose; each sums up to the whole."""
         self.call()
         self.call(days_ago=3, purpose="reflection", person="", assistant="gone")
         self.call(days_ago=3, model="openai/big", is_priced=False, cost_nano=0)
@@ -176,7 +173,7 @@ class MoneyTest(WebTest):
 
     @override_settings(EVENNIA_AI_BUDGET_CONFIG={"bench": {"tokens_per_day": 3000}})
     def test_the_purse_of_the_bench(self) -> None:
-        """Its caps have a card, and whoever may raise those of the game may raise them."""
+        """The test bench has caps of its own, which owners may raise."""
         day = period_of(BudgetSpan.DAY, reactor.seconds())
         BudgetTotal.objects.create(scope="bench", key="", period=day, prompt_tokens=900)
         assert "The test bench tokens today: 900 of 3,000" in text_of(self.get("money"))
@@ -193,7 +190,7 @@ class MoneyTest(WebTest):
         assert 1 == body.count('value="lots"')
 
     def test_what_has_no_price_is_not_called_nothing(self) -> None:
-        """Of calls whose price nobody set the chart of dollars says so, and of no call at all."""
+        """Calls without a known price must not look like calls that cost nothing."""
         nothing = "Nothing was used in this time."
         assert 2 == text_of(self.get("money")).count(nothing)
         self.call(is_priced=False, cost_nano=0)
@@ -204,14 +201,13 @@ class MoneyTest(WebTest):
         assert "had no known cost." in text_of(self.get("money"))
 
     def test_names_stand_there_as_they_are(self) -> None:
-        """A model's, an assistant's; only purposes, the ledger's own, are put in words."""
+        """Only purposes, which are the ledger's own, are shown in other words."""
         self.call(model="local/my_model", assistant="old_bea", purpose="wrap_up")
         shown = text_of(self.get("money"))
         for told in ("local/my_model 1", "old_bea 1", "wrap up 1"):
             assert told in shown
 
     def test_a_day_is_one_of_utc(self) -> None:
-        """The last second of yesterday is yesterday's, and the first of today today's."""
         seconds = int(reactor.seconds())
         begun = seconds - seconds % DAY
         self.call()
@@ -222,7 +218,6 @@ class MoneyTest(WebTest):
         assert [1, 0] == [day["calls"] for day in spending(2).data.days]
 
     def test_one_assistant_alone(self) -> None:
-        """The filter of the page leaves out what others used; an unknown name is not a filter."""
         self.call()
         self.call(assistant="bea", prompt=9000)
         assert 1000 == spending(assistant="Ada").data.whole["tokens"]
@@ -232,7 +227,7 @@ class MoneyTest(WebTest):
         assert "30 days: 2 model calls" in shown
 
     def test_of_very_many_players_the_rest_is_one_row(self) -> None:
-        """And nothing of it is lost; a program can tell it from the row of nobody."""
+        """Its key tells it from the row of calls without a person."""
         self.call(person="", prompt=9000)
         for number in range(MOST_ROWS + 4):
             self.call(person=f"#9{number:03}", prompt=number)
@@ -243,7 +238,7 @@ class MoneyTest(WebTest):
         assert spending().data.whole["tokens"] == sum(row["tokens"] for row in rows)
 
     def test_the_ledger_is_read_by_its_index(self) -> None:
-        """No statement goes through calls of earlier months, or of all states."""
+        """No statement scans calls of earlier months or of other states."""
         self.plans: list[str] = []
         with connection.execute_wrapper(self._explained):
             spending()
@@ -254,7 +249,7 @@ class MoneyTest(WebTest):
         assert not is_told or all(known in plan for plan in self.plans)
 
     def test_days_that_are_over_are_asked_for_once(self) -> None:
-        """A second look asks for today alone, and sees at once what is settled since."""
+        """A second look reads the current days alone, and still sees new calls."""
         self.call()
         self.call(days_ago=3)
         self.call(days_ago=50, assistant="bea")
@@ -263,7 +258,7 @@ class MoneyTest(WebTest):
         with self.asking() as asked:
             seen = spending(90).data
         assert asked
-        assert min(asked) >= _today() - 1  # yesterday may change for an hour
+        assert min(asked) >= _today() - 1  # yesterday is read again in the first hour of a day
         assert (4, 12_400) == (seen.whole["calls"], seen.whole["tokens"])
         assert [1, 1, 2] == [day["calls"] for day in seen.days if day["calls"]]
         assert [4] == [row["calls"] for row in seen.models]
@@ -285,7 +280,7 @@ class MoneyTest(WebTest):
             assert (wanted, counted, counted) == (asked, len(uses), len(people))
 
     def test_yesterday_may_change_for_an_hour(self) -> None:
-        """What was over before midnight is written after it."""
+        """A call that ended before midnight may be stored after it."""
         days, today = SpentDays(), _today()
         for seconds, counted in ((60, 1), (3500, 2), (3700, 3), (3800, 3)):
             self.call()
@@ -294,7 +289,7 @@ class MoneyTest(WebTest):
             assert [counted] == [row["calls"] for row in uses]
 
     def test_what_is_kept_is_bounded(self) -> None:
-        """Days that have no room are asked for each time, and nothing of them is lost."""
+        """Days beyond the limit of the cache are read anew each time."""
         for number in range(20):
             self.call(days_ago=number)
         days, today = SpentDays(most_kept=10), _today()
@@ -306,7 +301,7 @@ class MoneyTest(WebTest):
 
     @contextmanager
     def asking(self) -> Iterator[list[int]]:
-        """The first of the days that each sum asks for, by number."""
+        """Collect the first day that each sum over calls asks for."""
         asked: list[int] = []
 
         def seen(execute: Any, sql: str, params: Any, many: Any, context: Any) -> Any:
@@ -328,7 +323,6 @@ class MoneyTest(WebTest):
         return execute(sql, params, many, context)
 
     def test_hostile_names_are_read_as_they_are(self) -> None:
-        """A model or an assistant of any name makes no tag."""
         for case in CASES:
             name = case.written.replace("\x00", "")[:200]
             self.call(model=name, assistant=name.casefold())
@@ -343,7 +337,6 @@ class MoneyTest(WebTest):
         }
     )
     def test_a_cap_is_raised(self) -> None:
-        """The page says so, and it holds in the game until the day ends."""
         form = {"cap": "tokens_per_day", "amount": "1,500", "of": "Ada"}
         shown = text_of(self.post("raise", form, who="controller", key="Ada"))
         assert "Ada: tokens_per_day is raised by 1,500, until the day ends." in shown
@@ -360,7 +353,7 @@ class MoneyTest(WebTest):
 
     @override_settings(EVENNIA_AI_BUDGET_CONFIG={"game": {"tokens_per_day": 1200}})
     def test_the_line_of_a_cap_is_that_of_every_day(self) -> None:
-        """What is added today holds today alone, and the line goes through all days."""
+        """The line spans all days, so it leaves out what was added for today alone."""
         self.call()
         drawn = self.line()
         assert drawn
@@ -368,13 +361,12 @@ class MoneyTest(WebTest):
         assert drawn == self.line()
 
     def line(self) -> str:
-        """The line of the cap in the chart of tokens, with what is said of it."""
+        """Return the drawn line of the cap in the chart of tokens."""
         body = self.get("money").content.decode()
         assert "The line is the cap of a day, without what was added by hand." in body
         return body.partition('<line class="cap"')[2].partition("/>")[0]
 
     def test_what_is_no_amount_is_told_and_kept(self) -> None:
-        """With the words of the game, and nothing typed is lost."""
         form = {"cap": "tokens_per_day", "amount": "<b>lots", "of": "Ada"}
         response = self.post("raise", form, key="Ada")
         assert 400 == response.status_code
@@ -383,12 +375,11 @@ class MoneyTest(WebTest):
         assert 1 == body.count('value="&lt;b&gt;lots"')
 
     def test_a_day_that_is_none(self) -> None:
-        """More days than are kept are refused in words."""
         assert "the ledger keeps calls for 90 days" in spending(91).message
         assert not spending(0).ok
 
     def test_numbers_are_written_for_programs(self) -> None:
-        """A language with other signs in its numbers breaks no drawing and no field of a form."""
+        """A language with other decimal signs must break neither drawings nor form fields."""
         for days in range(4):
             self.call(days_ago=days, prompt=1_234_567 + days)
         with override_settings(USE_THOUSAND_SEPARATOR=True), translation.override("de"):

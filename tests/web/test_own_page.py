@@ -1,4 +1,4 @@
-"""For every account: what assistants know of it, and its own say over that."""
+"""The page of one's own: what assistants know of an account, and its rights over that."""
 
 from __future__ import annotations
 
@@ -22,23 +22,21 @@ OFS = "Bo told that he is afraid of owls."
 
 
 class OwnPage(RememberingPages):
-    """Pia, a player, and what Ada knows of her and of Bo."""
+    """Pia, a player; Ada has private memories of her and of Bo."""
 
     def setUp(self) -> None:
-        """Something of Bo's."""
         super().setUp()
         self.kept(OFS, person=self.people["builder"], is_private=True)
 
     def mine(self, who: str = "player", **query: str) -> str:
-        """What somebody reads of what Ada knows of them."""
+        """Return the text of the page about what Ada knows of somebody."""
         return text_of(self.get("one-of-mine", who=who, query={"of": "Ada", **query}))
 
     def act(self, name: str, *, who: str = "player", **form: Any) -> Any:
-        """Press a button there."""
         return self.post(name, {"of": "Ada", **form}, who=who)
 
     def number(self) -> int:
-        """The number of what Pia said."""
+        """Return the number of the memory of Pia."""
         return int(self.secret_of_pia.pk)
 
 
@@ -46,7 +44,6 @@ class LookingTest(OwnPage):
     """What is shown to whom."""
 
     def test_who_knows_me(self) -> None:
-        """Those that know something, with how much; others are not told of."""
         self.make("Bertha")
         shown = text_of(self.get("mine", who="player"))
         assert "Ada" in shown
@@ -54,7 +51,7 @@ class LookingTest(OwnPage):
         assert "No assistant knows anything about you." in text_of(self.get("mine", who="owner"))
 
     def test_only_what_is_mine(self) -> None:
-        """In full, since it is theirs; and nothing of anybody else's, staff or not."""
+        """Even staff see here only their own words."""
         for who, own in (("player", SECRET), ("builder", OFS), ("owner", "")):
             shown = self.mine(who)
             for text in (SECRET, OFS, OPEN):
@@ -62,7 +59,6 @@ class LookingTest(OwnPage):
         assert "between you two" in self.mine()
 
     def test_a_player_reads_no_page_for_staff_in_the_menu(self) -> None:
-        """Only what is theirs."""
         menu = self.get("mine", who="player").content.decode().partition("<main")[0]
         for name in ("now", "lore", "game-audit"):
             assert f'href="{self.address(name)}"' not in menu
@@ -70,7 +66,7 @@ class LookingTest(OwnPage):
         assert "live" not in menu
 
     def test_memories_are_by_person(self) -> None:
-        """What a second character of the account said is here too."""
+        """Memories of all characters of the account are listed."""
         second = create.create_object("evennia.objects.objects.DefaultCharacter", "Pims")
         second.account = self.people["player"]
         assert self.pia == person_of(second)
@@ -78,11 +74,10 @@ class LookingTest(OwnPage):
         assert "Pims sells fish." in self.mine()
 
     def test_much_comes_in_parts(self) -> None:
-        """Each thing once, the rest by a link."""
         for number in range(60):
             self.kept(f"Pia sold loaf {number}.", person=self.people["player"])
         both = self.mine() + self.mine(after="50")
-        # Once as it is remembered, and once in the form to put it right.
+        # Each is shown once as a memory, and once in the form that corrects it.
         assert [2] * 60 == [both.count(f"Pia sold loaf {number}.") for number in range(60)]
         assert (
             "&amp;after=50"
@@ -90,7 +85,6 @@ class LookingTest(OwnPage):
         )
 
     def test_one_that_is_not_there(self) -> None:
-        """It is said, and the way back is there."""
         response = self.get("one-of-mine", who="player", query={"of": "Nobody"})
         assert 404 == response.status_code
         assert "There is no assistant named 'Nobody' that you know." in text_of(response)
@@ -100,7 +94,6 @@ class LookingTest(OwnPage):
         assert 404 == self.get("my-export", who="player", query={"of": ""}).status_code
 
     def test_hostile_texts_stay_texts(self) -> None:
-        """What was said of somebody, and what somebody types."""
         for case in CASES:
             self.kept(f"x {case.written}", person=self.people["player"])
             response = self.act("my-correct", number=case.written, text=case.written)
@@ -111,10 +104,9 @@ class LookingTest(OwnPage):
 
 
 class AlikeTest(OwnPage):
-    """Two that look the same to Pia, who never learned their names."""
+    """Two muted assistants look the same to Pia, who does not know their names."""
 
     def setUp(self) -> None:
-        """One of them she does not hear any more."""
         super().setUp()
         self.pair = [self.make(name, typeclass=RoleGolem)[0] for name in ("Greta", "Gunda")]
         for script in self.pair:
@@ -122,12 +114,11 @@ class AlikeTest(OwnPage):
             operations.set_muted(script, self.people["player"], True)
 
     def addresses(self) -> list[str]:
-        """What the links of both say."""
+        """Return the `of` parameters of the links to both."""
         body = self.get("mine", who="player").content.decode()
         return re.findall(r"\?of=([^\"]+)\">a stone giant</a>", body)
 
     def test_each_has_a_page_of_its_own(self) -> None:
-        """By its link; their name alone means none of them."""
         assert "(one of 2 that look alike)" in text_of(self.get("mine", who="player"))
         marks = self.addresses()
         assert [str(script.pk) for script in self.pair] == marks
@@ -137,7 +128,6 @@ class AlikeTest(OwnPage):
         assert 404 == response.status_code
 
     def test_what_is_pressed_there_is_done_to_that_one(self) -> None:
-        """And to no other; the file is that one's too."""
         first, second = self.pair
         self.post("my-remember", {"of": str(second.pk), "remembered": "no"}, who="player")
         assert [] == state.read(first, "unremembered")
@@ -145,14 +135,14 @@ class AlikeTest(OwnPage):
         assert 200 == self.get("my-export", who="player", query={"of": second.pk}).status_code
         assert [] != self.facts("memories_exported", second)
         self.post("my-remember", {"of": str(second.pk), "remembered": "yes"}, who="player")
-        # With this she has nothing to do with it any more, and is back at the list.
+        # Nothing connects her with that assistant any more, so the list is shown.
         shown = text_of(self.act("my-mute", of=str(second.pk), muted="no"))
         assert "Assistants that know you" in shown
         assert [] == state.read(second, "muted_by")
         assert [str(first.pk)] == self.addresses()
 
     def test_a_mark_of_one_that_she_did_not_meet_means_nothing(self) -> None:
-        """Nobody learns by trying numbers which assistants there are."""
+        """Trying numbers must not tell which assistants exist."""
         for who, of in (("owner", self.ada_script.pk), ("builder", self.pair[0].pk)):
             response = self.get("one-of-mine", who=who, query={"of": str(of)})
             assert 404 == response.status_code
@@ -163,14 +153,12 @@ class SayTest(OwnPage):
     """What a person may do."""
 
     def test_put_right(self) -> None:
-        """As what they say of themselves."""
         shown = text_of(self.act("my-correct", number=self.number(), text="She loves the baker."))
         assert "Ada remembers that now: She loves the baker." in shown
         assert "She loves the baker." in self.texts()
         assert SECRET not in self.texts()
 
     def test_what_is_wrong_keeps_what_was_typed(self) -> None:
-        """Where it was typed, opened."""
         response = self.act("my-correct", number=self.number(), text="Ada is a fool.")
         assert 400 == response.status_code
         body = response.content.decode()
@@ -179,7 +167,7 @@ class SayTest(OwnPage):
         assert SECRET in self.texts()
 
     def test_what_is_typed_further_down_is_kept_too(self) -> None:
-        """The forms of the second part lead back to it, whether they are refused or not."""
+        """The forms of a later part lead back to that part."""
         for number in range(60):
             self.kept(f"Pia sold loaf {number}.", person=self.people["player"])
         query = {"of": "Ada", "after": "50"}
@@ -196,11 +184,9 @@ class SayTest(OwnPage):
         assert f"{self.address('one-of-mine')}?of=Ada&after=50" == done["Location"]
 
     def test_where_the_last_of_a_part_is_gone_the_first_is_shown(self) -> None:
-        """Instead of nothing at all."""
         assert SECRET in self.mine(after="50")
 
     def test_one_thing_forgotten(self) -> None:
-        """And nothing of others, whatever number is typed."""
         other = rows.of(self.ada_script.pk, text=OFS).get()
         assert 404 == self.act("my-forget", number=other.pk).status_code
         assert 404 == self.act("my-forget", number="x").status_code
@@ -208,7 +194,6 @@ class SayTest(OwnPage):
         assert {OPEN, OFS} == set(self.texts())
 
     def test_all_of_it_forgotten(self) -> None:
-        """By whoever is sure; what stays is said."""
         assert 400 == self.act("my-forget-all").status_code
         assert SECRET in self.texts()
         shown = text_of(self.act("my-forget-all", sure="yes"))
@@ -217,7 +202,6 @@ class SayTest(OwnPage):
         assert {OPEN, OFS} == set(self.texts())
 
     def test_remembered_no_more_and_again(self) -> None:
-        """What is done already is said to be so."""
         assert "Nothing new about you is remembered." in text_of(
             self.act("my-remember", remembered="no")
         )
@@ -227,7 +211,7 @@ class SayTest(OwnPage):
         assert [] == state.read(self.ada_script, "unremembered")
 
     def test_muted_and_heard_again(self) -> None:
-        """For all characters of the account."""
+        """Muting holds for all characters of the account."""
         shown = text_of(self.act("my-mute", muted="yes"))
         assert "You and Ada do not hear each other." in shown
         assert [self.pia] == state.read(self.ada_script, "muted_by")
@@ -236,7 +220,6 @@ class SayTest(OwnPage):
         assert [] == state.read(self.ada_script, "muted_by")
 
     def test_a_file_of_it(self) -> None:
-        """All that is kept of them, their own words in it; nothing of others."""
         response = self.get("my-export", who="player", query={"of": "Ada"})
         named = 'attachment; filename="memories-of-me-ada.json"'
         assert named == response["Content-Disposition"]

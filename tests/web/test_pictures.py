@@ -1,4 +1,4 @@
-"""The pictures of pages in docs/workbench.md: none is missing, none is of a page long gone."""
+"""The pictures of pages in docs/workbench.md: none missing, none obsolete."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ DOCS = Path(__file__).resolve().parents[2] / "docs"
 
 
 def test_each_page_of_a_menu_has_its_pictures() -> None:
-    """Light, dark and on a phone, each shown in the document."""
+    """Light, dark and on a phone."""
     wanted = {
         f"{name_of(page.title)}-{look}.webp" for page in PAGES if page.in_menu for look in LOOKS
     }

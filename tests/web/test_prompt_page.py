@@ -1,4 +1,4 @@
-"""The page of the prompt: what its model is told, changed only after the difference was seen."""
+"""The page of the prompt: texts are saved only after their difference was shown."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ WORDS = st.text(alphabet="ab \n.é<", max_size=60)
 
 @given(WORDS, WORDS)
 def test_a_difference_has_both_texts_in_it(old: str, new: str) -> None:
-    """Without what is new it is the old text, without what is gone the new one."""
+    """The old and the new text can be rebuilt from its pieces."""
     pieces = difference(old, new)
     assert old == "".join(p.text for p in pieces if p.kind is not PieceKind.NEW)
     assert new == "".join(p.text for p in pieces if p.kind is not PieceKind.GONE)
@@ -31,7 +31,6 @@ def test_a_difference_has_both_texts_in_it(old: str, new: str) -> None:
 
 
 def test_a_difference_is_of_words() -> None:
-    """Within a line that differs only the words that do."""
     gone, new, same = PieceKind.GONE, PieceKind.NEW, PieceKind.SAME
     assert (
         Piece(same, "You keep "),
@@ -45,7 +44,6 @@ class PromptTest(WebTest):
     """Ada's prompt."""
 
     def look(self, what: str, text: str, **form: Any) -> Any:
-        """Ask for the difference of a text."""
         return self.post("text-difference", {"what": what, "text": text, **form}, key="Ada")
 
     def save(self, response: Any, **changes: Any) -> Any:
@@ -62,7 +60,6 @@ class LookingTest(PromptTest):
     """What is shown of it."""
 
     def test_the_next_prompt_in_every_context(self) -> None:
-        """Whole, with the tokens of all of it and of each part, as `assistant prompt` says."""
         for context in ContextType:
             query = {"context": str(context)}
             shown = text_of(self.get("prompt", query=query, key="Ada"))
@@ -82,12 +79,11 @@ class LookingTest(PromptTest):
                 assert f'<td class="number">{tokens:,}</td>' in body
 
     def test_an_unknown_context_is_the_ordinary_one(self) -> None:
-        """Whatever stands in the address, there is a page."""
         shown = text_of(self.get("prompt", query={"context": "<b>"}, key="Ada"))
         assert "The context tick_event" in shown
 
     def test_nobody_elses_private_words_are_in_it(self) -> None:
-        """What Mira whispered stays between her and Ada, whoever looks and in which context."""
+        """Whispers of others are in no context, whoever looks."""
         self.ask("whisper ada = my secret is plumage", person=self.mira)
         state.write(self.ada_script, prompt_components={250: {"key": "mood", "content": "Glad."}})
         for context in ContextType:
@@ -95,7 +91,6 @@ class LookingTest(PromptTest):
             assert "plumage" not in body
 
     def test_a_builder_looks_only(self) -> None:
-        """He sees the prompt, and no button but that to look at another context."""
         body = self.get("prompt", who="builder", key="Ada").content.decode()
         assert "semantic_memories" in body
         assert "<button" in body
@@ -106,7 +101,6 @@ class EditingTest(PromptTest):
     """Texts that are edited."""
 
     def test_the_difference_is_seen_before_it_is_saved(self) -> None:
-        """Nothing is stored until then; what is read aloud says what is new and what is gone."""
         self.ada_script.db.persona = "You keep maps."
         response = self.look("persona", "You keep <lamps>.\r\n\r\nHum.")
         body = response.content.decode()
@@ -120,14 +114,13 @@ class EditingTest(PromptTest):
         assert "You keep <lamps>.\n\nHum." == state.read(self.ada_script, "persona")
 
     def test_nothing_new_is_said_so(self) -> None:
-        """And there is nothing to save."""
         self.ada_script.db.persona = "You keep maps."
         shown = text_of(self.look("persona", "You keep maps."))
         assert "Nothing would change." in shown
         assert "Save it" not in shown
 
     def test_what_somebody_else_saved_meanwhile_is_not_lost(self) -> None:
-        """The yes was given to another difference; it is shown anew."""
+        """The confirmation was for another difference, so the new one is shown first."""
         response = self.look("persona", "You keep lamps.")
         texts.set_text(self.ada_script, "persona", "", "You keep bees.")
         response = self.save(response)
@@ -139,7 +132,6 @@ class EditingTest(PromptTest):
         assert "You keep lamps." == state.read(self.ada_script, "persona")
 
     def test_a_text_that_no_prompt_can_be_made_with_is_refused(self) -> None:
-        """With the words of the game, and what was typed is kept."""
         response = self.save(self.look("component", "So {much}.", key="250 mood"))
         assert 400 == response.status_code
         assert "{much}, which is not known" in text_of(response)
@@ -152,7 +144,6 @@ class EditingTest(PromptTest):
         assert "x" * 20_001 in response.content.decode()
 
     def test_a_part_of_its_own(self) -> None:
-        """Written, told to its model, switched off and on, and deleted."""
         self.save(self.look("component", "You are glad.", key="250 mood"))
         assert "You are glad." in text_of(self.get("prompt", key="Ada"))
         whole = shown_prompts.show_prompt(self.ada_script, self.tom, is_whole=True)
@@ -169,7 +160,6 @@ class EditingTest(PromptTest):
         assert "'<i>' is not the number of a component" in text_of(response)
 
     def test_templates(self) -> None:
-        """Written, applied, and not deleted while it is applied."""
         self.save(self.look("template", "You are {name}, and stern.", key="stern"))
         self.post("apply-template", {"template": "stern"}, key="Ada")
         assert "stern" == state.read(self.ada_script, "applied_template")
@@ -181,7 +171,6 @@ class EditingTest(PromptTest):
         assert {} == state.read(self.ada_script, "prompt_templates")
 
     def test_contexts(self) -> None:
-        """A field of one, a text for it alone, and as the game has it again; it stays in view."""
         path = "context_configs.reflection.max_iterations"
         form = {f"set:{path}": "3", "context": "reflection"}
         response = self.post("set-context", form, key="Ada")
@@ -197,7 +186,6 @@ class EditingTest(PromptTest):
         assert ["tick_event"] == list(state.read(self.ada_script, "context_configs"))
 
     def test_undo_and_redo(self) -> None:
-        """What was saved here is taken back here."""
         self.save(self.look("persona", "You keep lamps."))
         self.post("prompt-undo", key="Ada")
         assert not state.read(self.ada_script, "persona")
@@ -205,7 +193,6 @@ class EditingTest(PromptTest):
         assert "You keep lamps." == state.read(self.ada_script, "persona")
 
     def test_hostile_texts_are_read_as_they_are(self) -> None:
-        """In a difference, an editor and a list: no text makes a tag."""
         for case in CASES:
             looked = self.look("persona", case.written)
             self.ada_script.db.persona = case.written
@@ -217,7 +204,6 @@ class EditingTest(PromptTest):
                 assert [] == intruders(response), case.name
 
     def test_lists_are_values_too(self) -> None:
-        """The operations give what the page shows, for programs."""
         state.write(self.ada_script, prompt_components={250: {"key": "mood", "content": "Glad."}})
         rows = {
             row["number"]: row for row in prompts.list_components(self.ada_script).data.components

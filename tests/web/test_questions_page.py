@@ -13,7 +13,6 @@ class QuestionsTest(WebTest):
     """Ada asks whoever has a say over her."""
 
     def setUp(self) -> None:
-        """She asks; an hour later it counts as a no."""
         super().setUp()
         asking = ApprovalRequest("tick 1", "safety.limit.max_iterations", "May I go on?")
         waiting = approvals.ask(self.ada_script, asking, timeout_seconds=3600)
@@ -22,7 +21,7 @@ class QuestionsTest(WebTest):
         self.question = approvals.pending(self.ada_script)[0]
 
     def test_it_follows_what_is_asked(self) -> None:
-        """From where it was made; whoever may not list all assistants has no stream of all."""
+        """Accounts that may not list all assistants get no stream of all."""
         mark = FEED.mark
         page = self.get("questions").content.decode()
         assert f'sse-connect="/ai-stream?after={mark}"' in page
@@ -30,7 +29,7 @@ class QuestionsTest(WebTest):
         assert "sse-connect" not in self.get("questions", who="player").content.decode()
 
     def test_times_are_by_the_games_clock(self) -> None:
-        """Those that are read; programs find ISO 8601."""
+        """Attributes for programs are in ISO 8601."""
         page = self.get("questions")
         shown = text_of(page)
         assert "May I go on?" in shown

@@ -1,4 +1,4 @@
-"""Who may open which page, and press which button: a table, tried whole."""
+"""Rights on every page and every button: a table, checked whole."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from evennia_ai.web.menu import ACTIONS, BY_NAME, DOWNLOADS, PAGES
 from tests.web.support import WebTest
 
 WHO = ("anonymous", "guest", "player", "builder", "controller", "owner")
-# The first of WHO that may, and whoever comes after; of a page and of a button by its name.
+# The least of WHO that may open a page or press a button, by its name.
 LEAST = {
     "now": "builder",
     "questions": "player",
@@ -100,12 +100,11 @@ LEAST = {
     "pack-import": "owner",
     "pack-export": "builder",
 }
-# To the login, or to what is for everybody; or a page that says why.
+# A redirect to the login or to the page for everybody, or a page that says why.
 REFUSED = (302, 403)
 
 
 def test_the_table_is_whole() -> None:
-    """Each page and each button has its row."""
     assert sorted(LEAST) == sorted(row.name for row in (*PAGES, *ACTIONS, *DOWNLOADS))
 
 
@@ -113,7 +112,6 @@ class RightsTest(WebTest):
     """Every page and every button, as everybody."""
 
     def test_pages(self) -> None:
-        """A page or a file opens for whoever has its right, and others are told they may not."""
         for page in (*PAGES, *DOWNLOADS):
             for who in WHO:
                 with self.subTest(page=page.name, who=who):
@@ -123,7 +121,6 @@ class RightsTest(WebTest):
                     assert status < 500
 
     def test_buttons(self) -> None:
-        """The same of buttons, whatever state an assistant is in."""
         for action in ACTIONS:
             for who in WHO:
                 with self.subTest(action=action.name, who=who):
@@ -136,10 +133,10 @@ class RightsTest(WebTest):
 
 
 class HolderTest(WebTest):
-    """Somebody who is not staff, and has the locks of Ada's body all the same."""
+    """A player whom the locks of Ada's body pass."""
 
     def test_a_button_opens_no_page(self) -> None:
-        """What they may do they may do; the page around it stays for those who may see it."""
+        """A player with the right to act still must not see the page around the button."""
         pia = self.people["player"]
         for lock in ("ai_control", "ai_configure", "ai_memory", "ai_move", "ai_delete"):
             self.ada.locks.add(f"{lock}:id({pia.id}) or pid({pia.id})")

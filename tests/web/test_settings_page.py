@@ -1,4 +1,4 @@
-"""The page of settings: every setting has a field, and is judged as in the game."""
+"""The page of settings: every setting has a field, and is validated as in the game."""
 
 from __future__ import annotations
 
@@ -37,9 +37,10 @@ BAD = {
 
 
 def typed_together() -> list[list[tuple[Any, ...]]]:
-    """All settings with a kind, in forms: of a mapping one key each, for it tells its first error.
+    """Return all settings with a kind, grouped into forms.
 
-    A context has a form of its own.
+    A mapping reports only its first error, so a form has one key of each; a context has its own
+    form.
     """
     by_name: dict[str, list[tuple[Any, ...]]] = {}
     for keys in FIELDS.values():
@@ -54,12 +55,12 @@ class SettingsTest(WebTest):
     """Ada's settings."""
 
     def set(self, who: str = "owner", **more: Any) -> Any:
-        """Save a form of settings: what is typed by path, with __ for a dot."""
+        """Save a form of settings; `__` in a name stands for a dot."""
         form = {f"set:{path.replace('__', '.')}": typed for path, typed in more.items()}
         return self.post("set-settings", form, who=who, key="Ada")
 
     def field(self, body: str, path: str) -> str:
-        """What stands in the page from a field's help to its end."""
+        """Return the part of the page from a field's help to its end."""
         return body.split(f'id="help-{path}"')[1].split('<div class="field">')[0]
 
 
@@ -67,7 +68,6 @@ class FieldsTest(SettingsTest):
     """Fields made from the settings' own models."""
 
     def test_every_setting_has_a_field(self) -> None:
-        """With its help; those of a context on the page of the prompt, when it is chosen."""
         body = self.get("settings", key="Ada").content.decode()
         contexts = {
             keys[1] for keys in FIELDS.values() if keys[0] == "context_configs" and keys[1:]
@@ -81,7 +81,7 @@ class FieldsTest(SettingsTest):
             assert path in missing or html.escape(told) in self.field(body, path), path
 
     def test_a_bad_value_is_refused_as_in_the_game(self) -> None:
-        """Of every setting: with the same words, beside its field, and what was typed is kept."""
+        """The error is the one of the game, beside its field, which keeps the input."""
         before = settings_of.configuration(self.ada_script).data
         for together in typed_together():
             first = together[0]
@@ -103,7 +103,6 @@ class FieldsTest(SettingsTest):
         assert before == settings_of.configuration(self.ada_script).data
 
     def test_bounds_unit_default_and_whose_it_is(self) -> None:
-        """A field tells all that one has to know to fill it in."""
         with override_settings(EVENNIA_AI_MEMORY_CONFIG={"recall_limit": 7}):
             body = self.get("settings", key="Ada").content.decode()
         assert "its keys are in" not in text_of_part(body)
@@ -119,7 +118,7 @@ class FieldsTest(SettingsTest):
 
 
 def text_of_part(body: str) -> str:
-    """The words of a part of a page."""
+    """Return the visible words of a part of a page."""
 
     class Part:
         content = body.encode()
@@ -131,7 +130,6 @@ class SavingTest(SettingsTest):
     """Forms that are saved."""
 
     def test_set_and_unset(self) -> None:
-        """It holds in the game at once; unset lets the default hold, and the rest is saved too."""
         shown = text_of(self.set(tick_rate="9", execution_config__multi_action_enabled="no"))
         assert "Ada: tick_rate is 9 now (was 5)." in shown
         assert 9 == state.read(self.ada_script, "tick_rate")
@@ -143,7 +141,7 @@ class SavingTest(SettingsTest):
         assert 30 == state.read(self.ada_script, "max_history")
 
     def test_only_what_was_typed_is_changed(self) -> None:
-        """A whole form that nobody changed changes nothing, though a colleague did meanwhile."""
+        """An unchanged field must not undo what somebody else set meanwhile."""
         form = {
             "set:tick_rate": "",
             "was:tick_rate": "",
@@ -157,7 +155,7 @@ class SavingTest(SettingsTest):
         assert "every field is as it was" in text_of(response)
 
     def test_a_second_tab_puts_nothing_back(self) -> None:
-        """A setting that another set meanwhile is told with its value; a second press sets it."""
+        """A setting that somebody else changed is shown first; a second press sets it."""
         stale = form_of(self.get("settings", key="Ada"), "#when-it-acts")
         self.set(tick_rate="11", max_pending_events="44")
         response = self.post("set-settings", {**stale, "set:tick_rate": "12"}, key="Ada")
@@ -166,7 +164,7 @@ class SavingTest(SettingsTest):
         assert "it is 11 now" in text_of(response)
         again = form_of(response, "#when-it-acts")
         assert ("12", "11") == (again["set:tick_rate"], again["was:tick_rate"])
-        # What nobody typed here is as it is now, so that the second press leaves it alone.
+        # A field that was not edited shows the present value, so the second press keeps it.
         assert ("44", "44") == (
             again["set:max_pending_events"],
             again["was:max_pending_events"],
@@ -176,7 +174,6 @@ class SavingTest(SettingsTest):
         assert 44 == state.read(self.ada_script, "max_pending_events")
 
     def test_all_or_nothing(self) -> None:
-        """With one that is wrong none is stored, and all that was typed is there still."""
         response = self.set(tick_rate="9", max_history="many", persona="She <keeps> lamps.")
         assert 400 == response.status_code
         assert 5 == state.read(self.ada_script, "tick_rate")
@@ -186,7 +183,6 @@ class SavingTest(SettingsTest):
         assert "\nShe &lt;keeps&gt; lamps.</textarea>" in body
 
     def test_lists_stand_a_line_each(self) -> None:
-        """An entry may have a comma in it; what is written as a list is read as one."""
         self.set(guidelines="Keep short, please.\r\n\r\nWave.")
         assert ["Keep short, please.", "Wave."] == state.read(self.ada_script, "guidelines")
         body = self.get("settings", key="Ada").content.decode()
@@ -195,7 +191,6 @@ class SavingTest(SettingsTest):
         assert ["Hum."] == state.read(self.ada_script, "guidelines")
 
     def test_powers_need_an_owner(self) -> None:
-        """Whoever may configure may not give these; the others see no field for them."""
         response = self.set("controller", command_allowlist="look")
         assert 403 == response.status_code
         assert "configure powers" in text_of(response)
@@ -207,13 +202,11 @@ class SavingTest(SettingsTest):
         assert ["look"] == state.read(self.ada_script, "command_allowlist")
 
     def test_a_builder_looks_only(self) -> None:
-        """No button is shown that he may not press."""
         body = self.get("settings", who="builder", key="Ada").content.decode()
         assert "set:tick_rate" not in body
         assert "<button" not in body
 
     def test_undo_and_redo(self) -> None:
-        """Edits are listed with who made them, taken back and made again."""
         self.set(tick_rate="9")
         shown = text_of(self.get("settings", key="Ada"))
         assert "Astrid: tick_rate: 5 -> 9 Edit" in shown
@@ -229,7 +222,6 @@ class SavingTest(SettingsTest):
         assert 403 == self.post("settings-undo", who="controller", key="Ada").status_code
 
     def test_hostile_texts_are_read_as_they_are(self) -> None:
-        """Stored or refused: what a field holds makes no tag."""
         texts = [case.written.replace("\x00", "") for case in CASES]
         self.ada_script.db.persona = "\n".join(texts)
         self.ada.db.desc = "\n".join(texts)
@@ -246,7 +238,7 @@ class LookTest(SettingsTest):
     """The look, the place and the channels of an assistant; and the whole of it."""
 
     def test_a_second_tab_puts_no_look_back(self) -> None:
-        """What another wrote is told before it is written over."""
+        """A change by somebody else is shown before it is overwritten."""
         stale = form_of(self.get("settings", key="Ada"), "look/")
         self.post("set-look", {**stale, "desc": "She wears grey."}, key="Ada")
         response = self.post("set-look", {**stale, "aliases": "keeper"}, key="Ada")
@@ -257,7 +249,6 @@ class LookTest(SettingsTest):
         assert "She wears grey." != self.ada.db.desc
 
     def test_look_and_place(self) -> None:
-        """They are seen in the game at once."""
         form = {"desc": "A lamp.\r\nIt glows.", "aliases": "lampy\r\n\r\nthe lamp"}
         self.post("set-look", form, key="Ada")
         assert "A lamp.\nIt glows." == self.ada.db.desc
@@ -273,7 +264,6 @@ class LookTest(SettingsTest):
         assert "x" * 5000 in response.content.decode()
 
     def test_channels(self) -> None:
-        """It listens, and leaves."""
         channel = create.create_channel("Lamps", locks="listen:all()")
         self.addCleanup(channel.delete)
         self.post("set-channel", {"channel": "Lamps", "mode": "trigger"}, key="Ada")
@@ -284,7 +274,6 @@ class LookTest(SettingsTest):
         assert not channel.subscriptions.has(self.ada)
 
     def test_a_copy(self) -> None:
-        """The page goes on to the new one."""
         response = self.post("clone", {"copy_name": "Bea"}, key="Ada")
         assert self.address("live", key="Bea") == response.redirect_chain[-1][0]
         assert operations.find_assistant("Bea") is not None
@@ -292,12 +281,10 @@ class LookTest(SettingsTest):
         assert response.status_code in (400, 409)
 
     def test_an_account(self) -> None:
-        """So that the game's own page reaches it; a second one is refused."""
         assert "has an account now" in text_of(self.post("give-account", key="Ada"))
         assert 409 == self.post("give-account", key="Ada").status_code
 
     def test_to_delete_it_its_name_is_typed(self) -> None:
-        """Without that nothing is done; afterwards it is gone, and the first page is shown."""
         response = self.post("delete", {"sure": "yes"}, key="Ada")
         assert "to be sure, type its name, Ada" in text_of(response)
         assert operations.find_assistant("Ada") is not None
@@ -307,13 +294,11 @@ class LookTest(SettingsTest):
         assert operations.find_assistant("Ada") is None
 
     def test_who_was_made_with_its_body_is_not_released(self) -> None:
-        """The refusal says what would be right."""
         response = self.post("release", {"sure": "Ada"}, key="Ada")
         assert 409 == response.status_code
         assert "assistant delete Ada" in text_of(response)
 
     def test_a_being_gets_its_mind_taken_away(self) -> None:
-        """It stays in the game as it was, and no assistant is left."""
         golem = create.create_object(key="Golem", location=self.room1)
         operations.adopt(golem, "Bram")
         assert "To take its mind away" in text_of(self.get("settings", key="Bram"))
@@ -323,7 +308,7 @@ class LookTest(SettingsTest):
         assert golem in self.room1.contents
 
     def test_its_card_is_a_file(self) -> None:
-        """That a browser keeps under a harmless name, and whoever may not gets a page."""
+        """The file has a harmless name and type; an error is a page."""
         for kind, begins in (("json", b"{"), ("png", b"\x89PNG")):
             response = self.get(f"card-{kind}", key="Ada")
             assert response.content.startswith(begins)

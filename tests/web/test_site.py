@@ -1,4 +1,4 @@
-"""The workbench in the web site of a game that has no word of it in its own files."""
+"""The workbench in the website of a game that does not configure it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ class SiteTest(WebTest):
     """The game's own addresses, templates and files, with ours beside them."""
 
     def test_the_games_own_addresses_are_as_they_were(self) -> None:
-        """Its pages come first, so that ours take the place of none."""
+        """The game's addresses come first, so ours replace none."""
         game = settings.EVENNIA_AI_ROOT_URLCONF
         assert "server.conf.urls" == game
         assert [*site.urlpatterns[:-1]] == [*site._game.urlpatterns]
@@ -23,7 +23,6 @@ class SiteTest(WebTest):
         assert "/ai/" == self.address("now")
 
     def test_the_sites_menu_leads_to_the_workbench(self) -> None:
-        """Whoever is logged in finds it; nobody else is shown it; the rest of the menu is there."""
         link = f'href="{self.address("now")}"'
         shown = self.client_of("owner").get("/").content.decode()
         assert link in shown
@@ -31,7 +30,6 @@ class SiteTest(WebTest):
         assert link not in self.client_of("anonymous").get("/").content.decode()
 
     def test_it_can_be_left_out(self) -> None:
-        """A game that wants no pages has none."""
         before = settings.ROOT_URLCONF
         with override_settings(
             EVENNIA_AI_WEB_CONFIG={"enabled": False}, ROOT_URLCONF="server.conf.urls"
@@ -41,7 +39,6 @@ class SiteTest(WebTest):
         assert before == settings.ROOT_URLCONF
 
     def test_an_address_that_the_game_has_itself_is_told(self) -> None:
-        """The game's page stays, and `check` says where ours is not seen."""
         assert [] == apps.check_pages(None)
         with override_settings(EVENNIA_AI_WEB_CONFIG={"path": "characters"}):
             (told,) = apps.check_pages(None)

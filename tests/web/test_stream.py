@@ -1,4 +1,4 @@
-"""The stream that tells pages what is new, over real sockets."""
+"""The stream of changes to pages, over real sockets."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from tests.shell.support import PASSWORD, whispers
 from tests.web.support import WebTest
 
 TURNS = 30
-# As the game has it: Evennia's test classes bring a list of their own.
+# Read at import, before Evennia's test classes replace it with a list of their own.
 SERVICES = list(settings.SERVER_SERVICES_PLUGIN_MODULES)
 
 
@@ -34,7 +34,7 @@ class Listener:
     """A browser's end of a stream.
 
     Attributes:
-        text: what came until now.
+        text: the data received so far.
     """
 
     def __init__(self, port: int, query: str, headers: dict[str, str]) -> None:
@@ -48,7 +48,7 @@ class Listener:
         self.read()
 
     def read(self) -> str:
-        """All that came until now."""
+        """Return all data so far."""
         for _ in range(TURNS):
             reactor.iterate(0)
             try:
@@ -62,23 +62,21 @@ class Listener:
         return self.text
 
     def take(self) -> str:
-        """What came since the last time."""
+        """Return the data since the last call."""
         self.read()
         taken, self.text = self.text, ""
         return taken
 
     def close(self) -> None:
-        """Leave."""
         self._socket.close()
         for _ in range(TURNS):
             reactor.iterate(0)
 
 
 class StreamTest(WebTest):
-    """A web server with the stream on a free port."""
+    """A web server with the stream on a free port, and its own clock and feed."""
 
     def setUp(self) -> None:
-        """The server, with a clock and a feed of its own."""
         super().setUp()
         self.time, self.feed = Clock(), Feed(most=5)
         self.streams = Streams(self.time, self.feed)
@@ -90,7 +88,6 @@ class StreamTest(WebTest):
         self.addCleanup(port.stopListening)
 
     def tearDown(self) -> None:
-        """Everybody leaves."""
         for listener in self.opened:
             listener.close()
         super().tearDown()
@@ -106,7 +103,6 @@ class StreamTest(WebTest):
         return listener
 
     def test_what_is_new_is_told_at_once(self) -> None:
-        """By a name and a mark, as Server-Sent Events, and cached by nobody."""
         listener = self.listen()
         head = listener.take().casefold()
         assert "200 ok" in head
@@ -117,7 +113,7 @@ class StreamTest(WebTest):
         assert f'id: {self.feed.epoch}-1\nevent: change\ndata: ["Ada"]\n\n' in listener.take()
 
     def test_many_changes_become_one(self) -> None:
-        """A page is told once in a while, and of the last one for sure."""
+        """At most one event per pause, and always one for the last change."""
         listener = self.listen()
         listener.take()
         for _ in range(4):
@@ -131,7 +127,6 @@ class StreamTest(WebTest):
         assert "event:" not in listener.take()
 
     def test_a_page_of_one_hears_of_that_one(self) -> None:
-        """Of others it is told nothing."""
         listener = self.listen(query=f"assistant=Ada&after={self.feed.mark}")
         listener.take()
         self.feed.tell("Bert")
@@ -140,7 +135,7 @@ class StreamTest(WebTest):
         assert "event: change" in listener.take()
 
     def test_whoever_comes_back_misses_nothing(self) -> None:
-        """The browser says which mark it saw last; what is too long ago is a reset."""
+        """After `Last-Event-ID` come the later changes, or a reset if they are no longer known."""
         self.feed.tell("Ada")
         mark = self.feed.mark
         assert "event:" not in self.listen(Last_Event_ID=mark).take()
@@ -151,12 +146,12 @@ class StreamTest(WebTest):
         assert "event: reset" in self.listen(Last_Event_ID=mark).take()
 
     def test_a_mark_that_is_none_is_a_reset(self) -> None:
-        """Of the process before, of the future, and of nobody's making."""
+        """Marks of an earlier process, of the future, or malformed ones."""
         for mark in ("other-1", f"{self.feed.epoch}-9", f"{self.feed.epoch}-²", "x", "9" * 5000):
             assert "event: reset" in self.listen(Last_Event_ID=mark).take()
 
     def test_it_ends_by_itself(self) -> None:
-        """Also where nobody tells that the page was left: after its time none is held."""
+        """A page may be left without any notice, so no stream outlives its time."""
         listener = self.listen()
         for _ in range(3):
             self.time.advance(HEARTBEAT_SECONDS)
@@ -168,7 +163,6 @@ class StreamTest(WebTest):
         assert [] == self.time.getDelayedCalls()
 
     def test_the_last_change_is_told_before_it_ends(self) -> None:
-        """However shortly before."""
         listener = self.listen()
         self.feed.tell("Ada")
         self.feed.tell("Ada")
@@ -177,14 +171,13 @@ class StreamTest(WebTest):
         assert "event: change" in listener.take()
 
     def test_one_that_is_left_is_forgotten(self) -> None:
-        """At once, where the connection tells."""
         self.listen().close()
         self.opened.clear()
         assert (0, set()) == (len(self.streams), self.feed.watchers)
         assert [] == self.time.getDelayedCalls()
 
     def test_an_account_has_only_so_many(self) -> None:
-        """The oldest ends, and is to come back late: it may be a page that was left."""
+        """The oldest may belong to a page that was left, so it ends, to reconnect late."""
         first = self.listen()
         for _ in range(MOST_OF_AN_ACCOUNT):
             self.listen()
@@ -194,7 +187,6 @@ class StreamTest(WebTest):
         assert MOST_OF_AN_ACCOUNT + 1 == len(self.streams)
 
     def test_one_that_does_not_read_is_cut_off(self) -> None:
-        """Nothing piles up for it, and after a while it is gone."""
         listener = self.listen()
         listener.take()
         (held,) = next(iter(self.streams._by_account.values()))
@@ -212,7 +204,6 @@ class StreamTest(WebTest):
         assert 0 == len(self.streams)
 
     def test_who_may_hear(self) -> None:
-        """Whoever may see the pages, by the login of the web site; others are told why not."""
         for who, query, status in (
             ("anonymous", "", "401"),
             ("player", "", "403"),
@@ -230,7 +221,7 @@ class StreamTest(WebTest):
         assert "401" in self.opened[-1].take()
 
     def test_another_password_ends_a_login(self) -> None:
-        """A session of before it is not a login any more, and nothing of it is written."""
+        """The stale session is only read, with one query."""
         self.client_of("owner")
         self.people["owner"].set_password(f"{PASSWORD}-new")
         self.people["owner"].save()
@@ -239,21 +230,18 @@ class StreamTest(WebTest):
         assert "401" in refused.take()
 
     def test_a_right_that_was_taken_counts_at_the_next_connect(self) -> None:
-        """As does a ban or a switched off account."""
         assert "200" in self.listen("builder").take()
         self.people["builder"].is_active = False
         self.people["builder"].save()
         assert "HTTP/1.1 4" in self.listen("builder").take()
 
     def test_what_breaks_is_told_and_logged(self) -> None:
-        """The game goes on."""
         broken = service.callers.account_of
         service.callers.account_of = None  # type: ignore[assignment]
         self.addCleanup(setattr, service.callers, "account_of", broken)
         assert "HTTP/1.1 500" in self.listen().take()
 
     def test_a_turn_is_heard(self) -> None:
-        """What Ada does reaches the page, and so does what people do to her."""
         self.streams.feed = FEED
         listener = self.listen(query=f"assistant=Ada&after={FEED.mark}")
         listener.take()
@@ -271,11 +259,9 @@ class ServiceTest(WebTest):
     """Where the stream is put."""
 
     def test_beside_the_web_site(self) -> None:
-        """One child of the site, named by the pages' own path; without a site there is none."""
+        """Its path is derived from the pages' own. Without a website there is none."""
 
         class Server:
-            """Evennia's, as far as it is asked."""
-
             web_root = Resource()
 
         self.addCleanup(audit.LISTENERS.remove, service.tell_pages)
@@ -290,5 +276,5 @@ class ServiceTest(WebTest):
         assert address.startswith("/staff-ai-stream?assistant=Ada+%26+Bob&after=")
 
     def test_the_server_is_told_of_it(self) -> None:
-        """Without a file of the game's, and once."""
+        """The plugin is added without a line in the game's settings."""
         assert 1 == SERVICES.count("evennia_ai.web.service")

@@ -1,4 +1,4 @@
-"""The live page, the list of turns, and one turn in full, as people of every right see them."""
+"""The live page, the list of turns, and the page of one turn."""
 
 from __future__ import annotations
 
@@ -24,7 +24,6 @@ FOLLOWED = re.compile(r'sse-connect="([^"]+)"')
 
 
 def html_of(response: HttpResponse) -> str:
-    """A page as it is sent."""
     return response.content.decode()
 
 
@@ -32,7 +31,6 @@ class LiveTest(WebTest):
     """A page that follows one assistant."""
 
     def test_a_turn_as_it_was(self) -> None:
-        """Heard with rule and trust, each step with times, what the prompt was made of, the end."""
         self.ask("say Ada, hello there", calls("look"), says("Hello, all."))
         page = self.get("live", key="Ada")
         shown, sent = text_of(page), html_of(page)
@@ -54,7 +52,6 @@ class LiveTest(WebTest):
         assert "The steps over time; the table below has the same data" in sent
 
     def test_a_step_whose_price_is_not_known_is_not_called_free(self) -> None:
-        """It says so of that call alone."""
         self.ask("say Ada, hello there", calls("look"), says("Hello, all."))
         assert "nobody set" not in text_of(self.get("live", key="Ada"))
         first = self.ada_script.work.recorded.newest()[0].steps[0]
@@ -63,7 +60,7 @@ class LiveTest(WebTest):
         assert (1, 1) == (rows.count("<td>at an unknown price"), rows.count("<td>free"))
 
     def test_it_follows_from_where_it_was_made(self) -> None:
-        """The stream begins at the moment the page was made of, so that nothing is missed."""
+        """The stream begins at the page's own mark, so that no change in between is missed."""
         mark = FEED.mark
         page = html_of(self.get("live", key="Ada"))
         assert [f"/ai-stream?assistant=Ada&amp;after={mark}"] == FOLLOWED.findall(page)
@@ -71,7 +68,7 @@ class LiveTest(WebTest):
         assert [f"/ai-stream?after={mark}"] == FOLLOWED.findall(html_of(self.get("now")))
 
     def test_private_words_are_masked_until_they_are_revealed(self) -> None:
-        """To reveal needs the right, and a page that shows them does not follow: it would end."""
+        """A page that reveals them does not follow, because its renewal would mask them."""
         self.ask(f"whisper Ada = {SECRET}", whispers(f"Yes, {SECRET}."))
         for who in ("builder", "controller", "owner"):
             page = self.get("live", who=who, key="Ada")
@@ -85,14 +82,12 @@ class LiveTest(WebTest):
         assert [] == FOLLOWED.findall(revealed)
 
     def test_a_turn_that_goes_on(self) -> None:
-        """It says so, and the step that runs is named."""
         self.ask("say Ada, hello")
         shown = text_of(self.get("live", key="Ada"))
         assert "goes on" in shown
         assert "runs." in shown
 
     def test_stop_and_clear_stay_on_the_page(self) -> None:
-        """The turn that was cut off says so."""
         self.ask("say Ada, hello")
         shown = text_of(self.post("live-stop", {"reason": "it rants"}, key="Ada"))
         assert emergency.is_stopped(self.ada_script)
@@ -102,7 +97,6 @@ class LiveTest(WebTest):
         assert not emergency.is_stopped(self.ada_script)
 
     def test_nothing_yet(self) -> None:
-        """It says what to do; and where the game keeps nothing, why."""
         assert "Speak to it in the game" in text_of(self.get("live", key="Ada"))
         with override_settings(EVENNIA_AI_WEB_CONFIG={"recorded_turns": 0}):
             self.ada_script.work.recorded = ring_for("Ada")
@@ -111,7 +105,6 @@ class LiveTest(WebTest):
         assert 200 == self.get("live", key="Ada").status_code
 
     def test_hostile_words_are_words(self) -> None:
-        """On each of the pages, whatever a player says or a model writes."""
         for case in (case for case in CASES if "<" in case.written):
             text = case.written
             self.ask("say Ada, look", says(text), calls("noop"), person=self.mira)
@@ -133,7 +126,6 @@ class TurnsTest(WebTest):
     """The list, and one in full."""
 
     def test_the_list_and_its_filter(self) -> None:
-        """The newest first; whoever looks for something finds that alone."""
         self.ask("say Ada, where is the lamp?", says("There."))
         self.ask(f"whisper Ada = {SECRET}", whispers("Hello."))
         shown = text_of(self.get("turns", key="Ada"))
@@ -145,7 +137,7 @@ class TurnsTest(WebTest):
         assert "There is no such turn" in nothing
 
     def test_the_list_follows_and_what_is_typed_stays(self) -> None:
-        """Only the list is renewed; not what is older, and not what was revealed."""
+        """Only the list is renewed; older pages and revealed ones do not follow."""
         self.ask("say Ada, where is the lamp?", says("There."))
         mark = FEED.mark
         page = html_of(self.get("turns", key="Ada", query={"words": "lamp"}))
@@ -160,7 +152,6 @@ class TurnsTest(WebTest):
         assert [] == FOLLOWED.findall(html_of(self.post("turns", {"reveal": "yes"}, key="Ada")))
 
     def test_what_makes_no_sense_is_said_and_kept(self) -> None:
-        """With what was typed still in its field."""
         page = self.get("turns", key="Ada", query={"day": "some time", "words": "lamp"})
         assert 400 == page.status_code
         assert "'some time' is not a time" in text_of(page)
@@ -169,7 +160,6 @@ class TurnsTest(WebTest):
         assert 200 == self.get("turns", key="Ada", query={"before": "²"}).status_code
 
     def test_the_dearest_first(self) -> None:
-        """What a night cost most is at the top, also where much came after it."""
         for number, nano in ((1, 5), (2, 70_000_000), (3, 900)):
             self.ask(f"say Ada, line {number}", says("Yes."))
             row = TracedMessage.objects.latest("pk")
@@ -181,7 +171,6 @@ class TurnsTest(WebTest):
         assert sorted(places) == places
 
     def test_older_ones_are_a_link_away(self) -> None:
-        """And the filter goes along."""
         for number in range(22):
             self.ask(f"say Ada, lamp {number}", says("There."))
             self.advance(60)
@@ -195,13 +184,11 @@ class TurnsTest(WebTest):
 
     @override_settings(EVENNIA_AI_TRACE_CONFIG={"keep_days": 0})
     def test_without_a_trace(self) -> None:
-        """It says so, and where the last ones are."""
         page = self.get("turns", key="Ada")
         assert 200 == page.status_code
         assert "keeps no trace" in text_of(page)
 
     def test_one_in_full(self) -> None:
-        """Why, as `assistant why` has it, as it was, and what was said around it."""
         self.type(self.mira, "say It rains.")
         self.ask("say Ada, where is the lamp?", says("There."))
         number = self.ada_script.work.decisions.newest()[0].number
@@ -215,7 +202,7 @@ class TurnsTest(WebTest):
         assert (404, True) == (missing.status_code, "no message 999" in text_of(missing))
 
     def test_a_turn_of_its_own(self) -> None:
-        """It is listed, and opened while it is in memory; revealing keeps it open."""
+        """A turn without a message is found by its tick while it is in memory."""
         self.ada_script.db.autonomy_config = {"seconds": 10, "acts_per_hour": 4}
         assert operations.add_goal(self.ada_script, "sing a song").ok
         self.model.answers.append(calls("noop"))
@@ -230,7 +217,6 @@ class TurnsTest(WebTest):
         assert 404 == self.get("turn", key="Ada", number=0, query={"tick": "x"}).status_code
 
     def test_private_words_of_one(self) -> None:
-        """Masked in all of its parts."""
         self.ask(f"whisper Ada = {SECRET}", whispers(f"Yes, {SECRET}."))
         number = self.ada_script.work.decisions.newest()[0].number
         assert SECRET not in html_of(self.get("turn", key="Ada", number=number))
@@ -239,7 +225,6 @@ class TurnsTest(WebTest):
 
 
 def test_bars_stay_within_the_drawing() -> None:
-    """However short a step is, it is seen; however long, it ends within."""
     step: Any = {"kind": "tool", "name": "look", "state": "worked"}
     step |= {"cost_nano": 0, "is_priced": True}
     steps = [{**step, "begin": b, "seconds": s} for b, s in ((0.0, 0.0), (2.0, 9.0), (4.0, 0.0))]
