@@ -1,1 +1,1 @@
-"""The record: on the database, in memory, in archives."""
+"""Tests of the record: in the database, in memory, and in archives."""

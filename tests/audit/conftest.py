@@ -1,4 +1,4 @@
-"""The game's settings and an empty database."""
+"""The database for tests of the record."""
 
 import pytest
 
@@ -7,4 +7,4 @@ import tests.evennia_setup  # noqa: F401  (before any test module imports Evenni
 
 @pytest.fixture(scope="session", autouse=True)
 def game(database: None) -> None:
-    """Every test here has the database."""
+    """Give every test of this folder the database."""

@@ -1,7 +1,7 @@
-"""The `eventsourcing` library's own test cases, as they are shipped.
+"""The test cases of the `eventsourcing` library, as they are shipped.
 
-They import its old cipher, which needs a package that nothing else here does. Its new one, of the
-same name, needs one that Twisted brings along: that takes its place where the old one is missing.
+They import its old cipher, which needs a package that nothing else here needs. Where it is missing,
+the library's new cipher of the same name, whose dependency Twisted brings along, takes its place.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What tests of the record share: an assistant's script, writers, and a database that commits."""
+"""A script, a clock, and a database that commits, shared by tests of the record."""
 
 from __future__ import annotations
 
@@ -23,15 +23,13 @@ NOON = datetime(2026, 11, 21, 12, tzinfo=UTC)
 
 @dataclass
 class Attribute:
-    """One stored attribute."""
-
     key: str
     value: Any
 
 
 @dataclass(eq=False)
 class Script:
-    """What the record needs of an assistant's script.
+    """The part of an assistant's script that the record uses.
 
     Attributes:
         stored: its attributes.
@@ -44,39 +42,36 @@ class Script:
 
     @property
     def attributes(self) -> Any:
-        """Evennia's handler, as far as it is used."""
+        """Stand in for Evennia's attribute handler."""
         return self
 
     def all(self) -> list[Attribute]:
-        """Every attribute."""
         return [Attribute(key, value) for key, value in self.stored.items()]
 
 
 class Clock:
-    """A time that goes on by a second whenever somebody asks for it."""
+    """A clock that advances by a second at each reading."""
 
     def __init__(self, at: datetime = NOON) -> None:
         self.at = at
 
     def __call__(self) -> datetime:
-        """The time."""
         self.at += timedelta(seconds=1)
         return self.at
 
 
 class UndoneError(Exception):
-    """What ends a transaction of a test."""
+    """The error that rolls back a transaction of a test."""
 
 
 class AuditTest(TestCase):
-    """Transactions are real here: what commits stays, until the test is over.
+    """A test case with real transactions: commits stay until the test is over.
 
     Attributes:
-        told: what listeners were told: (event, name, details).
+        told: (event, name, details) of each call of a listener.
     """
 
     def setUp(self) -> None:
-        """Nothing is on record, and nobody has told anything."""
         self.addCleanup(self.wipe)
         audit.start_anew()
         self.script = Script()
@@ -86,53 +81,52 @@ class AuditTest(TestCase):
         self.told = record_of(self)
 
     def wipe(self) -> None:
-        """Leave no row behind."""
         audit.start_anew()
         RecordedEvent.objects.all().delete()
         RecordedSnapshot.objects.all().delete()
 
     def statements(self) -> CaptureQueriesContext:
-        """Captures the SQL statements of a block."""
+        """Capture the SQL statements of a block."""
         return CaptureQueriesContext(connection)
 
     def fill(self, count: int, whom: Subject | None = None) -> None:
-        """Let a record have so many versions more."""
+        """Add this many versions to a record."""
         self.writer.keep(
             whom or self.ada, [audit_event("TickCompleted", tick_number=n) for n in range(count)]
         )
 
     def versions(self, whom: Any = "Ada") -> list[int]:
-        """The versions that the database has."""
+        """Return the versions in the database."""
         found = subject_of(whom)
         assert found is not None
         rows = RecordedEvent.objects.filter(originator_id=found.id).order_by("id")
         return list(rows.values_list("originator_version", flat=True))
 
     def events(self, whom: Any = "Ada") -> list[str]:
-        """The names of all events, the oldest first."""
+        """Return the names of all events, the oldest first."""
         return [entry.event for entry in reversed(audit.application().page(whom, limit=1000))]
 
     def state(self, version: int | None = None, whom: Any = "Ada") -> dict[str, Any]:
-        """What the database says a record has come to."""
+        """Return the stored state of a record at a version, or its newest."""
         app = audit.application()
         return app.at(whom, version or app.version(whom)).as_data()
 
 
 def subject(script: Any) -> Subject:
-    """Whose record a script is."""
+    """Return the subject of a script's record."""
     found = subject_of(script)
     assert found is not None
     return found
 
 
 def notes(*names: str) -> Sequence[AuditEvent]:
-    """Facts of a game's own."""
+    """Return events of names that no event class has."""
     return [audit_event(name) for name in names]
 
 
 @contextmanager
 def undone() -> Iterator[None]:
-    """A block that ends with the error by which tests undo transactions."""
+    """Expect that the block rolls back by `UndoneError`."""
     try:
         yield
     except UndoneError:

@@ -1,4 +1,4 @@
-"""What becomes of what is old."""
+"""Archives of old events."""
 
 from __future__ import annotations
 
@@ -26,17 +26,16 @@ from tests.audit.support import NOON, AuditTest, Clock, UndoneError, notes, undo
 
 
 def read(path: Path | None) -> list[dict[str, Any]]:
-    """The lines of an archive."""
+    """Return the lines of an archive."""
     assert path is not None
     with gzip.open(path, "rt", encoding="utf-8") as file:
         return [json.loads(line) for line in file]
 
 
 class ArchiveTest(AuditTest):
-    """A folder of its own, and the policy to keep 150 events."""
+    """A temporary folder for archives, and the policy to keep 150 events."""
 
     def setUp(self) -> None:
-        """An empty folder."""
         super().setUp()
         temporary = tempfile.TemporaryDirectory()
         self.addCleanup(temporary.cleanup)
@@ -48,15 +47,11 @@ class ArchiveTest(AuditTest):
         self.app = audit.application()
 
     def files(self) -> list[str]:
-        """The names of all files."""
         return sorted(path.name for path in self.folder.glob("*"))
 
 
 class TestArchive(ArchiveTest):
-    """Moving what is old."""
-
     def test_what_is_kept_stays_and_the_rest_is_in_a_file(self) -> None:
-        """No event is in neither; every version that stays opens as before."""
         self.fill(399)
         before = {version: self.state(version) for version in range(200, 401)}
         moved = self.app.archive("Ada")
@@ -78,7 +73,6 @@ class TestArchive(ArchiveTest):
         assert "Ada" == head["assistant"]
 
     def test_what_is_archived_is_told_with_its_file(self) -> None:
-        """Who asks for a version of long ago is told where it is."""
         self.fill(399)
         moved = self.app.archive("Ada")
         with pytest.raises(audit.ArchivedError, match="version 7 of Ada is archived") as caught:
@@ -93,7 +87,6 @@ class TestArchive(ArchiveTest):
             self.app.at("Ada", 7)
 
     def test_files_follow_each_other(self) -> None:
-        """The next goes on where the last ended, from the state that it tells."""
         self.fill(399)
         self.app.archive("Ada")
         state = self.state(200)
@@ -104,7 +97,7 @@ class TestArchive(ArchiveTest):
         assert list(range(201, 401)) == [line["version"] for line in lines]
 
     def test_days(self) -> None:
-        """What is older than the policy's days goes, but never the newest event."""
+        """Events older than `keep_days` are archived, but never the newest one."""
         config = AuditConfig(keep_days=30, keep_events=0, archive_folder=str(self.folder))
         now = Clock(archive.datetime_now_with_tzinfo() - timedelta(days=40))
         self.writer = audit.AuditWriter(clock=now)
@@ -120,7 +113,7 @@ class TestArchive(ArchiveTest):
         assert list(range(501, 551)) == self.versions()
 
     def test_a_missing_snapshot_is_made_first(self) -> None:
-        """Whatever became of the snapshot at the cut, what stays can be opened."""
+        """The versions that stay need a snapshot at the cut."""
         self.fill(399)
         RecordedSnapshot.objects.all().delete()
         before = self.state()
@@ -128,7 +121,6 @@ class TestArchive(ArchiveTest):
         assert before == self.state()
 
     def test_only_its_owner_reads_a_file(self) -> None:
-        """A record is nobody else's business on the same machine."""
         self.fill(399)
         path = self.app.archive("Ada").path
         assert path is not None
@@ -136,7 +128,6 @@ class TestArchive(ArchiveTest):
         assert 0o700 == stat.S_IMODE(path.parent.stat().st_mode)
 
     def test_archives_are_bounded(self) -> None:
-        """Of one assistant there are as many files as the policy keeps."""
         config = AuditConfig(
             keep_days=0, keep_events=150, archive_folder=str(self.folder), keep_archives=2
         )
@@ -148,7 +139,7 @@ class TestArchive(ArchiveTest):
         ]
 
     def test_what_was_broken_off_long_ago_is_removed(self) -> None:
-        """Half a file of a process that was killed does not stay for ever."""
+        """A process that was killed leaves half a file behind."""
         self.fill(399)
         self.app.archive("Ada")
         for name, days in ((f"{self.files()[0]}.7.part", 2), (f"{self.files()[0]}.8.part", 0)):
@@ -162,10 +153,8 @@ class TestArchive(ArchiveTest):
 
 
 class TestCrash(ArchiveTest):
-    """A process that ends anywhere."""
-
     def test_anywhere(self) -> None:
-        """After whichever step it ends, the next run loses nothing and doubles nothing."""
+        """After a process ended at any step, the next run loses and doubles nothing."""
         for steps in (1, 2, 5, 6, 7, 9, 11):
             with self.subTest(steps=steps):
                 self.fill(1_600)
@@ -180,7 +169,7 @@ class TestCrash(ArchiveTest):
                 self.check(first)
 
     def check(self, first: int) -> None:
-        """Every version from `first` on is there once."""
+        """Check that every version is there once, in a file or in the table."""
         files = [name for name in self.files() if not name.endswith("part")]
         lines = [line for name in files for line in read(self.folder / name)[1:]]
         there = [line["version"] for line in lines] + self.versions()
@@ -188,7 +177,6 @@ class TestCrash(ArchiveTest):
         assert self.app.at("Ada", self.versions()[0]).version >= first
 
     def test_nothing_is_deleted_before_its_file_is_there(self) -> None:
-        """Where no file can be written nothing is deleted."""
         self.fill(399)
         self.folder.write_text("not a folder")
         with pytest.raises(OSError):
@@ -197,10 +185,8 @@ class TestCrash(ArchiveTest):
 
 
 class TestByItself(ArchiveTest):
-    """The timer."""
-
     def test_once_a_day_in_steps(self) -> None:
-        """Each step is short; a stream is looked at once a day."""
+        """Each step is short, so that the game goes on between them."""
         reactor, seconds = Reactor(), [0.0]
         upkeep = Upkeep(reactor.callLater, lambda: seconds[0])
         self.fill(1_399)
@@ -219,7 +205,7 @@ class TestByItself(ArchiveTest):
         assert 200 == len(self.versions())
 
     def test_trouble_is_for_tomorrow(self) -> None:
-        """What fails is in the log, and the game goes on."""
+        """A failure is logged and tried again on the next day."""
         upkeep = Upkeep()
         self.fill(399)
         self.folder.write_text("not a folder")
@@ -228,7 +214,7 @@ class TestByItself(ArchiveTest):
         assert 400 == len(self.versions())
 
     def test_it_begins_with_a_flush(self) -> None:
-        """Whoever is recorded is looked after."""
+        """Each flush schedules the look at the subjects that it wrote."""
         reactor = Reactor()
         self.fill(399)
         writer = audit.AuditWriter(reactor.callLater, self.clock)
@@ -241,10 +227,8 @@ class TestByItself(ArchiveTest):
 
 
 class TestClosing(ArchiveTest):
-    """The end of an assistant."""
-
     def test_all_of_it_is_put_away(self) -> None:
-        """One of the same name begins anew, at version 1."""
+        """An assistant of the same name begins anew, at version 1."""
         audit.keep(self.script, notes("a"))
         audit.record("waited", self.script)
         with audit.acting("Tom"):
@@ -264,7 +248,7 @@ class TestClosing(ArchiveTest):
         assert 4 == head["last"]
 
     def test_an_undone_deletion(self) -> None:
-        """If the assistant is not deleted after all, its record goes on, and nothing is lost."""
+        """If the deletion is rolled back, the record goes on."""
         audit.keep(self.script, notes("a"))
         audit.record("waited", self.script)
         with undone(), transaction.atomic():
@@ -279,7 +263,7 @@ class TestClosing(ArchiveTest):
         assert 7 == len(self.versions())
 
     def test_one_without_a_record(self) -> None:
-        """That it was, and is no more, is put away at least."""
+        """The archive holds at least the creation and the end."""
         path = audit.close(self.script, "deleted", self.folder / "elsewhere")
         assert path is not None
         assert self.folder / "elsewhere" == path.parent
@@ -288,7 +272,7 @@ class TestClosing(ArchiveTest):
         ]
 
     def test_one_whose_record_is_spoilt(self) -> None:
-        """What cannot be applied any more is put away as it is."""
+        """Events that cannot be applied are archived as they are."""
         audit.keep(self.script, notes("a"))
         RecordedEvent.objects.filter(originator_version=2).update(topic="elsewhere:Name")
         audit.start_anew()

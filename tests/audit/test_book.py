@@ -1,4 +1,4 @@
-"""What is kept, when it is written, and by how many statements."""
+"""Writing the record: order, rollbacks, listeners, and the number of statements."""
 
 from __future__ import annotations
 
@@ -22,10 +22,8 @@ INSERT = "INSERT INTO"
 
 
 class TestKeeping(AuditTest):
-    """What belongs to a change of what is stored."""
-
     def test_a_record_begins_with_the_settings(self) -> None:
-        """The first version holds what the assistant stores of its settings, without its state."""
+        """The first version has the stored settings, secrets masked, and not the usage."""
         self.script.stored |= {"usage": {"calls": 3}, "llm_extra_params": {"api_key": "abc"}}
         self.writer.keep(self.ada, notes("hushed"))
         assert ["AssistantCreated", "hushed"] == self.events()
@@ -48,7 +46,6 @@ class TestKeeping(AuditTest):
         assert {"persona": "a keeper", "tick_rate": 7} == self.state(1)["settings"]
 
     def test_a_checkpoint_is_one_insert(self) -> None:
-        """All events of a checkpoint are one statement, and nothing is read."""
         self.writer.keep(self.ada, notes("first"))
         self.writer.record(self.ada, audit_event("waited"))
         facts = [
@@ -61,7 +58,7 @@ class TestKeeping(AuditTest):
         assert ["waited", "ToolExecuted", "TickCompleted"] == self.events()[2:]
 
     def test_a_snapshot_is_one_more(self) -> None:
-        """Every hundred versions there is a snapshot, taken from memory."""
+        """A snapshot, every hundred versions, is taken from memory without reading."""
         self.fill(98)
         with transaction.atomic(), self.statements() as seen:
             self.fill(2)
@@ -69,7 +66,6 @@ class TestKeeping(AuditTest):
         assert [100] == list(RecordedSnapshot.objects.values_list("originator_version", flat=True))
 
     def test_several_snapshots_are_one_statement(self) -> None:
-        """However many hundreds are crossed at once, each has its snapshot."""
         with transaction.atomic():
             self.fill(1)
             with self.statements() as seen:
@@ -78,14 +74,12 @@ class TestKeeping(AuditTest):
         assert 3 == RecordedSnapshot.objects.count()
 
     def test_nothing_to_keep_is_no_statement(self) -> None:
-        """Who keeps nothing while nothing waits asks the database nothing."""
         with self.statements() as seen:
             self.writer.keep(self.ada)
             assert not self.writer.has_waiting(self.ada)
         assert 0 == len(seen)
 
     def test_times_never_go_back(self) -> None:
-        """A fact that is older than the last one has the last one's time."""
         self.writer.keep(self.ada, notes("first"))
         self.clock.at = self.clock.at.replace(year=2020)
         self.writer.keep(self.ada, notes("second"))
@@ -93,7 +87,6 @@ class TestKeeping(AuditTest):
         assert times == sorted(times, reverse=True)
 
     def test_by_and_via_are_on_every_event(self) -> None:
-        """What is done for somebody says so, unless it says something itself."""
         with audit.acting("Tom", "api"):
             self.writer.keep(
                 self.ada, [audit_event("GoalCreated", goal_id=1), audit_event("own", by="Mira")]
@@ -104,7 +97,7 @@ class TestKeeping(AuditTest):
         assert audit.actor() == type(audit.actor())()
 
     def test_another_process_is_a_conflict_once(self) -> None:
-        """Who knows an older version is told so, and succeeds when he begins anew."""
+        """A writer whose version is old fails once, and reads anew for its next try."""
         other = AuditWriter(clock=self.clock)
         self.writer.keep(self.ada, notes("a"))
         other.keep(self.ada, notes("b"))
@@ -117,7 +110,7 @@ class TestKeeping(AuditTest):
         assert [1, 2, 3, 4, 5] == self.versions()
 
     def test_no_fact_fails(self) -> None:
-        """Whatever a fact holds it is kept; what does not fit its kind is a note of that name."""
+        """Details that do not fit their event's class are kept as a note of that name."""
         loop: list[Any] = []
         loop.append(loop)
         odd = [
@@ -139,10 +132,8 @@ class TestKeeping(AuditTest):
 
 
 class TestUndoing(AuditTest):
-    """Transactions that do not come to their end."""
-
     def test_what_was_kept_is_gone_and_what_waited_waits_again(self) -> None:
-        """A rollback takes back the record with what it tells of; nothing recorded is lost."""
+        """A rollback takes back the events of the change, and loses none that only waited."""
         self.writer.keep(self.ada, notes("first"))
         self.writer.record(self.ada, audit_event("waited"))
         with undone(), transaction.atomic():
@@ -155,7 +146,6 @@ class TestUndoing(AuditTest):
         assert ["AssistantCreated", "first", "waited", "again"] == self.events()
 
     def test_an_inner_rollback(self) -> None:
-        """What a savepoint takes back is gone, what is around it stays."""
         with transaction.atomic():
             self.writer.keep(self.ada, notes("outer"))
             self.writer.record(self.ada, audit_event("waited"))
@@ -167,8 +157,8 @@ class TestUndoing(AuditTest):
         assert ["waited", "AssistantCreated", "outer", "after"] == [told[0] for told in self.told]
 
     def test_a_rollback_among_many_writes(self) -> None:
-        """Each of them is looked at once, and their order is kept."""
-        calls = 0
+        """The cost is linear: each earlier write is looked at once."""
+        calls = 0  # into the module `writes`
 
         def count(frame: Any, event: str, _: object) -> None:
             nonlocal calls
@@ -190,7 +180,6 @@ class TestUndoing(AuditTest):
         assert [*map(str, range(2_000)), "waited", "after"] == list(kept)[1:]
 
     def test_an_outer_rollback(self) -> None:
-        """What is around a savepoint takes its writes back too, in their order."""
         with undone(), transaction.atomic():
             for name in ("a", "b", "c"):
                 self.writer.record(self.ada, audit_event(name))
@@ -201,7 +190,7 @@ class TestUndoing(AuditTest):
         assert ["AssistantCreated", "a", "b", "c"] == self.events()
 
     def test_a_lost_connection(self) -> None:
-        """What a connection took with it is written by the next."""
+        """Events that were lost with a connection are written by the next."""
         self.writer.record(self.ada, audit_event("waited"))
         with suppress(Exception), transaction.atomic():
             self.writer.keep(self.ada)
@@ -210,7 +199,7 @@ class TestUndoing(AuditTest):
         assert ["AssistantCreated", "waited"] == self.events()
 
     def test_a_listener_that_writes(self) -> None:
-        """Between a commit and its hooks nothing is taken for undone, and nothing written twice."""
+        """A write between the commit and the other hooks undoes and doubles nothing."""
         done: list[int] = []
 
         def listen(event: str, _name: str, _details: Any) -> None:
@@ -230,7 +219,7 @@ class TestUndoing(AuditTest):
         assert [*expected, "last"] == self.events()
 
     def test_a_listener_that_fails(self) -> None:
-        """The transaction is over by then: whoever wrote does not fail for it."""
+        """The transaction is committed by then, so the writer must not fail."""
         broken = lambda *_: 1 / 0  # noqa: E731
         audit.LISTENERS.append(broken)
         self.addCleanup(audit.LISTENERS.remove, broken)
@@ -240,10 +229,7 @@ class TestUndoing(AuditTest):
 
 
 class TestDoor(AuditTest):
-    """The package's own functions."""
-
     def test_record_keep_and_of(self) -> None:
-        """One writer for the process; the newest state has what waits in it."""
         audit.keep(self.script, [audit_event("ToolExecuted", tool_name="say")])
         audit.record("hushed", self.script, room="#2")
         assert audit.has_waiting(self.script)
@@ -254,7 +240,7 @@ class TestDoor(AuditTest):
         assert ["GameBegun", "a"] == self.events("game")
 
     def test_what_is_not_stored_is_told(self) -> None:
-        """A stand-in of a test, and a script that is not saved, have no record."""
+        """Scripts that are not saved have no record; listeners still hear of them."""
         audit.record("a", Script(pk=None))
         audit.keep(Script(pk=None), notes("b"))
         assert not audit.has_waiting(Script(pk=None))
@@ -264,7 +250,7 @@ class TestDoor(AuditTest):
                 audit.of(whom)
 
     def test_secrets_are_in_no_line(self) -> None:
-        """The log has what the record has; listeners have what was told."""
+        """Log and record mask secrets; listeners get the details as they are."""
         lines: list[str] = []
         observe = lambda event: lines.append(log.textFromEventDict(event) or "")  # noqa: E731
         log.addObserver(observe)
@@ -283,21 +269,17 @@ class TestDoor(AuditTest):
         assert {"api_key": "abc"} == self.told[0][2]
 
     def test_the_policy_is_checked(self) -> None:
-        """What is wrong in it is said before it is needed."""
         audit.check_settings()
         with self.settings_of(keep_days="long"), pytest.raises(Exception, match="keep_days"):
             audit.check_settings()
 
     def settings_of(self, **policy: Any) -> Any:
-        """A game's policy."""
         return override_settings(EVENNIA_AI_AUDIT_CONFIG=policy)
 
 
 class TestInTests(TestCase):
-    """Django's own test class, which never commits."""
-
     def test_it_is_told_at_once(self) -> None:
-        """Where nothing is ever committed, listeners are told with the write."""
+        """In Django's TestCase nothing commits, so listeners are told with the write."""
         told: list[str] = []
         listener = lambda event, *_: told.append(event)  # noqa: E731
         audit.LISTENERS.append(listener)

@@ -1,4 +1,4 @@
-"""Whatever happens to a record, it has no hole, and all ways to read it agree."""
+"""The record as a state machine: no gaps, and all ways to read it agree."""
 
 from __future__ import annotations
 
@@ -42,13 +42,12 @@ FACTS = st.builds(AuditEvent, NAMES, st.dictionaries(WORDS, VALUES, max_size=6))
 
 
 def wipe() -> None:
-    """Leave no row behind."""
     RecordedEvent.objects.all().delete()
     RecordedSnapshot.objects.all().delete()
 
 
 class Records(RuleBasedStateMachine):
-    """One assistant, two server processes, and transactions that may be undone."""
+    """One assistant, two server processes, and transactions that may be rolled back."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -61,21 +60,19 @@ class Records(RuleBasedStateMachine):
 
     @initialize()
     def begin(self) -> None:
-        """An empty database."""
         wipe()
 
     def teardown(self) -> None:
-        """Leave no row behind."""
         wipe()
 
     def facts(self, names: list[str]) -> list[AuditEvent]:
-        """Facts that can be told apart."""
+        """Return events with a mark of their own."""
         self.number += 1
         return [audit_event(name, mark=self.number) for name in names]
 
     @rule(which=st.integers(0, 1), names=st.lists(NAMES, max_size=3))
     def keep(self, which: int, names: list[str]) -> None:
-        """A checkpoint, which begins anew when another process was first."""
+        """Write a checkpoint; after a conflict the second try must succeed."""
         facts = self.facts(names)
         for _ in range(2):
             with suppress(audit.RecordConflictError), transaction.atomic():
@@ -87,14 +84,14 @@ class Records(RuleBasedStateMachine):
 
     @rule(which=st.integers(0, 1), names=st.lists(NAMES, min_size=1, max_size=3))
     def undo(self, which: int, names: list[str]) -> None:
-        """A checkpoint that fails after all."""
+        """Roll a checkpoint back."""
         with suppress(audit.RecordConflictError), undone(), transaction.atomic():
             self.writers[which].keep(self.ada, self.facts(names))
             raise UndoneError
 
     @rule(which=st.integers(0, 1), inner=st.lists(NAMES, max_size=2), outer=st.lists(NAMES))
     def undo_inside(self, which: int, inner: list[str], outer: list[str]) -> None:
-        """A savepoint is undone, what is around it commits."""
+        """Roll back a savepoint inside a transaction that commits."""
         writer = self.writers[which]
         with suppress(audit.RecordConflictError):
             with transaction.atomic():
@@ -107,31 +104,31 @@ class Records(RuleBasedStateMachine):
 
     @rule(which=st.integers(0, 1), name=NAMES)
     def record(self, which: int, name: str) -> None:
-        """Something that waits for the next write."""
+        """Record an event that waits for the next write."""
         self.writers[which].record(self.ada, self.facts([name])[0])
         self.recorded[name] += 1
 
     @rule(which=st.integers(0, 1))
     def flush(self, which: int) -> None:
-        """The timer."""
+        """Flush, as the timer does."""
         self.writers[which].flush()
 
     @rule(which=st.integers(0, 1))
     def restart(self, which: int) -> None:
-        """A server process stops, and another begins."""
+        """Stop one server process and start another."""
         self.writers[which].stop()
         self.writers[which] = audit.AuditWriter(clock=self.clock)
 
     @invariant()
     def has_no_hole(self) -> None:
-        """Versions are 1 to n, in the order in which they were written."""
+        """Check that versions are 1 to n in the order of writing."""
         rows = RecordedEvent.objects.order_by("id")
         versions = list(rows.values_list("originator_version", flat=True))
         assert list(range(1, len(versions) + 1)) == versions
 
     @invariant()
     def all_ways_agree(self) -> None:
-        """From events alone, from a snapshot on, and in memory it is the same."""
+        """Check that replay, snapshots and memory give the same state."""
         app = audit.application()
         if not app.count("Ada"):
             return
@@ -149,14 +146,14 @@ class Records(RuleBasedStateMachine):
                 assert app.at("Ada", known.version).as_data() == known.as_data()  # type: ignore[attr-defined]
 
     def flushed(self) -> Counter[str]:
-        """How often each event is on record, with all that waits."""
+        """Flush all writers, and count the stored events by name."""
         for writer in self.writers:
             writer.flush()
         return Counter(RecordedEvent.objects.values_list("event", flat=True))
 
     @rule()
     def nothing_is_lost_or_doubled(self) -> None:
-        """Each fact that was kept or recorded is there once."""
+        """Check that each kept or recorded event is stored once."""
         expected = Counter(dict.fromkeys(self.kept, 0))
         for name, count in (self.kept + self.recorded).items():
             expected[name] += count
@@ -165,19 +162,19 @@ class Records(RuleBasedStateMachine):
         assert +expected == +found
 
     def made_one(self) -> int:
-        """How many AssistantCreated came by themselves."""
+        """Return the number of AssistantCreated that the record added itself."""
         wanted = self.kept["AssistantCreated"] + self.recorded["AssistantCreated"]
         there = RecordedEvent.objects.filter(event="AssistantCreated").count()
         return there - wanted
 
 
 class TestRecords(Records.TestCase):  # type: ignore[name-defined, misc]
-    """The machine above."""
+    """Runs the state machine."""
 
 
 @given(st.lists(FACTS, max_size=8))
 def test_no_fact_spoils_a_record(facts: list[AuditEvent]) -> None:
-    """Whatever facts hold, they are applied live as they are when they are read again."""
+    """Replaying stored events gives the same state as applying them live."""
     app = audit.application()
     live = AssistantAggregate.create(id_of("Ada"), "Ada", {}, NOON)
     for told in facts:
@@ -204,7 +201,7 @@ def test_no_fact_spoils_a_record(facts: list[AuditEvent]) -> None:
     ],
 )
 def test_no_state_grows_without_end(event: str, name: str) -> None:
-    """After ten thousand of a kind what is remembered is as large as after a thousand."""
+    """After 3,000 events of a kind the state is as large as after 1,000."""
     live = AssistantAggregate.create(id_of("Ada"), "Ada", {}, NOON)
     sizes = []
     for number in range(3_000):
@@ -218,18 +215,14 @@ def test_no_state_grows_without_end(event: str, name: str) -> None:
 
 
 class TestKinds(unittest.TestCase):
-    """What each kind of event comes to."""
-
     def setUp(self) -> None:
-        """An assistant."""
         self.live = AssistantAggregate.create(id_of("Ada"), "Ada", {"tick_rate": 5}, NOON)
 
     def tell(self, event: str, **details: Any) -> None:
-        """A fact."""
+        """Add an event."""
         self.live.add(event, storable(details), NOON)
 
     def test_tools_and_ticks(self) -> None:
-        """Calls are counted by tool, and what they used adds up."""
         self.tell("ToolExecuted", tool_name="say")
         self.tell("ToolExecuted", tool_name="look", success=False)
         self.tell("TickCompleted", calls=2, prompt_tokens=30, completion_tokens=4)
@@ -244,7 +237,6 @@ class TestKinds(unittest.TestCase):
         assert (1, expected) == (self.live.tick_count, self.live.usage)
 
     def test_goals(self) -> None:
-        """Open ones are told apart from those that were reached or dropped."""
         for number in (1, 2, 3):
             self.tell("GoalCreated", goal_id=number, description=f"goal {number}")
         self.tell("GoalUpdated", goal_id=3, status="dropped")
@@ -259,7 +251,7 @@ class TestKinds(unittest.TestCase):
         assert "done" == self.live.completed_goals[0]["outcome"]
 
     def test_stops(self) -> None:
-        """Why it is stopped is known until somebody clears it; both names of the event are one."""
+        """The cause is known until the stop is cleared."""
         self.tell(
             "EmergencyStopTriggered", cause="loop", reason="again and again", by="Tom", at=3.0
         )
@@ -269,7 +261,7 @@ class TestKinds(unittest.TestCase):
         assert (False, {}) == (self.live.is_stopped, self.live.lockout)
 
     def test_questions(self) -> None:
-        """A question is open until it ends, however it ends."""
+        """A question stays open until it is answered or times out."""
         for number in range(1, 4):
             self.tell("question_asked", number=number, kind="limit steps", key="k", people=["*#3"])
         self.tell("question_answered", number=1, choice="yes")
@@ -278,7 +270,6 @@ class TestKinds(unittest.TestCase):
         assert {"question_answered": 1, "question_timeout": 1} == self.live.noted
 
     def test_settings_and_the_rest(self) -> None:
-        """A setting is as it was last set; limits are counted by kind."""
         self.tell("ConfigurationChanged", key="tick_rate", old_value=5, new_value=9)
         self.tell("limit_denied", kind="steps", used=5, cap=5)
         self.tell("budget_raised", cap="tokens_per_day", amount=5)

@@ -1,4 +1,4 @@
-"""Several server processes and threads write one record."""
+"""Several server processes and threads that write one record."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ PROCESSES, THREADS, FACTS = 2, 2, 15
 
 @pytest.fixture(scope="module")
 def nursery() -> Iterator[Nursery]:
-    """What every server process of these tests is a fork of."""
+    """The process that every server process of these tests is forked from."""
     with opened("tests.audit.worker") as found:
         yield found
 
@@ -36,7 +36,7 @@ def kept(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[dict[str, A
 
 
 def rows_of(database: dict[str, Any]) -> list[tuple[int, str, bytes]]:
-    """Version, name and state of all events, in the order in which they were written."""
+    """Return version, name and state of all events, in the order of writing."""
     sql = "SELECT originator_version, event, state FROM evennia_ai_recordedevent ORDER BY id"
     if "ENGINE" not in database:
         with closing(sqlite3.connect(database["NAME"])) as connection:
@@ -47,7 +47,7 @@ def rows_of(database: dict[str, Any]) -> list[tuple[int, str, bytes]]:
 
 
 def run(nursery: Nursery, database: dict[str, Any], *acts: tuple[object, ...]) -> None:
-    """Let server processes begin at the same moment, and wait for them."""
+    """Start server processes, let them begin at the same moment, and wait for them."""
     told = {"LEDGER_TEST_DATABASE": json.dumps(database)}
     workers = [nursery.begin(told, *map(str, act)) for act in acts]
     try:
@@ -66,7 +66,7 @@ def run(nursery: Nursery, database: dict[str, Any], *acts: tuple[object, ...]) -
 
 
 def test_no_version_is_missing_and_no_fact_lost(nursery: Nursery, kept: dict[str, Any]) -> None:
-    """Whoever is first, the others begin anew: every fact is there once, in one row of versions."""
+    """A process that loses a race reads anew and writes again."""
     run(nursery, kept, ("migrate",))
     run(nursery, kept, *(("keep", number, THREADS, FACTS) for number in range(PROCESSES)))
     rows = rows_of(kept)

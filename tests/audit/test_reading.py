@@ -1,4 +1,4 @@
-"""Reading the record: pages, times, versions."""
+"""Reading the record: versions, times, pages, and exports."""
 
 from __future__ import annotations
 
@@ -16,10 +16,7 @@ from tests.audit.support import NOON, AuditTest, Script, notes, subject
 
 
 class TestReading(AuditTest):
-    """What people and programs ask."""
-
     def setUp(self) -> None:
-        """A record of 250 versions, with something rare in it."""
         super().setUp()
         self.app = audit.application()
         self.fill(120)
@@ -29,7 +26,6 @@ class TestReading(AuditTest):
         self.fill(128)
 
     def test_versions(self) -> None:
-        """The newest, how many, and that there is none."""
         assert (250, 250, 0) == (
             self.app.version("ada"),
             self.app.count(self.script),
@@ -41,7 +37,7 @@ class TestReading(AuditTest):
             self.app.newest("Nobody")
 
     def test_every_version_opens(self) -> None:
-        """What it was like at any version, by no more than a snapshot and a hundred events."""
+        """Each needs at most one snapshot and a hundred events."""
         for version in range(1, 251):
             with self.statements() as seen:
                 found = self.app.at("Ada", version)
@@ -57,12 +53,11 @@ class TestReading(AuditTest):
                 self.app.at("Ada", wrong)
 
     def test_no_more_than_a_hundred_events_are_read(self) -> None:
-        """Between two snapshots there are a hundred versions, whatever was kept at once."""
+        """Snapshots are a hundred versions apart, however many events were kept at once."""
         stored = self.app.snapshots.recorder.select_events(self.ada.id)  # type: ignore[union-attr]
         assert [100, 200] == [snapshot.originator_version for snapshot in stored]
 
     def test_times(self) -> None:
-        """The version that held at a moment."""
         entry = self.app.page("Ada", before=101, limit=1)[0]
         assert 100 == entry.version
         later = entry.at + timedelta(milliseconds=1)
@@ -72,7 +67,6 @@ class TestReading(AuditTest):
             self.app.version_at("Ada", NOON - timedelta(days=1))
 
     def test_pages(self) -> None:
-        """The newest first, from any version on, and only some kinds."""
         first = self.app.page("Ada")
         assert list(range(250, 225, -1)) == [entry.version for entry in first]
         assert "tick 127: , 0 ms" == first[0].text
@@ -88,13 +82,12 @@ class TestReading(AuditTest):
         assert [] == self.app.page("Ada", limit=-3)
 
     def test_a_page_is_one_statement_by_an_index(self) -> None:
-        """However long a record is, no more of it is read than is shown."""
         for asked in ({}, {"before": 99}, {"events": ["EmergencyStopTriggered"]}):
             with self.statements() as seen:
                 self.app.page("Ada", **asked)  # type: ignore[arg-type]
             assert 1 == len(seen)
             if connection.vendor != "sqlite":
-                continue  # which tells its plans in other words, and of few rows reads them all
+                continue  # PostgreSQL words its plans otherwise, and scans a table of few rows
             with connection.cursor() as cursor:
                 cursor.execute(f"EXPLAIN QUERY PLAN {seen.captured_queries[0]['sql']}")
                 plan = " ".join(str(row[-1]) for row in cursor.fetchall())
@@ -102,7 +95,7 @@ class TestReading(AuditTest):
             assert "TEMP B-TREE" not in plan
 
     def test_streams_are_told_apart(self) -> None:
-        """An assistant called "game" is not the game; capital letters do not matter."""
+        """An assistant named "game" does not share the record of the game."""
         other = Script("game")
         self.writer.keep(subject(other), notes("hers"))
         self.writer.keep(subject(audit.GAME), notes("its"))
@@ -111,7 +104,6 @@ class TestReading(AuditTest):
         assert self.app.version("ADA") == self.app.version("Ada")
 
     def test_an_export(self) -> None:
-        """All of it, one line for each event after the first, which tells whose they are."""
         stream = io.StringIO()
         assert 250 == self.app.export("Ada", stream)
         head, *lines = map(json.loads, stream.getvalue().splitlines())
@@ -125,7 +117,6 @@ class TestReading(AuditTest):
         assert 1 == len(empty.getvalue().splitlines())
 
     def test_the_library_reads_it(self) -> None:
-        """All streams in one order, as the library gives them."""
         notifications = self.app.notification_log.select(start=None, limit=3)
         assert ["AssistantCreated", "TickCompleted", "TickCompleted"] == [
             item.topic.partition(":")[2] for item in notifications

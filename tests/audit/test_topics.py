@@ -1,4 +1,4 @@
-"""Events of long ago open, wherever the code has moved meanwhile."""
+"""Stored events stay readable after the code has moved."""
 
 from __future__ import annotations
 
@@ -32,10 +32,7 @@ print(type(found).__module__, found.tool_stats, found.noted, "evennia_ai.audit" 
 
 
 class TestTopics(AuditTest):
-    """What is stored says nothing of where the code is."""
-
     def test_no_topic_names_a_module(self) -> None:
-        """Topics are short names of our own, and the same name is never another topic."""
         for aggregate in (audit.AssistantAggregate, GameAggregate):
             for name, kind in aggregate.kinds.items():
                 assert f"{aggregate.TOPIC}:{name}" == kind.TOPIC
@@ -47,7 +44,7 @@ class TestTopics(AuditTest):
         assert b"evennia_ai" not in stored[0].state
 
     def test_moved_code_opens_what_is_stored(self) -> None:
-        """An interpreter that has the same code as another module reads the same history."""
+        """Another interpreter loads the same code as another module and reads the history."""
         self.writer.keep(self.ada, [audit_event("ToolExecuted", tool_name="say"), *notes("own")])
         rows = RecordedEvent.objects.order_by("id").values_list(
             "originator_version", "topic", "state"
@@ -66,7 +63,7 @@ class TestTopics(AuditTest):
         assert "somewhere.quite.different {'say': 1} {'own': 1} False\n" == run.stdout
 
     def test_what_a_later_version_wrote_opens_as_a_note(self) -> None:
-        """Who goes back to an older version still reads all of the record."""
+        """After a downgrade, the older version still reads the record."""
         self.writer.keep(self.ada, [audit_event("ToolExecuted", tool_name="say")])
         RecordedEvent.objects.filter(originator_version=2).update(topic="assistant:ToolImagined")
         found = audit.application().newest("Ada")

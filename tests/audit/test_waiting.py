@@ -1,4 +1,4 @@
-"""What is recorded and waits, and what becomes of it where the database fails."""
+"""Events that wait to be written, and failures of the database."""
 
 from __future__ import annotations
 
@@ -12,23 +12,20 @@ from evennia_ai import audit
 from evennia_ai.audit.writer import FLUSH_SECONDS, MOST_STREAMS, PORTION, AuditWriter
 from evennia_ai.audit.writes import MOST_WAITING
 from evennia_ai.core.safety.audit_events import audit_event
-from evennia_ai.models import RecordedEvent, RecordedSnapshot
+from evennia_ai.models import RecordedEvent
 from tests.audit.support import AuditTest, Script, notes, subject
 
 INSERT = "INSERT INTO"
 
 
 class TestWaiting(AuditTest):
-    """What changes nothing that is stored."""
-
     def setUp(self) -> None:
-        """A reactor that is moved by hand."""
         super().setUp()
         self.reactor = Reactor()
         self.writer = AuditWriter(self.reactor.callLater, self.clock)
 
     def test_it_is_told_at_once_and_stored_within_a_second(self) -> None:
-        """Whoever listens need not wait; the database does, for one statement instead of many."""
+        """The database waits, so that many events are one statement."""
         for name in ("a", "b"):
             self.writer.record(self.ada, audit_event(name))
         assert ["a", "b"] == [event for event, _, _ in self.told]
@@ -37,7 +34,7 @@ class TestWaiting(AuditTest):
         assert ["AssistantCreated", "a", "b"] == self.events()
 
     def test_many_records_are_stored_in_portions(self) -> None:
-        """The game goes on between two of them; what comes meanwhile waits a second."""
+        """The reactor runs between two portions."""
         crowd = [subject(Script(f"Ada{n}", pk=n + 1)) for n in range(2 * PORTION + 1)]
         for each in crowd:
             self.writer.record(each, audit_event("a"))
@@ -59,7 +56,6 @@ class TestWaiting(AuditTest):
         assert ["AssistantCreated", "a", "late"] == self.events("Ada0")
 
     def test_the_game_has_a_record(self) -> None:
-        """Caps of the whole game, and who was refused, are on record too."""
         game = subject(audit.GAME)
         self.writer.record(
             game, audit_event("budget_raised", cap="tokens_per_day", amount=5, by="Tom")
@@ -71,7 +67,7 @@ class TestWaiting(AuditTest):
         assert 1 == state["refusals"]
 
     def test_a_name_is_enough_where_there_is_a_record(self) -> None:
-        """Of somebody of whom nothing is recorded a bare name begins no record."""
+        """A bare name adds to a record, and never begins one."""
         self.writer.keep(self.ada, notes("first"))
         for name in ("ADA", "Nobody"):
             self.writer.record(subject(name), audit_event("budget_near", text="80 %"))
@@ -80,14 +76,14 @@ class TestWaiting(AuditTest):
         assert [] == self.versions("Nobody")
 
     def test_a_deleted_assistant_begins_none(self) -> None:
-        """What is recorded after its end is told, and not kept."""
+        """Listeners still hear of it."""
         self.writer.record(self.ada, audit_event("late"))
         self.script.pk = None
         self.reactor.advance(1)
         assert [] == self.versions()
 
     def test_too_much_is_counted(self) -> None:
-        """What waits is bounded; how many did not fit is on record."""
+        """The waiting events are bounded; the number of lost ones is recorded."""
         for number in range(MOST_WAITING + 3):
             self.writer.record(self.ada, audit_event("tick", number=number))
         self.writer.flush()
@@ -96,7 +92,7 @@ class TestWaiting(AuditTest):
         assert MOST_WAITING + 2 == audit.application().version("Ada")
 
     def test_streams_are_bounded(self) -> None:
-        """What is forgotten is what is stored."""
+        """Only streams without waiting events are dropped from memory."""
         for number in range(MOST_STREAMS + 5):
             self.writer.record(subject(f"Nobody {number}"), audit_event("x"))
             if number == 10:
@@ -104,8 +100,8 @@ class TestWaiting(AuditTest):
         assert len(self.writer._streams) < MOST_STREAMS + 5
 
     def test_missing_tables_are_told_once(self) -> None:
-        """A game that is not migrated goes on, and its log says what to type."""
-        events, snapshots = RecordedEvent._meta.db_table, RecordedSnapshot._meta.db_table
+        """A game that was not migrated goes on; its log names the command to type."""
+        events = RecordedEvent._meta.db_table
         with connection.cursor() as cursor:
             cursor.execute(f"ALTER TABLE {events} RENAME TO elsewhere")
         try:
@@ -120,13 +116,12 @@ class TestWaiting(AuditTest):
             with connection.cursor() as cursor:
                 cursor.execute(f"ALTER TABLE elsewhere RENAME TO {events}")
         assert [] == audit.missing_tables()
-        assert snapshots
         self.writer.drop()
         self.writer.keep(self.ada, notes("d"))
         assert ["AssistantCreated", "d"] == self.events()
 
     def test_what_cannot_be_read_ends(self) -> None:
-        """A record that somebody spoilt is left as it is, and the game goes on."""
+        """A damaged record is left as it is, and the game goes on."""
         self.writer.keep(self.ada, notes("a"))
         RecordedEvent.objects.update(state=b"{")
         anew = AuditWriter(clock=self.clock)
@@ -136,7 +131,7 @@ class TestWaiting(AuditTest):
         assert "c" == self.told[-1][0]
 
     def test_it_stops_with_the_server(self) -> None:
-        """What waits is written when the server stops; a killed one leaves no timer."""
+        """A stop writes the waiting events; `drop`, as after a kill, leaves no timer."""
         self.writer.record(self.ada, audit_event("a"))
         self.writer.stop()
         assert ["AssistantCreated", "a"] == self.events()
@@ -146,7 +141,6 @@ class TestWaiting(AuditTest):
         assert ["AssistantCreated", "a"] == self.events()
 
     def test_a_flush_leaves_no_timer(self) -> None:
-        """Who flushes by hand has nothing left to wait for; what failed is tried again."""
         self.writer.record(self.ada, audit_event("a"))
         self.writer.flush()
         assert not self.reactor.getDelayedCalls()
@@ -158,7 +152,7 @@ class TestWaiting(AuditTest):
         assert ["AssistantCreated", "a", "b"] == self.events()
 
     def refuse(self, execute: Any, sql: str, *rest: Any) -> Any:
-        """A database that is busy."""
+        """Fail each INSERT, as a busy database does."""
         if sql.startswith(INSERT):
             raise OperationalError("database is locked")
         return execute(sql, *rest)
@@ -172,10 +166,8 @@ class TestWaiting(AuditTest):
 
 
 class TestTrouble(AuditTest):
-    """A database that fails."""
-
     def test_the_game_sees_its_own_errors(self) -> None:
-        """What is not a conflict comes as Django's error, and what waited waits on."""
+        """Errors other than conflicts are Django's own, and the waiting events stay."""
 
         def refuse(_execute: Any, *_rest: Any) -> Any:
             raise OperationalError("database is locked")

@@ -1,8 +1,8 @@
-"""A server process that keeps facts of one assistant, in several threads; a fork of `load`'s.
+"""A server process that writes events of one assistant in several threads; see `load`.
 
-What it does is `migrate`, or `keep` with a number, and how many threads and facts. It says `ready`
-once it has the database that LEDGER_TEST_DATABASE names, begins when it is sent a line, and says
-`done`.
+Its act is `migrate`, or `keep` with a number and the counts of threads and events. It prints
+`ready` once it has the database that LEDGER_TEST_DATABASE names, begins at a line on stdin, and
+prints `done`.
 """
 
 from __future__ import annotations
@@ -15,17 +15,16 @@ from tests.ledger import worker
 
 
 def migrate() -> None:
-    """Make the tables."""
     from django.core.management import call_command
     from django.db import connection
 
-    # Where Evennia finds none of its own tables, only SQLite's error is one that it expects.
+    # Without tables of its own, Evennia handles only SQLite's error, so others need all of them.
     apps = ["evennia_ai"] if connection.vendor == "sqlite" else []
     call_command("migrate", *apps, interactive=False, verbosity=0, skip_checks=True)
 
 
 def keep(number: int, threads: int, facts: int) -> None:
-    """Keep events as checkpoints do; each thread has a connection, all have one writer."""
+    """Write events as checkpoints do; all threads share one writer."""
     from concurrent.futures import ThreadPoolExecutor
 
     from django.db import connections, transaction
@@ -59,13 +58,12 @@ def keep(number: int, threads: int, facts: int) -> None:
 
 
 def load() -> None:
-    """All but what a test names."""
+    """Load all that processes share before they are forked."""
     worker.load()
     import_module("tests.audit.support")
 
 
 def main(act: str, *numbers: str) -> None:
-    """Do one thing."""
     worker.take_settings()
     if act != "migrate":  # Evennia reads tables while it is made ready
         import evennia

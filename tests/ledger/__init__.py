@@ -1,1 +1,1 @@
-"""The ledger, shared by real server processes on a real database."""
+"""Tests of the ledger, shared by real server processes on a real database."""

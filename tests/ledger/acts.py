@@ -1,4 +1,4 @@
-"""What a server process does with the ledger in a test. Loaded once Django is set up."""
+"""The acts of a server process with the ledger; loaded once Django is set up."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from evennia_ai.errors import LedgerAwayError, LimitReachedError
 from evennia_ai.models import BudgetTotal, ModelCall
 
 NOW = 1_795_262_430.0
-FIRST_AWAY = Lock()  # taken once in a process, and never let go
+FIRST_AWAY = Lock()  # taken by the first call in a process that meets an absent ledger
 NEED = CostEstimate(TokenUsage(6, 4), "openai/mini", FREE)
 
 
@@ -42,7 +42,7 @@ def _tables(name: str) -> list[str]:
 
 
 def spend(options: dict[str, Any]) -> Any:
-    """Make calls in several threads, each with a store of its own or all with the same."""
+    """Make calls in several threads, with one store each or a shared one."""
     shared = LedgerStore()
     stores = [LedgerStore() if options["own_books"] else shared for _ in range(options["threads"])]
     seeds = [options["seed"] * 100 + number for number in range(len(stores))]
@@ -58,7 +58,7 @@ def _spend(store: LedgerStore, seed: int, options: dict[str, Any]) -> int:
     config = BudgetConfig(game=cap, assistant=Caps(), player=Caps(), calls_in_flight=0)
     chance, passed = random.Random(seed), 0
     for number in range(options["attempts"]):
-        # Some accounts are shared by all, some begin in the middle.
+        # Some accounts are shared by all threads, others are new to each.
         billing = BillingContext(f"Ada {number % 7}", f"*#{seed % 3}")
         try:
             reservation = store.reserve(billing, NEED, config, NOW)
@@ -81,11 +81,10 @@ def _close(store: LedgerStore, reservation: Any, chance: random.Random | None) -
 
 
 def play(options: dict[str, Any]) -> Any:
-    """Let twenty players of one game talk until a cap is reached, whatever becomes of the ledger.
+    """Let players of one game make calls until a cap is reached, through outages of the ledger.
 
-    Each has a store of its own, as if in a server process of its own, or all share one, and calls
-    go on within what was set aside. One that is told that the ledger is away waits a little and
-    asks again; the first of all says so at once.
+    Each has a store of its own, as if in its own process, or all share one that may draw on a
+    reserve. A player who meets an absent ledger waits a little and asks again; the first prints so.
     """
     count = options["players"]
     shared = LedgerStore() if options.get("is_one_process") else None
@@ -130,7 +129,7 @@ def _talk(number: int, store: LedgerStore, options: dict[str, Any]) -> tuple[int
 
 
 def shared(_options: dict[str, Any]) -> Any:
-    """What a shared ledger holds: of all games together, and of each."""
+    """Return the contents of a shared ledger, for all games and for each."""
     totals = BudgetTotal.objects.filter(period="")
     rows = totals.values_list("game", "scope", "key", "prompt_tokens", "completion_tokens")
     calls = ModelCall.objects.exclude(state="released").exclude(purpose="reserve")
@@ -144,7 +143,7 @@ def shared(_options: dict[str, Any]) -> Any:
 
 
 def hold(options: dict[str, Any]) -> Any:
-    """Leave a call open until somebody sends another line."""
+    """Keep a call open until another line is read."""
     store = LedgerStore()
     config = BudgetConfig(
         game=Caps(tokens_per_day=options["cap"]), assistant=Caps(), player=Caps(), calls_in_flight=0
@@ -161,7 +160,7 @@ def hold(options: dict[str, Any]) -> Any:
 
 
 def look(_options: dict[str, Any]) -> Any:
-    """What the database holds."""
+    """Return the contents of the database."""
     total = read_total(BudgetAccount(Scope.GAME, "", ""))
     calls = ModelCall.objects.all()
     return {

@@ -33,33 +33,32 @@ class Worker:
         self.is_ready = False
 
     def get_ready(self) -> None:
-        """Wait until it has all that it needs."""
+        """Wait until it has loaded everything."""
         if not self.is_ready:
             assert "ready\n" == self.process.stdout.readline()
             self.is_ready = True
 
     def go(self, line: str = "") -> None:
-        """Let it begin, or go on, told so in a line."""
+        """Send it a line, to begin or go on."""
         self.get_ready()
         self.process.stdin.write(f"{line}\n")
         self.process.stdin.flush()
 
     def do(self, step: str) -> Any:
-        """Let it do something, and return what it says of it."""
+        """Send it a step, and return its answer."""
         self.go(step)
         return self.told()
 
     def told(self) -> Any:
-        """The next thing it says."""
+        """Return its next answer."""
         return json.loads(self.process.stdout.readline())
 
     def kill(self) -> None:
-        """End it in the middle of whatever it does."""
+        """Kill it in the middle of its work."""
         self.process.kill()
         self.end()
 
     def end(self) -> None:
-        """Wait for its end."""
         self.process.end()
 
 
@@ -67,7 +66,7 @@ Run = Callable[..., Worker]
 
 
 def told_at_once(worker: Worker) -> Any:
-    """What a process says of the one thing it does."""
+    """Return the answer of a process that does one thing, and wait for its end."""
     worker.go()
     told = worker.told()
     worker.end()
@@ -82,21 +81,21 @@ def copy_file(source: Path, target: Path) -> None:
 
 @pytest.fixture(scope="session")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Any]]:
-    """The PostgreSQL that the environment names, else one that ends with the tests."""
+    """The PostgreSQL that the environment names, or a temporary one."""
     with any_server(tmp_path_factory.mktemp("postgres")) as found:
         yield found
 
 
 @pytest.fixture(scope="session")
 def nursery() -> Iterator[Nursery]:
-    """What every server process of these tests is a fork of."""
+    """The process that every server process of these tests is forked from."""
     with opened("tests.ledger.worker") as found:
         yield found
 
 
 @pytest.fixture(scope="session")
 def sqlite_tables(nursery: Nursery, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A file with the ledger's tables, to copy from."""
+    """An SQLite file with the ledger's tables, to copy from."""
     path = tmp_path_factory.mktemp("sqlite") / "evennia.db3"
     assert {} == told_at_once(Worker(nursery, {"NAME": str(path)}, "migrate"))
     return path
@@ -112,21 +111,21 @@ def postgres_tables(nursery: Nursery, server: dict[str, Any]) -> Iterator[str]:
 
 @pytest.fixture
 def sqlite(sqlite_tables: Path, tmp_path: Path) -> dict[str, Any]:
-    """A file, with the demo game's write-ahead log."""
+    """A new SQLite database with the ledger's tables."""
     copy_file(sqlite_tables, tmp_path / "evennia.db3")
     return {"NAME": str(tmp_path / "evennia.db3")}
 
 
 @pytest.fixture
 def postgres(server: dict[str, Any], postgres_tables: str) -> Iterator[dict[str, Any]]:
-    """A new database of the server."""
+    """A new PostgreSQL database with the ledger's tables."""
     with new_database(server, postgres_tables) as database:
         yield database
 
 
 @pytest.fixture(params=["sqlite", "postgres"])
 def database(request: pytest.FixtureRequest) -> dict[str, Any]:
-    """Each of the two, with the ledger's tables."""
+    """A new database of each kind with the ledger's tables."""
     found: dict[str, Any] = request.getfixturevalue(request.param)
     return found
 
@@ -160,13 +159,13 @@ class Games:
         self._started: list[Worker] = []
 
     def copy(self, game: str, other: str) -> None:
-        """Restore a backup of a game beside it, as it were."""
+        """Copy the database of a game, as restoring a backup beside it does."""
         copy_file(self._folder / f"{game}.db3", self._folder / f"{other}.db3")
 
     def start(
         self, game: str, act: str, config: dict[str, Any] | None = None, **options: Any
     ) -> Worker:
-        """A server process of one of them."""
+        """Start a server process of a game."""
         told = {"database": "ledger", "game": game, "retry_seconds": 0.2, **(config or {})}
         more = {
             "LEDGER_TEST_SHARED": json.dumps(self.ledger),
@@ -177,11 +176,11 @@ class Games:
         return self._started[-1]
 
     def ask(self, act: str) -> Any:
-        """What a process of one of them says."""
+        """Return the answer of a process of one game to an act."""
         return told_at_once(self.start("lantern", act))
 
     def cut_off(self) -> None:
-        """End all connections to the ledger and let nobody make another."""
+        """End all connections to the ledger, and allow no new ones."""
         name = self.ledger["NAME"]
         run_sql(
             self._server,
@@ -190,11 +189,10 @@ class Games:
         )
 
     def let_in(self) -> None:
-        """Let the ledger answer again."""
+        """Allow connections to the ledger again."""
         run_sql(self._server, f"ALTER DATABASE {self.ledger['NAME']} WITH ALLOW_CONNECTIONS true")
 
     def end(self) -> None:
-        """End what still runs."""
         for worker in self._started:
             worker.kill()
 
@@ -203,10 +201,7 @@ class Games:
 def migrated(
     nursery: Nursery, server: dict[str, Any], tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[tuple[str, Path]]:
-    """To copy from: a ledger's database by its name, and the folder of two games that share it.
-
-    There are tables in it and nothing else.
-    """
+    """The name of a migrated ledger database and the folder of two games, to copy from."""
     folder = tmp_path_factory.mktemp("games")
     with new_database(server) as ledger:
         made = Games(nursery, ledger, server, folder)
@@ -221,7 +216,7 @@ def migrated(
 def games(
     nursery: Nursery, migrated: tuple[str, Path], server: dict[str, Any], tmp_path: Path
 ) -> Iterator[Games]:
-    """Two games that share a ledger, in which there are tables and nothing else."""
+    """Two games that share an empty, migrated ledger."""
     name, folder = migrated
     for game in GAMES:
         copy_file(folder / f"{game}.db3", tmp_path / f"{game}.db3")

@@ -1,4 +1,4 @@
-"""What a server process does with its game's name in a shared ledger, a step for each line."""
+"""The acts of a server process with its game's name in a shared ledger, one for each line."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def _command(*arguments: str) -> str:
 
 
 def _beats() -> str:
-    """Three minutes of the server's own look, where the first telling of staff fails."""
+    """Run three minutes of the server's periodic look; the first alert of staff fails."""
     clock, told = Clock(), []
 
     def alert(text: str) -> None:
@@ -52,7 +52,7 @@ def _beats() -> str:
 
 
 def _launch() -> str:
-    """What Evennia's launcher does beside a game, or where none runs: its reactor turns."""
+    """Run the reactor beside no game, as Evennia's launcher does."""
     with redirect_stdout(sys.stderr):
         evennia._init()
         reactor.callLater(0.5, reactor.stop)
@@ -65,7 +65,7 @@ def _games() -> str:
 
 
 def named(_options: dict[str, Any]) -> Any:
-    """Do what each line says; tell "ok", or what came of it in words."""
+    """Do the step of each line, and print "ok", its result, or its error."""
     store, mine = LedgerStore(), BudgetAccount(Scope.GAME, "", "")
     steps: dict[str, Callable[[], object]] = {
         "call": lambda: call(store, time.time()),

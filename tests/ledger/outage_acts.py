@@ -1,4 +1,4 @@
-"""What one server process does with a shared ledger that goes away and comes back, step by step."""
+"""Acts of one server process with a shared ledger that goes away and comes back."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from tests.ledger.acts import NEED, NOW
 
 ADA = BillingContext("Ada", "*#1")
 EVERY = BudgetAccount(Scope.ALL_GAMES, "", "")
-LATER = NOW + 2 * DAY + 3600  # when a reserve of now is long overdue
+LATER = NOW + 2 * DAY + 3600  # a reserve made at NOW is long overdue
 
 
 def _line(name: str) -> None:
@@ -36,7 +36,7 @@ def _line(name: str) -> None:
 
 @contextmanager
 def cut() -> Iterator[None]:
-    """Nothing answers in this block."""
+    """Make the ledger unreachable in this block."""
     name = connections["ledger"].settings_dict["NAME"]
     _line("nowhere")
     try:
@@ -47,7 +47,7 @@ def cut() -> Iterator[None]:
 
 @contextmanager
 def unheard() -> Iterator[None]:
-    """The first transaction of this block is committed, and its connection lost before that."""
+    """Lose the connection just after the first commit of this block."""
     real = ledger_store.together
 
     @contextmanager
@@ -64,7 +64,7 @@ def unheard() -> Iterator[None]:
 
 
 def caps(tokens: int, span: str = "day") -> BudgetConfig:
-    """A cap on all games together, and none else."""
+    """Return a budget with a cap on all games together and no other."""
     none = {"tokens_per_day": 0, "calls_per_minute": 0}
     whole = {**none, f"tokens_per_{span}": tokens}
     scopes = dict.fromkeys(("game", "assistant", "player"), none)
@@ -72,19 +72,19 @@ def caps(tokens: int, span: str = "day") -> BudgetConfig:
 
 
 def call(store: LedgerStore, at: float = NOW, tokens: int = 10_000) -> None:
-    """A whole call of ten tokens."""
+    """Make a whole call of ten tokens."""
     store.settle(store.reserve(ADA, NEED, caps(tokens), at), NEED.usage, at)
 
 
 def hold(at: float = NOW) -> Reservation:
-    """A call of ten tokens that stays open, in another process's store without a reserve."""
+    """Open a call of ten tokens, as another process without a reserve."""
     store = LedgerStore()
     store._set_aside = lambda *_: None  # type: ignore[method-assign]
     return store.reserve(ADA, NEED, caps(10_000), at)
 
 
 def found() -> dict[str, int]:
-    """What all games have used and hold, and how many calls are open."""
+    """Return the use and holds of all games, and the number of open calls."""
     total = read_total(EVERY)
     states = list(ModelCall.objects.values_list("state", flat=True))
     return {
@@ -95,7 +95,7 @@ def found() -> dict[str, int]:
 
 
 def lose(_options: dict[str, Any]) -> Any:
-    """A call that is made smaller to fit is committed, and nobody hears it."""
+    """The commit of a call that was made smaller to fit is not heard of."""
     hold()
     store = LedgerStore()
     call(store)
@@ -108,7 +108,7 @@ def lose(_options: dict[str, Any]) -> Any:
 
 
 def doubt(_options: dict[str, Any]) -> Any:
-    """The end of a reserve is committed, nobody hears it, and the ledger is away again."""
+    """The end of a reserve is committed unheard, and the ledger is away again."""
     hold()
     store = LedgerStore()
     call(store)
@@ -133,7 +133,7 @@ def doubt(_options: dict[str, Any]) -> Any:
 
 
 def stop(_options: dict[str, Any]) -> Any:
-    """It stops with a reserve from which a call was drawn, or from which none was."""
+    """Stop with a reserve from which a call was drawn, then with an unused one."""
     hold()
     for is_drawn in (True, False):
         store = LedgerStore()
@@ -147,7 +147,7 @@ def stop(_options: dict[str, Any]) -> Any:
 
 
 def silent(options: dict[str, Any]) -> Any:
-    """Two days after it set aside a reserve it makes its next call."""
+    """Make the next call two days after a reserve was set aside."""
     store = LedgerStore()
     call(store)
     store.flush()
@@ -160,7 +160,7 @@ def silent(options: dict[str, Any]) -> Any:
 
 
 def wait(_options: dict[str, Any]) -> Any:
-    """Reports are asked for while ends of calls wait for the ledger."""
+    """Ask for reports while ends of calls wait for the ledger."""
     clock = Clock()
     store = LedgerStore(clock.callLater)
     call(store)
@@ -174,7 +174,7 @@ def wait(_options: dict[str, Any]) -> Any:
 
 
 def read(_options: dict[str, Any]) -> Any:
-    """It reads: while nothing answers, a moment after that, and over a connection that died."""
+    """Read while nothing answers, a moment after that, and over a dead connection."""
     told = []
     with cut():
         told.append(_try_read())
@@ -195,7 +195,7 @@ def _try_read() -> str:
 
 
 def erase(_options: dict[str, Any]) -> Any:
-    """All of its game is deleted, with a reserve, a call under way and one just ended."""
+    """Delete all of a game, with a reserve, an open call, and one just ended."""
     store = LedgerStore()
     begun = store.reserve(ADA, NEED, caps(10_000), NOW)
     call(store)
@@ -207,7 +207,7 @@ def erase(_options: dict[str, Any]) -> Any:
 
 
 def crowd(_options: dict[str, Any]) -> Any:
-    """Two processes want a reserve, and the first of them leaves no room."""
+    """Two processes want a reserve, and the first leaves no room."""
     told = 0
     for _ in range(2):
         try:
@@ -222,7 +222,7 @@ EVE = MIDNIGHT - 300
 
 
 def _held(store: LedgerStore, at: float, cap: BudgetConfig | None = None) -> int:
-    """What all games hold once a minute's look of one of them is over."""
+    """Return what all games hold after the look of a minute."""
     store.keep(cap or caps(10_000), at)
     return found()["held"]
 
@@ -233,12 +233,12 @@ def _used_on(at: float) -> int:
 
 
 def days(_options: dict[str, Any]) -> Any:
-    """Days with a reserve: a ledger that is away at midnight, an idle game, and too little room."""
+    """Days with a reserve: an outage at midnight, an idle game, and too little room."""
     return {act.__name__: act(LedgerStore()) for act in (_midnight, _idle, _near, _narrow)}
 
 
 def _midnight(store: LedgerStore) -> Any:
-    """Nobody talks before the ledger goes away; it is away at midnight, and back after it."""
+    """The ledger is away at midnight, and back after it; nobody called before."""
     held = [_held(store, EVE - 3600), _held(store, EVE)]
     with cut():
         for at in (EVE + 60, MIDNIGHT + 1, MIDNIGHT + 60):
@@ -250,7 +250,7 @@ def _midnight(store: LedgerStore) -> Any:
 
 
 def _idle(store: LedgerStore) -> Any:
-    """Nobody talks for days, and the clock is set, far ahead and back; then it stops."""
+    """Nobody calls for days, and the clock is set far ahead and back."""
     times = [EVE, MIDNIGHT + 1, MIDNIGHT + DAY - 60, MIDNIGHT + DAY + 1, NOW + 40 * DAY, NOW]
     held = [_held(store, at) for at in times]
     store.stop()
@@ -258,7 +258,7 @@ def _idle(store: LedgerStore) -> Any:
 
 
 def _near(store: LedgerStore) -> Any:
-    """A month has room for both, of which nobody is told that they are much for a month."""
+    """A month has room for both reserves, which must not count as a warning level."""
     held = [_held(store, EVE, caps(2400 + found()["used"], span="month"))]
     warned = BudgetTotal.objects.filter(warned_tokens=True).count()
     store.stop()
@@ -266,7 +266,7 @@ def _near(store: LedgerStore) -> Any:
 
 
 def _narrow(store: LedgerStore) -> Any:
-    """A month has room for one and a half: players have the half before midnight."""
+    """A month has room for one and a half; players get the half before midnight."""
     month = caps(1500 + found()["used"], span="month")
     held = [_held(store, EVE, month)]
     half = replace(NEED, usage=TokenUsage(100, 400))
@@ -277,14 +277,14 @@ def _narrow(store: LedgerStore) -> Any:
 
 
 def aside(_options: dict[str, Any]) -> Any:
-    """It sets aside for both days, and is killed."""
+    """Set aside reserves for both days, and wait to be killed."""
     held = _held(LedgerStore(), EVE)
     print(json.dumps({"held": held}), flush=True)
     sys.stdin.readline()
 
 
 def after(options: dict[str, Any]) -> Any:
-    """What all games hold and have used once another has looked, whose clock may be behind."""
+    """Recover as another process, whose clock may be behind."""
     LedgerStore().recover(EVE - 60 if options["is_before"] else MIDNIGHT + 60)
     return found()
 

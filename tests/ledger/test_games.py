@@ -1,4 +1,4 @@
-"""Two games with a database each and one ledger: real server processes, a real PostgreSQL."""
+"""Two games with a database each and one ledger, as real processes on a real PostgreSQL."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ NO_CAPS: dict[str, Any] = {
 
 
 def capped(**caps: int) -> dict[str, Any]:
-    """Caps on the tokens of a day, by scope, and none else."""
+    """Return a budget with caps on the tokens of a day, by scope, and no other."""
     given = {scope: {"tokens_per_day": cap, "calls_per_minute": 0} for scope, cap in caps.items()}
     return {"game": {"tokens_per_day": 0, "calls_per_minute": 0}, **NO_CAPS, **given}
 
@@ -24,7 +24,7 @@ def capped(**caps: int) -> dict[str, Any]:
 def playing(
     games: Games, caps: dict[str, Any], config: dict[str, Any] | None = None, **options: Any
 ) -> list[Worker]:
-    """Both games with twenty players each, who begin at the same moment."""
+    """Start both games, with twenty players each, at the same moment."""
     told = {"players": PLAYERS, "most": 10**6, "seconds": 60, "caps": caps, **options}
     workers = [games.start(game, "play", config, **told) for game in (LANTERN, HARBOUR)]
     for worker in workers:
@@ -37,7 +37,7 @@ def playing(
 
 
 def ended(workers: list[Worker]) -> list[dict[str, Any]]:
-    """What each of them tells at its end; on a busy machine a ledger may be away for a moment."""
+    """Return the last answer of each worker, skipping reports of an absent ledger."""
     told = [
         next(said for said in iter(worker.told, None) if "passed" in said) for worker in workers
     ]
@@ -47,7 +47,7 @@ def ended(workers: list[Worker]) -> list[dict[str, Any]]:
 
 
 def test_two_games_never_pass_the_cap_of_both(games: Games) -> None:
-    """Twenty players each want the last room at one time: all of it is used, and nothing more."""
+    """Players race for the last room: all of it is used, and no more."""
     room = 150
     told = ended(playing(games, capped(all_games=room * CALL_TOKENS + 5)))
     assert room == sum(each["passed"] for each in told)
@@ -59,7 +59,7 @@ def test_two_games_never_pass_the_cap_of_both(games: Games) -> None:
 
 
 def test_a_games_own_cap_is_its_own_and_so_are_its_players(games: Games) -> None:
-    """Each game uses all that it may, and player #5 of one is nobody in the other."""
+    """Player #5 of one game is another person than #5 of the other."""
     room = 40
     told = ended(playing(games, capped(game=room * CALL_TOKENS + 5)))
     assert [room, room] == [each["passed"] for each in told]
@@ -72,7 +72,7 @@ def test_a_games_own_cap_is_its_own_and_so_are_its_players(games: Games) -> None
 
 
 def test_a_ledger_that_is_cut_off_is_told_in_words_and_nothing_is_lost(games: Games) -> None:
-    """While it is away no call is made; what had ended is written when it is back, each once."""
+    """During the outage no call is made; ends of calls are written once after it."""
     room = 400
     workers = playing(games, capped(all_games=room * CALL_TOKENS + 5), pause=0.02)
     time.sleep(0.5)
@@ -83,14 +83,14 @@ def test_a_ledger_that_is_cut_off_is_told_in_words_and_nothing_is_lost(games: Ga
     assert "cannot be reached" in told[0]["words"]
     assert "no model call is made before it answers" in told[0]["words"]
     found = games.ask("shared")
-    # What was being reserved when it was cut off may be held until its process is known to be over.
+    # A reservation under way at the cut may stay held until its process is known to have ended.
     assert found["used"]["/all_games/"] + found["held"] <= room * CALL_TOKENS + 5
     assert sum(each["passed"] for each in told) * CALL_TOKENS == found["sum"]
     assert found["sum"] == found["used"]["/all_games/"]
 
 
 def test_within_what_was_set_aside_a_game_goes_on_without_the_ledger(games: Games) -> None:
-    """Calls are made while it is away, no more than were set aside, and count when it is back."""
+    """Calls draw on the reserve, never exceed it, and are written after the outage."""
     config = {"reserve_tokens": 10 * CALL_TOKENS, "retry_seconds": 0.2}
     options = {"is_one_process": True, "players": 2, "most": 60, "pause": 0.05}
     workers = playing(games, capped(all_games=10_000), config, **options)

@@ -1,4 +1,4 @@
-"""A name in a shared ledger is one game's: real server processes, a database of each."""
+"""Names of games in a shared ledger, with real processes and a database for each game."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ COPY, NEW = "copy", "new"
 
 
 def begun(games: Games, database: str) -> Worker:
-    """A server process that calls its game the lantern, whatever its database is."""
+    """Start a server process whose game is named lantern, on any database."""
     worker = games.start(database, "named", {"game": LANTERN})
     assert worker.do("") == "begun"
     return worker
 
 
 def test_a_second_game_with_the_same_name_is_refused(games: Games) -> None:
-    """In words, whatever it wants; it deletes and raises nothing. Its owner may claim the name."""
+    """It can delete and raise nothing until its owner claims the name."""
     first, second = begun(games, LANTERN), begun(games, HARBOUR)
     assert ["ok"] * 3 == [first.do(step) for step in ("check", "call", "keep")]
     for step in ("call", "keep", "used", "raise", "erase", "check"):
@@ -37,7 +37,7 @@ def test_a_second_game_with_the_same_name_is_refused(games: Games) -> None:
 
 
 def test_a_copy_of_a_game_is_told_of(games: Games) -> None:
-    """Of a restored backup and the game itself both run, and staff read it where one sees it."""
+    """A restored backup runs beside the game itself, and the staff of both are told."""
     first = begun(games, LANTERN)
     assert ["ok"] * 2 == [first.do("keep") for _ in range(2)]
     games.copy(LANTERN, COPY)
@@ -55,7 +55,7 @@ def test_a_copy_of_a_game_is_told_of(games: Games) -> None:
 
 
 def test_a_game_whose_own_tables_are_old_is_told_what_to_type(games: Games) -> None:
-    """Whatever asks; and neither looking nor Evennia's launcher gives a game a name."""
+    """Reading and Evennia's launcher register no game in the ledger."""
     old = begun(games, NEW)
     for step in ("call", "keep", "used", "raise", "erase", "list", "claim"):
         assert old.do(step).endswith("in the game's database; type: evennia migrate"), step

@@ -1,4 +1,4 @@
-"""A shared ledger that goes away at the worst moments: nothing is let go twice, no cap passed."""
+"""Outages of a shared ledger at bad moments: nothing is released twice, no cap is passed."""
 
 from __future__ import annotations
 
@@ -6,57 +6,54 @@ from typing import Any
 
 import pytest
 
-from tests.ledger.conftest import Games
+from tests.ledger.conftest import Games, told_at_once
 from tests.ledger.test_games import CALL_TOKENS, HARBOUR, LANTERN
 
 ASIDE = {"reserve_tokens": 1000, "retry_seconds": 0}
 
 
 def told(games: Games, act: str, config: dict[str, Any] | None = None, **options: Any) -> Any:
-    """What a process of the lantern tells at the end of what it does."""
-    worker = games.start(LANTERN, act, {"retry_seconds": 0, **(config or {})}, **options)
-    worker.go()
-    said = worker.told()
-    worker.end()
-    return said
+    """Return the answer of a process of the lantern."""
+    return told_at_once(
+        games.start(LANTERN, act, {"retry_seconds": 0, **(config or {})}, **options)
+    )
 
 
 def test_what_nobody_heard_is_given_back_as_it_was_held(games: Games) -> None:
-    """A call that was made smaller to fit, and whose commit was cut off, gives back no more."""
+    """A call was made smaller to fit, and its commit was not heard of."""
     found = told(games, "lose")
     assert {"used": 2 * CALL_TOKENS, "held": CALL_TOKENS, "open": 1} == _sums(found)
     assert 1000 - 2 * CALL_TOKENS == found["fitted"]
 
 
 def test_nothing_is_drawn_from_a_reserve_that_may_have_ended(games: Games) -> None:
-    """Until the ledger says what came of a transaction that let it go."""
+    """The ledger must first tell the fate of the transaction that released it."""
     found = told(games, "doubt", ASIDE)
     assert ["none", "none"] == found["drawn"]
     assert {"used": 3 * CALL_TOKENS, "held": CALL_TOKENS, "open": 1} == _sums(found)
 
 
 def test_a_stop_lets_a_reserve_go_once(games: Games) -> None:
-    """Whether a call was drawn from it or not; what others hold stays held."""
+    """Used or not, the reserve is released once, and others' holds stay."""
     expected = {"used": 3 * CALL_TOKENS, "held": CALL_TOKENS, "open": 1}
     assert expected == told(games, "stop", ASIDE)
 
 
 @pytest.mark.parametrize("by_others", [False, True])
 def test_a_reserve_of_days_ago_is_let_go_once(games: Games, by_others: bool) -> None:
-    """Nobody's use is made of it, though others may have taken it for a call that was cut off."""
+    """Others may already have booked it as a call that was cut off."""
     expected = {"used": 2 * CALL_TOKENS, "held": CALL_TOKENS, "open": 1}
     assert expected == told(games, "silent", ASIDE, by_others=by_others)
 
 
 def test_ends_that_wait_have_one_timer(games: Games) -> None:
-    """However often they are tried to be written, and none once they are."""
     found = told(games, "wait")
     assert {"used": CALL_TOKENS, "held": 0, "open": 0} == _sums(found)
     assert [1, 0] == found["timers"]
 
 
 def test_reading_leaves_a_ledger_alone_that_did_not_answer(games: Games) -> None:
-    """It is told in words, and nobody waits for the next try; a dead connection is made anew."""
+    """Readers get an error at once instead of waiting for the next try."""
     worker = games.start(LANTERN, "read", {"retry_seconds": 600})
     worker.go()
     first, second, third = worker.told()["read"]
@@ -71,7 +68,7 @@ def test_reading_leaves_a_ledger_alone_that_did_not_answer(games: Games) -> None
 
 
 def test_a_game_that_is_erased_leaves_nothing_held(games: Games) -> None:
-    """The sum of all games keeps what it used; a call under way counts there as cut off."""
+    """The sum of all games keeps its use; its open call counts there as cut off."""
     other = games.start(HARBOUR, "hold", cap=10_000)
     other.go()
     assert other.told()["held"]
@@ -81,7 +78,7 @@ def test_a_game_that_is_erased_leaves_nothing_held(games: Games) -> None:
 
 
 def test_a_days_reserve_is_there_when_the_day_begins(games: Games) -> None:
-    """And no longer than its day: of idle games too, where a clock is set, where room is scarce."""
+    """It is released with its day, also for idle games, moved clocks, and little room."""
     found = told(games, "days", ASIDE)
     over = {"used": 3 * CALL_TOKENS, "held": 0, "open": 0}
     assert [over] * 4 == [_sums(each) for each in found.values()]
@@ -93,7 +90,7 @@ def test_a_days_reserve_is_there_when_the_day_begins(games: Games) -> None:
 
 
 def test_a_kill_before_midnight_spends_no_reserve_of_the_next_day(games: Games) -> None:
-    """Nobody can have drawn from it before its day began; once it has, all of both counts."""
+    """Nobody can have drawn on it before its day began; after that all of it counts."""
     used = 0
     for is_before, more in ((True, 1000), (False, 2000)):
         killed = games.start(LANTERN, "aside", ASIDE)
@@ -106,7 +103,7 @@ def test_a_kill_before_midnight_spends_no_reserve_of_the_next_day(games: Games) 
 
 
 def test_a_reserve_of_nothing_is_none(games: Games) -> None:
-    """Where another process has set aside all that there is."""
+    """The first process has set aside all that there was."""
     assert {"reserves": 1, "refused": 2} == told(games, "crowd", ASIDE)
 
 

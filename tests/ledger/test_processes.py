@@ -1,4 +1,4 @@
-"""Several real server processes and threads, one database, one cap."""
+"""Several server processes and threads on one database and one cap."""
 
 from __future__ import annotations
 
@@ -6,22 +6,18 @@ from typing import Any
 
 import pytest
 
-from tests.ledger.conftest import Run
+from tests.ledger.conftest import Run, told_at_once
 
 CALL_TOKENS = 10
 
 
 def look(run: Run) -> Any:
-    """What the database holds."""
-    worker = run("look")
-    worker.go()
-    told = worker.told()
-    worker.end()
-    return told
+    """Return the contents of the database."""
+    return told_at_once(run("look"))
 
 
 def spend(run: Run, **options: Any) -> int:
-    """Three processes of three threads each, which begin at the same moment."""
+    """Let three processes of three threads each begin to spend at the same moment."""
     workers = [
         run("spend", threads=3, own_books=seed > 0, seed=seed, attempts=30, **options)
         for seed in range(3)
@@ -38,7 +34,7 @@ def spend(run: Run, **options: Any) -> int:
 
 @pytest.mark.parametrize("room", [pytest.param(1, id="one call"), pytest.param(50, id="fifty")])
 def test_l15_exactly_as_many_calls_pass_as_there_is_room_for(run: Run, room: int) -> None:
-    """However many processes and threads want the last room at the same time."""
+    """Nine threads in three processes race for the last room."""
     assert room == spend(run, cap=room * CALL_TOKENS + 5, mixed=False)
     found = look(run)
     assert (room * CALL_TOKENS, room) == (found["used"], found["calls"])
@@ -46,10 +42,10 @@ def test_l15_exactly_as_many_calls_pass_as_there_is_room_for(run: Run, room: int
 
 
 def test_r26_whatever_becomes_of_the_calls_the_sums_are_right(run: Run) -> None:
-    """Settled with less, released, cut off: never over the cap, and nothing stays held."""
+    """Calls are settled with less, released, or cut off."""
     cap = 600
     spend(run, cap=cap, mixed=True)
-    # What the last calls under way gave back, when nobody else asked any more, is used up too.
+    # Use up what the last calls gave back after everybody else had stopped asking.
     last = run("spend", threads=1, own_books=True, seed=3, attempts=100, cap=cap, mixed=True)
     last.go()
     assert last.told()["passed"] < 100
@@ -61,7 +57,7 @@ def test_r26_whatever_becomes_of_the_calls_the_sums_are_right(run: Run) -> None:
 
 
 def test_l15_a_killed_process_frees_nothing_it_may_have_used(run: Run) -> None:
-    """Its open call counts as cut off once another starts, which leaves a living one's alone."""
+    """The next start counts its open call as cut off, and leaves those of living processes."""
     cap = 2 * CALL_TOKENS + 5
     killed, living, third = (run("hold", cap=cap) for _ in range(3))
     keys = []

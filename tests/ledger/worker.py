@@ -1,8 +1,8 @@
-"""A server process that uses the ledger, as a test tells it to; a fork of what `load` loaded.
+"""A server process that uses the ledger as a test tells it; a fork of what `load` loaded.
 
-What it does is named by an act (`migrate`, `spend`, `hold`, `look` and more) and its options. It
-says `ready` once it has the database that the environment names, and begins when it is sent a line;
-what came of it is one line of JSON.
+Its act (`migrate`, `spend`, `hold`, `look` and more) has options. It prints `ready` once it has the
+database that the environment names, begins at a line on stdin, and prints its result as one line of
+JSON.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ ACTS = ("tests.ledger.acts", "tests.ledger.name_acts", "tests.ledger.outage_acts
 
 
 def load() -> None:
-    """All but what a test names: with a database that nobody asks."""
+    """Load all that processes share before they are forked, with an unused database."""
     os.environ["DJANGO_SETTINGS_MODULE"] = "tests.ledger.settings"
     import django
 
@@ -26,7 +26,7 @@ def load() -> None:
 
 
 def take_settings() -> None:
-    """Let this process have the settings with which a server process would have begun."""
+    """Apply the settings of the environment, as a new server process would."""
     from django.conf import settings
     from django.db import connections
 
@@ -44,7 +44,6 @@ def take_settings() -> None:
 
 
 def main(act: str, options: str = "{}") -> None:
-    """Do one thing."""
     take_settings()
     from tests.ledger.acts import ACTS
     from tests.ledger.name_acts import named
