@@ -1,1 +1,1 @@
-"""What is remembered: the stores, and a whole week of it."""
+"""Tests of memories: the stores, and a whole scripted week."""

@@ -1,4 +1,4 @@
-"""The game's settings and database, and a PostgreSQL server of our own, for tests of stores."""
+"""The game's tables, and a PostgreSQL server of our own, for tests of stores."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def postgres(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 @pytest.fixture
 def table(database: None) -> Iterator[None]:
-    """The game's tables, of which nothing that a test writes stays."""
+    """The game's tables; whatever a test writes is rolled back."""
     with transaction.atomic():
         yield
         transaction.set_rollback(True)

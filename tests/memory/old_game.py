@@ -1,7 +1,7 @@
-"""Plays a game's part in a move: made by the code of before, then looked at with the code of now.
+"""A game of old code that moves its vectors, made by that code and read by the present one.
 
-python -m tests.memory.old_game make FOLDER COUNT    run where the old code is; prints nothing
-python -m tests.memory.old_game move FOLDER COUNT    migrates, moves, and prints what it finds
+    python -m tests.memory.old_game make FOLDER COUNT    runs in a tree of the old code
+    python -m tests.memory.old_game move FOLDER COUNT    migrates, moves, and prints the result
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ AT_ONCE = 500
 
 
 def make(folder: Path, count: int) -> None:
-    """A game with one assistant's memories, and their vectors in the folder of before.
+    """Make a game with one assistant's memories, and their vectors in the old folder.
 
-    The modules have the names of before too: this part runs where that code is.
+    The imports are those of the old code, because this part runs there.
     """
     from tests.memory.week_booting import boot
 
@@ -50,7 +50,7 @@ def make(folder: Path, count: int) -> None:
 
 
 def move(folder: Path, count: int) -> None:
-    """Let the game be of now, and tell how long the move took and whether each is found."""
+    """Migrate the game, move its vectors, and print the duration and the count of right ones."""
     from tests.memory.week_booting import boot
 
     boot(folder, embeddings="hashing")

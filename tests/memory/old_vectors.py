@@ -1,4 +1,4 @@
-"""The folder of vectors, as it was before they stood in the table, by Qdrant's own client."""
+"""The former folder of vectors, written by Qdrant's own client."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from evennia_ai.memory_store.port import Item
 
 
 def name_of(assistant: int, signature: str = HashingEmbedder.signature) -> str:
-    """The name of a collection."""
+    """Return the name of a collection."""
     return f"a{assistant}e{sha256(signature.encode()).hexdigest()[:12]}"
 
 
 def write(folder: Path, collections: Mapping[str, Sequence[Item]]) -> None:
     """Put vectors of memories into collections, by name."""
-    # To load it takes two seconds, which is for tests that write, and not for each search of tests.
+    # Importing it takes two seconds, which only the tests that write should pay.
     from qdrant_client import QdrantClient, models
 
     with closing(QdrantClient(path=str(folder))) as client:
@@ -43,5 +43,4 @@ def _point(one: Item) -> dict[str, Any]:
 
 
 def file_of(folder: Path, name: str) -> Path:
-    """The file of a collection."""
     return folder / "collection" / name / "storage.sqlite"

@@ -1,6 +1,6 @@
-"""Uses the embedded store as a game does, and tells whom that would have called.
+"""The embedded store, used as a game does, in a process that reports all contacts it makes.
 
-python -m tests.memory.store_alone FOLDER
+    python -m tests.memory.store_alone FOLDER
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import sys
 import threading
 from pathlib import Path
 
-# A program that is started may call somebody as well: pip, to fetch a model of spaCy's.
+# A started program may use the network too, as pip does to fetch a model for spaCy.
 WATCHED = (
     *("socket.connect", "socket.getaddrinfo", "socket.sendto", "urllib.Request"),
     *("subprocess.Popen", "os.posix_spawn", "os.system"),
@@ -18,7 +18,7 @@ WATCHED = (
 
 
 def main(folder: Path) -> None:
-    """Set up, open, add, look, take out, close."""
+    """Set up, open, add, search, remove, and close."""
     called: list[str] = []
 
     def watch(event: str, arguments: tuple[object, ...]) -> None:
@@ -42,7 +42,7 @@ def main(folder: Path) -> None:
     store = InStep(opened)
     assert not store.keys(1)
     assert "mem0" not in sys.modules, "there is nothing yet to find by its meaning"
-    # The first vector imports mem0, which reads what the store has set by now.
+    # The first vector imports mem0, which reads the environment that the store has set by now.
     for number in range(21):
         store.add(1, [item(number, f"memory {number} of the smith")])
     for _ in range(5):

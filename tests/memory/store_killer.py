@@ -1,10 +1,10 @@
-"""Kills games in the middle of remembering, or of moving, and looks at what is left.
+"""Kills processes while they remember or move, and checks what is left.
 
     python -m tests.memory.store_killer FOLDER MOMENTS
 
-prints a line of JSON for each moment: what was killed, how far it told it had come, what was there
-after, and "" or what was wrong. Django is set up once: each victim is a fork of this process, with
-a connection of its own to a real file of SQLite.
+prints a line of JSON for each moment: the act that was killed, its number of reported batches, and
+the problem found, or "". Django is set up once: each victim is a fork of this process, with a
+connection of its own to a real file of SQLite.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ ROWS, AT_ONCE, ASSISTANT = 40, 4, 7
 
 
 def remember(folder: Path, tell: Callable[[], None]) -> None:
-    """Keep memories and make their vectors, in the order of indexing; tell of each batch kept."""
+    """Store memories and make their vectors, as indexing does; report each batch."""
     from django.db import transaction
 
     from evennia_ai.core.memory.recollection import Recollection
@@ -37,7 +37,7 @@ def remember(folder: Path, tell: Callable[[], None]) -> None:
             )
         tell()
         index(store)
-        if first:  # what one says may be corrected or forgotten at any time
+        if first:  # corrections and removals happen meanwhile
             with transaction.atomic():
                 rows.change(ASSISTANT, key(first), text=f"{SMITH} {first}")
                 rows.remove(ASSISTANT, [key(first - 1)])
@@ -45,7 +45,7 @@ def remember(folder: Path, tell: Callable[[], None]) -> None:
 
 
 def index(store: object) -> int:
-    """One run of indexing's: until nothing waits. Returns how many vectors it made."""
+    """Run indexing until nothing waits. Return the number of vectors made."""
     from evennia_ai.memory_store import rows
     from evennia_ai.memory_store.port import Item
 
@@ -62,7 +62,7 @@ def index(store: object) -> int:
 
 
 def move(folder: Path, tell: Callable[[], None]) -> None:
-    """Copy the vectors of the folder of before; tell of each batch that was copied."""
+    """Copy the vectors of the old folder; report each batch."""
     from evennia_ai.memory_store import moving
 
     moving.BATCH = AT_ONCE
@@ -71,7 +71,7 @@ def move(folder: Path, tell: Callable[[], None]) -> None:
 
 
 def kill(act: Callable[[Path, Callable[[], None]], None], folder: Path, moment: int) -> int:
-    """Let a process act, and kill it a little after it told so often. Returns how often it did."""
+    """Let a process act, and kill it shortly after some reports. Return the number of reports."""
     from django.db import connection
 
     connection.close()
@@ -83,7 +83,7 @@ def kill(act: Callable[[Path, Callable[[], None]], None], folder: Path, moment: 
     told = 0
     while told < moment % (ROWS // AT_ONCE) and os.read(reader, 1):
         told += 1
-    # A part of a millisecond later, so that it is now in one part of a batch, now in another.
+    # Wait 0 to 4 ms, so that kills hit different parts of a batch.
     select.select([], [], [], moment % 7 * 0.0007)
     os.kill(child, signal.SIGKILL)
     os.waitpid(child, 0)
@@ -94,7 +94,7 @@ def kill(act: Callable[[Path, Callable[[], None]], None], folder: Path, moment: 
 
 
 def state() -> tuple[set[str], set[str], set[str]]:
-    """Rows that hold, those of them that say they have a vector, and the keys of all vectors."""
+    """Return the keys of current rows, of those marked as indexed, and of all vectors."""
     from evennia_ai.memory_store import rows
     from evennia_ai.models import MemoryVector
 
@@ -105,7 +105,7 @@ def state() -> tuple[set[str], set[str], set[str]]:
 
 
 def look_at_memories(folder: Path, told: int) -> str:
-    """What is wrong after a kill, "" for nothing."""
+    """Return the problem after a kill, or ""."""
     from evennia_ai.memory_store.port import MemoryQuery
     from tests.memory.store_support import SMITH, WORLD, key, opened
 
@@ -130,7 +130,7 @@ def look_at_memories(folder: Path, told: int) -> str:
 
 
 def look_at_the_move(folder: Path, told: int) -> str:
-    """What is wrong after a move that was killed, "" for nothing."""
+    """Return the problem after a killed move, or ""."""
     from evennia_ai.memory_store import moving
 
     kept, marked, vectors = state()
@@ -145,7 +145,7 @@ def look_at_the_move(folder: Path, told: int) -> str:
 
 
 def begin_move() -> None:
-    """Rows as a game of before left them: read, and without a vector in the table."""
+    """Make rows that are marked as indexed and have no vector in the table, as before a move."""
     from evennia_ai.core.memory.recollection import Recollection
     from evennia_ai.memory_store import rows
     from evennia_ai.memory_store.hashing import HashingEmbedder
@@ -159,7 +159,7 @@ def begin_move() -> None:
 
 
 def wait_for_the_lock(folder: Path) -> str:
-    """What is wrong with a move while another program has the database, "" for nothing."""
+    """Return the problem of a move while another program locks the database, or ""."""
     import sqlite3
 
     from django.db import connection
@@ -187,7 +187,7 @@ def wait_for_the_lock(folder: Path) -> str:
 
 
 def main(folder: Path, moments: int) -> None:
-    """Kill at so many moments, early and late."""
+    """Kill at this many moments, early and late."""
     from tests.memory.week_booting import boot
 
     os.environ["MEM0_TELEMETRY"] = "False"  # before anything here imports it
@@ -211,7 +211,6 @@ def main(folder: Path, moments: int) -> None:
 
 
 def report(act: str, told: int, problem: str) -> None:
-    """One line."""
     print(json.dumps({"act": act, "told": told, "problem": problem}), flush=True)
 
 

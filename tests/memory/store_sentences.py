@@ -1,6 +1,6 @@
-"""Forty things said in a game, each with the one memory of forty that has to do with it.
+"""Forty questions of players, each with the one memory of forty that answers it.
 
-What embedding models are measured with: a pair is related, every other combination is not.
+Embedding models are measured with them: a pair is related, every other combination is not.
 """
 
 PAIRS = (

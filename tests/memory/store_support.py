@@ -1,4 +1,4 @@
-"""What tests of stores share: memories, embedding models and stores of every kind."""
+"""Memories, embedding models and stores of every kind, shared by tests of stores."""
 
 from __future__ import annotations
 
@@ -31,17 +31,15 @@ CASTLE = "the baron of the castle broke his word"
 
 
 def key(number: int) -> str:
-    """A memory's key."""
     return f"{number:032x}"
 
 
 def item(number: int, text: str = SMITH, audience: str = WORLD, trust: float = 1.0) -> Item:
-    """A memory."""
     return Item(key(number), text, audience, trust)
 
 
 class DictShelf:
-    """A table of memories in a dictionary, for what is about threads and not about databases."""
+    """A table of memories in a dictionary, for tests of threads rather than databases."""
 
     page_size = 10
 
@@ -51,7 +49,7 @@ class DictShelf:
         self._number = 0
 
     def put(self, collection: int, one: Item) -> None:
-        """Keep a memory; one whose key is there is changed."""
+        """Store a memory, or change the one of that key."""
         self._number += 1
         if (collection, one.key) in self.rows:
             self.epochs[collection] += 1
@@ -60,32 +58,30 @@ class DictShelf:
         )
 
     def read(self, collection: int, which: str, vector: bytes) -> None:
-        """Keep a vector."""
+        """Store a vector."""
         place = collection, which
         self.rows[place] = self.rows[place]._replace(vector=vector)
 
     def discard(self, collection: int, keys: Iterable[str]) -> None:
-        """Forget memories."""
         for each in keys:
             self.rows.pop((collection, each), None)
         self.epochs[collection] += 1
 
     def epoch(self, collection: int) -> int:
-        """How often something was changed or forgotten."""
+        """Return the number of changes and removals."""
         return self.epochs[collection]
 
     def arrivals(self, collection: int) -> int:
-        """How many were kept."""
+        """Return the number of stored memories."""
         return self._number
 
     def newest(self, collection: int) -> int:
-        """The highest number."""
+        """Return the highest number of a collection."""
         return max((r.number for (c, _), r in self.rows.items() if c == collection), default=0)
 
     def page(
         self, collection: int, signature: str, audience: str | None, after: int, until: int
     ) -> Sequence[MemoryRow]:
-        """The next memories."""
         found = [
             row
             for (owner, _), row in self.rows.items()
@@ -96,18 +92,18 @@ class DictShelf:
         return sorted(found, key=lambda row: row.number)[: self.page_size]
 
     def keys(self, collection: int, signature: str) -> set[str]:
-        """Those with a vector."""
+        """Return the keys with a vector."""
         return {k for (c, k), row in self.rows.items() if c == collection and row.vector}
 
     def renew(self) -> None:
-        """There is no connection."""
+        """Do nothing: there is no connection."""
 
     def close(self) -> None:
-        """There is nothing to let go of."""
+        """Do nothing: there is no connection."""
 
 
 class DictStore(Mem0Store):
-    """The embedded store over a dictionary: what is added to it is in its table too."""
+    """The embedded store over a dictionary; what is added is also in its table."""
 
     def __init__(self, embedder: Any = None) -> None:
         self.shelf = DictShelf()
@@ -115,7 +111,7 @@ class DictStore(Mem0Store):
         super().__init__(model, self.shelf, TableVectors(self.shelf, model.signature))
 
     def add(self, collection: int, items: Sequence[Item]) -> list[bytes]:
-        """Keep memories and their vectors."""
+        """Store memories and their vectors."""
         checked_collection(collection)
         wanted = checked_items(items)
         for one in wanted:
@@ -126,24 +122,22 @@ class DictStore(Mem0Store):
         return kept
 
     def remove(self, collection: int, keys: Iterable[str]) -> None:
-        """Forget memories."""
         self.shelf.discard(collection, keys)
 
     def drop(self, collection: int) -> None:
-        """Forget all of an assistant's."""
         self.shelf.discard(collection, [k for c, k in self.shelf.rows if c == collection])
         super().drop(collection)
 
 
 class InStep:
-    """A store together with the game's table: what is done to one is done to both."""
+    """A store together with the game's table: each act changes both."""
 
     def __init__(self, store: MemoryStore) -> None:
         self.store = store
         self.signature = store.signature
 
     def add(self, collection: int, items: Sequence[Item]) -> None:
-        """Keep memories, and let their vectors be made."""
+        """Store memories and make their vectors."""
         checked_collection(collection)
         wanted = [replace(one, text=sendable(one.text)) for one in checked_items(items)]
         there = rows.by_keys(collection, [one.key for one in wanted])
@@ -163,37 +157,32 @@ class InStep:
         rows.mark_indexed(collection, [by_key[one.key] for one in wanted], self.signature, kept)
 
     def search(self, sought: MemoryQuery) -> list[Hit]:
-        """Look."""
         return self.store.search(sought)
 
     def remove(self, collection: int, keys: Sequence[str]) -> None:
-        """Forget memories."""
         rows.remove(collection, keys)
         self.store.remove(collection, keys)
         rows.erase(collection, rows.gone(collection, 1000))
 
     def keys(self, collection: int) -> set[str]:
-        """Those with a vector."""
         return self.store.keys(collection)
 
     def drop(self, collection: int) -> None:
-        """Forget all of an assistant's."""
         Memory.objects.filter(assistant=collection).delete()
         self.store.drop(collection)
 
     def close(self) -> None:
-        """Let go."""
         self.store.close()
 
 
 def opened(kind: str, folder: Path, url: str = "", embedder: Any = None) -> MemoryStore:
-    """A store of a kind, with an embedding model that needs nothing."""
+    """Return a store of a kind, with an embedding model that needs no files."""
     read = MemorySettings(kind, "hashing", folder, url, os.environ.get("QDRANT_API_KEY", ""))
     return open_store(read, embedder or HashingEmbedder())
 
 
 def outcome(deferred: Deferred[Any]) -> Any:
-    """What a Deferred that has fired came to; what it failed with is raised."""
+    """Return the result of a Deferred that has fired, or raise its failure."""
     found: list[Any] = []
     deferred.addBoth(found.append)
     assert found, "it has not fired"
@@ -205,17 +194,17 @@ def outcome(deferred: Deferred[Any]) -> Any:
 def sought(
     query: str, *audiences: str, limit: int = 10, min_trust: float = 0.0, fits: int = 0
 ) -> MemoryQuery:
-    """A search in collection 1, of the world's memories where no other audience is named."""
+    """Return a search in collection 1, by default of the audience of the world."""
     return MemoryQuery(1, query, audiences or (WORLD,), limit, min_trust, fits)
 
 
 def found_keys(store: Any, query: str, *audiences: str, **how: Any) -> list[str]:
-    """The keys a search finds in collection 1, best first."""
+    """Return the keys that a search finds in collection 1, best first."""
     return [hit.key for hit in store.search(sought(query, *audiences, **how))]
 
 
 def python(*arguments: str) -> list[str]:
-    """The command of a process of this Python."""
+    """Return the command of a process of this Python."""
     return [sys.executable, *arguments]
 
 

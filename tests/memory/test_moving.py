@@ -1,4 +1,4 @@
-"""Moving vectors out of the folder of before: all that hold, once, and nothing of the folder."""
+"""Moving vectors from the former folder into the table."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ MODEL = HashingEmbedder.signature
 
 
 def remembered(assistant: int, *items: object, kind: str = MemoryKind.FACT) -> None:
-    """Memories in the table, noted as read by the store of before."""
+    """Store memories in the table, marked as indexed by the old store."""
     rows.insert(
         assistant,
         [Recollection(one.key, kind, one.text, one.audience, trust=one.trust) for one in items],
@@ -37,31 +37,31 @@ def remembered(assistant: int, *items: object, kind: str = MemoryKind.FACT) -> N
 
 
 def moved(folder: Path, **options: object) -> str:
-    """The command, and what it says."""
+    """Run the command, and return its output."""
     said = StringIO()
     call_command("ai_move_memories", folder=folder, stdout=said, **options)
     return said.getvalue()
 
 
 def vectors() -> dict[str, tuple[str, bytes]]:
-    """The table's vectors, with their models, by the memory's key."""
+    """Return the table's vectors and their models, by the memory's key."""
     found = MemoryVector.objects.select_related("memory")
     return {one.memory.key: (one.model, bytes(one.vector)) for one in found}
 
 
 def vector(text: str) -> tuple[str, bytes]:
-    """What the table is to hold for a text."""
+    """Return the expected model and stored vector of a text."""
     return MODEL, as_kept(HashingEmbedder().embed_passages([text])[0])
 
 
 def digests(folder: Path) -> Mapping[str, str]:
-    """Every file of a folder, and what is in it."""
+    """Return a digest of every file in a folder."""
     files = [path for path in folder.rglob("*") if path.is_file()]
     return {str(path): sha256(path.read_bytes()).hexdigest() for path in files}
 
 
 def test_each_vector_goes_to_its_memory(table: None, tmp_path: Path) -> None:
-    """Of all assistants; once, however often it is asked for; and the folder stays as it is."""
+    """Each is copied once, also on a second run, and the folder is unchanged."""
     ours, theirs = [item(1), item(2, LAMP, TOM, 0.4)], [item(3, CASTLE, ROOM)]
     remembered(1, *ours)
     remembered(2, *theirs)
@@ -86,7 +86,7 @@ def test_each_vector_goes_to_its_memory(table: None, tmp_path: Path) -> None:
 
 
 def test_what_changed_since_is_made_anew(table: None, tmp_path: Path) -> None:
-    """A vector goes only to the memory that it was made of; the rest is counted, with why."""
+    """A vector is copied only to the memory that it was made of; others are counted by reason."""
     old = [item(number, f"{SMITH} {number}") for number in range(1, 7)]
     asking = item(7, 'Tom said: "where is the smith?"')
     remembered(1, *old)
@@ -117,7 +117,7 @@ def test_what_changed_since_is_made_anew(table: None, tmp_path: Path) -> None:
 
 
 def test_a_damaged_collection_stops_no_other(table: None, tmp_path: Path) -> None:
-    """It is named; what of it could be read stays, and the rest goes on."""
+    """It is named, and whatever could be read of it is kept."""
     remembered(1, item(1))
     remembered(2, item(2, LAMP))
     remembered(3, item(3, CASTLE))
@@ -132,18 +132,17 @@ def test_a_damaged_collection_stops_no_other(table: None, tmp_path: Path) -> Non
 
 
 class Stranger:
-    """What somebody else put where a vector should be."""
+    """An object whose pickle makes a folder when it is loaded."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
 
     def __reduce__(self) -> tuple[object, tuple[str]]:
-        """A pickle that makes a folder wherever it is read."""
         return os.mkdir, (str(self.path),)
 
 
 def test_no_code_is_run_by_what_is_read(table: None, tmp_path: Path) -> None:
-    """A pickle that would run something runs nothing; what is not a vector is no memory's."""
+    """The old folder holds pickles, which must not be able to run code."""
     old, trap = tmp_path / "old", tmp_path / "trapped"
     good = [item(number) for number in range(1, 5)]
     remembered(1, *good)
@@ -158,11 +157,11 @@ def test_no_code_is_run_by_what_is_read(table: None, tmp_path: Path) -> None:
     assert "3 cannot be read" in said
     assert {key(4): vector(SMITH)} == vectors()
     pickle.loads(pickle.dumps(Stranger(trap)))
-    assert trap.exists(), "it would have run"
+    assert trap.exists(), "the trap itself does not work"
 
 
 def test_vectors_that_are_none(table: None, tmp_path: Path) -> None:
-    """One that is not of length 1 was not made by a model of ours."""
+    """Vectors of our models have length 1; a NaN shows that one is damaged."""
     remembered(1, item(1), item(2))
     write(tmp_path, {name_of(1): [item(1), item(2)]})
     path = file_of(tmp_path, name_of(1))
@@ -176,7 +175,10 @@ def test_vectors_that_are_none(table: None, tmp_path: Path) -> None:
 
 
 def test_what_a_killed_game_left_is_read(table: None, tmp_path: Path) -> None:
-    """The newest of it stood beside the file, and of a memory the newest point counts."""
+    """The newest points may be in SQLite's write-ahead log.
+
+    Of two for one memory the newer counts.
+    """
     remembered(1, item(1, LAMP))
     write(tmp_path, {name_of(1): [item(1)]})
     path = file_of(tmp_path, name_of(1))
@@ -197,7 +199,6 @@ def test_what_a_killed_game_left_is_read(table: None, tmp_path: Path) -> None:
 
 
 def test_what_cannot_be_moved_is_said(table: None, tmp_path: Path) -> None:
-    """No such folder, one that a game of before has open, or vectors on a server."""
     with pytest.raises(CommandError, match="holds no vectors of before"):
         moved(tmp_path)
     remembered(1, item(1))
@@ -214,7 +215,7 @@ def test_what_cannot_be_moved_is_said(table: None, tmp_path: Path) -> None:
 def test_vectors_on_a_server_are_not_moved(
     table: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A game that keeps them on a server is told what to type instead."""
+    """The error names the command that makes vectors anew."""
     monkeypatch.delenv("EVENNIA_AI_MEMORY_STORE")
     server = {"EVENNIA_AI_MEMORY_STORE": "qdrant", "EVENNIA_AI_MEMORY_URL": "http://127.0.0.1:6333"}
     with override_settings(**server), pytest.raises(CommandError, match=r"in 'qdrant'.*reindex"):

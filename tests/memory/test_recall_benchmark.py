@@ -1,4 +1,4 @@
-"""The recall benchmark: its file is checked, and what it says is found comes out of a prompt."""
+"""The recall benchmark: validation of its file, and agreement of its figures with prompts."""
 
 from __future__ import annotations
 
@@ -22,7 +22,8 @@ TOLD = (
     ("Tom", "I sold the grey mare to a miller.", "Who was the grey mare sold to?"),
     ("Mira", "The ferryman owes me salted herring.", "What does the ferryman owe of herring?"),
 )
-# Newer, and each says a word of every question: what is only new, or only like it, is no answer.
+# Newer than the answers, and each shares a word with every question, so that neither recency nor
+# likeness alone finds the answer.
 CHATTER = tuple(
     f"Of lantern, baskets, mare and ferryman nobody spoke on evening {number} of the market."
     for number in range(20, 50)
@@ -31,7 +32,7 @@ EARLIER = 2
 
 
 def conversation(**changed: Any) -> dict[str, Any]:
-    """Two people over some months: four things told, then small talk; a question for each."""
+    """Two people over some months: four facts, then small talk; a question for each fact."""
     said = [(speaker, text) for speaker, text, _ in TOLD]
     said += [("Tom", text) for text in CHATTER]
     turns = [
@@ -62,7 +63,7 @@ def _rows(told: list[dict[str, Any]], **wanted: str) -> list[dict[str, Any]]:
 
 @pytest.fixture(scope="module")
 def figures(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
-    """What the command prints of a small file, from a process of its own."""
+    """The output of the command for a small file, run in a process of its own."""
     folder = tmp_path_factory.mktemp("recall")
     command = [sys.executable, "-m", "benchmarks.recall", "--json", "--embeddings", "hashing"]
     command += ["--data", str(_file(folder, [conversation()])), "--earlier", str(EARLIER)]
@@ -77,7 +78,7 @@ def figures(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
 
 @pytest.mark.parametrize("protocol", ["soon", "month", "late", "after 0", f"after {EARLIER}"])
 def test_what_was_told_is_in_the_prompt_of_who_asks(figures: dict[str, Any], protocol: str) -> None:
-    """The one turn of many that answers stands among the first lines, also behind newer talk."""
+    """Also where much newer talk lies between."""
     (ours,) = _rows(figures["recall"], protocol=protocol, by="ours", of="all")
     assert 1.0 == ours["@6"]
     (prompt,) = _rows(figures["prompt"], protocol=protocol)
@@ -86,7 +87,7 @@ def test_what_was_told_is_in_the_prompt_of_who_asks(figures: dict[str, Any], pro
 
 
 def test_earlier_questions_are_kept_and_counted(figures: dict[str, Any]) -> None:
-    """Questions of the same player before are none of those that count."""
+    """Earlier questions of the same player are not among those that count."""
     asked = {
         row["protocol"]: row["questions"] for row in _rows(figures["recall"], by="ours", of="all")
     }
@@ -94,7 +95,7 @@ def test_earlier_questions_are_kept_and_counted(figures: dict[str, Any]) -> None
 
 
 def test_the_peers_find_the_same_by_the_same_vectors(figures: dict[str, Any]) -> None:
-    """Plain mem0 and the cosine of its vectors agree, and each is there to compare with."""
+    """Plain mem0 and the cosine of its vectors must agree."""
     peers = {row["by"]: row for row in _rows(figures["recall"], protocol="late", of="all")}
     assert {"ours", "plain mem0", "cosine"} <= peers.keys()
     assert 1.0 == peers["cosine"]["@5"]
@@ -102,7 +103,6 @@ def test_the_peers_find_the_same_by_the_same_vectors(figures: dict[str, Any]) ->
 
 
 def test_each_category_and_each_cost_has_its_row(figures: dict[str, Any]) -> None:
-    """Every category of the format is told apart, and what a search and an addition cost."""
     late = _rows(figures["recall"], protocol="late", by="ours")
     assert ["all", "multi-hop", "temporal", "open domain", "single-hop"] == [
         row["of"] for row in late
@@ -113,7 +113,7 @@ def test_each_category_and_each_cost_has_its_row(figures: dict[str, Any]) -> Non
 
 
 def test_time_passes_in_order(tmp_path: Path) -> None:
-    """What is asked soon is asked before what was said later; nothing is said twice."""
+    """A question asked soon comes before later talk, and nothing is said twice."""
     (one,) = plan(read(_file(tmp_path, [conversation()])), None, EARLIER, seed=7)
     steps = one.agenda()
     assert steps == sorted(steps, key=seconds_of)
@@ -153,7 +153,6 @@ def test_time_passes_in_order(tmp_path: Path) -> None:
     ],
 )
 def test_a_bad_file_is_told_where_it_is_bad(tmp_path: Path, content: object, named: str) -> None:
-    """What is wrong, where in the file, and what would be right."""
     path = _file(tmp_path, content)
     with pytest.raises(BadFileError) as raised:
         read(path)
@@ -163,6 +162,5 @@ def test_a_bad_file_is_told_where_it_is_bad(tmp_path: Path, content: object, nam
 
 
 def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
-    """No traceback, but which file and what it should hold."""
     with pytest.raises(BadFileError, match=r"none\.json cannot be read: No such file"):
         read(tmp_path / "none.json")

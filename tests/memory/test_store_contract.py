@@ -1,4 +1,4 @@
-"""What every store of memories does, on each of them: over a dictionary, the table, and servers."""
+"""The contract of all memory stores, run on each: dictionary, table, and servers."""
 
 from __future__ import annotations
 
@@ -84,7 +84,6 @@ class Contract:
     """A subclass names a kind of store by its fixture `store`; the collection 1 is empty."""
 
     def test_finds_by_likeness(self, store: Any) -> None:
-        """What is most alike to what is sought is the first that is found."""
         store.add(1, [item(1), item(2, LAMP), item(3, CASTLE)])
         assert [key(1)] == found_keys(store, "who owes the smith gold?", limit=1)
         assert key(2) == found_keys(store, "which lamp went out")[0]
@@ -94,7 +93,6 @@ class Contract:
         assert all(0.0 < hit.similarity <= 1.0 for hit in hits)
 
     def test_tells_nobody_what_is_for_others(self, store: Any) -> None:
-        """A search finds what is of the audiences it names, and nothing else."""
         store.add(1, [item(n, SMITH, audience) for n, audience in enumerate(EVERYBODY, 1)])
         for number, audience in enumerate(EVERYBODY, 1):
             assert [key(number)] == found_keys(store, SMITH, audience)
@@ -103,7 +101,7 @@ class Contract:
         assert [] == found_keys(store, SMITH, "person:account-99")
 
     def test_refuses_what_is_no_audience(self, store: Any) -> None:
-        """A word that is not an audience is refused, whatever a filter would make of it."""
+        """No text that a filter could interpret may pass as an audience."""
         store.add(1, [item(1, SMITH, TOM)])
         for wrong in NO_AUDIENCES:
             with pytest.raises(ValueError, match="not an audience"):
@@ -115,7 +113,6 @@ class Contract:
         assert {key(1)} == store.keys(1)
 
     def test_refuses_what_is_no_key_and_no_id(self, store: Any) -> None:
-        """Keys are ours and collections are numbers: no name ever becomes part of either."""
         for wrong in ("", "tom", "*", key(1).upper() + "A", "../../etc", key(1)[:-1]):
             with pytest.raises(ValueError, match="not the key"):
                 store.add(1, [Item(wrong, SMITH, WORLD)])
@@ -126,13 +123,12 @@ class Contract:
             store.add(1, [item(1, trust=1.5)])
 
     def test_trust_is_a_bound(self, store: Any) -> None:
-        """What is believed less than asked for is not found; exactly as much is."""
         store.add(1, [item(n, f"{SMITH} {n}", WORLD, n / 10) for n in range(11)])
         assert {key(n) for n in (7, 8, 9, 10)} == set(found_keys(store, SMITH, min_trust=0.7))
         assert 11 == len(found_keys(store, SMITH, limit=20))
 
     def test_the_same_key_is_the_same_memory(self, store: Any) -> None:
-        """Putting a memory in again replaces it: its words, whose it is and how far believed."""
+        """Adding it again replaces its text, audience and trust."""
         store.add(1, [item(1), item(1, LAMP, TOM, 0.4)])
         store.add(1, [item(1, CASTLE, ROOM, 0.6), item(2)])
         store.add(1, [item(1, CASTLE, ROOM, 0.6)])
@@ -142,7 +138,6 @@ class Contract:
         assert [] == found_keys(store, CASTLE, ROOM, min_trust=0.7)
 
     def test_forgets(self, store: Any) -> None:
-        """What is removed is not found; others stay."""
         store.add(1, [item(n, f"{SMITH} and {n}") for n in range(1, 9)])
         store.remove(1, [key(1), key(8), key(99), "nonsense"])
         store.remove(1, [])
@@ -151,7 +146,7 @@ class Contract:
         assert left == store.keys(1) == set(found_keys(store, SMITH))
 
     def test_assistants_are_apart(self, store: Any) -> None:
-        """A collection knows nothing of another, and goes without it: 1 is not a part of 12."""
+        """The numbers 1, 12 and 121 must not be mixed up by a prefix."""
         for collection in (1, 12, 121):
             store.add(collection, [item(collection)])
         store.drop(1)
@@ -164,7 +159,6 @@ class Contract:
         assert [key(4)] == found_keys(store, SMITH)
 
     def test_nothing_is_not_an_error(self, store: Any) -> None:
-        """An assistant without memories, and a search for nothing, find nothing."""
         assert [] == found_keys(store, SMITH)
         assert set() == store.keys(1)
         store.add(1, [])
@@ -173,7 +167,6 @@ class Contract:
         assert [] == found_keys(store, SMITH, limit=0)
 
     def test_takes_any_text(self, store: Any) -> None:
-        """Whatever a player types can be kept and looked for."""
         texts = ["*", "AND", "'; DROP TABLE a1; --", "日本語のランプ", "\0\ud800 x", "", "w" * 9000]
         store.add(1, [item(n, text) for n, text in enumerate(texts, 1)])
         for text in texts:
@@ -182,8 +175,6 @@ class Contract:
         assert 7 == len(store.keys(1))
 
     def test_behaves_like_a_dictionary(self, store: Any) -> None:
-        """Whatever happens to a store, it holds what a plain dictionary would."""
-
         @settings(max_examples=12)
         @given(STEPS)
         def follow(steps: list[Step]) -> None:
@@ -209,7 +200,6 @@ class TestOverADictionary(Contract):
 
     @pytest.fixture
     def store(self) -> Iterator[Any]:
-        """Fresh."""
         made = DictStore()
         yield made
         made.close()
@@ -220,14 +210,13 @@ class TestEmbedded(Contract):
 
     @pytest.fixture
     def store(self, table: None, tmp_path: Path) -> Iterator[Any]:
-        """Fresh."""
         made = InStep(opened("inline", tmp_path))
         yield made
         made.close()
 
 
 def emptied(store: MemoryStore) -> InStep:
-    """A store on a server without what tests before left."""
+    """Return a store on a server without the memories of earlier tests."""
     made = InStep(store)
     for collection in (1, 12, 121):
         made.drop(collection)
@@ -239,7 +228,6 @@ class TestPgvector(Contract):
 
     @pytest.fixture
     def store(self, table: None, tmp_path: Path, postgres: str) -> Iterator[Any]:
-        """Emptied."""
         made = emptied(opened("pgvector", tmp_path, postgres))
         yield made
         made.close()
@@ -250,7 +238,6 @@ class TestQdrantInThisProcess(Contract):
 
     @pytest.fixture
     def store(self, table: None, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Any]:
-        """Fresh."""
         local = QdrantClient(":memory:")
         monkeypatch.setattr(qdrant_server, "QdrantClient", lambda **_: local)
         made = emptied(opened("qdrant", tmp_path, "http://127.0.0.1:6333"))
@@ -263,7 +250,6 @@ class OnQdrantServer(Contract):
 
     @pytest.fixture
     def store(self, table: None, tmp_path: Path) -> Iterator[Any]:
-        """Emptied."""
         made = emptied(opened("qdrant", tmp_path, QDRANT_URL))
         yield made
         made.close()
@@ -275,4 +261,4 @@ else:
 
     @pytest.mark.skip(reason="QDRANT_URL names no Qdrant server: that store is NOT tested here")
     def test_qdrant_server() -> None:
-        """The same on a Qdrant server."""
+        """Stands for the contract on a Qdrant server."""

@@ -1,4 +1,4 @@
-"""A store that is slow: who waits, for how long, and what comes of answers that come too late."""
+"""A slow store: deadlines, the order of requests, and late answers."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tests.memory.store_support import LAMP, SMITH, DictStore, outcome, sought
 
 
 class Slow(DictStore):
-    """A store whose search waits until it is let go."""
+    """A store whose search waits until it is released."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -26,20 +26,18 @@ class Slow(DictStore):
         self.order: list[str] = []
 
     def search_words(self, sought: MemoryQuery) -> ByWords:
-        """Wait."""
         self.begun.set()
         self.goes_on.wait(20)
         self.order.append("search")
         return super().search_words(sought)
 
     def keys(self, collection: int) -> set[str]:
-        """Note that it was asked."""
         self.order.append("keys")
         return super().keys(collection)
 
 
 class Waiting:
-    """A reactor by hand: its clock is moved, and what threads hand it is run when it is told to."""
+    """A reactor by hand: its clock is moved, and calls from threads run on demand."""
 
     def __init__(self) -> None:
         self.clock = Clock()
@@ -49,13 +47,12 @@ class Waiting:
         self._news = threading.Condition()
 
     def callFromThread(self, function: Any, *arguments: Any) -> None:  # noqa: N802  (Twisted's)
-        """Take a call from a thread."""
         with self._news:
             self._handed.append(partial(function, *arguments))
             self._news.notify()
 
     def run(self, count: int) -> None:
-        """Run so many calls of threads, waiting for each."""
+        """Run this many calls of threads, waiting for each."""
         for _ in range(count):
             with self._news:
                 assert self._news.wait_for(lambda: self._handed, 20)
@@ -64,7 +61,7 @@ class Waiting:
 
 
 def slow_service() -> tuple[MemoryService, Slow, Waiting]:
-    """A service whose store is slow, opened."""
+    """Return an open service of a slow store, the store, and the reactor."""
     reactor, store = Waiting(), Slow()
     service = MemoryService(HashingEmbedder(), lambda: store, kind="test", reactor=reactor)
     opened_now = service.open()
@@ -74,7 +71,6 @@ def slow_service() -> tuple[MemoryService, Slow, Waiting]:
 
 
 def test_a_store_is_opened_once_however_many_ask() -> None:
-    """Who asks while it is opened, or when it is open, has it opened no second time."""
     reactor, opened_for = Waiting(), []
     service = MemoryService(
         HashingEmbedder(), lambda: opened_for.append(1) or Slow(), kind="test", reactor=reactor
@@ -87,7 +83,7 @@ def test_a_store_is_opened_once_however_many_ask() -> None:
 
 
 def test_a_late_answer_is_dropped() -> None:
-    """Who waits too long is told None; the answer that comes later goes nowhere."""
+    """The caller gets None at the deadline, and a search still in the queue is never run."""
     service, store, reactor = slow_service()
     late = service.search(sought(SMITH, limit=3))
     assert store.begun.wait(20)
@@ -110,7 +106,7 @@ def test_a_late_answer_is_dropped() -> None:
 
 
 def test_a_search_goes_first() -> None:
-    """A search does not wait for all that is to be written, only for what is under way."""
+    """A search overtakes waiting writes, but not the call under way."""
     service, store, reactor = slow_service()
     first = service.search(sought(SMITH, limit=3))
     assert store.begun.wait(20)
@@ -124,7 +120,7 @@ def test_a_search_goes_first() -> None:
 
 
 def test_a_dropped_question_says_nothing_of_the_store() -> None:
-    """Who no longer wants an answer may cancel; the breaker hears nothing of it."""
+    """A caller may cancel; that is no failure for the breaker."""
     service, store, reactor = slow_service()
     dropped = service.search(sought(SMITH, limit=3))
     assert store.begun.wait(20)
@@ -138,7 +134,7 @@ def test_a_dropped_question_says_nothing_of_the_store() -> None:
 
 
 def test_a_store_that_is_being_opened_is_not_blamed() -> None:
-    """The first search may come too early; that opens no breaker, and the store is used after."""
+    """A search during opening gets None, and the breaker stays closed."""
     reactor, may_open = Waiting(), threading.Event()
 
     def open_slowly() -> MemoryStore:

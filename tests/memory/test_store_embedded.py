@@ -1,4 +1,4 @@
-"""The embedded store: vectors in the game's own table, and what a search keeps in memory."""
+"""The embedded store: vectors in the game's own table, and the index in memory."""
 
 from __future__ import annotations
 
@@ -39,46 +39,44 @@ from tests.memory.store_support import (
 
 
 class OtherEmbedder(HashingEmbedder):
-    """Another embedding model."""
+    """A model with another signature."""
 
     signature = "hashing-other/384"
 
 
 class ShorterEmbedder(HashingEmbedder):
-    """One that gives other vectors under the same name."""
+    """A model of the same signature whose vectors are shorter."""
 
     dimensions = 100
 
     def embed_query(self, text: str) -> object:
-        """A part of the vector."""
         return super().embed_query(text)[:100]
 
     def embed_passages(self, texts: object) -> object:
-        """Parts of the vectors."""
         return super().embed_passages(texts)[:, :100]  # type: ignore[arg-type]
 
 
 @pytest.fixture
 def store(table: None, tmp_path: Path) -> Iterator[InStep]:
-    """A fresh store with its table."""
+    """A new store with its table."""
     made = InStep(opened("inline", tmp_path))
     yield made
     made.close()
 
 
 def again(tmp_path: Path, embedder: object = None) -> InStep:
-    """The same store, as a game that starts again opens it."""
+    """Open the same store as a restarted game does."""
     return InStep(opened("inline", tmp_path, embedder=embedder))
 
 
 def entry(number: int, words: str, at: float, name: str = "Tom") -> Recollection:
-    """An entry of the journal."""
+    """Return an entry of the journal."""
     text = f'{name} whispered: "{words}"'
     return Recollection(key(number), MemoryKind.JOURNAL, text, WORLD, at=at)
 
 
 def test_a_start_finds_everything(store: InStep, tmp_path: Path) -> None:
-    """What was added is found by the next process, what was removed not, and in the same order."""
+    """The next process finds the same memories in the same order."""
     store.add(1, [item(1), item(2, LAMP, TOM, 0.4), item(3, CASTLE)])
     store.add(2, [item(4)])
     store.remove(1, [key(3)])
@@ -91,7 +89,7 @@ def test_a_start_finds_everything(store: InStep, tmp_path: Path) -> None:
 
 
 def test_what_is_forgotten_leaves_no_trace(store: InStep) -> None:
-    """With its words its vector is gone, in the same moment, and what is in memory of it."""
+    """The vector leaves the table and the index at once."""
     store.add(1, [item(number, f"{SMITH} {number}") for number in range(1, 9)])
     assert key(3) in found_keys(store, f"{SMITH} 3")
     rows.remove(1, [key(3)])
@@ -105,7 +103,6 @@ def test_what_is_forgotten_leaves_no_trace(store: InStep) -> None:
 
 
 def test_words_are_found_before_there_is_a_vector(store: InStep) -> None:
-    """What was just said is found by its words; a vector brings it by its meaning as well."""
     rows.insert(1, [entry(n, f"{text} {n}", n * 5000.0) for n, text in enumerate((SMITH, LAMP), 1)])
     found = store.store.search_words(sought("which lamp?", limit=1))
     assert ([key(2)], False) == ([hit.key for hit in found.hits], found.is_all)
@@ -115,7 +112,7 @@ def test_words_are_found_before_there_is_a_vector(store: InStep) -> None:
 
 
 def test_all_of_few_are_told_without_a_vector(store: InStep) -> None:
-    """Where no more may be told than fits, all of it is, but nothing to small talk."""
+    """Where all memories fit into the limit all are told, except to small talk."""
     rows.insert(1, [entry(n, text, n * 5000.0) for n, text in enumerate((SMITH, LAMP), 1)])
     everything = store.store.search_words(sought("what of the lamp?", limit=2, fits=2))
     assert ([key(2), key(1)], True) == ([hit.key for hit in everything.hits], everything.is_all)
@@ -125,7 +122,7 @@ def test_all_of_few_are_told_without_a_vector(store: InStep) -> None:
 
 
 def test_what_only_asks_is_no_knowledge(store: InStep) -> None:
-    """Questions of a player never stand in the place of what answers them."""
+    """A player's questions must not take the places of their answers."""
     rows.insert(1, [entry(1, "my lamp is called Ember", 0.0)])
     asked = [entry(n, "what is my lamp called?", n * 5000.0) for n in range(2, 30)]
     rows.insert(1, asked)
@@ -135,7 +132,7 @@ def test_what_only_asks_is_no_knowledge(store: InStep) -> None:
 
 
 def test_a_talk_is_its_context(store: InStep) -> None:
-    """What answers a question is found by the words of the question before it in the same talk."""
+    """An answer is found by the words of the line before it in the same conversation."""
     talk = [entry(1, "guess how my journey to Hammerfest went", 0.0), entry(2, "I lost it all", 60)]
     later = [entry(n, f"I saw {n} gulls", 9000.0 * n) for n in range(3, 9)]
     rows.insert(1, [*talk, *later])
@@ -147,7 +144,7 @@ def test_a_talk_is_its_context(store: InStep) -> None:
 
 
 def test_another_embedding_model_starts_anew(store: InStep, tmp_path: Path) -> None:
-    """Vectors of two models are never compared; words find all of it meanwhile."""
+    """Vectors of two models cannot be compared; meanwhile words find everything."""
     store.add(1, [item(1), item(2, LAMP)])
     other = again(tmp_path, OtherEmbedder())
     assert set() == other.keys(1)
@@ -160,14 +157,13 @@ def test_another_embedding_model_starts_anew(store: InStep, tmp_path: Path) -> N
 
 
 def test_a_model_that_changes_its_length_is_refused(store: InStep, tmp_path: Path) -> None:
-    """The same name with vectors of another length is an error that says what to do."""
     store.add(1, [item(1)])
     with pytest.raises(MemoryStoreError, match="gives 100 numbers where these memories have 384"):
         again(tmp_path, ShorterEmbedder()).search(sought(SMITH))
 
 
 def test_grows_past_a_page(store: InStep, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """More than one query reads finds each of them, those added after the first search too."""
+    """One query reads at most a page, so the index needs several."""
     monkeypatch.setattr(Table, "page_size", 7)
     store.add(1, [item(number, f"chest {number} {number * 7}") for number in range(40)])
     assert key(33) == found_keys(store, "chest 33 231")[0]
@@ -178,7 +174,7 @@ def test_grows_past_a_page(store: InStep, monkeypatch: pytest.MonkeyPatch, tmp_p
 
 
 def test_what_is_long_unasked_leaves_memory(store: InStep, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of more than may stay in memory the longest unasked goes, and is read again when asked."""
+    """The least recently used part goes, and is read again when needed."""
     store.add(1, [item(1)])
     store.add(2, [item(2, LAMP)])
     index = store.store._index  # type: ignore[attr-defined]
@@ -194,7 +190,7 @@ def test_what_is_long_unasked_leaves_memory(store: InStep, monkeypatch: pytest.M
 
 
 def test_a_search_reads_what_is_current(table: None) -> None:
-    """Its own query reads what `rows.current` says, but lore, with vectors of its model alone."""
+    """Its own query must select the rows of `rows.current` but lore, and vectors of its model."""
     kinds = (MemoryKind.FACT, MemoryKind.JOURNAL, MemoryKind.LORE)
     made = [
         Recollection(key(n), kinds[n % 3], f"chest {n}", (WORLD, TOM)[n % 2]) for n in range(24)
@@ -226,7 +222,7 @@ def test_a_search_reads_what_is_current(table: None) -> None:
 def test_what_is_forgotten_meanwhile_is_not_marked(
     table: None, monkeypatch: pytest.MonkeyPatch, has_locks: bool
 ) -> None:
-    """Between the look at a row and its mark; where a database can hold the row, it is asked to."""
+    """A row may be removed before it is marked, so databases with row locks lock it."""
     monkeypatch.setattr(connection.features, "has_select_for_update", has_locks)
     rows.insert(1, [entry(0, LAMP, 1.0)])
     read, asked = list(rows.of(1)), []
@@ -244,7 +240,7 @@ def test_what_is_forgotten_meanwhile_is_not_marked(
 
 
 def test_half_the_bytes_keep_the_order(table: None) -> None:
-    """Vectors are kept as float16: the cosines that come back differ by a thousandth at most."""
+    """Vectors are stored as float16; their cosines differ by at most a thousandth."""
     made = HashingEmbedder().embed_passages([SMITH, LAMP, CASTLE])
     rows.insert(1, [Recollection(key(n), "fact", "x", WORLD) for n in range(3)])
     kept = TableVectors(Table(is_shared=True), "s").add(1, [], made)
@@ -257,7 +253,7 @@ def test_half_the_bytes_keep_the_order(table: None) -> None:
 
 
 def test_mem0_changes_nothing_by_itself() -> None:
-    """mem0 has no model to ask, and no way to write; its filters are read, or refused."""
+    """mem0 gets neither a model nor a way to write, and only known filters."""
     with pytest.raises(MemoryStoreError, match="never may"):
         RefusingModel().generate_response([{"role": "user", "content": "hello"}])
     places = SearchParts(
@@ -278,13 +274,13 @@ def test_mem0_changes_nothing_by_itself() -> None:
 
 
 def test_a_broken_connection_is_opened_anew(tmp_path: Path) -> None:
-    """A thread of its own has no requests, at whose end Django would do it."""
+    """Django renews connections at the end of requests, which this thread has none of."""
     found: list[object] = []
     is_file = connection.vendor == "sqlite"
 
     def ask() -> None:
         if is_file:
-            # Of this thread alone: the suite's connections share one dictionary.
+            # A copy, because the suite's connections share one dictionary.
             own = {**connection.settings_dict, "NAME": str(tmp_path / "game.db3")}
             connection.settings_dict = own
             with connection.cursor() as cursor:
@@ -309,7 +305,7 @@ def test_a_broken_connection_is_opened_anew(tmp_path: Path) -> None:
 def test_a_database_that_fails_is_one_sentence(
     store: InStep, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What the database says is told as the store's trouble; when it is over, all is found."""
+    """The store reports the error of the database, and works again after it."""
     store.add(1, [item(1)])
 
     def fail(*_: object) -> None:

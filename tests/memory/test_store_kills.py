@@ -1,4 +1,4 @@
-"""A process that is killed while it remembers or moves: nothing is lost, all stays in step."""
+"""Processes killed while they remember or move: nothing is lost, all stays consistent."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ COUNT = 5_000 if IS_THOROUGH else 500
 
 
 def run(folder: Path, *arguments: str, root: Path = ROOT) -> list[dict[str, object]]:
-    """A script of a folder of tests. Returns what it printed.
+    """Run a module of the tests, and return the JSON lines that it printed.
 
     Args:
-        folder: where a process that is killed leaves what it would have removed.
+        folder: for temporary files, which a killed process does not remove.
     """
     env = {name: value for name, value in os.environ.items() if not name.startswith("EVENNIA_AI")}
     ended = subprocess.run(
@@ -41,9 +41,9 @@ def run(folder: Path, *arguments: str, root: Path = ROOT) -> list[dict[str, obje
 
 
 def test_killed_at_many_moments(tmp_path: Path) -> None:
-    """Every row that was kept is found; each has its vector and says so, or waits for it.
+    """Each stored row is found; it has its vector and is marked so, or waits for one.
 
-    A move goes on where it was killed; of a database that another program has locked it waits.
+    A killed move goes on where it stopped; a locked database is waited for.
     """
     told = run(tmp_path, "tests.memory.store_killer", str(tmp_path / "game"), str(MOMENTS))
     assert [] == [line for line in told if line["problem"]]
@@ -56,7 +56,7 @@ def test_killed_at_many_moments(tmp_path: Path) -> None:
 
 
 def test_a_game_of_before_moves_over(tmp_path: Path) -> None:
-    """Made by the code of before, migrated and moved by this one: the same vector for each."""
+    """The old code makes the game; the present one migrates it and moves its vectors."""
     archive = subprocess.run(["git", "archive", OLD], cwd=ROOT, capture_output=True, check=False)
     if archive.returncode:
         pytest.skip("the history lacks the code of before: NOT tested here")

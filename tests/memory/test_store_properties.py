@@ -1,7 +1,7 @@
-"""What a search finds is what a plain look through the rows finds, in whatever order things happen.
+"""Searches agree with a plain look through the rows, in any order of events.
 
-A search reads a picture of the table in memory. A row that stayed in it too long would tell what
-was forgotten, corrected, or said before somebody else.
+A search reads an index in memory. A row that stayed in it too long would tell what was forgotten,
+corrected, or meant for others.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from tests.memory.store_support import MIA, OTHER, ROOM, TOM, WORLD, key, opened
 
 AUDIENCES = (WORLD, ROOM, OTHER, TOM, MIA)
 TRUSTS = (0.1, 0.5, 1.0)
-# Each shares words with the query, so that it is found whether or not it has a vector.
+# Each shares words with the query, so that it is found with or without a vector.
 QUERY = "what gold does Tom owe the smith?"
 TEXTS = tuple(f"Tom owes the smith gold for {thing}" for thing in ("a lamp", "nails", "his horse"))
 ASSISTANTS, MOST = (1, 2), 12
@@ -29,7 +29,7 @@ ASSISTANTS, MOST = (1, 2), 12
 
 @dataclass(frozen=True, slots=True)
 class Plain:
-    """A memory in the list that needs no index."""
+    """A memory in the plain list."""
 
     assistant: int
     text: str
@@ -40,7 +40,7 @@ class Plain:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """Something that happens: to one memory, or to all of an assistant's."""
+    """An event: it concerns one memory, or all of an assistant's."""
 
     act: str
     number: int
@@ -75,7 +75,7 @@ class Both:
         self.gone: set[int] = set()
 
     def do(self, step: Step) -> None:
-        """Let something happen to both."""
+        """Apply an event to both."""
         if step.act == "start":
             self.store = opened("inline", self.folder)
         elif step.act == "index":
@@ -88,7 +88,7 @@ class Both:
             self.touch(step, self.plain[step.number])
 
     def insert(self, step: Step) -> None:
-        """Another memory; a key that was once there is never taken again."""
+        """Store another memory; a key is never used again."""
         if step.number in self.plain or step.number in self.gone:
             return
         owner = ASSISTANTS[step.number % 2]
@@ -97,7 +97,7 @@ class Both:
         self.plain[step.number] = Plain(owner, step.text, step.audience, step.trust)
 
     def touch(self, step: Step, before: Plain) -> None:
-        """A memory is changed, forgotten, out of date, or holds again."""
+        """Change, remove, supersede or restore a memory."""
         owner, which = before.assistant, key(step.number)
         if step.act == "change":
             changed = {"text": step.text, "audience": step.audience, "trust": step.trust}
@@ -115,7 +115,7 @@ class Both:
             self.plain[step.number] = replace(before, holds=True)
 
     def index(self) -> None:
-        """A run of indexing."""
+        """Run indexing."""
         for owner in ASSISTANTS:
             unread, gone = rows.waiting(owner, MOST)
             rows.erase(owner, gone)
@@ -123,7 +123,7 @@ class Both:
             rows.mark_indexed(owner, unread, self.store.signature, self.store.add(owner, items))
 
     def compare(self, audiences: tuple[str, ...], min_trust: float) -> None:
-        """By words and by meaning, the same set as by looking at each."""
+        """Compare searches by words and by meaning with the plain list."""
         for owner in ASSISTANTS:
             sought = MemoryQuery(owner, QUERY, audiences, MOST, min_trust)
             wanted = {
@@ -144,7 +144,6 @@ class Both:
 
 @given(st.lists(STEPS, min_size=60, max_size=100))
 def test_a_search_finds_what_the_rows_say(database: None, steps: list[Step]) -> None:
-    """Whatever was kept, changed, forgotten or read meanwhile; to nobody what is not for them."""
     with TemporaryDirectory() as folder, transaction.atomic():
         both = Both(Path(folder))
         for step in steps:

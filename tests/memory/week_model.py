@@ -1,8 +1,7 @@
-"""What answers in place of a model in the scripted week: by what it is asked, the same every time.
+"""A stand-in for a model in the scripted week, deterministic by its input.
 
-Spoken to, it says thank you the way it was spoken to. At night it draws out of what it is shown
-whatever is worth keeping, by the shape of the sentence alone; it makes nothing up, and knows
-nothing of the questions.
+Spoken to, it says thank you the way it was spoken to. At night it extracts what is worth keeping by
+the shape of the sentences alone; it makes nothing up, and knows nothing of the questions.
 """
 
 from __future__ import annotations
@@ -46,8 +45,8 @@ class WeekModel:
     """A transport that answers at once.
 
     Attributes:
-        prompts: of each turn, what was sent to the model, as one text; emptied by whoever reads.
-        calls: all calls, and those of the nights by what was wanted.
+        prompts: the text sent to the model in each turn; the reader empties it.
+        calls: the number of calls of each purpose.
     """
 
     rate_limit_info = None
@@ -57,7 +56,6 @@ class WeekModel:
         self.calls: dict[str, int] = {}
 
     def post(self, body: Mapping[str, Any]) -> Deferred[bytes]:
-        """Answer one request."""
         messages: Sequence[Mapping[str, Any]] = body["messages"]
         if any(tool["function"]["name"] == "say" for tool in body.get("tools", ())):
             self._count("turn")
@@ -77,11 +75,8 @@ def _thanks(messages: Sequence[Mapping[str, Any]]) -> tuple[str, Mapping[str, An
     return name, {**arguments, "message": THANKS}
 
 
-# ---- at night ----------------------------------------------------------------------------------
-
-
 def night_answer(prompt: str, told: str) -> tuple[str, str]:
-    """What is answered to a prompt that is not a turn's, and what it was about."""
+    """Return the purpose of a prompt outside of turns, and the answer to it."""
     parts = _parts(told)
     for known, name, answer in _ANSWERS:
         if known[:150] in prompt:
@@ -90,7 +85,7 @@ def night_answer(prompt: str, told: str) -> tuple[str, str]:
 
 
 def _parts(told: str) -> dict[str, list[str]]:
-    """The lists of a prompt by their titles."""
+    """Return the lists of a prompt by their titles."""
     pieces = _TITLE.split(told)[1:]
     return {
         title: [json.loads(text) for _, text in _LINE.findall(body)]
@@ -99,7 +94,7 @@ def _parts(told: str) -> dict[str, list[str]]:
 
 
 def third_person(text: str) -> str:
-    """What an entry tells, with the speaker's name for "I"; "" where it is small talk."""
+    """Return the content of an entry in the third person, or "" for small talk."""
     spoken = _SPOKEN.match(text)
     name, words = (spoken["name"], json.loads(spoken["words"])) if spoken else ("", text)
     if _SMALL.search(words) or not _WORTH.match(words):
@@ -145,7 +140,7 @@ def _facts(parts: Mapping[str, list[str]]) -> list[Any]:
 
 
 def _is_over(old: str, new: str) -> bool:
-    """Whether what was known is said anew, as something that changed."""
+    """True where a known fact is told again as something that changed."""
     shared = _telling(old) & _telling(new)
     return old != new and bool(shared) and _CHANGED.search(new) is not None and _whose(old, new)
 
@@ -172,7 +167,7 @@ def _questions(_: Mapping[str, list[str]]) -> list[str]:
 
 
 def _insights(parts: Mapping[str, list[str]]) -> list[Any]:
-    """The one statement that says most; it is known already, so nothing false comes of it."""
+    """Return the first statement; it is known already, so nothing false comes of it."""
     texts = {n: third_person(text) for n, text in enumerate(parts.get("Statements", ()), 1)}
     told = [(n, text) for n, text in texts.items() if text]
     return [{"insight": text, "entries": [n], "importance": 6} for n, text in told[:1]]

@@ -1,7 +1,7 @@
-"""What five players say to an assistant in a week, and twenty questions about it.
+"""The messages of five players to an assistant in a week, and twenty questions about them.
 
-Among small talk, made by a seeded generator, is what is worth keeping: debts, promises, secrets,
-some of which change in the course of the week, and rumours. All of it is the same every time.
+Small talk, made by a seeded generator, surrounds the facts: debts, promises and secrets, some of
+which change during the week, and rumours. All of it is the same every time.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ LIBRARY, TAVERN = "Library", "Tavern"
 DAYS = 7
 EVENTS_A_DAY = 74
 FIRST_HOUR, EVENING_HOUR, LAST_HOUR = 8, 18, 22
-# How something is said: into her ear, to her for all to hear, to nobody in particular, from afar.
+# Ways to speak: in private, to her for all to hear, to nobody in particular, in private from afar.
 WHISPER, SAY, OPEN, PAGE = "whisper", "say", "open", "page"
 PRIVATE_WAYS = (WHISPER, PAGE)
 
@@ -24,8 +24,8 @@ class Told:
     """One message.
 
     Attributes:
-        at: seconds since the midnight the week began with.
-        is_fact: it is worth keeping, and no small talk.
+        at: seconds since the midnight at which the week began.
+        is_fact: worth keeping, and not small talk.
     """
 
     at: float
@@ -37,19 +37,19 @@ class Told:
 
     @property
     def is_private(self) -> bool:
-        """Whether only she heard it."""
+        """True where only she heard it."""
         return self.way in PRIVATE_WAYS
 
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """What is asked after the week.
+    """A question after the week.
 
     Attributes:
-        wants: words that are among what is retrieved; "" where the right thing is nothing.
-        outdated: words of what was true before: they never come before those that are wanted.
-        never: words that are not retrieved for this asker in this way.
-        is_hearsay: what is wanted is told as heard, and never as known.
+        wants: words that must be retrieved; "" where nothing is the right answer.
+        outdated: words of a former fact, which must not come before the wanted ones.
+        never: words that must not be retrieved for this player in this way.
+        is_hearsay: the wanted words must be told as hearsay, never as known.
     """
 
     player: str
@@ -62,7 +62,7 @@ class Question:
     is_hearsay: bool = False
 
 
-# Day, who, how (and where, unless it is the library), what.
+# Day, player, way (and place, unless it is the library), text.
 _FACTS = """
 1 Tom whisper: I owe Hesper the chandler twelve silver pieces for candles.
 1 Tom say: My sister Anneke lives in the mill at Rookford.
@@ -138,7 +138,7 @@ _FACTS = """
 6 Mira open: They say wolves have been seen near Dunmere.
 """
 
-# What everybody may know; the first words are those it is found by.
+# Keywords and texts for everybody.
 LORE = (
     (
         ("lighthouse", "Cape Sorrow"),
@@ -227,7 +227,7 @@ _WORDS = {
 
 
 def facts() -> list[tuple[int, Told]]:
-    """What is worth keeping, each with its day, the first of which is 1; the hours are not set."""
+    """Return the facts, each with its day from 1 on; their hours are not set."""
     found = []
     for line in _FACTS.strip().splitlines():
         head, _, text = line.partition(": ")
@@ -237,7 +237,7 @@ def facts() -> list[tuple[int, Told]]:
 
 
 def week(seed: int = 7) -> list[Told]:
-    """All that is said, the oldest first."""
+    """Return all messages, the oldest first."""
     chance = random.Random(seed)
     said: list[Told] = []
     for day in range(1, DAYS + 1):
@@ -246,7 +246,7 @@ def week(seed: int = 7) -> list[Told]:
 
 
 def _day(day: int, worth: list[Told], chance: random.Random) -> list[Told]:
-    """A day: what is said in the tavern is said in the evening."""
+    """Return the messages of a day; those in the tavern come in the evening."""
     talk = [_small_talk(chance) for _ in range(EVENTS_A_DAY - len(worth))]
     placed = [*worth, *talk]
     chance.shuffle(placed)
