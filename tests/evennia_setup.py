@@ -160,9 +160,7 @@ def _without_comparing(commands: Collection[Command]) -> Collection[Command]:
 
     Under Evennia 5 all commands have one hash, so each is compared with each whenever one is added
     to a cmdset: thirty thousand comparisons for a character, a tenth of the time of a small test.
-    Of
-        commands
-    that share no name, `set` keeps all, in an order that depends only on their number.
+    Of commands that share no name `set` keeps all, in an order that depends only on their number.
     """
     names = [name for command in commands for name in command._matchset]
     if len(names) != len(set(names)):
@@ -191,8 +189,7 @@ def _order_of(count: int) -> list[int]:
 def _united(merged: CmdSet, first: CmdSet, second: CmdSet) -> CmdSet:
     """Merge two cmdsets as Evennia does, without comparing each command with each.
 
-    Evennia does this whenever somebody types a line; it takes a tenth of the time of a test with
-    many.
+    Evennia does this for each typed line; in a test with many it takes a tenth of the time.
     """
     made = first._duplicate()
     made.commands = first.commands[:]

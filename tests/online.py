@@ -15,7 +15,7 @@ def log_in(account: Any, number: int = 0) -> ServerSession:
     """Return a session of an account that has just logged in and plays nobody yet.
 
     Args:
-        number: passed to `connect`.
+        number: the session's number, passed to `connect`.
     """
     session = connect(number)
     evennia.SESSION_HANDLER.login(session, account, testmode=True)

@@ -1,9 +1,8 @@
 """Counts the steps of a function instead of time, so a busy machine does not matter.
 
-A step is an executed line, and each character of a newly made text: code that cuts off the rest of
-    a
-text again and again pays for the whole rest each time, as the processor does. Work inside regular
-expressions and other C functions is not counted.
+A step is an executed line, and each character of a newly made text: code that slices off the rest
+of a text again and again pays for the whole rest each time, as the processor does. Work inside
+regular expressions and other C functions is not counted.
 """
 
 from __future__ import annotations

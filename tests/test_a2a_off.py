@@ -1,4 +1,4 @@
-"""A game that names no port has nothing of the A2A server's."""
+"""The A2A server's settings, and a game without it."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ print([name for name in ("a2a", "httpx", "uvicorn", "starlette") if name in sys.
 
 
 def test_without_a_port_its_sdk_is_not_imported() -> None:
-    """Neither the SDK nor a web server: they would cost 60 MB."""
+    """The SDK and its web server would cost 60 MB."""
     command = [sys.executable, "-c", LOOK]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
     assert "[]" == done.stdout.splitlines()[-1]
@@ -47,14 +47,13 @@ def test_without_a_port_its_sdk_is_not_imported() -> None:
     ],
 )
 def test_a_private_address_is_one_in_every_form(address: str) -> None:
-    """This machine, its network, and what is not a machine's; a network that is allowed is none."""
+    """Addresses of this machine, of local networks, and multicast are private, unless allowed."""
     assert is_private(address, ())
     assert not is_private("93.184.216.34", ())
     assert not is_private("10.0.0.1", ("10.0.0.0/8",))
 
 
 def test_a_wrong_setting_is_told_by_its_path() -> None:
-    """A port that is none, and a network that is none."""
     for given in ({"port": 70_000}, {"hook_networks": ["everywhere"]}, {"prot": 1}):
         with pytest.raises(ConfigurationError, match="EVENNIA_AI_A2A_CONFIG"):
             A2aConfig.from_stored(given)
@@ -63,14 +62,13 @@ def test_a_wrong_setting_is_told_by_its_path() -> None:
 def test_the_kit_without_its_folder_says_so(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """`make a2a-tck` fails, and says where the kit is to be had."""
     monkeypatch.setenv(a2a_kit.FOLDER, "")
     assert 2 == a2a_kit.main()
     assert "names no folder of the kit" in capsys.readouterr().err
 
 
 def test_what_the_kit_finds_has_to_be_explained(capsys: pytest.CaptureFixture[str]) -> None:
-    """A failure that nobody explains is one."""
+    """Only failures in `EXPLAINED` are accepted."""
     known = "FAILED tests/x.py::TestRestFormat::test_response_content_type - no\n1 failed, 2 passed"
     assert 0 == a2a_kit.judge(known)
     assert 1 == a2a_kit.judge(known.replace("content_type", "body"))

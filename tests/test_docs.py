@@ -1,4 +1,4 @@
-"""What the documents say is so: tables are fresh, links lead somewhere, snippets run."""
+"""The documents: fresh tables, working links, valid snippets."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ ROOT = Path(__file__).resolve().parents[1]
 DOCUMENTS = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
 LINK = re.compile(r"\]\((?!https?:|#)([^)#]+)")
 SNIPPET = re.compile(r"^```python\n(.*?)^```$", re.DOTALL | re.MULTILINE)
-# An address below `/api/ai/` or below an assistant's own, such as `GET tokens/` or `events/<n>/`.
+# An address below `/api/ai/` or below an assistant, such as `GET tokens/` or `events/<n>/`.
 ADDRESS = re.compile(r"`(?:[A-Z]+ )?(?:/api/ai/)?((?!api/|schema/|/|server/)[a-z_A-Z0-9<>{}/-]+/)`")
 ABOUT_REST = [
     ROOT / "docs" / f"{name}.md" for name in ("api", "audit", "cards", "memory", "monitoring")
@@ -32,7 +32,6 @@ SNIPPETS = [
 
 
 def test_the_tables_are_what_the_code_says() -> None:
-    """`make docs` has nothing to renew."""
     checked = subprocess.run(
         [sys.executable, ".ci/docs.py", "--check"],
         cwd=ROOT,
@@ -45,7 +44,6 @@ def test_the_tables_are_what_the_code_says() -> None:
 
 @pytest.mark.parametrize("path", DOCUMENTS, ids=lambda path: path.name)
 def test_links_lead_somewhere(path: Path) -> None:
-    """A link to a file of the project names one that is there."""
     text = path.read_text(encoding="utf-8")
     missing = [link for link in LINK.findall(text) if not (path.parent / link).exists()]
     assert [] == missing
@@ -53,7 +51,7 @@ def test_links_lead_somewhere(path: Path) -> None:
 
 @pytest.mark.parametrize("path", ABOUT_REST, ids=lambda path: path.name)
 def test_addresses_of_the_api_are_there(path: Path) -> None:
-    """What a document calls an address, whole or in part, the API has; by any name in brackets."""
+    """Documents write an address whole or in part, and name its parameters freely."""
     routes = [re.split(r"/", row.route.path.rstrip("/")) for row in schema.TABLE]
     named = ADDRESS.findall(path.read_text(encoding="utf-8"))
     assert named
@@ -62,7 +60,7 @@ def test_addresses_of_the_api_are_there(path: Path) -> None:
 
 
 def _is_in(address: str, route: list[str]) -> bool:
-    """True where the parts of an address stand in a route, one after the other."""
+    """Return True where the parts of an address are consecutive parts of a route."""
     parts = address.rstrip("/").split("/")
     places = range(len(route) - len(parts) + 1)
     return any(
@@ -76,13 +74,12 @@ def _is_in(address: str, route: list[str]) -> bool:
 
 @pytest.mark.parametrize("snippet", SNIPPETS)
 def test_snippets_are_python(snippet: str) -> None:
-    """Every block marked as Python is Python."""
     compile(snippet, "snippet", "exec")
 
 
 @pytest.fixture
 def registry() -> Iterator[dict[str, Tool]]:
-    """The registry without tools of that name from elsewhere; put back as it was."""
+    """The registry without a tool `tide`; restored afterwards."""
     before = dict(REGISTRY)
     REGISTRY.pop("tide", None)
     yield REGISTRY
@@ -91,7 +88,6 @@ def registry() -> Iterator[dict[str, Tool]]:
 
 
 def test_the_tool_of_the_documents_works(registry: dict[str, Tool]) -> None:
-    """The example in docs/extending.md is registered with the schema it promises, and answers."""
     text = (ROOT / "docs" / "extending.md").read_text(encoding="utf-8")
     source = next(code for code in SNIPPET.findall(text) if code.startswith("# world/tools.py"))
     module = types.ModuleType("world_tools_of_the_documents")

@@ -1,4 +1,4 @@
-"""The error tree."""
+"""The errors of the package."""
 
 from __future__ import annotations
 
@@ -20,7 +20,6 @@ FAMILY = {name: kind for name, kind in vars(errors).items() if inspect.isclass(k
 
 
 def test_the_drawing_is_the_tree() -> None:
-    """The tree drawn in the module's docstring names every error under its parent."""
     drawn: dict[str, str] = {}
     branch: dict[int, str] = {}
     for line in (errors.__doc__ or "").splitlines():
@@ -33,12 +32,10 @@ def test_the_drawing_is_the_tree() -> None:
 
 @pytest.mark.parametrize("name", sorted(FAMILY))
 def test_one_family(name: str) -> None:
-    """Every error of the package can be caught as one."""
     assert issubclass(FAMILY[name], AssistantError)
 
 
 def test_stale_epoch_carries_both() -> None:
-    """A cancelled turn says which epoch it belonged to and which it met."""
     error = StaleEpochError(3, 5)
     assert (3, 5) == (error.turn_epoch, error.current_epoch)
     assert "turn of epoch 3 met epoch 5: it was cancelled" == str(error)
@@ -46,7 +43,6 @@ def test_stale_epoch_carries_both() -> None:
 
 @pytest.mark.parametrize(("seconds", "given"), [(12.4, 12.4), (0.0, -1.0)], ids=str)
 def test_open_circuit_says_when(seconds: float, given: float) -> None:
-    """An open breaker names itself and the seconds until the next try, never below 0."""
     error = CircuitOpenError("llm:openai", given)
     assert (seconds, "llm:openai") == (error.retry_after, error.name)
     assert f"breaker 'llm:openai' is open, next try in {seconds:.0f} s" == str(error)
@@ -59,26 +55,24 @@ def test_open_circuit_says_when(seconds: float, given: float) -> None:
     ids=str,
 )  # fmt: skip
 def test_which_statuses_may_pass(retryable: bool, status: int) -> None:
-    """A status is tried again when the same request may succeed a little later."""
+    """Retryable statuses are those where the same request may succeed later."""
     error = ModelStatusError(status, "text", retry_after=7.0)
     assert (retryable, status, 7.0) == (error.retryable, error.status, error.retry_after)
 
 
 def test_a_lost_connection_may_pass() -> None:
-    """A connection that broke is worth another try, at no set time."""
     error = ModelConnectionError("refused")
     assert (True, None, "refused") == (error.retryable, error.retry_after, str(error))
 
 
 def test_a_breaker_held_open_has_no_next_try() -> None:
-    """Who holds it open says until when: until it is reset."""
     assert "breaker 'llm' is held open by hand, until somebody resets it" == str(
         CircuitOpenError("llm", float("inf"))
     )
 
 
 def test_what_counts_towards_the_emergency_stop() -> None:
-    """A call that was not even made is not an error of the model."""
+    """A call that an open breaker refused was never made, so it is no error of the model."""
     assert (False, True) == (
         CircuitOpenError.counts_as_error,
         ModelConnectionError("gone").counts_as_error,
@@ -86,12 +80,11 @@ def test_what_counts_towards_the_emergency_stop() -> None:
 
 
 def test_hole_d28_who_is_stopped_is_named() -> None:
-    """Not the epochs, which say nothing to whoever reads it."""
     assert "Ada is stopped: nothing is sent for it" == str(errors.StoppedError("Ada"))
 
 
 def test_a_body_that_cannot_act_is_a_stale_turn() -> None:
-    """It ends as one of an earlier epoch does, and says why."""
+    """Such a turn ends as one of an earlier epoch does."""
     error = errors.UnableError(3, "Bram lies dead")
     assert isinstance(error, StaleEpochError)
     assert ("Bram lies dead", "its body cannot act: Bram lies dead") == (error.why, str(error))

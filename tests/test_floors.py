@@ -1,4 +1,4 @@
-"""The plan of the house is kept: floors, sizes, docstrings. The plan itself is in `floors`."""
+"""The architecture's rules: floors, sizes, docstrings. The plan is in `floors`."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ MODULES = floors.read_package()
 MOST_MODULE_LINES = 400
 MOST_FUNCTION_LINES = 45
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
-# Names by which a library looks for a class, so that several have them.
+# Class names that a library prescribes, so that several classes have them.
 LOOKED_UP = {
     "Audited.Event": "eventsourcing: what all events of an aggregate are",
     "Command": "Django: a command of manage.py",
@@ -41,7 +41,6 @@ RULES = [
 
 @pytest.mark.parametrize("find", RULES)
 def test_the_house_keeps_its_plan(find: Finder) -> None:
-    """Every import goes to a lower floor, at the top of its module, and within the package."""
     assert [] == find(MODULES)
 
 
@@ -57,7 +56,6 @@ HOUSE = {
 
 @pytest.mark.parametrize("find", RULES)
 def test_a_house_in_order(find: Finder) -> None:
-    """A house that keeps the plan is not complained about."""
     assert [] == find(HOUSE)
 
 
@@ -105,12 +103,10 @@ def test_a_house_in_order(find: Finder) -> None:
     ],
 )  # fmt: skip
 def test_each_rule_bites(complaint: str, find: Finder, module: str, source: str) -> None:
-    """A house that breaks one rule is complained about, by module and line."""
     assert [complaint] == find({**HOUSE, f"evennia_ai.{module}": source})
 
 
 def test_a_cycle_by_way_of_others_is_found() -> None:
-    """A cycle is found however long it is, and the same edges without the last are none."""
     ring = {f"evennia_ai.core.m{n}": f"import evennia_ai.core.m{n + 1}" for n in range(6)}
     assert [] == floors.find_cycles({**ring, "evennia_ai.core.m6": ""})
     closed = {**ring, "evennia_ai.core.m6": "import evennia_ai.core.m0"}
@@ -125,19 +121,16 @@ def test_a_cycle_by_way_of_others_is_found() -> None:
     ],
 )
 def test_what_may_be_imported_late(source: str) -> None:
-    """An optional third party, and what the table names, may be imported inside a function."""
     house = {"evennia_ai.apps": source, "evennia_ai.runtime.services": ""}
     assert [] == floors.find_local_imports(house)
 
 
 def test_every_room_has_one_place() -> None:
-    """No room stands on two floors."""
     rooms = [room for rooms in floors.FLOORS.values() for room in rooms]
     assert sorted(set(rooms)) == sorted(rooms)
 
 
 def test_a_small_module_has_a_reason() -> None:
-    """What has few lines stands in its neighbour, or the table says why it does not."""
     packages = {name.rpartition(".")[0] for name in MODULES}
     assert [] == floors.find_small(MODULES, packages)
     alone = f"{floors.PACKAGE}.core.text.alone"
@@ -146,7 +139,7 @@ def test_a_small_module_has_a_reason() -> None:
 
 
 def test_import_linter_has_the_same_plan() -> None:
-    """The floors in setup.cfg, which import-linter reads, are the floors of the table."""
+    """import-linter reads the floors from setup.cfg."""
     config = configparser.ConfigParser()
     config.read(floors.ROOT / "setup.cfg", encoding="utf-8")
     lines = config["importlinter:contract:floors"]["layers"].split("\n")
@@ -170,7 +163,7 @@ print(json.dumps([name for name in sorted(foreign) if not name.startswith("_sysc
 """
 
 
-# What pydantic itself is made of.
+# pydantic and its dependencies.
 PYDANTIC = (
     *("annotated_types", "pydantic", "pydantic_core"),
     *("typing_extensions", "typing_inspection"),
@@ -189,7 +182,7 @@ PYDANTIC = (
 def test_hardly_more_than_the_standard_library(
     rooms: tuple[str, ...], libraries: tuple[str, ...]
 ) -> None:
-    """These rooms load no framework: the lowest four pydantic, the local model nothing at all."""
+    """The lowest four rooms load only pydantic, the local model nothing at all."""
     prefixes = tuple(room if "." in room else f"{floors.PACKAGE}.{room}" for room in rooms)
     names = [
         name
@@ -207,14 +200,14 @@ def test_hardly_more_than_the_standard_library(
 
 @cache
 def tree_of(module: str) -> ast.Module:
-    """A module of the package as Python reads it."""
+    """Return the parsed source of a module of the package."""
     return ast.parse(MODULES[module])
 
 
 def named_nodes(tree: ast.AST, path: str) -> Iterator[tuple[str, ast.AST]]:
-    """Classes and functions with their dotted names, but not what is inside a function.
+    """Yield classes and functions with their dotted names, except those inside functions.
 
-    The signatures that `overload` lists are told of once, where the function is.
+    Signatures with `overload` are left out, since their function is yielded.
     """
     for node in ast.iter_child_nodes(tree):
         if "overload" in map(ast.unparse, getattr(node, "decorator_list", ())):
@@ -228,7 +221,6 @@ def named_nodes(tree: ast.AST, path: str) -> Iterator[tuple[str, ast.AST]]:
 
 @pytest.mark.parametrize("module", sorted(MODULES))
 def test_small_and_told(module: str) -> None:
-    """A module has at most 400 lines and a function 45, and what is public has a docstring."""
     source, tree = MODULES[module], tree_of(module)
     assert MOST_MODULE_LINES >= len(source.splitlines())
     assert ast.get_docstring(tree) or not source.strip(), f"{module} has no docstring"
@@ -251,7 +243,7 @@ def test_small_and_told(module: str) -> None:
 
 @pytest.mark.parametrize("module", sorted(MODULES))
 def test_a_docstring_names_the_noun(module: str) -> None:
-    """It is not a question that is told, but a thing: "Seconds until the next beat"."""
+    """A docstring names a thing, such as "Seconds until the next beat", and asks nothing."""
     tree = tree_of(module)
     kinds = (ast.Module, ast.ClassDef, *FUNCTIONS)
     told = [ast.get_docstring(node) for node in ast.walk(tree) if isinstance(node, kinds)]
@@ -259,7 +251,6 @@ def test_a_docstring_names_the_noun(module: str) -> None:
 
 
 def test_one_name_one_class() -> None:
-    """Whoever reads a class's name knows which one it is: no two modules have the same."""
     found: dict[str, list[str]] = {}
     for module, source in MODULES.items():
         for path, node in named_nodes(ast.parse(source), module):
@@ -271,7 +262,7 @@ def test_one_name_one_class() -> None:
 
 
 def test_borders_are_typed() -> None:
-    """At most two of a hundred parameters are Any, of which a type checker knows nothing."""
+    """At most two of a hundred parameters may be Any, which a type checker cannot check."""
     given = [
         each.annotation
         for source in MODULES.values()
@@ -289,13 +280,12 @@ def test_borders_are_typed() -> None:
 
 
 def as_sorted(names: list[str]) -> list[str]:
-    """Names in ruff's order: constants, then classes, then the rest."""
+    """Sort names in ruff's order: constants, then classes, then the rest."""
     return sorted(names, key=lambda name: (not name.isupper(), not name[0].isupper(), name))
 
 
 @pytest.mark.parametrize("module", sorted(MODULES))
 def test_public_names_are_sorted(module: str) -> None:
-    """Where a module lists its public names, they can be found."""
     for node in tree_of(module).body:
         if not isinstance(node, ast.Assign) or "__all__" not in map(ast.unparse, node.targets):
             continue

@@ -1,4 +1,4 @@
-"""The table of guards is whole: each can still be taken out, and the test that misses it exists."""
+"""The table of guards: each can be removed, and its test exists."""
 
 from __future__ import annotations
 
@@ -17,14 +17,12 @@ STEPS = "test_b1_steps_pass_up_to_the_cap"
 
 @pytest.mark.parametrize("guard", GUARDS, ids=lambda guard: guard.text)
 def test_hole_d30_a_guard_can_be_taken_out(guard: Guard) -> None:
-    """Each snippet stands once in its file, inside a function, and the named test exists."""
     for edit in guard.edits:
         assert without(edit)
     find(guard.test)
 
 
 def test_hole_d30_every_guard_is_told_apart() -> None:
-    """None is there twice, and there are not suddenly few."""
     assert len({guard.text for guard in GUARDS}) == len(GUARDS) >= FEWEST
 
 
@@ -37,7 +35,7 @@ def test_hole_d30_every_guard_is_told_apart() -> None:
     ],
 )
 def test_hole_d30_what_cannot_be_taken_out_is_said(edit: Edit, words: str) -> None:
-    """A row that has grown old is an error, and never a mutant that is none."""
+    """An outdated row must be an error, not a mutant without an effect."""
     with pytest.raises(ValueError, match=words):
         without(edit)
 
@@ -46,7 +44,7 @@ def test_hole_d30_what_cannot_be_taken_out_is_said(edit: Edit, words: str) -> No
     ("test", "is_noticed"), [(STEPS, True), ("test_b3_the_alert_says_what_to_do", False)]
 )
 def test_hole_d30_a_missing_guard_is_noticed(tmp_path: Path, test: str, is_noticed: bool) -> None:
-    """The tool tells a test that fails without a guard from one that does not miss it."""
+    """The tool tells a test that fails without a guard from one that passes."""
     guard = next(each for each in GUARDS if each.test == STEPS)
     child = begin(guard, [node_id(test)], tmp_path)
     found = end(child, os.waitpid(child.pid, 0)[1])

@@ -1,4 +1,4 @@
-"""OWASP's lists are whole, and each risk has tests; two that had none elsewhere."""
+"""OWASP's lists are complete, and each risk names existing tests."""
 
 from __future__ import annotations
 
@@ -13,7 +13,6 @@ PINNED = re.compile(r"[A-Za-z0-9._-]+(\[[a-z0-9,_-]+\])?==[^ ;]+( ; .+)?( \\)?")
 
 
 def test_both_lists_are_whole() -> None:
-    """Ten of each."""
     models = [f"LLM{number:02}:2025" for number in range(1, 11)]
     agents = [f"ASI{number:02}:2026" for number in range(1, 11)]
     assert [*models, *agents] == list(RISKS)
@@ -21,14 +20,12 @@ def test_both_lists_are_whole() -> None:
 
 @pytest.mark.parametrize("risk", RISKS)
 def test_a_risk_has_tests(risk: str) -> None:
-    """At least one, and each that is named exists."""
     assert RISKS[risk].tests
     for name in RISKS[risk].tests:
         find(name)
 
 
 def test_every_requirement_is_pinned() -> None:
-    """What is installed is what was tested: no package comes in another version unasked."""
     lines = (ROOT / "requirements.txt").read_text(encoding="utf-8").splitlines()
     named = [line for line in lines if line and line[0] not in "# -"]
     assert named

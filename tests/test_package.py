@@ -1,4 +1,4 @@
-"""The package as other games see it."""
+"""The package as other games see it: public names, pins, and the wheel."""
 
 from __future__ import annotations
 
@@ -20,18 +20,15 @@ from server.play.environment import trusting
 
 
 def test_public_names_are_imported_when_used() -> None:
-    """A public name is there without naming its module."""
     assert CircuitOpenError is evennia_ai.CircuitOpenError
 
 
 def test_public_names_are_listed() -> None:
-    """What is public can be found by listing the package."""
     assert sorted(evennia_ai.__all__) == evennia_ai.__all__
     assert set(evennia_ai.__all__) <= set(dir(evennia_ai))
 
 
 def test_unknown_names_are_refused() -> None:
-    """A name that is not there is an ordinary AttributeError."""
     with pytest.raises(AttributeError, match="module 'evennia_ai' has no attribute 'Robot'"):
         _ = evennia_ai.Robot
 
@@ -41,7 +38,7 @@ PYTHONS = ("3.11", "3.12", "3.13")
 
 
 def _pins(lines: list[str]) -> dict[str, set[tuple[str, str]]]:
-    """Names and versions, for each Python on Linux."""
+    """Return names and versions, for each Python on Linux."""
     found: dict[str, set[tuple[str, str]]] = {version: set() for version in PYTHONS}
     for line in lines:
         pin = Requirement(line)
@@ -54,7 +51,7 @@ def _pins(lines: list[str]) -> dict[str, set[tuple[str, str]]]:
 
 
 def test_hole_c18_every_pin_has_hashes() -> None:
-    """What is installed by requirements.lock is what is pinned, and nothing that was exchanged."""
+    """requirements.lock has the versions of requirements.txt, with hashes, from no other index."""
     pinned = (ROOT / "requirements.txt").read_text("utf-8").splitlines()
     locked = (ROOT / "requirements.lock").read_text("utf-8").replace("\\\n", "").splitlines()
     entries = [line.split(" --hash=") for line in locked if line and not line.startswith("#")]
@@ -68,8 +65,7 @@ def test_hole_c18_every_pin_has_hashes() -> None:
 
 
 def test_the_wheel_holds_the_whole_package(tmp_path: Path) -> None:
-    """All modules, `py.typed` and the files of pages, and nothing of the tests or the demo game."""
-    # What builds it is fetched by uv, which knows nothing of pip's certificates.
+    # uv fetches the build tools, and does not read pip's certificates.
     asked = [sys.executable, "-m", "pip", "config", "list"]
     said = subprocess.run(asked, capture_output=True, text=True, check=True).stdout
     build = ["uv", "build", "--quiet", "--out-dir", str(tmp_path), str(ROOT)]
@@ -86,6 +82,6 @@ def test_the_wheel_holds_the_whole_package(tmp_path: Path) -> None:
 
 
 def test_all_that_is_imported_is_named() -> None:
-    """Somebody who has Evennia of another day gets what the code needs all the same."""
+    """Evennia's own requirements may change, so all direct imports are required here."""
     needed = {canonicalize_name(Requirement(line).name) for line in requires("evennia-ai") or ()}
     assert {"evennia", "twisted", "django", "openai", "mem0ai"} <= needed

@@ -1,4 +1,4 @@
-"""The pages lead where they say: decisions that are cited exist, and every room has its line."""
+"""Citations and links of the pages: decisions, sections, rooms and files exist."""
 
 from __future__ import annotations
 
@@ -36,13 +36,13 @@ MOST_README_LINES = 130
 
 
 def cited_in(text: str) -> list[str]:
-    """The numbers of decisions that a text cites, as `decision NNNN`, by path, or as a link."""
+    """Return the decisions that a text cites, as `decision NNNN`, by path, or as a link."""
     groups = (group for found in CITED.finditer(text) for group in found.groups() if group)
     return [number for group in groups for number in re.findall(r"\d{4}", group)]
 
 
 def replaced_by(path: Path) -> list[str]:
-    """The numbers whose place a record takes."""
+    """Return the numbers that a record replaces."""
     head = FIRST_LINES.match(path.read_text(encoding="utf-8"))
     found = REPLACES.search(head["status"]) if head else None
     return re.findall(r"\d{4}", found[1]) if found else []
@@ -50,7 +50,6 @@ def replaced_by(path: Path) -> list[str]:
 
 @pytest.mark.parametrize("path", RECORDS.values(), ids=lambda path: path.name[:4])
 def test_a_decision_is_a_page_with_title_date_and_status(path: Path) -> None:
-    """A record begins with its number, title, date and status, and ends on its first page."""
     text = path.read_text(encoding="utf-8")
     head = FIRST_LINES.match(text)
     assert head, "not `# NNNN Title`, an empty line, `Date: YYYY-MM-DD. Status: ...`"
@@ -59,7 +58,6 @@ def test_a_decision_is_a_page_with_title_date_and_status(path: Path) -> None:
 
 
 def test_each_number_is_one_record() -> None:
-    """No two records have a number, and none takes the place of one that is there."""
     assert len(RECORDS) == len(list(DECISIONS.glob("[0-9]*.md")))
     replaced = [number for path in RECORDS.values() for number in replaced_by(path)]
     assert len(set(replaced)) == len(replaced)
@@ -67,7 +65,6 @@ def test_each_number_is_one_record() -> None:
 
 
 def test_older_numbers_lead_to_the_record_that_holds_them() -> None:
-    """The table of older numbers says what the records' own first lines say."""
     table = (DECISIONS / "README.md").read_text(encoding="utf-8").split("## Where an older", 1)[1]
     rows = re.findall(r"^\| (\d{4}) \| \[(\d{4}) [^]]+\]\((\d{4})-", table, re.MULTILINE)
     told = {number: path.name[:4] for path in RECORDS.values() for number in replaced_by(path)}
@@ -86,12 +83,10 @@ def test_older_numbers_lead_to_the_record_that_holds_them() -> None:
     ],
 )
 def test_what_cites_a_decision(text: str, numbers: list[str]) -> None:
-    """A number is a citation where it is named as a decision or is a link, and nowhere else."""
     assert numbers == cited_in(text)
 
 
 def test_decisions_that_are_cited_exist() -> None:
-    """Whoever reads of a decision in code, docs or tests finds it under that number."""
     lost = [
         f"{path.relative_to(ROOT)} cites {number}"
         for path in SOURCES
@@ -103,14 +98,13 @@ def test_decisions_that_are_cited_exist() -> None:
 
 
 def sections_of(path: Path) -> set[str]:
-    """The names by which the headings of a page are linked to: small letters and hyphens."""
+    """Return the anchors of a page's headings: lower case with hyphens."""
     headings = HEADING.findall(path.read_text(encoding="utf-8"))
     return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
 
 
 @pytest.mark.parametrize("path", PAGES, ids=lambda path: path.name)
 def test_links_to_a_section_find_it(path: Path) -> None:
-    """A link to a section of a page names a heading that is there."""
     missing = [
         f"{page}#{section}"
         for page, section in TO_SECTION.findall(path.read_text(encoding="utf-8"))
@@ -120,7 +114,6 @@ def test_links_to_a_section_find_it(path: Path) -> None:
 
 
 def test_architecture_has_every_room() -> None:
-    """The table of rooms names each module and package of the tree once, and no other."""
     page = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
     table = page.split("## The rooms", 1)[1].split("\n## ", 1)[0]
     cells = [line.split("|")[2] for line in table.splitlines() if line.startswith("| ")]
@@ -130,7 +123,6 @@ def test_architecture_has_every_room() -> None:
 
 
 def test_the_files_that_the_walks_name_are_there() -> None:
-    """Whoever follows a walk of the architecture finds each file that it names."""
     page = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
     named = re.findall(r"`([\w/.-]+(?:\.py|\.md|/))`", page)
     missing = [
@@ -141,6 +133,5 @@ def test_the_files_that_the_walks_name_are_there() -> None:
 
 
 def test_readme_is_short() -> None:
-    """README is what somebody reads who has not decided yet; all else has a page of its own."""
     lines = (ROOT / "README.md").read_text(encoding="utf-8").splitlines()
     assert MOST_README_LINES >= len(lines)

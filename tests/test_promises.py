@@ -1,4 +1,4 @@
-"""The table of promises names tests that exist."""
+"""The table of promises names existing tests."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ from tests.promises import PROMISES, Promise
 
 @pytest.mark.parametrize("promise", PROMISES, ids=lambda promise: promise.told[:40])
 def test_a_promise_has_tests(promise: Promise) -> None:
-    """At least one, and each that is named exists."""
     assert promise.tests
     for name in promise.tests:
         find(name)

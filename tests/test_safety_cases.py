@@ -1,4 +1,4 @@
-"""Every case of safety, and every hole that was once open, is a test."""
+"""Every safety case and every closed hole has a test."""
 
 from __future__ import annotations
 
@@ -9,11 +9,9 @@ from tests import holes, safety_cases
 
 @pytest.mark.parametrize("case", safety_cases.CASES)
 def test_a_case_has_a_test_of_its_name(case: str) -> None:
-    """Somewhere a test begins with its id."""
     assert case in {found for found, _, _ in safety_cases.find_tests()}
 
 
 @pytest.mark.parametrize("hole", holes.HOLES)
 def test_a_hole_has_a_test_of_its_name(hole: str) -> None:
-    """Somewhere a test begins with `test_hole_` and its id."""
     assert hole in {found for found, _, _ in holes.find_tests()}

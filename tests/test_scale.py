@@ -1,4 +1,4 @@
-"""The page on growing past one machine: its compose file and its settings are read as they are."""
+"""The page on several machines: its compose file and its settings are valid."""
 
 from __future__ import annotations
 
@@ -20,14 +20,12 @@ LIST = re.compile(r"^EVENNIA_AI_ENDPOINTS = (\[.*?^\])", re.MULTILINE | re.DOTAL
 
 @pytest.fixture(scope="module")
 def compose() -> dict[str, Any]:
-    """The compose file."""
     found = yaml.safe_load(COMPOSE.read_text("utf-8"))
     assert {"services", "volumes"} == set(found)
     return dict(found)
 
 
 def test_each_service_is_there_that_another_needs(compose: dict[str, Any]) -> None:
-    """Services, named volumes and the host of the database."""
     services = compose["services"]
     for service in services.values():
         assert service["image"]
@@ -38,7 +36,7 @@ def test_each_service_is_there_that_another_needs(compose: dict[str, Any]) -> No
 
 
 def test_nothing_listens_but_on_this_machine(compose: dict[str, Any]) -> None:
-    """Whoever opens a port to the world does so knowingly; and no password stands in the file."""
+    """Opening a port to the world must be the owner's own choice."""
     for service in compose["services"].values():
         assert all(port.startswith("127.0.0.1:") for port in service.get("ports", ()))
     text = COMPOSE.read_text("utf-8")
@@ -46,7 +44,7 @@ def test_nothing_listens_but_on_this_machine(compose: dict[str, Any]) -> None:
 
 
 def test_what_is_typed_in_it_exists(compose: dict[str, Any]) -> None:
-    """Each `make` word is one of the Makefile's; and `make logs`, which goes on, has a terminal."""
+    """`make logs` keeps running only with a terminal, so the game needs `tty`."""
     assert compose["services"]["game"]["tty"]
     typed = " ".join(compose["services"]["game"]["command"])
     targets = re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text("utf-8"), re.MULTILINE)
@@ -56,7 +54,6 @@ def test_what_is_typed_in_it_exists(compose: dict[str, Any]) -> None:
 
 
 def test_the_pages_endpoints_are_those_of_the_compose_file(compose: dict[str, Any]) -> None:
-    """The list is taken beside the file's own address, and names its services."""
     found = LIST.search(PAGE.read_text("utf-8"))
     assert found is not None
     environ = compose["services"]["game"]["environment"]

@@ -1,1 +1,1 @@
-"""Killing a server process between any two of its writes, and looking at what is left."""
+"""Tests that kill a server process between any two of its writes, and check what is left."""

@@ -1,7 +1,7 @@
-"""The record beside what is stored, both as a stranger reads them: what do they tell differently?
+"""Comparison of the record with the stored state, both read from the database alone.
 
-Nothing here asks the package how it folds events, or what it holds in memory: the values come from
-the attribute rows, and what they ought to be is counted again from the events, one by one.
+Nothing here uses the package's own folding of events or its memory: the values come from the
+attribute rows, and the expected ones are computed again from the events, one by one.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ from evennia_ai.core.settings.game import ATTRIBUTES, STATE
 from evennia_ai.models import StoredQuestion
 
 PAGE = 100
-# Of a long record only the newest versions are opened, which takes a while for each.
+# Opening a version is slow, so only this many of the newest are opened.
 OPENED = 20
 TOOL, TICK, USAGE = "ToolExecuted", "TickCompleted", "UsageCounted"
 QUESTIONS = "questions"
 UNKNOWN = "nobody knows whether this happened"
 AMOUNTS = ("calls", "prompt_tokens", "completion_tokens")
 TASKS = {"answered": "tasks_completed", "silent": "tasks_completed", "failed": "tasks_failed"}
-# What a log entry says as the event does.
+# Fields that an entry of the execution log shares with its event.
 LOGGED = ("parameters", "success", "error", "duration_ms", "tick")
 ENDS = ("answered", "timeout", "discarded", "dropped", "nobody", "used", "unused")
 CLOSING = frozenset(f"question_{end}" for end in ENDS)
@@ -34,25 +34,23 @@ CLOSING = frozenset(f"question_{end}" for end in ENDS)
 
 @dataclass(frozen=True)
 class Told:
-    """One event as the record has it."""
-
     version: int
     event: str
     details: Mapping[str, Any]
 
 
 def stored(script_id: int) -> dict[str, Any]:
-    """An assistant's attributes as their rows hold them, and the numbers of its open questions."""
+    """Return an assistant's attributes as stored, and the numbers of its open questions."""
     rows = Attribute.objects.filter(scriptdb__id=script_id)
     asked = StoredQuestion.objects.filter(assistant=script_id, state__in=("open", "answered"))
-    # One that is answered stays stored until that is used, or its call is over: a call is run on
-    # its answer; any other answer is kept until who asked takes it.
+    # An answered question with a key still waits for its asker; one about a call runs the call at
+    # its answer, and waits no more.
     numbers = {row.pk for row in asked if row.state == "open" or row.key}
     return dict(rows.values_list("db_key", "db_value")) | {QUESTIONS: numbers}
 
 
 def told(key: str) -> list[Told]:
-    """All that the record of an assistant tells, the oldest first."""
+    """Return all events of an assistant's record, the oldest first."""
     application, found = audit.application(), []
     before = None
     while page := application.page(key, before=before, limit=PAGE):
@@ -63,7 +61,7 @@ def told(key: str) -> list[Told]:
 
 @dataclass
 class Sums:
-    """What a record comes to."""
+    """The state that follows from a record."""
 
     config: dict[str, Any] = field(default_factory=dict)
     calls: dict[str, int] = field(default_factory=dict)
@@ -138,7 +136,7 @@ _STEPS = {
 
 
 def sums_of(events: Iterable[Told]) -> Sums:
-    """What events come to."""
+    """Compute the state that follows from events."""
     sums = Sums()
     for item in events:
         if item.event in CLOSING:
@@ -150,7 +148,7 @@ def sums_of(events: Iterable[Told]) -> Sums:
 
 
 def differences(script_id: int, key: str) -> list[str]:
-    """What record and stored state tell differently, in words."""
+    """Describe each difference between the record and the stored state."""
     events = told(key)
     if not events:
         return ["nothing is recorded"]
@@ -215,12 +213,12 @@ def _differ(what: str, is_: Any, ought: Any) -> Iterator[str]:
 
 
 def successes(events: Iterable[Told], tool: str) -> int:
-    """How many calls of a tool the record says went well."""
+    """Return the number of calls of a tool that the record has as successful."""
     return sum(act["success"] for act in _calls(events) if act["tool_name"] == tool)
 
 
 def unknowns(events: Iterable[Told], tool: str = "") -> int:
-    """Calls of a tool (or of any) of which the record says that nobody knows."""
+    """Return the number of calls of a tool (or of any) whose outcome the record has as unknown."""
     unknown = [act for act in _calls(events) if UNKNOWN in act.get("error", "")]
     return sum(tool in ("", act["tool_name"]) for act in unknown)
 
@@ -230,6 +228,6 @@ def _calls(events: Iterable[Told]) -> Iterator[Mapping[str, Any]]:
 
 
 def script_id(key: str) -> int | None:
-    """The number of an assistant's script; None: there is none."""
+    """Return the number of an assistant's script; None if there is none."""
     found = ScriptDB.objects.filter(db_key=key).values_list("id", flat=True).first()
     return int(found) if found is not None else None

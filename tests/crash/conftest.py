@@ -18,7 +18,7 @@ Play = Callable[[str], dict[str, Any]]
 
 @pytest.fixture(scope="module")
 def play(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Play]:
-    """Plays a scene, killed at each of its moments; what was found."""
+    """Plays a scene, killed at each of its moments, and returns the findings."""
     folder = tmp_path_factory.mktemp("crash")
     command = [sys.executable, "-m", "tests.crash.harness", str(folder)]
     complaints = folder / "complaints"

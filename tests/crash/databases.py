@@ -1,6 +1,6 @@
-"""The databases of scenes: a copy for each moment, of a file or of a database of PostgreSQL's.
+"""Databases of scenes: a copy for each moment, of an SQLite file or a PostgreSQL database.
 
-Nothing of this keeps a connection: the process that makes copies forks.
+No connection stays open here, because the process that makes copies forks.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ PATIENCE_SECONDS = 30.0
 
 
 def make(folder: Path) -> dict[str, Any]:
-    """What Django's settings say of a new database whose name is kept in a folder.
+    """Make a new database, note its name in a folder, and return it in Django's form.
 
-    There is nothing in it but tables, where a database that has them was made for other tests.
+    It is empty, or has tables only, where an earlier test run made a template with them.
     """
     if not postgres.is_default():
         return {"NAME": str(folder / FILE)}
@@ -32,18 +32,18 @@ def make(folder: Path) -> dict[str, Any]:
 
 
 def has_tables() -> bool:
-    """Whether what `make` makes has tables."""
+    """Return True where a database of `make` has tables."""
     return postgres.is_default() and postgres.TABLES in os.environ
 
 
 def name_of(folder: Path) -> str:
-    """The name of a folder's database."""
+    """Return the name of a folder's database."""
     note = folder / NOTE
     return note.read_text() if note.exists() else str(folder / FILE)
 
 
 def copy(template: Path, folder: Path) -> None:
-    """Let a folder have a copy of another one's database, to which nobody is connected."""
+    """Copy the database of a folder into another; nobody may be connected to it."""
     if postgres.is_default():
         _create(folder, name_of(template))
     else:
@@ -51,12 +51,12 @@ def copy(template: Path, folder: Path) -> None:
 
 
 def are_files() -> bool:
-    """Whether all that is stored of a scene is in its folder."""
+    """Return True where a scene stores everything in its folder."""
     return not postgres.is_default()
 
 
 def keep(folder: Path, shelf: Path, number: int) -> None:
-    """Copy a folder as it is now, without the memory that users of the database share."""
+    """Copy a folder as it is now, without SQLite's shared memory file."""
     shutil.copytree(folder, shelf / f"{number}", ignore=shutil.ignore_patterns("*-shm"))
 
 
@@ -67,7 +67,7 @@ def _create(folder: Path, source: str) -> None:
 
 
 def await_end(folder: Path) -> None:
-    """Wait until the server knows that a killed process is gone, as whoever starts anew does."""
+    """Wait until the server has noticed the end of a killed process."""
     if not postgres.is_default():
         return
     import psycopg
@@ -83,7 +83,7 @@ def await_end(folder: Path) -> None:
 
 
 def remove(folder: Path) -> None:
-    """Take a folder's database away."""
+    """Drop a folder's database."""
     if (folder / NOTE).exists():
         sql = f"DROP DATABASE IF EXISTS {name_of(folder)} WITH (FORCE)"
         postgres.run_sql(postgres.named_server(), sql)

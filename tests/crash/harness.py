@@ -1,13 +1,13 @@
-"""A process that plays scenes, kills them at every moment there is, and says what it found.
+"""A process that plays scenes, kills them at every moment, and reports its findings.
 
     python -m tests.crash.harness <folder>
 
-It boots Evennia once, has a world made in a database, and for each moment forks: one child plays
-the scene on a copy and is killed, another opens what is left as a server does that starts. Where
-the database is a file and the run is not thorough, one child plays the scene for all moments, with
-a copy of its files made at each, and what is opened are those.
-It reads names of scenes, a line each, and answers each with a line of JSON. No thread runs and no
-connection is open in it while it forks.
+It boots Evennia once, has a world made in a database, and forks for each moment: one child plays
+the scene on a copy and is killed, another opens the rest as a starting server does. Where the
+database is a file and the run is not thorough, one child plays the scene once, its files are copied
+at each moment, and the copies are opened.
+It answers each line, the name of a scene, with a line of JSON. While it forks, it has no other
+thread and no open connection.
 """
 
 from __future__ import annotations
@@ -34,15 +34,15 @@ from tests.crash import databases
 from tests.profiles import IS_THOROUGH
 
 LANES = 2
-# By which moments are of one kind: before an UPDATE of a table, before a COMMIT.
+# The first words of a label name the kind of a moment, such as "before UPDATE" and the table.
 KIND_WORDS = 4
-# Later than any moment: a scene that is played whole, however many moments it has this time.
+# Later than any moment: such a scene is played to its end.
 NEVER = 1_000_000
 SURVIVED, KILLED, TROUBLE = 0, -signal.SIGKILL, 3
 
 
 def boot(folder: Path) -> None:
-    """Django and Evennia on a new database with the demo's settings."""
+    """Set up Django and Evennia on a new database with the demo's settings."""
     os.environ["DJANGO_SETTINGS_MODULE"] = "server.conf.settings"
     os.environ["EVENNIA_AI_MODEL"] = "scripted"
     os.environ["EVENNIA_AI_MEMORY_STORE"] = "inline"
@@ -68,7 +68,7 @@ def boot(folder: Path) -> None:
 
 
 def _load_what_every_child_needs() -> None:
-    """Code only: nothing of the database may be in a process that forks."""
+    """Load code only: a process that forks must hold nothing of the database."""
     from django.conf import settings
 
     from evennia_ai.agent import delegating
@@ -78,16 +78,16 @@ def _load_what_every_child_needs() -> None:
     for name in ("ACCOUNT", "CHARACTER", "SESSION"):
         import_module(getattr(settings, f"CMDSET_{name}").rpartition(".")[0])
     load_modules((delegating.__name__, *services.tool_modules()))
-    # Loading mem0 takes twice as long as all else that a child does in a night.
+    # Importing mem0 takes twice as long as all other work of a child in a night.
     import_module("evennia_ai.memory_store.mem0_parts")
-    # What a child collects it would have to copy before.
+    # Garbage collection in a child would copy the memory pages that it shares.
     gc.collect()
     gc.freeze()
     gc.disable()
 
 
 def in_child(act: Callable[[], None], folder: Path) -> int:
-    """Run something in a process of its own. What it did: a number of this module's."""
+    """Run something in a child process, and return its exit code."""
     pid = os.fork()
     if pid:
         return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
@@ -103,14 +103,14 @@ def in_child(act: Callable[[], None], folder: Path) -> int:
 
 
 class Lanes:
-    """Some processes at once, and what each wrote."""
+    """Several processes at once, and their results."""
 
     def __init__(self) -> None:
         self._running: dict[int, tuple[int, Path]] = {}
         self.found: dict[int, dict[str, Any]] = {}
 
     def begin(self, number: int, folder: Path, act: Callable[[], None]) -> None:
-        """Begin one more, as soon as there is room."""
+        """Start one more as soon as there is room."""
         while len(self._running) >= LANES:
             self._wait()
         pid = os.fork()
@@ -127,13 +127,12 @@ class Lanes:
         shutil.rmtree(folder)
 
     def end(self) -> None:
-        """Wait for all."""
         while self._running:
             self._wait()
 
 
 def read_result(folder: Path) -> dict[str, Any]:
-    """What a process left in its folder."""
+    """Return the result that a process left in its folder."""
     trouble, result = folder / "trouble", folder / "result.json"
     problems = [trouble.read_text()] if trouble.exists() else []
     found = json.loads(result.read_text()) if result.exists() else {"problems": ["no result"]}
@@ -141,7 +140,7 @@ def read_result(folder: Path) -> dict[str, Any]:
 
 
 def play_all(scene: str, template: Path, room: Path) -> dict[str, Any]:
-    """Play a scene for each of its moments. What was found: its moments, and what was wrong."""
+    """Play a scene for each of its moments. Return their number and the problems."""
     lanes, began = Lanes(), time.monotonic()
     (_play_once if databases.are_files() and not IS_THOROUGH else _kill)(
         lanes, scene, template, room
@@ -159,7 +158,7 @@ def play_all(scene: str, template: Path, room: Path) -> dict[str, Any]:
 
 
 def _kill(lanes: Lanes, scene: str, template: Path, room: Path) -> None:
-    """Play a scene anew for each moment, at which its process is killed."""
+    """Play a scene anew for each moment, and kill its process there."""
     from tests.crash.playing import play
 
     def begin(number: int) -> None:
@@ -175,9 +174,9 @@ def _kill(lanes: Lanes, scene: str, template: Path, room: Path) -> None:
 
 
 def _play_once(lanes: Lanes, scene: str, template: Path, room: Path) -> None:
-    """Play a scene once, and copy its files at each moment: what a kill would leave there of them.
+    """Play a scene once, and copy its files at each moment.
 
-    What a process has written is in its files, whatever becomes of it; the rest goes with it.
+    A kill would leave just these: written data is in the files, and everything else is lost.
     """
     from tests.crash.playing import look, play
 
@@ -187,7 +186,7 @@ def _play_once(lanes: Lanes, scene: str, template: Path, room: Path) -> None:
     lanes.begin(0, played, lambda: play(scene, 0, played, keep))
     lanes.end()
     for folder in sorted(kept.iterdir(), key=lambda path: int(path.name)):
-        # What a night is compared with is beside the folders of all.
+        # Nights compare with a file that is beside these folders.
         place = folder.rename(room / f"moment_{folder.name}")
         lanes.begin(int(folder.name), place, partial(look, scene, place, KILLED))
     lanes.end()
@@ -195,11 +194,10 @@ def _play_once(lanes: Lanes, scene: str, template: Path, room: Path) -> None:
 
 
 def _worth(labels: list[str]) -> list[int]:
-    """The moments to be killed at.
+    """Return the moments to kill at.
 
-    All of them in the thorough run; else those at which something begins that outlives a kill. On
-    PostgreSQL, which only decides what of a transaction is left, what comes after the same as once
-    before is left to the thorough run too.
+    In the thorough run all of them; else those at which something begins that outlives a kill. On
+    PostgreSQL, repeated pairs of a moment and its predecessor are left to the thorough run too.
     """
     from tests.crash.moments import is_begun
 
@@ -211,7 +209,7 @@ def _worth(labels: list[str]) -> list[int]:
 
 
 def _new_ones(numbers: list[int], labels: list[str]) -> list[int]:
-    """Those of the moments that are the first of their kind after one of another's kind."""
+    """Return the moments whose kind follows another kind for the first time."""
     kinds = [" ".join(labels[number - 1].split()[:KIND_WORDS]) for number in numbers]
     first: dict[tuple[str, str], int] = {}
     for number, pair in zip(numbers, pairwise(["", *kinds]), strict=True):
@@ -221,15 +219,14 @@ def _new_ones(numbers: list[int], labels: list[str]) -> list[int]:
 
 def _ended_wrongly(number: int, moments: int, found: dict[str, Any]) -> list[str]:
     wanted = {KILLED if 0 < number <= moments else SURVIVED}
-    # Where a minute of the ledger began in the first play, in no other, its rows are missing there,
-    # and the last moments are never reached. Such a play has to be right to its end.
+    # A new minute of the ledger may begin in the first play alone. The others then have fewer
+    # writes and never reach the last moments, so they must be right at their end.
     if number > moments - moments // 50:
         wanted.add(SURVIVED)
     return [] if found.get("ended") in wanted else [f"it ended with {found.get('ended')}"]
 
 
 def main() -> None:
-    """Answer each line."""
     room = Path(sys.argv[1])
     answers = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)

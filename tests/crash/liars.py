@@ -1,4 +1,4 @@
-"""Scenes that must be found out: what is not told as it is, or not in one transaction."""
+"""Scenes with a fault that must be found: something is not recorded, or not in one transaction."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def _a_fact_alone(game: Game) -> None:
 
 
 def _one_after_the_other(game: Game) -> None:
-    """Both in the end, as it would be without a transaction around them."""
+    """Write both in two transactions; the end result is right."""
     goal = {"id": 1, "text": "find the lost atlas", "priority": 5, "status": "active"}
     state.write(game.ada, current_goals={"goals": [{**goal, "outcome": ""}], "next": 2})
     about = {"goal_id": 1, "description": goal["text"], "priority": 5}

@@ -1,4 +1,4 @@
-"""The moments at which a process can be killed: around each write, each commit and each effect."""
+"""The moments at which a process can be killed: around each write, commit and effect."""
 
 from __future__ import annotations
 
@@ -18,21 +18,20 @@ Keep = Callable[[int], None]
 
 
 def is_write(sql: str) -> bool:
-    """Whether a statement changes what is stored."""
+    """Return True for a statement that changes stored data."""
     return sql.lstrip().upper().startswith(WRITES)
 
 
 def is_begun(label: str) -> bool:
-    """Whether something is about to happen that outlives a kill.
+    """Return True where something is about to happen that outlives a kill.
 
-    After one thing is before the next, and what a transaction undoes outlives none: a kill there
-    leaves what a kill before its COMMIT leaves.
+    The moment after one effect is the moment before the next. A kill inside a transaction leaves
+    the same as a kill before its COMMIT.
     """
     return label.startswith("before ") and not label.startswith(f"before {UNDONE}")
 
 
 def die() -> NoReturn:
-    """End this process as a power cut would."""
     os.kill(os.getpid(), signal.SIGKILL)
     raise AssertionError("nobody lives on after a SIGKILL")
 
@@ -42,10 +41,10 @@ class Moments:
     """Counts the moments as they come.
 
     Attributes:
-        fatal: the number of the one that ends the process; 0: none does.
-        keep: what is called with the number of each moment at which something begins.
-        labels: what each was, the oldest first.
-        unseen: writes that SQLite did and that were no moment: there should be none.
+        fatal: the number of the moment that ends the process; 0 for none.
+        keep: called with the number of each moment at which something begins.
+        labels: the descriptions of the moments, the oldest first.
+        unseen: writes of SQLite that were no moment: there should be none.
     """
 
     fatal: int = 0
@@ -55,7 +54,7 @@ class Moments:
     _is_inside: bool = False
 
     def come(self, label: str) -> None:
-        """One more moment."""
+        """Count one more moment."""
         self.labels.append(label[:LONGEST_LABEL])
         if self.keep is not None and is_begun(label):
             self.keep(len(self.labels))
@@ -64,7 +63,7 @@ class Moments:
 
     @contextmanager
     def around(self, label: str) -> Iterator[None]:
-        """The moments before and after something."""
+        """Count the moments before and after something."""
         self.come(f"before {label}")
         was_inside, self._is_inside = self._is_inside, True
         try:
@@ -75,7 +74,7 @@ class Moments:
 
     @contextmanager
     def watched(self) -> Iterator[None]:
-        """Let the writes and commits of this process's database be moments."""
+        """Make moments of this process's writes and commits in the block."""
         commit = connection.commit
         connection.ensure_connection()
         is_traced = connection.vendor == "sqlite"
@@ -99,16 +98,16 @@ class Moments:
     ) -> Any:
         if not is_write(sql):
             return execute(sql, params, many, context)
-        # Whatever is written before the end of a transaction, a kill undoes all of it alike.
+        # A kill undoes all writes of an open transaction.
         label = UNDONE + sql if connection.in_atomic_block else sql
         with self.around(label):
             return execute(sql, params, many, context)
 
     def _trace(self, sql: str) -> None:
-        """What SQLite itself begins to do: nothing of it may happen beside the moments."""
+        """Note what SQLite itself starts to do outside of the moments."""
         if not self._is_inside and (is_write(sql) or sql.upper().startswith("COMMIT")):
             self.unseen.append(sql[:LONGEST_LABEL])
 
 
-# What is told to come here from everywhere in a process; none counts until a scene begins.
+# The counter of this process; it is inactive until a scene begins.
 NOW = Moments()

@@ -1,4 +1,4 @@
-"""Nights that are cut off: whatever the moment, the morning after is as if nothing had happened."""
+"""Nights that are cut off: after any moment, the next morning is as if nothing had happened."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ REPLACED = "The attic is empty."
 
 
 def _decide(body: Mapping[str, Any]) -> bytes:
-    """What is known of the attic holds no more."""
+    """Answer as a model for which the new fact about the attic replaces the old one."""
     if kind_of(body) == "turn":
         return calls("whisper", target="Tom", message=ANSWER)
     if kind_of(body) == "facts" and REPLACED in lines(body, "Known already"):
@@ -52,14 +52,14 @@ def _memory(game: Game, number: int, text: str, owner: str, **options: Any) -> R
     room = game.being("Tom").location.dbref
     person = mira if owner == "Mira" else tom
     audience = person_audience(person) if owner else place_audience("say", room)
-    # What is as alike is told apart by its key.
+    # Equally similar memories are ordered by key, so keys must be the same in each run.
     key = uuid5(NAMESPACE_OID, text).hex
     made = Recollection(key, "journal", text, audience, person=person, place=room)
     return replace(made, at=time.time() - 3600 + number, **options)
 
 
 def _evening(game: Game) -> None:
-    """Entries of three audiences, a fact that holds no more, a profile, and a long talk."""
+    """Store entries of three audiences, an outdated fact, a profile, and a long conversation."""
     _talked(game)
     limits = {"journal_entries": KEPT_ENTRIES, "reflection_threshold": 60}
     state.write(game.ada, memory_config=limits, sleep_schedule={"min_awake_minutes": 0})
@@ -96,8 +96,8 @@ def _night(game: Game) -> None:
 
 
 def _go_on(game: Game) -> None:
-    """The server runs again, and the night is slept to its end."""
-    # The store of vectors is in memory here: one on the disk would hold what it was told.
+    """Run the server again, and sleep to the end of the night."""
+    # This vector store is in memory, so the new process has to index everything again.
     Memory.objects.update(indexed_as="")
     indexing.apply(game.ada)
     pump()
@@ -116,28 +116,28 @@ def _first_pieces(game: Game) -> None:
 
 
 def _called(game: Game) -> None:
-    """Tom speaks to her when the first pieces are done, and she sleeps on after it."""
+    """Let Tom speak to her after the first pieces; she sleeps on after it."""
     game.type(f"whisper Ada = {QUESTION}")
     consolidation.put_to_sleep(game.ada, "a test")
     game.beat()
 
 
 def _summary(game: Game) -> None:
-    """Awake, what is about to be summed up is sorted out first."""
+    """Summarize while awake: facts are drawn first from what is about to be summed up."""
     keep = partial(consolidation.extract, game.ada)
     compaction.compact_conversation_history(game.ada, keep)
     pump()
 
 
 def _unhurried(game: Game) -> None:
-    """An evening after which she may draw facts while awake as often as it takes."""
+    """Prepare an evening with enough calls to draw all facts while awake."""
     _evening(game)
     limits = {"journal_entries": KEPT_ENTRIES, "awake_calls_per_day": 100}
     state.write(game.ada, memory_config=limits)
 
 
 def _pauses(game: Game) -> None:
-    """Awake, a pause for each audience."""
+    """Have a pause while awake for each audience."""
     for _ in range(4):
         game.ada.work.talks.clear()
         game.ada.work.sort_after = 0.0
@@ -154,7 +154,7 @@ def _of_memory(row: Memory, by_key: Mapping[str, str]) -> list[Any]:
 
 
 def morning(game: Game) -> dict[str, Any]:
-    """All that a night leaves, without what no two nights have in common."""
+    """Return all results of a night, without what differs from night to night."""
     stored = list(rows.of(game.ada.pk))
     by_key = {row.key: row.text for row in stored}
     reflection = state.read(game.ada, "reflection_state")
@@ -174,7 +174,7 @@ def morning(game: Game) -> dict[str, Any]:
 
 
 def _each_once(game: Game) -> list[str]:
-    """Each entry became one fact, and none is left; what was replaced is gone."""
+    """Check that each entry became one fact, none is left, and the replaced fact is gone."""
     texts = [row.text for row in rows.of(game.ada.pk, kind="fact", cites__0__isnull=False)]
     facts = [text for text in texts if QUESTION not in text]
     found = []
@@ -187,7 +187,7 @@ def _each_once(game: Game) -> list[str]:
 
 
 def _whole(game: Game) -> list[str]:
-    """Whether a whole night is as one that nobody cut off, and was worth it."""
+    """Check that a whole night equals one that nobody cut off, and that it did all its work."""
     now, found = json.loads(json.dumps(morning(game))), _each_once(game)
     path = Path(game.folder).parent / "morning.json"
     if not path.exists():
@@ -201,7 +201,7 @@ def _whole(game: Game) -> list[str]:
 
 
 def _worth(now: Mapping[str, Any]) -> list[str]:
-    """Every step had something to do."""
+    """Check that every step had something to do."""
     wanted = {
         "entries scored": ENTRIES,
         "entries sorted": ENTRIES,
@@ -218,13 +218,13 @@ def _worth(now: Mapping[str, Any]) -> list[str]:
 
 
 def _summed_up(game: Game) -> list[str]:
-    """Kept once; a summary that a kill prevented is no matter of this scene."""
+    """Check each fact; a summary that a kill prevented does not matter here."""
     _go_on(game)
     return _each_once(game)
 
 
 def _drawn_awake(game: Game) -> list[str]:
-    """Kept once, whatever was cut off; the pauses go on."""
+    """Check each fact after more pauses, whatever was cut off."""
     _pauses(game)
     return _each_once(game)
 

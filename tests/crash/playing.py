@@ -1,4 +1,4 @@
-"""One moment of one scene: played in a child that is killed, and looked at in another process."""
+"""One moment of one scene: played in a child that is killed, and checked in another process."""
 
 from __future__ import annotations
 
@@ -39,10 +39,10 @@ def _open(folder: Path) -> None:
 
 
 def play(name: str, number: int, folder: Path, keep: moments.Keep | None = None) -> None:
-    """Play a scene up to a moment (0: to its end), and write down what is wrong afterwards.
+    """Play a scene up to a moment (0: to its end), and write down the problems.
 
     Args:
-        keep: what is called with the number of each moment at which something begins.
+        keep: called with the number of each moment at which something begins.
     """
     ended = in_child(lambda: _act(_scene(name), number, folder, keep), folder)
     databases.await_end(folder)
@@ -50,7 +50,7 @@ def play(name: str, number: int, folder: Path, keep: moments.Keep | None = None)
 
 
 def look(name: str, folder: Path, ended: int) -> None:
-    """Write down what is wrong where a scene was played until its process ended."""
+    """Write down the problems that the process of a scene left."""
     scene, problems = _scene(name), []
     if ended in (KILLED, SURVIVED):
         _open(folder)
@@ -82,7 +82,7 @@ def _act(scene: Scene, number: int, folder: Path, keep: moments.Keep | None) -> 
 
 
 def _look(scene: Scene, folder: Path) -> list[str]:
-    """What is wrong with what a killed server left, before a new one does anything and after."""
+    """Return the problems before a new server does anything, and after it has run."""
     errors: list[str] = []
     globalLogPublisher.addObserver(lambda event: _note_error(event, errors))
     problems = [f"at the start: {item}" for item in _differences(scene)]
@@ -114,7 +114,7 @@ def _differences(scene: Scene) -> list[str]:
 
 
 def _leftovers(name: str) -> list[str]:
-    """What there is of an assistant that is not there, and should not be."""
+    """Return traces of an assistant that does not exist."""
     left = [f"a record of {count} events"] if (count := len(comparing.told(name))) else []
     left += ["a body"] if ObjectDB.objects.filter(db_key=name).exists() else []
     return [f"no assistant, but {item}" for item in left]
@@ -127,12 +127,12 @@ def _waits(scene: Scene) -> bool:
 
 
 def _was_heard(scene: Scene) -> bool:
-    """Whether Ada had heard Tom's question when the server was killed."""
+    """Return True where Ada had heard Tom's question before the kill."""
     return _waits(scene) or any(item.event == comparing.TICK for item in comparing.told(scene.name))
 
 
 def _effects(scene: Scene, folder: Path, *, was_heard: bool) -> list[str]:
-    """Whether Tom was told once what the record says he was, and whether his question is lost."""
+    """Check that Tom was told once what the record says, and that his question is not lost."""
     events = comparing.told(scene.name)
     said = sum(ANSWER in line for line in world.told(folder))
     done, unknown = comparing.successes(events, WHISPER), comparing.unknowns(events, WHISPER)
@@ -141,8 +141,8 @@ def _effects(scene: Scene, folder: Path, *, was_heard: bool) -> list[str]:
         found.append(f"he was told {said} times")
     if not done <= said <= done + unknown:
         found.append(f"recorded {done} times, unknown {unknown} times, but told {said} times")
-    # Where the server was killed in the middle of an effect, the question is given up: nobody
-    # knows what came of it, and the record says so.
+    # A kill in the middle of an effect ends the question: the outcome is unknown, and the record
+    # says so.
     is_settled = said or _waits(scene) or comparing.unknowns(events)
     if scene.is_answered and was_heard and not is_settled:
         found.append("the question is lost")
@@ -153,7 +153,7 @@ def _effects(scene: Scene, folder: Path, *, was_heard: bool) -> list[str]:
 
 
 def _lamp(scene: Scene, events: list[comparing.Told]) -> list[str]:
-    """Whether the record knows of the lamp that she took, and of a yes that let her."""
+    """Check that the record knows of the lamp that she took, and of a yes that let her."""
     lamp, found = ObjectDB.objects.filter(db_key="lamp").first(), []
     is_taken = lamp is not None and lamp.location.key == scene.name
     done, unknown = comparing.successes(events, "get"), comparing.unknowns(events, "get")

@@ -1,4 +1,4 @@
-"""The scenes that are played, each once for every moment at which its server can be killed."""
+"""The scenes, each played once for every moment at which its server can be killed."""
 
 from __future__ import annotations
 
@@ -32,16 +32,16 @@ Act = Callable[[Game], None]
 
 
 def calls(name: str, **arguments: Any) -> bytes:
-    """A reply that calls one tool."""
+    """Return a reply that calls one tool."""
     return completion(None, (name, arguments), usage=TOKENS)
 
 
 def _nothing(_: Game) -> None:
-    """Nothing is prepared."""
+    """Prepare nothing."""
 
 
 def _no_problems(_: Game) -> list[str]:
-    """Nothing else is looked at."""
+    """Check nothing else."""
     return []
 
 
@@ -50,14 +50,14 @@ class Scene:
     """One scene.
 
     Attributes:
-        act: what happens; a moment in it kills the server.
-        decide: what the model answers, before the kill and after it.
-        prepare: what happened before, which nothing interrupts.
-        go_on: what people do once the server runs again.
-        look: what else is wrong in the end, beside what is looked at after every scene.
-        is_deletion: the assistant is deleted in it, and its record then lies in an archive.
-        is_answered: Tom asks `QUESTION` in it, and has to get `ANSWER` or keep waiting.
-        name: whose record is looked at.
+        act: the part in which a moment kills the server.
+        decide: the model's answers, before the kill and after it.
+        prepare: the part before, which nothing interrupts.
+        go_on: the acts of people once the server runs again.
+        look: returns problems at the end, beyond those that every scene is checked for.
+        is_deletion: the assistant is deleted, and its record is then in an archive.
+        is_answered: Tom asks `QUESTION`, and has to get `ANSWER` or keep waiting.
+        name: the assistant whose record is checked.
     """
 
     act: Act
@@ -110,7 +110,7 @@ def _think(_: Mapping[str, Any]) -> None:
 
 
 def _take(body: Mapping[str, Any]) -> bytes:
-    """Take the lamp; with a person's word on it in hand, do no more."""
+    """Take the lamp; after a person's answer about it, do no more."""
     if _last(body)["role"] == "tool":
         return _whisper()
     told = json.dumps(_last(body))
@@ -123,7 +123,7 @@ def _ask(game: Game) -> None:
 
 
 def _note_first(body: Mapping[str, Any]) -> bytes:
-    """A step, and then the answer."""
+    """Take a step, and then answer."""
     if any(message["role"] == "tool" for message in body["messages"]):
         return _whisper()
     return calls("write_note", text="a thing")
@@ -135,7 +135,7 @@ def _ask_with_one_step(game: Game) -> None:
 
 
 def _used_twice(game: Game) -> list[str]:
-    """What of questions is not as it should be: one number, one answer, and none left open."""
+    """Return problems of questions: ended more than once, or still open."""
     log = auditing.audit_log(game.ada, limit=100, events=ENDS_OF_QUESTIONS).data.entries
     ended = Counter(entry["details"]["number"] for entry in log)
     wrong = [f"question {number} ended {n} times" for number, n in ended.items() if n > 1]

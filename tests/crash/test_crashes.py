@@ -1,4 +1,4 @@
-"""A server that is killed between any two of its writes leaves a record that tells the truth."""
+"""A server that is killed between any two of its writes leaves a true record."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 
 from tests import postgres
 
-# A moment that would be left out without a word is worse than one too many.
+# Guards against a scene that silently has no moments at all.
 FEWEST_MOMENTS = 1
 Play = Callable[[str], dict[str, Any]]
 
@@ -21,7 +21,7 @@ SCENES = (
     *("a question dropped", "a new conversation", "a summary", "an assistant made"),
     "an assistant deleted",
 )
-# On PostgreSQL one of each kind: an act, a stop, a question, a talk and a deletion.
+# On PostgreSQL one of each kind: an act, a stop, a question, a conversation and a deletion.
 SAMPLE = (
     *("one step a beat", "a stop, and cleared", "a question answered", "a new conversation"),
     "an assistant deleted",
@@ -30,9 +30,9 @@ SAMPLE = (
 
 @pytest.mark.parametrize("scene", SAMPLE if postgres.is_sampled() else SCENES)
 def test_record_and_state_agree(play: Play, scene: str) -> None:
-    """After a kill at any moment both tell the same, before the server goes on and after it.
+    """After a kill at any moment they agree, before the server goes on and after it.
 
-    Nobody is told anything twice, what is on record as done was done, and no question is lost.
+    Nobody is told anything twice, recorded acts were done, and no question is lost.
     """
     found = play(scene)
     assert {} == found["wrong"]
@@ -40,10 +40,10 @@ def test_record_and_state_agree(play: Play, scene: str) -> None:
 
 
 def test_i7_a_question_outlives_a_kill_at_every_moment(play: Play) -> None:
-    """The process that asked is dead; another asks again, and each yes is used once.
+    """Another process asks again after the kill, and each yes is used once.
 
-    At whichever moment it was killed: no question is left open or answered twice, and the person
-    who asked the assistant gets the answer, once.
+    No question is left open or answered twice, and the person who asked the assistant gets the
+    answer once.
     """
     found = play("a limit's question")
     assert {} == found["wrong"]
@@ -62,12 +62,12 @@ ENDED = "played to its end"
     ],
 )
 def test_lies_are_found(play: Play, scene: str, words: str) -> None:
-    """What is stored or said and not recorded, or recorded and not so, is found."""
+    """The checks themselves must find unrecorded changes and false records."""
     assert words in "; ".join(play(scene)["wrong"][ENDED])
 
 
 def test_two_transactions_are_found(play: Play) -> None:
-    """What is whole in the end and was not for a moment is found by the kill in between."""
+    """The end result is right; only a kill in between shows the fault."""
     wrong = play("one after the other")["wrong"]
     assert ENDED not in wrong
     assert any("open goals" in problem for problems in wrong.values() for problem in problems)

@@ -1,4 +1,4 @@
-"""A server that is killed between any two writes of a night loses nothing and doubles nothing."""
+"""A server that is killed between any two writes of a night loses and doubles nothing."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ FEWEST_OF_A_SAMPLE = 2
 Play = Callable[[str], dict[str, Any]]
 
 
-# Each with how many moments it has at least.
+# Scenes and the least number of their moments.
 NIGHTS = {
     "a night": 39,
     "called in the night": 14,
     "facts before a summary": 9,
     "facts while awake": 7,
 }
-# On PostgreSQL the one with a turn in it.
+# On PostgreSQL only the one with a turn in it.
 SAMPLE = ("called in the night",)
 
 
 @pytest.mark.parametrize("scene", SAMPLE if postgres.is_sampled() else NIGHTS)
 def test_the_morning_after(play: Play, scene: str) -> None:
-    """Whatever the moment, in the morning all is there once, and record and state agree."""
+    """All facts are there once, and the record agrees with the stored state."""
     found = play(scene)
     assert {} == found["wrong"]
     assert found["moments"] >= (FEWEST_OF_A_SAMPLE if postgres.is_sampled() else NIGHTS[scene])

@@ -1,7 +1,7 @@
-"""A small game in a file: a room, Tom who is online, Mira, and Ada; and what reaches Tom and Mira.
+"""A small game in a file: a room, Tom who is online, Mira, and Ada.
 
-What they are told is written into a file beside the database, at once and each line whole, so that
-it is known whatever becomes of the process.
+Each line that Tom or Mira is told goes at once into a file beside the database, so that it outlives
+the process.
 """
 
 from __future__ import annotations
@@ -35,12 +35,12 @@ Decide = Callable[[Mapping[str, Any]], "bytes | Exception | None"]
 
 
 class Witness(DefaultCharacter):  # type: ignore[misc]
-    """A player's character: what it is told is known, whatever happens then."""
+    """A player's character that keeps a file of the lines it is told."""
 
     folder: Path | None = None
 
     def at_msg_receive(self, text: Any = None, from_obj: Any = None, **kwargs: Any) -> Any:
-        """Write it down; that is a moment too."""
+        """Write the line down; that is a moment too."""
         raw = text[0] if isinstance(text, tuple) else text
         line = {"to": self.key, "from": getattr(from_obj, "key", ""), "text": strip_ansi(str(raw))}
         if Witness.folder is not None:
@@ -56,21 +56,20 @@ def _append(path: Path, text: str) -> None:
 
 
 def told(folder: Path, to: str = "Tom") -> list[str]:
-    """What somebody was told, the oldest first."""
+    """Return the lines that somebody was told, the oldest first."""
     path = folder / TOLD
     lines = path.read_text().splitlines() if path.exists() else []
     return [line["text"] for line in map(json.loads, lines) if line["to"] == to]
 
 
 class Brain(ScriptedModel):
-    """A model that decides by what it is asked; on None it thinks for ever."""
+    """A model that decides by the request; on None it never answers."""
 
     def __init__(self, decide: Decide) -> None:
         super().__init__()
         self.decide = decide
 
     def post(self, body: Mapping[str, Any]) -> Deferred[bytes]:
-        """Take one request."""
         answer = self.decide(body)
         if answer is None:
             return super().post(body)
@@ -102,8 +101,8 @@ class Game:
     """The game in one process, as it is after the start of a server.
 
     Attributes:
-        folder: where its database and its other files are.
-        brain: Ada's.
+        folder: of its database and its other files.
+        brain: Ada's model.
     """
 
     def __init__(self, folder: Path, decide: Decide) -> None:
@@ -114,7 +113,7 @@ class Game:
         services.pool().set_transport(services.endpoint(), self.brain)
 
     def start(self) -> None:
-        """What Evennia does when a server starts, and Tom comes back."""
+        """Start scripts as Evennia does at a server start, and log Tom in."""
         evennia.ScriptDB.objects.update_scripts_after_server_start()
         account = AccountDB.objects.get(username="Tom")
         session = log_in(account, number=1)
@@ -127,19 +126,19 @@ class Game:
         return ScriptDB.objects.get(db_key="Ada")
 
     def being(self, name: str) -> Any:
-        """Somebody in the world, by name."""
+        """Return somebody in the world by name."""
         return ObjectDB.objects.get(db_key=name)
 
     def type(self, line: str, name: str = "Tom") -> None:
-        """A person types a line, and everything that is due then happens."""
+        """Let a person type a line, and run all that is due then."""
         self.being(name).execute_cmd(line)
         pump()
 
     def beat(self) -> None:
-        """Ada's timer fires."""
+        """Fire Ada's timer."""
         self.ada.at_repeat()
         pump()
 
 
 def _tell_nobody(*_: Any, **__: Any) -> None:
-    """There is no portal."""
+    """Stand in for the portal."""

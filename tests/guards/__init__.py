@@ -1,7 +1,7 @@
-"""What keeps an assistant in bounds, each with the test that fails where it is missing.
+"""Guards that keep an assistant in bounds, each with the test that fails without it.
 
-`python -m tests.mutants` takes each of them out once and runs its test. Every snippet stands exactly
-once in its file, so that the table cannot grow old unnoticed.
+`python -m tests.mutants` removes each of them once and runs its test. Every snippet must occur
+exactly once in its file, so that an outdated row is noticed.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Who is believed to have said what, and what follows from it."""
+"""Guards of hearing: senders, trust, and the number of messages."""
 
 from __future__ import annotations
 

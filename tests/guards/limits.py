@@ -1,4 +1,4 @@
-"""What a task may use, what may be spent, and who is asked."""
+"""Guards of limits: steps, money, and the questions about them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who may know what."""
+"""Guards of private words and memories."""
 
 from __future__ import annotations
 

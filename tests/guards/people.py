@@ -1,4 +1,4 @@
-"""Who may do what, by command, by page and over HTTP."""
+"""Guards of rights: by command, by page and over HTTP."""
 
 from __future__ import annotations
 

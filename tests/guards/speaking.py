@@ -1,4 +1,4 @@
-"""What a model may make happen, and what of its words people see."""
+"""Guards of tools and of the text that people see."""
 
 from __future__ import annotations
 

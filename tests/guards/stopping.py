@@ -1,4 +1,4 @@
-"""What a stop and a crash rest on."""
+"""Guards of stops and of recovery after a crash."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a guard is: how it is taken out, and the test that fails then."""
+"""The form of a guard: the edits that remove it, and the test that then fails."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 
 class Edit(NamedTuple):
-    """A change that takes a guard out: in this file, this text becomes that."""
+    """A part of a guard's removal: in this file, this text becomes that."""
 
     path: str
     snippet: str
@@ -19,10 +19,9 @@ class Guard:
     """One guard.
 
     Attributes:
-        text: what it sees to.
-        edits: the changes that take it out.
-        test: the name of a test function that fails then; with "path::" before it where several
-            have that name.
+        text: its promise.
+        edits: the changes that remove it.
+        test: the name of a test function that then fails; "path::name" if several files have it.
     """
 
     text: str
@@ -33,7 +32,7 @@ class Guard:
 def guard(
     text: str, path: str, snippet: str, replacement: str, test: str, *more: tuple[str, str, str]
 ) -> Guard:
-    """A guard that is taken out by one change, or by some more beside it.
+    """Return a guard that is removed by one change, or by several.
 
     Args:
         path: of the file, under evennia_ai/.
