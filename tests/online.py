@@ -15,7 +15,7 @@ def log_in(account: Any, number: int = 0) -> ServerSession:
     """Return a session of an account that has just logged in and plays nobody yet.
 
     Args:
-        number: the session's number, passed to `connect`.
+        number: its session id; 0: the next free one.
     """
     session = connect(number)
     evennia.SESSION_HANDLER.login(session, account, testmode=True)

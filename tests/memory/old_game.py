@@ -1,7 +1,7 @@
 """A game of old code that moves its vectors, made by that code and read by the present one.
 
-    python -m tests.memory.old_game make FOLDER COUNT    runs in a tree of the old code
-    python -m tests.memory.old_game move FOLDER COUNT    migrates, moves, and prints the result
+python -m tests.memory.old_game make FOLDER COUNT    runs in a tree of the old code
+python -m tests.memory.old_game move FOLDER COUNT    migrates, moves, and prints the result
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The embedded store, used as a game does, in a process that reports all contacts it makes.
 
-    python -m tests.memory.store_alone FOLDER
+python -m tests.memory.store_alone FOLDER
 """
 
 from __future__ import annotations
