@@ -30,6 +30,15 @@ def run(function: Callable[[], Any], timeout_seconds: float) -> Any:
     return game_thread.run(function, timeout_seconds)
 
 
+def _refusal(function: Callable[[], Any]) -> str:
+    """Return the error of a call that is given 0.1 seconds, or ""."""
+    try:
+        run(function, 0.1)
+    except GameBusyError as error:
+        return str(error)
+    return ""
+
+
 def hops_into_the_game() -> Any:
     return [run(isInIOThread, PATIENCE_SECONDS), isInIOThread()]
 
@@ -86,11 +95,7 @@ def never_begins_what_was_given_up() -> Any:
 
     reactor.callFromThread(be_busy)
     is_busy.wait(PATIENCE_SECONDS)
-    told = ""
-    try:
-        run(lambda: begun.append("begun"), 0.1)
-    except GameBusyError as error:
-        told = str(error)
+    told = _refusal(lambda: begun.append("begun"))
     is_free.set()
     run(lambda: None, PATIENCE_SECONDS)  # all earlier calls in the queue have run after this
     return [told, begun]
@@ -104,11 +109,7 @@ def tells_of_what_had_begun() -> Any:
         is_free.wait(PATIENCE_SECONDS)
         done.append("done")
 
-    told = ""
-    try:
-        run(slow, 0.1)
-    except GameBusyError as error:
-        told = str(error)
+    told = _refusal(slow)
     is_free.set()
     run(lambda: None, PATIENCE_SECONDS)
     return [told, done]

@@ -39,10 +39,8 @@ class TestSessions(ApiTest):
     def test_who_is_not_logged_in_is_told_what_to_send(self) -> None:
         response = self.call("GET", "assistants/", who=None)
         assert (401, "Token") == (response.status_code, response.headers["WWW-Authenticate"])
-        assert (
-            "Authentication is required: log in, or send a token."
-            == response.told["error"]["message"]
-        )
+        message = "Authentication is required: log in, or send a token."
+        assert message == response.told["error"]["message"]
 
 
 class TestTokens(ApiTest):

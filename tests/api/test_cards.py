@@ -53,12 +53,8 @@ class TestCards(ApiTest):
         ):
             sent = self.get(f"assistants/Orla/card/?format={kind}")
             assert (media, raw) == (sent["media"], b64decode(sent["file"]))
-        assert (
-            "There is no room"
-            in self.fault(400, "POST", "cards/", body(as_json(CARD), location="Nowhere"))["fields"][
-                "location"
-            ][0]
-        )
+        error = self.fault(400, "POST", "cards/", body(as_json(CARD), location="Nowhere"))
+        assert "There is no room" in error["fields"]["location"][0]
 
     def test_it_is_given_to_one_that_there_is(self) -> None:
         told = self.call("PUT", "assistants/Ada/card/", body(as_json(CARD))).told

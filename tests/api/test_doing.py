@@ -185,9 +185,8 @@ class TestTalk(ApiTest):
         assert "user" == self.get("assistants/Ada/history/?format=export")["messages"][0]["role"]
         assert "together" in self.get("assistants/Ada/prompts/")["text"]
         assert self.get("assistants/Ada/prompts/?show=messages")["messages"]
-        assert (
-            "context reflection" in self.get("assistants/Ada/prompts/?context=reflection")["text"]
-        )
+        prompt = self.get("assistants/Ada/prompts/?context=reflection")
+        assert "context reflection" in prompt["text"]
         assert 200 == self.call("DELETE", "assistants/Ada/history/").status_code
         assert [] == self.get("assistants/Ada/history/")["messages"]
 

@@ -92,14 +92,10 @@ class TestActs(ApiTest):
         self.ada.permissions.add("Admin")
         state.write(self.ada_script, command_allowlist=["boot"])
         path = "assistants/Ada/tools/execute_command/execute/"
-        error = self.fault(403, "POST", path, {"arguments": {"command": "boot Tom"}}, who="builder")
+        body = {"arguments": {"command": "boot Tom"}}
+        error = self.fault(403, "POST", path, body, who="builder")
         assert "no more than Bo may" in error["message"]
-        assert (
-            200
-            == self.call(
-                "POST", path, {"arguments": {"command": "boot Tom"}}, who="admin"
-            ).status_code
-        )
+        assert 200 == self.call("POST", path, body, who="admin").status_code
 
     def test_hole_b10_a_copy_has_no_powers(self) -> None:
         """A copy keeps an allowlist only if an owner of the game made it."""

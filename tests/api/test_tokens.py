@@ -261,12 +261,16 @@ class TestCommand(TokenTest):
 
 
 class TestTakenOver(TokenTest):
-    def test_hole_c14_old_tokens_go_on_hashed_until_their_end(self) -> None:
+    def insert(self, key: str) -> None:
+        """Insert a token of Berit's as Django REST framework stores it."""
         with connection.cursor() as cursor:
             cursor.execute(
                 "INSERT INTO authtoken_token (key, user_id, created) VALUES (%s, %s, %s)",
-                ["c" * 40, self.berit.pk, "2026-01-01"],
+                [key, self.berit.pk, "2026-01-01"],
             )
+
+    def test_hole_c14_old_tokens_go_on_hashed_until_their_end(self) -> None:
+        self.insert("c" * 40)
         for _ in range(2):
             call_command("migrate", verbosity=0)
             assert not Token.objects.exists()
@@ -278,11 +282,7 @@ class TestTakenOver(TokenTest):
 
     def test_one_that_was_not_moved_is_moved_by_its_first_use(self) -> None:
         """Another program may put a token there after `migrate`."""
-        with connection.cursor() as cursor:
-            cursor.execute(
-                "INSERT INTO authtoken_token (key, user_id, created) VALUES (%s, %s, %s)",
-                ["d" * 40, self.berit.pk, "2026-01-01"],
-            )
+        self.insert("d" * 40)
         assert 200 == self.status("d" * 40)
         assert not Token.objects.exists()
 

@@ -19,11 +19,8 @@ class TestTrace(ApiTest):
         self.ask("say @ada where is the lamp", says("Here."))
         self.ask("say @ada and the oil", says("There."))
         (newest,) = self.get(f"{ADA}trace/?limit=1")["messages"]
-        assert ("and the oil", "There.", "answered") == (
-            newest["text"],
-            newest["answer"],
-            newest["result"],
-        )
+        told = tuple(newest[name] for name in ("text", "answer", "result"))
+        assert ("and the oil", "There.", "answered") == told
         page = self.get(f"{ADA}trace/?limit=1&before={newest['id']}")
         assert ("where is the lamp", None) == (page["messages"][0]["text"], page["next"])
         self.ada_script.work.decisions.judged.clear()
@@ -50,11 +47,9 @@ class TestTrace(ApiTest):
             assert SECRET in str(self.get(f"{ADA}trace/?reveal=true", who="builder"))
             found = self.get(f"{ADA}audit/?event=words_revealed")["entries"]
             fact = found[0]["details"]
-            assert ("Bo", "what was heard", person_of(self.mira).replace("*#", "account-")) == (
-                fact["by"],
-                fact["kind"],
-                fact["person"],
-            )
+            miras = person_of(self.mira).replace("*#", "account-")
+            told = (fact["by"], fact["kind"], fact["person"])
+            assert ("Bo", "what was heard", miras) == told
             self.fault(403, "GET", f"{ADA}trace/?reveal=true", who="player")
 
     def test_what_is_no_time_is_refused(self) -> None:

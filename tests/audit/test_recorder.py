@@ -112,8 +112,8 @@ class TestFactory(OnFile, library.InfrastructureFactoryTestCase[DjangoFactory]):
         assert RecordedEvent is self.factory.aggregate_recorder().model
 
 
-class TestApplication(OnFile, library.ExampleApplicationTestCase):
-    expected_factory_topic = MODULE
+class ByEnvironment(OnFile):
+    """Applications find our factory by the environment, as the library looks for one."""
 
     def setUp(self) -> None:
         environ = mock.patch.dict(os.environ, ENVIRON)
@@ -122,8 +122,12 @@ class TestApplication(OnFile, library.ExampleApplicationTestCase):
         super().setUp()
 
 
+class TestApplication(ByEnvironment, library.ExampleApplicationTestCase):
+    expected_factory_topic = MODULE
+
+
 @pytest.mark.filterwarnings("default:'log' is deprecated")
-class TestCachedApplication(OnFile, library.ApplicationTestCase):
+class TestCachedApplication(ByEnvironment, library.ApplicationTestCase):
     """The library's cases of applications, on our recorders.
 
     Left out: the two with a hundred threads that contend for one aggregate. They test how the
@@ -134,12 +138,6 @@ class TestCachedApplication(OnFile, library.ApplicationTestCase):
     test_check_aggregate_fastforwarding_nonblocking = None
     test_check_aggregate_fastforwarding_blocking = None
     test_resolve_persistence_topics = None  # of the library's own environment, not of ours
-
-    def setUp(self) -> None:
-        environ = mock.patch.dict(os.environ, ENVIRON)
-        environ.start()
-        self.addCleanup(environ.stop)
-        super().setUp()
 
 
 class TestOurs(OnFile):

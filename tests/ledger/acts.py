@@ -58,7 +58,7 @@ def _spend(store: LedgerStore, seed: int, options: dict[str, Any]) -> int:
     config = BudgetConfig(game=cap, assistant=Caps(), player=Caps(), calls_in_flight=0)
     chance, passed = random.Random(seed), 0
     for number in range(options["attempts"]):
-        # Some accounts are shared by all threads, others are new to each.
+        # Seven assistants shared by all threads, and three persons shared by some of them.
         billing = BillingContext(f"Ada {number % 7}", f"*#{seed % 3}")
         try:
             reservation = store.reserve(billing, NEED, config, NOW)

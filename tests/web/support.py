@@ -83,6 +83,16 @@ class WebTest(ShellTest):
         client = self.client_of(who)
         return client.post(self.address(name, **path), form or {}, follow=follow)
 
+    def walk(self, name: str, query: str, **path: Any) -> list[str]:
+        """Return the words of a page and of all the older ones that its links lead to."""
+        shown = []
+        while query:
+            response = self.client_of("owner").get(self.address(name, **path) + query)
+            shown.append(text_of(response))
+            found = response.content.decode().partition('">Older</a>')
+            query = html.unescape(found[0].rpartition('href="')[2]) if found[1] else ""
+        return shown
+
 
 def text_of(response: HttpResponse) -> str:
     """Return the visible words of a page."""

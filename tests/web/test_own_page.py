@@ -79,18 +79,14 @@ class LookingTest(OwnPage):
         both = self.mine() + self.mine(after="50")
         # Each is shown once as a memory, and once in the form that corrects it.
         assert [2] * 60 == [both.count(f"Pia sold loaf {number}.") for number in range(60)]
-        assert (
-            "&amp;after=50"
-            in self.get("one-of-mine", who="player", query={"of": "Ada"}).content.decode()
-        )
+        page = self.get("one-of-mine", who="player", query={"of": "Ada"})
+        assert "&amp;after=50" in page.content.decode()
 
     def test_one_that_is_not_there(self) -> None:
         response = self.get("one-of-mine", who="player", query={"of": "Nobody"})
         assert 404 == response.status_code
         assert "There is no assistant named 'Nobody' that you know." in text_of(response)
-        assert (
-            404 == self.post("my-mute", {"of": "Nobody", "muted": "yes"}, who="player").status_code
-        )
+        assert 404 == self.act("my-mute", of="Nobody", muted="yes").status_code
         assert 404 == self.get("my-export", who="player", query={"of": ""}).status_code
 
     def test_hostile_texts_stay_texts(self) -> None:
