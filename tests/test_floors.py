@@ -56,6 +56,7 @@ HOUSE = {
 
 @pytest.mark.parametrize("find", RULES)
 def test_a_house_in_order(find: Finder) -> None:
+    """The rules find nothing in a package that keeps them."""
     assert [] == find(HOUSE)
 
 
@@ -221,6 +222,7 @@ def named_nodes(tree: ast.AST, path: str) -> Iterator[tuple[str, ast.AST]]:
 
 @pytest.mark.parametrize("module", sorted(MODULES))
 def test_small_and_told(module: str) -> None:
+    """A module has at most 400 lines, a function 45, and all public names have docstrings."""
     source, tree = MODULES[module], tree_of(module)
     assert MOST_MODULE_LINES >= len(source.splitlines())
     assert ast.get_docstring(tree) or not source.strip(), f"{module} has no docstring"

@@ -26,7 +26,7 @@ def own_number(account: Any) -> int:
     return int(known[0]) if known else 999_999_999
 
 
-def said(key: str, being: Any, text: str) -> Recollection:
+def private_memory(key: str, being: Any, text: str) -> Recollection:
     """Build a private memory of a being."""
     person = person_of(being)
     return Recollection(
@@ -51,8 +51,10 @@ def fill(script: Any, mira: Any, accounts: list[Any]) -> None:
     rows.insert(rows.SHARED, [lore])
     if script is None:
         return
-    own = [said(own_key(account), account, f"{account.key} sails.") for account in accounts]
-    rows.insert(script.pk, [said(SAID, mira, "Mira sails on Monday."), *own])
+    own = [
+        private_memory(own_key(account), account, f"{account.key} sails.") for account in accounts
+    ]
+    rows.insert(script.pk, [private_memory(SAID, mira, "Mira sails on Monday."), *own])
     EntityProfile.objects.create(
         assistant=script.pk,
         entity=person_of(mira),

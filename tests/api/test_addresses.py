@@ -60,7 +60,7 @@ class _Passing:
         self.requestHeaders = Headers(headers)  # type: ignore[no-untyped-call]
 
 
-def passed_on(address: str, **headers: str) -> dict[str, str]:
+def proxied(address: str, **headers: str) -> dict[str, str]:
     """Return the headers that the server gets of a request through the portal."""
     sent = {name.encode(): [value.encode()] for name, value in headers.items()}
     request = _Passing(address, sent)
@@ -77,11 +77,11 @@ class TestWhere(ApiTest):
 
     def test_hole_c15_the_portal_tells_who_is_connected(self) -> None:
         """A client that sends the portal's header itself, in any spelling, is not believed."""
-        told = passed_on("203.0.113.7")
+        told = proxied("203.0.113.7")
         assert "203.0.113.7" == self.came_from(**told)
         forged = told[portal_peers.KEY]
         for name in ("x-evennia-ai-peer", "X_Evennia_AI-Peer"):
-            sent = passed_on("198.51.100.9", **{name: forged})
+            sent = proxied("198.51.100.9", **{name: forged})
             assert [portal_peers.KEY] == list(sent)
             assert "198.51.100.9" == self.came_from(**sent)
         for value in (f"198.51.100.9 {forged.split()[1]}", "198.51.100.9", "", " "):
@@ -89,9 +89,9 @@ class TestWhere(ApiTest):
 
     def test_hole_c15_x_forwarded_for_is_believed_of_trusted_proxies_only(self) -> None:
         """Evennia puts part of that header in place of the address. That is not believed."""
-        assert "203.0.113.7" == self.came_from(**passed_on("203.0.113.7"), **{FORGED: "1.1.1.1"})
+        assert "203.0.113.7" == self.came_from(**proxied("203.0.113.7"), **{FORGED: "1.1.1.1"})
         assert "127.0.0.1" == self.came_from(REMOTE_ADDR="1.1.1.1", **{FORGED: "1.1.1.1, 2.2.2.2"})
-        behind = passed_on("10.0.0.5")
+        behind = proxied("10.0.0.5")
         with override_settings(EVENNIA_AI_API_CONFIG={"trusted_proxies": ["10.0.0.0/8"]}):
             assert "2.2.2.2" == self.came_from(**behind, **{FORGED: "1.1.1.1, 2.2.2.2"})
         with override_settings(UPSTREAM_IPS=["127.0.0.1", "10.0.0.5"]):
@@ -158,9 +158,9 @@ class TestLimits(ApiTest):
     def test_a_ban_of_an_address_cannot_be_forged_away(self) -> None:
         bans = [("", "203.0.113.7", re.compile(r"203\.0\.113\.7"), "now", "a test")]
         ServerConfig.objects.conf("server_bans", bans)
-        sent = {**passed_on("203.0.113.7"), FORGED: "1.1.1.1"}
+        sent = {**proxied("203.0.113.7"), FORGED: "1.1.1.1"}
         self.fault(403, "GET", "assistants/", **sent)
-        self.get("assistants/", **passed_on("203.0.113.8"))
+        self.get("assistants/", **proxied("203.0.113.8"))
 
 
 class TestTime(ApiTest):

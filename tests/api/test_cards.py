@@ -90,6 +90,7 @@ class TestCards(ApiTest):
         self.fault(404, "PUT", "assistants/Nobody/card/", b"{")
 
     def test_a_body_of_many_parts_is_not_parsed(self) -> None:
+        """More than 100 brackets are refused unparsed, but brackets within strings do not count."""
         many = b'{"file": ' + b"[" * 101
         told = self.fault(400, "POST", "cards/preview/", many)["message"]
         assert "more than 100 braces and brackets" in told

@@ -237,6 +237,7 @@ class TestLog(MemoryTest):
                 assert "(31 characters)" in str(line["new_value"])
 
     def test_what_is_no_word_is_in_it(self) -> None:
+        """Numbers and flags are logged as they are."""
         with self.audited() as lines:
             self.call("POST", MEMORY, ATLAS)
             self.call("PATCH", MINE, {"is_remembered": False})

@@ -32,19 +32,19 @@ def _as_json_schema(part: Any) -> Any:
     return made
 
 
-def _untold(schema: dict[str, Any], part: dict[str, Any], sent: Any) -> Iterator[str]:
+def _undocumented(schema: dict[str, Any], part: dict[str, Any], sent: Any) -> Iterator[str]:
     """Yield the names that a response has and the schema does not."""
     part, _ = resolved(schema, part)
     if isinstance(sent, list):
         for each in sent:
-            yield from _untold(schema, part.get("items", {}), each)
+            yield from _undocumented(schema, part.get("items", {}), each)
     elif isinstance(sent, dict):
         known, others = part.get("properties", {}), part.get("additionalProperties")
         if known and not others:
             yield from (name for name in sent if name not in known)
         rest = others if isinstance(others, dict) else {}
         for name, value in sent.items():
-            yield from _untold(schema, known.get(name, rest), value)
+            yield from _undocumented(schema, known.get(name, rest), value)
 
 
 class TestSchema(ApiTest):
@@ -52,24 +52,24 @@ class TestSchema(ApiTest):
         schema._make.cache_clear()
         with warnings.catch_warnings():
             warnings.simplefilter("error")
-            told = self.get("schema/", who=None)
-        validate_schema(told)
-        assert "AI assistants" == told["info"]["title"]
-        assert "/api/ai/assistants/{key}/" in told["paths"]
+            document = self.get("schema/", who=None)
+        validate_schema(document)
+        assert "AI assistants" == document["info"]["title"]
+        assert "/api/ai/assistants/{key}/" in document["paths"]
 
     def test_every_address_is_in_it(self) -> None:
-        told = self.get("schema/", who=None)
+        document = self.get("schema/", who=None)
         there = {re.sub(r"<\w+:", "<", str(pattern.pattern)) for pattern in urls.urlpatterns}
-        named = {path.removeprefix("/api/ai/") for path in told["paths"]}
+        named = {path.removeprefix("/api/ai/") for path in document["paths"]}
         named = {path.replace("{", "<").replace("}", ">") for path in named}
         assert {"schema/", r"^[\s\S]*$"} == there - named
         assert set() == named - there
 
     def test_every_operation_tells_enough(self) -> None:
-        told = self.get("schema/", who=None)
-        tags = {tag["name"] for tag in told["tags"]}
+        document = self.get("schema/", who=None)
+        tags = {tag["name"] for tag in document["tags"]}
         names = []
-        for path, operations in told["paths"].items():
+        for path, operations in document["paths"].items():
             for method, operation in operations.items():
                 with self.subTest(f"{method} {path}"):
                     names.append(operation["operationId"])
@@ -83,7 +83,7 @@ class TestSchema(ApiTest):
                     for content in operation.get("requestBody", {}).get("content", {}).values():
                         assert content["examples"]
         assert len(names) == len(set(names))
-        assert not [name for name in told["components"]["schemas"] if name.endswith("Enum")]
+        assert not [name for name in document["components"]["schemas"] if name.endswith("Enum")]
 
     def test_no_two_shapes_share_a_name(self) -> None:
         """A response named like a request body would replace it in the schema."""
@@ -92,21 +92,21 @@ class TestSchema(ApiTest):
         assert {"Status", "Done", "Problem"} <= set(sent)
         assert not bodies & set(sent)
 
-    def check(self, told: dict[str, Any], case: Case, path: str, response: Any) -> None:
+    def check(self, document: dict[str, Any], case: Case, path: str, response: Any) -> None:
         """Check a response against the schema."""
-        known = told["paths"][f"/api/ai/{path.partition('?')[0]}"][case.method.lower()]
+        known = document["paths"][f"/api/ai/{path.partition('?')[0]}"][case.method.lower()]
         said = known["responses"][str(response.status_code)]
         if response.told is None:
             assert set(said.get("content", {})) <= {"text/plain"}
             return
         part = said["content"]["application/json"]["schema"]
-        whole = {"components": told["components"], "allOf": [part]}
+        whole = {"components": document["components"], "allOf": [part]}
         Draft4Validator(_as_json_schema(whole)).validate(response.told)
-        assert not list(_untold(told, part, response.told)), response.told
+        assert not list(_undocumented(document, part, response.told)), response.told
 
     def test_what_is_sent_is_what_it_says(self) -> None:
         """Each endpoint is asked for an assistant, for a missing one, and without the right."""
-        told = self.get("schema/", who=None)
+        document = self.get("schema/", who=None)
         add_goal(self.ada_script, "Count the books.")
         self.ada_script.work.breakers.get_or_create("tool:say")
         self.ask("whisper Ada = hello", says("Hello."), person=self.mira)
@@ -118,9 +118,9 @@ class TestSchema(ApiTest):
             for case in [case for case in CASES if case not in deletions] + deletions:
                 for key, who in (("Ada", "superuser"), ("Nobody", "admin"), ("Ada", "player")):
                     with self.subTest(f"{case.method} {case.path} {key} {who}"):
-                        self.try_one(told, case, key, who)
+                        self.try_one(document, case, key, who)
 
-    def try_one(self, told: dict[str, Any], case: Case, key: str, who: str) -> None:
+    def try_one(self, document: dict[str, Any], case: Case, key: str, who: str) -> None:
         """Send one request and check its response."""
         if case.path == "schema/":
             return
@@ -130,7 +130,7 @@ class TestSchema(ApiTest):
         if isinstance(body, dict):
             body = {k: self.room1.dbref if v == ROOM else v for k, v in body.items()}
         response = self.call(case.method, self.address(case.path, key, who), body, who=who)
-        self.check(told, case, _template(case.path), response)
+        self.check(document, case, _template(case.path), response)
 
 
 def _template(path: str) -> str:

@@ -29,6 +29,7 @@ class TestThrottling(ApiTest):
         assert "throttled" == response.told["error"]["code"]
 
     def test_nobody_is_counted_by_address(self) -> None:
+        """Anonymous requests and those with a wrong token share a limit per address."""
         wrong = {"authorization": "Token wrong"}
         with override_settings(EVENNIA_AI_API_CONFIG={"anonymous_per_minute": 2}):
             assert 401 == self.call("GET", "assistants/", who=None).status_code

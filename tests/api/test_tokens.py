@@ -191,6 +191,7 @@ class TestEnds(TokenTest):
 
 class TestOwners(TokenTest):
     def test_hole_c14_they_are_listed_without_themselves(self) -> None:
+        """The list has names, ends, and only the first characters of each token."""
         second = self.new()
         headers = {"authorization": f"Token {second}"}
         told = self.call("GET", "tokens/", who=None, headers=headers)

@@ -27,6 +27,7 @@ class TestUndo(ApiTest):
         assert 50 == state.read(self.ada_script, "max_history")
 
     def test_what_cannot_be(self) -> None:
+        """With nothing to undo the request conflicts, and a number must not be a string."""
         for path in ("undo/", "redo/"):
             self.fault(409, "POST", f"{ADA}{path}")
         self.fault(400, "POST", f"{ADA}undo/", {"number": "12"})

@@ -87,6 +87,7 @@ class TestArchive(ArchiveTest):
             self.app.at("Ada", 7)
 
     def test_files_follow_each_other(self) -> None:
+        """Each file holds the state at its beginning."""
         self.fill(399)
         self.app.archive("Ada")
         state = self.state(200)

@@ -146,6 +146,7 @@ class TestUndoing(AuditTest):
         assert ["AssistantCreated", "first", "waited", "again"] == self.events()
 
     def test_an_inner_rollback(self) -> None:
+        """A savepoint takes back its own events alone."""
         with transaction.atomic():
             self.writer.keep(self.ada, notes("outer"))
             self.writer.record(self.ada, audit_event("waited"))
@@ -180,6 +181,7 @@ class TestUndoing(AuditTest):
         assert [*map(str, range(2_000)), "waited", "after"] == list(kept)[1:]
 
     def test_an_outer_rollback(self) -> None:
+        """The events of committed savepoints wait again, in their order."""
         with undone(), transaction.atomic():
             for name in ("a", "b", "c"):
                 self.writer.record(self.ada, audit_event(name))

@@ -33,7 +33,7 @@ CLOSING = frozenset(f"question_{end}" for end in ENDS)
 
 
 @dataclass(frozen=True)
-class Told:
+class RecordedFact:
     version: int
     event: str
     details: Mapping[str, Any]
@@ -49,12 +49,12 @@ def stored(script_id: int) -> dict[str, Any]:
     return dict(rows.values_list("db_key", "db_value")) | {QUESTIONS: numbers}
 
 
-def told(key: str) -> list[Told]:
+def events_of(key: str) -> list[RecordedFact]:
     """Return all events of an assistant's record, the oldest first."""
     application, found = audit.application(), []
     before = None
     while page := application.page(key, before=before, limit=PAGE):
-        found += [Told(entry.version, entry.event, entry.details) for entry in page]
+        found += [RecordedFact(entry.version, entry.event, entry.details) for entry in page]
         before = page[-1].version
     return found[::-1]
 
@@ -135,7 +135,7 @@ _STEPS = {
 }
 
 
-def sums_of(events: Iterable[Told]) -> Sums:
+def sums_of(events: Iterable[RecordedFact]) -> Sums:
     """Compute the state that follows from events."""
     sums = Sums()
     for item in events:
@@ -149,14 +149,14 @@ def sums_of(events: Iterable[Told]) -> Sums:
 
 def differences(script_id: int, key: str) -> list[str]:
     """Describe each difference between the record and the stored state."""
-    events = told(key)
+    events = events_of(key)
     if not events:
         return ["nothing is recorded"]
     values, sums = stored(script_id), sums_of(events)
     return [*_gaps(key, events), *_settings(values, sums), *_acts(values, events, sums)]
 
 
-def _gaps(key: str, events: Sequence[Told]) -> Iterator[str]:
+def _gaps(key: str, events: Sequence[RecordedFact]) -> Iterator[str]:
     versions = [item.version for item in events]
     application = audit.application()
     if versions != list(range(versions[0], versions[0] + len(versions))):
@@ -177,7 +177,7 @@ def _settings(values: Mapping[str, Any], sums: Sums) -> Iterator[str]:
             yield from _differ(name, now, then)
 
 
-def _acts(values: Mapping[str, Any], events: Sequence[Told], sums: Sums) -> Iterator[str]:
+def _acts(values: Mapping[str, Any], events: Sequence[RecordedFact], sums: Sums) -> Iterator[str]:
     metrics, usage = values.get("metrics") or {}, values.get("usage") or {}
     yield from _differ("calls of tools", metrics.get("tool_calls", {}), sums.calls)
     yield from _differ("errors of tools", metrics.get("tool_errors", {}), sums.errors)
@@ -212,18 +212,18 @@ def _differ(what: str, is_: Any, ought: Any) -> Iterator[str]:
         yield f"{what}: stored {is_!r}, recorded {ought!r}"
 
 
-def successes(events: Iterable[Told], tool: str) -> int:
+def successes(events: Iterable[RecordedFact], tool: str) -> int:
     """Return the number of calls of a tool that the record has as successful."""
     return sum(act["success"] for act in _calls(events) if act["tool_name"] == tool)
 
 
-def unknowns(events: Iterable[Told], tool: str = "") -> int:
+def unknowns(events: Iterable[RecordedFact], tool: str = "") -> int:
     """Return the number of calls of a tool (or of any) whose outcome the record has as unknown."""
     unknown = [act for act in _calls(events) if UNKNOWN in act.get("error", "")]
     return sum(tool in ("", act["tool_name"]) for act in unknown)
 
 
-def _calls(events: Iterable[Told]) -> Iterator[Mapping[str, Any]]:
+def _calls(events: Iterable[RecordedFact]) -> Iterator[Mapping[str, Any]]:
     return (item.details for item in events if item.event == TOOL)
 
 

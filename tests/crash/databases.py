@@ -21,7 +21,7 @@ PATIENCE_SECONDS = 30.0
 def make(folder: Path) -> dict[str, Any]:
     """Make a new database, note its name in a folder, and return it in Django's form.
 
-    It is empty, or has tables only, where an earlier test run made a template with them.
+    It is empty, or has tables only, if the tests made a template with tables.
     """
     if not postgres.is_default():
         return {"NAME": str(folder / FILE)}

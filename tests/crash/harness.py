@@ -142,7 +142,7 @@ def read_result(folder: Path) -> dict[str, Any]:
 def play_all(scene: str, template: Path, room: Path) -> dict[str, Any]:
     """Play a scene for each of its moments. Return their number and the problems."""
     lanes, began = Lanes(), time.monotonic()
-    (_play_once if databases.are_files() and not IS_THOROUGH else _kill)(
+    (_play_once if databases.are_files() and not IS_THOROUGH else _play_and_kill)(
         lanes, scene, template, room
     )
     labels = lanes.found[0].get("labels", [])
@@ -150,14 +150,14 @@ def play_all(scene: str, template: Path, room: Path) -> dict[str, Any]:
     wrong = {
         names.get(number, "played to its end"): problems
         for number, found in sorted(lanes.found.items())
-        if (problems := [*found["problems"], *_ended_wrongly(number, len(labels), found)])
+        if (problems := [*found["problems"], *_wrong_end(number, len(labels), found)])
     }
     seconds = time.monotonic() - began
     moments = sum(0 < number < NEVER for number in lanes.found)
     return {"moments": moments, "wrong": wrong, "seconds": seconds}
 
 
-def _kill(lanes: Lanes, scene: str, template: Path, room: Path) -> None:
+def _play_and_kill(lanes: Lanes, scene: str, template: Path, room: Path) -> None:
     """Play a scene anew for each moment, and kill its process there."""
     from tests.crash.playing import play
 
@@ -168,7 +168,7 @@ def _kill(lanes: Lanes, scene: str, template: Path, room: Path) -> None:
 
     begin(0)
     lanes.end()
-    for number in [*_worth(lanes.found[0].get("labels", [])), NEVER]:
+    for number in [*_moments_to_kill_at(lanes.found[0].get("labels", [])), NEVER]:
         begin(number)
     lanes.end()
 
@@ -193,7 +193,7 @@ def _play_once(lanes: Lanes, scene: str, template: Path, room: Path) -> None:
     kept.rmdir()
 
 
-def _worth(labels: list[str]) -> list[int]:
+def _moments_to_kill_at(labels: list[str]) -> list[int]:
     """Return the moments to kill at.
 
     In the thorough run all of them; else those at which something begins that outlives a kill. On
@@ -205,10 +205,10 @@ def _worth(labels: list[str]) -> list[int]:
     if IS_THOROUGH:
         return list(every)
     begun = [number for number in every if is_begun(labels[number - 1])]
-    return _new_ones(begun, labels) if postgres.is_sampled() else begun
+    return _firsts_of_kind(begun, labels) if postgres.is_sampled() else begun
 
 
-def _new_ones(numbers: list[int], labels: list[str]) -> list[int]:
+def _firsts_of_kind(numbers: list[int], labels: list[str]) -> list[int]:
     """Return the moments whose kind follows another kind for the first time."""
     kinds = [" ".join(labels[number - 1].split()[:KIND_WORDS]) for number in numbers]
     first: dict[tuple[str, str], int] = {}
@@ -217,7 +217,7 @@ def _new_ones(numbers: list[int], labels: list[str]) -> list[int]:
     return list(first.values())
 
 
-def _ended_wrongly(number: int, moments: int, found: dict[str, Any]) -> list[str]:
+def _wrong_end(number: int, moments: int, found: dict[str, Any]) -> list[str]:
     wanted = {KILLED if 0 < number <= moments else SURVIVED}
     # A new minute of the ledger may begin in the first play alone. The others then have fewer
     # writes and never reach the last moments, so they must be right at their end.

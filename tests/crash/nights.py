@@ -173,7 +173,7 @@ def morning(game: Game) -> dict[str, Any]:
     }
 
 
-def _each_once(game: Game) -> list[str]:
+def _check_facts(game: Game) -> list[str]:
     """Check that each entry became one fact, none is left, and the replaced fact is gone."""
     texts = [row.text for row in rows.of(game.ada.pk, kind="fact", cites__0__isnull=False)]
     facts = [text for text in texts if QUESTION not in text]
@@ -186,13 +186,13 @@ def _each_once(game: Game) -> list[str]:
     return found
 
 
-def _whole(game: Game) -> list[str]:
+def _check_night(game: Game) -> list[str]:
     """Check that a whole night equals one that nobody cut off, and that it did all its work."""
-    now, found = json.loads(json.dumps(morning(game))), _each_once(game)
+    now, found = json.loads(json.dumps(morning(game))), _check_facts(game)
     path = Path(game.folder).parent / "morning.json"
     if not path.exists():
         path.write_text(json.dumps(now))
-        found += _worth(now)
+        found += _check_counts(now)
     expected = json.loads(path.read_text())
     for name, value in expected.items():
         if value != now[name]:
@@ -200,7 +200,7 @@ def _whole(game: Game) -> list[str]:
     return found
 
 
-def _worth(now: Mapping[str, Any]) -> list[str]:
+def _check_counts(now: Mapping[str, Any]) -> list[str]:
     """Check that every step had something to do."""
     wanted = {
         "entries scored": ENTRIES,
@@ -217,23 +217,23 @@ def _worth(now: Mapping[str, Any]) -> list[str]:
     return [f"{n}: {counts.get(n)}" for n, count in wanted.items() if counts.get(n) != count]
 
 
-def _summed_up(game: Game) -> list[str]:
+def _check_after_summary(game: Game) -> list[str]:
     """Check each fact; a summary that a kill prevented does not matter here."""
     _go_on(game)
-    return _each_once(game)
+    return _check_facts(game)
 
 
-def _drawn_awake(game: Game) -> list[str]:
+def _check_after_pauses(game: Game) -> list[str]:
     """Check each fact after more pauses, whatever was cut off."""
     _pauses(game)
-    return _each_once(game)
+    return _check_facts(game)
 
 
 NIGHTS: dict[str, Scene] = {
-    "a night": Scene(_night, _decide, _evening, _go_on, _whole),
+    "a night": Scene(_night, _decide, _evening, _go_on, _check_night),
     "called in the night": Scene(
-        _called, _decide, _first_pieces, _go_on, _each_once, is_answered=True
+        _called, _decide, _first_pieces, _go_on, _check_facts, is_answered=True
     ),
-    "facts before a summary": Scene(_summary, _decide, _evening, look=_summed_up),
-    "facts while awake": Scene(_pauses, _decide, _unhurried, look=_drawn_awake),
+    "facts before a summary": Scene(_summary, _decide, _evening, look=_check_after_summary),
+    "facts while awake": Scene(_pauses, _decide, _unhurried, look=_check_after_pauses),
 }

@@ -115,7 +115,7 @@ def _differences(scene: Scene) -> list[str]:
 
 def _leftovers(name: str) -> list[str]:
     """Return traces of an assistant that does not exist."""
-    left = [f"a record of {count} events"] if (count := len(comparing.told(name))) else []
+    left = [f"a record of {count} events"] if (count := len(comparing.events_of(name))) else []
     left += ["a body"] if ObjectDB.objects.filter(db_key=name).exists() else []
     return [f"no assistant, but {item}" for item in left]
 
@@ -128,13 +128,15 @@ def _waits(scene: Scene) -> bool:
 
 def _was_heard(scene: Scene) -> bool:
     """Return True where Ada had heard Tom's question before the kill."""
-    return _waits(scene) or any(item.event == comparing.TICK for item in comparing.told(scene.name))
+    return _waits(scene) or any(
+        item.event == comparing.TICK for item in comparing.events_of(scene.name)
+    )
 
 
 def _effects(scene: Scene, folder: Path, *, was_heard: bool) -> list[str]:
     """Check that Tom was told once what the record says, and that his question is not lost."""
-    events = comparing.told(scene.name)
-    said = sum(ANSWER in line for line in world.told(folder))
+    events = comparing.events_of(scene.name)
+    said = sum(ANSWER in line for line in world.lines_told(folder))
     done, unknown = comparing.successes(events, WHISPER), comparing.unknowns(events, WHISPER)
     found = []
     if said > 1:
@@ -152,7 +154,7 @@ def _effects(scene: Scene, folder: Path, *, was_heard: bool) -> list[str]:
     return found
 
 
-def _lamp(scene: Scene, events: list[comparing.Told]) -> list[str]:
+def _lamp(scene: Scene, events: list[comparing.RecordedFact]) -> list[str]:
     """Check that the record knows of the lamp that she took, and of a yes that let her."""
     lamp, found = ObjectDB.objects.filter(db_key="lamp").first(), []
     is_taken = lamp is not None and lamp.location.key == scene.name

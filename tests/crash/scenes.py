@@ -109,7 +109,7 @@ def _think(_: Mapping[str, Any]) -> None:
     return None
 
 
-def _take(body: Mapping[str, Any]) -> bytes:
+def _take_lamp(body: Mapping[str, Any]) -> bytes:
     """Take the lamp; after a person's answer about it, do no more."""
     if _last(body)["role"] == "tool":
         return _whisper()
@@ -134,7 +134,7 @@ def _ask_with_one_step(game: Game) -> None:
     _ask(game)
 
 
-def _used_twice(game: Game) -> list[str]:
+def _check_questions(game: Game) -> list[str]:
     """Return problems of questions: ended more than once, or still open."""
     log = auditing.audit_log(game.ada, limit=100, events=ENDS_OF_QUESTIONS).data.entries
     ended = Counter(entry["details"]["number"] for entry in log)
@@ -250,14 +250,16 @@ SCENES: dict[str, Scene] = {
     "settings": Scene(_configure, _silence),
     "goals by staff": Scene(_set_goals, _silence),
     "a goal by her tool": Scene(_ask, _reach_goal, _one_goal, is_answered=True),
-    "a question answered": Scene(_ask_and_answer, _take, _confirm, _answer_yes, is_answered=True),
-    "a question dropped": Scene(_ask_and_drop, _take, _confirm, _answer_yes, is_answered=True),
+    "a question answered": Scene(
+        _ask_and_answer, _take_lamp, _confirm, _answer_yes, is_answered=True
+    ),
+    "a question dropped": Scene(_ask_and_drop, _take_lamp, _confirm, _answer_yes, is_answered=True),
     "a limit's question": Scene(
         _answer_yes,
         _note_first,
         _ask_with_one_step,
         _answer_yes,
-        _used_twice,
+        _check_questions,
         is_answered=True,
     ),
     "a new conversation": Scene(_begin_anew, _silence, _talked),

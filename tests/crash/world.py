@@ -55,7 +55,7 @@ def _append(path: Path, text: str) -> None:
     os.close(file)
 
 
-def told(folder: Path, to: str = "Tom") -> list[str]:
+def lines_told(folder: Path, to: str = "Tom") -> list[str]:
     """Return the lines that somebody was told, the oldest first."""
     path = folder / TOLD
     lines = path.read_text().splitlines() if path.exists() else []

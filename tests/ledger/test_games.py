@@ -21,7 +21,7 @@ def capped(**caps: int) -> dict[str, Any]:
     return {"game": {"tokens_per_day": 0, "calls_per_minute": 0}, **NO_CAPS, **given}
 
 
-def playing(
+def start_playing(
     games: Games, caps: dict[str, Any], config: dict[str, Any] | None = None, **options: Any
 ) -> list[Worker]:
     """Start both games, with twenty players each, at the same moment."""
@@ -36,7 +36,7 @@ def playing(
     return workers
 
 
-def ended(workers: list[Worker]) -> list[dict[str, Any]]:
+def last_answers(workers: list[Worker]) -> list[dict[str, Any]]:
     """Return the last answer of each worker, skipping reports of an absent ledger."""
     told = [
         next(said for said in iter(worker.told, None) if "passed" in said) for worker in workers
@@ -49,7 +49,7 @@ def ended(workers: list[Worker]) -> list[dict[str, Any]]:
 def test_two_games_never_pass_the_cap_of_both(games: Games) -> None:
     """Players race for the last room: all of it is used, and no more."""
     room = 150
-    told = ended(playing(games, capped(all_games=room * CALL_TOKENS + 5)))
+    told = last_answers(start_playing(games, capped(all_games=room * CALL_TOKENS + 5)))
     assert room == sum(each["passed"] for each in told)
     found = games.ask("shared")
     used = found["used"]
@@ -61,7 +61,7 @@ def test_two_games_never_pass_the_cap_of_both(games: Games) -> None:
 def test_a_games_own_cap_is_its_own_and_so_are_its_players(games: Games) -> None:
     """Player #5 of one game is another person than #5 of the other."""
     room = 40
-    told = ended(playing(games, capped(game=room * CALL_TOKENS + 5)))
+    told = last_answers(start_playing(games, capped(game=room * CALL_TOKENS + 5)))
     assert [room, room] == [each["passed"] for each in told]
     used = games.ask("shared")["used"]
     assert 2 * room * CALL_TOKENS == used["/all_games/"]
@@ -74,12 +74,12 @@ def test_a_games_own_cap_is_its_own_and_so_are_its_players(games: Games) -> None
 def test_a_ledger_that_is_cut_off_is_told_in_words_and_nothing_is_lost(games: Games) -> None:
     """During the outage no call is made; ends of calls are written once after it."""
     room = 400
-    workers = playing(games, capped(all_games=room * CALL_TOKENS + 5), pause=0.02)
+    workers = start_playing(games, capped(all_games=room * CALL_TOKENS + 5), pause=0.02)
     time.sleep(0.5)
     games.cut_off()
     assert [{"away": True}] * 2 == [worker.told() for worker in workers]
     games.let_in()
-    told = ended(workers)
+    told = last_answers(workers)
     assert "cannot be reached" in told[0]["words"]
     assert "no model call is made before it answers" in told[0]["words"]
     found = games.ask("shared")
@@ -93,12 +93,12 @@ def test_within_what_was_set_aside_a_game_goes_on_without_the_ledger(games: Game
     """Calls draw on the reserve, never exceed it, and are written after the outage."""
     config = {"reserve_tokens": 10 * CALL_TOKENS, "retry_seconds": 0.2}
     options = {"is_one_process": True, "players": 2, "most": 60, "pause": 0.05}
-    workers = playing(games, capped(all_games=10_000), config, **options)
+    workers = start_playing(games, capped(all_games=10_000), config, **options)
     time.sleep(0.5)
     games.cut_off()
     assert [{"away": True}] * 2 == [worker.told() for worker in workers], "never used up"
     games.let_in()
-    told = ended(workers)
+    told = last_answers(workers)
     found = games.ask("shared")
     assert sum(each["passed"] for each in told) * CALL_TOKENS == found["sum"]
     assert found["sum"] == found["used"]["/all_games/"]

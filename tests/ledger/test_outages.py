@@ -12,7 +12,7 @@ from tests.ledger.test_games import CALL_TOKENS, HARBOUR, LANTERN
 ASIDE = {"reserve_tokens": 1000, "retry_seconds": 0}
 
 
-def told(games: Games, act: str, config: dict[str, Any] | None = None, **options: Any) -> Any:
+def answer_to(games: Games, act: str, config: dict[str, Any] | None = None, **options: Any) -> Any:
     """Return the answer of a process of the lantern."""
     return told_at_once(
         games.start(LANTERN, act, {"retry_seconds": 0, **(config or {})}, **options)
@@ -21,14 +21,14 @@ def told(games: Games, act: str, config: dict[str, Any] | None = None, **options
 
 def test_what_nobody_heard_is_given_back_as_it_was_held(games: Games) -> None:
     """A call was made smaller to fit, and its commit was not heard of."""
-    found = told(games, "lose")
+    found = answer_to(games, "lose")
     assert {"used": 2 * CALL_TOKENS, "held": CALL_TOKENS, "open": 1} == _sums(found)
     assert 1000 - 2 * CALL_TOKENS == found["fitted"]
 
 
 def test_nothing_is_drawn_from_a_reserve_that_may_have_ended(games: Games) -> None:
     """The ledger must first tell the fate of the transaction that released it."""
-    found = told(games, "doubt", ASIDE)
+    found = answer_to(games, "doubt", ASIDE)
     assert ["none", "none"] == found["drawn"]
     assert {"used": 3 * CALL_TOKENS, "held": CALL_TOKENS, "open": 1} == _sums(found)
 
@@ -36,18 +36,18 @@ def test_nothing_is_drawn_from_a_reserve_that_may_have_ended(games: Games) -> No
 def test_a_stop_lets_a_reserve_go_once(games: Games) -> None:
     """Used or not, the reserve is released once, and others' holds stay."""
     expected = {"used": 3 * CALL_TOKENS, "held": CALL_TOKENS, "open": 1}
-    assert expected == told(games, "stop", ASIDE)
+    assert expected == answer_to(games, "stop", ASIDE)
 
 
 @pytest.mark.parametrize("by_others", [False, True])
 def test_a_reserve_of_days_ago_is_let_go_once(games: Games, by_others: bool) -> None:
     """Others may already have booked it as a call that was cut off."""
     expected = {"used": 2 * CALL_TOKENS, "held": CALL_TOKENS, "open": 1}
-    assert expected == told(games, "silent", ASIDE, by_others=by_others)
+    assert expected == answer_to(games, "silent", ASIDE, by_others=by_others)
 
 
 def test_ends_that_wait_have_one_timer(games: Games) -> None:
-    found = told(games, "wait")
+    found = answer_to(games, "wait")
     assert {"used": CALL_TOKENS, "held": 0, "open": 0} == _sums(found)
     assert [1, 0] == found["timers"]
 
@@ -72,14 +72,14 @@ def test_a_game_that_is_erased_leaves_nothing_held(games: Games) -> None:
     other = games.start(HARBOUR, "hold", cap=10_000)
     other.go()
     assert other.told()["held"]
-    found = told(games, "erase", ASIDE)
+    found = answer_to(games, "erase", ASIDE)
     assert {"used": 2 * CALL_TOKENS, "held": CALL_TOKENS, "open": 1} == _sums(found)
     assert [0, 0] == found["mine"]
 
 
 def test_a_days_reserve_is_there_when_the_day_begins(games: Games) -> None:
     """It is released with its day, also for idle games, moved clocks, and little room."""
-    found = told(games, "days", ASIDE)
+    found = answer_to(games, "days", ASIDE)
     over = {"used": 3 * CALL_TOKENS, "held": 0, "open": 0}
     assert [over] * 4 == [_sums(each) for each in found.values()]
     assert [1000, 2000, 1000] == found["_midnight"]["held_at"]
@@ -98,13 +98,13 @@ def test_a_kill_before_midnight_spends_no_reserve_of_the_next_day(games: Games) 
         assert {"held": 2000} == killed.told()
         killed.kill()
         used += more
-        found = told(games, "after", ASIDE, is_before=is_before)
+        found = answer_to(games, "after", ASIDE, is_before=is_before)
         assert {"used": used, "held": 0, "open": 0} == _sums(found)
 
 
 def test_a_reserve_of_nothing_is_none(games: Games) -> None:
     """The first process has set aside all that there was."""
-    assert {"reserves": 1, "refused": 2} == told(games, "crowd", ASIDE)
+    assert {"reserves": 1, "refused": 2} == answer_to(games, "crowd", ASIDE)
 
 
 def _sums(found: dict[str, Any]) -> dict[str, int]:

@@ -27,7 +27,7 @@ from tests.memory.store_support import CASTLE, LAMP, ROOM, SMITH, TOM, found_key
 MODEL = HashingEmbedder.signature
 
 
-def remembered(assistant: int, *items: object, kind: str = MemoryKind.FACT) -> None:
+def store_memories(assistant: int, *items: object, kind: str = MemoryKind.FACT) -> None:
     """Store memories in the table, marked as indexed by the old store."""
     rows.insert(
         assistant,
@@ -36,7 +36,7 @@ def remembered(assistant: int, *items: object, kind: str = MemoryKind.FACT) -> N
     Memory.objects.filter(key__in=[one.key for one in items]).update(indexed_as=MODEL)
 
 
-def moved(folder: Path, **options: object) -> str:
+def run_move(folder: Path, **options: object) -> str:
     """Run the command, and return its output."""
     said = StringIO()
     call_command("ai_move_memories", folder=folder, stdout=said, **options)
@@ -49,7 +49,7 @@ def vectors() -> dict[str, tuple[str, bytes]]:
     return {one.memory.key: (one.model, bytes(one.vector)) for one in found}
 
 
-def vector(text: str) -> tuple[str, bytes]:
+def vector_of(text: str) -> tuple[str, bytes]:
     """Return the expected model and stored vector of a text."""
     return MODEL, as_kept(HashingEmbedder().embed_passages([text])[0])
 
@@ -63,18 +63,18 @@ def digests(folder: Path) -> Mapping[str, str]:
 def test_each_vector_goes_to_its_memory(table: None, tmp_path: Path) -> None:
     """Each is copied once, also on a second run, and the folder is unchanged."""
     ours, theirs = [item(1), item(2, LAMP, TOM, 0.4)], [item(3, CASTLE, ROOM)]
-    remembered(1, *ours)
-    remembered(2, *theirs)
+    store_memories(1, *ours)
+    store_memories(2, *theirs)
     write(tmp_path, {name_of(1): ours, name_of(2): theirs})
     before = digests(tmp_path)
-    assert "3 vectors would be copied" in moved(tmp_path, dry_run=True)
+    assert "3 vectors would be copied" in run_move(tmp_path, dry_run=True)
     assert {} == vectors()
-    said = moved(tmp_path)
+    said = run_move(tmp_path)
     assert f"{name_of(2)} (2 of 2): 1 vectors read" in said
     assert "3 vectors copied." in said
-    wanted = {key(1): vector(SMITH), key(2): vector(LAMP), key(3): vector(CASTLE)}
+    wanted = {key(1): vector_of(SMITH), key(2): vector_of(LAMP), key(3): vector_of(CASTLE)}
     assert wanted == vectors()
-    again = moved(tmp_path)
+    again = run_move(tmp_path)
     assert "0 vectors copied." in again
     assert "3 were in the database already" in again
     assert (wanted, before) == (vectors(), digests(tmp_path))
@@ -89,17 +89,17 @@ def test_what_changed_since_is_made_anew(table: None, tmp_path: Path) -> None:
     """A vector is copied only to the memory that it was made of; others are counted by reason."""
     old = [item(number, f"{SMITH} {number}") for number in range(1, 7)]
     asking = item(7, 'Tom said: "where is the smith?"')
-    remembered(1, *old)
-    remembered(1, asking, kind=MemoryKind.JOURNAL)
+    store_memories(1, *old)
+    store_memories(1, asking, kind=MemoryKind.JOURNAL)
     write(tmp_path, {name_of(1): [*old, asking, item(8)], name_of(9): [item(9)]})
-    remembered(1, item(10, LAMP))
+    store_memories(1, item(10, LAMP))
     rows.change(1, key(1), text=LAMP)
     rows.remove(1, [key(2)])
     Memory.objects.filter(key=key(3)).update(indexed_as="another-model/8")
     Memory.objects.filter(key=key(4)).update(audience=TOM)
     new = b"as the game has made it since"
     MemoryVector.objects.create(memory=Memory.objects.get(key=key(5)), model=MODEL, vector=new)
-    trial, said = moved(tmp_path, dry_run=True), moved(tmp_path)
+    trial, said = run_move(tmp_path, dry_run=True), run_move(tmp_path)
     assert trial.replace("would be copied", "copied") == said
     for told in (
         "1 vectors copied.",
@@ -111,20 +111,20 @@ def test_what_changed_since_is_made_anew(table: None, tmp_path: Path) -> None:
         "3 memories have no vector here",
     ):
         assert told in said, (told, said)
-    assert {key(5): (MODEL, new), key(6): vector(f"{SMITH} 6")} == vectors()
+    assert {key(5): (MODEL, new), key(6): vector_of(f"{SMITH} 6")} == vectors()
     assert rows.NO_VECTOR == Memory.objects.get(key=key(7)).indexed_as
     assert moving.Left(waiting=1, missing=3) == moving.left()
 
 
 def test_a_damaged_collection_stops_no_other(table: None, tmp_path: Path) -> None:
     """It is named, and whatever could be read of it is kept."""
-    remembered(1, item(1))
-    remembered(2, item(2, LAMP))
-    remembered(3, item(3, CASTLE))
+    store_memories(1, item(1))
+    store_memories(2, item(2, LAMP))
+    store_memories(3, item(3, CASTLE))
     write(tmp_path, {name_of(1): [item(1)], name_of(2): [item(2, LAMP)], name_of(3): [item(3)]})
     file_of(tmp_path, name_of(1)).write_bytes(b"SQLite format 3\0 and then a disk that failed")
     file_of(tmp_path, name_of(3)).unlink()
-    said = moved(tmp_path)
+    said = run_move(tmp_path)
     assert {key(2)} == set(vectors())
     assert f"damaged: {file_of(tmp_path, name_of(1))}: " in said
     assert f"damaged: {file_of(tmp_path, name_of(3))}: " in said
@@ -145,24 +145,24 @@ def test_no_code_is_run_by_what_is_read(table: None, tmp_path: Path) -> None:
     """The old folder holds pickles, which must not be able to run code."""
     old, trap = tmp_path / "old", tmp_path / "trapped"
     good = [item(number) for number in range(1, 5)]
-    remembered(1, *good)
+    store_memories(1, *good)
     write(old, {name_of(1): good})
     with closing(sqlite3.connect(file_of(old, name_of(1)))) as file, file:
         kept = [row for (row,) in file.execute("SELECT id FROM points ORDER BY rowid")]
         for place, bad in enumerate((Stranger(trap), {"payload": {}}, b"")):
             written = pickle.dumps(bad) if bad else b"\x80\x04 cut off"
             file.execute("UPDATE points SET point = ? WHERE id = ?", (written, kept[place]))
-    said = moved(old)
+    said = run_move(old)
     assert not trap.exists()
     assert "3 cannot be read" in said
-    assert {key(4): vector(SMITH)} == vectors()
+    assert {key(4): vector_of(SMITH)} == vectors()
     pickle.loads(pickle.dumps(Stranger(trap)))
     assert trap.exists(), "the trap itself does not work"
 
 
 def test_vectors_that_are_none(table: None, tmp_path: Path) -> None:
     """Vectors of our models have length 1; a NaN shows that one is damaged."""
-    remembered(1, item(1), item(2))
+    store_memories(1, item(1), item(2))
     write(tmp_path, {name_of(1): [item(1), item(2)]})
     path = file_of(tmp_path, name_of(1))
     with closing(sqlite3.connect(path)) as file, file:
@@ -170,7 +170,7 @@ def test_vectors_that_are_none(table: None, tmp_path: Path) -> None:
         point = pickle.loads(kept)
         point.vector[""][0] = float("nan")
         file.execute("UPDATE points SET point = ? WHERE id = ?", (pickle.dumps(point), first))
-    assert "1 cannot be read" in moved(tmp_path)
+    assert "1 cannot be read" in run_move(tmp_path)
     assert {key(2)} == set(vectors())
 
 
@@ -179,7 +179,7 @@ def test_what_a_killed_game_left_is_read(table: None, tmp_path: Path) -> None:
 
     Of two for one memory the newer counts.
     """
-    remembered(1, item(1, LAMP))
+    store_memories(1, item(1, LAMP))
     write(tmp_path, {name_of(1): [item(1)]})
     path = file_of(tmp_path, name_of(1))
     killed = sqlite3.connect(path)
@@ -192,24 +192,24 @@ def test_what_a_killed_game_left_is_read(table: None, tmp_path: Path) -> None:
         killed.execute("INSERT INTO points VALUES ('another spelling', ?)", (newer,))
     assert path.with_name("storage.sqlite-wal").stat().st_size
     before = digests(tmp_path)
-    moved(tmp_path)
-    assert {key(1): vector(LAMP)} == vectors()
+    run_move(tmp_path)
+    assert {key(1): vector_of(LAMP)} == vectors()
     assert before == digests(tmp_path)
     killed.close()
 
 
 def test_what_cannot_be_moved_is_said(table: None, tmp_path: Path) -> None:
     with pytest.raises(CommandError, match="holds no vectors of before"):
-        moved(tmp_path)
-    remembered(1, item(1))
+        run_move(tmp_path)
+    store_memories(1, item(1))
     write(tmp_path, {name_of(1): [item(1)]})
     with (tmp_path / ".lock").open("a") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         with pytest.raises(CommandError, match="open in another process"):
-            moved(tmp_path)
+            run_move(tmp_path)
     assert {} == vectors()
     (tmp_path / ".lock").unlink()
-    assert "1 vectors copied." in moved(tmp_path)
+    assert "1 vectors copied." in run_move(tmp_path)
 
 
 def test_vectors_on_a_server_are_not_moved(
@@ -219,4 +219,4 @@ def test_vectors_on_a_server_are_not_moved(
     monkeypatch.delenv("EVENNIA_AI_MEMORY_STORE")
     server = {"EVENNIA_AI_MEMORY_STORE": "qdrant", "EVENNIA_AI_MEMORY_URL": "http://127.0.0.1:6333"}
     with override_settings(**server), pytest.raises(CommandError, match=r"in 'qdrant'.*reindex"):
-        moved(tmp_path)
+        run_move(tmp_path)

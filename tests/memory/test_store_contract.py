@@ -66,7 +66,7 @@ STEPS = st.lists(
 )
 
 
-def take(step: Step, store: Any, model: dict[str, Item]) -> None:
+def apply(step: Step, store: Any, model: dict[str, Item]) -> None:
     """Do the same to a store and to the dictionary it is compared with."""
     act, number, text, audience, trust = step
     if act == "add":
@@ -181,7 +181,7 @@ class Contract:
             store.drop(1)
             model: dict[str, Item] = {}
             for step in steps:
-                take(step, store, model)
+                apply(step, store, model)
                 text, audience, trust = step[2:]
                 same = [
                     each.key

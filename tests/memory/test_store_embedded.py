@@ -64,7 +64,7 @@ def store(table: None, tmp_path: Path) -> Iterator[InStep]:
     made.close()
 
 
-def again(tmp_path: Path, embedder: object = None) -> InStep:
+def reopened(tmp_path: Path, embedder: object = None) -> InStep:
     """Open the same store as a restarted game does."""
     return InStep(opened("inline", tmp_path, embedder=embedder))
 
@@ -81,7 +81,7 @@ def test_a_start_finds_everything(store: InStep, tmp_path: Path) -> None:
     store.add(2, [item(4)])
     store.remove(1, [key(3)])
     before = [hit.key for hit in store.search(sought(LAMP, WORLD, TOM))]
-    next_one = again(tmp_path)
+    next_one = reopened(tmp_path)
     assert {key(1), key(2)} == next_one.keys(1)
     assert {key(4)} == next_one.keys(2)
     assert before == [hit.key for hit in next_one.search(sought(LAMP, WORLD, TOM))]
@@ -146,20 +146,20 @@ def test_a_talk_is_its_context(store: InStep) -> None:
 def test_another_embedding_model_starts_anew(store: InStep, tmp_path: Path) -> None:
     """Vectors of two models cannot be compared; meanwhile words find everything."""
     store.add(1, [item(1), item(2, LAMP)])
-    other = again(tmp_path, OtherEmbedder())
+    other = reopened(tmp_path, OtherEmbedder())
     assert set() == other.keys(1)
     assert [None] == [hit.meaning for hit in other.search(sought(LAMP, limit=1))]
     by_key = {row.key: row for row in rows.of(1)}
     rows.change(1, key(2), text=LAMP)
     rows.mark_indexed(1, [by_key[key(2)]], other.signature, other.store.add(1, [item(2, LAMP)]))
     assert {key(2)} == other.keys(1)
-    assert {key(1)} == again(tmp_path).keys(1)
+    assert {key(1)} == reopened(tmp_path).keys(1)
 
 
 def test_a_model_that_changes_its_length_is_refused(store: InStep, tmp_path: Path) -> None:
     store.add(1, [item(1)])
     with pytest.raises(MemoryStoreError, match="gives 100 numbers where these memories have 384"):
-        again(tmp_path, ShorterEmbedder()).search(sought(SMITH))
+        reopened(tmp_path, ShorterEmbedder()).search(sought(SMITH))
 
 
 def test_grows_past_a_page(store: InStep, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -170,7 +170,7 @@ def test_grows_past_a_page(store: InStep, monkeypatch: pytest.MonkeyPatch, tmp_p
     store.add(1, [item(number, f"chest {number} {number * 7}") for number in range(40, 90)])
     for number in (1, 41, 89):
         assert key(number) == found_keys(store, f"chest {number} {number * 7}")[0]
-        assert key(number) == found_keys(again(tmp_path), f"chest {number} {number * 7}")[0]
+        assert key(number) == found_keys(reopened(tmp_path), f"chest {number} {number * 7}")[0]
 
 
 def test_what_is_long_unasked_leaves_memory(store: InStep, monkeypatch: pytest.MonkeyPatch) -> None:

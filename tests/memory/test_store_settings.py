@@ -97,6 +97,7 @@ def test_addresses_and_their_keys() -> None:
 
 
 def test_a_socket_of_this_machine() -> None:
+    """PostgreSQL may be reached by a Unix socket, whose address has no host."""
     pytest.importorskip("psycopg", reason="psycopg is not installed: NOT tested here")
     url = "postgresql://postgres:@/postgres?host=/run/postgresql"
     assert url == read({STORE: "pgvector", URL: url}).url

