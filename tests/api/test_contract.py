@@ -1,4 +1,4 @@
-"""What the API promised to programs in its version 1.0.0 it keeps."""
+"""The API keeps the promises of its version 1.0.0 to clients."""
 
 from __future__ import annotations
 
@@ -15,10 +15,8 @@ DIFFERENCES = HERE / "promised_differences.json"
 
 
 class TestContract(ApiTest):
-    """The schema beside that of the first version, line by line."""
-
     def test_what_was_promised_is_kept(self) -> None:
-        """No address, method, parameter, field or status is lost or new but for a stated reason."""
+        """Nothing is lost or new without a stated reason."""
         then, now = set(PROMISED.read_text("utf-8").splitlines()), promises(openapi())
         reasons = json.loads(DIFFERENCES.read_text("utf-8"))
         gone = {line for each in reasons for line in each["gone"]}
@@ -28,7 +26,7 @@ class TestContract(ApiTest):
         assert sorted(new) == sorted(now - then)
 
     def test_a_difference_is_noticed(self) -> None:
-        """Each kind of promise is read: what is taken out of a schema is missed."""
+        """Each kind of promise that is removed from a schema is missed."""
         schema = json.loads(json.dumps(openapi()))
         whole = promises(schema)
         status = schema["paths"]["/api/ai/assistants/{key}/status/"]["get"]

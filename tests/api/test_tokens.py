@@ -115,7 +115,7 @@ class TestScopes(TokenTest):
 
 class TestEnds(TokenTest):
     def test_hole_c14_it_ends_with_the_password(self) -> None:
-        """Also where another program changed the row behind the game's cached account."""
+        """Another program may change the row behind the game's cached account."""
         self.berit.set_password("another-lantern")
         self.berit.save()
         assert 401 == self.status()

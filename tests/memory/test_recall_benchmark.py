@@ -78,7 +78,7 @@ def figures(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
 
 @pytest.mark.parametrize("protocol", ["soon", "month", "late", "after 0", f"after {EARLIER}"])
 def test_what_was_told_is_in_the_prompt_of_who_asks(figures: dict[str, Any], protocol: str) -> None:
-    """Also where much newer talk lies between."""
+    """Much newer talk lies between the fact and the question."""
     (ours,) = _rows(figures["recall"], protocol=protocol, by="ours", of="all")
     assert 1.0 == ours["@6"]
     (prompt,) = _rows(figures["prompt"], protocol=protocol)

@@ -41,8 +41,6 @@ class AuditPages(WebTest):
 
 
 class TimelineTest(AuditPages):
-    """What happened."""
-
     def test_the_newest_first_with_who_did_it(self) -> None:
         self.change("Astrid", tick_rate=9)
         operations.stop(self.ada_script, "it rants", by="Berit")
@@ -117,8 +115,6 @@ class TimelineTest(AuditPages):
 
 
 class MomentsTest(AuditPages):
-    """What she was like, and what changed."""
-
     def test_as_it_was(self) -> None:
         self.change("Astrid", tick_rate=9)
         then = self.newest()
@@ -158,8 +154,6 @@ class MomentsTest(AuditPages):
 
 
 class EditsTest(AuditPages):
-    """Taking back what somebody changed."""
-
     def test_back_and_again(self) -> None:
         before = state.read(self.ada_script, "tick_rate")
         self.change("Astrid", tick_rate=9)
@@ -186,8 +180,6 @@ class EditsTest(AuditPages):
 
 
 class FilesTest(AuditPages):
-    """The check, and the record as a file."""
-
     def test_check(self) -> None:
         assert "agrees" in text_of(self.get("audit", key="Ada", query={"check": "yes"}))
         AttributeHandler.add(self.ada_script.attributes, "usage", {"calls": 3})

@@ -23,8 +23,6 @@ MADE_UP = Report("<b>a model</b>", (CheckResult("answers", False, "try <i>anothe
 
 
 class HealthTest(WebTest):
-    """The health of a game with Ada in it."""
-
     def test_all_is_well(self) -> None:
         shown = text_of(self.get("health"))
         parts = ("The game's model", "Memory store", connection.vendor, "evennia-ai")

@@ -31,7 +31,7 @@ PACK = {
 
 
 class LorePages(RememberingPages):
-    """One piece of lore."""
+    """The game has one piece of lore."""
 
     def setUp(self) -> None:
         super().setUp()
@@ -47,7 +47,7 @@ class LorePages(RememberingPages):
 
 
 class TrialTest(LorePages):
-    """What would be told for a text."""
+    """The trial: the lore that a text brings up."""
 
     def tried(self, said: str, **more: str) -> str:
         """Return the part of the page that tells what a text would bring up."""
@@ -102,8 +102,6 @@ class TrialTest(LorePages):
 
 
 class EntriesTest(LorePages):
-    """Adding, changing and removing."""
-
     def test_added_by_an_owner(self) -> None:
         form = {"text": "The lamp is lit at dusk.", "keywords": "lamp, dusk", "importance": "8"}
         shown = text_of(self.post("lore-add", {**form, "audience": "faction Guild"}))
@@ -205,8 +203,6 @@ class EntriesTest(LorePages):
 
 
 class PacksTest(LorePages):
-    """In by an upload, and out by a download."""
-
     def test_in_and_out(self) -> None:
         assert "2 added" in text_of(self.bring_in(PACK))
         response = self.get("pack-export", pack="harbour")

@@ -45,8 +45,6 @@ def file_of(content: bytes, name: str = "card.json") -> BytesIO:
 
 
 class MakingTest(WebTest):
-    """By a form."""
-
     def test_an_empty_game_leads_here(self) -> None:
         self.end_all()
         response = self.get("now")
@@ -132,8 +130,6 @@ class MakingTest(WebTest):
 
 
 class CardsTest(WebTest):
-    """Of a character card."""
-
     def look(self, content: bytes, who: str = "owner", **form: Any) -> Any:
         return self.post("look-at-card", {"file": file_of(content), **form}, who=who)
 

@@ -17,8 +17,6 @@ from tests.web.support import form_of, intruders, text_of
 
 
 class MemoryPageTest(RememberingPages):
-    """All of them on one page."""
-
     def test_each_line_says_who_may_know_it(self) -> None:
         shown = text_of(self.get("memory", key="Ada"))
         assert OPEN in shown
@@ -88,7 +86,7 @@ class MemoryPageTest(RememberingPages):
 
 
 class SearchTest(RememberingPages):
-    """What she would be told, and why."""
+    """The search: memories that a text would bring into a prompt, and why."""
 
     def test_what_would_be_told_and_why(self) -> None:
         self.ada_script.db.memory_config = {"recall_limit": 1}
@@ -135,8 +133,6 @@ class SearchTest(RememberingPages):
 
 
 class OneMemoryTest(RememberingPages):
-    """One memory, and what is done to it."""
-
     def test_where_it_came_from(self) -> None:
         fact = self.kept("There is an atlas.", cites=(self.open.key,))
         assert OPEN in text_of(self.get("one-memory", key="Ada", number=fact.pk))
@@ -194,8 +190,6 @@ class OneMemoryTest(RememberingPages):
 
 
 class AddingTest(RememberingPages):
-    """Letting her know something."""
-
     def test_added(self) -> None:
         form = {"text": "The mill burnt.", "kind": "fact", "importance": "9", "trust": "0,8"}
         shown = text_of(self.post("memory-add", {**form, "tags": "mill, fire"}, key="Ada"))
@@ -233,8 +227,6 @@ class AddingTest(RememberingPages):
 
 
 class PeopleTest(RememberingPages):
-    """Whom she knows."""
-
     def setUp(self) -> None:
         super().setUp()
         known = [{"text": "Fond of bread.", "audience": "world", "at": 0.0}]
@@ -296,8 +288,6 @@ class PeopleTest(RememberingPages):
 
 
 class NightsTest(RememberingPages):
-    """Asleep, and awake again."""
-
     def test_put_to_sleep_and_woken(self) -> None:
         response = self.post("sleep", {"hours": "long"}, key="Ada")
         assert 400 == response.status_code

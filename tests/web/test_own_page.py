@@ -41,8 +41,6 @@ class OwnPage(RememberingPages):
 
 
 class LookingTest(OwnPage):
-    """What is shown to whom."""
-
     def test_who_knows_me(self) -> None:
         self.make("Bertha")
         shown = text_of(self.get("mine", who="player"))
@@ -146,8 +144,6 @@ class AlikeTest(OwnPage):
 
 
 class SayTest(OwnPage):
-    """What a person may do."""
-
     def test_put_right(self) -> None:
         shown = text_of(self.act("my-correct", number=self.number(), text="She loves the baker."))
         assert "Ada remembers that now: She loves the baker." in shown

@@ -17,8 +17,6 @@ from tests.web.support import BACKEND, WebTest, text_of
 
 
 class PagesTest(WebTest):
-    """Addresses, logins and headers."""
-
     def test_who_is_not_logged_in_is_sent_to_the_login(self) -> None:
         for page in PAGES:
             address = self.address(page.name, **self.path_of(page.path))

@@ -41,8 +41,6 @@ def test_a_difference_is_of_words() -> None:
 
 
 class PromptTest(WebTest):
-    """Ada's prompt."""
-
     def look(self, what: str, text: str, **form: Any) -> Any:
         return self.post("text-difference", {"what": what, "text": text, **form}, key="Ada")
 
@@ -57,8 +55,6 @@ class PromptTest(WebTest):
 
 
 class LookingTest(PromptTest):
-    """What is shown of it."""
-
     def test_the_next_prompt_in_every_context(self) -> None:
         for context in ContextType:
             query = {"context": str(context)}
@@ -99,8 +95,6 @@ class LookingTest(PromptTest):
 
 
 class EditingTest(PromptTest):
-    """Texts that are edited."""
-
     def test_the_difference_is_seen_before_it_is_saved(self) -> None:
         self.ada_script.db.persona = "You keep maps."
         response = self.look("persona", "You keep <lamps>.\r\n\r\nHum.")

@@ -10,7 +10,7 @@ from tests.web.support import WebTest, text_of
 
 
 class QuestionsTest(WebTest):
-    """Ada asks whoever has a say over her."""
+    """Ada has asked a question of those who control her; after an hour it counts as a no."""
 
     def setUp(self) -> None:
         super().setUp()

@@ -109,8 +109,6 @@ def test_the_table_is_whole() -> None:
 
 
 class RightsTest(WebTest):
-    """Every page and every button, as everybody."""
-
     def test_pages(self) -> None:
         for page in (*PAGES, *DOWNLOADS):
             for who in WHO:

@@ -52,8 +52,6 @@ def typed_together() -> list[list[tuple[Any, ...]]]:
 
 
 class SettingsTest(WebTest):
-    """Ada's settings."""
-
     def set(self, who: str = "owner", **more: Any) -> Any:
         """Save a form of settings; `__` in a name stands for a dot."""
         form = {f"set:{path.replace('__', '.')}": typed for path, typed in more.items()}
@@ -65,8 +63,6 @@ class SettingsTest(WebTest):
 
 
 class FieldsTest(SettingsTest):
-    """Fields made from the settings' own models."""
-
     def test_every_setting_has_a_field(self) -> None:
         body = self.get("settings", key="Ada").content.decode()
         contexts = {
@@ -127,8 +123,6 @@ def text_of_part(body: str) -> str:
 
 
 class SavingTest(SettingsTest):
-    """Forms that are saved."""
-
     def test_set_and_unset(self) -> None:
         shown = text_of(self.set(tick_rate="9", execution_config__multi_action_enabled="no"))
         assert "Ada: tick_rate is 9 now (was 5)." in shown
@@ -235,8 +229,6 @@ class SavingTest(SettingsTest):
 
 
 class LookTest(SettingsTest):
-    """The look, the place and the channels of an assistant; and the whole of it."""
-
     def test_a_second_tab_puts_no_look_back(self) -> None:
         """A change by somebody else is shown before it is overwritten."""
         stale = form_of(self.get("settings", key="Ada"), "look/")

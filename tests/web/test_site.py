@@ -12,8 +12,6 @@ from tests.web.support import WebTest
 
 
 class SiteTest(WebTest):
-    """The game's own addresses, templates and files, with ours beside them."""
-
     def test_the_games_own_addresses_are_as_they_were(self) -> None:
         """The game's addresses come first, so ours replace none."""
         game = settings.EVENNIA_AI_ROOT_URLCONF

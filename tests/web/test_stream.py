@@ -257,8 +257,6 @@ class StreamTest(WebTest):
 
 
 class ServiceTest(WebTest):
-    """Where the stream is put."""
-
     def test_beside_the_web_site(self) -> None:
         """Its path is derived from the pages' own. Without a website there is none."""
 

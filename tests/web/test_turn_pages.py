@@ -28,7 +28,7 @@ def html_of(response: HttpResponse) -> str:
 
 
 class LiveTest(WebTest):
-    """A page that follows one assistant."""
+    """The page that follows one assistant."""
 
     def test_a_turn_as_it_was(self) -> None:
         self.ask("say Ada, hello there", calls("look"), says("Hello, all."))
@@ -123,7 +123,7 @@ class LiveTest(WebTest):
 
 
 class TurnsTest(WebTest):
-    """The list, and one in full."""
+    """The list of turns, and the page of one."""
 
     def test_the_list_and_its_filter(self) -> None:
         self.ask("say Ada, where is the lamp?", says("There."))
