@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import json
-from typing import Any
 
 from django.test.utils import override_settings
 
 from evennia_ai import operations
-from evennia_ai.operations import Result
 from evennia_ai.runtime import state
 from tests.api.support import ApiTest
 
@@ -214,8 +212,8 @@ class TestOutcomes(ApiTest):
         assert "half \ud800 a character" == json.loads(response.content)["desc"]
 
     def test_a_result_is_told_as_it_is(self) -> None:
-        stopped: Any = self.call("POST", "assistants/Ada/stop/").told
+        stopped = self.call("POST", "assistants/Ada/stop/").told
         assert {"message": "Ada is silent. To let it answer: assistant start Ada"} == stopped
-        result = operations.set_enabled(self.ada_script, True)
-        assert isinstance(result, Result)
+        operations.set_enabled(self.ada_script, True)
         assert self.get("assistants/Ada/")["enabled"]
+        assert stopped["message"] == operations.set_enabled(self.ada_script, False).message

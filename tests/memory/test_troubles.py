@@ -61,7 +61,7 @@ Way = Callable[[Game], Any]
 
 @contextmanager
 def locked(game: Game) -> Iterator[Way]:
-    """Another process holds the write lock."""
+    """Another connection holds the write lock."""
     other = sqlite3.connect(game.path, isolation_level=None)
     other.execute("BEGIN EXCLUSIVE")
     yield lambda game: game.keep("late")
