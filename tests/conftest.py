@@ -29,7 +29,7 @@ def database() -> Iterator[None]:
 
 
 @pytest.fixture(autouse=True, scope="module")
-def _what_is_left_is_not_looked_at_again() -> Iterator[None]:
+def _freeze_leftovers() -> Iterator[None]:
     """Keep tests as fast at the end of a run as at its beginning.
 
     Evennia's task handler keeps each login, and with it the game of every test. Freezing these
@@ -41,7 +41,7 @@ def _what_is_left_is_not_looked_at_again() -> Iterator[None]:
 
 
 @pytest.fixture(autouse=True)
-def _nothing_goes_on_beating() -> Iterator[None]:
+def _refuse_lasting_timers() -> Iterator[None]:
     """Refuse a timer that runs on after its test: it would tick in the games of other tests."""
     yield
     reactor: Any = sys.modules.get("twisted.internet.reactor")

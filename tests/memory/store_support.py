@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -206,6 +206,3 @@ def found_keys(store: Any, query: str, *audiences: str, **how: Any) -> list[str]
 def python(*arguments: str) -> list[str]:
     """Return the command of a process of this Python."""
     return [sys.executable, *arguments]
-
-
-Opener = Callable[[], MemoryStore]
