@@ -82,7 +82,7 @@ class TestOutOfCharacter(OutOfCharacterTest):
             "assistant status": "Ada",
             "assistant why": "Ada",
             "assistant budget": "Ada",
-            "assistant questions": "Nobody",
+            "assistant questions": "There are no questions for you.",
             "assistant usage": "Ada",
             "assistant tools": "say",
             "assistant config ada": "Ada",
