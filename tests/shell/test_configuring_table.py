@@ -1,4 +1,4 @@
-"""Every setting, typed: what is stored, and what is refused with which words."""
+"""Every setting as it is typed: the stored value, or the refusal and its words."""
 
 from __future__ import annotations
 
@@ -179,10 +179,7 @@ BAD: list[tuple[str, Any, str]] = [
 
 
 class TestTable(ConfiguringTest):
-    """Every setting, typed."""
-
     def test_what_is_right_is_stored(self) -> None:
-        """Of every setting that can be set, and read back as it is."""
         assert set(SCHEMAS) - {"assistant_key", "safety_config"} <= {
             locate(path)[0] for path, _, _ in GOOD
         } | {"hearing_config"}
@@ -195,7 +192,6 @@ class TestTable(ConfiguringTest):
                 assert state.DEFAULTS[name] == state.read(self.ada_script, name)
 
     def test_what_is_wrong_changes_nothing(self) -> None:
-        """And the answer says what would be right."""
         before = self.kept()
         for path, typed, expected in BAD:
             with self.subTest(path=path, typed=str(typed)[:40]):

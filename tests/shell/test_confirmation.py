@@ -1,4 +1,4 @@
-"""What is dangerous waits for somebody's yes, where that is wanted."""
+"""Confirmation of dangerous tool calls by a person."""
 
 from __future__ import annotations
 
@@ -18,10 +18,9 @@ NOOP = completion(None, ("noop", {}))
 
 
 class TestConfirmation(HearingTest):
-    """Ada may take things, but only with a yes."""
+    """Ada's context requires a yes for every dangerous call."""
 
     def setUp(self) -> None:
-        """A lamp, and a context that wants a yes."""
         super().setUp()
         for person in (self.tom, self.mira):
             person.cmdset.add(AssistantCmdSet)
@@ -29,18 +28,17 @@ class TestConfirmation(HearingTest):
         self.set(context_configs={"tick_event": {"dangerous_requires_confirm": True}})
 
     def beg(self, *answers: bytes) -> int:
-        """Mira asks for the lamp; the number of Ada's question."""
+        """Mira asks for the lamp; returns the number of Ada's question."""
         more = answers or (whispers("May I?", "Mira"),)
         self.ask("whisper Ada = take the lamp", GET, *more, person=self.mira)
         questions = approvals.stored(self.ada_script)
         return questions[-1].number if questions else 0
 
     def asked(self, person: Any) -> list[str]:
-        """The questions that a person was put."""
+        """The questions that were put to this person."""
         return [heard.raw for heard in person.ndb.messages if "asks (question" in heard.raw]
 
     def test_it_is_not_done_before_the_yes(self) -> None:
-        """The asker is asked, the model is told to wait, and the lamp stays where it is."""
         number = self.beg()
         assert self.lamp.location == self.room1
         (line,) = self.asked(self.mira)
@@ -49,7 +47,6 @@ class TestConfirmation(HearingTest):
         assert f"not done yet: Mira has to say yes first (question {number})" in told
 
     def test_a_yes_does_it_and_she_hears_of_it(self) -> None:
-        """It is done at once; then the model learns what came of it and can say so."""
         number = self.beg()
         self.forget()
         self.ask(f"assistant answer {number} yes", whispers("I have it.", "Mira"), person=self.mira)
@@ -59,14 +56,13 @@ class TestConfirmation(HearingTest):
         assert "Mira answered yes" == approvals.why_closed(number)
 
     def test_a_no_is_told_too(self) -> None:
-        """Nothing is done, and the model learns why."""
         number = self.beg()
         self.ask(f"assistant answer {number} no", NOOP, person=self.mira)
         assert self.lamp.location == self.room1
         assert f"Mira said no to question {number}: it was not done" in self.prompt()
 
     def test_only_whoever_was_asked_may_answer(self) -> None:
-        """Another player may not; staff may."""
+        """Another player may not answer; staff may, even if they were not asked."""
         self.set(confirm_by="Tom")
         number = self.beg()
         assert [] == self.asked(self.mira)
@@ -76,7 +72,6 @@ class TestConfirmation(HearingTest):
         assert self.lamp.location == self.ada
 
     def test_an_answer_counts_once(self) -> None:
-        """A second yes finds no question."""
         number = self.beg()
         self.ask(f"assistant answer {number} yes", NOOP, person=self.mira)
         self.lamp.location = self.room1
@@ -85,21 +80,18 @@ class TestConfirmation(HearingTest):
         assert f"No question {number} is open" in self.mira.ndb.messages[-1].raw
 
     def test_the_same_is_not_asked_twice(self) -> None:
-        """A model that insists is told that the question is open."""
         number = self.beg(GET, whispers("May I?", "Mira"))
         assert 1 == len(self.asked(self.mira))
         told = self.model.bodies[2]["messages"][-1]["content"]
         assert f"question {number} about this is open already" in told
 
     def test_nobody_to_ask(self) -> None:
-        """Where nobody is there who could allow it, it is refused."""
         self.set(confirm_by="Nobody At All")
         assert 0 == self.beg()
         told = self.model.bodies[1]["messages"][-1]["content"]
         assert "nobody who could allow it can be asked now" in told
 
     def test_a_question_has_its_time(self) -> None:
-        """After that it is void."""
         number = self.beg()
         self.clock.advance(301)
         self.type(self.mira, f"assistant answer {number} yes")
@@ -107,7 +99,6 @@ class TestConfirmation(HearingTest):
         assert f"No question {number} is open" in self.mira.ndb.messages[-1].raw
 
     def test_a_stopped_assistant_does_nothing_on_a_yes(self) -> None:
-        """The stop closes the question; Mira is told so, and so is a late answer."""
         number = self.beg()
         operations.stop(self.ada_script, "test")
         assert f"Question {number} is closed: Ada is stopped." in self.mira.seen
@@ -117,7 +108,7 @@ class TestConfirmation(HearingTest):
         assert told in self.mira.ndb.messages[-1].raw
 
     def test_a_yes_while_many_are_being_stopped_does_nothing(self) -> None:
-        """Thirty are stopped, and she is the last whose stop is stored."""
+        """Stops are stored one after the other, and Ada's is the last of thirty."""
         number = self.beg()
         emergency.stop_all(
             [self.ada_script, *(self.make(f"Brass{n}")[0] for n in range(29))], "a fire"
@@ -131,7 +122,6 @@ class TestConfirmation(HearingTest):
         assert self.lamp.location == self.room1
 
     def test_a_silent_assistant_does_nothing_on_a_yes(self) -> None:
-        """The answer is refused and the question stays."""
         number = self.beg()
         self.set(enabled=False)
         self.type(self.mira, f"assistant answer {number} yes")
@@ -139,7 +129,6 @@ class TestConfirmation(HearingTest):
         assert "Ada cannot do anything now: it is not enabled." in self.mira.ndb.messages[-1].raw
 
     def test_a_reset_voids_it(self) -> None:
-        """What was asked in a conversation that is forgotten is not done afterwards."""
         number = self.beg()
         operations.reset_history(self.ada_script)
         self.type(self.mira, f"assistant answer {number} yes")
@@ -155,7 +144,6 @@ class TestConfirmation(HearingTest):
         assert number < self.beg()
 
     def test_the_open_questions_are_listed(self) -> None:
-        """Each sees what was put to her; staff see all."""
         number = self.beg()
         self.type(self.mira, "assistant questions")
         assert f"{number}  Ada asks: may I do this: get" in self.mira.ndb.messages[-1].raw
@@ -166,7 +154,6 @@ class TestConfirmation(HearingTest):
         assert "There are no questions for you." in self.mira.ndb.messages[-1].raw
 
     def test_wrong_use_says_how_it_is_used(self) -> None:
-        """A number and an answer, nothing else."""
         for line in ("", " 3", " yes", " x yes", " 99999999999999999999 yes"):
             with self.subTest(line=line):
                 self.type(self.mira, f"assistant answer{line}")
@@ -175,7 +162,6 @@ class TestConfirmation(HearingTest):
                 )
 
     def test_what_is_not_dangerous_needs_no_yes(self) -> None:
-        """She looks and speaks as ever."""
         self.ask("whisper Ada = hello", whispers("Hello."))
         assert ['Ada whispers: "Hello."'] == self.tom.heard_from(self.ada)
         assert () == approvals.stored(self.ada_script)

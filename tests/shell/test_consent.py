@@ -1,4 +1,4 @@
-"""Of whom, and of which rooms, nothing is remembered."""
+"""Consent: people and rooms of which nothing is remembered."""
 
 from __future__ import annotations
 
@@ -11,31 +11,27 @@ from tests.shell.support import ShellTest, whispers
 
 
 class TestConsent(ShellTest):
-    """`may_remember`."""
-
     def may(self, **changes: Any) -> bool:
-        """Whether anything of Tom may be kept, here."""
+        """True if something about Tom may be remembered here; `changes` replace arguments."""
         here = {"person": self.tom_id, "sender_id": self.tom.dbref, "place": self.room1.dbref}
         return may_remember(self.ada_script, **{**here, **changes})
 
     def setUp(self) -> None:
-        """Tom's player."""
         super().setUp()
         self.tom_id = f"*{self.account.dbref}"
 
     def configure(self, **config: Any) -> None:
-        """Set `memory_config`."""
         state.write(self.ada_script, memory_config=config)
 
     def test_by_default_everything_is(self) -> None:
-        """People, channels, nobody in particular, and beings that are gone."""
+        """Also for channels, nobody in particular, and characters that are gone."""
         for whom in ({}, {"place": "Public"}, {"person": "", "sender_id": ""}, {"person": "*#999"}):
             with self.subTest(whom):
                 assert self.may(**whom)
         assert may_remember(self.ada_script)
 
     def test_where_it_is_switched_off(self) -> None:
-        """Nothing at all; and where it is set wrongly, nothing either."""
+        """A setting with a wrong value counts as switched off."""
         for config in ({"enabled": False}, {"never_rooms": 3}):
             with self.subTest(config):
                 self.configure(**config)
@@ -43,14 +39,13 @@ class TestConsent(ShellTest):
                 assert not may_remember(self.ada_script)
 
     def test_those_who_want_nothing_remembered(self) -> None:
-        """A player, by whatever character."""
         state.write(self.ada_script, unremembered=[self.tom_id])
         assert not self.may()
         assert not self.may(sender_id=self.mira.dbref, place="")
         assert self.may(person=self.mira.dbref, sender_id=self.mira.dbref)
 
     def test_rooms(self) -> None:
-        """By id, by a tag of the owner's choice, by our own tag of any category."""
+        """By id, by a tag that the owner chooses, and by our own tag in any category."""
         for config, tag, category in (
             ({"never_rooms": [self.room1.dbref]}, "", None),
             ({"never_rooms": ["Private"]}, "private", "rooms"),
@@ -68,7 +63,6 @@ class TestConsent(ShellTest):
                 self.room1.tags.clear()
 
     def test_characters(self) -> None:
-        """By the character's id, the player's, or a tag of either."""
         for never, being in (
             (self.tom.dbref, None),
             (self.tom_id, None),
@@ -86,23 +80,19 @@ class TestConsent(ShellTest):
                 self.account.tags.clear()
 
     def test_asking_costs_nothing(self) -> None:
-        """No statement, once the tags are known."""
         self.configure(never_rooms=["private"], never_characters=["shy"])
         self.may()
         with self.assertNumQueries(0):
             assert self.may()
 
     def test_its_names(self) -> None:
-        """Key and aliases."""
         self.ada.aliases.add("librarian")
         assert ("Ada", "librarian") == names_of(self.ada_script)
 
 
 class TestNothingIsKept(ShellTest):
-    """What a refusal means for a turn."""
-
     def test_nothing_of_a_turn_is_kept(self) -> None:
-        """No entry, no profile, no talk; and she answers all the same."""
+        """Nothing is stored, and the assistant still answers."""
         self.room1.tags.add("ai_no_memory")
         self.ask("whisper Ada = I owe you 12 gold", whispers("Thank you."))
         assert ['Ada whispers: "Thank you."'] == self.tom.heard_from(self.ada)

@@ -1,7 +1,4 @@
-"""The defects of Evennia's own llm contrib that ours must not have, each by its letter.
-
-They are listed in the survey of systems that do this job; a to g are its letters.
-"""
+"""Defects of Evennia's own llm contrib that this package must not have, by their letters."""
 
 from __future__ import annotations
 
@@ -14,8 +11,6 @@ SORRY = "my thoughts won't settle"
 
 
 class TestContribBugs(HearingTest):
-    """One test for each."""
-
     def test_a_a_reply_that_holds_braces_is_said(self) -> None:
         """a: `{"tool": 1}` in a reply raised KeyError, and nothing was said."""
         for reply in ('it is {"tool": 1}', "a {tool} and {0}", "{", "}", "{{x}}", "%s {actor!r}"):
@@ -28,7 +23,7 @@ class TestContribBugs(HearingTest):
                 assert [f'Ada whispers: "{reply}"'] == self.tom.heard_from(self.ada)
 
     def test_b_a_question_that_holds_braces_is_heard(self) -> None:
-        """b: `{this}` in what a player typed was a traceback to the player."""
+        """b: `{this}` in a player's line showed the player a traceback."""
         for words in ("what is {this}?", "{0} {} {x!r}", "{", "100 % {sure}"):
             for line in (f"whisper Ada = {words}", f"say @ada {words}"):
                 with self.subTest(line=line):
@@ -61,7 +56,7 @@ class TestContribBugs(HearingTest):
         assert "@ada what goes=up" == self.heard().body
 
     def test_e_an_answer_of_another_shape_is_a_failure_that_is_told(self) -> None:
-        """e: a 200 with another JSON, or with HTML, was an error nobody handled."""
+        """e: a 200 with other JSON, or with HTML, was an unhandled error."""
         for body in (b'{"results": [{"text": "hi"}]}', b"<html>busy</html>", b"", b"[]", b"null"):
             with self.subTest(body=body):
                 self.forget()
@@ -72,7 +67,7 @@ class TestContribBugs(HearingTest):
                 self.set(consecutive_errors=0)
 
     def test_f_a_server_that_hangs_is_given_up(self) -> None:
-        """f: with a server that never answers, nobody heard anything for ever."""
+        """f: a server that never answered left the player without any reply."""
         self.type(self.tom, "whisper Ada = hello")
         (waiting,) = self.model.waiting
         waiting.errback(ModelTimeoutError("no whole answer within 60 s"))

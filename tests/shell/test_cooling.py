@@ -1,4 +1,4 @@
-"""One person cannot lock an assistant for all: who asked for what fails again and again waits."""
+"""The cooling-off period: a person whose requests keep failing waits, and others do not."""
 
 from __future__ import annotations
 
@@ -21,24 +21,23 @@ UNATTENDED = {"on_limit": {"mode": "unattended"}}
 
 
 def note(number: int) -> bytes:
-    """A step that is like no other."""
+    """A tool call unlike any other, so that no two steps are equal."""
     usage = {"prompt_tokens": 100, "completion_tokens": 10}
     return completion(None, ("write_note", {"text": f"thing {number}"}), usage=usage)
 
 
 class CoolingTest(SafetyTest):
-    """Ada's model does whatever it is told."""
+    """Ada's model does whatever it is told to do."""
 
     def circle(self, person: object = None) -> None:
-        """Somebody (Tom) has her fail at the same four times, in one turn."""
+        """Somebody (Tom by default) makes Ada fail four times at the same call in one turn."""
         self.ask(SEEK, LOST, LOST, LOST, LOST, person=person)
 
     def state(self) -> State:
-        """Whether Ada may act."""
         return state_of(self.ada_script)
 
     def expect_answer(self, person: object) -> None:
-        """Somebody asks her something else, and is answered."""
+        """This person asks something else and is answered."""
         name = person.key  # type: ignore[attr-defined]
         self.ask("whisper Ada = hello", whispers("Hello.", name), person=person)
         heard = person.heard_from(self.ada)  # type: ignore[attr-defined]
@@ -46,10 +45,7 @@ class CoolingTest(SafetyTest):
 
 
 class TestOnePerson(CoolingTest):
-    """Tom alone goes too far."""
-
     def test_hole_b12_four_equal_failures_of_one_whisper(self) -> None:
-        """The turn ends, Tom is told in character that he has to wait, and Mira is answered."""
         with self.audited() as records:
             self.circle()
         assert (4, State.WAITING_FOR_EVENT) == (len(self.model.bodies), self.state())
@@ -63,7 +59,6 @@ class TestOnePerson(CoolingTest):
         self.expect_answer(self.mira)
 
     def test_hole_b12_staff_are_told_who(self) -> None:
-        """And what of it, and how to let him back."""
         self.circle()
         told = self.sent_to_staff()[-1]
         assert (
@@ -75,7 +70,6 @@ class TestOnePerson(CoolingTest):
         assert ["TestAccount waits a minute"] == operations.status(self.ada_script).data.cooling
 
     def test_hole_b12_meanwhile_nothing_is_paid_for_him(self) -> None:
-        """He is refused in private, once a minute, and asked nothing of the model."""
         self.circle()
         self.forget()
         for _ in range(3):
@@ -91,7 +85,7 @@ class TestOnePerson(CoolingTest):
         self.expect_answer(self.tom)
 
     def test_hole_b12_each_wait_is_longer(self) -> None:
-        """Twice as long each time, and he locks nobody with patience."""
+        """Each wait is twice as long, and Ada is still not locked for others."""
         for words, minutes in (("a minute", 1), ("2 minutes", 2), ("4 minutes", 4)):
             self.forget()
             self.circle()
@@ -100,7 +94,7 @@ class TestOnePerson(CoolingTest):
         assert State.WAITING_FOR_EVENT is self.state()
 
     def test_hole_b12_what_he_asked_before_waits_with_him(self) -> None:
-        """What stood in the inbox already is answered when the wait is over, others before it."""
+        """A message already in the inbox is answered after the wait; other people's go first."""
         self.type(self.tom, SEEK)
         self.type(self.tom, "whisper Ada = and hello")
         for _ in range(4):
@@ -114,7 +108,7 @@ class TestOnePerson(CoolingTest):
         assert 'Ada whispers: "And hello."' == self.tom.heard_from(self.ada)[-1]
 
     def test_hole_b12_by_the_limits_of_one_task(self) -> None:
-        """Nor by its steps or its tokens: he hears how far she came, and cools off."""
+        """At its step or token limit the partial answer is said, then the wait begins."""
         for name, cap, steps in (("iterations", 3, 3), ("tokens", 200, 2)):
             with self.subTest(name):
                 loop = {f"max_{name}_per_task": cap}
@@ -132,7 +126,6 @@ class TestOnePerson(CoolingTest):
                 operations.clear(self.ada_script)
 
     def test_hole_b12_it_outlasts_the_process(self) -> None:
-        """A restart does not let him back, and what is stored is plain."""
         self.circle()
         assert json.loads(json.dumps(self.stored("cooling"))) == self.stored("cooling")
         self.restart()
@@ -141,14 +134,12 @@ class TestOnePerson(CoolingTest):
         assert [WORN.format("a minute")] == self.tom.heard_from(self.ada)
 
     def test_hole_b12_staff_let_him_back(self) -> None:
-        """By the command that clears a stop, which says so."""
         self.circle()
         assert "nobody has to wait any more" in operations.clear(self.ada_script).message
         self.expect_answer(self.tom)
         assert not operations.clear(self.ada_script).ok
 
     def test_hole_d26_five_whispers_that_a_filter_refuses(self) -> None:
-        """After the third he has to wait; nothing more is asked for him, and Mira is answered."""
         for _ in range(5):
             self.ask("whisper Ada = something vile", FILTERED)
         assert (3, State.WAITING_FOR_EVENT) == (len(self.model.bodies), self.state())
@@ -159,7 +150,7 @@ class TestOnePerson(CoolingTest):
         assert 0 == self.stored("consecutive_errors")
 
     def test_hole_d26_whatever_he_makes_the_model_fail_at(self) -> None:
-        """Answers of nothing, replies that cannot be read, and time that runs out."""
+        """Unreadable replies, empty replies, timeouts and refusals of a content filter."""
         for failure in (NOT_A_COMPLETION, completion(" "), ModelTimeoutError("late"), FILTERED):
             with self.subTest(failure):
                 for _ in range(9):
@@ -170,10 +161,10 @@ class TestOnePerson(CoolingTest):
 
 
 class TestLocked(CoolingTest):
-    """What still locks her."""
+    """Failures that still lock the assistant for everybody."""
 
     def test_hole_b12_a_second_person(self) -> None:
-        """Mira meets the same within the hour: it is no matter of one person."""
+        """A second person with the same failure within the hour locks the assistant."""
         self.circle()
         self.circle(self.mira)
         lockout = lockout_of(self.ada_script)
@@ -186,7 +177,7 @@ class TestLocked(CoolingTest):
         self.expect_answer(self.tom)
 
     def test_hole_b12_a_goal_of_her_own(self) -> None:
-        """Nobody asked for it, so nobody can wait."""
+        """Nobody asked for it, so there is nobody to make wait."""
         self.set(autonomy_config={"seconds": 10, "acts_per_hour": 4})
         operations.add_goal(self.ada_script, "find the unicorn")
         self.ada_script.at_repeat()
@@ -198,26 +189,25 @@ class TestLocked(CoolingTest):
         assert State.SAFETY_LOCKOUT is self.state()
 
     def test_hole_b12_an_owner_may_have_it_lock_at_once(self) -> None:
-        """As the check itself says: three the same are a warning, the fourth locks."""
         self.set(safety_config={"cooling": {"mode": "lock"}})
         self.circle()
         assert "SYSTEM ALERT" in str(self.model.bodies[-1])
         assert State.SAFETY_LOCKOUT is self.state()
 
     def test_hole_d26_failures_of_several_people(self) -> None:
-        """Three of Tom's and two of Mira's are five."""
+        """Tom's three failures and Mira's two add up to the limit of five."""
         for person in (self.tom, self.mira, self.tom, self.mira, self.tom):
             self.ask("whisper Ada = something vile", FILTERED, person=person)
         assert State.SAFETY_LOCKOUT is self.state()
 
     def test_hole_d26_a_setting_that_is_wrong(self) -> None:
-        """For everybody, though Tom alone is there to notice."""
+        """A configuration error locks her for everybody, even if only Tom meets it."""
         self.set(llm_provider="opnai")
         for _ in range(5):
             self.type(self.tom, "whisper Ada = hello")
         assert State.SAFETY_LOCKOUT is self.state()
 
     def test_a_lockout_by_hand_is_none_of_it(self) -> None:
-        """Game code that locks her does so for everybody."""
+        """A lockout by game code applies to everybody at once."""
         trigger_emergency_stop(self.ada_script, "the tavern burns", cause=Cause.LOOP)
         assert State.SAFETY_LOCKOUT is self.state()

@@ -1,4 +1,4 @@
-"""What it costs: nothing while nothing happens, and a pinned number of statements for an answer."""
+"""Costs: nothing while idle, and a pinned number of statements and calls for an answer."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from tests import postgres
 from tests.calls import CountedCalls
 from tests.shell.support import ShellTest, pump, whispers
 
-# One more is a decision, one less is a reason to lower the number.
-# PostgreSQL adds to the ledger's sums row by row and reads them by a statement of its own. Its
-# driver is Python, which makes plans of its own after some statements: calls are counted on SQLite.
+# Exact numbers: raise one only deliberately, and lower it whenever fewer are needed.
+# PostgreSQL adds to the ledger's sums row by row and reads them with one more statement. Its
+# driver runs in Python and prepares some statements itself, so calls are counted on SQLite only.
 ROWS_OF_A_REPLY = 34 if postgres.is_default() else 12
 STATEMENTS_OF_A_REPLY = 14 + postgres.is_default()
 STATEMENTS_WITHOUT_MEMORY = 13 + postgres.is_default()
-# Just above what is reached, on whatever Python and Evennia: who adds a layer sees it here.
+# Just above the measured values on every supported Python and Evennia: a new layer shows here.
 CALLS_OF_OURS = 2_040
 CALLS_OF_A_REPLY = 5_900
 CALLS_OF_A_NEW_MINUTE = 6_200
@@ -26,10 +26,7 @@ MODULES_OF_A_REPLY = 160
 
 
 class TestIdle(ShellTest):
-    """Nobody speaks."""
-
     def test_an_idle_beat_costs_nothing(self) -> None:
-        """No statement and no model call, however often the timer fires."""
         self.ada_script.at_repeat()
         with self.assertNumQueries(0):
             for _ in range(20):
@@ -38,7 +35,6 @@ class TestIdle(ShellTest):
         assert [] == self.model.bodies
 
     def test_plain_speech_costs_nothing(self) -> None:
-        """A room full of talk makes no statement in her ears."""
         heard = ('Tom says, "hello"', {"type": "say"})
         self.ada.at_msg_receive(text=heard, from_obj=self.tom)
         with self.assertNumQueries(0):
@@ -46,7 +42,6 @@ class TestIdle(ShellTest):
                 self.ada.at_msg_receive(text=heard, from_obj=self.tom)
 
     def test_a_stopped_assistant_costs_nothing(self) -> None:
-        """Not even with somebody's question in the inbox."""
         self.type(self.tom, "whisper Ada = hello")
         operations.stop(self.ada_script, "test")
         with self.assertNumQueries(0):
@@ -54,16 +49,12 @@ class TestIdle(ShellTest):
 
 
 class TestCreation(ShellTest):
-    """A new assistant."""
-
     def test_only_what_was_given_is_stored(self) -> None:
-        """Defaults are read and not written."""
         script = operations.create_assistant("Edda", persona="Copies charts.").data.script
         stored = {attribute.key for attribute in script.attributes.all()}
         assert {"assistant_key", "persona"} == stored
 
     def test_reading_a_default_stores_nothing(self) -> None:
-        """Looking at an assistant leaves it as it was."""
         script = operations.create_assistant("Edda").data.script
         for name in state.DEFAULTS:
             state.read(script, name)
@@ -72,7 +63,7 @@ class TestCreation(ShellTest):
         assert ["assistant_key"] == [attribute.key for attribute in script.attributes.all()]
 
     def test_a_default_cannot_be_changed_by_accident(self) -> None:
-        """What an assistant does with its inbox is never seen in another's."""
+        """The mutable defaults are copied, so one assistant's inbox never shows in another's."""
         self.type(self.tom, "whisper Ada = hello")
         script, _ = self.make("Edda")
         assert [] == state.read(script, "pending_events")
@@ -80,16 +71,7 @@ class TestCreation(ShellTest):
 
 
 class TestReply(ShellTest):
-    """A whisper and its answer."""
-
     def test_the_statements_of_a_reply_are_few(self) -> None:
-        """Storing the question, noting the answer, settling six values and two facts at once.
-
-        And the ledger: twelve sums added to and read, and the call; the same at its end, in the
-        transaction that settles the turn, and nothing a second later.
-        And memory: an entry of the journal; a meeting was noted within the minute, and the profiles
-        of those who are there were read since. And the trace, a row by one statement.
-        """
         for _ in range(2):
             self.ask("whisper Ada = hello", whispers("Hello."))
         heard = ('Tom whispers: "|nhello|n"', {"type": "whisper"})
@@ -105,11 +87,6 @@ class TestReply(ShellTest):
 
     @override_settings(EVENNIA_AI_MEMORY_CONFIG={"enabled": False})
     def test_the_calls_of_a_reply_are_few(self) -> None:
-        """What Python runs for it, which does not depend on the machine: of ours, and in all.
-
-        Memory is left out: what it costs depends on what there is to remember. The ledger has rows
-        of each minute: the first reply in one costs two statements more, and few calls.
-        """
         self.ada_script.work.drop_cached_settings()
         heard, counts = ('Tom whispers: "|nhello|n"', {"type": "whisper"}), []
         for seconds in (0, 0, 0, 60):
@@ -132,10 +109,8 @@ class TestReply(ShellTest):
         assert modules <= MODULES_OF_A_REPLY, counts
 
     def test_a_long_conversation_costs_no_more(self) -> None:
-        """The number does not grow with the history.
-
-        No flush of the ledger's own timer comes in between, however slow the machine is.
-        """
+        """The number of statements does not grow with the history."""
+        # No flush by the ledger's own timer may come in between, however slow the machine is.
         ledger.store()._later = None
         counts = []
         for _ in range(12):
@@ -147,10 +122,9 @@ class TestReply(ShellTest):
 
 
 class TestStore(ShellTest):
-    """Our own way to write an attribute."""
+    """`state.write` and `state.read`, which bypass Evennia's attribute handler."""
 
     def test_what_is_written_is_what_evennia_reads(self) -> None:
-        """Every kind of value comes back the same, from memory and from the database."""
         values = (["a", {"b": (1, 2)}], {"é": None}, "text", 0, 1.5, True, None, [])
         for value in values:
             with self.subTest(value=value):
@@ -163,7 +137,6 @@ class TestStore(ShellTest):
                 assert [value] == list(rows.values_list("db_value", flat=True))
 
     def test_what_is_read_is_a_copy(self) -> None:
-        """Of plain containers all the way down, with the game's objects where they were."""
         given = {"who": [self.tom, {"deep": [1]}], self.mira: (2, [3]), "text": "é"}
         self.ada_script.db.llm_extra_params = given
         read = state.read(self.ada_script, "llm_extra_params")
@@ -173,16 +146,13 @@ class TestStore(ShellTest):
         assert given == state.read(self.ada_script, "llm_extra_params")
 
     def test_an_unknown_name_is_refused(self) -> None:
-        """A misspelt setting is not stored for ever."""
         with self.assertRaisesMessage(KeyError, "an assistant keeps no 'pendng_events'"):
             state.write(self.ada_script, pendng_events=[])
 
 
 class TestSettings(ShellTest):
-    """What is stored of an assistant."""
-
     def test_all_are_read_at_once(self) -> None:
-        """One statement for everything that is set and that is not, and none after it."""
+        """One statement reads all settings, set or not; later reads need none."""
         state.write(self.ada_script, persona="You keep the library.", llm_model="big")
         self.ada_script.attributes.reset_cache()
         with self.assertNumQueries(1):
@@ -196,7 +166,7 @@ class TestSettings(ShellTest):
             assert state.read(self.ada_script, "failure_line") == ""
 
     def test_what_is_set_or_removed_later_counts(self) -> None:
-        """By whatever way: `db`, the handler, our own writes, in any case and category."""
+        """A change by `db`, the handler or our own writes is read, in any case and category."""
         db, handler = self.ada_script.db, self.ada_script.attributes
         db.persona = "one"
         assert "one" == state.read(self.ada_script, "persona")
@@ -211,7 +181,7 @@ class TestSettings(ShellTest):
         assert "" == state.read(self.ada_script, "persona")
 
     def test_without_the_cache_the_database_is_asked(self) -> None:
-        """Where a game has switched Evennia's cache off."""
+        """A game may switch Evennia's attribute cache off."""
         with self.settings(TYPECLASS_AGGRESSIVE_CACHE=False):
             self.ada_script.attributes.reset_cache()
             assert "" == state.read(self.ada_script, "llm_provider")

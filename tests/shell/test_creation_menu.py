@@ -1,4 +1,4 @@
-"""`assistant create` without a name: the menu that makes an assistant in a minute."""
+"""`assistant create` without a name: the menu that creates an assistant."""
 
 from __future__ import annotations
 
@@ -21,39 +21,35 @@ TITLE = "A new assistant, {} of 8"
 
 
 class MenuTest(StaffCommandTest):
-    """Tom goes through the menu at his own command line."""
+    """Tom uses the menu at his own command line."""
 
     def open(self, person: Any = None) -> str:
-        """The menu is open; what it shows."""
+        """Open the menu and return the text shown."""
         self.shown_before()
         open_creation(person or self.tom)
         return self.shown()
 
     def shown_before(self) -> None:
-        """Forget what was shown."""
+        """Discard all text shown so far."""
         self.typed("")
 
     def answer(self, *lines: str) -> str:
-        """Tom's answers, one after the other; what the last of them shows."""
+        """Type these lines one after the other and return the text shown for the last."""
         shown = ""
         for line in lines:
             shown = self.typed(line)
         return shown
 
     def is_at(self, step: int, shown: str) -> bool:
-        """Whether a step is what is shown."""
+        """True if `shown` is the page of this step."""
         return TITLE.format(step) in shown
 
     def count(self) -> int:
-        """How many assistants there are."""
         return len(operations.list_assistants())
 
 
 class TestTheWay(MenuTest):
-    """From the first step to the last."""
-
     def test_a_working_assistant_in_a_minute(self) -> None:
-        """She stands where she should, as she should, and answers."""
         assert self.is_at(1, self.open())
         shown = self.answer(*EDDA)
         for expected in (
@@ -78,7 +74,6 @@ class TestTheWay(MenuTest):
         assert 'Edda whispers: "Hello."' in self.tom.heard_from(script.obj)
 
     def test_each_choice_counts(self) -> None:
-        """Another room, everybody in it, another model."""
         self.open()
         self.answer("Old Tom", "", "", "", self.room2.dbref, "everybody", "scripted", "next", "yes")
         script = operations.find_assistant("old tom")
@@ -90,7 +85,7 @@ class TestTheWay(MenuTest):
         assert script.obj.db.desc.startswith("Old Tom is an assistant")
 
     def test_a_permission_may_be_named(self) -> None:
-        """One that there is, or a lock string; others are asked for again."""
+        """A known permission or a lock string is taken; anything else is asked for again."""
         self.open()
         shown = self.answer("Edda", "", "", "", "here", "Bilder")
         assert "There is no permission 'Bilder'; there are Guest, Player" in shown
@@ -102,7 +97,7 @@ class TestTheWay(MenuTest):
         assert ["Builder"] == list(state.read(script, "trigger_permissions"))
 
     def test_every_step_can_be_gone_back_to(self) -> None:
-        """One at a time, and from the summary to any; what was typed stays."""
+        """One step back at a time, and from the summary to any step; the answers stay."""
         self.open()
         self.answer(*EDDA)
         for step in (7, 6, 5, 4, 3, 2, 1):
@@ -118,7 +113,6 @@ class TestTheWay(MenuTest):
         assert "character  Edda copies charts." in shown
 
     def test_it_can_be_left_at_every_step(self) -> None:
-        """Nothing is made, and the command line is as ever."""
         for steps in range(len(EDDA) + 1):
             self.open()
             self.answer(*EDDA[:steps])
@@ -129,10 +123,7 @@ class TestTheWay(MenuTest):
 
 
 class TestNames(MenuTest):
-    """What she may be called is said at once."""
-
     def test_names_that_will_not_do(self) -> None:
-        """Taken, too long, not to be typed, with another meaning."""
         self.open()
         for line, expected in (
             ("", "An assistant needs a name"),
@@ -150,14 +141,13 @@ class TestNames(MenuTest):
             assert self.is_at(1, shown), line
 
     def test_names_that_will(self) -> None:
-        """Of several words, with an apostrophe, of another script."""
         for name in ("Old Tom", "O'Hara", "Ödön", "エッダ", "R2-D2", "Dr. No"):
             self.open()
             assert self.is_at(2, self.answer(name)), name
             self.answer("quit")
 
     def test_two_builders_with_the_same_name(self) -> None:
-        """Who is later is asked for another; all else stays."""
+        """The slower builder is asked for another name and keeps all other answers."""
         self.open()
         self.answer(*EDDA)
         self.make("Edda")
@@ -169,15 +159,12 @@ class TestNames(MenuTest):
 
 
 class TestRooms(MenuTest):
-    """Where she stands."""
-
     def to_rooms(self) -> str:
-        """At that step."""
+        """Answer up to the step that asks for the room."""
         self.open()
         return self.answer("Edda", "", "", "")
 
     def test_what_is_no_room_is_asked_for_again(self) -> None:
-        """Unknown, a person, several, and one that is locked."""
         create_object("evennia.objects.objects.DefaultRoom", key="Twin")
         create_object("evennia.objects.objects.DefaultRoom", key="Twin")
         self.room2.locks.add("teleport_here:false()")
@@ -194,7 +181,6 @@ class TestRooms(MenuTest):
             assert self.is_at(5, shown), line
 
     def test_a_room_that_is_gone_by_then(self) -> None:
-        """Is asked for again at the end; nothing is made before."""
         room = create_object("evennia.objects.objects.DefaultRoom", key="Attic")
         self.to_rooms()
         self.answer("attic", "1", "next")
@@ -205,7 +191,6 @@ class TestRooms(MenuTest):
         assert 1 == self.count()
 
     def test_whoever_is_nowhere_names_a_room(self) -> None:
-        """Nothing is chosen for them."""
         self.tom.location = None
         assert "in Room" not in self.to_rooms()
         assert "There is no room named ''" in self.answer("")
@@ -213,15 +198,13 @@ class TestRooms(MenuTest):
 
 
 class TestModels(MenuTest):
-    """Which model, and whether it works."""
-
     def to_models(self) -> str:
-        """At that step."""
+        """Answer up to the step that asks for the model."""
         self.open()
         return self.answer("Edda", "", "", "", "here", "1")
 
     def test_what_can_be_chosen(self) -> None:
-        """The game's first; others by number, or typed."""
+        """The game's model is listed first; others are chosen by number or typed."""
         shown = self.to_models()
         assert "the game's: scripted model" in shown
         assert "demo brain, offline" in shown
@@ -231,7 +214,7 @@ class TestModels(MenuTest):
         assert "model      llama3.2 via ollama" in self.answer("next")
 
     def test_it_is_tried_while_the_menu_goes_on(self) -> None:
-        """The report comes when it comes, in between."""
+        """The report arrives between two steps."""
         self.to_models()
         shown = self.answer("test")
         assert "Asking the model; you can go on meanwhile." in shown
@@ -248,7 +231,6 @@ class TestModels(MenuTest):
         assert "Fix what says NO, or choose another." in shown
 
     def test_what_breaks_is_said_and_may_be_tried_again(self) -> None:
-        """As is a model that is not set up."""
         self.to_models()
         self.answer("test")
         self.model.fail(RuntimeError("|rburst"))
@@ -257,17 +239,17 @@ class TestModels(MenuTest):
         assert "Asking the model" in self.answer("test")
 
     def test_a_game_without_a_model_is_told(self) -> None:
-        """And one can be made all the same."""
+        """An assistant can be created even so."""
         with override_settings(EVENNIA_AI_FALLBACK_MODELS=5):
             assert "The game's model is not set up" in self.to_models()
             assert self.is_at(8, self.answer(""))
 
 
 class TestClumsy(MenuTest):
-    """Lines that are not meant as answers; typed once more each is taken as it stands."""
+    """Lines that were probably not meant as answers; typed again, they are taken."""
 
     def test_a_command_is_no_answer(self) -> None:
-        """In no step; the way out is told there, and stands in each step's title."""
+        """Every step warns about game commands, and says how to leave."""
         assert "(type quit to leave; use other commands afterwards)" in self.open()
         steps = (
             (1, "say hello to Edda", ("Edda", "")),
@@ -284,7 +266,6 @@ class TestClumsy(MenuTest):
         assert "There is no permission 'inventory'" in self.answer("inventory")
 
     def test_what_is_meant_is_typed_once_more(self) -> None:
-        """Nothing is lost by the question."""
         self.open()
         self.answer("Page Turner")
         assert self.is_at(2, self.answer("Page Turner"))
@@ -296,14 +277,13 @@ class TestClumsy(MenuTest):
         assert "Look at this: a lamp." == script.obj.db.desc
 
     def test_words_of_who_wants_to_leave(self) -> None:
-        """Are no look, and no character."""
+        """Neither "cancel", "done" nor "stop" becomes an answer."""
         self.open()
         for line in ("cancel", "Done", "stop"):
             assert "To leave this menu, type quit" in self.answer(line), line
         assert self.is_at(2, self.answer("Edda"))
 
     def test_not_every_word_is_a_model(self) -> None:
-        """What looks like none is asked about; a provider has its name in any case of letters."""
         self.open()
         self.answer("Edda", "", "", "", "here", "1")
         for line, told in (
@@ -323,7 +303,6 @@ class TestClumsy(MenuTest):
         self.answer("quit")
 
     def test_what_was_made_is_told_with_what_comes_next(self) -> None:
-        """Its body, its model, and the commands for it."""
         self.open()
         self.answer(*EDDA)
         shown = self.answer("create")
@@ -337,10 +316,10 @@ class TestClumsy(MenuTest):
 
 
 class TestTrouble(MenuTest):
-    """Rights, weird input, and what ends a menu from outside."""
+    """Rights, odd input, and events that end the menu from outside."""
 
     def test_it_is_for_staff(self) -> None:
-        """At its beginning and at its end."""
+        """The right is checked when the menu opens and again when it creates."""
         self.forget()
         open_creation(self.mira)
         assert ["You may not do that: create needs perm(Builder)."] == self.mira.seen
@@ -352,7 +331,6 @@ class TestTrouble(MenuTest):
         assert self.tom.ndb._evmenu is None
 
     def test_weird_input(self) -> None:
-        """Too long, control characters, templates and links: text, on one line."""
         self.open()
         assert "That has 2001 characters; at most 2000 are allowed." in self.answer(
             "Edda", "", "x" * 2001
@@ -367,7 +345,7 @@ class TestTrouble(MenuTest):
         assert "{{name}} is |500bold" == state.read(script, "persona")
 
     def test_it_ends_when_whoever_opened_it_leaves(self) -> None:
-        """Their next line, when they are back, is a line of the game's; nothing was made."""
+        """The next line after coming back is an ordinary command again."""
         self.open()
         self.answer("Edda", "", "")
         session = self.session
@@ -378,21 +356,18 @@ class TestTrouble(MenuTest):
         assert 1 == self.count()
 
     def test_it_goes_on_when_somebody_else_leaves(self) -> None:
-        """Of others it hears nothing."""
         self.open()
         signals.SIGNAL_OBJECT_POST_UNPUPPET.send(sender=self.mira, session=None, account=None)
         assert self.is_at(2, self.answer("Edda"))
         self.answer("quit")
 
     def test_an_accounts_menu_ends_with_its_session(self) -> None:
-        """As the body's does."""
         account = AccountDB.objects.get(id=self.account.id)
         open_creation(account, self.session)
         signals.SIGNAL_ACCOUNT_POST_LAST_LOGOUT.send(sender=account, session=self.session)
         assert None is account.ndb._evmenu
 
     def test_a_reload_ends_it(self) -> None:
-        """It said so; the command line is as ever, and nothing was made."""
         assert "a reload or leaving the game ends this too" in self.open()
         self.answer("Edda")
         self.tom.nattributes.clear()
@@ -401,7 +376,7 @@ class TestTrouble(MenuTest):
         assert 1 == self.count()
 
     def test_an_account_without_a_body_may_use_it(self) -> None:
-        """It has no place, so it names one."""
+        """An account has no location, so it must name a room."""
         account = AccountDB.objects.get(id=self.account.id)
         open_creation(account)
         assert account.ndb._evmenu is not None

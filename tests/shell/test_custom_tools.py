@@ -1,4 +1,4 @@
-"""Tools that a game brings along."""
+"""Tools that a game registers."""
 
 from __future__ import annotations
 
@@ -17,22 +17,18 @@ from tests.shell.support import ShellTest, pump, whispers
 
 @override_settings(EVENNIA_AI_TOOL_MODULES=["tests.shell.game_tools"])
 class TestGameTools(ShellTest):
-    """Ada in a game with tools of its own."""
-
     def setUp(self) -> None:
-        """No tool waits for anything yet."""
         super().setUp()
         game_tools.pending.clear()
         self.addCleanup(game_tools.pending.clear)
 
     def _result(self, call: int = 1) -> dict[str, object]:
-        """What the model was shown of its last call when it was asked the next time."""
+        """Result of the last tool call, as the model was sent it with its request number `call`."""
         told = self.model.bodies[call]["messages"][-1]
         result: dict[str, object] = json.loads(told["content"])
         return result
 
     def test_the_model_is_offered_them(self) -> None:
-        """Name, docstring and arguments are the function's."""
         self.ask("whisper Ada = hello", whispers("Hello."))
         offered = {
             tool["function"]["name"]: tool["function"] for tool in self.model.bodies[0]["tools"]
@@ -41,38 +37,34 @@ class TestGameTools(ShellTest):
         assert ["harbour"] == offered["tide"]["parameters"]["required"]
 
     def test_a_tool_runs_and_its_result_is_told(self) -> None:
-        """The model reads what came of it and answers."""
         tide = completion(None, ("tide", {"harbour": "Greyport"}))
         self.ask("whisper Ada = when is high water?", tide, whispers("At noon."))
         assert {"success": True, "result": "at noon"} == self._result()
         assert ['Ada whispers: "At noon."'] == self.tom.heard_from(self.ada)
 
     def test_what_cannot_be_done_is_told_to_the_model(self) -> None:
-        """A ToolError is text for the model, which may try again."""
+        """A ToolError's text goes to the model, which may try again."""
         tide = completion(None, ("tide", {"harbour": "Atlantis"}))
         self.ask("whisper Ada = when?", tide, whispers("I cannot say."))
         assert {"success": False, "error": "there is no harbour Atlantis"} == self._result()
 
     def test_a_defect_in_a_tool_does_not_end_the_answer(self) -> None:
-        """The model is told that it failed, without the traceback, and goes on."""
+        """The model learns that the tool failed, without the traceback."""
         self.ask("whisper Ada = go", completion(None, ("break_down", {})), whispers("Hm."))
         expected = "break_down failed inside the game; do something else"
         assert {"success": False, "error": expected} == self._result()
         assert ['Ada whispers: "Hm."'] == self.tom.heard_from(self.ada)
 
     def test_a_tool_may_be_a_coroutine(self) -> None:
-        """`async def` works like a function that gives a Deferred."""
         self.ask("whisper Ada = go", completion(None, ("count_stars", {})), whispers("Many."))
         assert {"success": True, "result": "many"} == self._result()
 
     def test_a_tool_without_a_result_was_done(self) -> None:
-        """The model does not read `None`."""
         nothing = completion(None, ("do_nothing_in_particular", {}))
         self.ask("whisper Ada = go", nothing, whispers("Done."))
         assert {"success": True, "result": "done"} == self._result()
 
     def test_a_waiting_tool_has_a_time_limit(self) -> None:
-        """After four seconds on Ada's clock the model is told that it took too long."""
         self.ask("whisper Ada = go", completion(None, ("wait_for_ship", {})))
         assert 1 == len(self.model.bodies)
         self.model.answers.append(whispers("None came."))
@@ -81,7 +73,6 @@ class TestGameTools(ShellTest):
         assert 'Ada whispers: "None came."' == self.tom.heard_from(self.ada)[-1]
 
     def test_stopping_her_while_a_tool_waits_starts_nothing_more(self) -> None:
-        """The tool is cancelled, the model is not asked again, and she can be cleared at once."""
         self.ask("whisper Ada = go", completion(None, ("wait_for_ship", {})))
         self.ada_script.trigger_emergency_stop("enough")
         pump()
@@ -89,7 +80,7 @@ class TestGameTools(ShellTest):
         assert not self.ada_script.work.is_ticking
 
     def test_an_effect_that_was_cut_off_is_not_done_again(self) -> None:
-        """Whether the flag went up nobody knows; it is not hoisted a second time."""
+        """Nobody knows if the cancelled tool had its effect, so it is not repeated."""
         self.ask("whisper Ada = go", completion(None, ("hoist_flag", {})))
         self.ada_script.trigger_emergency_stop("enough")
         self.ada_script.clear_emergency_stop()
@@ -98,7 +89,7 @@ class TestGameTools(ShellTest):
         assert [] == self.waiting()
 
     def test_a_tool_may_stop_its_own_assistant(self) -> None:
-        """Its effect stays and is not repeated, and the next question is answered."""
+        """The stop comes either within the same reactor turn or later."""
         for is_held in (False, True):
             self.forget()
             asleep = completion(None, ("fall_silent", {}))
@@ -116,16 +107,13 @@ class TestGameTools(ShellTest):
 
 
 class TestModules(ShellTest):
-    """Which modules are loaded."""
-
     def test_a_module_that_does_not_exist_is_named(self) -> None:
-        """The sentence names the setting, the module and the cause."""
         expected = "EVENNIA_AI_TOOL_MODULES names 'world.tolls', which cannot be imported: "
         with pytest.raises(ConfigurationError, match=expected):
             load_modules(["world.tolls"])
 
     def test_loading_twice_does_no_harm(self) -> None:
-        """A reload finds its own tools and not a clash of names."""
+        """After a reload the same tools are no clash of names."""
         load_modules(["tests.shell.game_tools"])
         before = dict(REGISTRY)
         load_modules(["tests.shell.game_tools"])

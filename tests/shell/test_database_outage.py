@@ -1,4 +1,4 @@
-"""A database that takes nothing: staff are told, the log is not filled, and then all goes on."""
+"""A database that refuses writes: staff are told once, the log stays short, work resumes later."""
 
 from __future__ import annotations
 
@@ -17,17 +17,16 @@ STATE = "UPDATE typeclasses_attribute "
 
 
 def full(execute: Any, sql: str, *rest: Any) -> Any:
-    """Let no assistant store how it stands."""
+    """Refuse every write of an assistant's state."""
     if sql.startswith(STATE):
         raise OperationalError("database or disk is full")
     return execute(sql, *rest)
 
 
 class TestFull(SafetyTest):
-    """The disk is full as Ada has answered Tom, and Mira speaks to her."""
+    """The disk becomes full while Ada's answer to Tom is under way and Mira waits."""
 
     def setUp(self) -> None:
-        """Both wait."""
         super().setUp()
         self.addCleanup(database_outages.start_anew)
         database_outages.start_anew()
@@ -35,17 +34,16 @@ class TestFull(SafetyTest):
         self.type(self.mira, "whisper Ada = and me?")
 
     def beat(self, count: int) -> None:
-        """So many beats."""
         for _ in range(count):
             self.ada_script.at_repeat()
             pump()
 
     def told(self) -> list[str]:
-        """What staff were told of the database."""
+        """Lines that staff were sent about the database."""
         return [line for line in self.sent_to_staff() if "game's database" in line]
 
     def test_staff_are_told_once_and_when_it_is_over(self) -> None:
-        """Whoever waited is answered then; nothing is said twice, and the log has no traceback."""
+        """Those who waited are answered afterwards, and the log has no traceback."""
         with self.logged() as lines, connection.execute_wrapper(full):
             self.model.answer(whispers("Hello."))
             self.beat(20)
@@ -63,7 +61,7 @@ class TestFull(SafetyTest):
         assert 'Ada whispers: "And you."' in self.mira.heard_from(self.ada)
 
     def test_one_that_lasts_is_told_again(self) -> None:
-        """After a while, also where the assistant that met it first is no more."""
+        """Also if the assistant that met it first has been deleted."""
         with connection.execute_wrapper(full):
             self.model.answer(whispers("Hello."))
             self.beat(2)

@@ -24,7 +24,6 @@ def tokyo() -> object:
 
 
 def test_times_are_the_games() -> None:
-    """For people; programs read UTC."""
     assert "2026-03-02 21:00 JST" == as_shown(NOON)
     assert "2026-03-02T12:00:00+00:00" == iso(NOON)
     assert "at 21:00" == spoken(NOON, NOON + HOUR)
@@ -45,7 +44,7 @@ def test_times_are_the_games() -> None:
     ],
 )
 def test_days_are_whole_days_of_the_game(words: str, since: str, until: str) -> None:
-    """Of hours and minutes it is the time around."""
+    """Hours and minutes ago name a span around that time."""
     span = span_of(words, NOON)
     assert span is not None
     assert (since, until) == (iso(span.since), iso(span.until))
@@ -53,12 +52,11 @@ def test_days_are_whole_days_of_the_game(words: str, since: str, until: str) -> 
 
 @pytest.mark.parametrize("words", ["", "ada", "12", "2026-02-30", "999999 weeks ago", "ago", "1"])
 def test_what_names_no_time_is_none(words: str) -> None:
-    """Whatever it is."""
     assert span_of(words, NOON) is None
 
 
 def test_game_time_is_told_where_the_game_has_a_calendar() -> None:
-    """It runs as fast as the game says; what no clock can show is left out."""
+    """A date that no calendar can show is left out."""
     assert not in_the_game(NOON, NOON)
     with override_settings(TIME_GAME_EPOCH=0.0, TIME_FACTOR=2.0):
         now, before = (

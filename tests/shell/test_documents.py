@@ -15,7 +15,7 @@ SNIPPET = re.compile(r"```python\n(.*?)```", re.DOTALL)
 
 
 def snippet(marker: str, *, of: str = "extending") -> dict[str, Any]:
-    """What the example of a document that holds `marker` defines."""
+    """Names defined by the example that contains `marker`, executed."""
     path = DOCS / f"{of}.md"
     text = path.read_text(encoding="utf-8")
     source = next(code for code in SNIPPET.findall(text) if marker in code)
@@ -25,10 +25,7 @@ def snippet(marker: str, *, of: str = "extending") -> dict[str, Any]:
 
 
 class TestExtending(ToolTest):
-    """What a game developer copies works."""
-
     def test_a_way_of_speaking_of_the_games_own(self) -> None:
-        """A shout that names her is answered, and she heard the bare words."""
         self.model.answers.append(says("No need to shout."))
         snippet("def shout")["shout"](self.tom, "@ada WHERE ARE YOU")
         self.type(self.tom, "look")
@@ -37,12 +34,10 @@ class TestExtending(ToolTest):
         assert told.endswith(': "WHERE ARE YOU"')
 
     def test_output_of_a_command_is_collected(self) -> None:
-        """What the assistant reads when it types a command of the game."""
         lines = snippet("def inventory_of")["inventory_of"](self.ada_script)
         assert ["You are not carrying anything."] == lines
 
     def test_a_tool_that_is_a_class(self) -> None:
-        """It answers with data, and says what it does not have."""
         self.addCleanup(TOOL_REGISTRY.pop, "ships")
         snippet("class HarbourMaster")
         assert (True, 60.0) == (
@@ -53,7 +48,6 @@ class TestExtending(ToolTest):
         assert "there is no sloop in the harbour" == self.refusal("ships", kind="sloop")
 
     def test_what_an_owner_allows(self) -> None:
-        """One command and one attribute, and no others."""
         lamp = self.make_thing("lamp")
         snippet("def let_her_keep")["let_her_keep_the_lamp"](self.ada_script, lamp)
         assert "You are not carrying" in self.told("execute_command", command="inv")

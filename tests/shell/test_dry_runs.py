@@ -1,4 +1,4 @@
-"""Messages that are tried: answered as real ones are, and then nothing of it has ever been."""
+"""Dry runs: messages answered as real ones are, without any lasting effect."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ from tests.shell.remembering_case import RememberingTest, audit_rows
 from tests.shell.support import calls, pump, says, whispers
 
 SECRET = "xylophone"
-# All that a trial writes: what it cost, and one fact.
+# A trial writes only its cost and one audit fact.
 WRITES = (ModelCall, BudgetTotal, RecordedEvent)
 
 
 def everything() -> dict[str, list[str]]:
-    """All rows of all other tables."""
+    """All rows of all tables other than those that a trial writes."""
     ledger.store().flush()
     audit.flush()
     tables = (model for model in apps.get_models() if model not in WRITES)
@@ -43,7 +43,7 @@ def everything() -> dict[str, list[str]]:
 
 
 def facts() -> list[str]:
-    """The names of all facts on record, the oldest first."""
+    """Names of all recorded facts, oldest first."""
     audit.flush()
     return list(RecordedEvent.objects.order_by("pk").values_list("event", flat=True))
 
@@ -52,7 +52,7 @@ class DryRunTest(RememberingTest):
     """Tom, who is staff, tries messages on Ada."""
 
     def begin(self, trial: Trial, variant: Variant | None = None, **look: Any) -> list[Any]:
-        """A trial that goes on; what came of it is put into the list."""
+        """Start a trial; its outcome is appended to the returned list."""
         outcome: list[Any] = []
         looking = PrivateView.of(self.tom, **look)
         trying: Deferred[Any] = try_message(self.ada_script, self.tom, trial, variant, look=looking)
@@ -69,27 +69,26 @@ class DryRunTest(RememberingTest):
         variant: Variant | None = None,
         reveals: bool = False,
     ) -> Result[DryRun]:
-        """A trial that is over, whatever came of it."""
+        """Run a trial to its end."""
         self.model.answers.extend(answers)
         (outcome,) = self.begin(Trial(words, way, person), variant, is_revealing=reveals)
         tried: Result[DryRun] = outcome
         return tried
 
     def side(self, words: str, *answers: bytes | Exception, **options: Any) -> DrySide:
-        """The one side of a trial."""
+        """Run a trial without a variant and return its only side."""
         (side,) = self.attempt(words, *answers, **options).data.sides
         return side
 
     def prompts(self) -> str:
-        """All that the model was sent."""
         return str(self.model.bodies)
 
 
 class TestWhoMay(DryRunTest):
-    """A trial shows the prompt, so it takes the right to see that, and what each change takes."""
+    """A trial shows the prompt, so it needs the right to see it and the right for each change."""
 
     def refused(self, variant: Variant | None = None, **look: Any) -> bool:
-        """True where Mira, who may only run Ada, is told that she may not; no model is asked."""
+        """True if the trial is forbidden to Mira; also checks that no model was asked then."""
         self.model.answers.append(whispers("Hello.", "Mira"))
         asked, outcome = len(self.model.bodies), []
         looking = PrivateView.of(self.mira, **look)
@@ -105,7 +104,7 @@ class TestWhoMay(DryRunTest):
         return not is_asked
 
     def test_whoever_may_only_run_her_tries_nothing(self) -> None:
-        """By a lock of her body; no prompt, nobody's memories, no other model."""
+        """The right to run Ada would otherwise reveal her prompt and other people's memories."""
         self.ada.locks.add(f"ai_control:perm(Admin) or id({self.mira.id})")
         assert not is_staff(self.mira)
         assert is_allowed("execute tool", self.mira, self.ada_script)
@@ -114,7 +113,6 @@ class TestWhoMay(DryRunTest):
         assert self.refused(is_revealing=True)
 
     def test_each_change_takes_its_right(self) -> None:
-        """Whoever may look and run, but neither set up nor reveal."""
         self.account2.permissions.clear()
         self.account2.permissions.add("Builder")
         self.ada.locks.add(f"ai_control:id({self.mira.id})")
@@ -129,10 +127,8 @@ class TestWhoMay(DryRunTest):
 
 
 class TestNothingIsDone(DryRunTest):
-    """Whatever the model wants."""
-
     def test_all_is_as_before(self) -> None:
-        """Every row of every table, and all that she has in memory; but the money and one fact."""
+        """Every row and all state in memory, except the cost and one audit fact."""
         self.ask("whisper Ada = my name is Tom", whispers("Hello, Tom."))
         self.remember("Tom likes tea.", self.toms)
         self.forget()
@@ -157,7 +153,7 @@ class TestNothingIsDone(DryRunTest):
             assert "Hear, hear!" not in str(self.heard(person))
 
     def test_what_it_would_do_is_told(self) -> None:
-        """With its arguments; what only reads was run."""
+        """Tools that only read are really run; others are listed with their arguments."""
         side = self.side("get it", calls("look"), calls("get", item="lamp"))
         (deed,) = side.deeds
         assert ("get", "item: lamp", True) == (deed.tool, deed.told, deed.would)
@@ -167,18 +163,15 @@ class TestNothingIsDone(DryRunTest):
         assert self.room1.key in looked["result"]
 
     def test_an_answer_is_told(self) -> None:
-        """To whom, by which tool, and the words."""
         (answer,) = self.side("hello", whispers("Hello, Tom.")).deeds
         assert ("whisper", "target: Tom", "Hello, Tom.") == (answer.tool, answer.told, answer.words)
 
     def test_a_lock_holds(self) -> None:
-        """What its body may not do is refused here as well."""
         self.ada.locks.add("tool_get:false()")
         side = self.side("get it", calls("get", item="lamp"), whispers("I may not."))
         assert ["whisper"] == [deed.tool for deed in side.deeds]
 
     def test_a_call_that_needs_a_yes_asks_nobody(self) -> None:
-        """The page says that a person would be asked; no question is put."""
         own = {"dangerous_requires_confirm": True}
         state.write(self.ada_script, context_configs={"tick_event": own})
         side = self.side("get it", calls("get", item="lamp"), whispers("I asked."))
@@ -187,13 +180,12 @@ class TestNothingIsDone(DryRunTest):
         assert () == approvals.stored(self.ada_script)
 
     def test_private_words_would_go_aside(self) -> None:
-        """Said aloud after a whisper: only whoever asked would hear it."""
+        """A public answer to a whisper would be redirected to the person who asked."""
         (deed,) = self.side(f"my {SECRET}", says(f"Your {SECRET}!")).deeds
         assert "would go to whoever asked alone" in deed.how
         assert SECRET not in str(self.heard(self.mira))
 
     def test_the_last_word_after_a_limit(self) -> None:
-        """A turn that runs into its limit ends as a real one does, and nobody is asked."""
         state.write(self.ada_script, safety_config={"loop": {"max_model_calls_per_tick": 1}})
         side = self.side("look", calls("look"), b"")
         assert "limit" in str(side.heard["steps"])
@@ -201,10 +193,8 @@ class TestNothingIsDone(DryRunTest):
 
 
 class TestMoney(DryRunTest):
-    """Who pays."""
-
     def test_the_bench_pays(self) -> None:
-        """Neither Tom nor Ada does; the whole game's count has it."""
+        """The cost counts for the bench and the whole game, not for Tom or Ada."""
         self.side("hello", whispers("Hello."))
         ledger.store().flush()
         (call,) = ModelCall.objects.all()
@@ -223,7 +213,7 @@ class TestMoney(DryRunTest):
         assert [tokens, tokens, 0, 0] == list(used.values())
 
     def test_its_purse_has_an_end(self) -> None:
-        """Then nothing is sent, the setting is named, and Ada herself still answers."""
+        """When the bench's budget is spent nothing is sent, but Ada still answers players."""
         bench = {"bench": {"tokens_per_day": 10}}
         with override_settings(EVENNIA_AI_BUDGET_CONFIG=bench):
             self.ada_script.work.drop_cached_settings()
@@ -235,7 +225,6 @@ class TestMoney(DryRunTest):
             self.assert_heard(self.tom, "Hello, Tom.")
 
     def test_the_whole_games_cap_holds(self) -> None:
-        """It is everybody's, the bench's too."""
         with override_settings(EVENNIA_AI_BUDGET_CONFIG={"game": {"tokens_per_day": 10}}):
             self.ada_script.work.drop_cached_settings()
             side = self.side("hello", whispers("never"))
@@ -244,8 +233,6 @@ class TestMoney(DryRunTest):
 
 
 class TestPrices(DryRunTest):
-    """A model whose calls cost something."""
-
     environ: ClassVar[dict[str, str]] = {
         "EVENNIA_AI_MODEL": "dear",
         "OPENAI_BASE_URL": "http://127.0.0.1:9/v1",
@@ -253,11 +240,10 @@ class TestPrices(DryRunTest):
 
     @override_settings(EVENNIA_AI_PRICES={"dear": {"input": 1000, "output": 1000}})
     def test_what_it_cost_is_told(self) -> None:
-        """In money, where a price is set."""
         assert "$" in self.side("hello", whispers("Hello.")).cost
 
     def test_a_cap_on_its_money_needs_a_price(self) -> None:
-        """It says which; what assistants do otherwise needs none."""
+        """The missing setting is named; ordinary turns do not need it."""
         with override_settings(EVENNIA_AI_BUDGET_CONFIG={"bench": {"cost_per_day": 1.0}}):
             self.ada_script.work.drop_cached_settings()
             assert "EVENNIA_AI_PRICES" in self.side("hello", whispers("never")).ended
@@ -267,10 +253,8 @@ class TestPrices(DryRunTest):
 
 
 class TestAsWhom(DryRunTest):
-    """Whose private words are in it."""
-
     def setUp(self) -> None:
-        """Both have told Ada a secret."""
+        """Both Tom and Mira have told Ada a secret."""
         super().setUp()
         self.remember(f"Mira hides a {SECRET}.", self.miras)
         self.remember("Tom hides a marimba.", self.toms)
@@ -278,14 +262,13 @@ class TestAsWhom(DryRunTest):
         self.model.bodies.clear()
 
     def test_as_oneself(self) -> None:
-        """One's own memories, and nobody else's."""
         run = self.attempt("what do I hide? marimba or xylophone?", whispers("A marimba.")).data
         assert not run.is_stranger
         assert "Tom hides a marimba" in self.prompts()
         assert "hides a xylophone" not in self.prompts()
 
     def test_as_somebody_else(self) -> None:
-        """By the name, and with nothing private of theirs: not in the prompt, nor by a tool."""
+        """The other person's private words appear neither in the prompt nor by a tool."""
         words = "what do I hide, what do I play?"
         run = self.attempt(
             words,
@@ -301,7 +284,7 @@ class TestAsWhom(DryRunTest):
         assert "words_revealed" not in facts()
 
     def test_as_somebody_else_revealed(self) -> None:
-        """With all that is theirs, and that is on record, by whom and of whom."""
+        """Private words are included, and the record says who revealed them."""
         known = facts()
         run = self.attempt(
             "what do I hide? " + SECRET, whispers("It.", "Mira"), person="Mira", reveals=True
@@ -311,7 +294,6 @@ class TestAsWhom(DryRunTest):
         assert ["message_tried", "words_revealed"] == facts()[len(known) :]
 
     def test_who_tried_is_on_record_without_words(self) -> None:
-        """As whom, by which way, and what beside it."""
         self.attempt(f"my {SECRET} words", whispers("Yes.", "Mira"), person="Mira")
         (entry,) = audit_rows(self.ada_script, "message_tried")
         told = {"person": "Mira", "way": "whisper", "beside": "nothing", "by": "Tom"}
@@ -319,34 +301,27 @@ class TestAsWhom(DryRunTest):
         assert SECRET not in str(entry)
 
     def test_nobody_of_that_name(self) -> None:
-        """It says what to type."""
         tried = self.attempt("hello", person="Nobody")
         assert ProblemKind.NOT_FOUND is tried.problem
         assert "player's or a character's name" in tried.message
 
     def test_an_assistant_is_no_person(self) -> None:
-        """Another assistant's words are not tried."""
         assert "is an assistant" in self.attempt("hello", person="Ada").message
 
 
 class TestWays(DryRunTest):
-    """How it is said."""
-
     def test_aloud_without_her_name(self) -> None:
-        """She would not answer, and the rule says why; no model is asked."""
         side = self.side("nice weather", way="say")
         assert not side.would_answer
         assert [] == self.model.bodies
         assert side.heard["rule_name"]
 
     def test_aloud_with_her_name(self) -> None:
-        """She would, with the trust and the rule of a real message."""
         side = self.side("Ada, hello", says("Hello."), way="say")
         assert ("direct_address", "trigger") == (side.heard["rule_name"], side.heard["outcome"])
         assert "Hello." == side.deeds[0].words
 
     def test_on_a_channel(self) -> None:
-        """The channels that she listens to are among the ways."""
         create.create_channel("Public")
         assert operations.set_channel(self.ada_script, "Public", "trigger").ok
         assert "channel Public" in ways(self.ada_script)
@@ -356,31 +331,24 @@ class TestWays(DryRunTest):
         assert "channel" == side.heard["source"]
 
     def test_an_unknown_way(self) -> None:
-        """It says which there are."""
         assert "there are whisper" in self.attempt("hello", way="shout").message
 
     def test_no_words(self) -> None:
-        """Nor only markup."""
         for words in ("", "   ", "|r|n"):
             assert ProblemKind.INVALID is self.attempt(words).problem
 
     def test_too_many_words(self) -> None:
-        """How many are too many is said."""
         assert "up to 4,000 can be tried" in self.attempt("x" * 4_001).message
 
 
 class TestBeside(DryRunTest):
-    """The second side."""
-
     def sides(self, variant: Variant, *answers: bytes) -> tuple[DrySide, DrySide]:
-        """Both of them."""
         tried = self.attempt("hello", *answers, variant=variant)
         assert tried.ok, tried.message
         (first, second) = tried.data.sides
         return first, second
 
     def test_another_persona(self) -> None:
-        """Side by side; hers is what it was."""
         before = state.read(self.ada_script, "persona")
         variant = Variant(part="persona", text="You are a pirate called Ada.")
         _, second = self.sides(variant, whispers("Good day."), whispers("Arr!"))
@@ -391,7 +359,6 @@ class TestBeside(DryRunTest):
         assert before == state.read(self.ada_script, "persona")
 
     def test_another_component(self) -> None:
-        """Any text of the prompt."""
         text = texts_of(self.ada_script).data[-1]
         variant = Variant(part=text.part, text="Speak in riddles only.")
         self.sides(variant, whispers("Good day."), whispers("What has roots?"))
@@ -399,13 +366,11 @@ class TestBeside(DryRunTest):
         assert "riddles" in str(self.model.bodies[1])
 
     def test_another_model(self) -> None:
-        """It is the one that is asked on that side."""
         _, second = self.sides(Variant(model="scripted other"), whispers("a"), whispers("b"))
         assert second.title.startswith("with ")
         assert self.ada_script.endpoint().model == "scripted"
 
     def test_as_it_was(self) -> None:
-        """With the persona of then; what cannot be had back is said."""
         self.clock.advance(100)
         update_settings(self.ada_script, {"persona": "You are an old sailor."}, by="Tom")
         audit.flush()
@@ -419,7 +384,6 @@ class TestBeside(DryRunTest):
         assert "Its memories, lore" in tried.data.notes[0]
 
     def test_wrong_changes_are_told(self) -> None:
-        """Each says what is wrong, and nothing is asked."""
         for variant, told in (
             (Variant(moment="once upon"), ""),
             (Variant(model="a b c"), "The other model"),
@@ -433,10 +397,7 @@ class TestBeside(DryRunTest):
 
 
 class TestEnd(DryRunTest):
-    """Trials that do not go well."""
-
     def test_a_stop_cancels_it(self) -> None:
-        """The call is dropped, and whoever tried is told."""
         outcome = self.begin(Trial("hello"))
         assert [] == outcome
         operations.stop(self.ada_script, "enough")
@@ -445,7 +406,7 @@ class TestEnd(DryRunTest):
         assert 1 == self.model.cancelled
 
     def test_not_while_it_is_stopped(self) -> None:
-        """Nothing is sent for one that is stopped, from here neither."""
+        """A stopped assistant sends nothing to a model, not even for a trial."""
         operations.stop(self.ada_script, "enough")
         tried = self.attempt("hello", whispers("never"))
         assert ProblemKind.CONFLICT is tried.problem
@@ -453,14 +414,13 @@ class TestEnd(DryRunTest):
         assert [] == self.model.bodies
 
     def test_a_silent_one_can_be_tried(self) -> None:
-        """Before it is started; that real messages are not answered is said."""
+        """A disabled assistant can be tried, with a note that it is disabled."""
         operations.set_enabled(self.ada_script, False)
         side = self.side("hello", whispers("Hello."))
         assert "not enabled" in str(side.heard["steps"])
         assert side.deeds
 
     def test_it_takes_no_longer_than_it_may(self) -> None:
-        """What came by then is shown."""
         outcome = self.begin(Trial("hello"))
         self.advance(running.LONGEST_SECONDS + 1)
         (side,) = outcome[0].data.sides
@@ -468,13 +428,12 @@ class TestEnd(DryRunTest):
         assert "hello" in str(side.turn)
 
     def test_a_model_that_fails(self) -> None:
-        """It says so; Ada's own count of errors is as it was."""
+        """Ada's own error count is unchanged."""
         side = self.side("hello", ModelStatusError(400, "no such model"))
         assert "no such model" in side.ended
         assert 0 == state.read(self.ada_script, "consecutive_errors")
 
     def test_no_more_than_two_at_once(self) -> None:
-        """A third one is told to wait; when one has ended there is room."""
         self.begin(Trial("one"))
         self.begin(Trial("two"))
         assert ProblemKind.UNAVAILABLE is self.attempt("three").problem

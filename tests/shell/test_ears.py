@@ -1,4 +1,4 @@
-"""A being of the game has ears, and is what it was."""
+"""Ears of a game's own character: it hears, and its class and behaviour stay the game's."""
 
 from __future__ import annotations
 
@@ -18,16 +18,13 @@ from tests.shell.support import ShellTest
 
 
 class TestEars(ShellTest):
-    """Whoever looks at a being with ears sees the game's own class."""
-
     def setUp(self) -> None:
-        """A guard of EvAdventure, who hears."""
+        """A guard of EvAdventure is given ears."""
         super().setUp()
         self.guard: Any = create_object(EvAdventureNPC, key="Bram", location=self.room1)
         give_ears(self.guard)
 
     def test_it_is_of_its_own_class(self) -> None:
-        """By whatever way it is asked, but for the ears."""
         guard, path = self.guard, "evennia.contrib.tutorials.evadventure.npcs.EvAdventureNPC"
         assert isinstance(guard, AssistantMixin)
         assert isinstance(guard, EvAdventureNPC)
@@ -39,20 +36,17 @@ class TestEars(ShellTest):
         assert "EvAdventureNPC" == type(guard).__name__ == type(guard)._meta.object_name
 
     def test_searches_find_it(self) -> None:
-        """The managers of its class and of its parents do, and it equals what they find."""
         assert self.guard in EvAdventureNPC.objects.all()
         assert self.guard in EvAdventureNPC.objects.all_family()
         assert self.guard == ObjectDB.objects.get(db_key="Bram")
         assert 1 == EvAdventureNPC.objects.filter(db_key="Bram").count()
 
     def test_no_list_of_typeclasses_shows_another(self) -> None:
-        """Evennia's own list, which `typeclass/list` shows, is as it was."""
         before = set(get_all_typeclasses())
         give_ears(create_object(Mob, key="ghost", location=self.room1))
         assert before == set(get_all_typeclasses())
 
     def test_its_values_and_handlers_are_its_own(self) -> None:
-        """Hit points, tags and stats, before, with and without ears."""
         assert (4, 4, 1) == (self.guard.hp, self.guard.hp_max, self.guard.strength)
         self.guard.at_damage(3)
         self.guard.permissions.add("Helper")
@@ -61,13 +55,12 @@ class TestEars(ShellTest):
         assert type(self.guard) is EvAdventureNPC
 
     def test_what_is_kept_of_it_is_the_game_s(self) -> None:
-        """In attributes of others."""
+        """A reference to it in another object's attribute can be pickled and read back."""
         assert self.guard == from_pickle(to_pickle(self.guard))
         self.room1.db.watch = [self.guard]
         assert self.guard is self.room1.db.watch[0]
 
     def test_signals_of_its_class_are_sent(self) -> None:
-        """Whoever listens for its class hears of it, and nothing of it is left when it goes."""
         told: list[Any] = []
 
         def listen(sender: Any, **kwargs: Any) -> None:
@@ -84,7 +77,6 @@ class TestEars(ShellTest):
         assert not Attribute.objects.filter(db_key="rank").exists()
 
     def test_another_typeclass_keeps_the_ears(self) -> None:
-        """As `typeclass` gives it; without them it is of that class."""
         self.guard.swap_typeclass(Mob, run_start_hooks=None)
         assert isinstance(self.guard, AssistantMixin)
         assert self.guard.__class__ is Mob
@@ -93,7 +85,7 @@ class TestEars(ShellTest):
         assert Mob.path == self.guard.typeclass_path
 
     def test_ears_of_its_own_stay(self) -> None:
-        """Nothing is given to whoever has ears, and nothing taken."""
+        """A character whose class is an assistant class already is left alone."""
         kind = type(self.ada)
         give_ears(self.ada)
         take_ears(self.ada)

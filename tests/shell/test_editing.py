@@ -1,4 +1,4 @@
-"""The line editor over an assistant's texts."""
+"""The line editor for an assistant's texts."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ class EditorTest(StaffCommandTest):
     """Tom edits at his own command line."""
 
     def edit(self, what: str, key: str | None = None) -> str:
-        """Open the editor; what is shown."""
+        """Open the editor and return the text shown."""
         evennia.SESSION_HANDLER.data_out.reset_mock()
         open_editor(self.tom, self.ada_script, what, key)
         return self.shown()
 
     def rewrite(self, *lines: str) -> str:
-        """Replace the text by these lines and save; what the saving shows."""
+        """Replace the text by these lines, save, and return the text shown for the save."""
         self.typed(":DD")
         for line in lines:
             self.typed(line)
@@ -33,15 +33,12 @@ class EditorTest(StaffCommandTest):
 
     @property
     def is_open(self) -> bool:
-        """Whether Tom is in the editor."""
         return self.tom.ndb._eveditor is not None
 
 
 class TestTexts(EditorTest):
-    """Each text is loaded, saved and loaded again."""
-
     def test_settings_that_are_texts(self) -> None:
-        """What is stored is what was typed; an empty text is not set any more."""
+        """An empty text unsets the setting."""
         for what in ("persona", "system_prompt", "system_prompt_native", "failure_line"):
             self.edit(what)
             self.rewrite("You are {name}.", "Be |rkind.")
@@ -53,20 +50,18 @@ class TestTexts(EditorTest):
             assert not state.read(self.ada_script, what), what
 
     def test_what_is_not_set_begins_with_ours(self) -> None:
-        """Where we have one."""
+        """An unset text with a default starts from the default."""
         assert "You keep the memory of a character" in self.edit("compact_prompt")
         self.typed(":q")
         assert "{name} thinks for a moment." in self.edit("thinking_lines")
 
     def test_lines_are_a_list(self) -> None:
-        """A thinking line each; empty ones do not count."""
         self.edit("thinking_lines")
         self.rewrite("{name} hums.", "", "{name} hums on.")
         expected = ["{name} hums.", "{name} hums on."]
         assert expected == list(state.read(self.ada_script, "thinking_lines"))
 
     def test_templates_components_and_contexts(self) -> None:
-        """Under their keys, new ones too."""
         for what, key, name in (
             ("template", "stern", "prompt_templates"),
             ("component", "250 mood", "prompt_components"),
@@ -85,7 +80,6 @@ class TestTexts(EditorTest):
         assert ("mood", "Sad.") == (stored["key"], stored["content"])
 
     def test_what_is_no_text_is_said(self) -> None:
-        """And no editor opens."""
         for what, key, expected in (
             ("shoes", None, f"There is no text 'shoes' to edit; there are: {', '.join(TEXTS)}."),
             ("template", "two words", "'two words' does not work: a template needs its key"),
@@ -99,17 +93,14 @@ class TestTexts(EditorTest):
         assert not refused.ok
 
     def test_wrong_prompts_are_said(self) -> None:
-        """What is stored elsewhere may be what is wrong."""
+        """The fault may be in another stored text than the edited one."""
         state.write(self.ada_script, prompt_components={250: {}})
         shown = self.edit("template", "stern")
         assert shown.startswith("The prompts of Ada cannot be read: prompt_components[250]")
 
 
 class TestRefusals(EditorTest):
-    """A text that is not saved is not lost."""
-
     def test_a_text_that_makes_no_prompt_stays_in_the_editor(self) -> None:
-        """With what is wrong; mended it is saved."""
         self.edit("template", "stern")
         shown = self.rewrite("You are {nobody}.")
         assert "{nobody}, which is not known" in shown
@@ -119,7 +110,7 @@ class TestRefusals(EditorTest):
         assert not self.is_open
 
     def test_saving_on_the_way_out_does_not_leave_when_it_is_refused(self) -> None:
-        """By `:wq` and by the question of `:q`; `:q!` leaves at once."""
+        """Neither `:wq` nor the question of `:q` leaves; `:q!` leaves at once."""
         self.edit("template", "stern")
         self.rewrite("You are {nobody}.")
         assert KEPT in self.typed(":wq")
@@ -133,7 +124,6 @@ class TestRefusals(EditorTest):
         assert not self.is_open
 
     def test_an_empty_prompt_is_refused(self) -> None:
-        """A template needs a text."""
         self.edit("template", "stern")
         self.typed("x")
         assert "Nothing is changed: a template needs a text." in self.rewrite("")
@@ -142,7 +132,7 @@ class TestRefusals(EditorTest):
         assert "Nothing is changed: component 250 is new; " in self.rewrite("Sad.")
 
     def test_rights_are_asked_again_at_each_save(self) -> None:
-        """They may have been taken meanwhile."""
+        """The right may have been taken away while the editor was open."""
         self.edit("persona")
         self.typed("Ada is a pirate.")
         self.lock_out()
@@ -153,7 +143,7 @@ class TestRefusals(EditorTest):
         assert not self.is_open
 
     def test_an_assistant_that_is_gone(self) -> None:
-        """The text stays where it can be copied from."""
+        """The text stays in the editor, to be copied from there."""
         self.edit("persona")
         self.typed("Ada is a pirate.")
         self.ada_script.delete()
@@ -164,15 +154,12 @@ class TestRefusals(EditorTest):
 
 
 class TestReload(EditorTest):
-    """The editor outlives a reload of the game."""
-
     def reload(self) -> None:
-        """What a reload does to a character: what lives in memory is gone."""
+        """Clear the state in memory of Tom, as a reload of the server does."""
         self.tom.nattributes.clear()
         self.tom.cmdset.update(init_mode=True)
 
     def test_the_text_and_the_way_to_save_it(self) -> None:
-        """What was typed before is there; a refused save keeps it here too."""
         self.edit("template", "stern")
         self.typed("You are {nobody}.")
         self.reload()
@@ -185,7 +172,6 @@ class TestReload(EditorTest):
         assert "You are {name}." == state.read(self.ada_script, "prompt_templates")["stern"]
 
     def test_an_assistant_that_went_meanwhile(self) -> None:
-        """The editor opens with what was typed, and says that nothing is saved."""
         self.edit("persona")
         self.typed("Ada is a pirate.")
         self.reload()

@@ -1,4 +1,4 @@
-"""The emergency stop, to the letter, and what it does to an answer under way."""
+"""The emergency stop, and its effect on a turn under way."""
 
 from __future__ import annotations
 
@@ -18,20 +18,18 @@ from tests.shell.support import ShellTest, pump, whispers
 
 
 class TestToTheLetter(SafetyTest):
-    """The two functions, on anything that looks like a script."""
+    """`trigger_emergency_stop` and `clear_emergency_stop`, on any object that has a `db`."""
 
     def _bare(self) -> SimpleNamespace:
         values = {"emergency_stop": False, "consecutive_errors": 5, "is_ticking": True}
         return SimpleNamespace(db=SimpleNamespace(**values))
 
     def test_a_bare_object_is_stopped(self) -> None:
-        """Nothing but `db` is needed."""
         bare = self._bare()
         trigger_emergency_stop(bare, "test")
         assert bare.db.emergency_stop is True
 
     def test_a_bare_object_is_cleared(self) -> None:
-        """Flag, counter and the stuck marker are put back, and a sentence says so."""
         bare = self._bare()
         bare.db.emergency_stop = True
         success, message = clear_emergency_stop(bare)
@@ -44,13 +42,13 @@ class TestToTheLetter(SafetyTest):
         )
 
     def test_what_is_not_stopped_cannot_be_cleared(self) -> None:
-        """Nothing is changed then, in the words of the seed."""
+        """Nothing is changed, and the message is the specified one."""
         bare = self._bare()
         assert (False, "Emergency stop is not active") == clear_emergency_stop(bare)
         assert 5 == bare.db.consecutive_errors
 
     def test_the_character_is_told(self) -> None:
-        """Whoever watches through her eyes reads the reason."""
+        """Whoever watches through the assistant's eyes reads the reason."""
         told: list[tuple[str, dict[str, str]]] = []
         bare = self._bare()
         bare.obj = SimpleNamespace(key="Ada", msg=told.append)
@@ -58,7 +56,6 @@ class TestToTheLetter(SafetyTest):
         assert [("Emergency stop: too many errors", {"type": "ai_notice"})] == told
 
     def test_the_scripts_own_methods_do_the_same(self) -> None:
-        """Seed code that calls the script works."""
         self.ada_script.trigger_emergency_stop("test")
         assert self.ada_script.db.emergency_stop is True
         success, _ = self.ada_script.clear_emergency_stop()
@@ -66,7 +63,6 @@ class TestToTheLetter(SafetyTest):
         assert self.ada_script.db.emergency_stop is False
 
     def test_it_is_asked_first(self) -> None:
-        """A stopped assistant does nothing at its beat, even when all else is set for it."""
         self.ask("whisper Ada = hello")
         self.ada_script.trigger_emergency_stop("test")
         self.ada_script.at_repeat()
@@ -74,13 +70,11 @@ class TestToTheLetter(SafetyTest):
         assert 1 == len(self.model.bodies)
 
     def test_staff_are_told_what_clears_it(self) -> None:
-        """The line names the command."""
         self.ada_script.trigger_emergency_stop("test")
         (told,) = self.sent_to_staff()
         assert told.endswith("Ada is stopped: test. To let it go on: assistant emergency clear Ada")
 
     def test_it_lasts_over_a_restart(self) -> None:
-        """What lives in memory is made anew, and the stop is still there."""
         self.ada_script.trigger_emergency_stop("test")
         self.ada_script.work = None
         self.ada_script.at_start()
@@ -89,7 +83,7 @@ class TestToTheLetter(SafetyTest):
         assert ["Ada does not seem to hear you."] == self.tom.heard_from(self.ada)
 
     def test_the_log_has_it(self) -> None:
-        """As an error, also of an object without a body; and a record for whoever asks later."""
+        """Even an object without a body gets an error in the log and an audit record."""
         with self.logged() as lines, self.audited() as records:
             trigger_emergency_stop(self._bare(), "too many errors", by="Tom")
         assert any("is stopped: too many errors." in line for line in lines)
@@ -102,7 +96,6 @@ class TestToTheLetter(SafetyTest):
         )
 
     def test_the_clearing_is_recorded_too(self) -> None:
-        """Who did it, and what it was; a clearing of nothing is no event."""
         bare = self._bare()
         trigger_emergency_stop(bare, "test", cause=Cause.LOOP)
         with self.audited() as records:
@@ -111,7 +104,6 @@ class TestToTheLetter(SafetyTest):
         assert [("EmergencyStopCleared", {"cause": "loop", "cleared_by": "Mira"})] == records
 
     def test_objects_of_other_kinds(self) -> None:
-        """A plain script of Evennia's, a mock, an object that knows its time: all are stopped."""
         plain = create_script(DefaultScript, key="plain")
         self.addCleanup(plain.delete)
         timed = self._bare()
@@ -127,13 +119,12 @@ class TestToTheLetter(SafetyTest):
             assert lockout_of(script) is None
 
     def test_a_flag_that_somebody_set_by_hand_is_a_stop(self) -> None:
-        """Nobody wrote down why; it is shown, holds, and is cleared like any other."""
+        """The cause is unknown then, but the stop holds and is cleared like any other."""
         self.ada_script.db.emergency_stop = True
         assert (State.STOPPED, None) == (state_of(self.ada_script), lockout_of(self.ada_script))
         assert operations.clear(self.ada_script).ok
 
     def test_status_tells_of_it(self) -> None:
-        """The fields of the seed, the state, and why."""
         self.ada_script.trigger_emergency_stop("test")
         data = operations.status(self.ada_script).data
         assert (True, 0, 5) == tuple(
@@ -146,7 +137,6 @@ class TestToTheLetter(SafetyTest):
         assert expected == data.lockout
 
     def test_a_history_reset_clears_it(self) -> None:
-        """Flag, errors and cause."""
         self.set(consecutive_errors=4)
         self.ada_script.trigger_emergency_stop("test")
         operations.reset_history(self.ada_script, by="Tom")
@@ -157,10 +147,10 @@ class TestToTheLetter(SafetyTest):
 
 
 class TestFence(ShellTest):
-    """The model is answering when something voids the turn."""
+    """The model is answering when something cancels the turn."""
 
     def setUp(self) -> None:
-        """A model whose answers cannot be called back."""
+        """A model whose requests cannot be cancelled."""
         super().setUp()
         self.model = StubbornTransport()
         services.pool().set_transport(services.endpoint(), self.model)
@@ -175,7 +165,7 @@ class TestFence(ShellTest):
         }
 
     def test_a_late_answer_lands_nowhere(self) -> None:
-        """Whatever ended the turn: the answer that still comes is not said, kept or counted."""
+        """However the turn was ended, the late answer is not said, stored or counted."""
         for name, end in self._ends().items():
             with self.subTest(name):
                 self._set_up_again()
@@ -198,7 +188,7 @@ class TestFence(ShellTest):
         self.forget()
 
     def test_a_clearing_asks_nothing_again(self) -> None:
-        """What was under way was given back; after the clearing only what is asked anew counts."""
+        """A stop gives the request up; after clearing only new messages are answered."""
         self.type(self.tom, "whisper Ada = hello")
         operations.stop(self.ada_script, "test")
         operations.clear(self.ada_script)
@@ -212,7 +202,6 @@ class TestFence(ShellTest):
         assert [] == self.waiting()
 
     def test_a_reset_asks_again_without_what_was_said(self) -> None:
-        """The waiting question is asked with an empty conversation before it."""
         state.write(self.ada_script, conversation_history=[])
         self.ada_script.work.history = [{"role": "user", "content": "old"}]
         self.type(self.tom, "whisper Ada = hello")
@@ -221,7 +210,6 @@ class TestFence(ShellTest):
         assert [3, 2] == [len(body["messages"]) for body in self.model.bodies]
 
     def test_she_is_not_left_ticking(self) -> None:
-        """After each end the next question finds her ready."""
         self.type(self.tom, "whisper Ada = hello")
         operations.stop(self.ada_script, "test")
         assert not self.ada_script.work.is_ticking
@@ -231,7 +219,7 @@ class TestFence(ShellTest):
 
 
 class TestDropped(ShellTest):
-    """The same with a model that can be called back."""
+    """A model whose requests can be cancelled."""
 
     def test_a_stop_drops_the_call_in_flight(self) -> None:
         """The request is cancelled, so that no money is spent on it."""
@@ -240,7 +228,7 @@ class TestDropped(ShellTest):
         assert (1, []) == (self.model.cancelled, self.model.waiting)
 
     def test_deleting_the_body_drops_it_too(self) -> None:
-        """What is left is locked, and nobody trips over it."""
+        """The script that is left is locked."""
         self.type(self.tom, "whisper Ada = hello")
         self.ada.delete()
         pump()
@@ -251,7 +239,6 @@ class TestDropped(ShellTest):
         )
 
     def test_deleting_her_before_her_beat_does_no_harm(self) -> None:
-        """A beat that was under way finds nobody."""
         self.tom.execute_cmd("whisper Ada = hello")
         self.ada.delete()
         pump()

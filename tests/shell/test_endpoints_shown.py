@@ -1,4 +1,4 @@
-"""Several endpoints of the game's model, as staff and programs are shown them."""
+"""Several endpoints of the game's model, as shown to staff and programs."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ BOTH = override_settings(
 
 
 class EndpointsShownTest(ShellTest):
-    """Ada, whose game lists two addresses of its model."""
+    """Ada's game lists two addresses of its model."""
 
     def setUp(self) -> None:
         """Three calls went to the first address and one to the second, which failed."""
@@ -44,13 +44,11 @@ class EndpointsShownTest(ShellTest):
             self.breaker.force_open()
 
     def tearDown(self) -> None:
-        """Other tests know nothing of it."""
         self.breaker.reset()
         super().tearDown()
 
     @BOTH
     def test_status_tells_of_each(self) -> None:
-        """In REST as data, in the command as lines."""
         data = operations.status(self.ada_script).data
         first, second = plain(data)["endpoints"]
         assert (A, "closed", 3.0, 0, 1, 3, 0.75) == tuple(
@@ -68,7 +66,7 @@ class EndpointsShownTest(ShellTest):
 
     @BOTH
     def test_health_tells_staff_alone(self) -> None:
-        """An address is nobody else's business."""
+        """Addresses are shown to staff only."""
         told = plain(health.health(with_reasons=True).data)["endpoints"]
         assert [A, B] == [each["base_url"] for each in told]
         assert "endpoints" not in plain(health.health().data)
@@ -78,18 +76,16 @@ class EndpointsShownTest(ShellTest):
 
     @BOTH
     def test_the_workbench_says_what_to_do(self) -> None:
-        """Among what assistants depend on, each address is a row."""
         parts = {part["name"]: part for part in equipment.equipment().data.parts}
         assert ("good", "bad") == tuple(parts[f"Endpoint {each}"]["level"] for each in (A, B))
         assert "retried automatically" in parts[f"Endpoint {B}"]["advice"]
 
     @BOTH
     def test_one_of_two_left_alone_is_no_rest(self) -> None:
-        """An assistant rests only where nobody answers for it."""
+        """An assistant pauses only if no endpoint is left."""
         assert "closed" == services.pool().breaker_of(services.endpoint()).state.value
 
     def test_one_address_alone_is_not_listed(self) -> None:
-        """What a game that lists none is shown stays as it was."""
         data = operations.status(self.ada_script).data
         assert [] == data.endpoints
         assert "endpoint" not in "\n".join(status_lines(data))
@@ -97,7 +93,7 @@ class EndpointsShownTest(ShellTest):
     @BOTH
     @override_settings(EVENNIA_AI_ENDPOINTS=[{"base_url": B}])
     def test_a_wrong_list_is_found_at_the_start(self) -> None:
-        """Not by the first player who speaks."""
+        """The server's start finds it, not the first player who speaks."""
         with pytest.raises(ConfigurationError, match="does not list"):
             services.check_settings()
         assert health.health(with_reasons=True).ok

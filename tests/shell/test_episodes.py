@@ -1,4 +1,4 @@
-"""What is kept of a turn by itself, and for whom."""
+"""The journal entry and the profile changes that a turn leaves, and their audience."""
 
 from __future__ import annotations
 
@@ -22,19 +22,17 @@ from tests.shell.support import NOT_A_COMPLETION, says, whispers
 
 
 class TestEntries(MemoryTest):
-    """One entry of the journal for each turn with somebody."""
+    """One journal entry for each turn with somebody."""
 
     def entries(self) -> list[Memory]:
-        """What Ada keeps, the oldest first."""
         return list(Memory.objects.filter(assistant=self.ada_script.pk).order_by("id"))
 
     def the_entry(self) -> Memory:
-        """The only one."""
         (entry,) = self.entries()
         return entry
 
     def test_a_whisper(self) -> None:
-        """Both sides of it in the third person, for this player alone, believed as it was."""
+        """Both sides in the third person, for this player alone, with the trust of a whisper."""
         self.ask("whisper Ada = I promise you a |rlamp|n", whispers("Thank you."))
         entry = self.the_entry()
         expected = 'Tom whispered: "I promise you a lamp" Ada answered: "Thank you."'
@@ -53,14 +51,14 @@ class TestEntries(MemoryTest):
         assert (0.9, 8, self.clock.seconds()) == (entry.trust, entry.importance, entry.at)
 
     def test_what_is_said_aloud(self) -> None:
-        """It belongs to the room, and is believed less."""
+        """The entry belongs to the room and has less trust than a whisper's."""
         self.ask("say @ada where is the mill?", says("By the river."))
         entry = self.the_entry()
         assert 'Tom said: "where is the mill?" Ada answered: "By the river."' == entry.text
         assert (place_audience("say", self.room1.dbref), 0.7) == (entry.audience, entry.trust)
 
     def test_a_channel(self) -> None:
-        """It belongs to the channel, not to the room."""
+        """The entry belongs to the channel, not to the room."""
         channel = create.create_channel("Harbour", locks="listen:all();send:all()")
         channel.connect(self.ada)
         state.write(self.ada_script, channel_configs={"Harbour": "trigger"})
@@ -73,18 +71,17 @@ class TestEntries(MemoryTest):
         assert (expected, place_audience("channel", "Harbour")) == (entry.text, entry.audience)
 
     def test_what_she_whispers_in_an_open_talk_is_not_told_to_all(self) -> None:
-        """The entry belongs to the room, and holds nothing that the room did not hear."""
+        """The room's entry holds nothing that the room did not hear."""
         self.ask("say @ada tell Mira the word", whispers("The word is fish.", "Mira"))
         assert 'Tom said: "tell Mira the word"' == self.the_entry().text
 
     def test_what_she_whispers_to_others_is_not_told_to_whoever_asked(self) -> None:
-        """Nor does a private entry hold what a third person was told."""
         state.write(self.ada_script, private_words="free")
         self.ask("whisper Ada = tell Mira the word", whispers("It is fish.", "Mira"))
         assert 'Tom whispered: "tell Mira the word"' == self.the_entry().text
 
     def test_the_words_are_data(self) -> None:
-        """They cannot end their own quotes; of the answer the beginning is kept."""
+        """They cannot end their own quotes; a long answer is cut."""
         self.ask('whisper Ada = "x\\" said, and left', whispers("yes " * 200))
         text = self.the_entry().text
         assert text.startswith('Tom whispered: "\\"x')
@@ -92,7 +89,7 @@ class TestEntries(MemoryTest):
         assert 300 > len(text)
 
     def test_no_word_of_a_long_burst_is_lost(self) -> None:
-        """Up to the longest message that is heard, each of them; also with a long name."""
+        """Three messages of the greatest length and a long name fit into one entry."""
         self.tom.key = 'T"' * 29
         state.write(self.ada_script, hearing_config={"batch_seconds": 1, "batch_messages": 10})
         for number in range(3):
@@ -108,7 +105,7 @@ class TestEntries(MemoryTest):
         assert "…" not in text
 
     def test_what_is_retold_of_a_long_entry_is_short(self) -> None:
-        """A small model's one note has room for a few sentences."""
+        """A small model has room for a few sentences only."""
         self.ask("whisper Ada = " + "I like tea. " * 100, whispers("I see."))
         (entry,) = rows.values(self.entries())
         words, answer = episodes.exchange_of(entry)
@@ -116,7 +113,6 @@ class TestEntries(MemoryTest):
         assert (("I like tea. " * 26).strip(), "I see.") == (words, answer)
 
     def test_several_messages_are_one_entry(self) -> None:
-        """A burst of one person's, answered at once."""
         state.write(self.ada_script, hearing_config={"batch_seconds": 1, "batch_messages": 5})
         self.type(self.tom, "whisper Ada = one")
         self.type(self.tom, "whisper Ada = two")
@@ -126,22 +122,18 @@ class TestEntries(MemoryTest):
         assert 'Tom whispered: "one two" Ada answered: "Both."' == self.the_entry().text
 
     def test_silence_is_remembered_too(self) -> None:
-        """What somebody said, when she chose to say nothing."""
         self.ask("whisper Ada = I killed him", completion(None, ("noop", {})))
         assert 'Tom whispered: "I killed him"' == self.the_entry().text
 
     def test_a_failed_turn_is_not_remembered(self) -> None:
-        """Nobody was answered."""
         self.ask("whisper Ada = hello", NOT_A_COMPLETION, NOT_A_COMPLETION, NOT_A_COMPLETION)
         assert [] == self.entries()
 
     def test_what_is_only_overheard_is_not_kept(self) -> None:
-        """Talk of others in the room."""
         self.type(self.tom, "say nice weather")
         assert [] == self.entries()
 
     def test_turns_that_are_nobodys(self) -> None:
-        """Of its own, for other assistants and programs, of the game, in private of nobody."""
         for changes in (
             {"kind": "own"},
             {"kind": "task"},
@@ -159,7 +151,7 @@ class TestEntries(MemoryTest):
         assert {} == self.ada_script.work.talks
 
     def test_an_answer_that_was_given_before_it_failed(self) -> None:
-        """Something happened, so it is remembered."""
+        """A turn with an effect is remembered even if it failed later."""
         turn = self.turn("hello")
         failed = Stop(StopReason.LLM_ERROR)
         assert episodes.of_turn(self.ada_script, turn, failed).write is None
@@ -167,7 +159,7 @@ class TestEntries(MemoryTest):
         assert episodes.of_turn(self.ada_script, turn, failed).write is not None
 
     def test_an_unusual_source(self) -> None:
-        """Whatever it is called, it was caused."""
+        """An unknown source is described as "caused"."""
         turn = self.turn("a crash", source="emit", sender_name="a bell")
         kept = episodes.of_turn(self.ada_script, turn, Stop(StopReason.NOOP))
         assert kept.write is not None
@@ -176,15 +168,14 @@ class TestEntries(MemoryTest):
 
 
 class TestOneTransaction(MemoryTest):
-    """An entry is there exactly when its turn is settled."""
+    """An entry exists exactly if its turn is settled."""
 
     def counts(self) -> tuple[int, int]:
-        """Entries and meetings."""
+        """Numbers of entries and meetings."""
         met = sum(EntityProfile.objects.values_list("meetings", flat=True))
         return Memory.objects.count(), met
 
     def test_with_the_end_of_the_turn_or_not_at_all(self) -> None:
-        """Where the turn cannot be settled nothing is kept; settled again, it is kept once."""
         self.ask("whisper Ada = one", whispers("Yes."))
         turn = self.turn("two")
         kept = episodes.of_turn(self.ada_script, turn, Stop(StopReason.NOOP))
@@ -201,14 +192,13 @@ class TestOneTransaction(MemoryTest):
         assert (2, 2) == self.counts()
 
     def test_a_turn_that_was_cancelled_leaves_nothing(self) -> None:
-        """A stop came before it was closed."""
         turn = self.turn("hello")
         state.bump_epoch(self.ada_script)
         turn_lifecycle.close(self.ada_script, turn, Stop(StopReason.NOOP))
         assert (0, 0) == self.counts()
 
     def test_a_reload_keeps_it(self) -> None:
-        """Entries and meetings are rows; the talk that was going on is over."""
+        """Entries and meetings are rows; the current talk is kept in memory only and ends."""
         self.ask("whisper Ada = one", whispers("Yes."))
         self.ada_script.at_pause()
         self.ada_script.at_start()
@@ -218,14 +208,13 @@ class TestOneTransaction(MemoryTest):
 
 
 class TestTalks(MemoryTest):
-    """The talk that is going on."""
+    """The talk that is going on, kept in memory."""
 
     def talk(self, person: Any = None) -> talks.Talk | None:
-        """The one with somebody (Tom)."""
         return talks.going_on(self.ada_script, self.id_of(person or self.tom))
 
     def test_it_goes_on_while_somebody_speaks(self) -> None:
-        """Begun with the first turn, over after a quarter of an hour of silence."""
+        """It ends after a quarter of an hour of silence."""
         assert self.talk() is None
         began = self.clock.seconds()
         for _ in range(3):
@@ -239,7 +228,7 @@ class TestTalks(MemoryTest):
         assert talks.Talk(ended, ended, 1, "hello again", ended) == self.talk()
 
     def test_a_profile_is_told_of_it_once_a_minute(self) -> None:
-        """Meanwhile a reply writes nothing of it."""
+        """Replies in between write nothing to the profile."""
         told = []
         for seconds in (0, 30, 29, 1):
             self.clock.advance(seconds)
@@ -249,7 +238,7 @@ class TestTalks(MemoryTest):
         assert [first, first, first, first + 60] == told
 
     def test_while_it_goes_on_nobody_is_met_again(self) -> None:
-        """Though the profile was told a minute ago less than it knows; after it somebody is."""
+        """The profile's time may lag a minute; a meeting counts only after the talk is over."""
         for seconds in (0, 59, 870, 901):
             before = sum(EntityProfile.objects.values_list("meetings", flat=True))
             self.clock.advance(seconds)
@@ -257,7 +246,6 @@ class TestTalks(MemoryTest):
         assert (1, 2) == (before, EntityProfile.objects.get().meetings)
 
     def test_those_that_are_over_leave(self) -> None:
-        """Memory holds no more than goes on."""
         self.ask("whisper Ada = hello", whispers("Yes."))
         self.clock.advance(900)
         self.ask("whisper Ada = hello", whispers("Yes.", "Mira"), person=self.mira)

@@ -1,4 +1,4 @@
-"""A program asks an assistant: what comes back, and what nobody else notices of it."""
+"""A program's question to an assistant: its answer, and that nobody else notices it."""
 
 from __future__ import annotations
 
@@ -16,10 +16,8 @@ from tests.shell.support import pump, says, whispers
 
 
 class TestAsking(ErrandTest):
-    """A question comes back as text."""
-
     def test_the_answer_is_the_report(self) -> None:
-        """Of the body and of the script alike; nobody in the room hears a word."""
+        """Body and script both offer `ask`."""
         for door in (self.ada, self.ada_script):
             with self.subTest(door=type(door).__name__):
                 self.model.answers.append(reports_of())
@@ -29,13 +27,11 @@ class TestAsking(ErrandTest):
         assert '"When is the tide?"' in self.asked(0)
 
     def test_plain_text_is_the_answer(self) -> None:
-        """A model that calls no tool answers as well."""
         self.model.answers.append(completion("An hour past noon."))
         assert ["An hour past noon."] == self.outcome(self.ada.ask("When is the tide?"))
         assert [] == self.mira.seen
 
     def test_nothing_that_others_notice_is_on_offer(self) -> None:
-        """It can look and report; it can neither speak nor act, even where it tries to."""
         answers = says("Hear me!"), completion(None, ("get", {"item": "lamp"})), reports_of()
         self.model.answers.extend(answers)
         lamp = self.make_thing("lamp")
@@ -48,7 +44,7 @@ class TestAsking(ErrandTest):
         assert "there is no tool" in self.result(1)["error"]
 
     def test_a_lock_keeps_even_a_report_from_it(self) -> None:
-        """What its body may not do it may not do for a program either; looking it may."""
+        """The locks of its body hold for programs too."""
         self.ada.locks.add("tool_report:false()")
         self.model.answers.append(says("An hour past noon."))
         self.ada.ask("When is the tide?")
@@ -57,7 +53,7 @@ class TestAsking(ErrandTest):
         assert "look" in self.tools_of(0)
 
     def test_who_is_asked_by_way_of_it_is_as_quiet(self) -> None:
-        """A specialist whom it hands the question on to cannot speak up either."""
+        """A specialist that gets the question delegated cannot speak either."""
         script, brass = self.make("Brass")
         script.clock = self.clock
         script.tags.add("specialist")
@@ -69,13 +65,11 @@ class TestAsking(ErrandTest):
         assert [] == self.mira.heard_from(brass)
 
     def test_a_long_answer_is_cut_at_a_sentence(self) -> None:
-        """A program is given 4,000 characters at most."""
         self.model.answers.append(reports_of("It is so. " * 1000))
         (answer,) = self.outcome(self.ada.ask("Tell me all."))
         assert (True, True) == (3980 < len(answer) <= 4000, answer.endswith("so."))
 
     def test_questions_wait_for_each_other(self) -> None:
-        """Each has its own answer, in order."""
         first, second = self.ada.ask("One?"), self.ada.ask("Two?")
         pump()
         self.model.answers.append(reports_of("Two."))
@@ -83,7 +77,7 @@ class TestAsking(ErrandTest):
         assert [["One."], ["Two."]] == [self.outcome(first), self.outcome(second)]
 
     def test_it_is_on_record(self) -> None:
-        """With who asked and how long it was, and without a word of it but for whoever asked."""
+        """Only the person in whose name it was asked can read the words."""
         self.model.answers.append(reports_of())
         self.outcome(self.ada.ask("When is the tide?", asker=self.mira))
         (asked,), (answered,) = self.facts("asked"), self.facts("errand_answered")
@@ -101,10 +95,9 @@ class TestAsking(ErrandTest):
 
 
 class TestInSomebodysName(ErrandTest):
-    """What is asked for a player is that player's."""
+    """Questions that a program asks in a player's name."""
 
     def test_it_is_paid_and_kept_for_that_player(self) -> None:
-        """Mira's question is in her own talk, and in nobody else's."""
         self.model.answers.extend([reports_of(), whispers("Aye.", "Mira"), whispers("Aye.")])
         self.outcome(self.ada.ask("When is my tide?", asker=self.mira))
         self.type(self.mira, "whisper Ada = and?")
@@ -116,14 +109,13 @@ class TestInSomebodysName(ErrandTest):
         assert "Mira" in str(spent) or "*#" in str(spent)
 
     def test_what_the_game_asks_is_nobodys(self) -> None:
-        """No player's talk knows of it."""
         self.model.answers.extend([reports_of("The crown is in the well."), whispers("Aye.")])
         self.outcome(self.ada.ask("Where is the crown?"))
         self.type(self.tom, "whisper Ada = what did they ask?")
         assert "crown" not in str(self.model.bodies[1]["messages"])
 
     def test_it_counts_as_one_of_the_players_questions(self) -> None:
-        """A limit on one player is a limit on what is asked in his name; the game has none."""
+        """The game's own questions have no such limit."""
         config = state.read(self.ada_script, "hearing_config") | {"calls_per_player": 1}
         state.write(self.ada_script, hearing_config=config)
         self.model.answers.extend([reports_of()] * 3)
@@ -133,7 +125,6 @@ class TestInSomebodysName(ErrandTest):
         assert ["An hour past noon."] == self.outcome(self.ada.ask("Two?"))
 
     def test_a_trust_of_the_owners_counts(self) -> None:
-        """As it does for what they whisper."""
         state.write(self.ada_script, trust_overrides={"Developer": 0.55})
         self.model.answers.append(reports_of())
         self.outcome(self.ada.ask("When?", asker=self.tom.account))
@@ -141,22 +132,20 @@ class TestInSomebodysName(ErrandTest):
 
 
 class TestRefusals(ErrandTest):
-    """What is not even begun: no model is asked, and the program is told why at once."""
+    """Questions that are refused before any model is asked."""
 
     def test_each_refusal_says_why(self) -> None:
-        """In words, and in one word for programs."""
         wordless: dict[str, Any] = {"question": " \n\x00"}
         late: dict[str, Any] = {"timeout_seconds": 0}
         long: dict[str, Any] = {"question": "x" * 2001}
         hers: dict[str, Any] = {"asker": self.ada}
         tom: dict[str, Any] = {"asker": self.tom}
-        for_tom = "has muted it"
         cases: list[tuple[str, Any, dict[str, Any], Reason, str]] = [
             ("no words", None, wordless, Reason.INVALID, "not a word"),
             ("no time", None, late, Reason.INVALID, "seconds above 0"),
             ("too long", self.deny_long, long, Reason.INVALID, "2,001 characters are too many"),
             ("itself", None, hers, Reason.REFUSED, "cannot ask itself"),
-            ("muted", lambda: self.mute(True), tom, Reason.REFUSED, for_tom),
+            ("muted", self.mute, tom, Reason.REFUSED, "has muted it"),
             ("disabled", self.disable, {"asker": self.mira}, Reason.REFUSED, "is off"),
             ("silent", lambda: self.set(enabled=False), {}, Reason.STOPPED, "not enabled"),
             ("stopped", lambda: operations.stop(self.ada_script, "x"), {}, Reason.STOPPED, "stop"),
@@ -172,23 +161,19 @@ class TestRefusals(ErrandTest):
         self.refused(requests.ask(None, "When?"), Reason.STOPPED, "it is not running")
 
     def deny_long(self) -> None:
-        """What is too long is refused; a program is not kept waiting for a person's yes."""
+        """Refuse what is too long; a program does not wait for a person's confirmation."""
         self.set(safety_config={"size": {"on_oversize": "ask"}})
 
     def disable(self) -> None:
-        """Ada talks to nobody."""
         self.set(interaction_enabled=False)
 
-    def mute(self, is_muted: bool) -> None:
-        """Tom wants nothing of Ada."""
-        state.mute(self.ada_script, "*#1", is_muted=is_muted)
+    def mute(self) -> None:
+        state.mute(self.ada_script, "*#1", is_muted=True)
 
     def set(self, **values: Any) -> None:
-        """Set something of Ada's."""
         state.write(self.ada_script, **values)
 
     def test_what_is_too_long_is_cut_where_that_is_set(self) -> None:
-        """As a whisper is."""
         self.model.answers.append(reports_of())
         self.outcome(self.ada.ask("It is so. " * 300))
         assert "so. (cut)" in self.asked(0)
@@ -198,8 +183,7 @@ class TestRefusals(ErrandTest):
         assert "(cut)" not in self.asked(1)
 
     def test_a_refusal_is_on_record(self) -> None:
-        """`assistant why` tells of it."""
-        self.mute(True)
+        self.mute()
         (error,) = self.outcome(self.ada.ask("When?", asker=self.tom))
         record = self.ada_script.work.decisions.find(error.number)
         assert ("refused", "Tom has muted it, and so gets nothing of it") == record.steps[-1]

@@ -1,4 +1,4 @@
-"""How a program's question ends without an answer: it is told once, and nothing goes on for it."""
+"""Program questions that end without an answer: the program is told once, and nothing goes on."""
 
 from __future__ import annotations
 
@@ -20,10 +20,7 @@ from tests.shell.support import NOT_A_COMPLETION, pump, whispers
 
 
 class TestFailures(ErrandTest):
-    """However it ends, the program is told, once."""
-
     def test_what_comes_of_the_turn(self) -> None:
-        """Each end without an answer has its words."""
         cases: list[tuple[str, Any, Reason, str]] = [
             ("the service", ModelStatusError(400, "bad"), Reason.FAILED, "the model, or the way"),
             ("the answer", NOT_A_COMPLETION, Reason.FAILED, "the model, or the way to it, failed"),
@@ -37,7 +34,7 @@ class TestFailures(ErrandTest):
         assert (4, []) == (len(self.facts("errand_failed")), self.waiting())
 
     def test_a_limit_tells_what_it_found_so_far(self) -> None:
-        """The program reads both; the record has the limit alone."""
+        """The program gets limit and partial answer; the record holds the limit only."""
         config = {"max_iterations_per_tick": 1}
         unattended = {"on_limit": {"mode": "unattended"}}
         state.write(self.ada_script, execution_config=config, safety_config=unattended)
@@ -47,7 +44,6 @@ class TestFailures(ErrandTest):
         assert "limit max_iterations" == self.facts("errand_failed")[0]["why"]
 
     def test_an_emergency_stop(self) -> None:
-        """It waits, or the model is at it: in both cases the program is told at once."""
         for name, is_begun in (("begun", True), ("waiting", False)):
             with self.subTest(name):
                 if not is_begun:
@@ -60,7 +56,7 @@ class TestFailures(ErrandTest):
                 operations.clear(self.ada_script)
 
     def test_the_time_is_over(self) -> None:
-        """What is under way for it is dropped; without a time of its own a minute is waited."""
+        """The call under way is cancelled; the default is one minute."""
         for more, seconds in (({"timeout_seconds": 7}, 7.0), ({}, 60.0)):
             with self.subTest(**more):
                 asked = self.ada.ask("When?", **more)
@@ -73,7 +69,7 @@ class TestFailures(ErrandTest):
                 assert ([], []) == (self.waiting(), self.model.waiting)
 
     def test_no_time_is_a_day(self) -> None:
-        """Where others are waited for without limit."""
+        """A delegation timeout of 0 means no limit for others, but a day for a program."""
         state.write(self.ada_script, safety_config={"timeout": {"delegation_seconds": 0}})
         asked = self.ada.ask("When?")
         self.clock.advance(80_000)
@@ -82,7 +78,6 @@ class TestFailures(ErrandTest):
         self.refused(asked, Reason.LATE, "86400 s")
 
     def test_cancelling_takes_it_back(self) -> None:
-        """No model goes on with it, and nothing is said to anybody."""
         asked = self.ada.ask("When?")
         pump()
         asked.cancel()
@@ -102,7 +97,7 @@ class TestFailures(ErrandTest):
         assert not asked[1].called
 
     def test_what_is_lost_is_found_out(self) -> None:
-        """Gone, silenced, muted, or out of the inbox: within five seconds."""
+        """A periodic check finds within five seconds that nobody will answer."""
         cases: list[tuple[str, Any, str]] = [
             ("out of the inbox", self.drop, "it gave the task up"),
             ("muted", lambda: operations.set_muted(self.ada_script, self.mira, True), "has muted"),
@@ -120,12 +115,12 @@ class TestFailures(ErrandTest):
                 operations.set_enabled(self.ada_script, True)
 
     def drop(self) -> None:
-        """It leaves the inbox, as when somebody resets it in the middle."""
+        """Remove the question from the inbox, as a reset at that moment would."""
         state.discard(self.ada_script, self.ada_script.work.inbox)
         state.bump_epoch(self.ada_script)
 
     def test_what_cannot_be_stored_is_not_waited_for(self) -> None:
-        """The program gets the error, and no timer is left."""
+        """The program gets the error, and no timer is left running."""
         self.ada_script.work.inbox.append({"id": "m1", "kind": "message", "bad": self.forget})
         (error,) = self.outcome(self.ada.ask("When?"))
         assert not isinstance(error, NoAnswerError)
@@ -134,7 +129,7 @@ class TestFailures(ErrandTest):
         assert ([], []) == (task_waits.every(), left)
 
     def test_nobody_answers_it_after_a_restart(self) -> None:
-        """The task is dropped unread: no model is asked for what nobody waits for."""
+        """Nobody waits for it any more, so no model is asked."""
         self.type(self.tom, "whisper Ada = a riddle")
         self.ada.ask("When?").addErrback(lambda _: None)
         pump()
@@ -145,7 +140,6 @@ class TestFailures(ErrandTest):
         assert (1, []) == (len(self.model.bodies), self.waiting())
 
     def test_it_is_answered_once(self) -> None:
-        """What comes after the answer is for nobody."""
         asked = self.ada.ask("When?")
         self.model.answers.append(reports_of())
         assert ["An hour past noon."] == self.outcome(asked)
@@ -159,7 +153,7 @@ class TestFailures(ErrandTest):
         )
 
     def test_a_late_look_harms_nothing(self) -> None:
-        """Nor does one that fails."""
+        """Even a periodic check that fails does not end the wait."""
         asked: Deferred[str] = self.ada.ask("When?")
         pump()
         self.ada_script.work.inbox.append({"no": "id"})

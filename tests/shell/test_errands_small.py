@@ -1,4 +1,4 @@
-"""A program asks a model that answers with JSON, or our scripted one."""
+"""Program questions to a model of JSON mode and to the scripted model."""
 
 from __future__ import annotations
 
@@ -10,12 +10,9 @@ from tests.shell.errand_case import ErrandTest
 
 
 class TestSmallModels(ErrandTest):
-    """A model of JSON mode, as the embedded one."""
-
     environ = {"EVENNIA_AI_MODEL": "scripted", "EVENNIA_AI_TOOL_MODE": "json"}
 
     def test_it_is_shown_how_to_report(self) -> None:
-        """`report` is on offer, and no way to speak; its call and its plain text are answers."""
         call = {"tool": "report", "parameters": {"message": "At noon."}}
         self.model.answers.extend([completion(json.dumps(call)), completion("At noon, I think.")])
         assert ["At noon."] == self.outcome(self.ada.ask("When?"))
@@ -27,7 +24,6 @@ class TestSmallModels(ErrandTest):
         assert [] == self.mira.seen
 
     def test_it_can_be_told_to_do_something(self) -> None:
-        """It acts with the tools that fit it."""
         call = {"tool": "emote", "parameters": {"action": "bows"}}
         self.model.answers.append(completion(json.dumps(call)))
         (result,) = self.outcome(tell(self.ada_script, self.tom, "Bow."))
@@ -35,10 +31,9 @@ class TestSmallModels(ErrandTest):
 
 
 class TestScripted(ErrandTest):
-    """The model that we ship for building a game."""
+    """A game can be built against `ask` without any real model."""
 
     def test_it_reports_what_it_was_asked(self) -> None:
-        """So that a game can be built against `ask` without any model."""
         self.use_scripted_model()
         (answer,) = self.outcome(self.ada.ask("When does the tide turn?"))
         assert 'I heard you: "When does the tide turn?". I answer from a script.' == answer

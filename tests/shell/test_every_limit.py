@@ -1,4 +1,4 @@
-"""What holds at every limit alike, each met in the game: nobody asked, on record, last word."""
+"""Promises that hold at every limit alike, each limit reached in a game."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from tests.shell.limit_ways import ASKED, EVENTS, LAST, PRICES, WAYS, LimitCase,
 from tests.shell.support import pump
 
 CHECKPOINT, DENIED = EVENTS
-# Whoever asked for too much in one task waits; the last word comes before that.
+# The person who asked for too much in one task has to wait, after the last answer.
 LAID_TO_THE_ASKER = (LimitKind.TASK_ITERATIONS, LimitKind.TASK_TOKENS)
 WORN = "That got us nowhere. Give me a minute, then ask for something else."
-# Money is counted by the account; what is beside a turn ends with no turn.
+# Money is counted per account, and delegates run beside a turn and do not end with it.
 COUNTED_BY_TASK = [
     kind
     for kind in ASKED
@@ -23,14 +23,11 @@ COUNTED_BY_TASK = [
 
 @override_settings(EVENNIA_AI_PRICES=PRICES)
 class TestEveryLimit(LimitCase):
-    """Every limit that may be asked about has a way into it."""
-
     def test_no_limit_is_left_out(self) -> None:
-        """The ways are as many as the limits."""
         assert sorted(ASKED) == sorted(way.kind for way in WAYS)
 
     def test_c11_c16_nobody_to_ask_is_one_refusal_at_every_limit(self) -> None:
-        """With nobody there who might answer: no, for one reason, and that is on record."""
+        """If nobody who might answer is there, the refusal has one reason, and it is on record."""
         for way in WAYS:
             with self.subTest(way.kind.value):
                 self.begin_anew(way, "interactive")
@@ -46,7 +43,7 @@ class TestEveryLimit(LimitCase):
                     assert (False, 0) == (facts["allow_continue"], facts["extension"])
 
     def test_c10_c16_a_grant_is_on_record_and_gone_with_its_task(self) -> None:
-        """Each kind, granted by itself: recorded with its figures; nothing is kept of a task."""
+        """Each grant is recorded with its figures; a task's extensions are dropped at its end."""
         for way in WAYS:
             with self.subTest(way.kind.value):
                 self.meet(way, "auto_extend")
@@ -62,14 +59,14 @@ class TestEveryLimit(LimitCase):
                     for script in (self.ada_script, self.brass_script):
                         assert {} == script.work.extensions.counts
                 elif way.kind.startswith("cost."):
-                    # One of the account, while its day, month or minute lasts; none of the task.
+                    # An extension of the account lasts for its day, month or minute.
                     ((scope, kind),) = self.ada_script.work.extensions.counts
                     assert ("assistant ada", way.kind) == (scope[:13], kind)
                     assert facts["scope"] == scope
                     assert {} == self.brass_script.work.extensions.counts
 
     def test_f1_every_limit_that_ends_a_turn_has_a_last_word(self) -> None:
-        """Recorded, then one call without tools whose system prompt names the limit; it is said."""
+        """After the record there is one call without tools, whose system prompt names the limit."""
         for way in WAYS:
             limit = LIMITS[way.kind]
             if limit.denial is not Denial.WRAP_UP:
@@ -86,7 +83,7 @@ class TestEveryLimit(LimitCase):
                 assert ["So far so good.", *worn] == said
 
     def test_c10_nor_is_anything_of_one_that_is_cut_off(self) -> None:
-        """Stopped, reset or failed: the counter goes with it."""
+        """The extensions of a stopped, reset or failed task are dropped too."""
         way = next(way for way in WAYS if way.kind is LimitKind.MODEL_CALLS)
         thinks = Way(way.kind, way.settings, way.answers, way.act, ())
         for name in ("stop", "reset", "fail"):
@@ -105,10 +102,10 @@ class TestEveryLimit(LimitCase):
 
 @override_settings(EVENNIA_AI_PRICES=PRICES)
 class TestModelTime(LimitCase):
-    """A model that takes all its time, and a person who gives it more."""
+    """A model call that reaches its time limit."""
 
     def test_l9_a_model_that_takes_all_its_time(self) -> None:
-        """The deadline of the call itself is a limit: each yes is one more call, a no is told."""
+        """Each yes allows one more call; a no ends the turn and staff are told."""
         way = next(way for way in WAYS if way.kind is LimitKind.MODEL_CALL_SECONDS)
         self.begin_anew(way, "interactive")
         self.type(self.tom, "whisper Ada = find it")
@@ -127,7 +124,7 @@ class TestModelTime(LimitCase):
         assert 1 == len(self.answers())
 
     def test_l9_after_a_yes_it_is_answered(self) -> None:
-        """The call that is made anew is the same step, and its answer is said."""
+        """The repeated call is the same step of the turn."""
         way = next(way for way in WAYS if way.kind is LimitKind.MODEL_CALL_SECONDS)
         self.begin_anew(way, "interactive")
         self.type(self.tom, "whisper Ada = find it")
