@@ -1,4 +1,4 @@
-"""One tool run by hand: the same gate as the model's calls, and a record of who ran it."""
+"""One tool run by hand: it passes the same gate as the model's calls and is recorded."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ from tests.shell.errand_case import ErrandTest, confirm
 
 
 class ExecutingTest(ErrandTest):
-    """Tom runs Ada's tools."""
+    """Tom runs Ada's tools by hand."""
 
     def run_tool(self, name: str, arguments: Any = None, **more: Any) -> Result:
-        """What came of one."""
+        """Run one tool to its end."""
         given = more if arguments is None else arguments
         running = execute_tool(self.ada_script, name, given, person=self.tom)
         (result,) = self.outcome(running)
@@ -38,17 +38,14 @@ class ExecutingTest(ErrandTest):
 
 
 class TestRunning(ExecutingTest):
-    """What works."""
-
     def test_what_speaks_is_heard(self) -> None:
-        """And what comes of it is told."""
         result = self.run_tool("say", message="Good evening.")
         assert ['Ada says, "Good evening."'] == self.mira.heard_from(self.ada)
         data = Executed("say", True, "said", 0)
         assert (True, "Ada: said", data) == (result.ok, result.message, result.data)
 
     def test_it_is_recorded_with_who_did_it(self) -> None:
-        """In the record, without the words; in `why` with them for whoever did it alone."""
+        """The record has no words; `why` shows them only to the person who ran the tool."""
         self.run_tool("say", message="The word is kestrel.")
         (fact,) = self.facts("tool_by_hand")
         assert ("Tom", "say", True) == (fact["by"], fact["tool_name"], fact["success"])
@@ -70,20 +67,20 @@ class TestRunning(ExecutingTest):
         assert [True, False] == ["kestrel" in why for why in whys]
 
     def test_a_dangerous_one_needs_no_further_yes(self) -> None:
-        """Whoever runs it has said it."""
+        """Running it by hand counts as the confirmation."""
         confirm(self.ada_script)
         lamp = self.make_thing("lamp")
         assert self.run_tool("get", item="lamp").ok
         assert self.ada == lamp.location
 
     def test_it_runs_beside_a_turn(self) -> None:
-        """What the model is at goes on."""
+        """The turn under way goes on."""
         self.type(self.tom, "whisper Ada = a riddle")
         assert self.run_tool("say", message="One moment.").ok
         assert (1, 1) == (len(self.model.waiting), len(self.waiting()))
 
     def test_one_that_waits(self) -> None:
-        """Its result comes later, with how long it took; a stop meanwhile is told."""
+        """The result comes later with its duration; a stop meanwhile leaves the effect unknown."""
         held: list[Deferred[str]] = []
 
         def dredge(character: Any) -> Deferred[str]:
@@ -105,8 +102,6 @@ class TestRunning(ExecutingTest):
         assert "it is unknown whether it was done" in result.message
 
     def test_a_tool_that_fails(self) -> None:
-        """In the game's own code, or because it cannot be done: with the kind of problem."""
-
         def sink(character: Any) -> str:
             """Sink a ship."""
             raise ValueError("a hole")
@@ -124,10 +119,9 @@ class TestRunning(ExecutingTest):
 
 
 class TestRefusing(ExecutingTest):
-    """What is not even begun."""
+    """Tools that are not started, with nothing recorded."""
 
     def test_each_refusal_says_why(self) -> None:
-        """With its kind of problem; nothing is said, and nothing is on record."""
         cases: list[tuple[str, Any, tuple[Any, ...], ProblemKind, str]] = [
             ("unknown", None, ("sayy", {}), ProblemKind.NOT_FOUND, "'sayy'. Did you mean say"),
             ("nothing like it", None, ("qqqqq", {}), ProblemKind.NOT_FOUND, "no tool 'qqqqq'."),
@@ -164,23 +158,17 @@ class TestRefusing(ExecutingTest):
         assert 0 == self.ada_script.work.decisions.count
 
     def lock(self) -> None:
-        """Ada may not speak aloud."""
         self.ada.locks.add("tool_say:false()")
 
     def silence(self) -> None:
-        """Ada does nothing."""
         operations.set_enabled(self.ada_script, False)
 
     def stop(self) -> None:
-        """Ada is stopped."""
         operations.stop(self.ada_script, "a test")
 
 
 class TestListing(ExecutingTest):
-    """Which tools there are."""
-
     def test_the_list(self) -> None:
-        """All that are registered, in order, with their schemas and what a lock forbids."""
         self.ada.locks.add("tool_give:false()")
         result = list_tools(self.ada_script)
         tools = {item["name"]: item for item in result.data.tools}
@@ -192,18 +180,13 @@ class TestListing(ExecutingTest):
         assert f"of {len(tools)} tools" in result.message
 
     def test_without_a_body_none_is_allowed(self) -> None:
-        """There are tools, but nobody to use them."""
         self.ada_script.obj = None
         tools = list_tools(self.ada_script).data.tools
         assert {False} == {item["is_allowed"] for item in tools}
 
 
 class TestArguments(ExecutingTest):
-    """Arguments as people type them."""
-
     def test_what_is_understood(self) -> None:
-        """A bare value, pairs, and JSON; each of the type that the tool wants."""
-
         def rig(
             character: Any,
             ship: str,
@@ -237,7 +220,7 @@ class TestArguments(ExecutingTest):
                 assert arguments == parse_arguments(self.ada_script, name, text)
 
     def test_types_that_only_a_server_elsewhere_has(self) -> None:
-        """Numbers to choose from, lists of anything, and brackets that are not JSON."""
+        """Schemas of remote tool servers may be of forms that our own tools never have."""
         number, text = {"type": "integer"}, {"type": "string"}
         cases: list[tuple[Any, str, Any]] = [
             ({"type": "integer", "enum": [1, 2, 3]}, "2", 2),
@@ -259,7 +242,6 @@ class TestArguments(ExecutingTest):
                 assert {"level": expected} == read_arguments(spec, f"level={value}")
 
     def test_what_is_not(self) -> None:
-        """It says what would be right."""
         cases = [
             ("sayy", "x", "Did you mean say"),
             ("say", "", "say needs message."),

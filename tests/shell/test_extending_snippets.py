@@ -1,4 +1,4 @@
-"""The examples of docs/extending.md for asking, telling, listening and locking, run in a game."""
+"""Examples of docs/extending.md for asking, telling, listening and locking, run in a game."""
 
 from __future__ import annotations
 
@@ -16,10 +16,8 @@ from tests.shell.test_documents import DOCS, snippet
 
 
 class TestExtendingSnippets(ErrandTest):
-    """What a game developer copies works."""
-
     def test_a_question_of_the_games(self) -> None:
-        """The caller alone reads the answer, as text; without one the board is blank."""
+        """The answer is shown as plain text to the caller alone."""
         read = snippet("def read_the_board")["read_the_board"]
         self.model.answers.append(reports_of("At |rnoon|n."))
         self.outcome(read(self.mira))
@@ -30,7 +28,6 @@ class TestExtendingSnippets(ErrandTest):
         assert ("The board is blank.", []) == (self.mira.seen[-1], self.tom.seen)
 
     def test_an_instruction(self) -> None:
-        """She does it, and the one who told her reads it; who may not is told so."""
         ring = snippet("def ring_for_dinner")["ring_for_dinner"]
         self.ada.locks.add("ai_control:perm(Builder)")
         self.model.answers.append(says("Dinner!"))
@@ -41,7 +38,7 @@ class TestExtendingSnippets(ErrandTest):
         assert "You may not control Ada" in self.mira.seen[-1]
 
     def test_receivers(self) -> None:
-        """They keep what she says aloud, and why she stopped."""
+        """The receivers keep public speech only."""
         names = snippet("# world/logbook.py")
         self.addCleanup(signals.assistant_said.disconnect, names["write_down"])
         self.addCleanup(signals.assistant_stopped.disconnect, names["dim_the_lamps"])
@@ -52,7 +49,6 @@ class TestExtendingSnippets(ErrandTest):
         assert "fog (by itself)" == self.room1.db.why_dim
 
     def test_hooks(self) -> None:
-        """The parrot counts its words, and is seen to fall silent."""
         kind = snippet("# typeclasses/parrots.py")["Parrot"]
         script, parrot = self.make("Polly")
         for hook in ("at_assistant_said", "at_assistant_stopped"):
@@ -62,12 +58,10 @@ class TestExtendingSnippets(ErrandTest):
         assert (3, True) == (parrot.db.words, "Polly tucks its head" in self.mira.seen[-1])
 
     def test_an_event_of_the_games_own(self) -> None:
-        """It goes into the record."""
         snippet("def note_feast")["note_feast"](self.ada_script, 12)
         assert [{"guests": 12}] == self.facts("feast_held")
 
     def test_locks(self) -> None:
-        """Who has the tag may control her, and she gives nothing away."""
         snippet("def belongs_to_the_guild")["belongs_to_the_guild"](self.ada)
         self.mira.tags.add("guild_master")
         assert [True, False] == [
@@ -78,14 +72,13 @@ class TestExtendingSnippets(ErrandTest):
         assert {"give", "drop"}.isdisjoint(self.tools_of(0))
 
     def test_a_component(self) -> None:
-        """It stands in the next prompt, with the room's name in it."""
         tell = snippet("def tell_of_the_weather")["tell_of_the_weather"]
         tell(self.ada_script, "fog")
         self.ask("whisper Ada = hello", whispers("Good evening."))
         assert f"The weather in {self.room1.key}: fog." in str(self.model.bodies[0]["messages"])
 
     def test_the_table_of_signals(self) -> None:
-        """It names each signal there is, with what comes along."""
+        """The document's table names every signal and its arguments."""
         text = (DOCS / "extending.md").read_text(encoding="utf-8")
         rows: dict[str, Any] = {
             cells[1].strip("` "): cells[2].strip("` ").split(", ")

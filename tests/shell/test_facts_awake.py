@@ -1,4 +1,4 @@
-"""Facts while awake: one that never sleeps draws them in a pause, a little a day."""
+"""Facts drawn while awake: an assistant without nights does it in pauses, a little a day."""
 
 from __future__ import annotations
 
@@ -24,40 +24,37 @@ class AwakeCase(NightCase):
     """Ada has no nights; Tom talks with her."""
 
     def setUp(self) -> None:
-        """She was started long ago."""
         super().setUp()
         self.set(sleep_schedule={"enabled": False})
         self.beat()
         self.clock.advance(HOUR)
 
     def talk(self, *texts: str, owner: str = "") -> None:
-        """Tom says things, and is answered."""
+        """Tom says these lines and is answered."""
         for text in texts:
             self.note(f"Tom said: {text}", owner)
             talks.note(self.ada_script, self.persons["Tom"])
 
     def pause(self, seconds: float = QUARTER) -> None:
-        """Nobody says anything for a while, and her timer fires."""
+        """Nobody says anything for a while, then the timer fires."""
         self.clock.advance(seconds)
         self.beat()
 
     @property
     def calls(self) -> int:
-        """How often she was asked for facts."""
+        """Number of model calls for facts."""
         return len(self.asked("facts"))
 
     @property
     def today(self) -> dict[str, Any]:
-        """What is stored of this day's calls."""
+        """Stored counts of this day's calls."""
         found: dict[str, Any] = state.read(self.ada_script, "facts_awake")
         return found
 
 
 class TestWhen(AwakeCase):
-    """In a pause, or when much waits; a few times a day."""
-
     def test_when_a_talk_is_over(self) -> None:
-        """A quarter of an hour after its last word, and not before."""
+        """A talk is over a quarter of an hour after its last words."""
         recorded = record_of(self)
         self.talk("the harbour is open.")
         self.pause(QUARTER - 1)
@@ -70,7 +67,7 @@ class TestWhen(AwakeCase):
         assert ("while awake", 1) == (kept["why"], kept["count"])
 
     def test_after_a_real_talk(self) -> None:
-        """What was whispered and answered is what it is drawn from, for him alone."""
+        """A fact from a whisper is for the person who whispered only."""
         self.tom.execute_cmd("whisper Ada = the cellar is shut")
         pump()
         self.model.answer(whispers("I see.", "Tom"))
@@ -81,7 +78,7 @@ class TestWhen(AwakeCase):
         assert fact.audience.startswith("person:")
 
     def test_in_a_talk_only_when_much_waits(self) -> None:
-        """Twenty entries, of which one batch is made."""
+        """Twenty waiting entries make one batch in the middle of a talk."""
         self.pause()
         self.talk(*(f"boat {i} is in the harbour." for i in range(19)))
         self.beat()
@@ -91,7 +88,6 @@ class TestWhen(AwakeCase):
         assert (1, 20) == (self.calls, len(self.stored("fact")))
 
     def test_one_batch_an_hour(self) -> None:
-        """What more there is waits for the next pause."""
         self.talk("the harbour is open.")
         self.talk("the cellar is shut.", owner="Tom")
         self.pause()
@@ -103,7 +99,6 @@ class TestWhen(AwakeCase):
         assert 2 == self.calls, "nothing waits any more"
 
     def test_a_few_a_day(self) -> None:
-        """The next day there are as many again."""
         self.set(memory_config={"awake_calls_per_day": 2})
         for hour in range(4):
             self.talk(f"boat {hour} is in the harbour.")
@@ -113,7 +108,7 @@ class TestWhen(AwakeCase):
         assert (3, 1, 4) == (self.calls, self.today["calls"], len(self.stored("fact")))
 
     def test_looking_up_counts_as_well(self) -> None:
-        """Each model call is one of the day's few; for the last of them no tool is on offer."""
+        """Each model call counts; for the day's last one no tool is offered."""
         look = completion(None, ("recall_memories", {"query": "boats"}))
         for most, offered in ((1, [False]), (2, [True, True]), (9, [True] * 5)):
             self.set(memory_config={"awake_calls_per_day": most})
@@ -128,7 +123,7 @@ class TestWhen(AwakeCase):
                 assert (most > 1) == ("one step is left" in last)
 
     def test_each_call_is_counted_before_it_is_made(self) -> None:
-        """What a crash cuts off counts, and so does a call after a look-up that fails."""
+        """A call that a crash interrupts has been counted, and so has a failed one."""
         stored: list[int] = []
         post = self.model.post
 
@@ -144,7 +139,6 @@ class TestWhen(AwakeCase):
         assert ([1, 2], 2) == (stored, self.today["calls"])
 
     def test_switched_off(self) -> None:
-        """By its own setting, with the memory, or where a night does it."""
         for off in (
             {"memory_config": {"awake_calls_per_day": 0}},
             {"memory_config": {"enabled": False}},
@@ -158,7 +152,7 @@ class TestWhen(AwakeCase):
                 assert 0 == self.calls
 
     def test_not_while_somebody_waits(self) -> None:
-        """Whoever speaks is answered first; then it is no pause."""
+        """A player is answered first."""
         self.talk("the harbour is open.")
         self.clock.advance(QUARTER)
         self.tom.execute_cmd("whisper Ada = hello")
@@ -166,7 +160,7 @@ class TestWhen(AwakeCase):
         assert ["turn"] == self.model.kinds
 
     def test_nobody_waits_for_it(self) -> None:
-        """While it is drawn whoever speaks is answered at once."""
+        """A player is answered at once while facts are being drawn."""
         self.model.holds.add("facts")
         self.talk("the harbour is open.")
         self.pause()
@@ -175,7 +169,6 @@ class TestWhen(AwakeCase):
         assert ["facts", "turn"] == self.model.kinds
 
     def test_idle_it_costs_no_statement(self) -> None:
-        """Once nothing waits, however long that is."""
         self.talk("the harbour is open.")
         self.pause()
         self.pause(HOUR)
@@ -185,7 +178,7 @@ class TestWhen(AwakeCase):
                 self.beat()
 
     def test_a_restart_ends_no_talk(self) -> None:
-        """What waited before it is looked for a quarter of an hour later."""
+        """Entries from before a restart are handled a quarter of an hour after it."""
         self.talk("the harbour is open.")
         self.restart()
         self.beat()
@@ -196,20 +189,18 @@ class TestWhen(AwakeCase):
 
 
 class TestHeld(AwakeCase):
-    """What keeps it from asking, and loses nothing."""
+    """Conditions that postpone the call without losing an entry."""
 
     def setUp(self) -> None:
-        """A talk has just ended."""
         super().setUp()
         self.talk("the harbour is open.")
 
     def waits(self) -> bool:
-        """Whether the entry is there, and nothing was drawn from it."""
+        """True if the only entry is still there and no fact was drawn from it."""
         (entry,) = self.stored()
         return not entry.is_consolidated
 
     def test_an_emergency_stop(self) -> None:
-        """Before it is begun, and in the middle of it; then it goes on another time."""
         operations.stop(self.ada_script, "a test")
         self.pause(HOUR)
         assert (0, True) == (self.calls, self.waits())
@@ -225,7 +216,7 @@ class TestHeld(AwakeCase):
         assert ["It is told: Tom said: the harbour is open."] == self.texts("fact")
 
     def test_a_breaker(self) -> None:
-        """A model that is left alone is not asked, and it counts as no call."""
+        """While the breaker is open no call is made or counted."""
         breaker = services.pool().breaker_of(self.ada_script.endpoint())
         breaker.force_open()
         self.pause(HOUR)
@@ -235,7 +226,6 @@ class TestHeld(AwakeCase):
         assert 1 == len(self.stored("fact"))
 
     def test_a_cap(self) -> None:
-        """Nothing is sent that has no room."""
         self.set(budget_config={"assistant": {"tokens_per_day": 10}})
         self.pause(HOUR)
         assert (0, True) == (self.calls, self.waits())
@@ -244,7 +234,7 @@ class TestHeld(AwakeCase):
         assert 1 == len(self.stored("fact"))
 
     def test_a_model_that_fails(self) -> None:
-        """It is tried again an hour later, and no more often than a few times a day."""
+        """It is retried after an hour, within the day's limit."""
         self.model.down = ModelStatusError(401, "no such key")
         for _ in range(3):
             self.pause(HOUR)
@@ -256,7 +246,7 @@ class TestHeld(AwakeCase):
         assert 1 == len(self.stored("fact"))
 
     def test_the_embedded_model(self) -> None:
-        """It is asked nothing."""
+        """The embedded model is too small for it and is never asked."""
         client = type("Client", (), {"provider_name": "local"})()
         self.ada_script.client = lambda: client
         self.addCleanup(delattr, self.ada_script, "client")
@@ -264,7 +254,7 @@ class TestHeld(AwakeCase):
         assert ([], True) == (self.model.bodies, self.waits())
 
     def test_an_unreadable_answer(self) -> None:
-        """Of these entries that day has had its answer; the next day asks again."""
+        """The same entries are not sent again on the same day."""
         self.model.answers.append(completion("Hm."))
         self.pause(HOUR)
         self.pause(HOUR)
@@ -273,7 +263,6 @@ class TestHeld(AwakeCase):
         assert 1 == len(self.stored("fact"))
 
     def test_who_is_forgotten_meanwhile(self) -> None:
-        """No fact is drawn from his words."""
         self.model.holds.add("facts")
         self.pause()
         forgetting.forget_person(self.ada_script, self.persons["Tom"])
@@ -282,7 +271,7 @@ class TestHeld(AwakeCase):
         assert [] == self.texts()
 
     def test_put_to_sleep_meanwhile(self) -> None:
-        """The night waits until it is done."""
+        """The night begins only after the call has ended."""
         self.model.holds.add("facts")
         self.pause()
         running: Deferred[Any] = self.ada_script.work.resting

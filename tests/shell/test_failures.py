@@ -1,4 +1,4 @@
-"""When the model fails: one line for the player, the true cause for staff, and errors in a row."""
+"""A failing model: one line for the player, the cause for staff, and consecutive errors."""
 
 from __future__ import annotations
 
@@ -18,10 +18,8 @@ SORRY = (
 
 
 class TestFailure(ShellTest):
-    """Tom whispers, and the model does not do its part."""
-
     def test_the_player_gets_one_line_in_character(self) -> None:
-        """Whatever happened, Tom reads the same line once, and nobody else reads anything."""
+        """Every cause looks the same to Tom, and nobody else sees anything."""
         for answer in (
             NOT_A_COMPLETION,
             b"<html>",
@@ -37,7 +35,6 @@ class TestFailure(ShellTest):
                 assert [] == self.waiting()
 
     def test_staff_see_the_cause(self) -> None:
-        """Who failed, why, how often, and that Tom knows."""
         self.ask("whisper Ada = hello", ModelStatusError(400, "HTTP 400: no |rfit"))
         (told,) = self.sent_to_staff()
         line, detail = told.split("\n")
@@ -48,7 +45,7 @@ class TestFailure(ShellTest):
         assert "  llm_error, HTTP 400: no ||rfit (1 of 5 errors in a row)" == detail
 
     def test_what_locks_nobody_is_not_counted_before_staff(self) -> None:
-        """An answer without choices, also after a failure that counts."""
+        """An answer without choices does not count, even after a failure that does."""
         self.ask("whisper Ada = hello", completion(" "))
         self.ask("whisper Ada = hello", b'{"choices": []}')
         told = self.sent_to_staff()[-1]
@@ -56,26 +53,23 @@ class TestFailure(ShellTest):
         assert "stops itself" not in told
 
     def test_people_who_are_no_staff_do_not(self) -> None:
-        """The cause is not for players."""
         self.account.permissions.clear()
         self.ask("whisper Ada = hello", NOT_A_COMPLETION)
         assert [] == self.sent_to_staff()
 
     def test_she_has_her_own_words_for_it(self) -> None:
-        """A failure line of the assistant's replaces the usual one."""
         self.make("Edda", lines={"failure": "{name} coughs {0}."})
         self.ask("whisper Edda = hello", NOT_A_COMPLETION)
         assert "Edda coughs {0}." in self.tom.seen
 
     def test_a_failed_question_is_not_in_the_conversation(self) -> None:
-        """The next call is made as if it had not been asked."""
+        """The next call is made as if the failed question had not been asked."""
         self.ask("whisper Ada = one", NOT_A_COMPLETION)
         self.ask("whisper Ada = two", whispers("Two."))
         roles = [message["role"] for message in self.model.bodies[1]["messages"]]
         assert ["system", "user"] == roles
 
     def test_a_model_that_says_nothing_is_a_failure(self) -> None:
-        """Neither text nor a call: staff read that, with the finish reason."""
         self.ask("whisper Ada = hello", completion("", finish_reason="length"))
         assert [SORRY] == self.tom.heard_from(self.ada)
         (told,) = self.sent_to_staff()
@@ -83,7 +77,7 @@ class TestFailure(ShellTest):
         assert f"parse_error, {expected}" in told
 
     def test_a_model_that_never_gets_it_right_is_a_failure(self) -> None:
-        """After five steps it ends, with the last mistake as the cause."""
+        """After the step limit the last mistake is reported as the cause."""
         state.write(self.ada_script, safety_config={"on_limit": {"mode": "unattended"}})
         wrong = [whispers("Hello.", f"Nobody {number}") for number in range(5)]
         self.ask("whisper Ada = hello", *wrong, completion(""))
@@ -94,7 +88,7 @@ class TestFailure(ShellTest):
         assert "the last call failed: (57 characters)" in told, "it was whispered, and so is masked"
 
     def test_a_model_that_makes_one_mistake_again_and_again_is_stopped(self) -> None:
-        """The fourth equal failure ends the turn; as a second person's it locks her."""
+        """The fourth equal failure ends the turn; a second person's locks the assistant."""
         for person in (self.tom, self.mira):
             self.ask("whisper Ada = hello", *[whispers("Hello.", "Nobody")] * 4, person=person)
             assert 1 == len(person.heard_from(self.ada))
@@ -102,7 +96,6 @@ class TestFailure(ShellTest):
         assert "repeat" == state.read(self.ada_script, "lockout")["cause"]
 
     def test_a_setting_that_is_wrong_is_a_failure_with_its_name(self) -> None:
-        """An assistant set up wrongly says so to staff, and nobody waits in vain."""
         for name, value, expected in (
             ("llm_provider", "opnai", "llm_provider is 'opnai'; it must be one of openai, "),
             ("execution_config", {"speed": 9}, "execution_config has no key 'speed'"),
@@ -118,10 +111,9 @@ class TestFailure(ShellTest):
 
 
 class TestInARow(ShellTest):
-    """Failures that follow each other."""
+    """Consecutive errors, with locking at once instead of cooling off."""
 
     def setUp(self) -> None:
-        """Ada locks at once, whoever asks."""
         super().setUp()
         state.write(self.ada_script, safety_config={"cooling": {"mode": "lock"}})
 
@@ -129,7 +121,6 @@ class TestInARow(ShellTest):
         return state.read(self.ada_script, "consecutive_errors")
 
     def test_five_stop_her(self) -> None:
-        """The fifth failure sets the emergency stop, and the sixth question is not asked."""
         for number in range(1, 5):
             self.ask("whisper Ada = hello", completion(" "))
             assert (number, False) == (
@@ -146,22 +137,17 @@ class TestInARow(ShellTest):
         assert 5 == len(self.model.bodies)
 
     def test_the_number_is_a_setting(self) -> None:
-        """One is enough where an owner wants it so."""
         state.write(self.ada_script, max_consecutive_errors=1)
         self.ask("whisper Ada = hello", completion(" "))
         assert state.read(self.ada_script, "emergency_stop")
 
     def test_an_answer_begins_the_count_anew(self) -> None:
-        """Only failures in a row count."""
         self.ask("whisper Ada = hello", completion(" "))
         self.ask("whisper Ada = hello", whispers("Hello."))
         assert 0 == self._errors()
 
     def test_a_tool_that_fails_is_no_turn_that_fails(self) -> None:
-        """Ten turns with four wishes each that cannot be met, and an answer, lock nobody.
-
-        Each is counted with its tool.
-        """
+        """Turns that end with an answer count no error, however often their tools failed."""
         for turn in range(10):
             wishes = [("look", {"target": f"unicorn {turn}.{number}"}) for number in range(4)]
             self.ask("whisper Ada = hello", completion(None, *wishes), whispers("There is none."))
@@ -170,25 +156,25 @@ class TestInARow(ShellTest):
         assert "There is none." in self.tom.heard_from(self.ada)[-1]
 
     def test_steps_that_bring_nothing_are_one_failure(self) -> None:
-        """Its tools fail until its steps are used up, and not even a last word comes."""
+        """A turn counts if all its tools fail until the limit and no last answer comes."""
         config = {"cooling": {"mode": "lock"}, "on_limit": {"mode": "unattended"}}
         state.write(self.ada_script, safety_config=config)
         wishes = [calls("look", target=f"unicorn {number}") for number in range(5)]
         for expected, steps, last_word in (
             (1, wishes, " "),
-            (1, [calls("look"), *wishes[1:]], " "),  # one of them brought something
+            (1, [calls("look"), *wishes[1:]], " "),  # one tool call succeeds
             (2, wishes, " "),
-            (0, wishes, "I found none."),  # who waits is told
+            (0, wishes, "I found none."),  # the player gets an answer
         ):
             self.ask("whisper Ada = hello", *steps, completion(last_word))
             assert expected == self._errors()
 
 
 class TestThinking(ShellTest):
-    """An answer takes its time."""
+    """Lines shown in the room while an answer takes its time."""
 
     def _lines_at(self, *seconds: float) -> list[int]:
-        """How many lines Mira has seen after each of these seconds."""
+        """Number of lines that Mira has seen after each of these seconds."""
         counts, now = [], 0.0
         for second in seconds:
             self.clock.advance(second - now)
@@ -197,13 +183,11 @@ class TestThinking(ShellTest):
         return counts
 
     def test_she_is_seen_thinking_after_two_seconds_and_then_every_six(self) -> None:
-        """Everybody in the room sees it, in fiction."""
         self.ask("whisper Ada = hello")
         assert [0, 1, 1, 2, 2, 3] == self._lines_at(1.9, 2, 7.9, 8, 13.9, 14)
         assert "Ada thinks for a moment." == self.tom.heard_from(self.ada)[0]
 
     def test_it_ends_with_her_answer(self) -> None:
-        """Once she has spoken she is not seen thinking."""
         self.ask("whisper Ada = hello")
         self.clock.advance(2)
         self.model.answer(whispers("Hello."))
@@ -214,7 +198,6 @@ class TestThinking(ShellTest):
         assert [] == self.clock.getDelayedCalls()
 
     def test_it_ends_with_her_failure_and_with_her_stop(self) -> None:
-        """No line comes after the end, however it came."""
         for end in (
             lambda: self.model.fail(ModelReplyError("no")),
             lambda: self.ada_script.trigger_emergency_stop("enough"),
@@ -227,13 +210,12 @@ class TestThinking(ShellTest):
             assert [] == self.clock.getDelayedCalls()
 
     def test_a_quick_answer_shows_none(self) -> None:
-        """Under two seconds nobody sees anything."""
         self.ask("whisper Ada = hello", whispers("Hello."))
         self.clock.advance(60)
         assert 1 == len(self.tom.heard_from(self.ada))
 
     def test_lines_come_in_turn_and_come_to_an_end(self) -> None:
-        """Her own lines, one after the other, ten at most."""
+        """The assistant's own lines take turns, ten at most."""
         edda_script, edda = self.make(
             "Edda", lines={"thinking": ["{name} hums.", "{name} counts."]}
         )
@@ -244,7 +226,6 @@ class TestThinking(ShellTest):
         assert ["Edda hums.", "Edda counts."] * 5 == self.mira.heard_from(edda)
 
     def test_thinking_starts_nobody_else(self) -> None:
-        """Another assistant in the room does not take the line for speech."""
         self.make("Brass")
         self.ask("say @ada hello")
         self.clock.advance(10)

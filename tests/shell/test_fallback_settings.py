@@ -30,13 +30,12 @@ def _names(*arguments: Any) -> list[str]:
 
 
 def test_nothing_is_set() -> None:
-    """Without the setting there is only the first choice."""
     assert () == services.fallbacks() == services.fallbacks((), BIG)
 
 
 @override_settings(EVENNIA_AI_FALLBACK_MODELS=["small", {"model": "x", "api_key_env": "SOME_KEY"}])
 def test_the_games_list() -> None:
-    """Names are models of the game's own address; keys are looked up in its environment."""
+    """Bare names are models of the game's own address; keys come from the environment."""
     assert (
         Endpoint("custom", "small", URL),
         Endpoint("custom", "x", URL, "sk-some"),
@@ -45,7 +44,7 @@ def test_the_games_list() -> None:
 
 @override_settings(EVENNIA_AI_FALLBACK_MODELS=["small", "scripted"])
 def test_an_assistants_own_list_wins() -> None:
-    """And where it has none the game's counts, without what it asks first anyway."""
+    """Without its own list the game's counts, minus the model of first choice."""
     assert ["tiny"] == _names(["tiny"], BIG)
     assert ["small", "scripted"] == _names([], BIG)
     assert ["small"] == _names([], Endpoint("scripted", "scripted"))
@@ -53,6 +52,6 @@ def test_an_assistants_own_list_wins() -> None:
 
 @override_settings(EVENNIA_AI_FALLBACK_MODELS="small")
 def test_a_wrong_list_is_found_at_the_start() -> None:
-    """Not when the first model fails, in the middle of the night."""
+    """It must not surface only when the first model fails."""
     with pytest.raises(ConfigurationError, match="EVENNIA_AI_FALLBACK_MODELS is 'small'; it must"):
         services.check_settings()

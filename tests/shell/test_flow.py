@@ -1,7 +1,6 @@
-"""No private word of one player ever reaches another, a log or the record: histories at random.
+"""Private words never reach another player, a log or the record, in random histories.
 
-EVENNIA_AI_TEST_HISTORIES says how many are tried, such as 20000; EVENNIA_AI_TEST_SEED where to
-begin.
+EVENNIA_AI_TEST_HISTORIES sets how many are tried, such as 20000; EVENNIA_AI_TEST_SEED the first.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ from tests.shell.flow_world import Guards, World
 HISTORIES = int(os.environ.get("EVENNIA_AI_TEST_HISTORIES", "150"))
 SEED = int(os.environ.get("EVENNIA_AI_TEST_SEED", "1"))
 STEPS = 12
-# So many histories at most until a guard that is out is missed.
+# A removed guard must show as a leak within this many histories.
 MOST_UNTIL_MISSED = 1500
 
 
@@ -31,7 +30,7 @@ def _tools() -> None:
 
 
 def history(seed: int, guards: Guards | None = None) -> list[str]:
-    """What leaks in one history."""
+    """Leaks found in one random history."""
     world = World(Random(seed), guards)
     for _ in range(STEPS):
         world.step()
@@ -39,13 +38,13 @@ def history(seed: int, guards: Guards | None = None) -> list[str]:
 
 
 def test_hole_a2_a3_a4_a5_a6_a8_no_private_word_reaches_anybody_else() -> None:
-    """Walk-ins, delegations, notes, nights, restarts, and a model that tells all to all."""
+    """The model in these histories repeats everything it knows to everybody."""
     for seed in range(SEED, SEED + HISTORIES):
         assert [] == history(seed)
 
 
 def test_the_walks_reach_what_they_are_for() -> None:
-    """Every tool is called, most of them in private talks too, and players do see words."""
+    """The walks call every tool, and players do read their own private words."""
     calls: set[str] = set()
     own = 0
     for seed in range(60):
@@ -89,12 +88,12 @@ def _missed(guards: Guards | None = None) -> bool:
     ("table", "name"), ROWS, ids=lambda value: value if isinstance(value, str) else ""
 )
 def test_hole_d30_each_row_of_the_table_is_missed(table: dict[Any, Any], name: Any) -> None:
-    """With a way that anybody may take, the walks find a leak."""
+    """If one way to speak counts as heard by nobody, the walks must find a leak."""
     with mock.patch.dict(table, _open(table, name)):
         assert _missed(), f"nothing leaks although {name} is open"
 
 
 @pytest.mark.parametrize("name", GUARDS)
 def test_hole_d30_each_guard_is_missed(name: str) -> None:
-    """With one of them out, the walks find a leak."""
+    """Without this guard the walks must find a leak."""
     assert _missed(GUARDS[name]), f"nothing leaks although {name!r} is out"

@@ -1,4 +1,4 @@
-"""To be forgotten: nothing of a person is left anywhere, and all of the others is."""
+"""Forgetting a person: nothing of theirs is left, and everything of others stays."""
 
 from __future__ import annotations
 
@@ -23,15 +23,15 @@ from evennia_ai.runtime import asked, state
 from tests.shell.remembering_case import RememberingTest, where
 from tests.shell.support import pump, says, whispers
 
-# Words that only Mira said, or that only she was told.
+# Each of these words was said only by Mira or only to her.
 MARKS = ("xylophone", "quagmire", "zeppelin", "juniper", "kestrel", "obsidian", "marzipan")
 TOMS = ("lighthouse", "harbour", "barnacle")
-# What Ada is at as she asks people something: what Tom, whom nobody knows, said.
+# Ada's questions arise from this message of a person who is none of those in the test.
 ASKED = Event("e1", MESSAGE, "whisper", "#0", "Tom", "tell Mira", 1.0, 0, 0, 0.0).as_stored()
 
 
 class BrokenError(Exception):
-    """What a database says that lost a table."""
+    """The error of a broken database."""
 
 
 def broken(execute: Any, sql: str, *rest: Any) -> Any:
@@ -42,15 +42,14 @@ def broken(execute: Any, sql: str, *rest: Any) -> Any:
 
 
 class ForgettingTest(RememberingTest):
-    """Ada knows much of Mira, and of Tom."""
+    """Ada knows much of both Mira and Tom."""
 
     def setUp(self) -> None:
-        """She overhears what is said in the room."""
         super().setUp()
         self.ada_script.db.room_messages = "context"
 
     def talk(self) -> None:
-        """Both talk with her in private and in the open, and Mira is overheard."""
+        """Both talk with Ada in private and in public, and Mira is overheard."""
         note = completion(None, ("write_note", {"text": "Mira hides a zeppelin."}))
         heard = whispers("Your quagmire is safe.", "Mira")
         self.ask("whisper Ada = my xylophone and my quagmire", note, heard, person=self.mira)
@@ -64,23 +63,20 @@ class ForgettingTest(RememberingTest):
         self.settle()
 
     def forget_mira(self, **options: Any) -> Any:
-        """She asks for it."""
         result = operations.forget_everything(self.ada_script, self.mira, **options)
         assert result.ok, result.message
         self.settle()
         return result
 
     def found(self, *words: str) -> dict[str, list[str]]:
-        """Where each of some words is, if anywhere."""
+        """Places where each of these words is still stored; words that are gone are left out."""
         places = {word: where(word, self.ada_script) for word in words}
         return {word: found for word, found in places.items() if found}
 
 
 class TestEverywhere(ForgettingTest):
-    """Tables, attributes, the store of vectors, and what is in memory."""
-
     def test_nothing_of_hers_is_left(self) -> None:
-        """No word that she said or was told, also after a restart; it was there before."""
+        """It holds after a restart too."""
         self.talk()
         assert set(MARKS) == set(self.found(*MARKS))
         result = self.forget_mira()
@@ -92,7 +88,7 @@ class TestEverywhere(ForgettingTest):
         assert {} == self.found(*MARKS)
 
     def test_what_a_restart_stored_goes_too(self) -> None:
-        """What is written at a shutdown is written again."""
+        """Overheard speech is stored at shutdown only, and must be removed there too."""
         self.talk()
         self.type(self.mira, "say a fine kestrel indeed")
         self.ada_script.at_server_shutdown()
@@ -102,7 +98,7 @@ class TestEverywhere(ForgettingTest):
         assert {} == self.found(*MARKS)
 
     def test_all_of_the_others_stays(self) -> None:
-        """Tom's talk, memories, profile and notes; where he spoke of her, he spoke of somebody."""
+        """In other people's records Mira's name becomes "somebody"."""
         self.talk()
         toms = operations.export_known(self.ada_script, self.tom).data
         self.forget_mira()
@@ -120,21 +116,19 @@ class TestEverywhere(ForgettingTest):
         ]
 
     def test_the_fact_has_a_number_and_no_word(self) -> None:
-        """Who it was, and how many memories."""
         self.talk()
         count = self.forget_mira().data.count
         (told,) = self.facts("person_forgotten")
         assert (self.miras, count) == (told["person"], told["count"])
 
     def test_the_record_still_agrees_with_what_is_stored(self) -> None:
-        """The log of tools has no words of hers any more, and is the same log."""
+        """Removing her words from the log of tools leaves its check intact."""
         self.talk()
         self.forget_mira()
         found = operations.check_audit(self.ada_script)
         assert [] == found.data, found.message
 
     def test_what_stays_is_said(self) -> None:
-        """That she muted Ada, and wants not to be remembered, for one."""
         operations.set_muted(self.ada_script, self.mira, True)
         operations.set_remembered(self.ada_script, self.mira, False)
         assert KEPT in self.forget_mira().message
@@ -142,13 +136,12 @@ class TestEverywhere(ForgettingTest):
         assert self.miras in state.read(self.ada_script, "unremembered")
 
     def test_twice_is_no_error(self) -> None:
-        """Nor is it of somebody whom she never met."""
         self.talk()
         self.forget_mira()
         assert 0 == self.forget_mira().data.count
 
     def test_what_was_concluded_goes_too(self) -> None:
-        """And what was concluded from that."""
+        """Insights that cite a forgotten memory go, and so do insights that cite those."""
         mine = self.remember("a secret", self.miras)
         toms = self.remember("a lamp", self.toms)
         first = self.remember("insight one", "", WORLD, kind="insight", cites=(mine.key, toms.key))
@@ -158,7 +151,7 @@ class TestEverywhere(ForgettingTest):
         assert ["a lamp", "insight three"] == self.texts()
 
     def test_a_database_that_fails_forgets_nothing(self) -> None:
-        """All or none of it, in memory too."""
+        """All or nothing is forgotten, in memory too."""
         self.talk()
         before = list(self.ada_script.work.history)
         with connection.execute_wrapper(broken), pytest.raises(BrokenError):
@@ -167,7 +160,7 @@ class TestEverywhere(ForgettingTest):
         assert {*MARKS} == set(self.found(*MARKS))
 
     def test_what_she_worked_on_with_her(self) -> None:
-        """Projects and notes of talks with her leave; those of others name somebody."""
+        """Projects of her talks go; in other people's she becomes "somebody"."""
         slot = {"context": "", "status": "paused", "created_at": 0.0, "last_active": 0.0}
         slots = {
             "map": {**slot, "summary": "a xylophone", "person": self.miras, "is_private": False},
@@ -182,10 +175,10 @@ class TestEverywhere(ForgettingTest):
 
 
 class TestQuestions(ForgettingTest):
-    """What Ada asks people, and how that ended."""
+    """Questions that Ada puts to people."""
 
     def test_an_answer_has_no_name_any_more(self) -> None:
-        """Of a question that is closed, and of one whose answer waits, also after a restart."""
+        """Of a closed question as of one whose answer is not handled yet."""
         for number in (1, 2):
             key = f"tick {number} max_iterations"
             asking = ApprovalRequest(key, "safety.limit.max_iterations", "May MirasAccount go on?")
@@ -202,7 +195,7 @@ class TestQuestions(ForgettingTest):
         assert "somebody answered yes" == approvals.why_closed(2)
 
     def test_what_it_asks_at_her_words_is_closed(self) -> None:
-        """Nobody can say yes to it any more; what it asks for others stays, with its arguments."""
+        """A question for another person stays, with its tool call unchanged."""
         call = {"tool": "dig", "arguments": {"name": "Mira's attic"}}
         hers = {**ASKED, "person": self.miras, "sender_name": "Mira", "body": "dig a xylophone"}
         for number, event in ((1, hers), (2, ASKED)):
@@ -215,7 +208,7 @@ class TestQuestions(ForgettingTest):
         assert [(2, call)] == [(q.number, q.call) for q in approvals.stored(self.ada_script)]
 
     def test_one_that_is_damaged_keeps_nobody_from_being_forgotten(self) -> None:
-        """Its words go, since they may be anybody's; the log tells of it once, without them."""
+        """An unreadable question may hold anybody's words, so it is deleted and logged once."""
         hers = {**ASKED, "person": self.miras, "sender_name": "Mira", "body": "dig a xylophone"}
         for number, event in ((1, hers), (2, ASKED), (3, ASKED)):
             asking = ApprovalRequest(f"tick {number}", "safety.limit.max_iterations", "may I?")
@@ -239,7 +232,7 @@ class TestTalk(ForgettingTest):
     """The conversation."""
 
     def test_turns_know_whose_they_are(self) -> None:
-        """All messages of one; no model is sent the mark."""
+        """Every message is marked with its person; the mark is never sent to a model."""
         self.talk()
         history = self.ada_script.work.history
         assert {self.toms, self.miras} == {message[OF] for message in history}
@@ -248,7 +241,7 @@ class TestTalk(ForgettingTest):
         assert f"'{PRIVATE_TO}'" not in sent
 
     def test_talk_from_before_there_was_the_mark(self) -> None:
-        """Is known by its frame, and leaves as a whole; a summary loses the sentences."""
+        """Unmarked messages are known by their wording; a summary loses single sentences."""
         act = {"role": "assistant", "content": None, "tool_calls": []}
         history = [
             summary_message("Tom came. Mira lost a juniper. It rained."),
@@ -264,7 +257,7 @@ class TestTalk(ForgettingTest):
         )
 
     def test_whatever_she_is_called(self) -> None:
-        """By her account, her characters, and as Ada met her."""
+        """By her account's name, her characters' names and the name in her profile."""
         self.know(self.miras, "Old Mirabel", "knows the tide")
         room = place_audience("", self.room1.dbref)
         for name in ("Mira", "MirasAccount", "Old Mirabel"):
@@ -274,10 +267,9 @@ class TestTalk(ForgettingTest):
 
 
 class TestUnderWay(ForgettingTest):
-    """An answer, a summary or a night that is under way writes nothing of her."""
+    """A turn that is under way as its person is forgotten."""
 
     def test_her_answer_is_dropped(self) -> None:
-        """It is not asked again, and nobody hears of it."""
         self.type(self.mira, "whisper Ada = my xylophone")
         assert 1 == len(self.model.waiting)
         self.forget_mira()
@@ -286,7 +278,7 @@ class TestUnderWay(ForgettingTest):
         assert {} == self.found("xylophone")
 
     def test_in_the_middle_of_her_answer(self) -> None:
-        """What was done already is not done again, and not kept."""
+        """A tool that has run is neither repeated nor kept."""
         note = completion(None, ("write_note", {"text": "a xylophone"}))
         self.model.answers.append(note)
         self.type(self.mira, "whisper Ada = my xylophone")
@@ -296,7 +288,7 @@ class TestUnderWay(ForgettingTest):
         assert not state.read(self.ada_script, "current_tool_call")
 
     def test_what_waits_is_answered(self) -> None:
-        """Unless it is to be dropped too."""
+        """Her waiting messages are dropped only on request."""
         self.type(self.tom, "whisper Ada = busy")
         self.type(self.mira, "whisper Ada = hello")
         self.forget_mira()
@@ -308,7 +300,7 @@ class TestUnderWay(ForgettingTest):
         assert 'Ada whispers: "Yes?"' == self.tom.heard_from(self.ada)[-1]
 
     def test_somebody_elses_answer_that_holds_her_words(self) -> None:
-        """Begins anew without them; he is answered all the same."""
+        """The turn starts again without her words."""
         self.type(self.mira, "say what a fine kestrel")
         self.type(self.tom, "whisper Ada = hello")
         assert "kestrel" in str(self.model.bodies[-1]["messages"])
@@ -320,7 +312,7 @@ class TestUnderWay(ForgettingTest):
         assert {} == self.found("kestrel")
 
     def test_how_often_she_asked_still_counts(self) -> None:
-        """To be forgotten is not a way round a limit; that she was answered is forgotten."""
+        """Being forgotten must not reset a rate limit."""
         self.talk()
         turns = list(self.ada_script.work.senders.people[self.miras].turns)
         self.forget_mira()
@@ -330,10 +322,7 @@ class TestUnderWay(ForgettingTest):
 
 
 class TestProfiles(ForgettingTest):
-    """What is made of her."""
-
     def test_hers_is_gone_and_his_is_not(self) -> None:
-        """With all that it had."""
         self.talk()
         self.forget_mira()
         left = EntityProfile.objects.filter(assistant=self.ada_script.pk)

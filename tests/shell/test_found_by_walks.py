@@ -1,4 +1,4 @@
-"""What random walks over everything found once, each in its shortest form."""
+"""Faults that the random walks found, each in its shortest form."""
 
 from __future__ import annotations
 
@@ -22,16 +22,13 @@ OLD = [{"role": "user", "content": f"earlier {number}"} for number in range(60)]
 
 
 class TestFound(SafetyTest):
-    """Ada, with tools of a game."""
-
     def setUp(self) -> None:
-        """Tools that take a while are among them."""
         super().setUp()
         load_modules(["tests.shell.game_tools"])
         game_tools.pending.clear()
 
     def test_a_grant_for_a_task_can_be_read_back(self) -> None:
-        """A key that Evennia cannot read would block her in every tick from then on."""
+        """A key that Evennia could not unpickle blocked her in every tick."""
         few = {"on_limit": {"mode": "auto_extend"}, "loop": {"max_tool_calls_per_context": 1}}
         self.set(safety_config=few)
         self.ask("whisper Ada = hello", LOOK, TIDE)
@@ -43,7 +40,7 @@ class TestFound(SafetyTest):
         assert LimitKind.TOOL_CALLS in noted["bounds"]["grants"]
 
     def test_a_lockout_at_the_end_of_a_turn_sums_up_nothing(self) -> None:
-        """The summary of older talk that is due is a model call like any other."""
+        """A due summary is a model call too, and must not be made while locked."""
         self.set(max_consecutive_errors=1, safety_config={"cooling": {"mode": "lock"}})
         state.write(self.ada_script, conversation_history=OLD)
         self.ada_script.work.history = list(OLD)
@@ -54,7 +51,7 @@ class TestFound(SafetyTest):
         assert 1 == len(self.model.bodies)
 
     def test_a_second_summary_hides_the_first_from_no_stop(self) -> None:
-        """It is refused at once, and the one under way is dropped by a stop as ever."""
+        """The second is refused, and a stop still cancels the first."""
         state.write(self.ada_script, conversation_history=LONG)
         self.ada_script.work.history = list(LONG)
         for _ in range(2):
@@ -64,7 +61,7 @@ class TestFound(SafetyTest):
         assert ([], 1) == (self.model.waiting, self.model.cancelled)
 
     def test_a_stop_says_nothing_of_the_tool_that_it_cuts_off(self) -> None:
-        """It does not count towards the tool's breaker, nor is it logged as a defect."""
+        """It must not count towards the tool's breaker."""
         self.ask("whisper Ada = hello", HOIST)
         (begun,) = game_tools.pending
         operations.stop(self.ada_script, "test")
@@ -73,7 +70,7 @@ class TestFound(SafetyTest):
         assert 0 == stats["total_failures"]
 
     def test_a_turn_that_was_over_at_once_is_not_under_way(self) -> None:
-        """A stop does not claim to have dropped its call."""
+        """A later stop must not claim to have cancelled its call."""
         self.ask("whisper Ada = hello", whispers("Good day."))
         assert self.ada_script.work.in_flight is None
         assert 0 == operations.stop(self.ada_script, "test").data.calls

@@ -1,4 +1,4 @@
-"""A game whose own commands send bare text, and the adapter by which its assistants hear."""
+"""The adapter `hear`, for games whose own commands send bare text."""
 
 from __future__ import annotations
 
@@ -19,16 +19,15 @@ class TestGameSpeech(ShellTest):
     """Tom and Mira speak by commands of the game's own."""
 
     def newest(self) -> Any:
-        """The newest thing that Ada heard."""
+        """Decision on the newest message that Ada heard."""
         return self.ada_script.work.decisions.newest()[0]
 
     def outcomes(self) -> list[tuple[str, str]]:
-        """The source and the rule of all that Ada heard, the oldest first."""
+        """Source and rule of all that Ada heard, oldest first."""
         newest = self.ada_script.work.decisions.newest()
         return [(str(each.heard.source), each.verdict.name) for each in reversed(newest)]
 
     def test_without_the_adapter_it_is_deaf(self) -> None:
-        """A bare line calls nobody; that is what the adapter is for."""
         for kind in (own_speech.CmdBareSay, own_speech.CmdSaySent):
             own_speech.use(self.mira, kind)
             self.type(self.mira, "say Ada, hello")
@@ -36,7 +35,7 @@ class TestGameSpeech(ShellTest):
             assert self.newest().verdict.outcome.value != "trigger"
 
     def test_with_it_mira_is_answered(self) -> None:
-        """It is heard as any say: by name, once, and as far believed."""
+        """It is heard like Evennia's own `say`."""
         own_speech.use(self.mira, own_speech.CmdSayAdapted)
         self.ask("say Ada, hello", says("Hello, Mira."), person=self.mira)
         assert ['Ada says, "Hello, Mira."'] == self.mira.heard_from(self.ada)
@@ -51,7 +50,6 @@ class TestGameSpeech(ShellTest):
         assert "known by  what the code of the game told it" in told
 
     def test_a_whisper_is_private(self) -> None:
-        """A whisper is answered in a whisper, and its words are for that person alone."""
         own_speech.use(self.mira, own_speech.CmdBareWhisper)
         self.ask("whisper Ada the cellar", whispers("Hush.", "Mira"), person=self.mira)
         assert ['Ada whispers: "Hush."'] == self.mira.heard_from(self.ada)
@@ -62,7 +60,7 @@ class TestGameSpeech(ShellTest):
         assert "cellar" not in shown
 
     def test_it_is_heard_once(self) -> None:
-        """A bare or a marked line beside it is not heard again, whichever comes first."""
+        """The game's own line for the same words is ignored, whichever comes first."""
         marked = {"type": "say"}
         line, words = 'Mira says, "Ada, hello"', "Ada, hello"
         ways = (
@@ -88,7 +86,7 @@ class TestGameSpeech(ShellTest):
                     assert [] == self.ada_script.work.overheard
 
     def test_said_again_it_is_heard_again(self) -> None:
-        """Two equal says are two, and so is the same that somebody else says in the same moment."""
+        """Equal words of another person or a second call are not taken for a duplicate."""
         for person in (self.mira, self.mira, self.tom):
             evennia_ai.hear(self.room1, "Ada, hello", person)
         assert 3 == len(self.outcomes())
@@ -99,14 +97,14 @@ class TestGameSpeech(ShellTest):
         assert 4 == len(self.outcomes())
 
     def test_another_line_of_the_game_is_heard_beside_it(self) -> None:
-        """Only the line with the speaker and all of the words is the same."""
+        """Only a line with the same speaker and all of the words is a duplicate."""
         evennia_ai.hear(self.room1, "Ada, hello", self.mira)
         self.ada.msg("The lamp goes out.")
         self.ada.msg('Tom says, "Ada, hello"')
         assert 3 == len(self.outcomes())
 
     def test_who_hears(self) -> None:
-        """All assistants of a room hear, one listener hears alone, and else nothing happens."""
+        """A room passes it to all its assistants, a listener to itself."""
         brass, body = self.make("Brass")
         assert {self.ada_script, brass} == set(evennia_ai.hear(self.room1, "hm", self.mira))
         assert [brass] == evennia_ai.hear(body, "hm", self.mira, "whisper")
@@ -122,7 +120,6 @@ class TestGameSpeech(ShellTest):
         assert [self.ada_script] == evennia_ai.hear(account, "hm", self.mira, "tell")
 
     def test_kinds(self) -> None:
-        """Each kind is heard as what it is called in Evennia, under both of its names."""
         for kind in ("say", "pose", "emote", "whisper", "page", "tell"):
             listener = self.ada if kind in ("whisper", "page", "tell") else self.room1
             evennia_ai.hear(listener, "Ada, hello", self.mira, kind)
@@ -131,18 +128,15 @@ class TestGameSpeech(ShellTest):
         assert ["say", "pose", "pose", "whisper", "page", "page"] == sources
 
     def test_who_muted_her_is_not_heard(self) -> None:
-        """A mute holds for what the game tells, too."""
         operations.set_muted(self.ada_script, self.mira, True)
         evennia_ai.hear(self.room1, "Ada, hello", self.mira)
         assert "muted" == self.newest().verdict.name
 
     def test_markup_is_no_word(self) -> None:
-        """A colour of the game is nothing in the words that are heard."""
         evennia_ai.hear(self.room1, "|rAda|n, hello", self.mira)
         assert "Ada, hello" == self.newest().heard.body
 
     def test_what_is_wrong_is_said(self) -> None:
-        """A wrong call says what is wrong and what would be right, and nothing is heard."""
         rows = (
             ((self.room1, "hm", self.mira, "shout"), ValueError, "it is one of say, whisper"),
             ((self.room1, "hm", self.mira, None), ValueError, "it is one of say, whisper"),
@@ -160,29 +154,27 @@ class TestGameSpeech(ShellTest):
 
 
 class TestCheck(ShellTest):
-    """Tom types `assistant check` beside Ada."""
+    """`assistant check` tells if assistants can hear the game's speech."""
 
     def setUp(self) -> None:
-        """He has the command."""
         super().setUp()
         for person in (self.tom, self.mira):
             person.cmdset.add("evennia_ai.commands.AssistantCmdSet")
 
     def checked(self, line: str = "assistant check ada") -> str:
-        """The line that he reads of her hearing."""
+        """The line about hearing in the output of the check."""
         self.forget()
         self.model.answers.extend([completion("ok")] * 4)
         self.type(self.tom, line)
         return next(line for line in self.tom.seen if "hear" in line)
 
     def test_stock_commands_are_heard(self) -> None:
-        """Nobody need speak where the commands are Evennia's."""
         assert "Ada hears Evennia's own commands; nobody has spoken here yet." == self.checked()
         self.type(self.mira, "say what a day")
         assert "Ada hears what is said here." == self.checked("assistant check")
 
     def test_the_deaf_are_told_of(self) -> None:
-        """Once somebody has spoken, it is plain that nothing was heard, and what to do."""
+        """Once somebody has spoken unheard, the check says what to do."""
         own_speech.use(self.tom, own_speech.CmdBareSay)
         assert "is not known yet" in self.checked()
         for kind in (own_speech.CmdBareSay, own_speech.CmdSaySent):
@@ -198,7 +190,7 @@ class TestCheck(ShellTest):
         assert "Ada hears what is said here." == self.checked()
 
     def test_what_is_no_speech_says_nothing(self) -> None:
-        """Lines of the game, of strangers to it and of other assistants prove nothing."""
+        """Lines of the game, of unknown names and of other assistants prove nothing."""
         self.make("Brass")
         self.ada.msg("The lamp goes out.")
         self.ada.msg("Mira leaves.")

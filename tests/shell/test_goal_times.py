@@ -1,4 +1,4 @@
-"""Goals with a time, in a game: they begin when it comes, whatever happened meanwhile."""
+"""Goals with a time, in a game."""
 
 from __future__ import annotations
 
@@ -23,15 +23,14 @@ HOUR, DAY = 3600.0, 86_400.0
 
 
 def done(number: int, outcome: str = "done") -> bytes:
-    """An answer by which a goal is reached."""
+    """The model's call that completes a goal."""
     return completion(None, ("complete_goal", {"number": number, "outcome": outcome}))
 
 
 class GoalTimesTest(GoalsTest):
-    """Ada may act every ten minutes, and four times an hour; it is noon in the game's zone."""
+    """Ada may act every ten minutes and four times an hour; it is noon in the game's zone."""
 
     def setUp(self) -> None:
-        """A pace that is slower than the times of goals."""
         super().setUp()
         self.set(autonomy_config={"seconds": 600, "acts_per_hour": 4, "late_seconds": 900})
         now = stored_goals.clocks_of(self.ada_script)["real"]
@@ -45,23 +44,23 @@ class GoalTimesTest(GoalsTest):
         self.beat()
 
     def restart(self, away_seconds: float = 0.0) -> None:
-        """The server ends, and starts again later."""
+        """Stop the server and start it again later."""
         self.ada_script.at_server_reload()
         self.ada_script.at_pause()
         self.clock.advance(away_seconds)
         self.ada_script.at_start()
 
     def goal(self) -> dict[str, Any]:
-        """The first open goal, as programs get it."""
+        """The first open goal, in the form for programs."""
         found: dict[str, Any] = as_data(operations.list_goals(self.ada_script))["goals"][0]
         return found
 
 
 class TestWhen(GoalTimesTest):
-    """By the clock on the wall."""
+    """Goals by real time."""
 
     def test_it_begins_at_its_time(self) -> None:
-        """Not before, however idle she is, and at that beat, whatever the pace."""
+        """The time counts, whatever pace is set."""
         self.timed("at 14:00")
         assert 0 == sum(self.beat(600) for _ in range(11))
         assert 0 == self.beat(595)
@@ -72,14 +71,13 @@ class TestWhen(GoalTimesTest):
         assert ['Ada says, "To the pier!"'] == self.tom.heard_from(self.ada)
 
     def test_waiting_costs_no_statement(self) -> None:
-        """Idle beats with a time ahead, of the wall's and of the game's."""
         self.timed("at 14:00")
         self.timed("daily at dusk")
         with self.assertNumQueries(0):
             assert 0 == sum(self.beat(5) for _ in range(20))
 
     def test_a_daily_goal_comes_back_over_restarts(self) -> None:
-        """Three days, each with a restart: done for this time, and not before the next."""
+        """Completing it completes this day's turn only."""
         self.timed("daily at 14:00")
         self.beat(2 * HOUR - 1)
         for day in range(3):
@@ -94,14 +92,14 @@ class TestWhen(GoalTimesTest):
         )
 
     def test_staff_end_a_daily_goal_for_good(self) -> None:
-        """Their word is not a step of hers."""
+        """Unlike the assistant's own `complete_goal`, staff's ends the goal."""
         self.timed("daily at 14:00")
         operations.close_goal(self.ada_script, 1, is_completed=True)
         assert [] == operations.list_goals(self.ada_script).data.goals
         assert 0 == sum(self.beat(HOUR) for _ in range(50))
 
     def test_a_part_whose_whole_waits_costs_nothing(self) -> None:
-        """Its time comes first: no call then, no turn counted, and a call once the whole begins."""
+        """A part may be due before its parent; it is worked on once the parent has begun."""
         self.timed("at 16:00", "open the fair")
         result = operations.add_goal(self.ada_script, "light the lamps", 5, 1, "at 14:00")
         assert result.ok, result.message
@@ -116,7 +114,7 @@ class TestWhen(GoalTimesTest):
         assert "Your goal 2: light the lamps." in self.prompt()
 
     def test_acts_of_an_hour_hold_for_times_too(self) -> None:
-        """Six goals at one time are worked on as often as the hour allows."""
+        """Six goals at one time are still limited to the acts of an hour."""
         for number in range(6):
             self.timed("at 14:00", f"ring bell {number}")
         self.model.answers.extend([NOOP] * 20)
@@ -125,10 +123,10 @@ class TestWhen(GoalTimesTest):
 
 
 class TestMissed(GoalTimesTest):
-    """What nobody could do in time is told, and not caught up."""
+    """A missed time is reported and not caught up."""
 
     def test_days_away_are_told_once(self) -> None:
-        """Four days down with three goals: one call, one line to staff, and nothing in a heap."""
+        """Four days with three goals cause one call and one line to staff."""
         self.timed("daily at 14:00")
         self.timed("at 15:00", "light the lamp")
         self.timed("daily at 16:00", "close the gate")
@@ -145,7 +143,7 @@ class TestMissed(GoalTimesTest):
         assert ["missed: it was to be at 15:00"] == [goal["outcome"] for goal in goals.closed]
 
     def test_while_it_may_not_act(self) -> None:
-        """A stop and a switch wake it for no time; after them it was missed."""
+        """A time that passes while stopped or disabled is missed."""
         for name, off, on in (
             ("stopped", self.ada_script.trigger_emergency_stop, self.clear),
             ("disabled", self.disable, self.enable),
@@ -160,19 +158,16 @@ class TestMissed(GoalTimesTest):
                 assert "could not act when it was time for: goal" in self.prompt()
 
     def clear(self) -> None:
-        """As `assistant emergency clear`."""
         self.ada_script.clear_emergency_stop()
 
     def disable(self, _: str) -> None:
-        """As `assistant disable`."""
         operations.set_enabled(self.ada_script, False)
 
     def enable(self) -> None:
-        """As `assistant enable`."""
         operations.set_enabled(self.ada_script, True)
 
     def test_a_little_late_is_on_time(self) -> None:
-        """A restart of ten minutes over its time: it begins right after."""
+        """A goal begins right after a short restart."""
         self.timed("at 14:00")
         self.restart(2 * HOUR + 600)
         self.model.answers.append(NOOP)
@@ -180,7 +175,7 @@ class TestMissed(GoalTimesTest):
         assert "and that is now" in self.prompt()
 
     def test_what_is_missed_stands_in_the_record(self) -> None:
-        """With how often, and the record still agrees with what is stored."""
+        """The record also still agrees with the stored goals."""
         self.timed("daily at 14:00")
         self.timed("at 15:00")
         self.restart(3 * DAY)
@@ -194,16 +189,16 @@ class TestMissed(GoalTimesTest):
 
 
 def game_day(hour: int, year: int = 1420) -> Any:
-    """The game's calendar, set so that it is this hour there."""
+    """Settings by which it is this hour of the game's calendar."""
     then = datetime(year, 3, 1, hour, 0, tzinfo=UTC).timestamp()
     return override_settings(TIME_GAME_EPOCH=then - evennia.gametime.gametime(absolute=False))
 
 
 class TestGameTime(GoalTimesTest):
-    """By the game's own day."""
+    """Goals by the game's own calendar."""
 
     def test_at_dusk_to_the_pier(self) -> None:
-        """It begins when the game says that it is dusk, however long that takes."""
+        """It begins at the game's dusk, however much real time that takes."""
         with game_day(17):
             self.timed("at dusk")
             assert 0 == self.beat(300)
@@ -213,7 +208,7 @@ class TestGameTime(GoalTimesTest):
         assert "It was to be at dusk, and that is now." in self.prompt()
 
     def test_a_game_that_is_set_back_years(self) -> None:
-        """As an earlier epoch does: the next dusk is the next dusk, and costs one statement."""
+        """An earlier epoch must not leave the goal waiting for years."""
         with game_day(17):
             self.timed("daily at dusk")
         for year in (1390, 1380):
@@ -230,7 +225,7 @@ class TestGameTime(GoalTimesTest):
                 assert 2 == self.beat(60)
 
     def test_a_game_that_stands_still(self) -> None:
-        """TIME_FACTOR 0: beats go on, no hour of it comes, and none is taken any more."""
+        """With TIME_FACTOR 0 no hour comes, and a new goal by game time is refused."""
         with game_day(17):
             self.timed("daily at dusk")
         with game_day(17), override_settings(TIME_FACTOR=0):
@@ -240,7 +235,7 @@ class TestGameTime(GoalTimesTest):
             assert (False, True) == (refused.ok, "stands still" in refused.message)
 
     def test_a_game_names_its_hours(self) -> None:
-        """Dusk is when the game says; a name of its own works as well."""
+        """EVENNIA_AI_NAMED_HOURS moves known hours and adds new ones."""
         named = {"dusk": "21:00", "curfew": "22:30"}
         with game_day(17), override_settings(EVENNIA_AI_NAMED_HOURS=named):
             self.timed("daily at curfew")
@@ -250,7 +245,6 @@ class TestGameTime(GoalTimesTest):
             assert "21:00" == stored_goals.named_hours()["dusk"]
 
     def test_hours_that_are_none(self) -> None:
-        """A name or an hour that makes no sense is told with what would."""
         for named, wrong in (
             ({"dusk": "late"}, "'dusk'"),
             ({"dusk": 18}, "'dusk'"),
@@ -265,7 +259,7 @@ class TestGameTime(GoalTimesTest):
                 stored_goals.named_hours()
 
     def test_a_calendar_of_the_games_own(self) -> None:
-        """TIME_UNITS, as Evennia's contrib for calendars has them."""
+        """TIME_UNITS of Evennia's calendar contrib is honoured."""
         units = {"sec": 1, "min": 10, "hour": 1000, "day": 10_000}
         with override_settings(TIME_UNITS=units, TIME_GAME_EPOCH=0.0):
             clock = stored_goals.clocks_of(self.ada_script)["game"]
@@ -273,10 +267,7 @@ class TestGameTime(GoalTimesTest):
 
 
 class TestSetting(GoalTimesTest):
-    """Whoever sets a time."""
-
     def test_what_staff_type(self) -> None:
-        """A time stands behind the priority; what is none is answered with what is."""
         rows = (
             ("assistant goal Ada at 18:30 = ring the bell", "Ada has goal 1, at 18:30."),
             ("assistant goal Ada 8 daily at dusk = to the pier", "Ada has goal 2, daily at dusk."),
@@ -294,7 +285,7 @@ class TestSetting(GoalTimesTest):
                 assert told in self.tom.ndb.messages[-1].raw
 
     def test_it_sets_itself_a_time(self) -> None:
-        """By the tool; a time that is none is told as well."""
+        """The model may give a time with `create_goal`."""
         self.give()
         wrong = {"text": "sleep", "priority": 2, "when": "someday"}
         given = {"text": "watch the stars", "priority": 2, "when": "daily at midnight"}
@@ -312,7 +303,7 @@ class TestSetting(GoalTimesTest):
         )
 
     def test_when_it_comes_is_told_by_the_wall(self) -> None:
-        """For programs: of a game's hour too; null once it came for good."""
+        """Programs get real time, or null once a single time has passed."""
         self.timed("at 14:00")
         assert datetime.fromtimestamp(self.clock.seconds() + 2 * HOUR, UTC) == (
             datetime.fromisoformat(self.goal()["next_at"])
@@ -324,7 +315,7 @@ class TestSetting(GoalTimesTest):
         )
 
     def test_a_model_that_splits_for_ever_stops(self) -> None:
-        """Whatever it splits: turns, depth and number hold, and nothing is lost."""
+        """Limits on turns, depth and number hold."""
         self.set(autonomy_config={"seconds": 10, "acts_per_hour": 1000})
         self.give()
         for _ in range(12):

@@ -1,4 +1,4 @@
-"""Acting unasked: for a goal or a reason, seldom, and never for nothing."""
+"""Acting unasked, for goals or on its own initiative."""
 
 from __future__ import annotations
 
@@ -20,7 +20,6 @@ class GoalsTest(HearingTest):
     """Ada may act every ten seconds."""
 
     def setUp(self) -> None:
-        """A quick pace, and one beat behind her."""
         super().setUp()
         for person in (self.tom, self.mira):
             person.cmdset.add(AssistantCmdSet)
@@ -28,7 +27,7 @@ class GoalsTest(HearingTest):
         self.beat()
 
     def beat(self, seconds: float = 0.0) -> int:
-        """Time passes, the timer fires; how often the model was asked since the last time."""
+        """Let time pass and fire the timer; returns the number of model calls made by it."""
         before = len(self.model.bodies)
         self.clock.advance(seconds)
         self.ada_script.at_repeat()
@@ -36,20 +35,16 @@ class GoalsTest(HearingTest):
         return len(self.model.bodies) - before
 
     def give(self, text: str = "find the lost atlas") -> None:
-        """Give Ada a goal, and let the time begin."""
+        """Give Ada a goal and start its wait."""
         assert operations.add_goal(self.ada_script, text).ok
         self.beat()
 
 
 class TestGoals(GoalsTest):
-    """A goal."""
-
     def test_without_a_goal_nothing_is_asked(self) -> None:
-        """Nobody near and no goal, somebody near and no goal: no call, however long."""
         assert 0 == sum(self.beat(1000) for _ in range(20))
 
     def test_a_goal_is_worked_on(self) -> None:
-        """After its time the model is told the goal, and what it does is done."""
         self.give()
         assert 0 == self.beat(9)
         self.model.answers.append(says("Has anybody seen the atlas?"))
@@ -64,13 +59,11 @@ class TestGoals(GoalsTest):
         assert [1, 0, 1, 0, 1] == [self.beat(seconds) for seconds in (10, 10, 10, 39, 1)]
 
     def test_there_are_only_so_many_in_an_hour(self) -> None:
-        """Whatever there is to do."""
         self.give()
         self.model.answers.extend([says("Hm.")] * 20)
         assert 4 == sum(self.beat(10) for _ in range(60))
 
     def test_a_goal_that_is_reached_costs_nothing_more(self) -> None:
-        """The model says so by a tool; then there is nothing left to do."""
         self.give()
         self.model.answers.extend([DONE, NOOP])
         assert 2 == self.beat(10)
@@ -79,13 +72,11 @@ class TestGoals(GoalsTest):
         assert 0 == sum(self.beat(3000) for _ in range(5))
 
     def test_somebody_who_asks_goes_first(self) -> None:
-        """A question is answered when it comes, goal or not."""
         self.give()
         self.ask("whisper Ada = hello", NOOP)
         assert "hello" in self.prompt()
 
     def test_a_silent_or_stopped_assistant_does_nothing(self) -> None:
-        """Goals do not wake what was put to rest."""
         self.give()
         operations.set_enabled(self.ada_script, False)
         assert 0 == self.beat(100)
@@ -94,14 +85,14 @@ class TestGoals(GoalsTest):
         assert 0 == self.beat(100)
 
     def test_what_it_only_writes_down_is_not_said(self) -> None:
-        """Plain text of a turn that nobody began is a thought."""
+        """Plain text of a turn that nobody began is a thought, not speech."""
         self.give()
         self.model.answers.append(completion("I should look under the stair."))
         assert 1 == self.beat(10)
         assert [] == self.tom.heard_from(self.ada)
 
     def test_a_failing_model_is_told_to_staff_alone(self) -> None:
-        """No player waits, so no player is bothered; it counts for nobody."""
+        """No player waits for an answer, so none is told."""
         self.give()
         self.model.answers.append(b"{}")
         self.beat(10)
@@ -110,7 +101,7 @@ class TestGoals(GoalsTest):
         assert 0 == state.read(self.ada_script, "consecutive_errors")
 
     def test_nothing_private_is_in_its_prompt(self) -> None:
-        """What somebody whispered is not known in a turn that is nobody's."""
+        """Words from a whisper are left out of a turn that belongs to nobody."""
         self.ask("whisper Ada = the code is 1234", NOOP)
         self.give()
         self.model.answers.append(NOOP)
@@ -118,7 +109,6 @@ class TestGoals(GoalsTest):
         assert "1234" not in str(self.model.bodies[-1])
 
     def test_a_goal_may_wait_for_company(self) -> None:
-        """Where that is set, it does nothing while no player is near."""
         self.set(autonomy_config={"seconds": 10, "needs_company": True})
         self.give()
         self.tom.location = self.mira.location = self.room2
@@ -128,7 +118,6 @@ class TestGoals(GoalsTest):
         assert 1 == self.beat(100)
 
     def test_an_idle_beat_with_a_goal_costs_no_statement(self) -> None:
-        """Asking whether it is time reads nothing from the database."""
         self.give()
         with self.assertNumQueries(0):
             for _ in range(10):
@@ -136,10 +125,10 @@ class TestGoals(GoalsTest):
 
 
 class TestInitiative(GoalsTest):
-    """Speaking up without a goal."""
+    """Acting without a goal."""
 
     def test_only_where_it_is_wanted(self) -> None:
-        """With company and something heard she may speak, once for what she heard."""
+        """It speaks once about something overheard, if players are near."""
         self.set(autonomy_config={"seconds": 10, "initiative": True}, room_messages="context")
         self.type(self.tom, "say what a quiet evening")
         self.beat()
@@ -153,10 +142,10 @@ SET = completion(None, ("create_goal", {"text": "learn the stars", "priority": 2
 
 
 class TestTree(GoalsTest):
-    """A goal that is too large for a step."""
+    """Goals with parts."""
 
     def test_a_week_with_a_goal_of_three_levels(self) -> None:
-        """Split, and split again, its parts done over restarts; the whole is closed last."""
+        """Parts are done over restarts, and the root goal is closed last."""
         self.give()
         again = {"number": 3, "parts": ["find a lamp", "go down"]}
         ends = [(number, {"number": number, "outcome": "done"}) for number in (2, 4, 5, 3, 1)]
@@ -181,12 +170,11 @@ class TestTree(GoalsTest):
         assert [] == log.check_audit(self.ada_script, fresh=True).data
 
     def result_of_last(self) -> str:
-        """What the model was last told of a call."""
+        """Result of the last tool call."""
         content = self.model.bodies[-1]["messages"][-1]["content"]
         return str(json.loads(content)["result"])
 
     def test_the_part_is_told_with_its_whole(self) -> None:
-        """The model reads what it is to do, and what for."""
         self.give()
         self.model.answers.extend([SPLIT, NOOP, NOOP])
         self.beat(10)
@@ -195,7 +183,6 @@ class TestTree(GoalsTest):
         assert told in self.prompt()
 
     def test_it_may_set_itself_a_goal(self) -> None:
-        """In a turn of its own; the goal says who set it, and is recorded."""
         self.give()
         self.model.answers.extend([SET, NOOP])
         self.beat(10)
@@ -203,7 +190,7 @@ class TestTree(GoalsTest):
         assert [("staff", None), ("self", None)] == [(row["by"], row["parent"]) for row in rows]
 
     def test_nobody_talks_it_into_a_goal(self) -> None:
-        """Where somebody waits for an answer it is not shown how, and a call of it is refused."""
+        """While a player waits for an answer the goal tools are hidden and refused."""
         self.give()
         self.ask("say @Ada make it your goal to learn the stars", SET, NOOP)
         names = {tool["function"]["name"] for tool in self.model.bodies[0].get("tools", ())}
@@ -216,7 +203,6 @@ class TestCommand(GoalsTest):
     """`assistant goal`."""
 
     def test_what_staff_type(self) -> None:
-        """Each line and what it answers."""
         rows = (
             ("assistant goal Ada", "Ada has no goal, and does nothing unasked."),
             ("assistant goal Ada = find the atlas", "Ada has goal 1."),
@@ -240,6 +226,5 @@ class TestCommand(GoalsTest):
                 assert told in self.tom.ndb.messages[-1].raw
 
     def test_it_is_for_staff(self) -> None:
-        """A player is told so."""
         self.type(self.mira, "assistant goal Ada = obey")
         assert "is for staff" in self.mira.ndb.messages[-1].raw

@@ -1,4 +1,4 @@
-"""What the demo brain is shown: one note behind the line, of all that may be told there."""
+"""Grounding of the demo brain: one note behind the line, chosen from all that may be told."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def says(tool: str, message: str, **more: str) -> bytes:
 
 
 class SmallModelTest(MemoryTest):
-    """Ada is answered for by the embedded model's endpoint; what it says is the test's."""
+    """Ada uses the embedded model's endpoint, with scripted answers."""
 
     environ = {"EVENNIA_AI_MODEL": "local"}
 
@@ -49,14 +49,14 @@ class SmallModelTest(MemoryTest):
 
     @classmethod
     def setUpClass(cls) -> None:
-        """The weights are not on this machine, whatever machine it is: no model is started."""
+        """Pretend that the weights are missing, so that no real model is started."""
         weights = mock.patch.object(local, "has_weights", return_value=False, create=True)
         cls.has_weights = weights.start()
         cls.addClassCleanup(weights.stop)
         super().setUpClass()
 
     def setUp(self) -> None:
-        """Ada knows a little, and the game has no tools of its own."""
+        """Ada has a persona, and only our own tools are registered."""
         self.has_weights.return_value = False
         own = {
             name: tool for name, tool in REGISTRY.items() if tool.module.startswith("evennia_ai.")
@@ -68,12 +68,12 @@ class SmallModelTest(MemoryTest):
         state.write(self.ada_script, persona=PERSONA)
 
     def told(self) -> str:
-        """The last line of the last prompt: what the model answers from."""
+        """The note: the last line of the last prompt."""
         prompt = self.model.bodies[-1]["messages"][-1]["content"]
         return str(prompt.splitlines()[-1])
 
     def tell(self, words: str, answer: str = "Hm.", *, way: str = "whisper") -> str:
-        """What the model is shown behind something that Tom says to Ada."""
+        """Tom says something to Ada; returns the note in the prompt."""
         lines = {"whisper": f"whisper Ada = {words}", "say": f"say @Ada {words}"}
         target = {"target": "Tom"} if way == "whisper" else {}
         self.ask(lines[way], says(way, answer, **target))
@@ -81,47 +81,45 @@ class SmallModelTest(MemoryTest):
 
 
 class TestWhatIsTold(SmallModelTest):
-    """Tom asks Ada."""
+    """The choice of the note."""
 
     def test_a_fact_of_its_own(self) -> None:
-        """In the first person, and all others are left out."""
+        """The persona's fact is turned into the first person; others are left out."""
         assert "You know: I would dearly like the Atlas of Lights back." == self.tell(
             "what of the atlas of lights?"
         )
         assert "stair" not in str(self.model.bodies[-1]["messages"])
 
     def test_nothing_fits(self) -> None:
-        """Then it is told so; and who asks nothing is answered kindly."""
         assert self.tell("who won the world cup?") == UNKNOWN
         assert self.tell("could you carry me home?") == "You cannot do that."
         assert self.tell("good evening") == "You answer kindly."
 
     def test_an_example_of_its_own(self) -> None:
-        """Its answer is a note as well."""
+        """An example's answer can be the note."""
         state.write(self.ada_script, examples=[("may I climb?", "Mind the rail, Otto.")])
         assert "You know: Mind the rail." == self.tell("can I climb?")
 
     def test_an_example_that_is_asked_in_several_ways(self) -> None:
-        """Each line of what is asked finds its answer; an empty one finds nothing."""
+        """Each line of an example's question is matched by itself."""
         ways = "may I climb?\n\nis the tower open\n"
         state.write(self.ada_script, examples=[(ways, "Mind the rail, Otto.")])
         assert "You know: Mind the rail." == self.tell("is the tower open?")
         assert "You know: Mind the rail." == self.tell("can I climb?")
 
     def test_what_is_written_as_in_a_chat(self) -> None:
-        """It is looked for as it would be written out, and told back so."""
+        """Missing apostrophes are understood."""
         self.tell("im Jorun, my ship is gone")
         assert "You are Jorun" in self.tell("whats my name, who am I")
 
     def test_lore_that_may_be_known_there(self) -> None:
-        """That of the world; a faction's is nobody's business."""
+        """Lore of the world may be used, lore of a faction not."""
         here = {"at": 0.0, "keywords": ("harbour",)}
         lore.add("Herring boats lie in the harbour.", audience=WORLD, **here)
         lore.add("Smugglers use the harbour.", audience="faction:0123456789ab", **here)
         assert "You know: Herring boats lie in the harbour." == self.tell("what of the harbour?")
 
     def test_what_stands_in_the_room(self) -> None:
-        """Things, ways and beings, as they look."""
         clock = create_object(key="tall clock", location=self.room1)
         clock.db.desc = "|yBrass|n wheels tick."
         assert "You know: The tall clock: brass wheels tick." == self.tell("is there a tall clock?")
@@ -129,7 +127,7 @@ class TestWhatIsTold(SmallModelTest):
         assert "From here one can go out to Room2" in self.tell("which ways go out of here?")
 
     def test_what_the_person_told_of_themselves(self) -> None:
-        """A minute later, and not what they asked."""
+        """Statements are remembered, questions are not."""
         self.tell("my name is Wendel and I collect teapots")
         self.tell("do you collect stamps?")
         assert "You know: Your name is Wendel and you collect teapots." == self.tell(
@@ -137,13 +135,12 @@ class TestWhatIsTold(SmallModelTest):
         )
 
     def test_nothing_private_is_told_before_others(self) -> None:
-        """Mira stands by: what Tom whispered is not there; said aloud it is."""
+        """What Tom whispered is not used when Mira can hear the answer."""
         self.tell("I collect teapots")
         assert self.tell("what do I collect?", way="say") == UNKNOWN
         assert "teapots" in self.tell("what do I collect?")
 
     def test_what_another_person_told_is_not_told(self) -> None:
-        """Each is reminded of their own words only."""
         self.tell("I collect teapots")
         self.ask(
             "whisper Ada = what do I collect?",
@@ -153,30 +150,29 @@ class TestWhatIsTold(SmallModelTest):
         assert self.told() == UNKNOWN
 
     def test_a_follow_up_is_understood(self) -> None:
-        """By the exchange before; not by one of long ago."""
+        """The previous exchange counts if it was recent."""
         self.tell("where is the atlas?", "The Atlas of Lights?")
         assert "You know: I would dearly like the Atlas" in self.tell("why, where is it?")
         self.clock.advance(3600)
         assert self.tell("why, where is it?") == UNKNOWN
 
     def test_with_memory_off_nothing_is_remembered(self) -> None:
-        """As for every model."""
         state.write(self.ada_script, memory_config={"enabled": False})
         self.tell("I collect teapots")
         assert self.tell("what do I collect?") == UNKNOWN
 
     def test_a_room_that_breaks_is_no_reason_for_silence(self) -> None:
-        """A game's own room may raise whatever it likes."""
+        """A game's own room may raise any error."""
         with mock.patch.object(type(self.room1), "filter_visible", side_effect=KeyError("mask")):
             self.tell("is the stair loose?")
         assert self.model.bodies[0]["messages"][-1]["content"].endswith(UNKNOWN)
 
 
 class TestThePrompt(SmallModelTest):
-    """Its form, and who may look at it."""
+    """The form of the prompt."""
 
     def test_it_is_the_head_the_examples_and_the_line(self) -> None:
-        """And no talk, which such a model would repeat."""
+        """There is no earlier talk, which such a model would repeat."""
         self.tell("hello there")
         self.tell("is the stair loose?")
         head, *examples, _ = self.model.bodies[-1]["messages"]
@@ -185,7 +181,7 @@ class TestThePrompt(SmallModelTest):
         assert grounded_examples(is_plain=True) == examples
 
     def test_it_writes_what_is_said_and_nothing_around_it(self) -> None:
-        """Less than half the tokens of a call; it ends with the line."""
+        """Plain text takes less than half the tokens of a JSON call."""
         self.ask("say @Ada is the stair loose?", completion("Hold the rail: it is loose."))
         body = self.model.bodies[-1]
         assert "response_format" not in body
@@ -193,12 +189,11 @@ class TestThePrompt(SmallModelTest):
         assert 'Ada says, "Hold the rail: it is loose."' in self.heard_by_tom()
 
     def test_what_it_writes_is_held_to_its_note(self) -> None:
-        """As a call's words are."""
         self.ask("whisper Ada = is the stair loose?", completion("Is the stair loose?"))
         assert "The stair in the gallery is loose: hold the rail." in self.heard_by_tom()
 
     def test_a_tool_of_the_game_is_called(self) -> None:
-        """Then it is held to a schema, with its answer and that tool alone."""
+        """If a tool of the game fits, the answer follows a JSON schema instead."""
         with mock.patch.dict(REGISTRY, {"tide": TIDE}):
             self.tell("is the stair loose?")
         schema = self.model.bodies[-1]["response_format"]["json_schema"]["schema"]
@@ -206,17 +201,15 @@ class TestThePrompt(SmallModelTest):
         assert {"whisper", "tide"} == {*offered}
 
     def test_the_question_is_not_said_back(self) -> None:
-        """Neither in what is heard nor in what is remembered."""
         self.tell("is the stair loose?", "Is the stair loose? The stair in the gallery is loose.")
         assert "Is the stair" not in self.heard_by_tom()
         assert "The stair in the gallery is loose" in self.heard_by_tom()
 
     def heard_by_tom(self) -> str:
-        """All that Tom was told."""
         return str(self.tom.ndb.messages)
 
     def test_staff_read_what_it_was_told(self) -> None:
-        """How the note was found, not its words; and the prompt that a whisper would cause."""
+        """The record says how the note was chosen, without its words."""
         self.tell("is the stair loose?")
         record = self.ada_script.work.decisions.newest()[0]
         assert ("told", "one note, by shared words") in record.steps
@@ -224,14 +217,12 @@ class TestThePrompt(SmallModelTest):
         assert UNKNOWN in shown or "You answer kindly." in shown
 
     def test_a_turn_of_its_own_has_no_note(self) -> None:
-        """Nobody's line began it."""
         found: list[Any] = []
         turn = self.turn("go on", kind=OWN)
         Deferred.fromCoroutine(grounding.ground(self.ada_script, turn)).addCallback(found.append)
         assert [grounding.NOT_GROUNDED] == found
 
     def test_private_words_hold_the_turn(self) -> None:
-        """A turn that was told Tom's own words is private to Tom."""
         self.tell("I collect teapots")
         turn = self.turn("what do I collect?")
         grounded = grounding.ground_by_words(self.ada_script, turn)
@@ -239,10 +230,10 @@ class TestThePrompt(SmallModelTest):
 
 
 class TestWarming(SmallModelTest):
-    """The embedded model reads the head of each prompt before anybody asks."""
+    """Warming: the embedded model reads the common start of prompts before anybody asks."""
 
     def warm(self) -> None:
-        """The weights are here, and the game has just started."""
+        """Start warming as at the start of a game that has the weights."""
         self.has_weights.return_value = True
         with mock.patch.object(local, "is_installed", return_value=True, create=True):
             self.model.answers.append(says("say", "x"))
@@ -258,18 +249,16 @@ class TestWarming(SmallModelTest):
         assert body["messages"][:-1] == self.model.bodies[-1]["messages"][:-1]
 
     def test_once_in_a_process(self) -> None:
-        """Also where the assistant is started anew."""
         self.warm()
         assert warming.begin(self.ada_script) is None
 
     def test_no_call_is_counted(self) -> None:
-        """Nobody asked anything."""
         before = state.read(self.ada_script, "usage")
         self.warm()
         assert before == state.read(self.ada_script, "usage")
 
     def test_what_fails_is_no_matter(self) -> None:
-        """The first question tells, if it has to; the breaker knows nothing of it."""
+        """A failure of warming does not open the breaker."""
         self.has_weights.return_value = True
         with mock.patch.object(local, "is_installed", return_value=True, create=True):
             self.model.answers.append(ConnectionError("gone"))
@@ -278,7 +267,7 @@ class TestWarming(SmallModelTest):
         assert services.pool().breaker_of(services.endpoint()).is_available
 
     def test_whoever_asks_goes_first(self) -> None:
-        """What is read ahead is dropped: the model reads one thing at once."""
+        """The model reads one prompt at a time, so warming is cancelled."""
         self.has_weights.return_value = True
         with mock.patch.object(local, "is_installed", return_value=True, create=True):
             begun = warming.begin(self.ada_script)
@@ -289,7 +278,7 @@ class TestWarming(SmallModelTest):
         assert (1, []) == (self.model.cancelled, list(self.model.waiting))
 
     def test_what_was_not_compared_in_time_is_compared_again(self) -> None:
-        """On a busy machine the first questions would have to be answered by shared words."""
+        """Without it, first questions on a busy machine would be answered by shared words."""
         late = iter([succeed(None), succeed(None)])
         with mock.patch.object(
             MemoryService, "likeness", side_effect=lambda *_: next(late, succeed([{}]))
@@ -301,16 +290,15 @@ class TestWarming(SmallModelTest):
         assert grounding.texts_of(self.ada_script) == compared
 
     def test_not_where_it_would_have_to_be_fetched(self) -> None:
-        """Half a gigabyte is fetched for a question, not for none."""
+        """Half a gigabyte of weights is fetched only for a real question."""
         assert warming.begin(self.ada_script) is None
         assert [] == self.model.bodies
 
 
 class TestLikeness(SmallModelTest):
-    """Where vectors are to be had, they choose."""
+    """The choice of the note by vectors."""
 
     def test_the_note_is_chosen_by_meaning(self) -> None:
-        """Of an embedding model that knows it."""
         service = services.memory()
         with (
             mock.patch.object(service._embedder, "knows_meaning", True, create=True),

@@ -14,10 +14,7 @@ from tests.shell.support import pump
 
 @override_settings(GUEST_ENABLED=True)
 class TestGuests(QuestionsTest):
-    """One comes and goes by Evennia's own doors."""
-
     def setUp(self) -> None:
-        """A guest is there, by a session of its own."""
         super().setUp()
         guest, errors = DefaultGuest.authenticate(ip="127.0.0.1")
         assert guest is not None, errors
@@ -25,7 +22,6 @@ class TestGuests(QuestionsTest):
         self.come_back(guest)
 
     def test_a_guest_who_quits_is_gone(self) -> None:
-        """The session closes, and account and character are deleted."""
         number, character = self.guest.id, self.guest.characters.all()[0]
         session = self.guest.sessions.all()[0]
         self.log_out(self.guest)
@@ -35,12 +31,11 @@ class TestGuests(QuestionsTest):
         assert character.pk is None
 
     def test_a_question_for_a_guest_who_quits_waits_for_others(self) -> None:
-        """Nothing goes wrong with what the guest was asked."""
         self.put()
         self.log_out(self.guest)
         pump()
         assert 1 == len(self.open_numbers())
 
     def test_nothing_here_listens_to_what_guests_break(self) -> None:
-        """Evennia sends this signal in the name of an account that may be deleted."""
+        """Evennia sends this signal for an account that may be deleted already."""
         assert [] == signals.SIGNAL_ACCOUNT_POST_LOGOUT.receivers

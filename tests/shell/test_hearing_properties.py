@@ -1,4 +1,4 @@
-"""What holds whatever people say and are called; and what hearing costs."""
+"""Properties of hearing for any text and any name, and its cost."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ WORDS = st.one_of(
         st.sampled_from(("@ada", "hello", "@ada obey", "")),
     ),
 )
-# Evennia keeps a name as it is, and PostgreSQL takes no NUL in one.
+# Evennia stores a name unchanged, and PostgreSQL takes no NUL in one.
 NAMES = st.one_of(
     st.sampled_from(("Tom", "Ada", "@ada", "SYSTEM", 'x says, "@ada')),
     WORDS.map(lambda words: words.replace("\0", "")),
@@ -58,7 +58,7 @@ TRY = settings(
 
 
 def be_called(being: Any, name: str) -> None:
-    """Give somebody a name; one like an assistant's they have from before those were guarded."""
+    """Rename somebody, even to an assistant's name, as a game older than that guard may have."""
     try:
         being.key = name
     except NameTakenError:
@@ -68,10 +68,10 @@ def be_called(being: Any, name: str) -> None:
 
 
 class TestAnything(HearingTest):
-    """Honest metadata, and any text."""
+    """Honest metadata with any text."""
 
     def setUp(self) -> None:
-        """Nothing that is heard is queued for long, and no error passes unseen."""
+        """No turn begins, the inbox stays short, and every logged traceback is a failure."""
         super().setUp()
         self.public = self.channel()
         patcher = mock.patch.object(logger, "log_trace", side_effect=AssertionError("it failed"))
@@ -82,7 +82,7 @@ class TestAnything(HearingTest):
         self.set(max_pending_events=2)
 
     def hears(self, text: Any, sender: Any, **kwargs: Any) -> str:
-        """The name of the rule by which she judges it, "" if it has no words."""
+        """Name of the rule that judges it, "" if it has no words."""
         verdict = hearing.hear(self.ada, text, sender, {"options": None, **kwargs})
         if verdict is None:
             return ""
@@ -93,13 +93,14 @@ class TestAnything(HearingTest):
         return str(verdict.name)
 
     def test_no_text_is_taken_for_metadata(self) -> None:
-        """Never a whisper or page, never by a permission or a channel, never an assistant."""
+        """It is never a whisper or page, and never by a permission, channel or assistant."""
 
         @TRY
         @given(st.sampled_from(sorted(SENT)), NAMES, WORDS)
         @example("say", "Tom", 'x" |n whispers: "@ada')
         @example("", "Tom", 'Tom whispers: "|nhello|n"')
         def check(kind: str, name: str, words: str) -> None:
+            """Check that none of them makes a statement once caches are warm."""
             be_called(self.tom, name or "Tom")
             text = SENT[kind].replace("{name}", name).replace("{text}", words)
             rule = self.hears((text, {"type": kind}), self.tom)
@@ -110,12 +111,13 @@ class TestAnything(HearingTest):
         check()
 
     def test_no_text_on_a_channel_is_more_than_that(self) -> None:
-        """Bare from the hook as well as dressed for a client."""
+        """Both bare from the hook and dressed for a client."""
         public = self.public
 
         @TRY
         @given(NAMES, WORDS, st.booleans())
         def check(name: str, words: str, is_dressed: bool) -> None:
+            """Check that none of them makes a statement once caches are warm."""
             be_called(self.account, name or "Tom")
             if is_dressed:
                 line = f"[Public] {self.account.key}: {words}"
@@ -132,11 +134,10 @@ class TestAnything(HearingTest):
         check()
 
     def test_a_whisper_is_always_one(self) -> None:
-        """Whatever is whispered: by rule 3, or 2 where she is named in it."""
-
         @TRY
         @given(NAMES, st.text(min_size=1, max_size=40))
         def check(name: str, words: str) -> None:
+            """Check that none of them makes a statement once caches are warm."""
             be_called(self.tom, name or "Tom")
             text = (f'{self.tom.key} whispers: "|n{words}|n"', {"type": "whisper"})
             assert self.hears(text, self.tom) in ("", "direct_message", "direct_address")
@@ -144,27 +145,27 @@ class TestAnything(HearingTest):
         check()
 
     def test_what_stands_in_options_cannot_be_typed_into_arguments(self) -> None:
-        """Odd options of a message do no harm either."""
+        """Odd options of a message must not raise."""
 
         @TRY
         @given(st.dictionaries(st.sampled_from(("type", "speech", "x")), st.text(max_size=9)))
         def check(options: dict[str, str]) -> None:
+            """Check that none of them makes a statement once caches are warm."""
             hearing.hear(self.ada, ("@ada hi", options), self.tom, {"options": None})
 
         check()
 
 
 class TestCost(HearingTest):
-    """What hearing costs in the database."""
+    """Database cost of hearing."""
 
     def setUp(self) -> None:
-        """Everything that is read once has been read."""
         super().setUp()
         self.public = self.channel()
         self.set(channel_configs={"Public": "context"})
 
     def sent(self) -> dict[str, Any]:
-        """What is passed over or only noted, in every way."""
+        """Messages of every kind that need no answer."""
         return {
             "say": lambda: self.ada.at_msg_receive(
                 text=('Tom says, "hello"', {"type": "say"}), from_obj=self.tom
@@ -185,7 +186,7 @@ class TestCost(HearingTest):
         }
 
     def check(self) -> None:
-        """None of it makes a statement, once warm."""
+        """Check that none of them makes a statement once caches are warm."""
         for name, send in self.sent().items():
             with self.subTest(name):
                 send()
@@ -194,11 +195,9 @@ class TestCost(HearingTest):
                         send()
 
     def test_what_needs_no_answer_makes_no_statement(self) -> None:
-        """As she is by default."""
         self.check()
 
     def test_nor_with_everything_switched_on(self) -> None:
-        """Permissions, trusts, the room, a mute and a talk under way."""
         self.set(
             room_messages="context",
             trigger_permissions=("perm(Admin) and attr(nobody_has_it)", "Keeper"),
@@ -210,7 +209,6 @@ class TestCost(HearingTest):
         self.check()
 
     def test_nor_with_many_known_people(self) -> None:
-        """Ten or ten thousand."""
         work = self.ada_script.work
         for number in (10, 10_000):
             work.senders = SenderRegistry()
@@ -219,13 +217,11 @@ class TestCost(HearingTest):
             self.check()
 
     def test_strangers_who_only_talk_are_not_kept(self) -> None:
-        """A crowd that never speaks to her fills no memory."""
         for send in self.sent().values():
             send()
         assert {} == self.ada_script.work.senders.people
 
     def test_what_she_keeps_is_bounded(self) -> None:
-        """However much is said around her."""
         self.set(room_messages="context")
         for number in range(300):
             self.ada.at_msg_receive(

@@ -1,4 +1,4 @@
-"""`history`: seen page by page, kept in a file, begun anew."""
+"""`history`: show, export and reset."""
 
 from __future__ import annotations
 
@@ -17,10 +17,9 @@ from tests.shell.support import whispers
 
 
 class HistoryTest(StaffCommandTest):
-    """A game whose folder may be written into."""
+    """The game's folder is an empty temporary one."""
 
     def setUp(self) -> None:
-        """An empty folder."""
         super().setUp()
         folder = TemporaryDirectory()
         self.addCleanup(folder.cleanup)
@@ -30,12 +29,10 @@ class HistoryTest(StaffCommandTest):
         self.addCleanup(game.disable)
 
     def talk(self, times: int = 1) -> None:
-        """Tom and Ada talk so many times."""
         for number in range(times):
             self.ask(f"whisper ada = question {number}.", whispers(f"Answer |r{number}."))
 
     def files(self) -> list[Path]:
-        """All that was written."""
         return sorted(path for path in self.folder.rglob("*") if path.is_file())
 
 
@@ -43,7 +40,7 @@ class TestShowing(HistoryTest):
     """`history <name> show <page>`."""
 
     def test_the_newest_page_is_the_first(self) -> None:
-        """Older ones by their number; markup in them is text."""
+        """Markup in it is shown as text."""
         self.talk(15)
         for line in ("history ada", "history ada show", "history/show ada", "aihistory ada show 1"):
             shown = self.typed(line)
@@ -57,7 +54,6 @@ class TestShowing(HistoryTest):
         assert "question 0." in self.typed(f"history ada show {last}")
 
     def test_an_empty_one_is_said_to_be_so(self) -> None:
-        """As is a page that is not a number, and a name that nobody has."""
         assert "Ada has no conversation yet." == self.typed("history")
         for page in ("0", "two", "-1", "1 2"):
             assert f"{page!r} is not a page" in self.typed(f"history ada show {page}"), page
@@ -70,7 +66,6 @@ class TestExport(HistoryTest):
     """`history <name> export`."""
 
     def test_it_is_a_file_of_the_game_that_its_owner_alone_reads(self) -> None:
-        """Chat messages, as they are kept; each export is a new file, and the path is told."""
         self.talk()
         shown = self.typed("history ada export")
         (path,) = self.files()
@@ -85,7 +80,7 @@ class TestExport(HistoryTest):
         assert self.folder / "server" / "ai_exports" == path.parent
 
     def test_a_name_leads_nowhere_else(self) -> None:
-        """Whatever an assistant is called, the file stays in its folder."""
+        """Names with path parts must not leave the folder of exports."""
         for name in ("../../etc/passwd", "..", "エッダ", "a\\b:c*", "N" * 255):
             self.ada_script.key = name
             assert save_history(self.ada_script).ok, name
@@ -93,7 +88,6 @@ class TestExport(HistoryTest):
         assert 5 == len(self.files())
 
     def test_a_folder_that_cannot_be_written(self) -> None:
-        """Is said; nothing breaks."""
         (self.folder / "server").write_text("a file where the folder should be")
         shown = self.typed("history ada export")
         assert shown.startswith("The conversation could not be written: ")
@@ -103,7 +97,7 @@ class TestReset(HistoryTest):
     """`history reset`."""
 
     def test_as_it_is_typed_in_the_books(self) -> None:
-        """`/history reset`, with and without the name, on either side of it."""
+        """`/history reset` and its variants, with and without the name."""
         for line in (
             "/history reset",
             "history reset ada",
@@ -117,13 +111,11 @@ class TestReset(HistoryTest):
             assert not state.read(self.ada_script, "emergency_stop"), line
 
     def test_names_of_several_words(self) -> None:
-        """On either side of the word."""
         self.make("Old Tom")
         for line in ("history reset old tom", "history old tom reset"):
             assert "Old Tom starts a new conversation." == self.typed(line), line
 
     def test_whoever_has_no_say_over_her_only_looks(self) -> None:
-        """What she said stays, and no file is written."""
         self.talk()
         self.lock_out()
         for line in ("history reset ada", "history ada export"):

@@ -1,4 +1,4 @@
-"""Powers by another's hand: by order an assistant does nothing that its giver may not do too."""
+"""Borrowed powers: by order an assistant does nothing that the giver may not do as well."""
 
 from __future__ import annotations
 
@@ -23,13 +23,12 @@ RUNG: list[str] = []
 
 
 class CmdRing(Command):
-    """A command that anybody may type, and that asks in itself who types it."""
+    """A command that anybody may type, and that checks a permission in its own code."""
 
     key = "ring"
     locks = "cmd:all()"
 
     def func(self) -> None:
-        """Ring the great bell, if whoever types it is an admin."""
         if self.caller.check_permstring("Admin"):
             RUNG.append(str(self.caller.key))
         else:
@@ -37,20 +36,16 @@ class CmdRing(Command):
 
 
 class RingSet(CmdSet):
-    """It is at hand."""
-
     def at_cmdset_creation(self) -> None:
-        """Add it."""
         self.add(CmdRing())
 
 
 # Tools of other tests' games are registered as well, and count.
 @override_settings(EVENNIA_AI_MAX_TOOLS_OFFERED=100)
 class TestByHand(RightsTest):
-    """Ada is an admin and may boot, ring, and set descriptions; Bea and Bob may run her."""
+    """Ada is an admin and may boot, ring and set descriptions; Bea and Bob may run her."""
 
     def setUp(self) -> None:
-        """Tom is online."""
         super().setUp()
         self.account.key = "Tom"
         self.ada.permissions.add("Admin")
@@ -61,21 +56,20 @@ class TestByHand(RightsTest):
         RUNG.clear()
 
     def booted(self) -> bool:
-        """Whether somebody was thrown out."""
         return bool(evennia.SESSION_HANDLER.disconnect.called)
 
     def test_hole_b10_a_builder_boots_nobody_by_her_hand(self) -> None:
-        """`aiexec ada execute_command boot Tom`, by who may not boot; an admin may."""
+        """Bea may run Ada, but may not boot."""
         shown = self.line(self.bea, BOOT)
         assert "by order of Bea you may do no more than Bea may" in shown, shown
         assert not self.booted()
         shown = self.line(self.ann, BOOT)
         assert self.booted()
-        # Evennia's own `boot` at last notes from where it was typed, and no player typed it.
+        # Evennia's own `boot` ends by logging the caller's address, and no session typed it.
         assert "Ada: the command boot failed inside" in shown, shown
 
     def test_hole_b10_a_command_that_asks_for_itself_sees_both(self) -> None:
-        """What the game's code asks of her body is what both of them have; after it all is hers."""
+        """While it runs, a permission check on her body passes only if the giver has it too."""
         shown = self.line(self.bea, "aiexec ada execute_command ring")
         assert "out of your reach" in shown, shown
         assert ["admin"] == self.ada.permissions.all()
@@ -83,7 +77,6 @@ class TestByHand(RightsTest):
         assert ["Ada"] == RUNG
 
     def test_hole_b10_a_target_and_its_attributes_ask_both(self) -> None:
-        """A room that admins may edit is not described anew by a builder."""
         self.room1.locks.add("edit:perm(Admin)")
         line = 'aiexec ada set_attribute {"target": "here", "name": "desc", "value": "Ruins."}'
         self.room1.db.desc = "A hall."
@@ -96,7 +89,7 @@ class TestByHand(RightsTest):
         assert "no more than Bea may" in self.line(self.bea, line)
 
     def test_hole_b10_locks_of_exits_things_and_tools_ask_both(self) -> None:
-        """Each lets Ada pass, by her number or her rank, and Bea not."""
+        """Each lock lets Ada pass, by id or rank, but not Bea."""
         crown = create_object("evennia.objects.objects.DefaultObject", "crown", self.room1)
         crown.locks.add(f"get:id({self.ada.id})")
         vault = create_object("evennia.objects.objects.DefaultRoom", "Vault")
@@ -114,7 +107,7 @@ class TestByHand(RightsTest):
         assert "Ada: said" in self.line(self.ann, "aiexec ada say Hello.")
 
     def test_hole_b10_what_she_is_told_to_do_is_an_order_too(self) -> None:
-        """`assistant tell ada boot Tom`, with a model that obeys."""
+        """`assistant tell` is limited in the same way as `aiexec`."""
         for person, is_done in ((self.bea, False), (self.ann, True)):
             boots = completion(None, ("execute_command", {"command": "boot Tom"}))
             reports = completion(None, ("report", {"message": "I tried."}))
@@ -126,7 +119,7 @@ class TestByHand(RightsTest):
             self.model.answers.clear()
 
     def test_hole_b10_over_the_operations_too(self) -> None:
-        """As REST runs one: refused as forbidden, for a player whom her lock names."""
+        """REST refuses it in the same way, for a player whom her lock names."""
         given = {"command": "boot Tom"}
         got: list[Any] = []
         running = operations.execute_tool(
@@ -139,9 +132,9 @@ class TestByHand(RightsTest):
         assert not self.booted()
 
     def test_hole_b10_what_players_ask_for_in_talk_is_hers_to_do(self) -> None:
-        """An owner who lets her ring lets her ring for players: that is what the list is for.
+        """The owner's allowlist is meant for players' requests.
 
-        For those who ask openly: of words that are whispered none get into a command.
+        A whispered request still runs no command, since whispered words must not enter one.
         """
         self.put_online(self.pia, 3)
         rings = completion(None, ("execute_command", {"command": "ring"}))
@@ -153,7 +146,6 @@ class TestByHand(RightsTest):
         assert ["Ada"] == RUNG
 
     def test_hole_b10_no_channel_is_heard_that_its_person_may_not_hear(self) -> None:
-        """A builder does not let her listen where only admins may."""
         channel = evennia.create_channel("Council", locks="listen:perm(Admin);send:all()")
         line = "assistant channel ada Council = context"
         assert "You may not listen to Council" in self.line(self.bea, line)
@@ -162,10 +154,9 @@ class TestByHand(RightsTest):
 
 
 class TestClones(RightsTest):
-    """`assistant clone ada = Oriel`."""
+    """`assistant clone`."""
 
     def setUp(self) -> None:
-        """Ada may boot, and her lock names more than builders."""
         super().setUp()
         self.ada.permissions.add("Admin")
         self.ada.locks.add(
@@ -175,11 +166,11 @@ class TestClones(RightsTest):
         self.facts = record_of(self)
 
     def told(self, event: str) -> dict[str, Any]:
-        """The facts of the copy."""
+        """Details of this event in the copy's record."""
         return next(facts for name, whom, facts in self.facts if (name, whom) == (event, "Oriel"))
 
     def test_hole_b10_a_copy_has_no_powers_that_no_owner_gave_it(self) -> None:
-        """Neither lists nor permissions nor the locks that give power over a body."""
+        """Lists, permissions and locks that give power over the body are not copied."""
         shown = self.line(self.bea, "assistant clone ada = Oriel")
         assert "Without command_allowlist and attribute_allowlist: an owner gives these." in shown
         oriel = self.made("Oriel")
@@ -197,7 +188,7 @@ class TestClones(RightsTest):
         assert left_out == self.told("copied")["left_out"]
 
     def test_hole_b10_the_record_begins_with_what_an_owner_copied(self) -> None:
-        """What it may do to the game stands in its first line, and where it has that from."""
+        """The first entry names the copied powers and their source."""
         self.line(self.ann, "assistant clone ada = Oriel")
         powers = {"command_allowlist": ["boot"], "attribute_allowlist": ["desc"]}
         assert {"powers": powers} == self.told("AssistantCreated")["begun_with"]

@@ -1,4 +1,4 @@
-"""Who extends a cap is who has the right over the account that it belongs to, and nobody else."""
+"""Raising a cap: only people with the right over its account are asked or answer."""
 
 from __future__ import annotations
 
@@ -29,17 +29,17 @@ WILD = {"on_limit": {"mode": "auto_extend", "auto_extend_times": 100_000}}
 
 
 def capped(scope: str, tokens: int = 20_000) -> dict[str, Any]:
-    """A game with one cap."""
+    """A budget configuration with one cap."""
     return dict.fromkeys(("game", "assistant", "player"), PLENTY) | {
         scope: {"tokens_per_day": tokens}
     }
 
 
 class CapsTest(RightsTest, HearingTest):
-    """Mira talks with Ada, whose every answer costs 3,000 tokens; a builder or an admin is here."""
+    """Mira talks with Ada, whose every answer costs 3,000 tokens."""
 
     def setUp(self) -> None:
-        """Nobody is online but whom a test lets come."""
+        """Nobody is online unless a test logs them in."""
         super().setUp()
         ledger.start_anew()
         self.addCleanup(ledger.start_anew)
@@ -53,7 +53,7 @@ class CapsTest(RightsTest, HearingTest):
         self.addCleanup(audit.LISTENERS.remove, self._note)
 
     def tearDown(self) -> None:
-        """The test base takes its session out, also where the test did."""
+        """Put the session back, which the test base removes itself."""
         evennia.SESSION_HANDLER.setdefault(self.session.sessid, self.session)
         super().tearDown()
 
@@ -64,27 +64,26 @@ class CapsTest(RightsTest, HearingTest):
             self.raised.append(facts)
 
     def talk(self, times: int = 12) -> None:
-        """Mira whispers again and again; each time the model answers with `noop`."""
+        """Mira whispers again and again, and the model answers with `noop`."""
         for _ in range(times):
             self.model.answers.append(completion(None, ("noop", {}), usage=USED))
             self.type(self.mira, "whisper Ada = hello")
         self.model.answers.clear()
 
     def open(self) -> list[Question]:
-        """The open questions."""
         return approvals.pending(self.ada_script)
 
     def told(self, account: Any) -> list[str]:
-        """What an account online was shown of questions."""
+        """Lines about questions that this account was shown."""
         return [line for line in lines_shown(account) if "question " in line]
 
 
 class TestTheGames(CapsTest):
-    """20,000 tokens a day for the whole game."""
+    """A cap of 20,000 tokens a day for the whole game."""
 
     @override_settings(EVENNIA_AI_BUDGET_CONFIG=capped("game"))
     def test_hole_d21_a_builder_is_not_asked_and_his_yes_raises_nothing(self) -> None:
-        """Who is refused `assistant budget game raise`; an admin is asked in his place."""
+        """An admin is asked instead."""
         self.come_online(self.bea.account)
         refused = self.line(self.bea, "assistant budget game raise tokens_per_day 5000")
         assert "raise budget of the game needs perm(Admin)" in refused
@@ -107,7 +106,6 @@ class TestTheGames(CapsTest):
 
     @override_settings(EVENNIA_AI_BUDGET_CONFIG=capped("game"))
     def test_hole_d21_with_nobody_who_may_it_is_a_no_that_says_so(self) -> None:
-        """A builder is online, and nobody is asked."""
         self.come_online(self.bea.account)
         self.talk()
         assert ([], []) == (self.open(), self.raised)
@@ -120,7 +118,7 @@ class TestTheGames(CapsTest):
 
     @override_settings(EVENNIA_AI_BUDGET_CONFIG=capped("game"))
     def test_hole_d21_an_assistants_auto_extend_never_loosens_the_games_cap(self) -> None:
-        """`on_limit.mode auto_extend` and `auto_extend_times 100000` on one assistant."""
+        """`auto_extend` of one assistant must not extend the game's own cap."""
         state.write(self.ada_script, safety_config=WILD)
         self.talk(20)
         assert ([], "no_operator") == (self.raised, self.denied[-1]["reason"])
@@ -133,7 +131,7 @@ class TestTheGames(CapsTest):
         EVENNIA_AI_SAFETY_CONFIG={"on_limit": {"mode": "auto_extend", "auto_extend_times": 2}},
     )
     def test_hole_d21_the_games_own_auto_extend_holds_as_often_as_it_says(self) -> None:
-        """For all assistants together, whatever each of them sets."""
+        """The number of extensions is one for all assistants together."""
         state.write(self.ada_script, safety_config=WILD)
         self.talk(20)
         assert 2 == len(self.raised)
@@ -144,18 +142,18 @@ class TestTheGames(CapsTest):
         EVENNIA_AI_SAFETY_CONFIG={"on_limit": {"mode": "auto_extend", "auto_extend_times": 2}},
     )
     def test_hole_d21_what_an_assistant_sets_more_tightly_counts(self) -> None:
-        """`unattended`, although the game would extend."""
+        """The assistant is `unattended`, although the game would extend."""
         state.write(self.ada_script, safety_config={"on_limit": {"mode": "unattended"}})
         self.talk()
         assert ([], "unattended") == (self.raised, self.denied[-1]["reason"])
 
 
 class TestOthers(CapsTest):
-    """Caps of one player, and of one assistant."""
+    """Caps of one player and of one assistant."""
 
     @override_settings(EVENNIA_AI_BUDGET_CONFIG=capped("player"))
     def test_hole_d21_a_players_cap_is_an_owners_to_raise(self) -> None:
-        """It counts over all assistants, so who runs one of them does not decide."""
+        """It counts over all assistants, so running one of them is not enough."""
         self.come_online(self.bea.account)
         self.talk(8)
         assert ([], "no_operator") == (self.raised, self.denied[-1]["reason"])
@@ -164,7 +162,7 @@ class TestOthers(CapsTest):
 
     @override_settings(EVENNIA_AI_BUDGET_CONFIG=capped("assistant"))
     def test_hole_d21_an_assistants_cap_is_for_who_sets_it_up(self) -> None:
-        """The lock `ai_configure`: who may only run her is not asked."""
+        """It needs the lock `ai_configure`, not only `ai_control`."""
         locks = f"ai_control:perm(Builder);ai_configure:pid({self.bob.account.id})"
         self.ada.locks.add(locks)
         for person in (self.bea, self.bob):
@@ -181,7 +179,6 @@ class TestOthers(CapsTest):
 
     @override_settings(EVENNIA_AI_BUDGET_CONFIG=capped("assistant"))
     def test_everybody_who_may_raise_it_leaves(self) -> None:
-        """Whoever asked is told, and `assistant why` says how each message ended."""
         self.ada.locks.add(f"ai_configure:pid({self.bob.account.id})")
         session = self.come_online(self.bob.account)
         self.talk(8)
@@ -199,7 +196,7 @@ class TestOthers(CapsTest):
 
     @override_settings(EVENNIA_AI_BUDGET_CONFIG=capped("game", 0))
     def test_a_cap_that_is_changed_withdraws_the_question(self) -> None:
-        """The turn goes on, by whatever way it was changed; raised too little it asks for more."""
+        """Any change of the cap wakes the turn; if it is still too small, a new question is put."""
         own, cap = "budget_config", "budget_config.assistant.tokens_per_day"
         self.come_online(self.ann.account)
         raised = "assistant budget ada raise tokens_per_day "
@@ -233,7 +230,7 @@ class TestOthers(CapsTest):
 
     @override_settings(EVENNIA_AI_BUDGET_CONFIG=capped("game", 0))
     def test_hole_d21_her_own_cap_she_extends_as_she_is_set(self) -> None:
-        """A cap that the game does not set is hers, and so is what happens at it."""
+        """A cap that only the assistant has follows the assistant's own `on_limit`."""
         state.write(
             self.ada_script,
             budget_config={"assistant": {"tokens_per_day": 20_000}},

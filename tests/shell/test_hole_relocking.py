@@ -1,4 +1,4 @@
-"""Who may run an assistant has no right over its body: it is not relocked, forced or puppeted."""
+"""Body rights: whoever may run an assistant cannot relock, force or puppet its body."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class TestRelocking(RightsTest):
     """Evennia's own commands, typed by a builder whom the lock lets run Ada."""
 
     def refuse_all(self) -> None:
-        """Bea relocks, forces and puppets nothing, and still may run Ada."""
+        """Check that Bea can relock, force and puppet nothing, but still run Ada."""
         before = str(self.ada.locks)
         for lock in ("edit", "puppet", "control", "delete", "ai_control"):
             shown = self.line(self.bea, f"lock ada = {lock}:perm(Builder)")
@@ -35,11 +35,10 @@ class TestRelocking(RightsTest):
         assert "stop cleared" in self.line(self.bea, "assistant emergency clear ada")
 
     def test_hole_b9_who_runs_an_assistant_relocks_forces_and_puppets_nothing(self) -> None:
-        """`lock ada = edit:perm(Builder)`, then `force ada = ...`; or `puppet`, then `ic ada`."""
         self.refuse_all()
 
     def test_hole_b9_who_may_not_delete_her_deletes_not_her_script_either(self) -> None:
-        """Evennia's `scripts/delete` asks no lock and writes no record; others it does as ever."""
+        """Evennia's `scripts/delete` asks no lock; other scripts are deleted as before."""
         number = self.ada_script.id
         lines = [f"scripts/{word} #{number}" for word in ("stop", "pause", "delete")]
         by_class = "scripts/delete assistant_script.AssistantScript"
@@ -53,7 +52,7 @@ class TestRelocking(RightsTest):
             assert other.pk is None
 
     def test_hole_b9_nor_in_a_game_of_an_older_version(self) -> None:
-        """Its lock `control` named builders; that is `ai_control` from the next start on."""
+        """Its lock `control` named builders; the next start moves that to `ai_control`."""
         self.as_before()
         shown = self.line(self.bea, "lock ada = edit:perm(Builder)")
         assert "Added lock 'edit:perm(Builder)' to Ada." in shown, shown
@@ -62,7 +61,7 @@ class TestRelocking(RightsTest):
         self.refuse_all()
 
     def test_hole_b9_its_maker_and_admins_have_evennias_rights(self) -> None:
-        """As of everything that somebody makes; another builder has none."""
+        """As of any object in Evennia."""
         self.line(self.bea, "assistant create Edda = Edda sorts maps.")
         edda = self.made("Edda").obj
         own = f"pid({self.bea.account.id}) or perm(Admin)"
@@ -76,14 +75,13 @@ class TestRelocking(RightsTest):
 
 
 class TestSorting(RightsTest):
-    """Bodies of older games, when the game starts."""
+    """Migration of the locks of older games at their start."""
 
     def locks(self) -> tuple[str, str]:
-        """Who may run Ada, and who may do all to her body."""
         return self.ada.locks.get("ai_control"), self.ada.locks.get("control")
 
     def test_hole_b9_whom_an_owner_named_stays_named(self) -> None:
-        """And of Evennia's own right nobody keeps it but admins who had it: nothing is loosened."""
+        """Nothing is loosened: Evennia's own right is left to admins only."""
         rows = (
             ("perm(Builder)", "perm(Admin)"),
             ("perm(Admin) or pid(12)", "perm(Admin)"),
@@ -97,7 +95,7 @@ class TestSorting(RightsTest):
                 assert (f"ai_control:{old}", f"control:{own}") == self.locks()
 
     def test_hole_b9_once_and_cheaply(self) -> None:
-        """The second start changes nothing, and writes nothing for it."""
+        """The second start changes and writes nothing."""
         self.as_before()
         self.begin_anew(self.ada_script)
         before = str(self.ada.locks)
@@ -109,13 +107,13 @@ class TestSorting(RightsTest):
         assert not [each for each in sql if each.startswith("UPDATE") and "lock_storage" in each]
 
     def test_hole_b9_an_owners_own_lock_is_left(self) -> None:
-        """Who has set both has meant both."""
+        """A body that has both locks has been set up by its owner."""
         self.ada.locks.add("ai_control:id(5);control:perm(Builder)")
         self.begin_anew(self.ada_script)
         assert ("ai_control:id(5)", "control:perm(Builder)") == self.locks()
 
     def test_hole_b9_a_body_that_somebody_made_by_hand_stays_theirs(self) -> None:
-        """Evennia's `create` gives `control` and `delete` to who typed it; both are Evennia's."""
+        """Evennia's `create` gives `control` and `delete` to its caller."""
         body = create_object(AttentivePerson, key="Cora", location=self.room1)
         own = f"id({self.bea.id}) or perm(Admin)"
         body.locks.add(f"control:{own};delete:{own}")

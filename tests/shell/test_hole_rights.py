@@ -1,4 +1,4 @@
-"""Each act asks its own right, and a quelled account has what its character has."""
+"""Rights: one per act, and a quelled account has only its character's."""
 
 from __future__ import annotations
 
@@ -26,20 +26,20 @@ KNOWING = ("change memories", "reset history", "export history")
 
 
 class TestActs(RightsTest):
-    """One lock each: `lock ada = ai_control:...`, `ai_configure`, `ai_memory` and so on."""
+    """Each right has a lock of its own, such as `ai_control` and `ai_memory`."""
 
     def may(self, person: Any, *acts: str) -> list[str]:
-        """Those of the acts that a person may do to Ada."""
+        """Those of the acts that this person may do to Ada."""
         return [act for act in acts if refusal(act, person, self.ada_script) is None]
 
     def name(self, kind: str, person: Any) -> None:
-        """Ann, an admin, types the lock."""
+        """Ann, an admin, types a lock that names this person."""
         account = person.account
         shown = self.line(self.ann, f"lock ada = {kind}:perm(Admin) or pid({account.id})")
         assert "Added lock" in shown, shown
 
     def test_hole_b11_a_player_who_runs_her_changes_no_memories_and_moves_her_nowhere(self) -> None:
-        """She starts and stops, sets up, and no more."""
+        """`ai_control` alone gives a player running and configuring."""
         self.name("ai_control", self.pia)
         others = (*KNOWING, "move", "delete")
         every = (*RUNNING, *SETTING_UP, *others)
@@ -52,7 +52,6 @@ class TestActs(RightsTest):
         assert [*every] == self.may(self.ann, *every)
 
     def test_hole_b11_each_right_has_a_lock_of_its_own(self) -> None:
-        """Whom it names has that and nothing else; whom it does not name has it not."""
         acts = {
             Right.CONFIGURE: SETTING_UP,
             Right.MEMORY: KNOWING,
@@ -69,13 +68,13 @@ class TestActs(RightsTest):
         assert set(ACTS.values()) == set(Right)
 
     def test_hole_b11_builders_have_all_by_default(self) -> None:
-        """Nothing else being set, `ai_control` of the body is enough for staff."""
+        """Without other locks `ai_control` is enough for staff."""
         acts = [act for act, right in ACTS.items() if right in OF_THE_BODY]
         assert acts == self.may(self.bea, *acts)
         assert [] == self.may(self.pia, *acts)
 
     def test_hole_b11_no_room_is_entered_whose_lock_forbids_it(self) -> None:
-        """`teleport_here` is asked for who moves her and for her; an owner may put her anywhere."""
+        """`teleport_here` must pass for both the mover and the body; an owner may ignore it."""
         rows = (
             (f"not id({self.bea.id})", self.bea, "You may not move anyone to Room2."),
             (f"not id({self.ada.id})", self.bea, "Ada may not be moved to Room2"),
@@ -102,7 +101,7 @@ class TestActs(RightsTest):
         )
 
     def test_hole_b11_who_has_one_right_finds_the_words_for_it(self) -> None:
-        """A player whom any of her locks names reads the part for staff."""
+        """A player named by any of her locks is answered as staff is."""
         assert "is for staff" in self.line(self.pia, "assistant stop ada")
         self.name("ai_configure", self.pia)
         assert "You may not control Ada" in self.line(self.pia, "assistant stop ada")
@@ -110,17 +109,17 @@ class TestActs(RightsTest):
 
 
 class TestQuelled(RightsTest):
-    """Bea's account is a builder's, her character a player's; and she quelled."""
+    """Bea's account is a builder's and quelled, her character is a player's."""
 
     def setUp(self) -> None:
-        """By Evennia's own mark, and she is offline: nobody plays her character."""
+        """Set Evennia's own mark; nobody plays her character."""
         super().setUp()
         self.account_of_bea = self.bea.account
         self.account_of_bea.attributes.add("_quell", True)
         self.bea.account = None
 
     def test_hole_b13_a_quelled_account_has_what_its_character_has(self) -> None:
-        """No staff, no right over Ada; unquelled it is all there again."""
+        """Unquelled, all rights are back."""
         account = self.account_of_bea
         assert not is_staff(account)
         assert not meets(account, "Builder", self.ada)
@@ -133,7 +132,7 @@ class TestQuelled(RightsTest):
         assert refusal("stop", account, self.ada_script) is None
 
     def test_hole_b13_the_lesser_of_both_counts(self) -> None:
-        """As Evennia has it while a character is played; marks without a rank count from both."""
+        """As in Evennia while puppeting; permissions outside the hierarchy count from both."""
         account = self.account_of_bea
         self.bea.permissions.add("Admin")
         self.bea.permissions.add("lamplighters")
@@ -146,7 +145,6 @@ class TestQuelled(RightsTest):
         assert not lets(self.room1, account, "edit")
 
     def test_hole_b13_a_quelled_superuser_is_none(self) -> None:
-        """By whatever way locks ask."""
         account = self.account_of_bea
         account.is_superuser = True
         account.save()
@@ -159,14 +157,14 @@ class TestQuelled(RightsTest):
         assert refusal("stop", account, self.ada_script) is None
 
     def test_hole_b13_a_lock_that_names_the_account_goes_on(self) -> None:
-        """Who is named is named, quelled or not: that is no rank."""
+        """Being named is no rank, so quelling does not remove it."""
         account = self.account_of_bea
         self.ada.locks.add(f"ai_control:pid({account.id})")
         assert refusal("stop", account, self.ada_script) is None
         assert account.id == seen(account).id
 
     def test_hole_b13_commands_honour_it_too(self) -> None:
-        """Also where they ask the account behind the character that types."""
+        """They may ask the account behind the character."""
         self.bea.account = self.account_of_bea
         shown = self.line(self.bea, "assistant emergency stop ada")
         assert "You may not control Ada" in shown

@@ -1,4 +1,4 @@
-"""L4: how many answers in a row assistants give each other, and what a yes to more of it is."""
+"""L4, the hop limit: consecutive answers between assistants, and permission for more."""
 
 from __future__ import annotations
 
@@ -14,7 +14,9 @@ from evennia_ai.testing import UNHURRIED, pump, says
 from tests.recorded import record_of
 from tests.shell.listening import HearingTest
 
+# The default limit, and the hops that one yes adds: a message and its reply.
 BASE, EXCHANGE = 3, 2
+NOOP = completion(None, ("noop", {}))
 WORDS = "What does @Ada think, and @Brass?"
 
 
@@ -24,15 +26,13 @@ def whispers_back(name: str) -> bytes:
 
 
 def other(name: str) -> str:
-    """The other of the two."""
     return "Brass" if name == "Ada" else "Ada"
 
 
 class HopTest(HearingTest):
-    """Ada and Brass, who answer each other for ever; Tom may decide for both."""
+    """Ada and Brass answer each other without end; Tom may decide for both."""
 
     def setUp(self) -> None:
-        """Brass stands beside her; what is recorded is kept."""
         super().setUp()
         self.brass_script, self.brass = self.make("Brass")
         self.brass_script.clock = self.clock
@@ -43,17 +43,15 @@ class HopTest(HearingTest):
         self.recorded = record_of(self)
 
     def mode(self, mode: str, **on_limit: Any) -> None:
-        """What both do at the limit."""
         config = {"on_limit": {"modes": {"agent_hops": mode}, **on_limit}}
         for script in self.scripts:
             state.write(script, safety_config=config)
 
     def begin(self, hops: int = 1) -> None:
-        """Ada whispers to Brass."""
         outgoing.whisper(self.ada, self.brass, "hello", hops=hops)
 
     def talk(self, answer: Callable[[str], bytes] = whispers_back, most: int = 50) -> int:
-        """Answer every call until nobody asks any more. Returns how many there were."""
+        """Answer every model call until there is no more, and return their number."""
         for number in range(most):
             pump()
             if not self.model.waiting:
@@ -64,31 +62,28 @@ class HopTest(HearingTest):
         return most
 
     def questions(self) -> list[Any]:
-        """What is open."""
         return [q for script in self.scripts for q in approvals.pending(script)]
 
     def answer(self, text: str) -> None:
-        """Tom answers the one question that is open."""
+        """Tom answers the only open question."""
         (question,) = self.questions()
         operations.answer(question.number, self.account, text, is_staff=True)
 
     def facts(self, event: str) -> list[dict[str, Any]]:
-        """What was recorded of one kind."""
+        """Details of all recorded events of this name."""
         return [facts for name, _, facts in self.recorded if name == event]
 
 
 class TestRefused(HopTest):
-    """Nobody grants more."""
-
     def test_l4_the_third_goes_and_the_fourth_does_not(self) -> None:
-        """By default nobody is asked: after two answers in a row the third is not given."""
+        """By default nobody is asked."""
         self.begin()
         assert BASE - 1 == self.talk()
         assert "4 hop_limit context" == self.judged(self.brass_script)
         assert [] == self.questions()
 
     def test_l4_a_refusal_names_its_key_and_is_recorded(self) -> None:
-        """Nothing is dropped without a word: in the record, in the log, and for the next turn."""
+        """The refused message is recorded and noted for the next turn."""
         self.begin(hops=BASE)
         (step, detail), *_ = self.records(self.brass_script)[0].steps
         assert "silent" == step
@@ -102,7 +97,7 @@ class TestRefused(HopTest):
         assert ["hello"] == [item.body for item in self.brass_script.work.overheard]
 
     def test_l4_a_no_and_silence_end_it_too(self) -> None:
-        """Each with its own reason."""
+        """Each has its own reason."""
         self.mode("interactive")
         for end, reason in (
             (lambda: self.answer("no"), "user_refused"),
@@ -115,10 +110,10 @@ class TestRefused(HopTest):
 
 
 class TestGranted(HopTest):
-    """Somebody, or the mode, grants more."""
+    """More hops, granted by a person or by `auto_extend`."""
 
     def test_l4_after_a_yes_it_goes_and_its_reply_comes_back(self) -> None:
-        """One question; the message is answered, and the answer to it is heard as a question."""
+        """A yes covers one exchange; the next question follows it."""
         self.mode("interactive")
         self.begin()
         assert BASE - 1 == self.talk()
@@ -137,7 +132,7 @@ class TestGranted(HopTest):
         assert 0 == self.talk()
 
     def test_l4_by_itself_as_often_as_is_set(self) -> None:
-        """`auto_extend` counts in each chain anew, and nothing is kept of one that ended."""
+        """Each chain of messages has its own count."""
         for times in (0, 1, 3):
             self.mode("auto_extend", auto_extend_times=times)
             for script in self.scripts:
@@ -150,7 +145,6 @@ class TestGranted(HopTest):
         assert [{}, {}] == [script.work.extensions.counts for script in self.scripts]
 
     def test_l4_a_grant_outlasts_a_restart(self) -> None:
-        """It waits in the inbox with its message."""
         self.mode("interactive")
         self.begin(hops=BASE)
         self.answer("yes")
@@ -159,7 +153,7 @@ class TestGranted(HopTest):
         assert EXCHANGE == self.talk()
 
     def test_l4_who_hits_it_together_is_answered_together(self) -> None:
-        """Two who are named in one word of a third: one question, and both go on."""
+        """One line that addresses both causes one question."""
         self.mode("interactive")
         _, carol = self.make("Carol")
         outgoing.say(carol, "@ada and @brass, go on", hops=BASE)
@@ -167,7 +161,7 @@ class TestGranted(HopTest):
         assert 2 == self.talk(lambda _: completion(None, ("noop", {})))
 
     def test_l4_other_limits_hold_for_a_granted_one(self) -> None:
-        """A yes to hops is no yes to whatever else is set."""
+        """A yes to hops is no yes to other limits."""
         self.mode("interactive")
         state.write(self.brass_script, hearing_config=UNHURRIED | {"calls_per_player": 1})
         for _ in range(2):
@@ -176,7 +170,6 @@ class TestGranted(HopTest):
         assert ["granted", "refused"] == self.steps(self.brass_script)
 
     def test_l4_zero_is_no_limit(self) -> None:
-        """As of every limit: they talk until they have enough of it."""
         for script in self.scripts:
             state.write(script, max_agent_hops=0)
         self.begin()
@@ -185,10 +178,9 @@ class TestGranted(HopTest):
 
 
 class TestMarks(HopTest):
-    """What was granted goes along with what is said, and only the server says so."""
+    """The mark of granted hops travels with speech, and only the server can set it."""
 
     def test_it_goes_with_every_way_to_speak(self) -> None:
-        """With an answer aloud, in a whisper, in a pose and on a channel."""
         self.mode("interactive")
         state.write(self.ada_script, private_words="free")
         self.channel("Public", self.brass)
@@ -211,14 +203,13 @@ class TestMarks(HopTest):
                 )
 
     def test_what_is_no_number_grants_nothing(self) -> None:
-        """Nor does what somebody says or sets beside it."""
         for value in (True, -1, 2.0, "9", None):
             heard = read(("Tom whispers: x", {"type": "whisper", GRANTED_MARK: value}), self.tom, 0)
             assert heard is not None
             assert 0 == heard.hops_granted
 
     def test_marks_of_its_own_are_not_changed(self) -> None:
-        """Whatever further ones are given."""
+        """Additional marks cannot override those of the server."""
         more = {"type": "pose", "assistant_message": False, "assistant_hops": 0, GRANTED_MARK: 2}
         outgoing.say(self.ada, "hello", hops=2, more=more)
         heard = self.records(self.brass_script)[0].heard
@@ -228,6 +219,3 @@ class TestMarks(HopTest):
             heard.hops,
             heard.hops_granted,
         )
-
-
-NOOP = completion(None, ("noop", {}))

@@ -1,4 +1,4 @@
-"""Asking an assistant to be quiet in a room, in fiction."""
+"""`hush`: players ask an assistant to be quiet in a room."""
 
 from __future__ import annotations
 
@@ -21,10 +21,9 @@ NODS = "Ada nods and is quiet here for ten minutes."
 
 
 class HushTest(HearingTest):
-    """Tom and Mira have the commands; what is recorded is kept."""
+    """Tom and Mira have the commands."""
 
     def setUp(self) -> None:
-        """The command sets and the records."""
         super().setUp()
         for person in (self.tom, self.mira):
             person.cmdset.add(AssistantCmdSet)
@@ -32,14 +31,14 @@ class HushTest(HearingTest):
         self.forget()
 
     def told(self, person: Any, line: str) -> str:
-        """The last that a person sees after typing a line."""
+        """The last line that a person sees after typing this one."""
         self.forget()
         self.type(person, line)
         seen: str = person.seen[-1] if person.seen else ""
         return seen
 
     def hush(self, minutes: int = 10) -> None:
-        """Mira has hushed Ada."""
+        """Mira hushes Ada."""
         assert operations.hush(self.ada_script, self.mira, minutes).ok
 
 
@@ -47,7 +46,6 @@ class TestCommand(HushTest):
     """`hush` and `unhush`."""
 
     def test_what_is_typed_and_what_the_room_sees(self) -> None:
-        """Each line, and what everybody sees of it."""
         for line, shown in (
             ("hush ada", NODS),
             ("hush ADA 1", "Ada nods and is quiet here for a minute."),
@@ -63,7 +61,6 @@ class TestCommand(HushTest):
                 assert [shown] == self.tom.heard_from(self.ada)
 
     def test_what_makes_no_sense_is_said(self) -> None:
-        """Too long, nobody hushed, nobody of that name."""
         for line, shown in (
             ("hush ada 0", "You can hush for 1 to 60 minutes at a time, not 0."),
             ("hush ada 61", "You can hush for 1 to 60 minutes at a time, not 61."),
@@ -78,7 +75,6 @@ class TestCommand(HushTest):
         assert "Ada is not here." == operations.hush(self.ada_script, self.mira).message
 
     def test_of_several_one_is_named(self) -> None:
-        """Without a name it asks which; each is hushed by itself, also by an alias."""
         brass_script, brass = self.make("Brass")
         brass.aliases.add("the golem")
         asked = "Which one? Here are: Ada, Brass. Type for example: hush Ada"
@@ -89,13 +85,12 @@ class TestCommand(HushTest):
         assert not outgoing.is_hushed(self.ada_script, self.room1)
 
     def test_a_name_may_look_like_an_argument(self) -> None:
-        """Whoever is called by a number is hushed by it."""
         script, _ = self.make("Seven 7")
         assert "Seven 7 nods" in self.told(self.mira, "hush seven 7")
         assert outgoing.is_hushed(script, self.room1)
 
     def test_the_lock_decides(self) -> None:
-        """Who may not is told so, and nothing happens; taken back is as well a matter of it."""
+        """The lock `hush` covers `unhush` too."""
         self.ada.locks.add("hush:perm(Builder)")
         for line in ("hush ada", "unhush ada"):
             assert "You may not decide when Ada speaks." == self.told(self.mira, line)
@@ -103,7 +98,6 @@ class TestCommand(HushTest):
         assert NODS == self.told(self.tom, "hush ada")
 
     def test_both_are_recorded(self) -> None:
-        """By whom, by which way, where and for how long, as all that people do."""
         self.type(self.mira, "hush ada 3")
         self.type(self.tom, "unhush ada")
         room, mira, tom = self.room1.dbref, self.mira.key, self.tom.key
@@ -114,10 +108,10 @@ class TestCommand(HushTest):
 
 
 class TestQuiet(HushTest):
-    """While it lasts."""
+    """A hushed assistant."""
 
     def test_open_speech_is_not_answered(self) -> None:
-        """Addressed or not, by whatever rule; it is noted, and kept for later."""
+        """It is noted for later."""
         self.set(trigger_permissions=("all()",), room_messages="trigger")
         self.hush()
         for line in ("say @ada hello", "say what a day", "pose nods to @ada."):
@@ -127,7 +121,6 @@ class TestQuiet(HushTest):
         assert 3 == len(self.ada_script.work.overheard)
 
     def test_who_addressed_her_is_told_once_a_minute(self) -> None:
-        """In character and in private."""
         self.hush()
         self.forget()
         for _ in range(3):
@@ -139,7 +132,6 @@ class TestQuiet(HushTest):
         assert 2 == len(self.tom.heard_from(self.ada))
 
     def test_whispers_and_channels_go_on(self) -> None:
-        """Only what is open in that room is not for her."""
         public = self.channel()
         self.set(channel_configs={"Public": "trigger"})
         self.hush()
@@ -155,7 +147,6 @@ class TestQuiet(HushTest):
         assert 3 == len(self.model.bodies)
 
     def test_her_tools_refuse_the_room(self) -> None:
-        """A model that would speak up all the same is told, and may whisper instead."""
         self.hush()
         self.set(private_words="free")
         for tool in (("say", {"message": "Hello!"}), ("emote", {"action": "shouts."})):
@@ -177,7 +168,6 @@ class TestQuiet(HushTest):
         assert [] == self.tom.heard_from(self.ada)
 
     def test_elsewhere_she_speaks(self) -> None:
-        """It holds for the room, and not for her."""
         self.hush()
         for being in (self.ada, self.tom):
             being.location = self.room2
@@ -189,10 +179,10 @@ class TestQuiet(HushTest):
 
 
 class TestUnderWay(HushTest):
-    """What was asked before."""
+    """Turns that began before the hush."""
 
     def test_a_turn_that_answers_the_room_is_dropped(self) -> None:
-        """With the model call; its message is settled and noted, and nothing is said."""
+        """The model call is cancelled and counts as no error."""
         self.type(self.tom, "say @ada hello")
         self.type(self.tom, "say @ada again")
         assert 1 == len(self.model.waiting)
@@ -204,7 +194,6 @@ class TestUnderWay(HushTest):
         assert 0 == state.read(self.ada_script, "consecutive_errors")
 
     def test_a_turn_for_a_whisper_goes_on(self) -> None:
-        """Nobody but the asker hears of it."""
         self.type(self.tom, "whisper Ada = hello")
         self.type(self.mira, "hush ada")
         self.model.answer(whispers("Psst."))
@@ -212,7 +201,7 @@ class TestUnderWay(HushTest):
         assert 'Ada whispers: "Psst."' == self.tom.heard_from(self.ada)[-1]
 
     def test_an_act_of_her_own_is_dropped(self) -> None:
-        """She would not ask anybody before she speaks."""
+        """It might speak in the room."""
         self.set(autonomy_config={"seconds": 10})
         self.ada_script.at_repeat()
         operations.add_goal(self.ada_script, "find the atlas")
@@ -226,8 +215,9 @@ class TestUnderWay(HushTest):
         assert [] == self.model.waiting
 
     def test_a_talk_ends(self) -> None:
-        """Who was answered before it has to address her anew after it."""
-        self.set(hearing_config={**state.read(self.ada_script, "hearing_config"), **ENGAGED})
+        """The person has to address her again afterwards."""
+        config = state.read(self.ada_script, "hearing_config")
+        self.set(hearing_config={**config, "engagement_seconds": 600})
         self.ask("say @ada hello", says("Hello."))
         self.type(self.mira, "hush ada 1")
         self.type(self.mira, "unhush ada")
@@ -235,14 +225,10 @@ class TestUnderWay(HushTest):
         assert "7 default ignore" == self.judged()
 
 
-ENGAGED = {"engagement_seconds": 600}
-
-
 class TestEnd(HushTest):
-    """When it is over."""
+    """The end of a hush."""
 
     def test_it_lifts_by_itself(self) -> None:
-        """At the very end of its time."""
         self.hush(10)
         self.clock.advance(599)
         self.type(self.tom, "say @ada hello")
@@ -253,7 +239,7 @@ class TestEnd(HushTest):
         assert ['Ada says, "Hello."'] == self.tom.heard_from(self.ada)
 
     def test_it_outlasts_a_restart(self) -> None:
-        """As long as it was to last, and no longer."""
+        """It still ends at its time."""
         self.hush(10)
         self.restart()
         self.type(self.tom, "say @ada hello")
@@ -263,7 +249,7 @@ class TestEnd(HushTest):
         assert not outgoing.is_hushed(self.ada_script, self.room1)
 
     def test_what_is_over_is_not_kept(self) -> None:
-        """Neither in memory nor stored, so nothing grows."""
+        """It is removed from memory and from the stored setting."""
         self.hush(1)
         self.clock.advance(60)
         assert not outgoing.is_hushed(self.ada_script, self.room1)
@@ -274,7 +260,7 @@ class TestEnd(HushTest):
         assert [self.room2.dbref] == list(state.read(self.ada_script, "hushed"))
 
     def test_to_look_costs_no_statement(self) -> None:
-        """Hushed or not: it is asked of each word in the room."""
+        """It is asked for every line of speech in the room."""
         self.hush()
         room = self.ada.location
         with self.assertNumQueries(0):

@@ -1,4 +1,4 @@
-"""Idle costs nothing: no model call, also not by a timer that was set before."""
+"""Idleness: an assistant at rest makes no model call, not even by an earlier timer."""
 
 from __future__ import annotations
 
@@ -19,17 +19,16 @@ NOOP = completion(None, ("noop", {}))
 
 
 class IdleTest(SafetyTest):
-    """Ada has a goal, and waits a little for a second message before she answers."""
+    """Ada has a goal, and waits for a second message before each answer."""
 
     hearing = {"batch_seconds": 2, "cooldown_seconds": 30}
 
     def setUp(self) -> None:
-        """Her time to act has come."""
         super().setUp()
         self.make_ready()
 
     def make_ready(self) -> None:
-        """A goal, and time enough for a step towards it."""
+        """Give Ada a goal and let its time come."""
         self.set(autonomy_config={"seconds": 10}, compact_enabled=False)
         operations.add_goal(self.ada_script, "find the atlas")
         self.ada_script.at_repeat()
@@ -37,7 +36,7 @@ class IdleTest(SafetyTest):
         self.clock.advance(11)
 
     def pass_time(self) -> int:
-        """All timers run out, and beats pass; how many model calls were made."""
+        """Let all timers run out and beats pass; returns the number of model calls."""
         before = len(self.model.bodies)
         for seconds in (0, 1, 2, 30, 60, 3600):
             self.clock.advance(seconds)
@@ -47,8 +46,7 @@ class IdleTest(SafetyTest):
         return len(self.model.bodies) - before
 
 
-# Each way to be at rest.
-WAYS: dict[str, Callable[[Any], object]] = {
+WAYS_TO_REST: dict[str, Callable[[Any], object]] = {
     "not enabled": lambda script: operations.set_enabled(script, False),
     "stopped": lambda script: operations.stop(script, "test"),
     "locked": lambda script: trigger_emergency_stop(script, "test", cause=Cause.LOOP),
@@ -58,11 +56,11 @@ WAYS: dict[str, Callable[[Any], object]] = {
 
 
 class TestAtRest(IdleTest):
-    """Put to rest while something was set already."""
+    """Put to rest while something was pending."""
 
     def each_way(self, *others: str) -> Iterator[Callable[[Any], object]]:
-        """Each way to be at rest but those others, with an Ada of its own."""
-        for name, rest in WAYS.items():
+        """Every way to be at rest except `others`, each with a new Ada."""
+        for name, rest in WAYS_TO_REST.items():
             if name in others:
                 continue
             with self.subTest(name):
@@ -75,13 +73,12 @@ class TestAtRest(IdleTest):
                 yield rest
 
     def test_a_beat_that_is_due(self) -> None:
-        """Her goal would have been worked on at the very next beat."""
         for rest in self.each_way():
             rest(self.ada_script)
             assert 0 == self.pass_time()
 
     def test_a_beat_that_is_on_its_way(self) -> None:
-        """A beat was called for, and has not come yet."""
+        """An extra beat was requested and has not fired yet."""
         for rest in self.each_way():
             self.queue(1)
             self.ada_script.beat_soon()
@@ -98,7 +95,6 @@ class TestAtRest(IdleTest):
             assert 0 == self.pass_time()
 
     def test_a_message_that_waits_out_a_cooldown(self) -> None:
-        """A second message of Tom's waits until he may have another answer."""
         for rest in self.each_way():
             self.type(self.tom, "whisper Ada = hello")
             self.model.answers.append(NOOP)
@@ -109,7 +105,6 @@ class TestAtRest(IdleTest):
             assert 0 == self.pass_time()
 
     def test_a_call_that_is_under_way(self) -> None:
-        """It is dropped, and not made again."""
         for rest in self.each_way("without a body"):
             self.type(self.tom, "whisper Ada = hello")
             self.clock.advance(2)
@@ -121,42 +116,39 @@ class TestAtRest(IdleTest):
 
 
 class TestNobodyAbout(IdleTest):
-    """Awake, with a goal, in a game that nobody plays."""
+    """Awake, with a goal, in a game without players."""
 
     def setUp(self) -> None:
-        """Tom, the last one, logs out; nor is anybody behind Mira."""
         super().setUp()
         self.account.unpuppet_object(self.session)
         self.mira.sessions.clear()
         evennia.SESSION_HANDLER.clear()
 
     def tearDown(self) -> None:
-        """He is back, as whoever cleans up expects it."""
+        """The base class expects the session to be there."""
         self.log_in()
         super().tearDown()
 
     def log_in(self) -> None:
-        """Tom's account is there again, with no character."""
+        """Put Tom's session back, without a character."""
         evennia.SESSION_HANDLER[self.session.sessid] = self.session
 
     def test_nothing_is_done(self) -> None:
-        """However long."""
         assert 0 == self.pass_time()
 
     def test_unless_an_owner_wants_it(self) -> None:
-        """By the key of `autonomy_config`."""
+        """`autonomy_config.when_nobody_is_online` allows it."""
         self.set(autonomy_config={"seconds": 10, "when_nobody_is_online": True})
         self.model.answers.extend([NOOP] * 10)
         assert 1 <= self.pass_time()
 
     def test_a_bot_is_nobody(self) -> None:
-        """A relay that is always logged in keeps no assistant busy."""
+        """A relay that is always logged in must keep no assistant busy."""
         self.account.is_bot = True
         self.log_in()
         assert 0 == self.pass_time()
 
     def test_somebody_comes(self) -> None:
-        """The goal is taken up again."""
         assert 0 == self.pass_time()
         self.log_in()
         self.model.answers.append(NOOP)

@@ -1,4 +1,4 @@
-"""What Evennia sends, and the speech that is cut out of it."""
+"""Messages from Evennia, and the speech that is cut out of them."""
 
 from __future__ import annotations
 
@@ -45,13 +45,10 @@ from tests.shell.support import ShellTest, pump, says, whispers
     ],
 )
 def test_the_speech_is_cut_out(rendered: str, name: str, expected: str) -> None:
-    """Frame, name and markup go; what was said stays as it was."""
     assert expected == cut_speech(rendered, name)
 
 
 class TestStockCommands(ShellTest):
-    """Evennia's own commands, as they reach Ada's ears."""
-
     def test_a_builders_view_of_names_does_not_disturb(self) -> None:
         """A listener who sees `Tom(#6)` hears the same words."""
         self.ada.permissions.add("Builder")
@@ -60,19 +57,18 @@ class TestStockCommands(ShellTest):
         assert 'Tom whispers to you (trust 0.9): "hello"' == told
 
     def test_a_pose_with_her_name_is_for_her(self) -> None:
-        """An address in a pose is answered aloud."""
         self.ask("pose bows to @ada.", says("Good evening."))
         assert ['Ada says, "Good evening."'] == self.mira.heard_from(self.ada)
 
     def test_marks_come_only_from_the_server(self) -> None:
-        """Hops and kind are read from options; what a player types cannot forge them."""
+        """Words that look like a mark are just words."""
         text = ('Tom says, "assistant_message=True"', {"type": "say"})
         heard = read(text, self.tom, self.ada)
         assert heard is not None
         assert (False, 0, Source.SAY) == (heard.from_assistant, heard.hops, heard.source)
 
     def test_odd_marks_are_none(self) -> None:
-        """Only True is a mark, and only a whole positive number counts hops."""
+        """Only True is a mark, and only a positive whole number counts hops."""
         for mark, hops in (("yes", "3"), (1, -2), (None, True), (True, 2.5)):
             options = {"type": "say", "assistant_message": mark, "assistant_hops": hops}
             heard = read(('Tom says, "x"', options), self.tom, self.ada)
@@ -81,7 +77,7 @@ class TestStockCommands(ShellTest):
 
 
 class TestMarks(ShellTest):
-    """What the server passes along is believed in this order: arguments, options, nothing."""
+    """Metadata of a message: arguments come before options."""
 
     def _read(self, options: Any, **kwargs: Any) -> Heard:
         heard = read(('Tom says, "hi"', options), self.tom, self.ada, {"options": None, **kwargs})
@@ -89,7 +85,6 @@ class TestMarks(ShellTest):
         return heard
 
     def test_arguments_go_before_options(self) -> None:
-        """Kind, mark and hops are those of the call where it has them."""
         heard = self._read(
             {"type": "say", ASSISTANT_MARK: False, HOPS_MARK: 1},
             **{"type": "whisper", ASSISTANT_MARK: True, HOPS_MARK: 2},
@@ -98,13 +93,12 @@ class TestMarks(ShellTest):
         assert Evidence.KWARGS == heard.evidence
 
     def test_options_stand_where_arguments_say_nothing(self) -> None:
-        """Arguments of another meaning do not take the kind away."""
         heard = self._read({"type": "say", HOPS_MARK: 1, ASSISTANT_MARK: True}, session=None)
         assert (Source.SAY, True, 1) == (heard.source, heard.from_assistant, heard.hops)
         assert Evidence.OOB == heard.evidence
 
     def test_an_unknown_kind_is_an_emit(self) -> None:
-        """And nothing is made of what the text looks like."""
+        """The text itself is not used to guess a kind."""
         for kind in ("shout", "SAY", "", None, 7):
             with self.subTest(kind=kind):
                 heard = self._read({"type": kind})
@@ -112,13 +106,13 @@ class TestMarks(ShellTest):
                 assert 'Tom says, "hi"' == heard.body
 
     def test_speech_given_apart_is_believed_before_the_line(self) -> None:
-        """The page command of ours passes the words beside the line that shows them."""
+        """Our page command passes the bare words beside the line that shows them."""
         heard = self._read({"type": "page", "speech": "|rhi|n there "})
         assert "hi there" == heard.body
         assert 'Tom says, "hi"' == self._read({"type": "page", "speech": ["no"]}).body
 
     def test_a_message_is_read_to_a_hundred_thousand_characters(self) -> None:
-        """However much is said, what is read is bounded and says that it was cut."""
+        """A longer message is cut, and ends with an ellipsis."""
         for kind in ("say", "pose", "page", "move", "odd"):
             with self.subTest(kind=kind):
                 text = 'Tom says, "' + "x" * 200_000 + '"'
@@ -128,13 +122,13 @@ class TestMarks(ShellTest):
 
 
 class TestSenders(ShellTest):
-    """Who sent it: somebody, an account, the first of several, or nobody that can be named."""
+    """Senders: an object, an account, the first of several, or none."""
 
     def _said_by(self, sender: Any) -> Heard | None:
         return read(('Tom says, "hi"', {"type": "say"}), sender, self.ada)
 
     def test_each_kind_of_sender(self) -> None:
-        """Ids of objects and accounts are told apart; of several the first is meant."""
+        """Ids of objects and accounts differ; of several senders the first counts."""
         mine = f"*{self.account.dbref}"
         for name, sender, sender_id, person in (
             ("an object", self.tom, self.tom.dbref, mine),
@@ -151,7 +145,6 @@ class TestSenders(ShellTest):
                 assert (sender_id, person) == (heard.sender_id, heard.person)
 
     def test_object_and_account_of_one_number_are_two(self) -> None:
-        """An object #1 is never the account *#1."""
         assert self.tom.dbref == id_of(self.tom) != id_of(self.account)
         for being in (self.tom, self.account, self.room1):
             assert being == find_being(id_of(being))
@@ -159,7 +152,6 @@ class TestSenders(ShellTest):
             assert None is find_being(unknown), unknown
 
     def test_nobody_is_the_game_itself(self) -> None:
-        """What has no sender starts nothing and is nobody's."""
         for sender in (None, [], (), "", 0):
             with self.subTest(sender=sender):
                 heard = self._said_by(sender)
@@ -167,7 +159,7 @@ class TestSenders(ShellTest):
                 assert (Source.SYSTEM, "", "") == (heard.source, heard.sender_id, heard.person)
 
     def test_who_cannot_be_named_is_not_heard(self) -> None:
-        """Neither guessed at nor taken for the game."""
+        """An unknown kind of sender is not taken for the game either."""
         for sender in (
             "Tom",
             ["Tom"],
@@ -183,7 +175,6 @@ class TestSenders(ShellTest):
                 assert None is self._said_by(sender)
 
     def test_a_deleted_sender_does_no_harm(self) -> None:
-        """A message of someone who is gone is read without trouble."""
         ghost = create_object("tests.shell.people.Person", key="Ghost", location=self.room1)
         ghost.delete()
         heard = self._said_by(ghost)
@@ -192,7 +183,6 @@ class TestSenders(ShellTest):
         pump()
 
     def test_a_name_is_cut_off_however_it_is_shown(self) -> None:
-        """A listener who sees somebody by another name hears the same words."""
         self.ada.permissions.add("Builder")
         shown = self.tom.get_display_name(self.ada)
         for line, kind, body in (
@@ -207,10 +197,9 @@ class TestSenders(ShellTest):
 
 
 class TestOdd(ShellTest):
-    """What no game should send."""
+    """Messages that no game should send."""
 
     def test_reading_never_raises(self) -> None:
-        """Odd texts, options and senders are nothing, or something harmless."""
         texts: tuple[Any, ...] = (
             None,
             "",
@@ -245,7 +234,6 @@ class TestOdd(ShellTest):
                     read(text, sender, self.ada)
 
     def test_markup_alone_is_nothing_said(self) -> None:
-        """A line without words is not heard, whoever sent it."""
         for text in ("|r|n", "\x1b[0m", "  |n "):
             for sender in (self.tom, None):
                 assert None is read((text, {"type": "say"}), sender, self.ada)

@@ -1,4 +1,4 @@
-"""What waits for an answer survives, is bounded, and is answered once."""
+"""The inbox: durable, bounded, and each message answered once."""
 
 from __future__ import annotations
 
@@ -14,16 +14,14 @@ SORRY = outgoing.FAILURE_LINE.replace("{name}", "Ada")
 
 
 def _restart(script: object) -> None:
-    """Begin as a new process does: memory is empty, the database is not."""
+    """Start as a new process does: with empty memory and the same database."""
     script.work = None  # type: ignore[attr-defined]
     script.at_start()  # type: ignore[attr-defined]
 
 
 class TestDurable(ShellTest):
-    """A question is stored before it is answered."""
-
     def test_it_is_stored_when_hearing_returns(self) -> None:
-        """A process killed a moment later has it."""
+        """A process killed a moment later has not lost it."""
         self.tom.execute_cmd("whisper Ada = hello")
         row = ScriptDB.objects.get(pk=self.ada_script.pk).db_attributes.get(db_key="pending_events")
         (stored,) = row.value
@@ -43,7 +41,7 @@ class TestDurable(ShellTest):
         assert [] == self.waiting()
 
     def test_an_effect_that_was_noted_is_not_repeated(self) -> None:
-        """Killed between noting and settling it, she does not say it a second time."""
+        """Killed between noting and settling a whisper, she does not repeat it."""
         self.type(self.tom, "whisper Ada = hello")
         turn = turns.load(self.ada_script, self.ada_script.work.inbox[0], 1)
         call = ToolCall("c1", "whisper", {"target": "Tom", "message": "Hello."})
@@ -54,7 +52,6 @@ class TestDurable(ShellTest):
         assert ([], None) == (self.waiting(), state.read(self.ada_script, "current_tool_call"))
 
     def test_what_waited_behind_it_is_answered(self) -> None:
-        """Only the question whose answer was cut off is given up."""
         self.type(self.tom, "whisper Ada = one")
         self.type(self.mira, "whisper Ada = two")
         turn = turns.load(self.ada_script, self.ada_script.work.inbox[0], 1)
@@ -65,7 +62,7 @@ class TestDurable(ShellTest):
         assert ['Ada whispers: "Two."'] == self.mira.heard_from(self.ada)
 
     def test_a_failed_effect_does_not_cost_the_answer(self) -> None:
-        """A whisper to nobody was noted and did not happen: the question is asked again."""
+        """A noted call that failed had no effect, so the question is asked again."""
         self.ask("whisper Ada = hello", whispers("Hello.", "Nobody"))
         assert 2 == len(self.model.bodies)
         _restart(self.ada_script)
@@ -74,7 +71,6 @@ class TestDurable(ShellTest):
         assert ['Ada whispers: "Hello."'] == self.tom.heard_from(self.ada)
 
     def test_a_conversation_survives(self) -> None:
-        """After a restart she still knows what was said."""
         self.ask("whisper Ada = one", whispers("One."))
         _restart(self.ada_script)
         self.ask("whisper Ada = two", whispers("Two."))
@@ -82,7 +78,7 @@ class TestDurable(ShellTest):
         assert 2 == state.read(self.ada_script, "usage")["calls"]
 
     def test_a_conversation_is_bounded(self) -> None:
-        """At most `max_history` messages are kept, never a call without its result."""
+        """A tool call is never kept without its result."""
         state.write(self.ada_script, max_history=7)
         for number in range(5):
             self.ask(f"whisper Ada = {number}", whispers("Yes."))
@@ -90,7 +86,6 @@ class TestDurable(ShellTest):
         assert ["user", "assistant", "tool"] * 2 == roles
 
     def test_usage_is_counted(self) -> None:
-        """Calls and tokens add up over turns."""
         usage = {"prompt_tokens": 10, "completion_tokens": 3}
         answer = completion(None, ("whisper", {"target": "Tom", "message": "Hm."}), usage=usage)
         for _ in range(2):
@@ -100,15 +95,14 @@ class TestDurable(ShellTest):
 
 
 class TestFull(ShellTest):
-    """More people ask than may wait."""
+    """An inbox with room for two."""
 
     def setUp(self) -> None:
-        """Two may wait."""
         super().setUp()
         state.write(self.ada_script, max_pending_events=2)
 
     def test_who_must_leave_is_told(self) -> None:
-        """The oldest that nobody is answering yet makes room, and its sender reads so, once."""
+        """The oldest message that is not being answered makes room."""
         self.type(self.tom, "whisper Ada = one")
         self.type(self.mira, "whisper Ada = two")
         self.type(self.tom, "whisper Ada = three")
@@ -116,7 +110,6 @@ class TestFull(ShellTest):
         assert ["one", "three"] == [event.body for event in self.waiting()]
 
     def test_the_question_under_way_stays(self) -> None:
-        """Who is being answered is not told to try again, and gets the answer."""
         for words in ("one", "two", "three", "four"):
             self.type(self.tom, f"whisper Ada = {words}")
         self.model.answers.append(whispers("Four."))

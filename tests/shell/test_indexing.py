@@ -1,4 +1,4 @@
-"""Telling the store of memories: nothing is lost when it is down, and nothing forgotten stays."""
+"""Indexing of memories: nothing is lost while the store is down, nothing forgotten stays."""
 
 from __future__ import annotations
 
@@ -20,21 +20,18 @@ from tests.shell.support import pump, whispers
 
 
 class TestIndexing(MemoryTest):
-    """Ada's memories and the store."""
-
     def keep(self, count: int) -> list[str]:
-        """Some memories that wait. Returns their keys."""
+        """Store new memories that wait for the index, and return their keys."""
         kept = [Recollection(new_key(), "fact", f"fact {n}", "world") for n in range(count)]
         keeping.keep(self.ada_script, kept)
         return [memory.key for memory in kept]
 
     def drop(self, key: str) -> None:
-        """Forget one, as everything does that forgets."""
+        """Forget one memory."""
         rows.remove(self.ada_script.pk, [key])
         indexing.soon(self.ada_script)
 
     def test_what_is_kept_is_read_soon_after(self) -> None:
-        """In batches, and the table knows by which model."""
         keys = self.keep(2 * BATCH + 1)
         assert (2 * BATCH + 1, 0) == self.waiting_rows()
         self.catch_up()
@@ -45,14 +42,13 @@ class TestIndexing(MemoryTest):
         )
 
     def test_once_for_many(self) -> None:
-        """Several that are kept in one moment are one run."""
         for _ in range(3):
             self.keep(1)
         self.catch_up()
         assert ["add"] == self.store.calls
 
     def test_a_mere_question_waits_for_nothing(self) -> None:
-        """Its entry is in the table with the mark of what is found by its words."""
+        """An entry that is only found by its words needs no vector."""
         self.ask("whisper Ada = where are the books?", whispers("Upstairs."))
         assert [rows.NO_VECTOR] == list(Memory.objects.values_list("indexed_as", flat=True))
         with self.assertNumQueries(0):
@@ -60,7 +56,6 @@ class TestIndexing(MemoryTest):
         assert ["words"] == self.store.calls
 
     def test_an_idle_assistant_asks_nothing(self) -> None:
-        """Neither the store nor the database, however long nothing happens."""
         self.keep(1)
         self.catch_up()
         self.store.calls.clear()
@@ -69,7 +64,7 @@ class TestIndexing(MemoryTest):
         assert [] == self.store.calls
 
     def test_what_is_forgotten_leaves_the_store_and_the_table(self) -> None:
-        """Its words are gone at once, the rest of it as soon as the store says yes."""
+        """The words go at once, the row when the store has confirmed."""
         first, second = self.keep(2)
         self.catch_up()
         self.drop(first)
@@ -78,7 +73,7 @@ class TestIndexing(MemoryTest):
         assert ({second}, 1) == (self.in_store(), Memory.objects.count())
 
     def test_a_store_that_is_down_loses_nothing(self) -> None:
-        """What waits is tried again, each time later, and with the next thing that is kept."""
+        """It is retried with growing waits and with the next memory."""
         self.store.is_down = True
         (key,) = self.keep(1)
         self.catch_up()
@@ -95,7 +90,7 @@ class TestIndexing(MemoryTest):
         assert ((0, 0), "") == (self.waiting_rows(), indexing.status(self.ada_script).problem)
 
     def waits(self, count: int) -> list[float]:
-        """Seconds until the store is asked again, and as often again."""
+        """Let the store be retried `count` times, and return the seconds before each."""
         found = []
         for _ in range(count):
             began, due = self.clock.seconds(), self.ada_script.work.indexing.retry.getTime()
@@ -105,7 +100,7 @@ class TestIndexing(MemoryTest):
         return found
 
     def test_many_that_wait_for_the_store_do_not_ask_it_at_once(self) -> None:
-        """It goes away for all of them in one moment, and they come back one after the other."""
+        """Retries are spread, though all assistants lost the store at one moment."""
         crowd = [self.ada_script, *(self.make(f"Brass{n}")[0] for n in range(9))]
         self.store.is_down = True
         for script in crowd:
@@ -117,7 +112,6 @@ class TestIndexing(MemoryTest):
         assert max(due) - min(due) < 2.5
 
     def test_forgetting_waits_for_a_store_that_is_down(self) -> None:
-        """And is done by the next run, whatever calls for that."""
         (key,) = self.keep(1)
         self.catch_up()
         self.store.is_down = True
@@ -130,7 +124,7 @@ class TestIndexing(MemoryTest):
         assert ((0, 0), set()) == (self.waiting_rows(), self.in_store())
 
     def test_a_memory_that_changes_while_it_is_read_is_read_again(self) -> None:
-        """The store never holds old words that the table takes for read."""
+        """The store must not hold old words that the table takes for indexed."""
         (key,) = self.keep(1)
 
         def change() -> None:
@@ -143,21 +137,20 @@ class TestIndexing(MemoryTest):
         assert (0, 0) == self.waiting_rows()
 
     def test_a_memory_that_is_forgotten_while_it_is_read_does_not_stay(self) -> None:
-        """It is taken out right after."""
         (key,) = self.keep(1)
         self.store.before_add = lambda: rows.remove(self.ada_script.pk, [key])
         self.catch_up()
         assert (set(), 0) == (self.in_store(), Memory.objects.count())
 
     def test_lore_is_not_read(self) -> None:
-        """It is found by its words."""
+        """Lore is found by its words."""
         rows.insert(self.ada_script.pk, [Recollection(new_key(), "lore", "Old.", "world")])
         indexing.soon(self.ada_script)
         self.catch_up()
         assert ([], (0, 0)) == (self.store.calls, self.waiting_rows())
 
     def test_one_run_at_a_time(self) -> None:
-        """A run that is asked for while another goes on begins after it."""
+        """A run requested during another begins after it."""
         begun = []
         self.store.before_add = lambda: begun.append(indexing.apply(self.ada_script))
         self.keep(BATCH + 1)
@@ -166,7 +159,7 @@ class TestIndexing(MemoryTest):
         assert [0, 0] == [run.result for run in begun]
 
     def test_a_run_that_waited_ends_with_its_assistant(self) -> None:
-        """One that waits for another to end, as when an assistant is deleted while it is told."""
+        """The assistant may be deleted while a run waits."""
         begun, work = [], self.ada_script.work
 
         def delete() -> None:
@@ -180,7 +173,7 @@ class TestIndexing(MemoryTest):
         assert [0] == [run.result for run in begun]
 
     def test_a_stopped_assistant_writes_nothing(self) -> None:
-        """What comes back after its life in this process has ended is dropped."""
+        """Results that arrive after the end of its process life are dropped."""
         self.keep(1)
         self.ada_script.work.is_closing = True
         with self.assertNumQueries(0):
@@ -192,7 +185,7 @@ class TestIndexing(MemoryTest):
         self.ada_script.work = work
 
     def test_who_remembers_nothing_opens_no_store(self) -> None:
-        """But what was remembered before can still be forgotten."""
+        """Earlier memories can still be forgotten."""
         (key,) = self.keep(1)
         self.catch_up()
         self.store.calls.clear()
@@ -205,7 +198,7 @@ class TestIndexing(MemoryTest):
         assert (["remove"], set()) == (self.store.calls, self.in_store())
 
     def test_what_is_for_no_audience_is_for_nobody(self) -> None:
-        """A slip of a caller blocks nothing, and tells nobody anything."""
+        """An invalid audience from a caller must block nothing and reveal nothing."""
         wrong = Recollection(new_key(), "fact", "secret", "*", trust=7.0)
         keeping.keep(self.ada_script, [wrong])
         self.catch_up()
@@ -213,7 +206,7 @@ class TestIndexing(MemoryTest):
         assert ("person:nobody", 1.0, {row.key}) == (row.audience, row.trust, self.in_store())
 
     def test_too_many_are_pruned_now_and_then(self) -> None:
-        """After a hundred more, without a night."""
+        """Pruning does not depend on nights."""
         state.write(self.ada_script, memory_config={"max_memories": 100})
         self.keep(120)
         self.catch_up()
@@ -221,10 +214,10 @@ class TestIndexing(MemoryTest):
 
 
 class TestQuestions(MemoryTest):
-    """The table is asked in the game's thread, of an assistant that may have 100,000 memories."""
+    """Queries of the table, which may hold 100,000 memories of an assistant."""
 
     def test_no_question_reads_all_that_an_assistant_has(self) -> None:
-        """Each finds its rows by more of an index than whose they are."""
+        """Each query uses more columns of an index than the assistant's."""
         key = self.ada_script.pk
         with CaptureQueriesContext(connection) as asked:
             rows.waiting(key, 16)
@@ -236,12 +229,12 @@ class TestQuestions(MemoryTest):
             assert self.is_found_by_index(query["sql"]), query["sql"]
 
     def is_found_by_index(self, sql: str) -> bool:
-        """Whether a question is answered from an index, by more of it than whose rows they are."""
+        """True if the plan uses an index by more than the assistant's column."""
         with connection.cursor() as cursor:
             if connection.vendor == "sqlite":
                 cursor.execute(f"EXPLAIN QUERY PLAN {sql}")
                 return "(assistant=? AND " in cursor.fetchall()[0][-1]
-            # Of the few rows of a test it would read all.
+            # With the few rows of a test PostgreSQL would choose a sequential scan.
             cursor.execute("SET LOCAL enable_seqscan = off")
             cursor.execute(f"EXPLAIN {sql}")
             plan = " ".join(row[0] for row in cursor.fetchall())
@@ -249,10 +242,10 @@ class TestQuestions(MemoryTest):
 
 
 class TestReindex(MemoryTest):
-    """The embedding model is another one, or the store lost what it had."""
+    """Another embedding model, or a store that lost its vectors."""
 
     def setUp(self) -> None:
-        """Forty memories that an older model read."""
+        """Forty memories have vectors of an older model."""
         super().setUp()
         for number in range(40):
             self.remember(f"fact {number}")
@@ -262,11 +255,10 @@ class TestReindex(MemoryTest):
         self.told: list[tuple[int, int]] = []
 
     def report(self, done: int, total: int) -> None:
-        """Take down the progress."""
+        """Note the progress."""
         self.told.append((done, total))
 
     def test_a_changed_model_is_told(self) -> None:
-        """What has to be done, and how much of it there is."""
         status = indexing.status(self.ada_script)
         assert (0, 40) == (status.waiting, status.stale)
         expected = (
@@ -277,19 +269,18 @@ class TestReindex(MemoryTest):
         assert "" == indexing.problem(self.ada_script), "words find them"
 
     def test_it_is_asked_once(self) -> None:
-        """No statement more for each look."""
+        """The answer is cached."""
         indexing.stale_problem(self.ada_script)
         with self.assertNumQueries(0):
             indexing.stale_problem(self.ada_script)
 
     def test_reindex_reads_everything_again(self) -> None:
-        """With progress; afterwards nothing is wrong any more."""
         assert 40 == indexing.reindex(self.ada_script, self.report).result
         assert [(n, 40) for n in range(BATCH, 40, BATCH)] + [(40, 40)] == self.told
         assert (40, "") == (len(self.in_store()), indexing.stale_problem(self.ada_script))
 
     def test_a_reindex_that_is_cut_off_goes_on(self) -> None:
-        """How far it came is in the table: the rest is read by the next run, and nothing twice."""
+        """The table holds the progress, so nothing is indexed twice."""
         done = []
 
         def unplug() -> None:
@@ -306,7 +297,7 @@ class TestReindex(MemoryTest):
         assert 40 == len(self.in_store())
 
     def test_what_the_store_lost_is_put_in_again(self) -> None:
-        """As where a database was put back of which the vectors were left out."""
+        """A restored backup may lack the vectors."""
         signature = services.memory().signature
         Memory.objects.update(indexed_as=signature)
         MemoryVector.objects.update(model=signature)
@@ -316,7 +307,7 @@ class TestReindex(MemoryTest):
         assert set(Memory.objects.values_list("key", flat=True)) == self.in_store()
 
     def test_a_game_of_before_loses_nothing(self) -> None:
-        """Its vectors were in a folder: its memories are found by words, and get vectors anew."""
+        """An older version kept vectors in a folder; they are made anew."""
         signature = services.memory().signature
         Memory.objects.update(indexed_as=signature)
         MemoryVector.objects.all().delete()
@@ -329,7 +320,7 @@ class TestReindex(MemoryTest):
         assert set(Memory.objects.values_list("key", flat=True)) == self.in_store()
 
     def test_a_start_looks_once_at_what_has_vectors(self) -> None:
-        """One statement says how many there should be, one which there are, two what waits."""
+        """One statement counts rows, one counts vectors, two read what waits."""
         self.ada_script.work.indexing = None
         assert 40 == indexing.reindex(self.ada_script).result
         self.ada_script.work.indexing = None
@@ -341,7 +332,6 @@ class TestReindex(MemoryTest):
             assert 0 == indexing.apply(self.ada_script).result
 
     def test_a_store_that_is_down_is_not_asked_to_forget_what_was_read(self) -> None:
-        """Nothing changes when it cannot even say what it has."""
         self.store.is_down = True
         assert 0 == indexing.reindex(self.ada_script).result
         assert 40 == indexing.status(self.ada_script).stale

@@ -1,4 +1,4 @@
-"""The contexts that nobody watches: entered where they belong, with their own texts and bounds."""
+"""Contexts outside a turn, such as planning and sleep, each with its own texts and bounds."""
 
 from __future__ import annotations
 
@@ -36,19 +36,17 @@ PARTS = '["ask the binder", "look below the stair"]'
 
 
 def text_of(body: Mapping[str, Any]) -> str:
-    """All that a request holds, as text."""
     return json.dumps(body, ensure_ascii=False)
 
 
 class Looking(NightModel):
-    """A model of the night that has answers of its own to requests of some kinds."""
+    """A night model with scripted answers to requests of some kinds."""
 
     def __init__(self) -> None:
         super().__init__()
         self.scripted: dict[str, deque[bytes]] = {}
 
     def post(self, body: Mapping[str, Any]) -> Deferred[bytes]:
-        """Take one request."""
         waiting = self.scripted.get(kind_of(body))
         if not waiting:
             return super().post(body)
@@ -60,24 +58,23 @@ class InnerCase(NightCase):
     """Ada remembers what was said about the harbour."""
 
     def remember(self, count: int = 6, topic: str = "harbour") -> None:
-        """So many entries of one audience."""
+        """Add journal entries of one audience."""
         for number in range(count):
             self.note(f"Tom said: boat {number} lies in the {topic}.", importance=9)
 
     def asked_of(self, *kinds: str) -> list[Any]:
-        """The requests of these kinds."""
+        """Requests of these kinds."""
         return [body for body in self.model.bodies if kind_of(body) in kinds]
 
     def contexts(self) -> list[str]:
-        """The contexts of her calls beside turns, the oldest first."""
+        """Contexts of her calls outside turns, oldest first."""
         return [call.context for call in self.ada_script.work.inner_calls]
 
 
 class TestDayAndNight(InnerCase):
-    """A whole day and a night of hers, with words of their own set for each context."""
+    """A whole day and night, with a distinct text set for each context."""
 
     def setUp(self) -> None:
-        """Each context is told words that nothing else holds."""
         super().setUp()
         texts = {kind: {"component_overrides": {0: CANARIES[kind]}} for kind in MAIN_PARTS}
         texts |= {
@@ -91,7 +88,7 @@ class TestDayAndNight(InnerCase):
         self.model.holds.clear()
 
     def live(self) -> None:
-        """A talk, a goal that is split, a summary before which facts are kept, and a night."""
+        """A talk, a goal that is split, a summary that keeps facts first, and a night."""
         self.beat()
         self.model.answers.append(whispers("Good evening.", "Tom"))
         self.tom.execute_cmd("whisper Ada = good evening")
@@ -113,14 +110,13 @@ class TestDayAndNight(InnerCase):
         self.sleep_through()
 
     def test_each_contexts_words_are_in_its_calls_and_in_no_other(self) -> None:
-        """The canary run: seven contexts, each entered, none with another's words."""
         self.live()
         found: dict[str, set[str]] = {}
         for body in self.model.bodies:
             text = text_of(body)
             held = [kind for kind, words in CANARIES.items() if words in text]
             kind = kind_of(body)
-            if kind == "summary":  # it has a prompt of its own: `compact_prompt`
+            if kind == "summary":  # its prompt is the setting `compact_prompt`
                 assert [] == held
                 continue
             assert 1 == len(held), text[:300]
@@ -135,11 +131,10 @@ class TestDayAndNight(InnerCase):
             "reflection_cont": {"insights"},
         }
         assert expected == found
-        goals = state.read(self.ada_script, "current_goals")
-        assert {} == goals
+        assert {} == state.read(self.ada_script, "current_goals")
 
     def test_what_was_done_is_told(self) -> None:
-        """In the ledger by its purpose; `why` and the record name the context."""
+        """The ledger names the purpose; `why` and the record name the context."""
         recorded = record_of(self)
         self.live()
         purposes = set(ModelCall.objects.values_list("purpose", flat=True))
@@ -150,17 +145,17 @@ class TestDayAndNight(InnerCase):
         assert "Outside its turns:" in shown
         assert "reflection_cont (reflection), 980 tokens" in shown
         told = {facts.get("context") for event, _, facts in recorded if event == "UsageCounted"}
-        # Planning is told with the tick that asks for it.
+        # Planning is recorded as part of the tick that asks for it.
         assert set(MAIN_PARTS) == (told - {None}) | {ContextType.GOAL_DECOMPOSE}
         assert ContextType.GOAL_DECOMPOSE not in told
         assert ContextType.GOAL_DECOMPOSE in self.contexts()
 
 
 class TestLookingUp(InnerCase):
-    """A model that reads evidence by tools."""
+    """A model that looks evidence up by tools."""
 
     def setUp(self) -> None:
-        """A round is due, in which the model looks something up."""
+        """A reflection is due."""
         super().setUp()
         self.model: Looking = Looking()
         services.pool().set_transport(services.endpoint(), self.model)
@@ -171,12 +166,12 @@ class TestLookingUp(InnerCase):
         self.note("Tom hid in private in the cellar.", "Tom")
 
     def reflect(self, **answers: list[bytes]) -> dict[str, Any]:
-        """A night with these answers to requests of some kinds, the first first."""
+        """Sleep through a night with these answers to requests of each kind."""
         self.model.scripted = {kind: deque(given) for kind, given in answers.items()}
         return self.sleep_through()
 
     def test_it_goes_on_after_a_tool_in_its_own_context(self) -> None:
-        """The first call is a reflection, after a tool it is the next context, and it answers."""
+        """The call after a tool belongs to the context `reflection_cont`."""
         look = completion(None, ("search_journal", {"words": "harbour", "limit": 2}))
         self.reflect(questions=[look, completion('["Who minds the harbour?"]')])
         bodies = self.asked_of("questions", "insights")
@@ -191,7 +186,7 @@ class TestLookingUp(InnerCase):
         assert ("search_journal",) == calls[0].tools
 
     def test_what_is_looked_up_can_be_cited(self) -> None:
-        """It is numbered on after what was shown, and of the same audience alone."""
+        """Entries from a tool continue the numbering and have the same audience."""
         look = completion(None, ("read_journal", {"limit": 20}))
         insight = [{"insight": "Boats lie there all year.", "entries": [5]}]
         self.reflect(
@@ -209,7 +204,6 @@ class TestLookingUp(InnerCase):
         assert [True] == [key in cited for key in row.cites]
 
     def test_a_call_that_does_not_fit_is_told_so(self) -> None:
-        """A tool that is not there, an argument that is none, and no words; nothing is lost."""
         calls = (("say", {"message": "hi"}), ("read_journal", {"limit": "x"}))
         empty = ("search_journal", {"words": " "})
         self.reflect(questions=[completion(None, *calls, empty)])
@@ -221,7 +215,7 @@ class TestLookingUp(InnerCase):
         assert "hi" not in str(self.tom.heard_from(self.ada))
 
     def test_looking_for_ever_ends(self) -> None:
-        """After as many calls as the context has, it is told that one step is left, and it ends."""
+        """The last call of the context is told that one step is left."""
         look = completion(None, ("read_journal", {}))
         night = self.reflect(questions=[look] * 9)
         bodies = self.asked_of("questions")
@@ -243,10 +237,10 @@ KEYS: dict[str, tuple[Any, Any]] = {
 
 
 class TestEveryKey(InnerCase):
-    """Whatever can be set of an inner context changes what is asked there."""
+    """Every setting of an inner context has an effect."""
 
     def enter(self, kind: ContextType, **fields: Any) -> list[Any]:
-        """Set them, and compose what the model would be asked; two texts are what it is about."""
+        """Configure a context and compose its request."""
         self.set(context_configs={str(kind): fields} if fields else {})
         room = inner_calls.enter(self.ada_script, self.ada_script.client(), kind, LOOKS)
         prompt = compose_inner(room.inputs, inner_calls.sample(self.ada_script, kind), room.specs)
@@ -254,7 +248,6 @@ class TestEveryKey(InnerCase):
         return [prompt.messages, sorted(room.specs), room.most_calls, room.calls_per_reply, fits]
 
     def test_each_key_of_each_context(self) -> None:
-        """None is left out, and none is without an effect."""
         self.set(persona="Ada is tall. " * 200, execution_config={"calls_per_reply": 4})
         for kind, main in MAIN_PARTS.items():
             fields = fields_of(kind).model_fields
@@ -271,16 +264,16 @@ class TestEveryKey(InnerCase):
                     assert before != after, KEYS[name][1]
 
     def act(self, kind: ContextType, **fields: Any) -> list[Any]:
-        """Set them, and compose what the model would be asked in a turn, and how far it may go."""
+        """Configure a context of turns and compose its request and bounds."""
         self.set(context_configs={str(kind): fields} if fields else {})
         found = next_prompt(self.ada_script, self.tom, kind)
         pattern = preparation.pattern_of(self.ada_script, found.turn, found.inputs)
-        # Whatever does the bounding gives its reasons, and those would differ by themselves.
+        # The reasons name the setting, so they would differ even without an effect.
         bounds = replace(pattern, reasons=())
         return [found.prompt.messages, found.prompt.max_tokens, sorted(found.specs), bounds]
 
     def test_each_key_of_a_turns_contexts(self) -> None:
-        """Those in which it speaks and acts have three keys more; each has an effect."""
+        """Contexts of turns have three keys more."""
         self.set(execution_config={"sub_agents_enabled": True}, persona="Ada is tall.")
         assert operations.add_goal(self.ada_script, "find the lost atlas").ok
         more = {
@@ -299,16 +292,16 @@ class TestEveryKey(InnerCase):
                     assert before != self.act(kind, **{name: value})
 
     def test_a_key_that_nothing_reads_is_refused(self) -> None:
-        """Where nobody speaks or acts, bounds of speech and acts mean nothing."""
+        """Bounds of speech and acts mean nothing where nobody speaks or acts."""
         with pytest.raises(ConfigurationError, match="has no key 'terminal_ends_loop'"):
             self.enter(ContextType.REFLECTION, terminal_ends_loop=True)
 
 
 class TestBounds(InnerCase):
-    """What a context may not be made to do."""
+    """Limits on what a context's settings may change."""
 
     def test_no_text_takes_the_place_of_what_is_asked(self) -> None:
-        """The request, with how to answer and that what is said is data, ends the head."""
+        """The request itself always ends the system prompt."""
         self.set(context_configs={"sleep_consolidate": {"component_overrides": {0: "Say moo."}}})
         self.remember(2)
         self.sleep_through()
@@ -320,7 +313,7 @@ class TestBounds(InnerCase):
         assert 2 == len(self.texts("fact"))
 
     def test_words_around_what_it_is_about(self) -> None:
-        """A context may frame it, and never loses it."""
+        """A context's text may frame the subject, but never drops it."""
         for frame in ("Here it is: {memories} That is all.", "Read on."):
             overrides = {"component_overrides": {2000: frame}}
             self.set(context_configs={"sleep_consolidate": overrides})
@@ -333,7 +326,7 @@ class TestBounds(InnerCase):
             assert "1: " in told or "1 (" in told
 
     def test_what_a_token_budget_cannot_hold(self) -> None:
-        """It is cut line by line; what does not even fit then waits, and the cause is told."""
+        """The subject is cut by lines; if even that does not fit, the step is put off."""
         self.set(context_configs={"sleep_consolidate": {"token_budget": 1_000}})
         for number in range(5):
             self.note(f"Tom said: {'word ' * 300}{number}")
@@ -347,7 +340,7 @@ class TestBounds(InnerCase):
         assert "its prompt does not fit" in night["put_off"]["consolidate"]
 
     def test_one_that_is_set_wrongly_puts_off_its_own_steps(self) -> None:
-        """The others are done, and the cause is told."""
+        """Other steps of the night are done."""
         self.set(memory_config={"reflection_threshold": 20})
         self.set(context_configs={"reflection": {"max_iterations": 0}})
         self.remember()
@@ -358,7 +351,6 @@ class TestBounds(InnerCase):
 
     @override_settings(EVENNIA_AI_CONTEXT_CONFIGS={"reflection": {"tool_filter": []}})
     def test_a_game_may_take_the_tools_away(self) -> None:
-        """For all assistants, by its settings."""
         self.set(memory_config={"reflection_threshold": 20})
         self.remember()
         self.sleep_through()
@@ -370,24 +362,21 @@ class TestShown(InnerCase):
     """`assistant prompt ada <context>`."""
 
     def test_each_context(self) -> None:
-        """What would be asked, its size, its bounds; and the whole of it."""
         for kind in MAIN_PARTS:
             self.set(context_configs={str(kind): {"component_overrides": {0: CANARIES[kind]}}})
             lines = self.call(CmdAssistant(), f"prompt ada {kind}")
             assert f"Ada, context {kind}: what its model is asked" in lines
-            most = min(5, CONTEXTS[kind].max_iterations)  # 5: as `execution_config` has it
+            most = min(5, CONTEXTS[kind].max_iterations)  # 5 is the default of `execution_config`
             assert f"at most  {most} model calls for one answer" in lines
             whole = self.call(CmdAssistant(), f"prompt ada {kind} show")
             assert CANARIES[kind] in whole
             assert "(what it is about)" in whole
 
     def test_a_turn_of_its_own(self) -> None:
-        """With the goal it would work on."""
         assert operations.add_goal(self.ada_script, "find the lost atlas").ok
         assert "Ada, by itself: tokens" in self.call(CmdAssistant(), "prompt ada tick_autonomous")
         whole = self.call(CmdAssistant(), "prompt ada tick_autonomous show")
         assert "Your goal 1: find the lost atlas." in whole
 
     def test_what_is_no_context(self) -> None:
-        """It is told how the word is used."""
         assert "Usage: assistant" in self.call(CmdAssistant(), "prompt ada dreaming")

@@ -1,4 +1,4 @@
-"""Questions that somebody waits for: each ends once, for all who wait, whoever comes first."""
+"""Questions that a turn waits for: each ends once, for all who wait."""
 
 from __future__ import annotations
 
@@ -18,10 +18,7 @@ DISCARDED = Answer(QuestionOutcome.DISCARDED)
 
 
 class TestAnswer(QuestionsTest):
-    """What comes of a question."""
-
     def test_whoever_controls_her_is_asked_and_answers(self) -> None:
-        """The line says all there is to know; the answer goes to whoever waits."""
         came = self.put()
         (number,) = self.open_numbers()
         (line,) = self.told(self.account)
@@ -37,14 +34,12 @@ class TestAnswer(QuestionsTest):
         assert (incoming.person_of(self.tom), "yes") == (facts["by"], facts["choice"])
 
     def test_it_is_typed_in_the_game(self) -> None:
-        """By whoever controls her, with the command that the line names."""
         came = self.put()
         (number,) = self.open_numbers()
         self.type(self.tom, f"assistant answer {number} N")
         assert [Answer(QuestionOutcome.ANSWERED, "no", "Tom")] == came
 
     def test_i4_a_wrong_answer_keeps_the_question(self) -> None:
-        """The expected words are told."""
         came = self.put()
         (number,) = self.open_numbers()
         result = self.reply(number, "perhaps|r\x1b[2J")
@@ -56,7 +51,6 @@ class TestAnswer(QuestionsTest):
         assert [YES] == came
 
     def test_i3_an_answer_hits_its_own_question_alone(self) -> None:
-        """Of two open ones the other stays; unknown and used numbers are refused."""
         first, second = self.put(), self.put(asking=self.limit("tick 2"))
         one, two = self.open_numbers()
         self.reply(two, "yes")
@@ -70,7 +64,7 @@ class TestAnswer(QuestionsTest):
         assert [one] == self.open_numbers()
 
     def test_only_who_has_control_answers(self) -> None:
-        """Not a player, and not staff whom the lock keeps out; and nothing changes by it."""
+        """Neither a player nor staff whom the lock excludes can change anything."""
         self.ada.locks.add("ai_control:perm(Developer)")
         builder = self.log_in("Bill", "Builder")
         came = self.put()
@@ -88,7 +82,7 @@ class TestAnswer(QuestionsTest):
         )
 
     def test_no_assistant_answers(self) -> None:
-        """Neither her body, whatever its rights, nor another's, nor an account of theirs."""
+        """Not even a body or account with all rights."""
         self.ada.locks.add("ai_control:all()")
         _, bert = self.make("Bert")
         account = operations.give_account(self.ada_script).data
@@ -100,7 +94,6 @@ class TestAnswer(QuestionsTest):
         assert [] == came
 
     def test_a_stopped_assistant_takes_no_answer(self) -> None:
-        """As for calls: she does nothing on a yes."""
         self.put()
         (number,) = self.open_numbers()
         self.ada_script.db.emergency_stop = True
@@ -108,10 +101,10 @@ class TestAnswer(QuestionsTest):
 
 
 class TestTime(QuestionsTest):
-    """By the clock."""
+    """Timeouts of questions."""
 
     def test_c6_ask_timeout_ends_the_wait_and_a_late_answer_is_told(self) -> None:
-        """Its own outcome, the question gone, and no second life."""
+        """The outcome is final."""
         came = self.put(timeout_seconds=60)
         (number,) = self.open_numbers()
         self.clock.advance(59.9)
@@ -126,7 +119,6 @@ class TestTime(QuestionsTest):
         assert ["asked", "timeout"] == self.events()
 
     def test_c12_without_a_timeout_it_waits_for_ever(self) -> None:
-        """A month changes nothing."""
         came = self.put()
         self.clock.advance(30 * 86400)
         assert [] == came
@@ -134,7 +126,7 @@ class TestTime(QuestionsTest):
         assert [YES] == came
 
     def test_c15_one_outcome_when_yes_and_timeout_meet(self) -> None:
-        """Whichever is first counts, the other is told so, and the record has one of them."""
+        """The first counts, and the record has only that one."""
         for is_yes_first in (True, False):
             with self.subTest(is_yes_first=is_yes_first):
                 self.records.clear()
@@ -154,7 +146,7 @@ class TestTime(QuestionsTest):
         self.answered.append(self.reply(self.number, "yes").ok)
 
     def test_each_who_shares_a_question_waits_his_own_time(self) -> None:
-        """One gives up, the other is still answered."""
+        """One wait times out, and the other is still answered."""
         short = self.put(timeout_seconds=10)
         long = self.put(timeout_seconds=100)
         self.clock.advance(10)
@@ -164,10 +156,10 @@ class TestTime(QuestionsTest):
 
 
 class TestCancelled(QuestionsTest):
-    """Whoever waits may be cancelled."""
+    """Waits that are cancelled."""
 
     def test_c13_cancellation_goes_through_and_leaves_nothing(self) -> None:
-        """No entry, no timer, no second question; who saw it is told."""
+        """Stored question and timer are gone, and those who saw it are told."""
         came = self.put(timeout_seconds=60)
         (number,) = self.open_numbers()
         self.waits[0].cancel()
@@ -181,7 +173,6 @@ class TestCancelled(QuestionsTest):
         assert 1 == len(came)
 
     def test_c13_a_voided_turn_takes_its_question_along(self) -> None:
-        """What a reset drops asks nobody any more."""
         came = self.put()
         self.ada_script.work.in_flight = self.waits[0]
         operations.set_enabled(self.ada_script, False)
@@ -189,7 +180,6 @@ class TestCancelled(QuestionsTest):
         assert [] == self.open_numbers()
 
     def test_c14_three_tasks_share_one_question(self) -> None:
-        """One question is put, and each of the three gets its decision."""
         bert, _ = self.make("Bert")
         asking = self.limit("game 2026-11-21")
         came = [self.put(asking=asking), self.put(asking=asking), self.put(bert, asking)]
@@ -201,7 +191,7 @@ class TestCancelled(QuestionsTest):
         assert 1 == self.events().count("asked")
 
     def test_c14_one_that_leaves_lets_the_others_wait(self) -> None:
-        """Also the one who asked first, and who keeps the question in its own state."""
+        """Even the first asker, whose state holds the question, may leave."""
         bert, _ = self.make("Bert")
         bert.clock = self.clock
         asking = self.limit("game 2026-11-21")
@@ -213,7 +203,7 @@ class TestCancelled(QuestionsTest):
         assert [YES] == came[1]
 
     def test_what_goes_on_may_cancel_another(self) -> None:
-        """An answer that ends the other waits does no harm."""
+        """An answered turn may cancel another wait for the same question."""
         came = [self.put(), self.put()]
         self.waits[0].addCallback(lambda _: self.waits[1].cancel())
         self.reply(self.open_numbers()[0], "yes")
@@ -221,7 +211,7 @@ class TestCancelled(QuestionsTest):
         assert 1 == len(came[1])
 
     def test_all_are_closed_by_a_stop(self) -> None:
-        """Waits and calls alike; those who were asked hear it, others' share stays."""
+        """A question that another assistant shares stays open for it."""
         bert, _ = self.make("Bert")
         shared = self.limit("game")
         came = [self.put(), self.put(asking=shared)]
@@ -236,17 +226,15 @@ class TestCancelled(QuestionsTest):
 
 
 class TestGone(QuestionsTest):
-    """What is stored can be deleted under it."""
+    """Questions whose stored form is deleted or damaged."""
 
     def test_a_wait_ends_with_what_is_stored_of_it(self) -> None:
-        """Whoever takes all of them out leaves nobody waiting."""
         came = self.put()
         approvals.remove_all(self.ada_script)
         self.log_in("Pia")
         assert [DISCARDED] == came
 
     def test_a_timeout_comes_without_it_too(self) -> None:
-        """Also where nothing is left to close."""
         came = self.put(timeout_seconds=5)
         approvals.remove_all(self.ada_script)
         self.clock.advance(5)
@@ -261,7 +249,6 @@ class TestGone(QuestionsTest):
         approvals.remove_all(self.ada_script)
 
     def test_a_turn_that_is_cut_off_by_a_deletion_asks_nobody(self) -> None:
-        """The script goes, and with it what waits for it."""
         bert, _ = self.make("Bert")
         self.put(bert)
         bert.work.in_flight = self.waits[-1]
@@ -270,10 +257,9 @@ class TestGone(QuestionsTest):
 
 
 class TestNobody(QuestionsTest):
-    """Where nobody can answer, nobody waits."""
+    """Questions that nobody present can answer."""
 
     def test_i5_nobody_there_is_told_at_once(self) -> None:
-        """No wait, and nothing stored."""
         self.log_out(self.account)
         self.log_in("Pia")
         assert [NOBODY] == self.put()
@@ -281,7 +267,7 @@ class TestNobody(QuestionsTest):
         assert ["nobody"] == self.events()
 
     def test_i10_nobody_there_is_no_remembered_no(self) -> None:
-        """Whoever comes later is asked, about the very same."""
+        """The same question is put again to somebody who comes later."""
         self.log_out(self.account)
         assert [NOBODY] == self.put()
         self.come_back(self.account)
@@ -290,7 +276,7 @@ class TestNobody(QuestionsTest):
         assert [YES] == came
 
     def test_i5_the_last_who_could_answer_leaves(self) -> None:
-        """After ten seconds the wait ends; what others were asked stays."""
+        """There is a grace of ten seconds, for lost connections."""
         self.ada.locks.add("ai_control:perm(Developer)")
         bert, body = self.make("Bert")
         bert.clock = self.clock
@@ -306,7 +292,6 @@ class TestNobody(QuestionsTest):
         assert "nobody" == self.events()[-1]
 
     def test_c12_who_comes_back_in_time_is_asked_again(self) -> None:
-        """A lost connection costs nothing."""
         came = self.put()
         self.log_out(self.account)
         self.clock.advance(9)
@@ -319,7 +304,6 @@ class TestNobody(QuestionsTest):
         assert [YES] == came
 
     def test_another_with_control_takes_his_place(self) -> None:
-        """Who was asked leaves, and another is there: he is asked, and nobody gives up."""
         came = self.put()
         bill = self.log_in("Bill", "Builder")
         assert 1 == len(self.told(bill))
@@ -331,6 +315,6 @@ class TestNobody(QuestionsTest):
 
 @pytest.mark.parametrize("name", ["ask", "ask_about_call", "pending", "discard_all"])
 def test_the_door_has_what_others_use(name: str) -> None:
-    """The names that other rooms import."""
+    """The public names of the package are documented."""
     found: Any = getattr(approvals, name)
     assert found.__doc__

@@ -1,4 +1,4 @@
-"""Questions and those who are asked: one at a time, shown harmless, and never without a way out."""
+"""Questions as people meet them: one at a time, shown as plain text, always with a way out."""
 
 from __future__ import annotations
 
@@ -38,15 +38,14 @@ class PeopleTest(QuestionsTest):
         return approvals.ask_about_call(self.ada_script, turn, ToolCall("c", tool, arguments))
 
     def allowed_by(self, who: str) -> None:
-        """Who is asked about calls."""
         self.ada_script.db.confirm_by = who
 
 
 class TestInTurn(PeopleTest):
-    """Each sees the oldest, and the next when that is closed."""
+    """Each person sees the oldest open question, and the next when it is closed."""
 
     def test_i2_one_at_a_time_and_the_next_after_it(self) -> None:
-        """Waits and calls are in the same row, in the order they were asked."""
+        """Limits and calls share one queue."""
         self.allowed_by("staff")
         self.put()
         self.call("dig")
@@ -63,14 +62,14 @@ class TestInTurn(PeopleTest):
         assert 2 == len(self.told(self.account))
 
     def test_tokens_are_told_to_staff(self) -> None:
-        """Whoever is only asked is not told what she uses, nor of how much."""
+        """Others who are asked do not see her usage."""
         self.put()
         for is_staff in (False, True):
             (asked,) = self.questions_of(self.tom, is_staff=is_staff).data.questions
             assert is_staff is bool(asked["today"])
 
     def test_i2_each_person_has_a_row_of_her_own(self) -> None:
-        """What is before one keeps nobody else from the next."""
+        """One person's open question delays nobody else."""
         self.allowed_by("Tom")
         bill = self.log_in("Bill", "Builder")
         self.call("dig")
@@ -79,7 +78,7 @@ class TestInTurn(PeopleTest):
         assert "about a limit" in self.told(bill)[0]
 
     def test_i2_the_next_comes_when_time_closes_the_first(self) -> None:
-        """Also of calls, which nobody waits for."""
+        """It holds for calls too, which no turn waits for."""
         self.allowed_by("staff")
         self.call("dig")
         self.call("build")
@@ -107,14 +106,14 @@ class TestInTurn(PeopleTest):
         assert [Answer(QuestionOutcome.ANSWERED, "yes", "Bill")] == came
 
     def test_she_asks_about_so_many_calls_at_once(self) -> None:
-        """A model that asks on and on fills neither the database nor anybody's day."""
+        """A limit on open questions about calls keeps a model from flooding people."""
         for number in range(25):
             told = self.call("dig", number=number)
         assert 20 == len(self.open_numbers())
         assert "20 questions are open already" in told.text
 
     def test_neither_a_login_nor_a_start_fails_for_a_question(self) -> None:
-        """Also when what is stored of them makes no sense."""
+        """Not even for a damaged one."""
         self.put()
         self.damage()
         bill = self.log_in("Bill", "Builder")
@@ -124,10 +123,9 @@ class TestInTurn(PeopleTest):
 
 
 class TestStalled(PeopleTest):
-    """Whoever was asked has gone."""
+    """Only Bill may allow the call, and he has left."""
 
     def setUp(self) -> None:
-        """Only Bill may allow what she wants, and he leaves."""
         super().setUp()
         self.allowed_by("Bill")
         self.bill = self.log_in("Bill")
@@ -136,7 +134,7 @@ class TestStalled(PeopleTest):
         self.log_out(self.bill)
 
     def test_i6_it_is_listed_as_such(self) -> None:
-        """For staff, with what can be done; not for Bill himself."""
+        """Staff see that it is stalled and how to take or drop it."""
         listed = self.questions_of(self.tom, is_staff=True)
         assert "(stalled: nobody who was asked is here)" in listed.message
         assert "take | drop" in listed.message
@@ -149,14 +147,14 @@ class TestStalled(PeopleTest):
         assert "stalled" not in self.questions_of(self.bill).message
 
     def test_i6_staff_take_it(self) -> None:
-        """Then it is theirs alone, and no longer stalled; that is written down."""
+        """It is theirs alone then."""
         self.type(self.tom, f"assistant answer {self.number} take")
         assert "claimed" == self.events()[-1]
         assert "stalled" not in self.questions_of(self.tom, is_staff=True).message
         assert "were not asked question" in self.reply(self.number, "yes", self.bill).message
 
     def test_i6_staff_drop_it(self) -> None:
-        """It is taken as a no, and she is told."""
+        """It counts as a no, and she is told."""
         self.model.answers.append(b"{}")
         result = self.reply(self.number, "DROP", is_staff=True)
         assert result.ok
@@ -165,12 +163,11 @@ class TestStalled(PeopleTest):
         assert f"Tom dropped question {self.number}: it was not done" in str(self.model.bodies)
 
     def test_i6_staff_answer_it(self) -> None:
-        """As ever."""
         self.model.answers.append(b"{}")
         assert "will not do it" in self.reply(self.number, "no", is_staff=True).message
 
     def test_whoever_is_asked_can_but_answer(self) -> None:
-        """To take and to drop is for staff."""
+        """Taking and dropping are for staff."""
         self.come_back(self.bill)
         for text in ("take", "drop"):
             with self.subTest(text=text):
@@ -178,7 +175,7 @@ class TestStalled(PeopleTest):
         assert [self.number] == self.open_numbers()
 
     def test_i6_a_wait_can_be_dropped_and_taken_too(self) -> None:
-        """Its waiter ends with it: no entry is left behind."""
+        """The turn that waits is ended by it."""
         came = self.put()
         number = self.open_numbers()[-1]
         assert self.reply(number, "take").ok
@@ -188,7 +185,7 @@ class TestStalled(PeopleTest):
         assert ["claimed", "discarded"] == self.events()[-2:]
 
     def test_a_choice_that_is_called_drop_is_a_choice(self) -> None:
-        """What can be answered goes before what can be done with a question."""
+        """The question's own choices come before the words for staff."""
         choices = (Choice("drop", "let it fall", "d"), Choice("keep", "hold it", "k"))
         came = self.put(asking=self.limit("tick 3", choices=choices))
         self.reply(self.open_numbers()[-1], "drop", is_staff=True)
@@ -196,7 +193,7 @@ class TestStalled(PeopleTest):
 
 
 class TestHarmless(PeopleTest):
-    """What a model writes is shown as text."""
+    """A question's text comes from a model and is shown as plain text."""
 
     def _check(self, raw: str) -> None:
         assert not [ch for ch in raw if not ch.isprintable() and ch not in "\n\u200b\u2060"]
@@ -204,7 +201,7 @@ class TestHarmless(PeopleTest):
         assert "|lc" not in raw.replace("||", "").replace("|\u200bl", "")
 
     def test_i8_the_line_and_the_lists_are_text(self) -> None:
-        """No colour, no link, no code of a terminal, no line of its own."""
+        """No colour, link, terminal code or line break of the model's gets through."""
         self.put(asking=self.limit(prompt=EVIL, detail=EVIL, actor=EVIL))
         (number,) = self.open_numbers()
         (line,) = self.told(self.account)
@@ -221,7 +218,6 @@ class TestHarmless(PeopleTest):
         assert all(line.isprintable() for line in listed.message.splitlines())
 
     def test_i8_a_call_is_text_too(self) -> None:
-        """Its arguments come from a model as well."""
         self.forget()
         self.call("dig", name=EVIL)
         (message,) = self.mira.messages
@@ -229,10 +225,10 @@ class TestHarmless(PeopleTest):
 
 
 class TestDelegated(PeopleTest):
-    """A task that was handed on asks the people of the one at the head."""
+    """A delegated task asks the people of the assistant at its head."""
 
     def setUp(self) -> None:
-        """Nobody controls Bert and Carl."""
+        """Nobody online controls Bert and Carl."""
         super().setUp()
         scripts = []
         for name in ("Bert", "Carl"):
@@ -243,7 +239,6 @@ class TestDelegated(PeopleTest):
         self.bert, self.carl = scripts
 
     def test_i9_a_childs_question_reaches_the_head(self) -> None:
-        """Ada's people are asked what Carl wants, and nobody else is."""
         pia = self.log_in("Pia")
         came = self.put(self.carl, self.limit(actor="Carl"), root=self.ada_script)
         (number,) = self.open_numbers(self.carl)
@@ -255,19 +250,19 @@ class TestDelegated(PeopleTest):
         assert [YES] == came
 
     def test_i9_a_detached_child_is_refused_at_once(self) -> None:
-        """Nobody waits for its task, so nobody is asked."""
+        """Nobody waits for its task."""
         came = self.put(self.carl, root=None)
         assert [Answer(QuestionOutcome.NOBODY)] == came
         assert [] == self.open_numbers(self.carl)
 
     def test_i9_a_head_that_was_deleted_has_nobody(self) -> None:
-        """A body that is gone has no lock to pass."""
+        """A deleted body has no lock to pass."""
         self.bert.obj.delete()
         came = self.put(self.carl, root=self.bert)
         assert [Answer(QuestionOutcome.NOBODY)] == came
 
     def test_i9_a_head_that_goes_while_asked_ends_it(self) -> None:
-        """Nobody can answer any more, also not the child's own people."""
+        """The child's own people cannot answer either."""
         script, _ = self.make("Dora")
         came = self.put(self.carl, root=script)
         (number,) = self.open_numbers(self.carl)

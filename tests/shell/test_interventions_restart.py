@@ -15,23 +15,22 @@ YES = Answer(QuestionOutcome.ANSWERED, "yes", "Tom")
 
 
 class TestRestart(QuestionsTest):
-    """The turn that waited is taken up again, and asks the same."""
+    """The turn that waited is taken up again and asks the same question."""
 
     def restart(self) -> None:
-        """The server ends while the question is open, and starts again."""
+        """Restart the server while the question is open."""
         self.ada_script.work.in_flight = self.waits[-1]
         self.ada_script.at_server_shutdown()
         self.ada_script.at_start()
         pump()
 
     def asked(self, **options: Any) -> tuple[list[Any], int]:
-        """What comes of a question that is open, and its number."""
+        """Put a question; returns its outcomes and its number."""
         came = self.put(**options)
         (number,) = self.open_numbers()
         return came, number
 
     def test_i7_it_is_shown_again_under_its_number(self) -> None:
-        """It is still stored, people are told again, and the yes reaches the turn."""
         _, number = self.asked()
         self.restart()
         assert [number] == self.open_numbers()
@@ -44,7 +43,7 @@ class TestRestart(QuestionsTest):
         assert [YES] == again
 
     def test_i7_an_answer_before_it_is_asked_again_counts_once(self) -> None:
-        """It is kept for the turn, and used up by it."""
+        """The answer is kept until the turn comes back to it."""
         _, number = self.asked(timeout_seconds=60)
         self.restart()
         assert "when it comes back to this" in self.reply(number, "yes").message
@@ -58,7 +57,7 @@ class TestRestart(QuestionsTest):
         assert number < next_number
 
     def test_i7_it_is_kept_no_longer_than_five_minutes(self) -> None:
-        """Where no turn asks again, nobody is kept busy with it."""
+        """No turn may ask again."""
         _, number = self.asked()
         self.restart()
         self.clock.advance(299)
@@ -69,7 +68,6 @@ class TestRestart(QuestionsTest):
         assert "nobody answered in time" in self.reply(number, "yes").message
 
     def test_i7_an_answer_nobody_uses_goes_too(self) -> None:
-        """It says so in the record."""
         _, number = self.asked()
         self.restart()
         self.reply(number, "yes")
@@ -88,7 +86,7 @@ class TestRestart(QuestionsTest):
         assert [Answer(QuestionOutcome.TIMEOUT)] == again
 
     def test_i7_who_was_asked_has_time_to_come_back(self) -> None:
-        """After a restart people log in again, which takes longer than ten seconds."""
+        """Logging in again takes longer than the usual grace of ten seconds."""
         _, number = self.asked()
         self.restart()
         self.log_out(self.account)
@@ -99,7 +97,7 @@ class TestRestart(QuestionsTest):
         assert [YES] == again
 
     def test_a_call_that_waits_is_put_again(self) -> None:
-        """With its number and its time, which is not cut to five minutes."""
+        """It keeps its own time, which is not cut to five minutes."""
         self.asked()
         (asked,) = approvals.stored(self.ada_script)
         self.waits[-1].cancel()

@@ -1,4 +1,4 @@
-"""Keys of new things: as long as asked for, never twice, and not the same in a child process."""
+"""`new_key`: hexadecimal keys of the requested length, unique also after a fork."""
 
 from __future__ import annotations
 
@@ -13,19 +13,17 @@ MANY = 2_000
 
 @pytest.mark.parametrize("digits", [8, 12, 32])
 def test_a_key_has_its_digits(digits: int) -> None:
-    """Every one is as long, and of the digits from 0 to f."""
     for key in (new_key(digits) for _ in range(MANY)):
         assert digits == len(key)
         assert set(key) <= set("0123456789abcdef")
 
 
 def test_no_key_comes_twice() -> None:
-    """Thousands of them are all different."""
     assert MANY == len({new_key() for _ in range(MANY)})
 
 
 def test_a_child_process_has_other_keys() -> None:
-    """What a process forks, as Evennia does at its start, does not go on with its keys."""
+    """Evennia forks at its start, and the child must not repeat its parent's keys."""
     reader, writer = os.pipe()
     child = os.fork()
     if not child:

@@ -1,4 +1,4 @@
-"""The kill switch: whatever an assistant is at, it is dropped, and nothing follows."""
+"""The emergency stop of one assistant: all its work is dropped, and nothing follows."""
 
 from __future__ import annotations
 
@@ -24,10 +24,9 @@ TWO_CALLS = completion(None, ("wait_for_ship", {}), ("say", {"message": "It came
 
 
 class TestQueue(SafetyTest):
-    """A hundred messages wait, and the model hangs."""
+    """A hundred messages wait while the model hangs."""
 
     def setUp(self) -> None:
-        """Sixty are Tom's, forty Mira's."""
         super().setUp()
         self.set(max_pending_events=200, compact_enabled=False)
         self.type(self.tom, "whisper Ada = hello")
@@ -37,7 +36,6 @@ class TestQueue(SafetyTest):
         self.forget()
 
     def test_b11_it_is_handled_before_the_next_step(self) -> None:
-        """The model call is aborted at once, nothing further starts, and she is stopped."""
         assert (1, 100) == (len(self.model.waiting), len(self.waiting()))
         operations.stop(self.ada_script, "test")
         assert 1 == self.model.cancelled
@@ -48,14 +46,14 @@ class TestQueue(SafetyTest):
         assert (1, State.STOPPED) == (len(self.model.bodies), state_of(self.ada_script))
 
     def test_b11_the_queue_is_emptied_with_receipts(self) -> None:
-        """Each person is told once, in private, how many messages it ever was."""
+        """Each person is told once and in private, whatever the number of messages."""
         operations.stop(self.ada_script, "test")
         assert ([], []) == (self.waiting(), self.ada_script.work.inbox)
         assert [RETURNED] == self.tom.heard_from(self.ada)
         assert [RETURNED] == self.mira.heard_from(self.ada)
 
     def test_b11_the_words_say_what_was_dropped(self) -> None:
-        """To whoever typed it, and to staff."""
+        """Both the person who stopped her and staff read it."""
         told = operations.stop(self.ada_script, "test", by="Tom").message
         dropped = (
             "One model call in flight was dropped; 100 waiting messages were returned to Tom and "
@@ -70,12 +68,12 @@ class TestQueue(SafetyTest):
         assert line.endswith(f"Ada is stopped: test. {dropped} To let it go on: {clear}")
 
     def test_b11_each_record_says_so(self) -> None:
-        """For `assistant why`, also of the message that was being answered."""
+        """It shows in `assistant why`."""
         operations.stop(self.ada_script, "test")
         assert ("returned", "was told") == self.records()[0].steps[-1]
 
     def test_b12_twice_is_harmless(self) -> None:
-        """No second receipt, no second alert, no second event; the cause stays."""
+        """A second stop repeats nothing and keeps the first cause."""
         operations.stop(self.ada_script, "first", by="Tom")
         before = self.stored("lockout")
         with self.audited() as records:
@@ -86,10 +84,7 @@ class TestQueue(SafetyTest):
 
 
 class TestWhileIdle(SafetyTest):
-    """Nothing is under way."""
-
     def test_b12_idle_is_harmless(self) -> None:
-        """She is stopped, nobody is told anything, and she can go on."""
         told = operations.stop(self.ada_script, "test").message
         expected = "Ada is stopped. It stays stopped across restarts. To let it go on: "
         assert f"{expected}assistant emergency clear Ada" == told
@@ -99,7 +94,7 @@ class TestWhileIdle(SafetyTest):
         assert 'Ada whispers: "Hello."' == self.tom.heard_from(self.ada)[-1]
 
     def test_b12_an_assistant_that_does_not_run_is_stopped_too(self) -> None:
-        """Paused, with a message stored: it is returned as well."""
+        """A stored message of a paused assistant is returned as well."""
         self.type(self.tom, "whisper Ada = hello")
         self.ada_script.pause()
         self.ada_script.work = None
@@ -109,22 +104,21 @@ class TestWhileIdle(SafetyTest):
 
 
 class TestTools(SafetyTest):
-    """She is at a tool."""
+    """A stop while a tool runs."""
 
     def setUp(self) -> None:
-        """With tools of a game's own."""
         super().setUp()
         load_modules([GAME_TOOLS])
         game_tools.pending.clear()
 
     def stop(self) -> str:
-        """Stop her, and let everything run that is due."""
+        """Stop her and let everything run that is due."""
         told = operations.stop(self.ada_script, "test").message
         pump()
         return told
 
     def test_b12_during_a_tool_that_others_notice(self) -> None:
-        """It is cut off; whether it happened is not known, so it is kept, and never repeated."""
+        """It may have had its effect, so it is recorded and never repeated."""
         self.ask("whisper Ada = hoist the flag", HOIST)
         assert "The work of hoist flag was cut off; " in self.stop()
         assert 1 == self.returns(self.tom)
@@ -141,7 +135,7 @@ class TestTools(SafetyTest):
         )
 
     def test_b11_no_tool_starts_after_it(self) -> None:
-        """The second call of the same reply is not run, also when the first one ends after all."""
+        """Not even if the tool that was cut off still returns."""
         self.ask("whisper Ada = is there a ship?", TWO_CALLS)
         self.stop()
         for waiting in game_tools.pending:
@@ -152,7 +146,7 @@ class TestTools(SafetyTest):
         assert 1 == len(self.model.bodies)
 
     def test_b12_out_of_a_tool_itself(self) -> None:
-        """A tool that stops her: she is stopped, and nothing of its reply goes on."""
+        """The rest of the model's reply is dropped."""
         self.ask("whisper Ada = good night")
         self.model.answers.append(says("Zzz."))
         self.model.answer(FALL_SILENT)
@@ -166,17 +160,16 @@ class TestTools(SafetyTest):
 
 
 class TestQuestions(SafetyTest):
-    """She waits for a person's answer."""
+    """A stop while she waits for a person's answer."""
 
     def setUp(self) -> None:
-        """One model call a tick; Tom may let her go on."""
         super().setUp()
         self.set(safety_config={"loop": {"max_model_calls_per_tick": 1}}, compact_enabled=False)
         self.ask("whisper Ada = what is here?", LOOK)
         (self.question,) = approvals.pending(self.ada_script)
 
     def test_b12_during_an_open_question(self) -> None:
-        """The question is withdrawn, whoever was asked is told, and no answer to it counts."""
+        """The question is withdrawn, and no late answer counts."""
         self.forget()
         told = operations.stop(self.ada_script, "test").message
         returned = "one waiting message was returned to Tom."
@@ -190,7 +183,6 @@ class TestQuestions(SafetyTest):
         assert (1, State.STOPPED) == (len(self.model.bodies), state_of(self.ada_script))
 
     def test_b12_a_clearing_does_not_bring_it_back(self) -> None:
-        """Nobody waits for it any more, and no timer of it does anything."""
         operations.stop(self.ada_script, "test")
         operations.clear(self.ada_script)
         for seconds in (0, 60, 3600):
@@ -200,16 +192,21 @@ class TestQuestions(SafetyTest):
         assert (1, []) == (len(self.model.bodies), approvals.pending(self.ada_script))
 
     def test_silence_and_a_reset_withdraw_it_too(self) -> None:
-        """Each of them voids what is under way."""
+        operations.reset_history(self.ada_script)
+        assert [] == approvals.pending(self.ada_script)
+        pump()
+        self.model.answer(LOOK)
+        pump()
+        assert 1 == len(approvals.pending(self.ada_script)), "the reset asks the message again"
         operations.set_enabled(self.ada_script, False)
         assert [] == approvals.pending(self.ada_script)
 
 
 class TestWhoIsTold(SafetyTest):
-    """Receipts."""
+    """Receipts to those whose messages were returned."""
 
     def test_not_who_muted_her_nor_who_is_gone(self) -> None:
-        """Both are counted as messages that could not be returned."""
+        """Their messages count as not returned."""
         self.type(self.mira, "whisper Ada = hello")
         self.queue(1, self.tom)
         self.ada_script.work.muted.add(self.person(self.tom))
@@ -219,7 +216,7 @@ class TestWhoIsTold(SafetyTest):
         assert 0 == self.returns(self.tom)
 
     def test_not_another_assistant(self) -> None:
-        """It would take the line for one more message."""
+        """It would take the receipt for a new message."""
         _, brass = self.make("Brass")
         stored = self.event("b1", brass).as_stored() | {"hops": 1}
         self.ada_script.work.inbox = [stored]
@@ -227,7 +224,6 @@ class TestWhoIsTold(SafetyTest):
         assert "One waiting message could not be returned." in told
 
     def test_one_that_fails_keeps_no_other_from_it(self) -> None:
-        """A person whose ears are broken, and a message that cannot be read."""
         self.queue(1, self.tom)
         self.queue(1, self.mira)
         self.ada_script.work.inbox.insert(0, {"id": "broken"})
@@ -237,7 +233,6 @@ class TestWhoIsTold(SafetyTest):
         assert (State.STOPPED, 1) == (state_of(self.ada_script), self.returns(self.mira))
 
     def test_without_a_body_she_is_stopped_all_the_same(self) -> None:
-        """Nobody can be told then; staff are."""
         self.queue(1, self.tom)
         self.ada_script.obj = None
         operations.stop(self.ada_script, "test")
@@ -246,10 +241,8 @@ class TestWhoIsTold(SafetyTest):
 
 
 class TestTrouble(SafetyTest):
-    """The stop itself meets trouble."""
-
     def test_a_database_that_fails_does_not_save_her(self) -> None:
-        """Nothing can be stored: she is stopped in this process, and staff know it."""
+        """She is stopped in this process, and staff know that it is not stored."""
         self.type(self.tom, "whisper Ada = hello")
         with connection.execute_wrapper(_refuse_writes):
             operations.stop(self.ada_script, "test")

@@ -1,4 +1,4 @@
-"""Several assistants stopped at once, and which of two stops counts."""
+"""Stopping several assistants at once, and the cause that counts after two stops."""
 
 from __future__ import annotations
 
@@ -25,10 +25,7 @@ from tests.shell.support import pump, whispers
 
 
 class TestAll(SafetyTest):
-    """Several at once."""
-
     def test_all_are_stopped_with_one_line_to_staff(self) -> None:
-        """Each question in flight is dropped, each person told by each assistant he asked."""
         brass_script, brass = self.make("Brass")
         self.type(self.tom, "whisper Ada = hello")
         self.type(self.tom, "whisper Brass = hello")
@@ -46,7 +43,7 @@ class TestAll(SafetyTest):
         assert 2 == len(stops)
 
     def test_all_are_cancelled_before_anything_is_stored(self) -> None:
-        """Both calls in flight are gone before a transaction begins, which may have to wait."""
+        """A transaction may have to wait, so all calls are cancelled before the first."""
         brass_script, _ = self.make("Brass")
         self.type(self.tom, "whisper Ada = hello")
         self.type(self.tom, "whisper Brass = hello")
@@ -62,7 +59,7 @@ class TestAll(SafetyTest):
         assert {2} == set(seen)
 
     def test_every_socket_is_closed_before_any_turn_is_unwound(self) -> None:
-        """Of all, whoever stands first: what waits behind a call takes many times as long."""
+        """Unwinding a turn takes many times as long as closing its socket."""
         brass_script, _ = self.make("Brass")
         scripts, closed = [self.ada_script, brass_script], []
         for script in scripts:
@@ -74,7 +71,6 @@ class TestAll(SafetyTest):
         assert 2 == self.model.cancelled
 
     def test_a_call_that_ended_is_no_longer_under_way(self) -> None:
-        """Answered, failed or cancelled."""
         self.ask("whisper Ada = hello", whispers("Hello."))
         assert set() == self.ada_script.work.requests
         self.type(self.tom, "whisper Ada = again")
@@ -83,7 +79,7 @@ class TestAll(SafetyTest):
         assert set() == self.ada_script.work.requests
 
     def test_a_slot_that_is_freed_starts_nobody_who_is_stopped_next(self) -> None:
-        """One call may be in flight; whoever waits for that and is not stopped has it then."""
+        """With one call in flight, the freed slot goes to the one that is not stopped."""
         with mock.patch.dict(os.environ, {"EVENNIA_AI_MAX_CALLS_IN_FLIGHT": "1"}):
             services.pool.cache_clear()
             services.pool().set_transport(services.endpoint(), self.model)
@@ -97,7 +93,6 @@ class TestAll(SafetyTest):
         assert "You are Edda" in str(self.model.bodies[1])
 
     def test_who_is_stopped_already_is_not_counted(self) -> None:
-        """None left, none told."""
         brass_script, _ = self.make("Brass")
         operations.stop(brass_script, "first")
         assert 1 == stop_all([self.ada_script, brass_script], "test", "Tom").result
@@ -105,7 +100,7 @@ class TestAll(SafetyTest):
         assert 2 == len(self.sent_to_staff())
 
     def test_one_that_cannot_be_stored_spoils_no_other(self) -> None:
-        """Of several that are stopped together each is stored by itself then, and counted once."""
+        """After the failure each is stored by itself, and counted once."""
         brass_script, _ = self.make("Brass")
         self.type(self.tom, "whisper Ada = hello")
         self.type(self.tom, "whisper Brass = hello")
@@ -121,14 +116,14 @@ class TestAll(SafetyTest):
 
 
 class TestMany(SafetyTest):
-    """More than are stored in one turn of the reactor."""
+    """More assistants than are stored in one turn of the reactor."""
 
     def many(self) -> list[Any]:
-        """Ada, and others enough for a second portion."""
+        """Ada, and enough others for a second portion."""
         return [self.ada_script, *(self.make(f"Brass{n}")[0] for n in range(PORTION))]
 
     def test_the_last_ones_are_stored_later_and_do_not_act_before(self) -> None:
-        """Nobody starts meanwhile, what comes is returned, and each record says who did it."""
+        """Their new messages are returned, and the record names the person."""
         *first, last = self.many()
         with self.audited() as records, audit.acting("Tom", "api"):
             stopped = stop_all([*first, last], "a fire", "Tom")
@@ -146,7 +141,6 @@ class TestMany(SafetyTest):
         assert 1 == len(self.sent_to_staff())
 
     def test_no_tool_is_run_by_hand_for_those_that_wait(self) -> None:
-        """Whoever asks reads why; after a clearing it is done."""
         *_, last = crowd = self.many()
         stop_all(crowd, "a fire", "Tom")
         told = execute_tool(last, "look", {}, person=self.tom).result.message
@@ -157,7 +151,7 @@ class TestMany(SafetyTest):
         assert execute_tool(last, "look", {}, person=self.tom).result.ok
 
     def test_one_that_is_stopped_meanwhile_is_cancelled_first(self) -> None:
-        """Before anything is stored of the others, which may have to wait or fail."""
+        """Storing the others may have to wait or fail."""
         self.type(self.tom, "whisper Ada = hello")
         seen: list[int] = []
 
@@ -175,7 +169,6 @@ class TestMany(SafetyTest):
         assert PORTION + 1 == stopped.result
 
     def test_earlier_stops_that_cannot_be_ended_keep_none_from_it(self) -> None:
-        """Neither one nor several."""
         ada, brass = self.ada_script, self.make("Brass")[0]
         with mock.patch.object(stopping, "finish", side_effect=DatabaseError("the disk is full")):
             trigger_emergency_stop(ada, "test")
@@ -183,7 +176,7 @@ class TestMany(SafetyTest):
         assert [State.STOPPED] * 2 == [state_of(ada), state_of(brass)]
 
     def test_one_that_waits_is_not_stopped_twice(self) -> None:
-        """By whom it was stopped first stays, and staff read of it once."""
+        """The first cause stays, and staff are told once."""
         *_, last = crowd = self.many()
         with self.audited() as records:
             stopped = stop_all(crowd, "a fire", "Tom")
@@ -194,7 +187,7 @@ class TestMany(SafetyTest):
         assert 1 == len(self.sent_to_staff())
 
     def test_a_hook_of_the_game_may_stop_others_meanwhile(self) -> None:
-        """One that waits, and one that is none of them: each is stopped once, and all are told."""
+        """The hook stops one that waits and one that is not among them."""
         first, *_, last = crowd = self.many()
         edda, _ = self.make("Edda")
         ends: list[Any] = []
@@ -214,7 +207,7 @@ class TestMany(SafetyTest):
         assert PORTION + 2 == [event for event, _ in records].count("EmergencyStopTriggered")
 
     def test_one_that_breaks_keeps_no_other_from_it(self) -> None:
-        """Something like a script that has not even a name: all the others are stored and told."""
+        """A broken object among them has not even a name."""
         crowd = self.many()
         bare = SimpleNamespace(db=SimpleNamespace(), obj=_Nameless())
         with self.logged():
@@ -226,7 +219,7 @@ class TestMany(SafetyTest):
         assert " are stopped: a fire." in line
 
     def test_what_is_left_is_stored_before_a_server_ends_or_one_is_cleared(self) -> None:
-        """A shutdown or reload right after the command finds all of them stopped."""
+        """A reload right after the command must find all of them stopped."""
         crowd = self.many()
         stopped = stop_all(crowd, "a fire", "Tom")
         crowd[0].at_server_shutdown()
@@ -240,12 +233,11 @@ class TestMany(SafetyTest):
 
 
 class TestPortions(SafetyTest):
-    """Two are cancelled, or two stored, in one turn of the reactor."""
+    """Five assistants, of which two are cancelled or stored in one turn of the reactor."""
 
     def setUp(self) -> None:
-        """Five are asked, and at their model."""
         super().setUp()
-        services.pacer().call(str)  # which begins a slice, in which everything ends by now
+        services.pacer().call(str)  # begins a time slice, in which all earlier work ends
         pump()
         for what in (
             mock.patch.multiple(stopping, CANCELS=2, PORTION=2),
@@ -256,12 +248,11 @@ class TestPortions(SafetyTest):
         self.crowd = [self.ada_script, *(self.make(f"Brass{n}")[0] for n in range(4))]
 
     def ask(self) -> None:
-        """Ask each of them."""
         for script in self.crowd:
             self.type(self.tom, f"whisper {script.key} = hello")
 
     def test_all_are_void_at_once_and_the_game_goes_on_between_two_portions(self) -> None:
-        """An answer that comes in between is not said; all are cancelled before any is stored."""
+        """A late answer is not said, and all are cancelled before any is stored."""
         self.ask()
         stopped, seen = stop_all(self.crowd, "a fire", "Tom"), []
         assert 0 == self.model.cancelled
@@ -282,7 +273,7 @@ class TestPortions(SafetyTest):
         assert (2, 2) == tuple(map(max, zip(*steps, strict=True)))
 
     def test_typed_twice_it_is_one_stop(self) -> None:
-        """The second one has nothing to do, and does not do the first one's work at once."""
+        """The second must not do the first one's remaining work at once."""
         self.ask()
         first, second = stop_all(self.crowd, "a fire", "Tom"), stop_all(self.crowd, "again", "Tom")
         assert (False, False, 0) == (first.called, second.called, self.model.cancelled)
@@ -291,7 +282,6 @@ class TestPortions(SafetyTest):
         assert 1 == len(self.sent_to_staff())
 
     def test_a_slot_that_is_freed_starts_nobody_who_is_cancelled_later(self) -> None:
-        """One call may be in flight, and four wait for that while others are cancelled."""
         with mock.patch.dict(os.environ, {"EVENNIA_AI_MAX_CALLS_IN_FLIGHT": "1"}):
             services.pool.cache_clear()
             services.pool().set_transport(services.endpoint(), self.model)
@@ -304,12 +294,11 @@ class TestPortions(SafetyTest):
         assert 2 == len(self.model.bodies)
 
     def test_none_at_all_keep_nobody_waiting(self) -> None:
-        """A stop of nobody is over at once, and lets calls begin that wait for a slot."""
         assert 0 == stop_all([], "a fire", "Tom").result
         self.test_a_slot_that_is_freed_starts_nobody_who_is_cancelled_later()
 
     def test_what_was_used_is_stored_with_the_stop_and_is_nobodys_act(self) -> None:
-        """The turn that was cut off stands in the record before the stop, by nobody."""
+        """The record of the cut-off turn comes before the stop's and names nobody."""
         self.ask()
         with audit.acting("Tom", "api"):
             stop_all(self.crowd, "a fire", "Tom")
@@ -324,7 +313,7 @@ class TestPortions(SafetyTest):
         assert {1} == {script.db.usage["calls"] for script in self.crowd}
 
     def test_a_call_that_ends_after_its_turn_is_void_is_recorded_once(self) -> None:
-        """As what it was: nothing is on record of its being lost."""
+        """It is recorded with its result, not as lost."""
         call, turn = ToolCall("c1", "page", {}), Turn(0, ())
         noted = {"tool": "page", "call_id": "c1", "arguments": {}}
         state.write(self.ada_script, current_tool_call=turns.as_noted(turn) | noted)
@@ -339,7 +328,6 @@ class TestPortions(SafetyTest):
         assert self.ada_script.db.current_tool_call is None
 
     def test_a_shutdown_in_the_middle_ends_it(self) -> None:
-        """All are cancelled and stored before the process ends."""
         self.ask()
         stopped = stop_all(self.crowd, "a fire", "Tom")
         self.crowd[-1].at_server_shutdown()
@@ -347,7 +335,7 @@ class TestPortions(SafetyTest):
         assert {State.STOPPED} == {state_of(script) for script in self.crowd}
 
     def test_all_are_cleared_each_in_its_own_time(self) -> None:
-        """The game goes on meanwhile; whoever is stopped anew before its turn stays stopped."""
+        """One that is stopped again before its turn stays stopped."""
         stop_all(self.crowd, "a fire", "Tom")
         pump()
         with mock.patch.object(game_thread, "SLICE_SECONDS", 0.0):
@@ -370,7 +358,7 @@ class TestPortions(SafetyTest):
         assert [True, False, False, True] == states
 
     def test_a_crash_while_all_are_cleared(self) -> None:
-        """Those that were cleared are so on record, and the others are stopped."""
+        """Only those that were cleared are on record as such."""
         stop_all(self.crowd, "a fire", "Tom")
         pump()
         audit.flush()
@@ -384,17 +372,16 @@ class TestPortions(SafetyTest):
 
 
 class TestOverALockout(SafetyTest):
-    """Which stop counts."""
+    """The cause that counts."""
 
     def test_a_kill_over_a_lockout_is_a_stop(self) -> None:
-        """The person's act is the cause from then on."""
+        """The person's act becomes the cause."""
         trigger_emergency_stop(self.ada_script, "in circles", cause=Cause.REPEAT)
         assert State.SAFETY_LOCKOUT is state_of(self.ada_script)
         assert "Ada is stopped." in operations.stop(self.ada_script, "test", by="Tom").message
         assert (State.STOPPED, "Tom") == (state_of(self.ada_script), self.stored("lockout")["by"])
 
     def test_a_lockout_changes_nothing_of_a_stop_or_another_lockout(self) -> None:
-        """The first cause stays, and nobody is told again."""
         for first in (Cause.KILL, Cause.REPEAT):
             trigger_emergency_stop(self.ada_script, "first", cause=first)
             count = len(self.sent_to_staff())

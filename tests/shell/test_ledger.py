@@ -1,4 +1,4 @@
-"""The ledger: reserved before a call, closed after it, and never over a cap."""
+"""The ledger: a call is reserved before it is made and closed after it, never over a cap."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ TODAY = BudgetAccount(Scope.GAME, "", "2026-11-21")
 
 
 class TestCounting(LedgerTest):
-    """What one call leaves behind."""
+    """The sums and the row that a call leaves."""
 
     def test_l15_held_before_and_counted_after(self) -> None:
-        """From the reservation on the estimate is held; then what was used counts, no more."""
+        """The estimate is held first, and replaced by the real usage."""
         reservation = self.reserve()
         total = self.total()
         assert (1, 1, 100, 0) == (
@@ -41,7 +41,7 @@ class TestCounting(LedgerTest):
         self.assert_consistent()
 
     def test_a_call_counts_in_twelve_accounts(self) -> None:
-        """The game, the assistant and the player, each for ever, this month, day and minute."""
+        """Game, assistant and player, each for ever, the month, the day and the minute."""
         self.use(5, 6)
         accounts = accounts_of("Ada", "*#3", NOON)
         assert 12 == BudgetTotal.objects.count()
@@ -50,12 +50,12 @@ class TestCounting(LedgerTest):
         }
 
     def test_a_call_for_nobody_counts_to_no_player(self) -> None:
-        """What an assistant does by itself."""
+        """An assistant also makes calls by itself."""
         self.use(5, 6, person="")
         assert not BudgetTotal.objects.filter(scope="player").exists()
 
     def test_more_than_was_held_counts_in_full(self) -> None:
-        """Also beyond a cap: the next call is refused then."""
+        """Usage beyond a cap still counts, and the next call is refused."""
         config = capped(tokens_per_day=200)
         self.store.settle(self.reserve(config), TokenUsage(900, 100), NOON)
         with pytest.raises(LimitReachedError):
@@ -64,7 +64,7 @@ class TestCounting(LedgerTest):
         assert 1000 == self.total(TODAY).prompt_tokens + self.total(TODAY).completion_tokens
 
     def test_nothing_sent_nothing_counted(self) -> None:
-        """A released call is as if it had never been, but for its row."""
+        """Only the row of a released call remains."""
         self.store.release(self.reserve(), NOON)
         self.store.flush()
         assert (0, 0, 0) == (self.total().calls, self.total().open_calls, self.total().held_tokens)
@@ -72,7 +72,7 @@ class TestCounting(LedgerTest):
         self.assert_consistent()
 
     def test_r26_a_call_that_was_cut_off_counts_as_held(self) -> None:
-        """Nobody knows what the service bills for it."""
+        """The service may still bill for it."""
         wanted = need(price=self.price(2))
         self.store.cut_off(self.reserve(wanted=wanted), NOON)
         self.store.flush()
@@ -83,7 +83,6 @@ class TestCounting(LedgerTest):
         self.assert_consistent()
 
     def test_a_call_is_closed_once(self) -> None:
-        """Whoever closes it again changes nothing."""
         reservation = self.reserve()
         self.store.settle(reservation, TokenUsage(1, 2), NOON)
         self.store.settle(reservation, TokenUsage(1, 2), NOON)
@@ -96,7 +95,7 @@ class TestCounting(LedgerTest):
         self.assert_consistent()
 
     def test_another_model_may_have_answered(self) -> None:
-        """Then its price counts, and its name is on record."""
+        """That model's name and price count."""
         reservation = self.reserve(wanted=need(price=self.price(100)))
         self.store.settle(
             reservation, TokenUsage(1, 1), NOON, model="local/small", price=self.price(1)
@@ -106,14 +105,13 @@ class TestCounting(LedgerTest):
         assert ("local/small", 2_000) == (call.model, self.total().cost_nano)
 
     def test_an_unknown_price_is_on_record(self) -> None:
-        """The tokens count, and that the money is not known can be seen."""
         self.store.settle(self.reserve(wanted=need(price=None)), TokenUsage(1, 1), NOON)
         self.store.cut_off(self.reserve(wanted=need(price=None)), NOON)
         self.store.flush()
         assert [False, False] == [call.is_priced for call in ModelCall.objects.all()]
 
     def test_b2_a_report_that_cannot_be_counts_as_the_estimate(self) -> None:
-        """NaN, negative, absent: as much as was held."""
+        """Usage that is absent, negative or NaN counts as the amount held."""
         nan = math.nan
         for prompt, completion in ((nan, nan), (-5, -5), (0, 0), (None, "7")):
             with self.subTest(prompt=prompt, completion=completion):
@@ -126,7 +124,6 @@ class TestCounting(LedgerTest):
         self.assert_consistent()
 
     def test_long_names_fit(self) -> None:
-        """Whatever an assistant, a relay or a model is called."""
         self.use(1, 2, assistant="A" * 400, person="relay of " + "x" * 400)
         self.store.settle(self.reserve(wanted=need(model="m" * 400)), TokenUsage(1, 1), NOON)
         self.store.flush()
@@ -134,11 +131,9 @@ class TestCounting(LedgerTest):
 
 
 class TestCaps(LedgerTest):
-    """When a call is refused."""
-
     def test_l15_every_cap_of_every_scope_refuses(self) -> None:
-        """Exactly so many calls pass as there is room for; the error says whose and which."""
-        for scope in set(Scope) - {Scope.ALL_GAMES}:  # see tests/ledger
+        """The error names the scope and the cap."""
+        for scope in set(Scope) - {Scope.ALL_GAMES}:  # that one is tested in tests/ledger
             for cap, value, passing in (
                 ("tokens_total", 250, 2),
                 ("tokens_per_day", 250, 2),
@@ -162,7 +157,7 @@ class TestCaps(LedgerTest):
                     assert value == caught.value.cap
 
     def test_the_bench_pays_for_all_that_is_begun_there(self) -> None:
-        """Neither the assistant nor the player does, and so it stays after a crash."""
+        """It also pays for a call that a crash left open."""
         with bench():
             self.reserve(assistant="Ada", person="*#3")
         (call,) = ModelCall.objects.all()
@@ -174,7 +169,6 @@ class TestCaps(LedgerTest):
         assert {0} == set(BudgetTotal.objects.values_list("open_calls", flat=True))
 
     def test_l15_a_refused_call_leaves_nothing(self) -> None:
-        """Nothing is held for it, and nothing is on record."""
         config = capped(tokens_per_day=150)
         self.reserve(config)
         before = list(BudgetTotal.objects.values())
@@ -184,7 +178,7 @@ class TestCaps(LedgerTest):
         assert 1 == ModelCall.objects.count()
 
     def test_what_ended_is_seen_also_by_a_call_that_is_refused(self) -> None:
-        """Room that a call gave back is there for the next one at once."""
+        """Room that a closed call gave back is available at once."""
         config = capped(tokens_per_day=150)
         self.store.settle(self.reserve(config), TokenUsage(10, 10), NOON)
         self.reserve(config)
@@ -193,7 +187,7 @@ class TestCaps(LedgerTest):
         assert 120 == caught.value.used
 
     def test_l15_two_processes_cannot_both_have_the_last_room(self) -> None:
-        """What another has reserved counts, before anybody knows how it ends."""
+        """Another process's reservation counts while its call is still open."""
         config, other = capped(tokens_per_day=250), LedgerStore()
         self.reserve(config)
         self.reserve(config, store=other)
@@ -202,7 +196,7 @@ class TestCaps(LedgerTest):
                 self.reserve(config, store=store)
 
     def test_f3_a_last_call_fits_into_what_is_kept_for_it(self) -> None:
-        """Ordinary calls leave its room free; it is counted, and no further one fits."""
+        """Ordinary calls must leave room for one wrap-up call."""
         config = capped("assistant", tokens_per_day=300)
         wanted = need(last=TokenUsage(60, 40))
         for _ in range(2):
@@ -224,7 +218,7 @@ class TestCaps(LedgerTest):
         self.assert_consistent()
 
     def test_a_yes_lets_exactly_this_call_through(self) -> None:
-        """The amount of the error is at least what is missing, and a tenth of the cap."""
+        """The amount to grant is at least the missing one and a tenth of the cap."""
         config = capped(tokens_per_day=1000)
         self.use(900, 90, config)
         wanted = need(200, 100, last=TokenUsage(100, 50))
@@ -235,7 +229,7 @@ class TestCaps(LedgerTest):
         self.reserve(config, wanted=wanted)
 
     def test_calls_in_flight(self) -> None:
-        """So many of one assistant at a time; a last word always; 0 is no limit."""
+        """A wrap-up call is always allowed, and 0 means no limit."""
         config = BudgetConfig(game=Caps(), assistant=Caps(), player=Caps(), calls_in_flight=2)
         first = self.reserve(config)
         self.reserve(config)
@@ -249,7 +243,7 @@ class TestCaps(LedgerTest):
         self.reserve(OPEN)
 
     def test_l15_r26_an_unknown_price_does_not_pass_a_cap_on_money(self) -> None:
-        """It is refused with words: the model, the cap, and what to write where."""
+        """The error names the model, the cap and the setting to write."""
         config = capped(cost_per_day=5)
         with pytest.raises(ConfigurationError) as caught:
             self.reserve(config, wanted=need(price=None))
@@ -265,21 +259,20 @@ class TestCaps(LedgerTest):
 
 
 class TestCost(LedgerTest):
-    """What the ledger itself costs."""
+    """Cost of the ledger itself."""
 
     def test_two_statements_for_a_call(self) -> None:
-        """Reserving one and settling the one before, within a minute; the rest is the commit."""
+        """One reserves a call, one settles the call before it; the rest is the commit."""
         for _ in range(2):
             self.store.settle(self.reserve(), TokenUsage(1, 1), NOON)
         with CaptureQueriesContext(connection) as taken:
             self.store.settle(self.reserve(), TokenUsage(1, 1), NOON)
         made = [query["sql"] for query in taken]
         statements = [sql for sql in made if "SAVEPOINT" not in sql]
-        reads = int(connection.vendor != "sqlite")  # which gives back what it added to
+        reads = int(connection.vendor != "sqlite")  # SQLite returns the updated rows
         assert 2 + reads == len(statements), "\n".join(made)
 
     def test_nothing_to_write_costs_nothing(self) -> None:
-        """A flush without calls, and closing one."""
         reservation = self.reserve()
         with self.assertNumQueries(0):
             self.store.settle(reservation, TokenUsage(1, 1), NOON)
@@ -289,10 +282,9 @@ class TestCost(LedgerTest):
 
 
 class TestRiding(LedgerTest):
-    """How calls ended, written in the transaction of something else."""
+    """Closed calls, written in the transaction of something else."""
 
     def test_what_ended_is_written_with_it(self) -> None:
-        """By two statements, and nothing is left for the timer."""
         self.store.settle(self.reserve(), TokenUsage(7, 1), NOON)
         with self.store.joining_transaction() as write, transaction.atomic():
             assert write is not None
@@ -305,14 +297,14 @@ class TestRiding(LedgerTest):
         self.assert_consistent()
 
     def ride_in_vain(self) -> None:
-        """A transaction that fails after how calls ended was written."""
+        """A transaction that fails after closed calls were written in it."""
         with self.store.joining_transaction() as write, transaction.atomic():
             assert write is not None
             write()
             raise ZeroDivisionError
 
     def test_what_is_undone_is_written_later(self) -> None:
-        """As often as it is tried: it counts once."""
+        """They count once, however often the write is tried."""
         self.store.settle(self.reserve(), TokenUsage(7, 1), NOON)
         with pytest.raises(ZeroDivisionError):
             self.ride_in_vain()
@@ -322,7 +314,7 @@ class TestRiding(LedgerTest):
         self.assert_consistent()
 
     def test_a_game_at_work_leaves_it_to_the_next_call(self) -> None:
-        """Which writes it for nothing; and where nothing ended there is nothing to write."""
+        """The next reservation writes closed calls at no extra cost."""
         with self.store.joining_transaction() as write:
             assert write is None
         self.store.settle(self.reserve(), TokenUsage(7, 1), NOON)
@@ -332,7 +324,7 @@ class TestRiding(LedgerTest):
         assert 108 == self.total().used(Measure.TOKENS)
 
     def test_rows_that_are_gone_are_made_again(self) -> None:
-        """The transaction has to be begun anew, as where another process wrote the record."""
+        """The transaction has to start again, as after a write of another process."""
         self.store.settle(self.reserve(), TokenUsage(7, 1), NOON)
         BudgetTotal.objects.all().delete()
         with self.store.joining_transaction() as write:
@@ -345,10 +337,9 @@ class TestRiding(LedgerTest):
 
 
 class TestOtherDatabases(LedgerTest):
-    """Where an UPDATE gives nothing back, and rows are locked one by one."""
+    """A database whose UPDATE returns no rows, and that locks row by row."""
 
     def test_it_adds_up_the_same(self) -> None:
-        """Added row by row, and read after it; caps count, and rows that are gone come again."""
         with mock.patch.object(connection.features, "can_return_columns_from_insert", False):
             self.use(60, 40)
             with pytest.raises(LimitReachedError):

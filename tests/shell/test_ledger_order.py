@@ -1,4 +1,4 @@
-"""The ledger in whatever order things happen: never over a cap, and always consistent."""
+"""The ledger under any order of events: never over a cap, always consistent."""
 
 from __future__ import annotations
 
@@ -24,16 +24,15 @@ STEPS = st.lists(
 
 
 class TestAnyOrder(LedgerTest):
-    """Two server processes, a cap, and all that can become of a call."""
+    """Two server processes, a cap, and every possible end of a call."""
 
     def setUp(self) -> None:
-        """Nothing has happened yet."""
         super().setUp()
         self.reservations: list[tuple[LedgerStore, Any]] = []
         self.granted = 0
 
     def test_r26_used_and_held_never_pass_a_cap(self) -> None:
-        """With what was granted; no counter is ever negative; totals equal the sum of calls."""
+        """Grants included; totals equal the sum of the calls."""
 
         @given(STEPS, st.integers(1, 1000), st.integers(0, 100))
         def walk(steps: list[tuple[str, int, int]], cap: int, last: int) -> None:
@@ -56,7 +55,7 @@ class TestAnyOrder(LedgerTest):
     def step(
         self, stores: list[LedgerStore], act: str, amount: int, which: int, *, cap: int, last: int
     ) -> None:
-        """One thing happens in one of the processes."""
+        """One random event in one of the processes."""
         store = stores[which % 2]
         if act == "reserve":
             wanted = need(amount + 1, amount, last=TokenUsage(last, 0))
@@ -80,7 +79,7 @@ class TestAnyOrder(LedgerTest):
             self.close(act, *self.reservations.pop(amount % len(self.reservations)), part=amount)
 
     def close(self, act: str, store: LedgerStore, reservation: Any, part: int) -> None:
-        """A call ends, with no more than was estimated."""
+        """A call ends with no more usage than was estimated."""
         if act == "settle":
             estimate = reservation.estimate.usage
             used = TokenUsage(

@@ -1,4 +1,4 @@
-"""The ledger of one server process: what is written when, and what it says of wrong settings."""
+"""The ledger of one server process: its timer, its shutdown, and wrong settings."""
 
 from __future__ import annotations
 
@@ -25,10 +25,8 @@ from tests.shell.ledger_case import NOON, OPEN, LedgerTest, capped, need
 
 
 class TestProcess(LedgerTest):
-    """The store of a server process."""
-
     def test_endings_are_written_within_a_second(self) -> None:
-        """Also where no other call comes."""
+        """A timer writes them if no other call comes."""
         clock = Clock()
         self.store = LedgerStore(clock.callLater)
         for _ in range(3):
@@ -40,7 +38,7 @@ class TestProcess(LedgerTest):
         assert [] == clock.getDelayedCalls()
 
     def test_endings_of_many_are_written_in_portions(self) -> None:
-        """As after a stop of all: between two portions others have their turn."""
+        """Other work has its turn between two portions."""
         clock, seen = Clock(), []
         self.store = LedgerStore(clock.callLater)
         calls = [self.reserve() for _ in range(5)]
@@ -59,7 +57,6 @@ class TestProcess(LedgerTest):
         assert (300, []) == (self.total().prompt_tokens, clock.getDelayedCalls())
 
     def test_endings_are_written_at_shutdown(self) -> None:
-        """No timer stays behind."""
         clock = Clock()
         self.store = LedgerStore(clock.callLater)
         self.store.cut_off(self.reserve(), NOON)
@@ -67,12 +64,11 @@ class TestProcess(LedgerTest):
         assert (60, []) == (self.total().prompt_tokens, clock.getDelayedCalls())
 
     def test_a_process_with_nothing_left_stops_too(self) -> None:
-        """Nothing is written then."""
         with self.assertNumQueries(0):
             self.store.stop()
 
     def test_the_front_door(self) -> None:
-        """The process's one store, by the functions that everybody uses."""
+        """The functions of the package use the process's one store."""
         self.addCleanup(ledger.start_anew)
         ledger.start_anew()
         billing = ledger.BillingContext("Ada", "*#3", "turn")
@@ -90,7 +86,7 @@ class TestProcess(LedgerTest):
         )
 
     def test_what_nobody_heard_is_given_back_as_it_was_held(self) -> None:
-        """A call is made smaller to fit, and the database goes away when it had committed it."""
+        """The connection is lost after the commit of a call that was made smaller to fit."""
         self.reserve()
         real = rows.together
 
@@ -129,7 +125,7 @@ class TestProcess(LedgerTest):
         assert [50] == list(granted.values_list("granted_tokens", flat=True))
 
     def test_settings_are_read_again_when_they_change(self) -> None:
-        """And only then; also where somebody changes the mapping itself."""
+        """Even if the mapping itself is changed in place."""
         prices = {"mini": {"input": 0.15, "output": 0.6}}
         with self.settings(EVENNIA_AI_PRICES=prices):
             assert ledger.prices() is ledger.prices()
@@ -144,7 +140,7 @@ class TestProcess(LedgerTest):
             assert 3 == ledger.config_for(own).assistant.tokens_per_day
 
     def test_capped_costs_need_a_price_before_anybody_calls(self) -> None:
-        """`evennia check` says it already; a model that runs here costs nothing."""
+        """`evennia check` reports it; a local model costs nothing."""
         config = {"game": {"cost_per_day": 5}}
         prices = {"mini": {"input": 0.15, "output": 0.6}}
         with self.settings(EVENNIA_AI_BUDGET_CONFIG=config, EVENNIA_AI_PRICES=prices):
@@ -157,7 +153,7 @@ class TestProcess(LedgerTest):
         ledger.check_settings(Endpoint("openai", "maxi"))
 
     def test_missing_tables_let_no_call_through(self) -> None:
-        """And say what to type."""
+        """The error names the command to type."""
         with connection.cursor() as cursor:
             cursor.execute("ALTER TABLE evennia_ai_modelcall RENAME TO elsewhere")
         told = "type: evennia migrate"
@@ -168,7 +164,6 @@ class TestProcess(LedgerTest):
 
     @pytest.mark.skipif(postgres.is_default(), reason="a test's transaction is broken by it there")
     def test_without_tables_a_server_ends_all_the_same(self) -> None:
-        """However often a call was asked for by then."""
         with connection.cursor() as cursor:
             cursor.execute("ALTER TABLE evennia_ai_modelcall RENAME TO elsewhere")
         for _ in range(2):
@@ -177,7 +172,7 @@ class TestProcess(LedgerTest):
         self.store.stop()
 
     def test_another_fault_of_the_database_stays_what_it_is(self) -> None:
-        """A table that is there is not called missing."""
+        """It must not be reported as a missing table."""
         kinds, words = (OperationalError, ProgrammingError), "no such column|does not exist"
         with pytest.raises(kinds, match=words), rows.translated_errors, transaction.atomic():
             BudgetTotal.objects.extra(where=["nowhere = 1"]).exists()
