@@ -24,7 +24,6 @@ class TestConsent(ShellTest):
         state.write(self.ada_script, memory_config=config)
 
     def test_by_default_everything_is(self) -> None:
-        """Also for channels, nobody in particular, and characters that are gone."""
         for whom in ({}, {"place": "Public"}, {"person": "", "sender_id": ""}, {"person": "*#999"}):
             with self.subTest(whom):
                 assert self.may(**whom)
@@ -45,7 +44,6 @@ class TestConsent(ShellTest):
         assert self.may(person=self.mira.dbref, sender_id=self.mira.dbref)
 
     def test_rooms(self) -> None:
-        """By id, by a tag that the owner chooses, and by our own tag in any category."""
         for config, tag, category in (
             ({"never_rooms": [self.room1.dbref]}, "", None),
             ({"never_rooms": ["Private"]}, "private", "rooms"),

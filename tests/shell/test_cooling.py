@@ -150,7 +150,6 @@ class TestOnePerson(CoolingTest):
         assert 0 == self.stored("consecutive_errors")
 
     def test_hole_d26_whatever_he_makes_the_model_fail_at(self) -> None:
-        """Unreadable replies, empty replies, timeouts and refusals of a content filter."""
         for failure in (NOT_A_COMPLETION, completion(" "), ModelTimeoutError("late"), FILTERED):
             with self.subTest(failure):
                 for _ in range(9):

@@ -72,6 +72,12 @@ class TestCreation(ShellTest):
 
 class TestReply(ShellTest):
     def test_the_statements_of_a_reply_are_few(self) -> None:
+        """They store the question, then the answer with six values and two facts at once.
+
+        The ledger adds to twelve sums, reads them and stores the call before it and, in the
+        transaction that settles the turn, after it. Memory adds a journal entry; the meeting and
+        the profiles of those present were handled less than a minute ago. The trace adds one row.
+        """
         for _ in range(2):
             self.ask("whisper Ada = hello", whispers("Hello."))
         heard = ('Tom whispers: "|nhello|n"', {"type": "whisper"})
@@ -87,6 +93,11 @@ class TestReply(ShellTest):
 
     @override_settings(EVENNIA_AI_MEMORY_CONFIG={"enabled": False})
     def test_the_calls_of_a_reply_are_few(self) -> None:
+        """Python function calls, of this package and in all, do not depend on the machine.
+
+        Memory is off, since its cost depends on what there is to remember. The ledger has rows for
+        each minute: the first reply of a minute costs two statements and a few calls more.
+        """
         self.ada_script.work.drop_cached_settings()
         heard, counts = ('Tom whispers: "|nhello|n"', {"type": "whisper"}), []
         for seconds in (0, 0, 0, 60):

@@ -97,7 +97,7 @@ class TestTheWay(MenuTest):
         assert ["Builder"] == list(state.read(script, "trigger_permissions"))
 
     def test_every_step_can_be_gone_back_to(self) -> None:
-        """One step back at a time, and from the summary to any step; the answers stay."""
+        """`back` goes one step back, a number in the summary to any step; answers stay."""
         self.open()
         self.answer(*EDDA)
         for step in (7, 6, 5, 4, 3, 2, 1):

@@ -61,7 +61,7 @@ class TestFull(SafetyTest):
         assert 'Ada whispers: "And you."' in self.mira.heard_from(self.ada)
 
     def test_one_that_lasts_is_told_again(self) -> None:
-        """Also if the assistant that met it first has been deleted."""
+        """Staff hear of it even if the assistant that met it first has been deleted."""
         with connection.execute_wrapper(full):
             self.model.answer(whispers("Hello."))
             self.beat(2)

@@ -128,7 +128,7 @@ class TestWhoMay(DryRunTest):
 
 class TestNothingIsDone(DryRunTest):
     def test_all_is_as_before(self) -> None:
-        """Every row and all state in memory, except the cost and one audit fact."""
+        """A trial changes no row and no state in memory but its cost and one audit fact."""
         self.ask("whisper Ada = my name is Tom", whispers("Hello, Tom."))
         self.remember("Tom likes tea.", self.toms)
         self.forget()

@@ -110,7 +110,7 @@ class TestRefusals(EditorTest):
         assert not self.is_open
 
     def test_saving_on_the_way_out_does_not_leave_when_it_is_refused(self) -> None:
-        """Neither `:wq` nor the question of `:q` leaves; `:q!` leaves at once."""
+        """`:wq` and the question of `:q` both save first; `:q!` leaves at once."""
         self.edit("template", "stern")
         self.rewrite("You are {nobody}.")
         assert KEPT in self.typed(":wq")

@@ -32,7 +32,7 @@ class TestEntries(MemoryTest):
         return entry
 
     def test_a_whisper(self) -> None:
-        """Both sides in the third person, for this player alone, with the trust of a whisper."""
+        """The entry has both sides in the third person and is for this player alone."""
         self.ask("whisper Ada = I promise you a |rlamp|n", whispers("Thank you."))
         entry = self.the_entry()
         expected = 'Tom whispered: "I promise you a lamp" Ada answered: "Thank you."'
@@ -81,7 +81,7 @@ class TestEntries(MemoryTest):
         assert 'Tom whispered: "tell Mira the word"' == self.the_entry().text
 
     def test_the_words_are_data(self) -> None:
-        """They cannot end their own quotes; a long answer is cut."""
+        """Quotes in a player's words are escaped, and a long answer is cut."""
         self.ask('whisper Ada = "x\\" said, and left', whispers("yes " * 200))
         text = self.the_entry().text
         assert text.startswith('Tom whispered: "\\"x')

@@ -234,7 +234,7 @@ class TestHeld(AwakeCase):
         assert 1 == len(self.stored("fact"))
 
     def test_a_model_that_fails(self) -> None:
-        """It is retried after an hour, within the day's limit."""
+        """The call is retried after an hour, within the day's limit."""
         self.model.down = ModelStatusError(401, "no such key")
         for _ in range(3):
             self.pause(HOUR)

@@ -52,6 +52,6 @@ def test_an_assistants_own_list_wins() -> None:
 
 @override_settings(EVENNIA_AI_FALLBACK_MODELS="small")
 def test_a_wrong_list_is_found_at_the_start() -> None:
-    """It must not surface only when the first model fails."""
+    """Otherwise the mistake would surface only when the first model fails."""
     with pytest.raises(ConfigurationError, match="EVENNIA_AI_FALLBACK_MODELS is 'small'; it must"):
         services.check_settings()

@@ -76,7 +76,6 @@ class ForgettingTest(RememberingTest):
 
 class TestEverywhere(ForgettingTest):
     def test_nothing_of_hers_is_left(self) -> None:
-        """It holds after a restart too."""
         self.talk()
         assert set(MARKS) == set(self.found(*MARKS))
         result = self.forget_mira()
@@ -178,7 +177,7 @@ class TestQuestions(ForgettingTest):
     """Questions that Ada puts to people."""
 
     def test_an_answer_has_no_name_any_more(self) -> None:
-        """Of a closed question as of one whose answer is not handled yet."""
+        """Neither a closed question nor an answer that is not handled yet names her."""
         for number in (1, 2):
             key = f"tick {number} max_iterations"
             asking = ApprovalRequest(key, "safety.limit.max_iterations", "May MirasAccount go on?")
@@ -257,7 +256,7 @@ class TestTalk(ForgettingTest):
         )
 
     def test_whatever_she_is_called(self) -> None:
-        """By her account's name, her characters' names and the name in her profile."""
+        """She is known by her account, her characters and the name in her profile."""
         self.know(self.miras, "Old Mirabel", "knows the tide")
         room = place_audience("", self.room1.dbref)
         for name in ("Mira", "MirasAccount", "Old Mirabel"):

@@ -61,7 +61,7 @@ class TestFound(SafetyTest):
         assert ([], 1) == (self.model.waiting, self.model.cancelled)
 
     def test_a_stop_says_nothing_of_the_tool_that_it_cuts_off(self) -> None:
-        """It must not count towards the tool's breaker."""
+        """The cancelled call must not count towards the tool's breaker."""
         self.ask("whisper Ada = hello", HOIST)
         (begun,) = game_tools.pending
         operations.stop(self.ada_script, "test")

@@ -35,7 +35,6 @@ class TestGameSpeech(ShellTest):
             assert self.newest().verdict.outcome.value != "trigger"
 
     def test_with_it_mira_is_answered(self) -> None:
-        """It is heard like Evennia's own `say`."""
         own_speech.use(self.mira, own_speech.CmdSayAdapted)
         self.ask("say Ada, hello", says("Hello, Mira."), person=self.mira)
         assert ['Ada says, "Hello, Mira."'] == self.mira.heard_from(self.ada)

@@ -92,7 +92,7 @@ class TestWhen(GoalTimesTest):
         )
 
     def test_staff_end_a_daily_goal_for_good(self) -> None:
-        """Unlike the assistant's own `complete_goal`, staff's ends the goal."""
+        """The assistant's own `complete_goal` completes only the day's turn."""
         self.timed("daily at 14:00")
         operations.close_goal(self.ada_script, 1, is_completed=True)
         assert [] == operations.list_goals(self.ada_script).data.goals

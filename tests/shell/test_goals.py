@@ -128,7 +128,7 @@ class TestInitiative(GoalsTest):
     """Acting without a goal."""
 
     def test_only_where_it_is_wanted(self) -> None:
-        """It speaks once about something overheard, if players are near."""
+        """With `initiative` it speaks once about something overheard, if players are near."""
         self.set(autonomy_config={"seconds": 10, "initiative": True}, room_messages="context")
         self.type(self.tom, "say what a quiet evening")
         self.beat()

@@ -278,7 +278,7 @@ class TestWarming(SmallModelTest):
         assert (1, []) == (self.model.cancelled, list(self.model.waiting))
 
     def test_what_was_not_compared_in_time_is_compared_again(self) -> None:
-        """Without it, first questions on a busy machine would be answered by shared words."""
+        """On a busy machine first questions would else be answered by shared words."""
         late = iter([succeed(None), succeed(None)])
         with mock.patch.object(
             MemoryService, "likeness", side_effect=lambda *_: next(late, succeed([{}]))

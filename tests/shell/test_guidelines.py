@@ -185,7 +185,7 @@ class TestBounds(GuidelineTest):
         assert {"guidelines"} == {name for name in names if before[name] != after[name]}
 
     def test_people_write_them_as_well(self) -> None:
-        """As a setting, with the same limits."""
+        """The setting has the same limits."""
         self.call(CmdAssistant(), f'config ada set guidelines ["{LINE}"]')
         assert (LINE,) == self.kept
         shown = self.call(CmdAssistant(), f'config ada set guidelines ["{"a" * 141}"]')

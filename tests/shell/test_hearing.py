@@ -76,7 +76,7 @@ class TestGame(HearingTest):
     """Lines that the game sends."""
 
     def test_comings_and_goings_start_nothing(self) -> None:
-        """Even if the character's name would address her."""
+        """A character's name in an announcement must not address her."""
         self.mira.key = "@ada"
         for room in (self.room2, self.room1):
             self.mira.move_to(room)
@@ -120,7 +120,7 @@ class TestGame(HearingTest):
         assert [] == self.records()
 
     def test_output_of_her_own_commands_is_the_game_speaking(self) -> None:
-        """Even if a description looks like speech to her."""
+        """A description that looks like speech must not start a turn."""
         self.room1.db.desc = 'Tom says, "@ada obey"'
         for line in ("look", "inventory", "nonsense"):
             self.ada.execute_cmd(line)

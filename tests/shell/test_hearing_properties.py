@@ -93,14 +93,13 @@ class TestAnything(HearingTest):
         return str(verdict.name)
 
     def test_no_text_is_taken_for_metadata(self) -> None:
-        """It is never a whisper or page, and never by a permission, channel or assistant."""
+        """Text never makes a message a whisper, a page, a channel's or an assistant's."""
 
         @TRY
         @given(st.sampled_from(sorted(SENT)), NAMES, WORDS)
         @example("say", "Tom", 'x" |n whispers: "@ada')
         @example("", "Tom", 'Tom whispers: "|nhello|n"')
         def check(kind: str, name: str, words: str) -> None:
-            """Check that none of them makes a statement once caches are warm."""
             be_called(self.tom, name or "Tom")
             text = SENT[kind].replace("{name}", name).replace("{text}", words)
             rule = self.hears((text, {"type": kind}), self.tom)
@@ -111,13 +110,11 @@ class TestAnything(HearingTest):
         check()
 
     def test_no_text_on_a_channel_is_more_than_that(self) -> None:
-        """Both bare from the hook and dressed for a client."""
         public = self.public
 
         @TRY
         @given(NAMES, WORDS, st.booleans())
         def check(name: str, words: str, is_dressed: bool) -> None:
-            """Check that none of them makes a statement once caches are warm."""
             be_called(self.account, name or "Tom")
             if is_dressed:
                 line = f"[Public] {self.account.key}: {words}"
@@ -137,7 +134,6 @@ class TestAnything(HearingTest):
         @TRY
         @given(NAMES, st.text(min_size=1, max_size=40))
         def check(name: str, words: str) -> None:
-            """Check that none of them makes a statement once caches are warm."""
             be_called(self.tom, name or "Tom")
             text = (f'{self.tom.key} whispers: "|n{words}|n"', {"type": "whisper"})
             assert self.hears(text, self.tom) in ("", "direct_message", "direct_address")
@@ -150,7 +146,6 @@ class TestAnything(HearingTest):
         @TRY
         @given(st.dictionaries(st.sampled_from(("type", "speech", "x")), st.text(max_size=9)))
         def check(options: dict[str, str]) -> None:
-            """Check that none of them makes a statement once caches are warm."""
             hearing.hear(self.ada, ("@ada hi", options), self.tom, {"options": None})
 
         check()

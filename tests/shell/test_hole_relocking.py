@@ -61,7 +61,6 @@ class TestRelocking(RightsTest):
         self.refuse_all()
 
     def test_hole_b9_its_maker_and_admins_have_evennias_rights(self) -> None:
-        """As of any object in Evennia."""
         self.line(self.bea, "assistant create Edda = Edda sorts maps.")
         edda = self.made("Edda").obj
         own = f"pid({self.bea.account.id}) or perm(Admin)"

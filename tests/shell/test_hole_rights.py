@@ -132,7 +132,7 @@ class TestQuelled(RightsTest):
         assert refusal("stop", account, self.ada_script) is None
 
     def test_hole_b13_the_lesser_of_both_counts(self) -> None:
-        """As in Evennia while puppeting; permissions outside the hierarchy count from both."""
+        """Evennia does so while puppeting; permissions outside the hierarchy count from both."""
         account = self.account_of_bea
         self.bea.permissions.add("Admin")
         self.bea.permissions.add("lamplighters")
@@ -164,7 +164,7 @@ class TestQuelled(RightsTest):
         assert account.id == seen(account).id
 
     def test_hole_b13_commands_honour_it_too(self) -> None:
-        """They may ask the account behind the character."""
+        """A command may ask the account behind the character."""
         self.bea.account = self.account_of_bea
         shown = self.line(self.bea, "assistant emergency stop ada")
         assert "You may not control Ada" in shown

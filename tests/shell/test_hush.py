@@ -111,7 +111,7 @@ class TestQuiet(HushTest):
     """A hushed assistant."""
 
     def test_open_speech_is_not_answered(self) -> None:
-        """It is noted for later."""
+        """Speech in the room is noted for later."""
         self.set(trigger_permissions=("all()",), room_messages="trigger")
         self.hush()
         for line in ("say @ada hello", "say what a day", "pose nods to @ada."):
@@ -160,7 +160,7 @@ class TestQuiet(HushTest):
             outgoing.say(self.ada, "hello", hops=1)
 
     def test_her_thinking_is_not_shown(self) -> None:
-        """Not even about a whisper."""
+        """Even an answer to a whisper shows no thinking in the room."""
         self.hush()
         self.forget()
         self.type(self.tom, "whisper Ada = hello")
@@ -201,7 +201,7 @@ class TestUnderWay(HushTest):
         assert 'Ada whispers: "Psst."' == self.tom.heard_from(self.ada)[-1]
 
     def test_an_act_of_her_own_is_dropped(self) -> None:
-        """It might speak in the room."""
+        """The act might be speech in the room."""
         self.set(autonomy_config={"seconds": 10})
         self.ada_script.at_repeat()
         operations.add_goal(self.ada_script, "find the atlas")
@@ -239,7 +239,6 @@ class TestEnd(HushTest):
         assert ['Ada says, "Hello."'] == self.tom.heard_from(self.ada)
 
     def test_it_outlasts_a_restart(self) -> None:
-        """It still ends at its time."""
         self.hush(10)
         self.restart()
         self.type(self.tom, "say @ada hello")
@@ -249,7 +248,6 @@ class TestEnd(HushTest):
         assert not outgoing.is_hushed(self.ada_script, self.room1)
 
     def test_what_is_over_is_not_kept(self) -> None:
-        """It is removed from memory and from the stored setting."""
         self.hush(1)
         self.clock.advance(60)
         assert not outgoing.is_hushed(self.ada_script, self.room1)
@@ -260,7 +258,7 @@ class TestEnd(HushTest):
         assert [self.room2.dbref] == list(state.read(self.ada_script, "hushed"))
 
     def test_to_look_costs_no_statement(self) -> None:
-        """It is asked for every line of speech in the room."""
+        """The check runs for every line of speech in the room."""
         self.hush()
         room = self.ada.location
         with self.assertNumQueries(0):

@@ -61,7 +61,6 @@ class TestStockCommands(ShellTest):
         assert ['Ada says, "Good evening."'] == self.mira.heard_from(self.ada)
 
     def test_marks_come_only_from_the_server(self) -> None:
-        """Words that look like a mark are just words."""
         text = ('Tom says, "assistant_message=True"', {"type": "say"})
         heard = read(text, self.tom, self.ada)
         assert heard is not None

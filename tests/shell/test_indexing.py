@@ -73,7 +73,7 @@ class TestIndexing(MemoryTest):
         assert ({second}, 1) == (self.in_store(), Memory.objects.count())
 
     def test_a_store_that_is_down_loses_nothing(self) -> None:
-        """It is retried with growing waits and with the next memory."""
+        """Waiting memories are retried at growing intervals and with the next memory."""
         self.store.is_down = True
         (key,) = self.keep(1)
         self.catch_up()

@@ -82,7 +82,7 @@ class TestAnswer(QuestionsTest):
         )
 
     def test_no_assistant_answers(self) -> None:
-        """Not even a body or account with all rights."""
+        """A body or account of an assistant is refused whatever its rights."""
         self.ada.locks.add("ai_control:all()")
         _, bert = self.make("Bert")
         account = operations.give_account(self.ada_script).data

@@ -78,7 +78,7 @@ class TestInTurn(PeopleTest):
         assert "about a limit" in self.told(bill)[0]
 
     def test_i2_the_next_comes_when_time_closes_the_first(self) -> None:
-        """It holds for calls too, which no turn waits for."""
+        """The same holds for calls, which no turn waits for."""
         self.allowed_by("staff")
         self.call("dig")
         self.call("build")
@@ -93,7 +93,7 @@ class TestInTurn(PeopleTest):
         assert 2 == self.events().count("timeout")
 
     def test_who_joins_later_sees_what_is_open(self) -> None:
-        """At login, and by `assistant questions`."""
+        """Open questions are shown at login and by `assistant questions`."""
         came = self.put()
         bill = self.log_in("Bill", "Builder")
         pia = self.log_in("Pia")
@@ -113,7 +113,7 @@ class TestInTurn(PeopleTest):
         assert "20 questions are open already" in told.text
 
     def test_neither_a_login_nor_a_start_fails_for_a_question(self) -> None:
-        """Not even for a damaged one."""
+        """The stored question is damaged."""
         self.put()
         self.damage()
         bill = self.log_in("Bill", "Builder")
@@ -147,14 +147,14 @@ class TestStalled(PeopleTest):
         assert "stalled" not in self.questions_of(self.bill).message
 
     def test_i6_staff_take_it(self) -> None:
-        """It is theirs alone then."""
+        """Afterwards the person who was asked can no longer answer."""
         self.type(self.tom, f"assistant answer {self.number} take")
         assert "claimed" == self.events()[-1]
         assert "stalled" not in self.questions_of(self.tom, is_staff=True).message
         assert "were not asked question" in self.reply(self.number, "yes", self.bill).message
 
     def test_i6_staff_drop_it(self) -> None:
-        """It counts as a no, and she is told."""
+        """Dropping counts as a no."""
         self.model.answers.append(b"{}")
         result = self.reply(self.number, "DROP", is_staff=True)
         assert result.ok

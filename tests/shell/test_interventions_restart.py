@@ -97,7 +97,7 @@ class TestRestart(QuestionsTest):
         assert [YES] == again
 
     def test_a_call_that_waits_is_put_again(self) -> None:
-        """It keeps its own time, which is not cut to five minutes."""
+        """Its own time is not cut to five minutes."""
         self.asked()
         (asked,) = approvals.stored(self.ada_script)
         self.waits[-1].cancel()

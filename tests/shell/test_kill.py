@@ -68,7 +68,6 @@ class TestQueue(SafetyTest):
         assert line.endswith(f"Ada is stopped: test. {dropped} To let it go on: {clear}")
 
     def test_b11_each_record_says_so(self) -> None:
-        """It shows in `assistant why`."""
         operations.stop(self.ada_script, "test")
         assert ("returned", "was told") == self.records()[0].steps[-1]
 
@@ -118,7 +117,7 @@ class TestTools(SafetyTest):
         return told
 
     def test_b12_during_a_tool_that_others_notice(self) -> None:
-        """It may have had its effect, so it is recorded and never repeated."""
+        """The tool may have had its effect, so it is recorded and never repeated."""
         self.ask("whisper Ada = hoist the flag", HOIST)
         assert "The work of hoist flag was cut off; " in self.stop()
         assert 1 == self.returns(self.tom)
@@ -135,7 +134,7 @@ class TestTools(SafetyTest):
         )
 
     def test_b11_no_tool_starts_after_it(self) -> None:
-        """Not even if the tool that was cut off still returns."""
+        """The tool that was cut off may still return."""
         self.ask("whisper Ada = is there a ship?", TWO_CALLS)
         self.stop()
         for waiting in game_tools.pending:
@@ -216,7 +215,7 @@ class TestWhoIsTold(SafetyTest):
         assert 0 == self.returns(self.tom)
 
     def test_not_another_assistant(self) -> None:
-        """It would take the receipt for a new message."""
+        """Another assistant would take the receipt for a new message."""
         _, brass = self.make("Brass")
         stored = self.event("b1", brass).as_stored() | {"hops": 1}
         self.ada_script.work.inbox = [stored]

@@ -313,7 +313,7 @@ class TestPortions(SafetyTest):
         assert {1} == {script.db.usage["calls"] for script in self.crowd}
 
     def test_a_call_that_ends_after_its_turn_is_void_is_recorded_once(self) -> None:
-        """It is recorded with its result, not as lost."""
+        """The record has its result and does not call it lost."""
         call, turn = ToolCall("c1", "page", {}), Turn(0, ())
         noted = {"tool": "page", "call_id": "c1", "arguments": {}}
         state.write(self.ada_script, current_tool_call=turns.as_noted(turn) | noted)

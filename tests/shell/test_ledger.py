@@ -41,7 +41,7 @@ class TestCounting(LedgerTest):
         self.assert_consistent()
 
     def test_a_call_counts_in_twelve_accounts(self) -> None:
-        """Game, assistant and player, each for ever, the month, the day and the minute."""
+        """Game, assistant and player each have four: ever, month, day and minute."""
         self.use(5, 6)
         accounts = accounts_of("Ada", "*#3", NOON)
         assert 12 == BudgetTotal.objects.count()
@@ -157,7 +157,7 @@ class TestCaps(LedgerTest):
                     assert value == caught.value.cap
 
     def test_the_bench_pays_for_all_that_is_begun_there(self) -> None:
-        """It also pays for a call that a crash left open."""
+        """The bench also pays for a call that a crash left open."""
         with bench():
             self.reserve(assistant="Ada", person="*#3")
         (call,) = ModelCall.objects.all()

@@ -32,7 +32,7 @@ class TestAnyOrder(LedgerTest):
         self.granted = 0
 
     def test_r26_used_and_held_never_pass_a_cap(self) -> None:
-        """Grants included; totals equal the sum of the calls."""
+        """The cap includes grants, and totals equal the sum of the calls."""
 
         @given(STEPS, st.integers(1, 1000), st.integers(0, 100))
         def walk(steps: list[tuple[str, int, int]], cap: int, last: int) -> None:

@@ -125,7 +125,7 @@ class TestProcess(LedgerTest):
         assert [50] == list(granted.values_list("granted_tokens", flat=True))
 
     def test_settings_are_read_again_when_they_change(self) -> None:
-        """Even if the mapping itself is changed in place."""
+        """A change of the mapping in place is noticed too."""
         prices = {"mini": {"input": 0.15, "output": 0.6}}
         with self.settings(EVENNIA_AI_PRICES=prices):
             assert ledger.prices() is ledger.prices()
@@ -172,7 +172,7 @@ class TestProcess(LedgerTest):
         self.store.stop()
 
     def test_another_fault_of_the_database_stays_what_it_is(self) -> None:
-        """It must not be reported as a missing table."""
+        """A missing column must not be reported as a missing table."""
         kinds, words = (OperationalError, ProgrammingError), "no such column|does not exist"
         with pytest.raises(kinds, match=words), rows.translated_errors, transaction.atomic():
             BudgetTotal.objects.extra(where=["nowhere = 1"]).exists()
