@@ -90,7 +90,6 @@ class TestConsent(ShellTest):
 
 class TestNothingIsKept(ShellTest):
     def test_nothing_of_a_turn_is_kept(self) -> None:
-        """Nothing is stored, and the assistant still answers."""
         self.room1.tags.add("ai_no_memory")
         self.ask("whisper Ada = I owe you 12 gold", whispers("Thank you."))
         assert ['Ada whispers: "Thank you."'] == self.tom.heard_from(self.ada)

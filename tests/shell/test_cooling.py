@@ -85,7 +85,6 @@ class TestOnePerson(CoolingTest):
         self.expect_answer(self.tom)
 
     def test_hole_b12_each_wait_is_longer(self) -> None:
-        """Each wait is twice as long, and Ada is still not locked for others."""
         for words, minutes in (("a minute", 1), ("2 minutes", 2), ("4 minutes", 4)):
             self.forget()
             self.circle()
@@ -194,7 +193,6 @@ class TestLocked(CoolingTest):
         assert State.SAFETY_LOCKOUT is self.state()
 
     def test_hole_d26_failures_of_several_people(self) -> None:
-        """Tom's three failures and Mira's two add up to the limit of five."""
         for person in (self.tom, self.mira, self.tom, self.mira, self.tom):
             self.ask("whisper Ada = something vile", FILTERED, person=person)
         assert State.SAFETY_LOCKOUT is self.state()

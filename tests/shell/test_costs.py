@@ -120,7 +120,6 @@ class TestReply(ShellTest):
         assert modules <= MODULES_OF_A_REPLY, counts
 
     def test_a_long_conversation_costs_no_more(self) -> None:
-        """The number of statements does not grow with the history."""
         # No flush by the ledger's own timer may come in between, however slow the machine is.
         ledger.store()._later = None
         counts = []
@@ -163,7 +162,6 @@ class TestStore(ShellTest):
 
 class TestSettings(ShellTest):
     def test_all_are_read_at_once(self) -> None:
-        """One statement reads all settings, set or not; later reads need none."""
         state.write(self.ada_script, persona="You keep the library.", llm_model="big")
         self.ada_script.attributes.reset_cache()
         with self.assertNumQueries(1):

@@ -85,7 +85,6 @@ class TestTheWay(MenuTest):
         assert script.obj.db.desc.startswith("Old Tom is an assistant")
 
     def test_a_permission_may_be_named(self) -> None:
-        """A known permission or a lock string is taken; anything else is asked for again."""
         self.open()
         shown = self.answer("Edda", "", "", "", "here", "Bilder")
         assert "There is no permission 'Bilder'; there are Guest, Player" in shown
@@ -204,7 +203,6 @@ class TestModels(MenuTest):
         return self.answer("Edda", "", "", "", "here", "1")
 
     def test_what_can_be_chosen(self) -> None:
-        """The game's model is listed first; others are chosen by number or typed."""
         shown = self.to_models()
         assert "the game's: scripted model" in shown
         assert "demo brain, offline" in shown
@@ -214,7 +212,6 @@ class TestModels(MenuTest):
         assert "model      llama3.2 via ollama" in self.answer("next")
 
     def test_it_is_tried_while_the_menu_goes_on(self) -> None:
-        """The report arrives between two steps."""
         self.to_models()
         shown = self.answer("test")
         assert "Asking the model; you can go on meanwhile." in shown
@@ -249,7 +246,6 @@ class TestClumsy(MenuTest):
     """Lines that were probably not meant as answers; typed again, they are taken."""
 
     def test_a_command_is_no_answer(self) -> None:
-        """Every step warns about game commands, and says how to leave."""
         assert "(type quit to leave; use other commands afterwards)" in self.open()
         steps = (
             (1, "say hello to Edda", ("Edda", "")),
@@ -277,7 +273,6 @@ class TestClumsy(MenuTest):
         assert "Look at this: a lamp." == script.obj.db.desc
 
     def test_words_of_who_wants_to_leave(self) -> None:
-        """Neither "cancel", "done" nor "stop" becomes an answer."""
         self.open()
         for line in ("cancel", "Done", "stop"):
             assert "To leave this menu, type quit" in self.answer(line), line

@@ -49,7 +49,6 @@ class TestGameTools(ShellTest):
         assert {"success": False, "error": "there is no harbour Atlantis"} == self._result()
 
     def test_a_defect_in_a_tool_does_not_end_the_answer(self) -> None:
-        """The model learns that the tool failed, without the traceback."""
         self.ask("whisper Ada = go", completion(None, ("break_down", {})), whispers("Hm."))
         expected = "break_down failed inside the game; do something else"
         assert {"success": False, "error": expected} == self._result()

@@ -194,7 +194,6 @@ class TestNothingIsDone(DryRunTest):
 
 class TestMoney(DryRunTest):
     def test_the_bench_pays(self) -> None:
-        """The cost counts for the bench and the whole game, not for Tom or Ada."""
         self.side("hello", whispers("Hello."))
         ledger.store().flush()
         (call,) = ModelCall.objects.all()
@@ -406,7 +405,6 @@ class TestEnd(DryRunTest):
         assert 1 == self.model.cancelled
 
     def test_not_while_it_is_stopped(self) -> None:
-        """A stopped assistant sends nothing to a model, not even for a trial."""
         operations.stop(self.ada_script, "enough")
         tried = self.attempt("hello", whispers("never"))
         assert ProblemKind.CONFLICT is tried.problem
@@ -414,7 +412,6 @@ class TestEnd(DryRunTest):
         assert [] == self.model.bodies
 
     def test_a_silent_one_can_be_tried(self) -> None:
-        """A disabled assistant can be tried, with a note that it is disabled."""
         operations.set_enabled(self.ada_script, False)
         side = self.side("hello", whispers("Hello."))
         assert "not enabled" in str(side.heard["steps"])
@@ -428,7 +425,6 @@ class TestEnd(DryRunTest):
         assert "hello" in str(side.turn)
 
     def test_a_model_that_fails(self) -> None:
-        """Ada's own error count is unchanged."""
         side = self.side("hello", ModelStatusError(400, "no such model"))
         assert "no such model" in side.ended
         assert 0 == state.read(self.ada_script, "consecutive_errors")

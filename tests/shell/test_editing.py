@@ -50,7 +50,6 @@ class TestTexts(EditorTest):
             assert not state.read(self.ada_script, what), what
 
     def test_what_is_not_set_begins_with_ours(self) -> None:
-        """An unset text with a default starts from the default."""
         assert "You keep the memory of a character" in self.edit("compact_prompt")
         self.typed(":q")
         assert "{name} thinks for a moment." in self.edit("thinking_lines")
@@ -143,7 +142,6 @@ class TestRefusals(EditorTest):
         assert not self.is_open
 
     def test_an_assistant_that_is_gone(self) -> None:
-        """The text stays in the editor, to be copied from there."""
         self.edit("persona")
         self.typed("Ada is a pirate.")
         self.ada_script.delete()

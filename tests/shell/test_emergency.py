@@ -42,7 +42,6 @@ class TestToTheLetter(SafetyTest):
         )
 
     def test_what_is_not_stopped_cannot_be_cleared(self) -> None:
-        """Nothing is changed, and the message is the specified one."""
         bare = self._bare()
         assert (False, "Emergency stop is not active") == clear_emergency_stop(bare)
         assert 5 == bare.db.consecutive_errors
@@ -165,7 +164,6 @@ class TestFence(ShellTest):
         }
 
     def test_a_late_answer_lands_nowhere(self) -> None:
-        """However the turn was ended, the late answer is not said, stored or counted."""
         for name, end in self._ends().items():
             with self.subTest(name):
                 self._set_up_again()
@@ -228,7 +226,6 @@ class TestDropped(ShellTest):
         assert (1, []) == (self.model.cancelled, self.model.waiting)
 
     def test_deleting_the_body_drops_it_too(self) -> None:
-        """The script that is left is locked."""
         self.type(self.tom, "whisper Ada = hello")
         self.ada.delete()
         pump()

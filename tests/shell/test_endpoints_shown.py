@@ -66,7 +66,6 @@ class EndpointsShownTest(ShellTest):
 
     @BOTH
     def test_health_tells_staff_alone(self) -> None:
-        """Addresses are shown to staff only."""
         told = plain(health.health(with_reasons=True).data)["endpoints"]
         assert [A, B] == [each["base_url"] for each in told]
         assert "endpoints" not in plain(health.health().data)

@@ -51,7 +51,6 @@ class TestEntries(MemoryTest):
         assert (0.9, 8, self.clock.seconds()) == (entry.trust, entry.importance, entry.at)
 
     def test_what_is_said_aloud(self) -> None:
-        """The entry belongs to the room and has less trust than a whisper's."""
         self.ask("say @ada where is the mill?", says("By the river."))
         entry = self.the_entry()
         assert 'Tom said: "where is the mill?" Ada answered: "By the river."' == entry.text
@@ -71,7 +70,6 @@ class TestEntries(MemoryTest):
         assert (expected, place_audience("channel", "Harbour")) == (entry.text, entry.audience)
 
     def test_what_she_whispers_in_an_open_talk_is_not_told_to_all(self) -> None:
-        """The room's entry holds nothing that the room did not hear."""
         self.ask("say @ada tell Mira the word", whispers("The word is fish.", "Mira"))
         assert 'Tom said: "tell Mira the word"' == self.the_entry().text
 
@@ -159,7 +157,6 @@ class TestEntries(MemoryTest):
         assert episodes.of_turn(self.ada_script, turn, failed).write is not None
 
     def test_an_unusual_source(self) -> None:
-        """An unknown source is described as "caused"."""
         turn = self.turn("a crash", source="emit", sender_name="a bell")
         kept = episodes.of_turn(self.ada_script, turn, Stop(StopReason.NOOP))
         assert kept.write is not None
@@ -228,7 +225,6 @@ class TestTalks(MemoryTest):
         assert talks.Talk(ended, ended, 1, "hello again", ended) == self.talk()
 
     def test_a_profile_is_told_of_it_once_a_minute(self) -> None:
-        """Replies in between write nothing to the profile."""
         told = []
         for seconds in (0, 30, 29, 1):
             self.clock.advance(seconds)

@@ -120,7 +120,6 @@ class TestFailures(ErrandTest):
         state.bump_epoch(self.ada_script)
 
     def test_what_cannot_be_stored_is_not_waited_for(self) -> None:
-        """The program gets the error, and no timer is left running."""
         self.ada_script.work.inbox.append({"id": "m1", "kind": "message", "bad": self.forget})
         (error,) = self.outcome(self.ada.ask("When?"))
         assert not isinstance(error, NoAnswerError)
@@ -129,7 +128,6 @@ class TestFailures(ErrandTest):
         assert ([], []) == (task_waits.every(), left)
 
     def test_nobody_answers_it_after_a_restart(self) -> None:
-        """Nobody waits for it any more, so no model is asked."""
         self.type(self.tom, "whisper Ada = a riddle")
         self.ada.ask("When?").addErrback(lambda _: None)
         pump()

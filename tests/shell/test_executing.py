@@ -74,13 +74,11 @@ class TestRunning(ExecutingTest):
         assert self.ada == lamp.location
 
     def test_it_runs_beside_a_turn(self) -> None:
-        """The turn under way goes on."""
         self.type(self.tom, "whisper Ada = a riddle")
         assert self.run_tool("say", message="One moment.").ok
         assert (1, 1) == (len(self.model.waiting), len(self.waiting()))
 
     def test_one_that_waits(self) -> None:
-        """The result comes later with its duration; a stop meanwhile leaves the effect unknown."""
         held: list[Deferred[str]] = []
 
         def dredge(character: Any) -> Deferred[str]:

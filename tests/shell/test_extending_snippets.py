@@ -17,7 +17,6 @@ from tests.shell.test_documents import DOCS, snippet
 
 class TestExtendingSnippets(ErrandTest):
     def test_a_question_of_the_games(self) -> None:
-        """The answer is shown as plain text to the caller alone."""
         read = snippet("def read_the_board")["read_the_board"]
         self.model.answers.append(reports_of("At |rnoon|n."))
         self.outcome(read(self.mira))
@@ -38,7 +37,6 @@ class TestExtendingSnippets(ErrandTest):
         assert "You may not control Ada" in self.mira.seen[-1]
 
     def test_receivers(self) -> None:
-        """The receivers keep public speech only."""
         names = snippet("# world/logbook.py")
         self.addCleanup(signals.assistant_said.disconnect, names["write_down"])
         self.addCleanup(signals.assistant_stopped.disconnect, names["dim_the_lamps"])
@@ -78,7 +76,6 @@ class TestExtendingSnippets(ErrandTest):
         assert f"The weather in {self.room1.key}: fog." in str(self.model.bodies[0]["messages"])
 
     def test_the_table_of_signals(self) -> None:
-        """The document's table names every signal and its arguments."""
         text = (DOCS / "extending.md").read_text(encoding="utf-8")
         rows: dict[str, Any] = {
             cells[1].strip("` "): cells[2].strip("` ").split(", ")

@@ -152,7 +152,6 @@ class TestWhen(AwakeCase):
                 assert 0 == self.calls
 
     def test_not_while_somebody_waits(self) -> None:
-        """A player is answered first."""
         self.talk("the harbour is open.")
         self.clock.advance(QUARTER)
         self.tom.execute_cmd("whisper Ada = hello")
@@ -216,7 +215,6 @@ class TestHeld(AwakeCase):
         assert ["It is told: Tom said: the harbour is open."] == self.texts("fact")
 
     def test_a_breaker(self) -> None:
-        """While the breaker is open no call is made or counted."""
         breaker = services.pool().breaker_of(self.ada_script.endpoint())
         breaker.force_open()
         self.pause(HOUR)
@@ -234,7 +232,6 @@ class TestHeld(AwakeCase):
         assert 1 == len(self.stored("fact"))
 
     def test_a_model_that_fails(self) -> None:
-        """The call is retried after an hour, within the day's limit."""
         self.model.down = ModelStatusError(401, "no such key")
         for _ in range(3):
             self.pause(HOUR)
@@ -254,7 +251,6 @@ class TestHeld(AwakeCase):
         assert ([], True) == (self.model.bodies, self.waits())
 
     def test_an_unreadable_answer(self) -> None:
-        """The same entries are not sent again on the same day."""
         self.model.answers.append(completion("Hm."))
         self.pause(HOUR)
         self.pause(HOUR)
@@ -271,7 +267,6 @@ class TestHeld(AwakeCase):
         assert [] == self.texts()
 
     def test_put_to_sleep_meanwhile(self) -> None:
-        """The night begins only after the call has ended."""
         self.model.holds.add("facts")
         self.pause()
         running: Deferred[Any] = self.ada_script.work.resting

@@ -19,7 +19,6 @@ SORRY = (
 
 class TestFailure(ShellTest):
     def test_the_player_gets_one_line_in_character(self) -> None:
-        """Every cause looks the same to Tom, and nobody else sees anything."""
         for answer in (
             NOT_A_COMPLETION,
             b"<html>",
@@ -63,7 +62,6 @@ class TestFailure(ShellTest):
         assert "Edda coughs {0}." in self.tom.seen
 
     def test_a_failed_question_is_not_in_the_conversation(self) -> None:
-        """The next call is made as if the failed question had not been asked."""
         self.ask("whisper Ada = one", NOT_A_COMPLETION)
         self.ask("whisper Ada = two", whispers("Two."))
         roles = [message["role"] for message in self.model.bodies[1]["messages"]]
@@ -215,7 +213,6 @@ class TestThinking(ShellTest):
         assert 1 == len(self.tom.heard_from(self.ada))
 
     def test_lines_come_in_turn_and_come_to_an_end(self) -> None:
-        """The assistant's own lines take turns, ten at most."""
         edda_script, edda = self.make(
             "Edda", lines={"thinking": ["{name} hums.", "{name} counts."]}
         )

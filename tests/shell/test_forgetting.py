@@ -150,7 +150,6 @@ class TestEverywhere(ForgettingTest):
         assert ["a lamp", "insight three"] == self.texts()
 
     def test_a_database_that_fails_forgets_nothing(self) -> None:
-        """All or nothing is forgotten, in memory too."""
         self.talk()
         before = list(self.ada_script.work.history)
         with connection.execute_wrapper(broken), pytest.raises(BrokenError):

@@ -103,7 +103,6 @@ class TestGameSpeech(ShellTest):
         assert 3 == len(self.outcomes())
 
     def test_who_hears(self) -> None:
-        """A room passes it to all its assistants, a listener to itself."""
         brass, body = self.make("Brass")
         assert {self.ada_script, brass} == set(evennia_ai.hear(self.room1, "hm", self.mira))
         assert [brass] == evennia_ai.hear(body, "hm", self.mira, "whisper")

@@ -143,7 +143,6 @@ class TestMissed(GoalTimesTest):
         assert ["missed: it was to be at 15:00"] == [goal["outcome"] for goal in goals.closed]
 
     def test_while_it_may_not_act(self) -> None:
-        """A time that passes while stopped or disabled is missed."""
         for name, off, on in (
             ("stopped", self.ada_script.trigger_emergency_stop, self.clear),
             ("disabled", self.disable, self.enable),
@@ -167,7 +166,6 @@ class TestMissed(GoalTimesTest):
         operations.set_enabled(self.ada_script, True)
 
     def test_a_little_late_is_on_time(self) -> None:
-        """A goal begins right after a short restart."""
         self.timed("at 14:00")
         self.restart(2 * HOUR + 600)
         self.model.answers.append(NOOP)
@@ -175,7 +173,6 @@ class TestMissed(GoalTimesTest):
         assert "and that is now" in self.prompt()
 
     def test_what_is_missed_stands_in_the_record(self) -> None:
-        """The record also still agrees with the stored goals."""
         self.timed("daily at 14:00")
         self.timed("at 15:00")
         self.restart(3 * DAY)

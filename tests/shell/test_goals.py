@@ -53,7 +53,6 @@ class TestGoals(GoalsTest):
         assert ['Ada says, "Has anybody seen the atlas?"'] == self.tom.heard_from(self.ada)
 
     def test_it_is_seldom_and_ever_more_seldom_in_vain(self) -> None:
-        """Each noop doubles the wait."""
         self.give()
         self.model.answers.extend([NOOP] * 4)
         assert [1, 0, 1, 0, 1] == [self.beat(seconds) for seconds in (10, 10, 10, 39, 1)]
@@ -92,7 +91,6 @@ class TestGoals(GoalsTest):
         assert [] == self.tom.heard_from(self.ada)
 
     def test_a_failing_model_is_told_to_staff_alone(self) -> None:
-        """No player waits for an answer, so none is told."""
         self.give()
         self.model.answers.append(b"{}")
         self.beat(10)
@@ -101,7 +99,6 @@ class TestGoals(GoalsTest):
         assert 0 == state.read(self.ada_script, "consecutive_errors")
 
     def test_nothing_private_is_in_its_prompt(self) -> None:
-        """Words from a whisper are left out of a turn that belongs to nobody."""
         self.ask("whisper Ada = the code is 1234", NOOP)
         self.give()
         self.model.answers.append(NOOP)

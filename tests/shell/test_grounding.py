@@ -96,7 +96,6 @@ class TestWhatIsTold(SmallModelTest):
         assert self.tell("good evening") == "You answer kindly."
 
     def test_an_example_of_its_own(self) -> None:
-        """An example's answer can be the note."""
         state.write(self.ada_script, examples=[("may I climb?", "Mind the rail, Otto.")])
         assert "You know: Mind the rail." == self.tell("can I climb?")
 
@@ -135,7 +134,6 @@ class TestWhatIsTold(SmallModelTest):
         )
 
     def test_nothing_private_is_told_before_others(self) -> None:
-        """What Tom whispered is not used when Mira can hear the answer."""
         self.tell("I collect teapots")
         assert self.tell("what do I collect?", way="say") == UNKNOWN
         assert "teapots" in self.tell("what do I collect?")

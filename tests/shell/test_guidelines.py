@@ -57,7 +57,6 @@ class GuidelineTest(HearingTest):
 
 class TestProposal(GuidelineTest):
     def test_nothing_changes_before_the_yes(self) -> None:
-        """The question shows the difference."""
         number = self.beg(propose(text=LINE))
         (line,) = self.asked(self.tom)
         assert f'may I change my guidelines: + "{LINE}"?' == line

@@ -141,8 +141,6 @@ class TestAnything(HearingTest):
         check()
 
     def test_what_stands_in_options_cannot_be_typed_into_arguments(self) -> None:
-        """Odd options of a message must not raise."""
-
         @TRY
         @given(st.dictionaries(st.sampled_from(("type", "speech", "x")), st.text(max_size=9)))
         def check(options: dict[str, str]) -> None:

@@ -118,7 +118,6 @@ class TestTheGames(CapsTest):
 
     @override_settings(EVENNIA_AI_BUDGET_CONFIG=capped("game"))
     def test_hole_d21_an_assistants_auto_extend_never_loosens_the_games_cap(self) -> None:
-        """`auto_extend` of one assistant must not extend the game's own cap."""
         state.write(self.ada_script, safety_config=WILD)
         self.talk(20)
         assert ([], "no_operator") == (self.raised, self.denied[-1]["reason"])

@@ -94,7 +94,6 @@ class TestSorting(RightsTest):
                 assert (f"ai_control:{old}", f"control:{own}") == self.locks()
 
     def test_hole_b9_once_and_cheaply(self) -> None:
-        """The second start changes and writes nothing."""
         self.as_before()
         self.begin_anew(self.ada_script)
         before = str(self.ada.locks)

@@ -97,7 +97,6 @@ class TestRefused(HopTest):
         assert ["hello"] == [item.body for item in self.brass_script.work.overheard]
 
     def test_l4_a_no_and_silence_end_it_too(self) -> None:
-        """Each has its own reason."""
         self.mode("interactive")
         for end, reason in (
             (lambda: self.answer("no"), "user_refused"),
@@ -161,7 +160,6 @@ class TestGranted(HopTest):
         assert 2 == self.talk(lambda _: completion(None, ("noop", {})))
 
     def test_l4_other_limits_hold_for_a_granted_one(self) -> None:
-        """A yes to hops is no yes to other limits."""
         self.mode("interactive")
         state.write(self.brass_script, hearing_config=UNHURRIED | {"calls_per_player": 1})
         for _ in range(2):
@@ -209,7 +207,6 @@ class TestMarks(HopTest):
             assert 0 == heard.hops_granted
 
     def test_marks_of_its_own_are_not_changed(self) -> None:
-        """Additional marks cannot override those of the server."""
         more = {"type": "pose", "assistant_message": False, "assistant_hops": 0, GRANTED_MARK: 2}
         outgoing.say(self.ada, "hello", hops=2, more=more)
         heard = self.records(self.brass_script)[0].heard

@@ -111,7 +111,6 @@ class TestQuiet(HushTest):
     """A hushed assistant."""
 
     def test_open_speech_is_not_answered(self) -> None:
-        """Speech in the room is noted for later."""
         self.set(trigger_permissions=("all()",), room_messages="trigger")
         self.hush()
         for line in ("say @ada hello", "say what a day", "pose nods to @ada."):
@@ -215,7 +214,6 @@ class TestUnderWay(HushTest):
         assert [] == self.model.waiting
 
     def test_a_talk_ends(self) -> None:
-        """The person has to address her again afterwards."""
         config = state.read(self.ada_script, "hearing_config")
         self.set(hearing_config={**config, "engagement_seconds": 600})
         self.ask("say @ada hello", says("Hello."))

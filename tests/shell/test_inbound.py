@@ -111,7 +111,6 @@ class TestMarks(ShellTest):
         assert 'Tom says, "hi"' == self._read({"type": "page", "speech": ["no"]}).body
 
     def test_a_message_is_read_to_a_hundred_thousand_characters(self) -> None:
-        """A longer message is cut, and ends with an ellipsis."""
         for kind in ("say", "pose", "page", "move", "odd"):
             with self.subTest(kind=kind):
                 text = 'Tom says, "' + "x" * 200_000 + '"'
@@ -158,7 +157,6 @@ class TestSenders(ShellTest):
                 assert (Source.SYSTEM, "", "") == (heard.source, heard.sender_id, heard.person)
 
     def test_who_cannot_be_named_is_not_heard(self) -> None:
-        """An unknown kind of sender is not taken for the game either."""
         for sender in (
             "Tom",
             ["Tom"],

@@ -21,7 +21,6 @@ def _restart(script: object) -> None:
 
 class TestDurable(ShellTest):
     def test_it_is_stored_when_hearing_returns(self) -> None:
-        """A process killed a moment later has not lost it."""
         self.tom.execute_cmd("whisper Ada = hello")
         row = ScriptDB.objects.get(pk=self.ada_script.pk).db_attributes.get(db_key="pending_events")
         (stored,) = row.value

@@ -143,14 +143,12 @@ class TestIndexing(MemoryTest):
         assert (set(), 0) == (self.in_store(), Memory.objects.count())
 
     def test_lore_is_not_read(self) -> None:
-        """Lore is found by its words."""
         rows.insert(self.ada_script.pk, [Recollection(new_key(), "lore", "Old.", "world")])
         indexing.soon(self.ada_script)
         self.catch_up()
         assert ([], (0, 0)) == (self.store.calls, self.waiting_rows())
 
     def test_one_run_at_a_time(self) -> None:
-        """A run requested during another begins after it."""
         begun = []
         self.store.before_add = lambda: begun.append(indexing.apply(self.ada_script))
         self.keep(BATCH + 1)
@@ -206,7 +204,6 @@ class TestIndexing(MemoryTest):
         assert ("person:nobody", 1.0, {row.key}) == (row.audience, row.trust, self.in_store())
 
     def test_too_many_are_pruned_now_and_then(self) -> None:
-        """Pruning does not depend on nights."""
         state.write(self.ada_script, memory_config={"max_memories": 100})
         self.keep(120)
         self.catch_up()
@@ -269,7 +266,6 @@ class TestReindex(MemoryTest):
         assert "" == indexing.problem(self.ada_script), "words find them"
 
     def test_it_is_asked_once(self) -> None:
-        """The answer is cached."""
         indexing.stale_problem(self.ada_script)
         with self.assertNumQueries(0):
             indexing.stale_problem(self.ada_script)

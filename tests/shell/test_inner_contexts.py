@@ -215,7 +215,6 @@ class TestLookingUp(InnerCase):
         assert "hi" not in str(self.tom.heard_from(self.ada))
 
     def test_looking_for_ever_ends(self) -> None:
-        """The last call of the context is told that one step is left."""
         look = completion(None, ("read_journal", {}))
         night = self.reflect(questions=[look] * 9)
         bodies = self.asked_of("questions")
@@ -340,7 +339,6 @@ class TestBounds(InnerCase):
         assert "its prompt does not fit" in night["put_off"]["consolidate"]
 
     def test_one_that_is_set_wrongly_puts_off_its_own_steps(self) -> None:
-        """Other steps of the night are done."""
         self.set(memory_config={"reflection_threshold": 20})
         self.set(context_configs={"reflection": {"max_iterations": 0}})
         self.remember()

@@ -104,7 +104,6 @@ class TestTime(QuestionsTest):
     """Timeouts of questions."""
 
     def test_c6_ask_timeout_ends_the_wait_and_a_late_answer_is_told(self) -> None:
-        """The outcome is final."""
         came = self.put(timeout_seconds=60)
         (number,) = self.open_numbers()
         self.clock.advance(59.9)
@@ -126,7 +125,6 @@ class TestTime(QuestionsTest):
         assert [YES] == came
 
     def test_c15_one_outcome_when_yes_and_timeout_meet(self) -> None:
-        """The first counts, and the record has only that one."""
         for is_yes_first in (True, False):
             with self.subTest(is_yes_first=is_yes_first):
                 self.records.clear()
@@ -146,7 +144,6 @@ class TestTime(QuestionsTest):
         self.answered.append(self.reply(self.number, "yes").ok)
 
     def test_each_who_shares_a_question_waits_his_own_time(self) -> None:
-        """One wait times out, and the other is still answered."""
         short = self.put(timeout_seconds=10)
         long = self.put(timeout_seconds=100)
         self.clock.advance(10)
@@ -159,7 +156,6 @@ class TestCancelled(QuestionsTest):
     """Waits that are cancelled."""
 
     def test_c13_cancellation_goes_through_and_leaves_nothing(self) -> None:
-        """Stored question and timer are gone, and those who saw it are told."""
         came = self.put(timeout_seconds=60)
         (number,) = self.open_numbers()
         self.waits[0].cancel()
@@ -315,6 +311,5 @@ class TestNobody(QuestionsTest):
 
 @pytest.mark.parametrize("name", ["ask", "ask_about_call", "pending", "discard_all"])
 def test_the_door_has_what_others_use(name: str) -> None:
-    """The public names of the package are documented."""
     found: Any = getattr(approvals, name)
     assert found.__doc__

@@ -69,7 +69,6 @@ class TestInTurn(PeopleTest):
             assert is_staff is bool(asked["today"])
 
     def test_i2_each_person_has_a_row_of_her_own(self) -> None:
-        """One person's open question delays nobody else."""
         self.allowed_by("Tom")
         bill = self.log_in("Bill", "Builder")
         self.call("dig")
@@ -134,7 +133,6 @@ class TestStalled(PeopleTest):
         self.log_out(self.bill)
 
     def test_i6_it_is_listed_as_such(self) -> None:
-        """Staff see that it is stalled and how to take or drop it."""
         listed = self.questions_of(self.tom, is_staff=True)
         assert "(stalled: nobody who was asked is here)" in listed.message
         assert "take | drop" in listed.message
@@ -154,7 +152,6 @@ class TestStalled(PeopleTest):
         assert "were not asked question" in self.reply(self.number, "yes", self.bill).message
 
     def test_i6_staff_drop_it(self) -> None:
-        """Dropping counts as a no."""
         self.model.answers.append(b"{}")
         result = self.reply(self.number, "DROP", is_staff=True)
         assert result.ok
@@ -175,7 +172,6 @@ class TestStalled(PeopleTest):
         assert [self.number] == self.open_numbers()
 
     def test_i6_a_wait_can_be_dropped_and_taken_too(self) -> None:
-        """The turn that waits is ended by it."""
         came = self.put()
         number = self.open_numbers()[-1]
         assert self.reply(number, "take").ok

@@ -53,7 +53,6 @@ class TestQueue(SafetyTest):
         assert [RETURNED] == self.mira.heard_from(self.ada)
 
     def test_b11_the_words_say_what_was_dropped(self) -> None:
-        """Both the person who stopped her and staff read it."""
         told = operations.stop(self.ada_script, "test", by="Tom").message
         dropped = (
             "One model call in flight was dropped; 100 waiting messages were returned to Tom and "
@@ -72,7 +71,6 @@ class TestQueue(SafetyTest):
         assert ("returned", "was told") == self.records()[0].steps[-1]
 
     def test_b12_twice_is_harmless(self) -> None:
-        """A second stop repeats nothing and keeps the first cause."""
         operations.stop(self.ada_script, "first", by="Tom")
         before = self.stored("lockout")
         with self.audited() as records:
@@ -93,7 +91,6 @@ class TestWhileIdle(SafetyTest):
         assert 'Ada whispers: "Hello."' == self.tom.heard_from(self.ada)[-1]
 
     def test_b12_an_assistant_that_does_not_run_is_stopped_too(self) -> None:
-        """A stored message of a paused assistant is returned as well."""
         self.type(self.tom, "whisper Ada = hello")
         self.ada_script.pause()
         self.ada_script.work = None
@@ -145,7 +142,6 @@ class TestTools(SafetyTest):
         assert 1 == len(self.model.bodies)
 
     def test_b12_out_of_a_tool_itself(self) -> None:
-        """The rest of the model's reply is dropped."""
         self.ask("whisper Ada = good night")
         self.model.answers.append(says("Zzz."))
         self.model.answer(FALL_SILENT)
@@ -168,7 +164,6 @@ class TestQuestions(SafetyTest):
         (self.question,) = approvals.pending(self.ada_script)
 
     def test_b12_during_an_open_question(self) -> None:
-        """The question is withdrawn, and no late answer counts."""
         self.forget()
         told = operations.stop(self.ada_script, "test").message
         returned = "one waiting message was returned to Tom."

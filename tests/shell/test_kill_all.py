@@ -176,7 +176,6 @@ class TestMany(SafetyTest):
         assert [State.STOPPED] * 2 == [state_of(ada), state_of(brass)]
 
     def test_one_that_waits_is_not_stopped_twice(self) -> None:
-        """The first cause stays, and staff are told once."""
         *_, last = crowd = self.many()
         with self.audited() as records:
             stopped = stop_all(crowd, "a fire", "Tom")
@@ -335,7 +334,6 @@ class TestPortions(SafetyTest):
         assert {State.STOPPED} == {state_of(script) for script in self.crowd}
 
     def test_all_are_cleared_each_in_its_own_time(self) -> None:
-        """One that is stopped again before its turn stays stopped."""
         stop_all(self.crowd, "a fire", "Tom")
         pump()
         with mock.patch.object(game_thread, "SLICE_SECONDS", 0.0):
@@ -358,7 +356,6 @@ class TestPortions(SafetyTest):
         assert [True, False, False, True] == states
 
     def test_a_crash_while_all_are_cleared(self) -> None:
-        """Only those that were cleared are on record as such."""
         stop_all(self.crowd, "a fire", "Tom")
         pump()
         audit.flush()
@@ -375,7 +372,6 @@ class TestOverALockout(SafetyTest):
     """The cause that counts."""
 
     def test_a_kill_over_a_lockout_is_a_stop(self) -> None:
-        """The person's act becomes the cause."""
         trigger_emergency_stop(self.ada_script, "in circles", cause=Cause.REPEAT)
         assert State.SAFETY_LOCKOUT is state_of(self.ada_script)
         assert "Ada is stopped." in operations.stop(self.ada_script, "test", by="Tom").message

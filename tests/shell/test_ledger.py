@@ -27,7 +27,6 @@ class TestCounting(LedgerTest):
     """The sums and the row that a call leaves."""
 
     def test_l15_held_before_and_counted_after(self) -> None:
-        """The estimate is held first, and replaced by the real usage."""
         reservation = self.reserve()
         total = self.total()
         assert (1, 1, 100, 0) == (
@@ -64,7 +63,6 @@ class TestCounting(LedgerTest):
         assert 1000 == self.total(TODAY).prompt_tokens + self.total(TODAY).completion_tokens
 
     def test_nothing_sent_nothing_counted(self) -> None:
-        """Only the row of a released call remains."""
         self.store.release(self.reserve(), NOON)
         self.store.flush()
         assert (0, 0, 0) == (self.total().calls, self.total().open_calls, self.total().held_tokens)
@@ -95,7 +93,6 @@ class TestCounting(LedgerTest):
         self.assert_consistent()
 
     def test_another_model_may_have_answered(self) -> None:
-        """That model's name and price count."""
         reservation = self.reserve(wanted=need(price=self.price(100)))
         self.store.settle(
             reservation, TokenUsage(1, 1), NOON, model="local/small", price=self.price(1)
@@ -132,7 +129,6 @@ class TestCounting(LedgerTest):
 
 class TestCaps(LedgerTest):
     def test_l15_every_cap_of_every_scope_refuses(self) -> None:
-        """The error names the scope and the cap."""
         for scope in set(Scope) - {Scope.ALL_GAMES}:  # that one is tested in tests/ledger
             for cap, value, passing in (
                 ("tokens_total", 250, 2),
@@ -243,7 +239,6 @@ class TestCaps(LedgerTest):
         self.reserve(OPEN)
 
     def test_l15_r26_an_unknown_price_does_not_pass_a_cap_on_money(self) -> None:
-        """The error names the model, the cap and the setting to write."""
         config = capped(cost_per_day=5)
         with pytest.raises(ConfigurationError) as caught:
             self.reserve(config, wanted=need(price=None))
@@ -304,7 +299,6 @@ class TestRiding(LedgerTest):
             raise ZeroDivisionError
 
     def test_what_is_undone_is_written_later(self) -> None:
-        """They count once, however often the write is tried."""
         self.store.settle(self.reserve(), TokenUsage(7, 1), NOON)
         with pytest.raises(ZeroDivisionError):
             self.ride_in_vain()

@@ -26,7 +26,6 @@ from tests.shell.ledger_case import NOON, OPEN, LedgerTest, capped, need
 
 class TestProcess(LedgerTest):
     def test_endings_are_written_within_a_second(self) -> None:
-        """A timer writes them if no other call comes."""
         clock = Clock()
         self.store = LedgerStore(clock.callLater)
         for _ in range(3):
@@ -68,7 +67,6 @@ class TestProcess(LedgerTest):
             self.store.stop()
 
     def test_the_front_door(self) -> None:
-        """The functions of the package use the process's one store."""
         self.addCleanup(ledger.start_anew)
         ledger.start_anew()
         billing = ledger.BillingContext("Ada", "*#3", "turn")
@@ -153,7 +151,6 @@ class TestProcess(LedgerTest):
         ledger.check_settings(Endpoint("openai", "maxi"))
 
     def test_missing_tables_let_no_call_through(self) -> None:
-        """The error names the command to type."""
         with connection.cursor() as cursor:
             cursor.execute("ALTER TABLE evennia_ai_modelcall RENAME TO elsewhere")
         told = "type: evennia migrate"
