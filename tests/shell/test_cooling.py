@@ -77,10 +77,10 @@ class TestOnePerson(CoolingTest):
         assert [WORN.format("a minute")] == self.tom.heard_from(self.ada)
         assert (4, []) == (len(self.model.bodies), self.waiting())
         assert "refused" in self.steps()
-        failure = requests.ask(self.ada_script, "hello", asker=self.tom)
-        self.failures = []
-        failure.addErrback(lambda error: self.failures.append(str(error.value)))
-        assert ["Ada gives no answer: Tom has to wait a minute"] == self.failures
+        refusals: list[str] = []
+        asked = requests.ask(self.ada_script, "hello", asker=self.tom)
+        asked.addErrback(lambda error: refusals.append(str(error.value)))
+        assert ["Ada gives no answer: Tom has to wait a minute"] == refusals
         self.clock.advance(61)
         self.expect_answer(self.tom)
 

@@ -25,11 +25,11 @@ class MenuTest(StaffCommandTest):
 
     def open(self, person: Any = None) -> str:
         """Open the menu and return the text shown."""
-        self.shown_before()
+        self.discard_shown()
         open_creation(person or self.tom)
         return self.shown()
 
-    def shown_before(self) -> None:
+    def discard_shown(self) -> None:
         """Discard all text shown so far."""
         self.typed("")
 
@@ -219,7 +219,7 @@ class TestModels(MenuTest):
         assert "The model is already being asked." in self.answer("test")
         assert self.is_at(8, self.answer("next"))
         self.model.answers.extend([completion("Ding!"), completion("hi")])
-        self.shown_before()
+        self.discard_shown()
         self.model.answer(completion("hi"))
         pump()
         shown = self.shown()

@@ -51,11 +51,14 @@ def facts() -> list[str]:
 class DryRunTest(RememberingTest):
     """Tom, who is staff, tries messages on Ada."""
 
-    def begin(self, trial: Trial, variant: Variant | None = None, **look: Any) -> list[Any]:
+    def begin(
+        self, trial: Trial, variant: Variant | None = None, *, by: Any = None, **look: Any
+    ) -> list[Any]:
         """Start a trial; its outcome is appended to the returned list."""
         outcome: list[Any] = []
-        looking = PrivateView.of(self.tom, **look)
-        trying: Deferred[Any] = try_message(self.ada_script, self.tom, trial, variant, look=looking)
+        by = by or self.tom
+        looking = PrivateView.of(by, **look)
+        trying: Deferred[Any] = try_message(self.ada_script, by, trial, variant, look=looking)
         trying.addCallback(outcome.append)
         pump()
         return outcome
@@ -90,15 +93,9 @@ class TestWhoMay(DryRunTest):
     def refused(self, variant: Variant | None = None, **look: Any) -> bool:
         """True if the trial is forbidden to Mira; also checks that no model was asked then."""
         self.model.answers.append(whispers("Hello.", "Mira"))
-        asked, outcome = len(self.model.bodies), []
-        looking = PrivateView.of(self.mira, **look)
-        trying: Deferred[Any] = try_message(
-            self.ada_script, self.mira, Trial("hello"), variant, look=looking
-        )
-        trying.addCallback(outcome.append)
-        pump()
+        asked = len(self.model.bodies)
+        (tried,) = self.begin(Trial("hello"), variant, by=self.mira, **look)
         self.model.answers.clear()
-        (tried,) = outcome
         is_asked = len(self.model.bodies) > asked
         assert is_asked is (tried.problem is not ProblemKind.FORBIDDEN)
         return not is_asked

@@ -126,9 +126,10 @@ class TestToTheLetter(SafetyTest):
     def test_status_tells_of_it(self) -> None:
         self.ada_script.trigger_emergency_stop("test")
         data = operations.status(self.ada_script).data
-        assert (True, 0, 5) == tuple(
-            getattr(data, key)
-            for key in ("emergency_stop", "consecutive_errors", "max_consecutive_errors")
+        assert (True, 0, 5) == (
+            data.emergency_stop,
+            data.consecutive_errors,
+            data.max_consecutive_errors,
         )
         assert "stopped" == data.state
         at = self.clock.seconds()

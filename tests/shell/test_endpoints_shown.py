@@ -54,7 +54,12 @@ class EndpointsShownTest(ShellTest):
         assert (A, "closed", 3.0, 0, 1, 3, 0.75) == tuple(
             first[key]
             for key in (
-                *("base_url", "state", "weight", "most_calls", "in_flight", "calls"),
+                "base_url",
+                "state",
+                "weight",
+                "most_calls",
+                "in_flight",
+                "calls",
                 "share",
             )
         )

@@ -10,6 +10,7 @@ from tests.shell.limit_ways import ASKED, EVENTS, LAST, PRICES, WAYS, LimitCase,
 from tests.shell.support import pump
 
 CHECKPOINT, DENIED = EVENTS
+WAY_TO = {way.kind: way for way in WAYS}
 # The person who asked for too much in one task has to wait, after the last answer.
 LAID_TO_THE_ASKER = (LimitKind.TASK_ITERATIONS, LimitKind.TASK_TOKENS)
 WORN = "That got us nowhere. Give me a minute, then ask for something else."
@@ -84,7 +85,7 @@ class TestEveryLimit(LimitCase):
 
     def test_c10_nor_is_anything_of_one_that_is_cut_off(self) -> None:
         """The extensions of a stopped, reset or failed task are dropped too."""
-        way = next(way for way in WAYS if way.kind is LimitKind.MODEL_CALLS)
+        way = WAY_TO[LimitKind.MODEL_CALLS]
         thinks = Way(way.kind, way.settings, way.answers, way.act, ())
         for name in ("stop", "reset", "fail"):
             with self.subTest(name):
@@ -106,7 +107,7 @@ class TestModelTime(LimitCase):
 
     def test_l9_a_model_that_takes_all_its_time(self) -> None:
         """Each yes allows one more call; a no ends the turn and staff are told."""
-        way = next(way for way in WAYS if way.kind is LimitKind.MODEL_CALL_SECONDS)
+        way = WAY_TO[LimitKind.MODEL_CALL_SECONDS]
         self.begin_anew(way, "interactive")
         self.type(self.tom, "whisper Ada = find it")
         for calls in (1, 2, 3):
@@ -125,7 +126,7 @@ class TestModelTime(LimitCase):
 
     def test_l9_after_a_yes_it_is_answered(self) -> None:
         """The repeated call is the same step of the turn."""
-        way = next(way for way in WAYS if way.kind is LimitKind.MODEL_CALL_SECONDS)
+        way = WAY_TO[LimitKind.MODEL_CALL_SECONDS]
         self.begin_anew(way, "interactive")
         self.type(self.tom, "whisper Ada = find it")
         self.pass_time(60)

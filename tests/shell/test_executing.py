@@ -135,11 +135,23 @@ class TestRefusing(ExecutingTest):
             ),
             ("delegate", None, ("delegate_task", {"task": "x"}), ProblemKind.CONFLICT, "by hand"),
             ("find", None, ("find_tools", {"query": "say"}), ProblemKind.CONFLICT, "by hand"),
-            ("lock", self.lock, ("say", {"message": "x"}), ProblemKind.FORBIDDEN, "'tool_say'"),
-            ("silent", self.silence, ("look", {}), ProblemKind.CONFLICT, "it is not enabled"),
+            (
+                "lock",
+                lambda: self.ada.locks.add("tool_say:false()"),
+                ("say", {"message": "x"}),
+                ProblemKind.FORBIDDEN,
+                "'tool_say'",
+            ),
+            (
+                "disabled",
+                lambda: operations.set_enabled(self.ada_script, False),
+                ("look", {}),
+                ProblemKind.CONFLICT,
+                "it is not enabled",
+            ),
             (
                 "stopped",
-                self.stop,
+                lambda: operations.stop(self.ada_script, "a test"),
                 ("look", {}),
                 ProblemKind.CONFLICT,
                 "an emergency stop is active",
@@ -154,15 +166,6 @@ class TestRefusing(ExecutingTest):
                 assert words in result.message
         assert ([], []) == (self.mira.heard_from(self.ada), self.facts("tool_by_hand"))
         assert 0 == self.ada_script.work.decisions.count
-
-    def lock(self) -> None:
-        self.ada.locks.add("tool_say:false()")
-
-    def silence(self) -> None:
-        operations.set_enabled(self.ada_script, False)
-
-    def stop(self) -> None:
-        operations.stop(self.ada_script, "a test")
 
 
 class TestListing(ExecutingTest):

@@ -144,26 +144,25 @@ class TestMissed(GoalTimesTest):
 
     def test_while_it_may_not_act(self) -> None:
         for name, off, on in (
-            ("stopped", self.ada_script.trigger_emergency_stop, self.clear),
-            ("disabled", self.disable, self.enable),
+            (
+                "stopped",
+                lambda: self.ada_script.trigger_emergency_stop("a test"),
+                self.ada_script.clear_emergency_stop,
+            ),
+            (
+                "disabled",
+                lambda: operations.set_enabled(self.ada_script, False),
+                lambda: operations.set_enabled(self.ada_script, True),
+            ),
         ):
             with self.subTest(name):
                 self.timed("in 1 hour")
-                off("a test")
+                off()
                 assert 0 == self.beat(2 * HOUR)
                 on()
                 self.model.answers.append(NOOP)
                 assert 1 == self.beat(5)
                 assert "could not act when it was time for: goal" in self.prompt()
-
-    def clear(self) -> None:
-        self.ada_script.clear_emergency_stop()
-
-    def disable(self, _: str) -> None:
-        operations.set_enabled(self.ada_script, False)
-
-    def enable(self) -> None:
-        operations.set_enabled(self.ada_script, True)
 
     def test_a_little_late_is_on_time(self) -> None:
         self.timed("at 14:00")

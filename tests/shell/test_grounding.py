@@ -227,50 +227,47 @@ class TestThePrompt(SmallModelTest):
         assert (person_audience(self.id_of(self.tom)),) == tuple(grounded.audiences)
 
 
+# One token of any answer.
+WARMED = says("say", "x")
+
+
 class TestWarming(SmallModelTest):
     """Warming: the embedded model reads the common start of prompts before anybody asks."""
 
-    def warm(self) -> None:
+    def warm(self, *answers: bytes | Exception) -> Any:
         """Start warming as at the start of a game that has the weights."""
         self.has_weights.return_value = True
+        self.model.answers.extend(answers)
         with mock.patch.object(local, "is_installed", return_value=True, create=True):
-            self.model.answers.append(says("say", "x"))
-            warming.begin(self.ada_script)
+            begun = warming.begin(self.ada_script)
             pump()
+        return begun
 
     def test_it_reads_what_every_prompt_begins_with(self) -> None:
         """One token is enough; the next prompt begins with the same messages."""
-        self.warm()
+        self.warm(WARMED)
         (body,) = self.model.bodies
         assert 1 in (body.get("max_tokens"), body.get("max_completion_tokens"))
         self.tell("is the stair loose?")
         assert body["messages"][:-1] == self.model.bodies[-1]["messages"][:-1]
 
     def test_once_in_a_process(self) -> None:
-        self.warm()
+        self.warm(WARMED)
         assert warming.begin(self.ada_script) is None
 
     def test_no_call_is_counted(self) -> None:
         before = state.read(self.ada_script, "usage")
-        self.warm()
+        self.warm(WARMED)
         assert before == state.read(self.ada_script, "usage")
 
     def test_what_fails_is_no_matter(self) -> None:
         """A failure of warming does not open the breaker."""
-        self.has_weights.return_value = True
-        with mock.patch.object(local, "is_installed", return_value=True, create=True):
-            self.model.answers.append(ConnectionError("gone"))
-            warming.begin(self.ada_script)
-            pump()
+        self.warm(ConnectionError("gone"))
         assert services.pool().breaker_of(services.endpoint()).is_available
 
     def test_whoever_asks_goes_first(self) -> None:
         """The model reads one prompt at a time, so warming is cancelled."""
-        self.has_weights.return_value = True
-        with mock.patch.object(local, "is_installed", return_value=True, create=True):
-            begun = warming.begin(self.ada_script)
-            pump()
-        assert begun is not None
+        assert self.warm() is not None
         assert 1 == len(self.model.waiting)
         self.tell("is the stair loose?")
         assert (1, []) == (self.model.cancelled, list(self.model.waiting))
@@ -281,7 +278,7 @@ class TestWarming(SmallModelTest):
         with mock.patch.object(
             MemoryService, "likeness", side_effect=lambda *_: next(late, succeed([{}]))
         ) as asked:
-            self.warm()
+            self.warm(WARMED)
         portions = [call.args[1:] for call in asked.call_args_list]
         assert portions[0] == portions[1] == portions[2] != portions[3]
         compared = tuple([*chain(*part)] for part in zip(*portions[2:], strict=True))
