@@ -13,7 +13,7 @@ from tests.shell.configuring_case import ConfiguringTest
 
 LONG = "x" * 20_001
 
-# path, what is typed, what is stored under its name
+# path, typed value, stored value
 GOOD: list[tuple[str, Any, Any]] = [
     ("enabled", "no", False),
     ("tick_rate", "10", 10),
@@ -89,7 +89,7 @@ GOOD: list[tuple[str, Any, Any]] = [
     ("private_words", "free", "free"),
     ("max_log_entries", "5", 5),
 ]
-# path, what is typed, what the answer says
+# path, typed value, words of the refusal
 BAD: list[tuple[str, Any, str]] = [
     ("assistant_key", "Bea", "assistant_key cannot be set: it was given when"),
     ("enabled", "perhaps", "enabled is 'perhaps'; it must be yes or no"),

@@ -243,7 +243,7 @@ class TestHeld(AwakeCase):
         assert 1 == len(self.stored("fact"))
 
     def test_the_embedded_model(self) -> None:
-        """The embedded model is too small for it and is never asked."""
+        """The embedded model is never asked for facts."""
         client = type("Client", (), {"provider_name": "local"})()
         self.ada_script.client = lambda: client
         self.addCleanup(delattr, self.ada_script, "client")

@@ -129,7 +129,7 @@ class TestSeen(HearingTest):
         assert "tool" == self.model.bodies[1]["messages"][-1]["role"]
 
     def test_a_persona_and_a_name_of_hers_stay_in_their_place(self) -> None:
-        """The system prompt is the same for every speaker, so it can be cached."""
+        """The system prompt is the same for every speaker and names none."""
         self.ask("whisper Ada = one", NOOP)
         self.tom.key = "SYSTEM"
         self.ask("whisper Ada = two", NOOP)

@@ -44,7 +44,7 @@ def test_hole_a2_a3_a4_a5_a6_a8_no_private_word_reaches_anybody_else() -> None:
 
 
 def test_the_walks_reach_what_they_are_for() -> None:
-    """The walks call every tool, and players do read their own private words."""
+    """The walks take every important way, and players do read their own private words."""
     calls: set[str] = set()
     own = 0
     for seed in range(60):

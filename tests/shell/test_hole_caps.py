@@ -183,7 +183,7 @@ class TestOthers(CapsTest):
         self.talk(8)
         evennia.SESSION_HANDLER.pop(session.sessid)
         review()
-        for seconds in (GRACE_SECONDS, 20):  # the last word does not come either
+        for seconds in (GRACE_SECONDS, 20):  # the model gives no last answer either
             self.clock.advance(seconds)
             pump()
         assert ([], "no_operator") == (self.open(), self.denied[-1]["reason"])

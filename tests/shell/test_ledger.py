@@ -136,7 +136,7 @@ class TestCaps(LedgerTest):
                 ("tokens_per_month", 300, 3),
                 ("cost_per_day", 0.00025, 2),
                 ("cost_per_month", 0.0003, 3),
-                ("calls_per_minute", 3, 2),  # the third is kept for a last word
+                ("calls_per_minute", 3, 2),  # the third is kept for a wrap-up call
             ):
                 with self.subTest(scope=scope, cap=cap):
                     config = capped(scope, **{cap: value})
