@@ -168,6 +168,6 @@ class TestQuelled(RightsTest):
         self.bea.account = self.account_of_bea
         shown = self.line(self.bea, "assistant emergency stop ada")
         assert "You may not control Ada" in shown
-        assert [self.bea] == [form for form in forms_of(self.bea) if form is self.bea]
+        assert self.bea in forms_of(self.bea)
         self.account_of_bea.attributes.remove("_quell")
         assert "Ada is stopped." in self.line(self.bea, "assistant emergency stop ada")
