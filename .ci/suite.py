@@ -111,8 +111,18 @@ ONCE = (
     *(
         f"tests/shell/test_{name}.py"
         for name in (
-            *("answerers", "cards", "confirmation", "cooling", "episodes", "every_limit"),
-            *("facts_awake", "failures", "fence", "flow", "goal_times", "goals", "grounding"),
+            *("answerers", "cards", "changed_limits", "confirmation", "cooling", "dry_runs"),
+            *(
+                "episodes",
+                "every_limit",
+                "facts_awake",
+                "failures",
+                "fence",
+                "flow",
+                "goal_times",
+                "goals",
+                "grounding",
+            ),
             *("guidelines", "hearing_properties", "hole_borrowing", "hole_caps", "hop_limit"),
             *("idle", "inner_contexts", "interventions_people", "kill_all", "loops", "manners"),
             *("memory_leaks", "message_size", "money", "money_chains", "money_stops"),
