@@ -10,6 +10,7 @@ from evennia_ai import operations
 from evennia_ai.commands.base import Steps, first_word
 from evennia_ai.commands.creation import open_creation
 from evennia_ai.commands.words import ALL, Subcommand, WordCommand
+from evennia_ai.messages.lines import literal
 from evennia_ai.operations import AssistantScript, Result
 from evennia_ai.operations.assistants import lifecycle, removing
 from evennia_ai.operations.assistants.creation import BODY
@@ -93,7 +94,7 @@ class LifecycleWords(WordCommand):
     ) -> Steps:
         key = str(script.key)
         if not (yield from self.confirm_about(script, key, question)):
-            self.show_usage(f"{key} stays as it was.")
+            self.msg(literal(f"{key} stays as it was."))
         # Found again: during the question it may have been deleted, or the right taken away.
         elif self.pick_for(key, act) == script:
             self.show(end(script, by=self.by))

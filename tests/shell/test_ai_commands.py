@@ -9,7 +9,7 @@ from evennia_ai.commands import AssistantCmdSet
 from evennia_ai.runtime import state
 from tests.shell.ai_case import COMMANDS, REFUSED, UNKNOWN, StaffCommandTest
 
-NO_GOAL = "Ada has no goal, and does nothing unasked. assistant goal Ada = <text>"
+NO_GOAL = "Ada has no goal, and does nothing unasked. To give it one: assistant goal Ada = <text>"
 
 
 class TestWhoHasThem(StaffCommandTest):

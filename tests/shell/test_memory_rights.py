@@ -179,7 +179,7 @@ class TestOptingOut(RememberingTest):
         assert [self.miras] == list(state.read(self.ada_script, "unremembered"))
         shown = self.answer(self.mira, "assistant memory")
         assert "It remembers nothing new about you, as you asked" in shown
-        assert "To be remembered again: assistant memory on Ada" in shown
+        assert "To resume being remembered: assistant memory on Ada" in shown
         again = self.answer(self.mira, "assistant memory off ada")
         assert "Ada already remembers nothing new about you." == again
         assert "Ada will remember new things about you again." == self.answer(

@@ -68,7 +68,10 @@ def list_goals(script: AssistantScript) -> Result[Goals]:
         lines.append(f"  {goal['id']}. {goal['status']}: {goal['text']}{end}")
     if not lines:
         name = script.key
-        lines = [f"{name} has no goal, and does nothing unasked. assistant goal {name} = <text>"]
+        lines = [
+            f"{name} has no goal, and does nothing unasked. To give it one: "
+            f"assistant goal {name} = <text>"
+        ]
     clocks = stored_goals.clocks_of(script)
     rows = [_row(stored, goal, clocks) for goal in goals.active(stored)]
     ended = [_row(stored, goal, clocks) for goal in closed]

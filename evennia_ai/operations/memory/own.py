@@ -163,11 +163,11 @@ def _lines(name: str, data: Known, *, is_own: bool) -> list[str]:
         they = "you" if is_own else "they"
         lines.append(f"It remembers nothing new about {whom}, as {they} asked.")
     if is_own and (data.known or not data.is_remembered):
-        word, again = ("off", "no more") if data.is_remembered else ("on", "again")
+        word, wish = ("off", "stop") if data.is_remembered else ("on", "resume")
         lines.append(
             f"To correct or forget one: assistant memory correct <number> = <text>, "
             f"assistant forget <number>. To forget all: assistant forget everything {name}. "
-            f"To be remembered {again}: assistant memory {word} {name}"
+            f"To {wish} being remembered: assistant memory {word} {name}"
         )
     return [head, *lines]
 
