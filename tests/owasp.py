@@ -173,7 +173,7 @@ RISKS = {
         "Insecure Inter-Agent Communication",
         "somebody poses as an assistant, or two assistants answer each other without end",
         "only the server's marks say that an assistant spoke; hops are counted, across games too; "
-        "a task is trusted no more than its source, and an agent elsewhere not at all",
+        "a task is trusted no more than its source, and an external agent not at all",
         (
             "test_a_chain_over_two_games_ends",
             "test_what_it_says_is_no_order",

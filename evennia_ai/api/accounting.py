@@ -71,10 +71,11 @@ ROWS = (
     Row(
         Route("GET", "peers/", "peers", "peers", USE),
         lambda call: overview.list_peers(call.query.get("account", "")),
-        "List agents elsewhere that give tasks",
+        "List external agents that give tasks",
         "Over A2A: who asked whom, the state of each task, and what it cost, without "
-        "the texts of the tasks. Also the agents elsewhere that assistants may ask "
+        "the texts of the tasks. Also the external agents that assistants may ask "
         "(`remotes`).",
+        operation_id="list_agents_elsewhere_that_give_tasks",
         result=overview.Peers,
         query=requests.OfAccount,
         may_be_missing=True,

@@ -70,7 +70,7 @@ class CmdAssistant(
       assistant status [<name>]            - one of them in detail
       assistant budget [<name> | game]     - tokens and money used, and caps
       assistant usage [<name>]             - calls, tokens and tools used
-      assistant peers [<account>]          - agents elsewhere, and what they cost
+      assistant peers [<account>]          - external agents, and what they cost
       assistant breakers [<name>]          - services left alone for a while
       assistant tools [<name>]             - the tools it may use
       assistant check [<name>]             - test its model, and how fast it is

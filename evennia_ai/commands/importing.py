@@ -78,7 +78,7 @@ class ImportingWords(WordCommand):
             raw = read_import(file, MOST_PACKED)
             found: Result[Bundle] = yield from self.wait_for(reading.read(raw))
         except ImportFileError as error:
-            self.show_usage(f"{error}.")
+            self.show_usage(f"Nothing is imported: {error}.")
             return
         if not found.ok:
             self.show_usage(found.message)
@@ -120,7 +120,7 @@ class ImportingWords(WordCommand):
                 return
             found = cards.read(raw or read_import(file))
         except ImportFileError as error:
-            self.show_usage(f"{error}.")
+            self.show_usage(f"Nothing is imported: {error}.")
             return
         if not found.ok:
             self.show_usage(found.message)
@@ -177,7 +177,7 @@ class ImportingWords(WordCommand):
                 raise ImportFileError(f"nothing can follow the pack, but there is: {more[:60]}")
             found = lore_packs.read(raw or read_import(rest, LONGEST_PACK))
         except ImportFileError as error:
-            self.show_usage(f"{error}.")
+            self.show_usage(f"Nothing is imported: {error}.")
             return
         tried = lore_packs.import_pack(found.data, is_tried=True) if found.ok else found
         self.show(tried)

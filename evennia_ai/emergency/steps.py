@@ -208,7 +208,7 @@ def settle(stopping: Stopping) -> Dropped:
     with whatever_happens("the open questions could not be withdrawn"):
         if _is_ours(script):
             approvals.discard_all(script, f"{name_of(script)} is stopped")
-    with whatever_happens("its tasks with agents elsewhere could not be called off"):
+    with whatever_happens("its tasks with external agents could not be called off"):
         remote_tasks.give_up_all(script, why="emergency_stop")
     if not stopping.is_new:
         return dropped

@@ -18,7 +18,7 @@ only check rights and format the result. The parameter `by` is the actor's name 
     monitoring    health, equipment, counts for metrics
     files         exports, imports, character cards, lore packs
     bundles       move an assistant to another game
-    peers         agents elsewhere, over A2A
+    peers         external agents, over A2A
 
 Beside the packages: `control` (start, stop, breakers, status), `naming` and `guarding` of names,
 and `result` and `times`, which all of them use.

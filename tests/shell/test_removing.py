@@ -147,7 +147,7 @@ class TestAsked(RemovingTest):
         for words in (
             "Deleted with their bodies: 1 (Ada).",
             "Taken out of characters and objects of the game, which stay: 1 (Bram).",
-            "events in the record.",
+            "audit events.",
             "assistant remove all and records",
         ):
             assert words in shown

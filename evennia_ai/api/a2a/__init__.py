@@ -1,4 +1,4 @@
-"""The A2A server: agents elsewhere, called peers, give tasks to the game's assistants.
+"""The A2A server: external agents, called peers, give tasks to the game's assistants.
 
 `operations.peers.tasks` decides what a peer may do and what becomes of a task; `calls` leads there
 and back, in the game's thread. `service` starts the server if the settings name a port; otherwise

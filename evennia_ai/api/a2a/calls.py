@@ -32,7 +32,7 @@ SCHEMES = ("bearer", "token")
 WHO = "Say who you are: send `Authorization: Bearer <token>`."
 BAD_TOKEN = "This token is worth nothing."
 ONLY_READS = "This token is read-only; its owner can create another one."
-NO_ASSISTANT = "There is no assistant {key!r} here that agents elsewhere may ask."
+NO_ASSISTANT = "There is no assistant {key!r} here that external agents may ask."
 LONGEST_TOKEN = 128
 MOST_SKILLS = 50
 # After this time token and account are checked again: a stream may last for an hour.

@@ -175,7 +175,7 @@ def adopt(npc: GameObject, name: str = "", *, person: Being | None = None, by: s
             lost.attributes.reset_cache()
         raise
     whole = f"{called} is {npc.key} now" if called != npc.key else f"{called} has a mind now"
-    message = f"{whole}. Try: whisper {npc.key} = hello. Back: assistant release {called}"
+    message = f"{whole}. Try: whisper {npc.key} = hello. To undo it: assistant release {called}"
     return Result(True, message, Creation(script, npc))
 
 

@@ -19,6 +19,7 @@ from evennia_ai.budget import ledger
 from evennia_ai.budget.ledger import place
 from evennia_ai.budget.ledger.absence import query_ledger
 from evennia_ai.core.text.cleaning import one_line
+from evennia_ai.core.text.words import counted
 from evennia_ai.core.typed_objects import Being, GameObject
 from evennia_ai.errors import ConfigurationError
 from evennia_ai.memory import arriving
@@ -96,14 +97,14 @@ def belongings() -> Belongings:
     own = {script.obj.pk for script in known if script.obj is not None}
     counts = {
         "stray scripts": len(leftovers.stray_scripts(known)),
-        "bodies without a mind": len([b for b in leftovers.bodies() if b.pk not in own]),
+        "empty bodies": len([b for b in leftovers.bodies() if b.pk not in own]),
         "accounts": len(leftovers.accounts()),
         "memories, profiles and pieces of lore": _count(Memory, EntityProfile),
         "character cards": _count(CardFile),
-        "tokens of the API": _count(AccessToken),
+        "API tokens": _count(AccessToken),
         "pinned tools": _count(ToolPin),
-        "calls in the ledger": _count_calls(),
-        "events in the record": _count(RecordedEvent),
+        "ledger calls": _count_calls(),
+        "audit events": _count(RecordedEvent),
     }
     return Belongings([script for script in known if script not in adopted], adopted, counts)
 
@@ -121,14 +122,14 @@ def _count(*tables: type[models.Model]) -> int:
 
 def describe_removal(found: Belongings, *, and_records: bool) -> str:
     """The question before a removal: what is deleted, with counts, and what stays."""
-    counted = ", ".join(f"{count} {what}" for what, count in found.counts.items() if count)
+    present = ", ".join(counted(count, what) for what, count in found.counts.items() if count)
     lines = [
         "Remove all assistants from this game, for good?",
         f"Deleted with their bodies: {_named(found.made)}. Taken out of characters and objects of "
         f"the game, which stay: {_named(found.adopted)}.",
         "Their conversations, memories, notes and goals are lost, and all API tokens end; the "
         "audit log of each is archived to a file.",
-        f"There are {counted}." if counted else "Nothing else is left of them.",
+        f"Deleted too: {present}." if present else "Nothing else is left of them.",
         "The ledger, the audit log and the lore are emptied too." if and_records else KEPT,
     ]
     return " ".join(lines)

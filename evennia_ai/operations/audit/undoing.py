@@ -132,7 +132,7 @@ def _numbered(found: Edits, number: int, name: str) -> Edit | Result:
         return edit
     if any(each.number == number for each in found.undone):
         refused = Result.conflict(f"{name}: edit {number} is already undone.")
-        return refused.with_typed(f" Again: assistant redo {name}")
+        return refused.with_typed(f" To redo it: assistant redo {name}")
     refused = Result.conflict(f"{name} has no edit {number} to undo.")
     return refused.with_typed(f" See: assistant undo {name} list")
 
@@ -166,7 +166,7 @@ def undo(
     changes = [ChangedValue(each.name, each.new, each.old) for each in edit.changes]
     end = f"Edit {edit.number} of {edit.by}'s is undone."
     done = _apply(script, edit, changes, UNDONE, end, by, person)
-    return done.with_typed(f" Again: assistant redo {script.key}") if done.ok else done
+    return done.with_typed(f" To redo it: assistant redo {script.key}") if done.ok else done
 
 
 def redo(
@@ -175,7 +175,11 @@ def redo(
     """Redo an edit that was undone; the arguments are those of `undo`."""
     end = f"Edit {edit.number} is redone."
     done = _apply(script, edit, edit.changes, REDONE, end, by, person)
-    return done.with_typed(f" Back: assistant undo {script.key} {edit.number}") if done.ok else done
+    return (
+        done.with_typed(f" To undo it: assistant undo {script.key} {edit.number}")
+        if done.ok
+        else done
+    )
 
 
 def _apply(

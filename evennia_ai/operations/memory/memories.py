@@ -55,6 +55,7 @@ from evennia_ai.runtime import services
 
 # Memories looked up for each that is shown, since private ones are left out afterwards.
 OVERSAMPLING = 4
+LEAST_SHOWN = 0.005  # a similarity that is shown as at least 1 %
 
 
 # ---- reading -----------------------------------------------------------------------------------
@@ -194,7 +195,9 @@ def _found(
         for each in known.order_by("-pk")[:limit]:
             similar[each.key] = None
     else:
-        similar |= {memory.key: memory.similarity for memory in found}
+        # The store returns the nearest memories, even if none is near: 0 % would be no find.
+        near = (memory for memory in found if (memory.similarity or 0.0) >= LEAST_SHOWN)
+        similar |= {memory.key: memory.similarity for memory in near}
     found_rows = searchable(rows.of(script.pk, key__in=list(similar)), look)
     kept = {each.key: each for each in found_rows}
     shown = look.rows(rows_of([kept[key] for key in similar if key in kept][:limit]))

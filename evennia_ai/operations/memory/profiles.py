@@ -142,8 +142,9 @@ def _row(profile: EntityProfile) -> Met:
 
 def _line(row: ProfileRow | Profile, attributes: int) -> str:
     return (
-        f"{row['name'] or row['entity']}: met {row['meetings']} times, last {row['last_at'][:10]}, "
-        f"favour {row['favour']:.2f}, {attributes} attributes"
+        f"{row['name'] or row['entity']}: met {counted(row['meetings'], 'times')}, "
+        f"last {row['last_at'][:10]}, "
+        f"favour {row['favour']:.2f}, {counted(attributes, 'attributes')}"
     )
 
 

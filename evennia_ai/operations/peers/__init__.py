@@ -1,1 +1,1 @@
-"""Agents elsewhere: peers that give tasks over A2A, and specialists that are given some."""
+"""External agents: peers that give tasks over A2A, and specialists that are given some."""

@@ -71,7 +71,7 @@ class Peers:
     tasks: list[PeerTaskRow]
     remotes: Annotated[
         list[RemoteRow],
-        note("Agents elsewhere that assistants may ask; empty if an account is given."),
+        note("External agents that assistants may ask; empty if an account is given."),
     ]
 
 

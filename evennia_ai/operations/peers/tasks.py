@@ -1,4 +1,4 @@
-"""Tasks of peers, which are agents elsewhere that ask over A2A: begun, looked up and followed.
+"""Tasks of peers, which are external agents that ask over A2A: begun, looked up and followed.
 
 A task is a request that survives restarts, like a program's request with a name. Its state for the
 peer follows from that request and from open questions about it: `follow` reads both and stores
@@ -47,7 +47,7 @@ NOT_YOURS = "You may not ask {name}: its lock {lock!r} does not allow it."
 NO_TASK = "You have no task {number!r} with {name}."
 TOO_MANY = "{count} of your tasks are under way with this game; wait until one is over."
 USED_UP = (
-    "Your account has used {used} tokens today, of {cap} with which agents elsewhere may begin; "
+    "Your account has used {used} tokens today, of {cap} with which external agents may begin; "
     "give it tomorrow (UTC), or ask the game's owner for more: peer_tokens_per_day in "
     "EVENNIA_AI_A2A_CONFIG."
 )

@@ -100,7 +100,7 @@ def make_token(
     logger.log_sec(f"Token {row.pk} of the API ({chosen}) was made for {account.key}.")
     ends = _moment(row.ends_at)
     message = (
-        f"Your token, which is shown only once: {key}\nIt is number {row.pk}, and good until"
+        f"Your token, which is shown only once: {key}\nIt is number {row.pk}, and valid until"
         f" {ends[:10]} or until you change your password. {CAN[chosen]}"
     )
     return Result(True, message, Token(key, row.pk, ends))

@@ -131,7 +131,7 @@ def _show(visit: Visit) -> Shown:
 
 
 def _peers() -> overview.Peers | None:
-    """The agents elsewhere, with times in the game's time zone; None if they are not known."""
+    """The external agents, with times in the game's time zone; None if they are not known."""
     found = overview.list_peers()
     if not found.ok:
         return None
