@@ -1,4 +1,4 @@
-"""What tests of the shell share: a room with three in it, and a model a test speaks for."""
+"""The base test case of the shell: a room with three people, and a model a test speaks for."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ __all__ = [
 
 PASSWORD = "lanterns-are-bright"
 NOT_A_COMPLETION = b"{}"
-# Caps for a test of very many turns, which is no matter of what a day may cost.
+# No daily caps, for a test of very many turns.
 ANY_TOKENS = {scope: {"tokens_per_day": 0} for scope in ("game", "assistant", "player")}
 
 
@@ -62,7 +62,7 @@ def as_data(result: Result[Any]) -> Any:
 
 
 def plain_data(result: Result[Any]) -> dict[str, Any]:
-    """The same of a result that is well, and which is plain JSON."""
+    """The value of a successful result, checked to be plain JSON."""
     assert result.ok, result.message
     data = as_data(result)
     plain: dict[str, Any] = json.loads(json.dumps(data))
@@ -87,11 +87,11 @@ def archive_folder(test: unittest.TestCase) -> Path:
 
 
 def one_by_one() -> AbstractContextManager[None]:
-    """Each statement undone alone by its error, as in a game, which is in no test's transaction."""
+    """Undo each failed statement alone, as in a game, which is in no test's transaction."""
     is_lite = connection.vendor == "sqlite"
 
     def run(execute: Callable[..., Any], sql: str, *others: Any) -> Any:
-        # So it is on SQLite by itself.
+        # SQLite does that by itself.
         if is_lite or sql.startswith(("SAVEPOINT", "RELEASE", "ROLLBACK")):
             return execute(sql, *others)
         with transaction.atomic():
@@ -123,7 +123,7 @@ class ShellTest(AssistantTestMixin, StandingWorld, BaseEvenniaCommandTest):
 
     @classmethod
     def build_once(cls, builder: Self) -> None:
-        """Names for the people, and Ada, who is started anew in each test as after a kill."""
+        """Name the people and make Ada, who is started anew in each test as after a kill."""
         super().build_once(builder)
         builder.char1.key, builder.char2.key = "Tom", "Mira"
         with mock.patch.dict(os.environ, cls.environ):
@@ -135,12 +135,11 @@ class ShellTest(AssistantTestMixin, StandingWorld, BaseEvenniaCommandTest):
             forget_process()
 
     def setUp(self) -> None:
-        """People, Ada, and no model but ours."""
         super().setUp()
         self.come_in()
 
     def come_in(self) -> None:
-        """Let Mira be online, and Ada started as after a kill."""
+        """Put Mira online and start Ada as after a kill."""
         self.tom, self.mira = self.char1, self.char2
         self.put_online(self.mira)
         self.ada_script = AssistantScript.objects.get(pk=self._ada)
@@ -150,16 +149,16 @@ class ShellTest(AssistantTestMixin, StandingWorld, BaseEvenniaCommandTest):
         self.forget()
 
     def begin_part(self) -> None:
-        """Begin a part of the test that `take_back` ends."""
+        """Begin a part of the test, which `take_back` ends."""
         atomic: Any = transaction.atomic()
-        # As Django marks those of its test cases: what has to be durable may be within.
+        # Django marks those of its test cases so, to let `atomic(durable=True)` work within.
         atomic._from_testcase = True
         self._part = ExitStack()
         self._part.enter_context(atomic)
         self.addCleanup(self._part.close)
 
     def take_back(self) -> None:
-        """Let all be as when `begin_part` was called, for a process that has just begun."""
+        """Restore the state at `begin_part`, for a process that has just begun."""
         end_assistants()
         self.model.answers.clear()
         for held in tuple(self.model.waiting):
@@ -174,10 +173,10 @@ class ShellTest(AssistantTestMixin, StandingWorld, BaseEvenniaCommandTest):
         self.begin_part()
 
     def tearDown(self) -> None:
-        """What staff read began as people speak."""
-        told = self.sent_to_staff()
+        """Check that nothing staff read is worded like a machine."""
+        sent = self.sent_to_staff()
         super().tearDown()
-        wrong = machine_words(told)
+        wrong = machine_words(sent)
         assert [] == wrong, wrong
 
     def make(self, name: str, **options: Any) -> tuple[AssistantScript, Any]:
@@ -194,31 +193,30 @@ class ShellTest(AssistantTestMixin, StandingWorld, BaseEvenniaCommandTest):
                 body.delete()
 
     def use_scripted_model(self) -> ScriptedTransport:
-        """Let the scripted model that we ship answer."""
+        """Let the scripted model of the package answer."""
         scripted = ScriptedTransport()
         services.pool().set_transport(services.endpoint(), scripted)
         return scripted
 
     def forget(self) -> None:
-        """Nobody has heard anything yet."""
+        """Forget what Tom and Mira have heard so far."""
         self.tom.ndb.messages = []
         self.mira.ndb.messages = []
 
     def ask(self, line: str, *answers: bytes | Exception, person: Any = None) -> None:
-        """Somebody (Tom) types a line to which the model has these answers."""
+        """Let somebody (Tom) type a line to which the model gives these answers."""
         self.model.answers.extend(answers)
         self.type(person or self.tom, line)
 
     def waiting(self) -> list[Event]:
-        """What is stored of Ada's inbox."""
+        """The events stored in Ada's inbox."""
         return [Event.from_stored(item) for item in state.read(self.ada_script, "pending_events")]
 
     def statements(self) -> CaptureQueriesContext:
-        """Captures the SQL statements of a block."""
         return CaptureQueriesContext(connection)
 
     def sent_to_staff(self) -> list[str]:
-        """What Tom's account, being staff, was told beside the game."""
+        """The lines that Tom's account, as staff, was sent outside the game."""
         calls = evennia.SESSION_HANDLER.data_out.call_args_list
         texts = [call.kwargs["text"] for call in calls if "text" in call.kwargs]
         plain = [text if isinstance(text, str) else text[0] for text in texts]

@@ -1,4 +1,4 @@
-"""Tasks with agents elsewhere while nobody sends anything: their time, their end, their rows."""
+"""Tasks of agents elsewhere while no message comes: their time, their end and their rows."""
 
 from __future__ import annotations
 
@@ -30,7 +30,6 @@ class TestWaits(DelegationTest):
     """Ada's task is with an agent that asks something back."""
 
     def setUp(self) -> None:
-        """The agent, and the task."""
         super().setUp()
         setting = override_settings(EVENNIA_AI_REMOTE_SPECIALISTS={"atlas": NOWHERE})
         setting.enable()
@@ -42,14 +41,14 @@ class TestWaits(DelegationTest):
         self.agent, self.turn = agent, make_turn()
 
     def ask_back(self) -> RemoteWait:
-        """The task, whose agent asks something and waits for a while."""
+        """A task whose agent asks something and waits for an answer."""
         wait = remote_tasks.begin(self.ada_script, self.agent, self.turn)
         remote_tasks.note_state(wait, remote_tasks.ASKING)
         remote_tasks.expect_answer(wait, SECONDS, "nobody answered")
         return wait
 
     def answer(self) -> list[Any]:
-        """Ada answers it; what comes of that."""
+        """The outcomes of Ada's answer to the agent."""
         outcomes: list[Any] = []
         answering = remote_delegating.delegate_remotely(
             self.ada_script, self.turn, self.agent, "The blue one.", ExecutionConfig()
@@ -59,11 +58,10 @@ class TestWaits(DelegationTest):
         return outcomes
 
     def state_of(self, wait: RemoteWait) -> str:
-        """The state in the table."""
         return str(RemoteTask.objects.get(pk=wait.row.pk).state)
 
     def test_its_time_stands_still_while_a_person_is_asked_for_budget(self) -> None:
-        """And begins anew where the answer is not sent."""
+        """The time begins anew where the answer is not sent."""
         self.limit(self.ada_script, **ASKING_PEOPLE)
         wait = self.ask_back()
         state.write(self.ada_script, budget_config={"assistant": {"tokens_per_day": 1_000}})
@@ -78,7 +76,6 @@ class TestWaits(DelegationTest):
         assert "failed" == self.state_of(wait)
 
     def test_what_is_over_is_not_taken_up_again(self) -> None:
-        """Neither its state nor its time."""
         wait = self.ask_back()
         remote_tasks.give_up(wait, "it is over")
         remote_tasks.note_state(wait, remote_tasks.OPEN)
@@ -94,7 +91,6 @@ class TestWaits(DelegationTest):
         assert 0 == remote_tasks.count_of(self.ada_script)
 
     def test_only_what_is_of_a_turn_ends_with_it(self) -> None:
-        """Another turn's goes on; with the assistant all of it ends."""
         wait = self.ask_back()
         remote_tasks.give_up_all(self.ada_script, "task of another")
         remote_tasks.give_up_all(self.brass_script)
@@ -103,7 +99,7 @@ class TestWaits(DelegationTest):
         assert "failed" == self.state_of(wait)
 
     def test_what_is_asked_of_a_turn_that_is_void_ends_with_it(self) -> None:
-        """However that comes, and also of one that goes on with the next beat: nothing runs it."""
+        """Nothing would run it, also where the turn goes on with the next beat."""
         script, event = self.ada_script, self.turn.event
         for void in (
             lambda: operations.reset_history(script),
@@ -124,7 +120,7 @@ class TestWaits(DelegationTest):
             assert ("failed", set()) == (self.state_of(wait), script.work.unanswered)
 
     def test_an_agent_is_told_for_a_day(self) -> None:
-        """After that a start tells it no more, and its row is over."""
+        """A start tells the agent of a dropped task for a day; after that its row is closed."""
         now = self.clock.seconds()
         rows = {"new": now - 60, "old": now - remote_tasks.CANCEL_SECONDS - 1}
         for key, ended in rows.items():

@@ -32,10 +32,9 @@ TYPECLASSED = ("objects_objectdb", "accounts_accountdb", "scripts_scriptdb", "co
 
 
 class RemovingTest(StaffCommandTest):
-    """Ada, Brass, and Bram who was adopted; a game of its own files."""
+    """Ada, Brass, and Bram who was adopted, in a game with its own files."""
 
     def setUp(self) -> None:
-        """Tom has all commands; records go to a folder of the test's."""
         super().setUp()
         for person in (self.tom, self.mira):
             person.cmdset.add(AssistantCmdSet)
@@ -50,7 +49,7 @@ class RemovingTest(StaffCommandTest):
         self.addCleanup(leftovers.clear_marks)
 
     def remove(self, line: str = "remove all", *answers: str) -> str:
-        """Tom's line, and what is answered; all that is shown."""
+        """All that is shown for Tom's line and his answers."""
         shown = [self.typed(f"assistant {line}"), *map(self.typed, answers)]
         return "\n".join(shown)
 
@@ -69,10 +68,7 @@ class RemovingTest(StaffCommandTest):
 
 
 class TestRemoved(RemovingTest):
-    """What goes, and what stays."""
-
     def test_nothing_names_a_class_of_ours(self) -> None:
-        """Assistants, bodies, accounts, tokens, memories, an open editor, what was copied."""
         operations.give_account(self.ada_script)
         operations.add_memory(self.ada_script, "The tide turns at noon.")
         token_store.make(self.account, "a script")
@@ -94,7 +90,7 @@ class TestRemoved(RemovingTest):
         assert "What could not go" not in shown
 
     def test_adopted_beings_and_people_stay(self) -> None:
-        """A guard is a guard, without ears; a copied body is a character of the game."""
+        """A guard is a guard without ears; a copied body becomes a character of the game."""
         copy = create_object(AssistantCharacter, key="a copy of Ada", location=self.room1)
         self.remove("remove all", "yes")
         assert Guard is type(self.bram)
@@ -117,11 +113,9 @@ class TestRemoved(RemovingTest):
         assert [0, 0, 0] == [table.objects.count() for table in tables]
 
     def spend(self) -> None:
-        """A call that cost something."""
         self.ask("whisper Ada = hello", completion("Hello."))
 
     def test_the_records_are_files(self) -> None:
-        """Of each assistant one."""
         self.remove("remove all", "yes")
         names = {path.name.partition("-")[0] for path in (self.folder / "archive").iterdir()}
         assert {"ada", "bram"} == names
@@ -139,10 +133,7 @@ class TestRemoved(RemovingTest):
 
 
 class TestAsked(RemovingTest):
-    """Before it is done."""
-
     def test_once_with_what_will_go(self) -> None:
-        """And anything but yes leaves all as it is."""
         shown = self.remove()
         for words in (
             "Deleted with their bodies: 1 (Ada).",
@@ -155,7 +146,7 @@ class TestAsked(RemovingTest):
         assert 2 == len(operations.list_assistants())
 
     def test_it_needs_an_owner(self) -> None:
-        """Staff with a say over each of them may not."""
+        """Staff who control each single assistant may not remove all of them."""
         self.mira.permissions.add("Builder")
         self.ada.locks.add("ai_control:all();ai_delete:all()")
         (shown,) = self.of_mira("assistant remove all")
@@ -163,18 +154,16 @@ class TestAsked(RemovingTest):
         assert 2 == len(operations.list_assistants())
 
     def test_one_of_them_is_removed_otherwise(self) -> None:
-        """By the word for that."""
         assert "assistant delete <name>, or assistant release" in self.remove("remove ada")
 
     def test_not_while_somebody_is_in_a_body(self) -> None:
-        """Nothing is begun then."""
         self.account.puppet_object(self.session, self.ada)
         refused = removing.remove_all(by="Tom")
         assert "someone controls the body of Ada" in refused.message
         assert 2 == len(operations.list_assistants())
 
     def test_whoever_cannot_go_is_named_and_the_others_go(self) -> None:
-        """Stopped, as its body's hook refuses; the same line again, when that is mended."""
+        """An assistant whose body refuses is stopped; the same line works once that is mended."""
         made = operations.create_assistant("Golem", location=self.room1, typeclass=Unyielding)
         golem = made.data.character
         done = removing.remove_all(by="Tom")
@@ -187,7 +176,7 @@ class TestAsked(RemovingTest):
         assert [] == self.names_of_ours()
 
     def test_what_the_game_keeps_of_ours_is_named(self) -> None:
-        """An attribute of the game's own is nobody's to delete; a mere mention is no matter."""
+        """An attribute of the game is only named, not deleted; a mention in text is ignored."""
         self.mira.db.choice = Choice("yes")
         self.mira.db.notes = "evennia_ai.core.safety.questions is a module"
         done = removing.remove_all(by="Tom")
@@ -197,8 +186,7 @@ class TestAsked(RemovingTest):
 
 
 class Unyielding(AssistantCharacter):
-    """A body that does not let itself be deleted, until it is told so."""
+    """A body that refuses to be deleted until `ndb.may_go` is set."""
 
     def at_object_delete(self) -> bool:
-        """Whether it may."""
         return bool(self.ndb.may_go)

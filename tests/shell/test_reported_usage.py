@@ -1,4 +1,4 @@
-"""What a service reports of an answer, as it comes over the wire, and what is counted of it."""
+"""The usage that a service reports of an answer over the wire, and what is counted of it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from evennia_ai.models import ModelCall
 from tests.shell.support import ShellTest
 
 NOOP = ("noop", {})
-# What the model wrote is this call and nothing else.
+# The model writes this call and nothing else.
 _CHOICE = json.loads(completion(None, NOOP))["choices"][0]
 WRITTEN = estimate(json.dumps(_CHOICE["message"]["tool_calls"]))
 NO_NUMBERS = (None, 0, math.nan, math.inf, -math.inf, -5, "10", True, [], 1e12)
@@ -34,7 +34,7 @@ IMPOSSIBLE: tuple[Any, ...] = (
 
 
 class TestReportedUsage(ShellTest):
-    """Each answer comes as bytes, is read by our own reader, and is counted."""
+    """Each answer comes as bytes and is read by the package's own reader."""
 
     def counted(self, usage: Any) -> ModelCall:
         """The row of one answer with this usage."""
@@ -44,7 +44,7 @@ class TestReportedUsage(ShellTest):
         return ModelCall.objects.get(purpose="turn")
 
     def test_b2_impossible_usage_counts_as_the_estimate(self) -> None:
-        """The prompt as it was held, the answer as we count it: nothing is free or credit."""
+        """A wrong report makes nothing free and gives no credit."""
         for usage in IMPOSSIBLE:
             with self.subTest(usage=usage):
                 row = self.counted(usage)
@@ -53,7 +53,6 @@ class TestReportedUsage(ShellTest):
                 assert 0 < WRITTEN == row.completion_tokens <= row.estimated_completion_tokens
 
     def test_b2_each_field_is_judged_by_itself(self) -> None:
-        """What is possible counts as it is, beside what cannot be."""
         for wrong in NO_NUMBERS:
             with self.subTest(wrong=wrong):
                 row = self.counted({"prompt_tokens": 200, "completion_tokens": wrong})
@@ -63,7 +62,6 @@ class TestReportedUsage(ShellTest):
                 assert 10 == row.completion_tokens
 
     def test_b2_possible_usage_counts_as_it_is(self) -> None:
-        """To the token, be it less or more than was held."""
         for prompt, answer in ((1, 1), (200, 1), (123_456, 7_890)):
             with self.subTest(prompt=prompt):
                 row = self.counted({"prompt_tokens": prompt, "completion_tokens": answer})
@@ -71,10 +69,10 @@ class TestReportedUsage(ShellTest):
 
 
 class TestArguments(ShellTest):
-    """What a model gives a tool, as it comes over the wire."""
+    """The arguments of a tool call as they come over the wire."""
 
     def test_b6_bad_json_never_runs(self) -> None:
-        """Not with nothing in its place either: the model is told, and nothing was done."""
+        """It does not run with empty arguments in their place either; the model is told."""
         whole = completion(None, ("write_note", {"text": "x"}))
         for bad in (b'{\\"text\\": \\"x', b"[1]", b'{\\"text\\": \\"x\\"} and more'):
             with self.subTest(bad):

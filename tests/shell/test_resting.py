@@ -25,20 +25,15 @@ NO_KEY = ModelStatusError(401, "the model answered with HTTP 401: no such |rkey"
 
 
 def breaker() -> CircuitBreaker:
-    """The one of the game's model."""
     return services.pool().breaker_of(services.endpoint())
 
 
 @override_settings(EVENNIA_AI_BREAKER_CONFIG={"attempts": 1})
 class TestResting(SafetyTest):
-    """The service of Ada's model has trouble."""
-
     def state(self) -> State:
-        """Whether Ada may act."""
         return state_of(self.ada_script)
 
     def test_no_trouble_of_the_service_locks_her(self) -> None:
-        """However often, whoever asks: players read one kind line, and she is free at once."""
         for error in (
             NO_KEY,
             ModelStatusError(402, "pay"),
@@ -55,7 +50,7 @@ class TestResting(SafetyTest):
                 self.expect_no_lock(error)
 
     def expect_no_lock(self, error: ModelError) -> None:
-        """Twelve failures of two people, nobody being answered, and then an answer."""
+        """Check that twelve failures for two people lock nothing, and that an answer comes."""
         breaker().reset()
         for _ in range(6):
             for person in (self.tom, self.mira):
@@ -70,7 +65,7 @@ class TestResting(SafetyTest):
         assert 'Ada whispers: "Hello."' == self.tom.heard_from(self.ada)[-1]
 
     def test_time_that_runs_out_for_one_is_his_while_others_are_answered(self) -> None:
-        """He waits after the third; it locks nobody, though Mira meets it too."""
+        """A person waits after three timeouts; it locks nobody, though both people meet it."""
         for _ in range(6):
             for person in (self.tom, self.mira):
                 self.ask("whisper Ada = hello", whispers("Hello.", person.key), person=person)
@@ -83,7 +78,7 @@ class TestResting(SafetyTest):
         assert State.WAITING_FOR_EVENT is self.state()
 
     def test_staff_read_the_cause_once(self) -> None:
-        """With what becomes of it; another kind of trouble is told again, and so is the end."""
+        """Another kind of trouble is told again, and so is its end."""
         for _ in range(3):
             self.ask("whisper Ada = hello", NO_KEY)
         (told,) = self.sent_to_staff()
@@ -101,7 +96,7 @@ class TestResting(SafetyTest):
         assert self.sent_to_staff()[-1].endswith("Ada: its model answers again.")
 
     def test_while_it_is_left_alone_nobody_asks_it(self) -> None:
-        """The player reads the same, staff the last cause and when; her mood says so."""
+        """The breaker is open: players read one line, staff the cause and the next try."""
         breaker().record_failure(NO_KEY)
         breaker().force_open()
         for _ in range(6):

@@ -1,4 +1,4 @@
-"""How long memories are kept: by age, by number, and by what they matter."""
+"""Retention of memories by age, by number and by importance."""
 
 from __future__ import annotations
 
@@ -16,10 +16,8 @@ NOW = 1000 * DAY_SECONDS
 
 
 class TestRetention(MemoryTest):
-    """Ada has many memories."""
-
     def keep(self, text: str, *, days: float = 0, kind: str = "journal", **more: Any) -> None:
-        """One of so many days ago."""
+        """Store a memory that is so many days old."""
         is_consolidated = more.pop("is_consolidated", False)
         at = NOW - days * DAY_SECONDS
         kept = Recollection(new_key(), kind, text, "world", at=at, **more)
@@ -27,18 +25,17 @@ class TestRetention(MemoryTest):
         rows.change(self.ada_script.pk, kept.key, is_consolidated=is_consolidated)
 
     def overdue(self, **config: Any) -> str:
-        """What need not be kept, under these settings."""
+        """The texts that need not be kept under these settings."""
         state.write(self.ada_script, memory_config=config)
         texts = dict(Memory.objects.values_list("key", "text"))
         return " ".join(texts[key] for key in retention.overdue(self.ada_script, NOW))
 
     def test_nothing_to_begin_with(self) -> None:
-        """What is fresh stays."""
         self.keep("fresh", importance=1)
         assert "" == self.overdue()
 
     def test_unimportant_entries_go_after_a_month(self) -> None:
-        """But not important ones, facts, or those that facts were drawn from."""
+        """Important ones, facts, and entries that facts were drawn from stay."""
         self.keep("dull", days=31, importance=3)
         self.keep("dear", days=31, importance=4)
         self.keep("drawn", days=31, importance=3, is_consolidated=True)
@@ -47,7 +44,6 @@ class TestRetention(MemoryTest):
         assert "" == self.overdue(journal_days=32)
 
     def test_all_go_after_the_days_that_are_set(self) -> None:
-        """Whatever they are, but for lore."""
         self.keep("fact", days=11, kind="fact", importance=10)
         self.keep("drawn", days=11, is_consolidated=True)
         self.keep("lore", days=11, kind="lore")
@@ -55,12 +51,11 @@ class TestRetention(MemoryTest):
         assert "fact drawn" == self.overdue(retention_days=10)
 
     def test_nothing_is_named_twice(self) -> None:
-        """Though it is overdue for several reasons."""
         self.keep("dull", days=31, importance=1)
         assert "dull" == self.overdue(retention_days=10)
 
     def test_more_entries_than_are_kept_as_written(self) -> None:
-        """Those leave that facts were drawn from, the least important of them first."""
+        """Only entries that facts were drawn from leave, the least important first."""
         for number in range(10):
             self.keep(f"new{number}")
         self.keep("dear", days=3, importance=9, is_consolidated=True)
@@ -70,7 +65,7 @@ class TestRetention(MemoryTest):
         assert "dull dear" == self.overdue(journal_entries=10)
 
     def test_too_many_memories(self) -> None:
-        """The least important of the oldest leave, once what leaves anyway is gone."""
+        """The least important of the oldest leave, after those that leave anyway."""
         kept = [
             Recollection(new_key(), "fact", f"f{n}", "world", at=NOW + n, importance=5 + n % 2)
             for n in range(110)
@@ -85,7 +80,7 @@ class TestRetention(MemoryTest):
         assert "f0" == self.overdue(max_memories=109)
 
     def test_a_portion_at_a_time(self) -> None:
-        """Whatever has come together, so that a game does not stand still; the rest comes next."""
+        """A large backlog must not hold up the game."""
         made = [
             Recollection(new_key(), "journal", f"f{n}", "world", at=n, importance=1)
             for n in range(250)
@@ -96,13 +91,11 @@ class TestRetention(MemoryTest):
         assert [retention.MOST_AT_ONCE, 50, 0] == counts
 
     def test_another_assistants_memories_are_no_matter(self) -> None:
-        """Each has its own."""
         bo, _ = self.make("Bo")
         rows.insert(bo.pk, [Recollection(new_key(), "journal", "x", "world", importance=1)])
         assert "" == self.overdue()
 
     def test_pruning(self) -> None:
-        """What is overdue is forgotten: its words at once, and it is in the record."""
         self.keep("dull", days=31, importance=1)
         self.keep("dear", days=31)
         assert (1, 0) == tuple(retention.prune(self.ada_script, NOW) for _ in range(2))

@@ -20,7 +20,7 @@ class TestRevealing(RememberingTest):
     """Mira whispered a secret; Tom is staff."""
 
     def setUp(self) -> None:
-        """It is in the talk, in what was heard, in the journal, a fact and her profile."""
+        """Put the secret in the talk, the trace, the journal, a fact and her profile."""
         super().setUp()
         answer = whispers(f"The {SECRET}?", "Mira")
         self.ask(f"whisper Ada = the {SECRET}", answer, person=self.mira)
@@ -32,12 +32,11 @@ class TestRevealing(RememberingTest):
         profile.save()
 
     def revealed(self) -> list[dict[str, Any]]:
-        """What the record has of it."""
         self.settle()
         return self.facts("words_revealed")
 
     def test_hole_a7_by_every_command(self) -> None:
-        """Masked as typed; with `reveal` shown, and recorded with who, whose and of which kind."""
+        """Words are masked until `reveal`, which records by whom, whose and which kind."""
         lines = {
             "history ada": "conversation",
             "history ada show 1": "conversation",
@@ -62,7 +61,7 @@ class TestRevealing(RememberingTest):
                 assert SECRET not in str(newest)
 
     def test_hole_a7_a_search_finds_nothing_private(self) -> None:
-        """That it is found would tell of it; with `reveal` it is."""
+        """That a search finds something would itself give the secret away."""
         assert SECRET not in self.typed(f"aimemory ada search a {SECRET} of hers").partition(":")[2]
         assert f"has a {SECRET}" in self.typed(f"aimemory ada search {SECRET} reveal")
         found = operations.list_memories(self.ada_script, text=SECRET)
@@ -71,7 +70,6 @@ class TestRevealing(RememberingTest):
         assert own.data.count >= 1
 
     def test_hole_a7_exports_are_masked_too(self) -> None:
-        """The talk as chat messages, into a file, and all of a person."""
         assert SECRET not in str(talk.export_history(self.ada_script).data)
         look = PrivateView.of(self.tom, is_revealing=True)
         assert SECRET in str(talk.export_history(self.ada_script, look=look).data)
@@ -83,13 +81,11 @@ class TestRevealing(RememberingTest):
         assert SECRET in str(operations.export_known(self.ada_script, self.mira).data)
 
     def test_hole_a7_what_is_said_aloud_is_shown(self) -> None:
-        """Only private words are masked."""
         self.ask("say @Ada hello there", whispers("Psst.", "Tom"))
         assert "hello there" in self.typed("history ada")
         assert "hello there" in self.typed("assistant why ada")
 
     def test_hole_a7_names_that_a_model_made_up_are_masked(self) -> None:
-        """The call of a tool that there is not, in a private turn."""
         call = {"id": "c1", "type": "function", "function": {"name": SECRET, "arguments": "{}"}}
         marks = {PRIVATE_TO: self.miras, OF: self.miras}
         self.ada_script.work.history += [
@@ -100,7 +96,6 @@ class TestRevealing(RememberingTest):
         assert SECRET not in str(talk.export_history(self.ada_script).data)
 
     def test_ones_own_words_are_always_shown(self) -> None:
-        """And that is no revealing."""
         before = len(self.revealed())
         look = PrivateView.of(self.mira)
         assert SECRET in str(talk.show_history(self.ada_script, look=look).data)

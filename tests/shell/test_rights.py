@@ -1,4 +1,4 @@
-"""What owners set about hearing: permissions, trust, channels, the room; right, wrong, changed."""
+"""Settings of an owner about hearing: permissions, trust, channels and the room."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ PERMITTED: tuple[tuple[Any, bool, bool], ...] = (
     (("Keeper", "attr(is_friend)"), False, True),
     (("perm(Builder) or attr(is_friend)",), True, True),
     (("perm(Builder) AND attr(is_friend)",), False, False),
-    # What is broken is closed.
+    # A lock that cannot be read lets nobody in.
     (("nosuchfunction()",), False, False),
     (("perm(Builder) or nosuchfunction(1)",), False, False),
     (("perm(Builder",), False, False),
@@ -76,20 +76,18 @@ WRONG: tuple[tuple[str, Any, str], ...] = (
 
 
 class TestPermissions(HearingTest):
-    """Rule 5: whose speech needs no address."""
+    """Rule 5: people whose speech needs no address."""
 
     def setUp(self) -> None:
-        """Mira is a friend."""
         super().setUp()
         self.mira.db.is_friend = True
 
     def says(self, person: Any, words: str = "what a day") -> str:
-        """How it is judged that somebody says something."""
+        """The judgement of a line that somebody says."""
         person.execute_cmd(f"say {words}")
         return self.judged()
 
     def test_permissions_and_lock_strings(self) -> None:
-        """By name as by lock; what is broken opens nothing and closes nothing else."""
         for given, toms, miras in PERMITTED:
             self.set(trigger_permissions=given)
             for person, holds in ((self.tom, toms), (self.mira, miras)):
@@ -98,7 +96,7 @@ class TestPermissions(HearingTest):
                     assert expected == self.says(person)
 
     def test_what_is_aimed_at_another_is_left_alone(self) -> None:
-        """Also by who has the permission."""
+        """This holds also for a speaker who has the permission."""
         self.set(trigger_permissions=("all()",))
         for words in ("Mira, look at this", "@brass hello", "Tom: hm"):
             with self.subTest(words=words):
@@ -107,18 +105,16 @@ class TestPermissions(HearingTest):
                 )
 
     def test_comings_and_goings_are_no_speech(self) -> None:
-        """Who has the permission may still walk about."""
         self.set(trigger_permissions=("all()",))
         self.tom.move_to(self.room2)
         assert "7 default ignore" == self.judged()
 
     def test_an_address_is_still_the_better_reason(self) -> None:
-        """The first rule that holds is the one that is told."""
         self.set(trigger_permissions=("all()",))
         assert "2 direct_address trigger" == self.says(self.tom, "@ada hello")
 
     def test_another_assistant_has_no_right_by_a_permission(self) -> None:
-        """Rule 4 comes before rule 5: no talk of two machines by a lock."""
+        """Rule 4 comes before rule 5, so that no lock makes two machines talk to each other."""
         self.set(trigger_permissions=("all()",))
         _, brass = self.make("Brass")
         self.model.answers.append(completion(None, ("say", {"message": "To all of you: hello."})))
@@ -127,7 +123,6 @@ class TestPermissions(HearingTest):
         assert "4 assistant_cross_talk context" == self.judged()
 
     def test_a_superuser_passes_every_lock(self) -> None:
-        """As everywhere in Evennia."""
         self.account2.is_superuser = True
         self.mira.locks.cache_lock_bypass(self.mira)
         for given in ("perm(Developer)", "false()", "Nobody"):
@@ -135,7 +130,7 @@ class TestPermissions(HearingTest):
             assert "5 trigger_permission trigger" == self.says(self.mira)
 
     def test_an_account_on_a_channel_has_its_permissions(self) -> None:
-        """The sender there is the account."""
+        """The sender on a channel is the account."""
         public = self.channel()
         self.set(trigger_permissions=("Builder",))
         for account, judged in (
@@ -147,16 +142,13 @@ class TestPermissions(HearingTest):
 
 
 class TestTrust(HearingTest):
-    """How far somebody is believed."""
-
     def trust(self, line: str, person: Any = None) -> float:
-        """In what the person (Tom) types."""
+        """The trust in a line that a person (Tom) types."""
         (person or self.tom).execute_cmd(line)
         trust: float = self.records()[0].verdict.trust
         return trust
 
     def test_a_permission_can_stand_for_a_trust(self) -> None:
-        """The first that fits, for every way of speaking; others are believed as ever."""
         self.set(trust_overrides={"attr(is_liar)": 0.05, "Builder": 1, "perm(Player)": 0.5})
         self.tom.db.is_liar = False
         assert (1, 1) == (self.trust("say hello"), self.trust("whisper Ada = hello"))
@@ -165,7 +157,6 @@ class TestTrust(HearingTest):
         assert 0.05 == self.trust("whisper Ada = hello")
 
     def test_it_is_told_to_the_model(self) -> None:
-        """The number stands beside the message."""
         self.set(trust_overrides={"Builder": 0.123})
         self.ask("whisper Ada = hello", completion(None, ("noop", {})))
         assert 'Tom whispers to you (trust 0.12): "hello"' == self.prompt().splitlines()[-1]
@@ -179,15 +170,14 @@ class TestTrust(HearingTest):
 
 
 class TestRoom(HearingTest):
-    """Rule 7, where the owner wants it, and the switches."""
+    """Rule 7 and the switches."""
 
     def heard_as(self, line: str, person: Any = None) -> str:
-        """How a line somebody (Tom) types is judged."""
+        """The judgement of a line that somebody (Tom) types."""
         (person or self.tom).execute_cmd(line)
         return self.judged()
 
     def test_modes_of_the_room(self) -> None:
-        """What is for nobody in particular, what is for somebody else, and who walks."""
         for mode, talk, to_mira in (
             ("ignore", "7 default ignore", "7 default ignore"),
             ("context", "7 room_message context", "7 room_message context"),
@@ -205,13 +195,11 @@ class TestRoom(HearingTest):
                 assert "2 direct_address trigger" == self.heard_as("say @ada hello")
 
     def test_without_addresses(self) -> None:
-        """@name is a word like others; a whisper is still hers."""
         self.set(enable_addressing=False)
         assert "7 default ignore" == self.heard_as("say @ada hello")
         assert "3 direct_message trigger" == self.heard_as("whisper Ada = hello")
 
     def test_without_interaction(self) -> None:
-        """Nothing is heard at all, whoever says it."""
         self.set(interaction_enabled=False, trigger_permissions=("all()",), room_messages="trigger")
         public = self.channel()
         for line in ("say @ada hello", "whisper Ada = hello", "pose waves"):
@@ -222,15 +210,12 @@ class TestRoom(HearingTest):
 
 
 class TestChanges(HearingTest):
-    """When a change counts."""
-
     def judge(self) -> str:
-        """How `say what a day` is judged now."""
+        """The judgement of `say what a day` now."""
         self.tom.execute_cmd("say what a day")
         return self.judged()
 
     def test_what_is_set_counts_at_once(self) -> None:
-        """However it is set or taken back by the attribute handler."""
         ignored, kept = "7 default ignore", "7 room_message context"
         attributes = self.ada_script.attributes
         for act, expected in (
@@ -246,7 +231,7 @@ class TestChanges(HearingTest):
             assert expected == self.judge()
 
     def test_a_change_inside_a_stored_mapping_counts_from_the_next_beat(self) -> None:
-        """Evennia tells nobody of it, so the beat looks again."""
+        """Evennia reports no change inside a stored mapping, so each beat looks again."""
         public = self.channel()
         self.set(channel_configs={"Public": "ignore"})
         public.msg("hello", senders=self.tom)
@@ -256,7 +241,6 @@ class TestChanges(HearingTest):
         assert "6 channel_config context" == self.judged()
 
     def test_a_new_name_counts_from_the_next_beat(self) -> None:
-        """A rename and an alias too."""
         self.judge()
         self.ada.key = "Edda"
         self.ada.aliases.add("keeper")
@@ -267,10 +251,8 @@ class TestChanges(HearingTest):
 
 
 class TestWrong(HearingTest):
-    """A setting that makes no sense."""
-
     def test_it_counts_as_not_set_and_is_reported_once(self) -> None:
-        """She hears and answers all the same; log and status say what is wrong, `why` too."""
+        """She hears and answers all the same; the log, the status and `why` say what is wrong."""
         public = self.channel()
         for name, value, expected in WRONG:
             with self.subTest(name=name, value=value), ExitStack() as stack:
@@ -299,7 +281,6 @@ class TestWrong(HearingTest):
         assert "3 direct_message trigger" == self.judged()
 
     def test_the_rest_of_a_mapping_still_holds(self) -> None:
-        """One wrong channel costs no other."""
         public = self.channel()
         self.set(channel_configs={"Other": "loud", "Public": "context"})
         public.msg("what a day", senders=self.tom)

@@ -1,4 +1,4 @@
-"""Who has a say over an assistant: the lock `ai_control` of its body, and nothing else."""
+"""Control over an assistant, which the lock `ai_control` of its body decides alone."""
 
 from __future__ import annotations
 
@@ -14,36 +14,31 @@ LACKS = "You may not control Ada: that needs its lock 'ai_control:id(999)'."
 
 
 class ControlTest(SafetyTest):
-    """Tom is a developer, Mira nobody special."""
+    """Tom is a developer, Mira nobody special; both have the commands."""
 
     def setUp(self) -> None:
-        """Both have the commands."""
         super().setUp()
         for person in (self.tom, self.mira):
             person.cmdset.add(AssistantCmdSet)
 
     def line(self, person: object, line: str) -> str:
-        """What the game shows for a line typed."""
         self.forget()
         self.type(person, line)
         return "\n".join(person.seen)  # type: ignore[attr-defined]
 
     def keep_tom_out(self) -> None:
-        """Staff in general have no say over Ada any more."""
+        """Let staff in general control Ada no longer."""
         self.ada.locks.add("ai_control:id(999)")
 
 
 class TestEmergency(ControlTest):
-    """`assistant emergency`."""
-
     def test_a_new_assistant_is_under_builders(self) -> None:
-        """Its lock says so, and an owner may change it."""
         assert "ai_control:perm(Builder)" == self.ada.locks.get("ai_control")
         assert "control:perm(Admin)" == self.ada.locks.get("control")
         assert "tool_move:false()" == self.ada.locks.get("tool_move")
 
     def test_b9_who_has_no_right_is_refused_and_that_is_recorded(self) -> None:
-        """Stop and clear, by a player, and by staff whom the lock keeps out."""
+        """This holds for a player, and for staff whom the lock keeps out."""
         self.keep_tom_out()
         trigger_emergency_stop(self.ada_script, "in circles", cause=Cause.REPEAT)
         for person in (self.tom, self.mira):
@@ -55,7 +50,6 @@ class TestEmergency(ControlTest):
         assert State.SAFETY_LOCKOUT is state_of(self.ada_script)
 
     def test_b9_who_has_the_right_may(self) -> None:
-        """A player too, if the lock names her; the lock alone counts."""
         self.ada.locks.add(f"ai_control:id({self.mira.id})")
         trigger_emergency_stop(self.ada_script, "in circles", cause=Cause.REPEAT)
         shown = self.line(self.mira, "assistant emergency clear ada")
@@ -68,21 +62,20 @@ class TestEmergency(ControlTest):
         assert "Mira" == self.stored("lockout")["by"]
 
     def test_b9_a_right_of_the_account_counts_too(self) -> None:
-        """For all characters of a player."""
+        """It holds for all characters of a player."""
         self.ada.locks.add(f"ai_control:pid({self.account2.id})")
         self.mira.account = self.account2
         assert "Ada is stopped." in self.line(self.mira, "assistant emergency stop ada")
         assert LACKS[:23] in self.line(self.tom, "assistant emergency clear ada")
 
     def test_a_superuser_passes(self) -> None:
-        """As every lock of Evennia's."""
         self.keep_tom_out()
         self.account.is_superuser = True
         self.tom.locks.cache_lock_bypass(self.tom)
         assert "Ada is stopped." in self.line(self.tom, "assistant emergency stop ada")
 
     def test_a_body_that_never_had_the_lock_is_under_staff(self) -> None:
-        """An assistant of an older game."""
+        """Assistants of an older version of the package have no such lock."""
         self.ada.locks.remove("ai_control")
         self.ada.locks.remove("control")
         shown = self.line(self.mira, "assistant emergency stop ada")
@@ -90,7 +83,6 @@ class TestEmergency(ControlTest):
         assert "Ada is stopped." in self.line(self.tom, "assistant emergency stop ada")
 
     def test_without_a_body_staff_may(self) -> None:
-        """Nobody else."""
         self.ada_script.obj = None
         shown = self.line(self.mira, "assistant emergency stop ada")
         assert "You may not control Ada: that needs the rights of staff." == shown
@@ -98,7 +90,7 @@ class TestEmergency(ControlTest):
         assert "Emergency stop cleared" in self.line(self.tom, "assistant emergency clear ada")
 
     def test_no_assistant_has_a_say(self) -> None:
-        """Whatever its body may do; a person who plays that body may."""
+        """No assistant may, whatever its body's rights; a person who plays that body may."""
         brass_script, brass = self.make("Brass")
         brass.permissions.add("Developer")
         assert not operations.may_control(self.ada_script, brass, is_staff=True)
@@ -108,7 +100,7 @@ class TestEmergency(ControlTest):
         assert operations.may_control(self.ada_script, brass, is_staff=True)
 
     def test_which_one_is_meant(self) -> None:
-        """The only one; else the one in the room; else a list."""
+        """The only one, else the one in the room; else the command lists them."""
         assert "Ada is stopped." in self.line(self.tom, "assistant emergency stop")
         _, brass = self.make("Brass", location=self.room2)
         assert "Ada: Emergency stop cleared" in self.line(self.tom, "assistant emergency clear")
@@ -118,10 +110,8 @@ class TestEmergency(ControlTest):
 
 
 class TestStopAll(ControlTest):
-    """`assistant emergency stop all`."""
-
     def test_all_that_one_controls(self) -> None:
-        """And no others; which ones is said, and recorded."""
+        """The others are left alone, and each refusal is shown and recorded."""
         brass_script, _ = self.make("Brass")
         self.keep_tom_out()
         with self.audited() as records:
@@ -141,7 +131,6 @@ class TestStopAll(ControlTest):
         assert "None of them was running; nothing was changed." in shown
 
     def test_all_others_of_ones_own(self) -> None:
-        """Clearing, silencing and starting all are the same for many."""
         brass_script, _ = self.make("Brass")
         self.keep_tom_out()
         for line, before, told, after in (
@@ -166,7 +155,6 @@ class TestStopAll(ControlTest):
                 assert "nothing was changed." in self.line(self.tom, f"assistant {line}")
 
     def test_none(self) -> None:
-        """Where there are none, or none of one's own."""
         assert "You may not control Ada" in self.line(self.mira, "assistant emergency stop all")
         assert State.WAITING_FOR_EVENT is state_of(self.ada_script)
         self.ada_script.delete()
@@ -175,10 +163,7 @@ class TestStopAll(ControlTest):
 
 
 class TestOtherWords(ControlTest):
-    """What else changes an assistant."""
-
     def test_staff_need_the_lock(self) -> None:
-        """Each word is refused, recorded, and changes nothing."""
         self.keep_tom_out()
         public = self.channel("Public").key
         for line, act in (
@@ -204,7 +189,6 @@ class TestOtherWords(ControlTest):
         assert {} == self.stored("channel_configs")
 
     def test_looking_needs_none(self) -> None:
-        """Nor does talking with her."""
         self.keep_tom_out()
         assert "Ada: awake" in self.line(self.tom, "assistant status ada")
         for line in ("goal", "prompt", "component", "template list", "context"):
@@ -217,10 +201,7 @@ class TestOtherWords(ControlTest):
 
 
 class TestSeen(ControlTest):
-    """What staff see of a stop."""
-
     def test_the_overview_has_the_state_and_what_clears_it(self) -> None:
-        """In the table a word, under it the rest."""
         trigger_emergency_stop(self.ada_script, "dig, 4 times", cause=Cause.REPEAT)
         shown = self.line(self.tom, "assistant")
         assert "locked repeat" in shown
@@ -235,7 +216,6 @@ class TestSeen(ControlTest):
         )
 
     def test_the_status_has_them_too(self) -> None:
-        """Also where only the flag was set."""
         self.ada_script.db.emergency_stop = True
         shown = self.line(self.tom, "assistant status ada")
         assert "Ada: stopped. It stands in Room; " in shown

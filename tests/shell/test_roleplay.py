@@ -21,10 +21,7 @@ from tests.shell.support import ShellTest, says, whispers
 
 
 class TestHearing(RolePlayTest):
-    """Who speaks, what, and to whom."""
-
     def test_a_speaker_is_named_as_the_body_sees_them(self) -> None:
-        """By description, or by what it calls them itself; each kind of body."""
         self.type(self.tom, "say good day")
         assert "a tall man" == self.heard().heard.sender_name
         assert "a tall man" == self.heard(self.ada_script).heard.sender_name
@@ -34,7 +31,6 @@ class TestHearing(RolePlayTest):
         assert "a tall man" == self.heard(self.ada_script).heard.sender_name
 
     def test_it_is_called_as_the_speaker_sees_it(self) -> None:
-        """By its description with or without the article, by a recog, or by a reference."""
         self.mira.recog.add(self.golem, "Grumpy")
         for person, line, is_called in (
             (self.tom, "say stone giant, hello", True),
@@ -60,12 +56,11 @@ class TestHearing(RolePlayTest):
             self.model.answers.clear()
 
     def test_an_address_is_no_part_of_what_is_said(self) -> None:
-        """The model is told the words behind it."""
         self.ask("say @stone giant what now?", says("Nothing."))
         assert 'says to you (trust 0.7): "what now?"' in self.prompts()[-1]
 
     def test_a_whisper_by_description(self) -> None:
-        """Its words are heard without the emote that rpsystem leaves unread in it."""
+        """The words are heard without the unparsed emote that rpsystem leaves in them."""
         self.ask("whisper stone giant = psst", whispers("Yes?", "a tall man"))
         record = self.heard()
         assert ("psst", "direct_message") == (record.heard.body, record.verdict.name)
@@ -73,14 +68,13 @@ class TestHearing(RolePlayTest):
         assert not any("Yes?" in line for line in self.mira.seen)
 
     def test_an_emote_at_it_is_context(self) -> None:
-        """And holds the names that it sees."""
         self.type(self.tom, "emote nods to /giant and to /short woman.")
         record = self.heard()
         assert "nods to Golem and to a short woman." == record.heard.body
         assert "posed_at" == record.verdict.name
 
     def test_a_language_that_it_does_not_speak(self) -> None:
-        """Is heard as the game sends it to this body, and to one that speaks it plainly."""
+        """The game sends a body garbled words unless it knows the language."""
         self.type(self.tom, 'emote says elvish"the door is open"')
         assert '"tdio"' in self.heard().heard.body
         self.golem.db.languages = ["elvish"]
@@ -88,7 +82,7 @@ class TestHearing(RolePlayTest):
         assert '"the door is open"' in self.heard().heard.body
 
     def test_words_given_apart_that_were_altered_for_it(self) -> None:
-        """Do not count: the line does, and so do words apart that are in the line."""
+        """The `speech` argument counts only if the line that was sent contains it."""
         for line, expected in (
             ('a tall man says, "xy zz"', "xy zz"),
             ('a tall man says, "the door is open now"', "the door"),
@@ -100,10 +94,7 @@ class TestHearing(RolePlayTest):
 
 
 class TestSpeaking(RolePlayTest):
-    """What a model wrote, sent as the game's own commands send it."""
-
     def test_each_sees_the_names_they_know(self) -> None:
-        """Aloud and in a pose, which ends with a full stop as a player's does."""
         self.mira.recog.add(self.golem, "Grumpy")
         outgoing.say(self.golem, "Good day.", hops=1)
         outgoing.emote(self.golem, "Golem bows", hops=1)
@@ -111,7 +102,7 @@ class TestSpeaking(RolePlayTest):
         assert ['Grumpy says, "Good day."', "Grumpy bows."] == self.mira.seen
 
     def test_nothing_is_read_into_its_words(self) -> None:
-        """No reference, no language, no placeholder; what the game would refuse is said."""
+        """References, languages and placeholders are neutralised, and the words are still said."""
         words = 'and/or, /tall man, {x} {#3} @ home, he said "hi", elvish"x", |rred'
         said = outgoing.say(self.golem, words, hops=1)
         line = self.mira.seen[-1].replace("\u2060", "")
@@ -122,7 +113,7 @@ class TestSpeaking(RolePlayTest):
         assert "A stone giant waves (x) to /nobody." == self.tom.seen[-1].replace("\u2060", "")
 
     def test_its_speech_has_the_marks_of_an_assistant(self) -> None:
-        """For assistants, which hear no person in it, and itself least of all."""
+        """Other assistants must not take it for a person's, nor it itself hear it."""
         outgoing.say(self.golem, "stone giant, @Ada, hello", hops=2)
         record: DecisionTrace = self.heard(self.ada_script)
         assert (True, 2) == (record.heard.from_assistant, record.heard.hops)
@@ -131,7 +122,6 @@ class TestSpeaking(RolePlayTest):
         assert not self.heard(self.ada_script).heard.from_assistant
 
     def test_whoever_muted_it_hears_nothing(self) -> None:
-        """Also where all speech is an emote."""
         self.type(self.mira, "assistant mute stone giant")
         self.forget()
         outgoing.say(self.golem, "Good day.", hops=1)
@@ -140,7 +130,7 @@ class TestSpeaking(RolePlayTest):
             outgoing.whisper(self.golem, self.mira, "psst", hops=1)
 
     def test_a_look_at_itself_tells_nobody_its_key(self) -> None:
-        """The game shows each its own; what it saw is in the export of whoever it spoke with."""
+        """The game shows each its own key, and what it saw is in the export of its partner."""
         look = completion(None, ("look", {"target": "Golem"}))
         self.ask("whisper stone giant = who are you?", look, whispers("A giant.", "tall man"))
         export = operations.export_known(self.golem_script, self.tom.account).data
@@ -149,22 +139,19 @@ class TestSpeaking(RolePlayTest):
         assert "Golem" not in repr(export.conversation)
 
     def test_lines_of_its_own(self) -> None:
-        """Name it as each sees it."""
         outgoing.announce(self.golem, outgoing.STOPPED_LINE, hops=1)
         assert ["a stone giant does not seem to hear you."] == self.tom.seen
 
 
 class TestPlayers(RolePlayTest):
-    """What players are shown of an assistant, and call it."""
-
     def test_the_list(self) -> None:
-        """Says what there is to be seen; whoever runs it reads the key."""
+        """Players read the description; whoever controls it reads the key."""
         assert "a stone giant is here, an AI." in self.read(self.tom, "assistant")
         self.golem.locks.add(f"ai_control:id({self.mira.id})")
         assert "Golem is here, an AI." in self.read(self.mira, "assistant")
 
     def test_commands_find_it_as_the_game_does(self) -> None:
-        """By description, a word of it, or a recog; by the key it is not known."""
+        """A description, a word of it or a recog finds it; the key does not."""
         self.mira.recog.add(self.golem, "Grumpy")
         for person, name in ((self.tom, "stone giant"), (self.tom, "giant"), (self.mira, "grumpy")):
             told = self.read(person, f"assistant mute {name}")
@@ -178,20 +165,18 @@ class TestPlayers(RolePlayTest):
         assert "named golem is here" in self.read(self.tom, "hush golem")
 
     def test_one_that_is_elsewhere_is_not_told_of(self) -> None:
-        """Though whoever knows how it looks may still part from it."""
+        """Whoever knows its description may still mute it."""
         self.golem.location = self.room2
         assert "stone giant" not in self.read(self.tom, "assistant mute nobody")
         assert "no longer hears you" in self.read(self.tom, "assistant mute a stone giant")
 
     def test_why(self) -> None:
-        """Has no key in it."""
         self.ask("say stone giant, hello", says("Yes."))
         told = self.read(self.tom, "assistant why stone giant full")
         assert "a stone giant, message 1 of a tall man" in told
         assert "Golem" not in told
 
     def test_what_is_remembered(self) -> None:
-        """Names both as they are seen, also where a player mends it."""
         self.ask("say stone giant, hello", says("Yes, what is it, then?"))
         told = self.read(self.tom, "assistant memory stone giant")
         assert 'A tall man said: "stone giant, hello" a stone giant answered' in told
@@ -205,7 +190,7 @@ class TestMasks(RolePlayTest):
     """Whoever wears a mask is somebody else."""
 
     def setUp(self) -> None:
-        """Golem met Tom, and was told a secret."""
+        """Let Golem meet Tom and be told a secret."""
         super().setUp()
         self.ask("whisper stone giant = the password is kestrel", whispers("I see.", "tall man"))
         self.settle()
@@ -215,9 +200,8 @@ class TestMasks(RolePlayTest):
         self.forget()
 
     def test_nothing_of_the_face_is_known_of_the_mask(self) -> None:
-        """Neither the talk, nor what was told in private, nor what it thinks of him."""
         self.type(self.tom, "mask a grinning wolf")
-        self.ask("whisper wolf = hm")  # nobody else is meant by the mask
+        self.ask("whisper wolf = hm")  # the mask of the speaker is the name of nobody else
         self.ask("whisper stone giant = who am I?", whispers("I do not know.", "grinning wolf"))
         (prompt,) = self.prompts()
         assert "a grinning wolf" in prompt
@@ -231,7 +215,7 @@ class TestMasks(RolePlayTest):
         assert "who am I?" not in prompt, "what the wolf whispered is the wolf's"
 
     def test_a_mask_is_remembered_within_the_talk_alone(self) -> None:
-        """Nothing is kept in the journal, nor who it was; another mask is another one."""
+        """Nothing of it goes to the journal, the profiles or the notes."""
         before = rows.of(self.golem_script.pk).count()
         self.type(self.tom, "mask a grinning wolf")
         self.ask("whisper stone giant = I bite", whispers("Oh.", "grinning wolf"))
@@ -248,7 +232,6 @@ class TestMasks(RolePlayTest):
         assert "I bite" not in self.prompts()[-1]
 
     def test_others_are_not_told_of_whom_they_do_not_see(self) -> None:
-        """What is known of Tom is told of nobody in a mask who stands by."""
         self.ask("say stone giant, hello", says("Yes."), person=self.mira)
         assert "Fond of ale" in self.prompts()[-1]
         self.type(self.tom, "mask a grinning wolf")
@@ -257,14 +240,14 @@ class TestMasks(RolePlayTest):
         assert "grinning wolf: " not in self.prompts()[-1]
 
     def test_a_mask_is_no_way_round_limits(self) -> None:
-        """Who was muted, hushed or counted stays that: the player is the same."""
+        """Mutes, hushes and counts belong to the player behind it."""
         self.type(self.tom, "assistant mute stone giant")
         self.type(self.tom, "mask a grinning wolf")
         self.type(self.tom, "say stone giant, hello")
         assert ("muted", "*#1") == (self.heard().verdict.name, self.heard().heard.person)
 
     def test_a_talk_does_not_go_on_under_a_mask(self) -> None:
-        """Whom it answered last has to call it again."""
+        """The person whom it answered last has to address it again."""
         hearing = {**state.read(self.golem_script, "hearing_config"), "engagement_seconds": 60}
         state.write(self.golem_script, hearing_config=hearing)
         self.ask("say stone giant, hello", says("Yes."))
@@ -273,7 +256,6 @@ class TestMasks(RolePlayTest):
         assert "default" == self.heard().verdict.name
 
     def test_who_masks_meanwhile_is_not_found_by_the_face(self) -> None:
-        """The answer tells the model of nobody behind a mask."""
         self.type(self.tom, "whisper stone giant = hello")
         self.type(self.tom, "mask a grinning wolf")
         self.model.answers.append(completion(None, ("noop", {})))
@@ -282,7 +264,6 @@ class TestMasks(RolePlayTest):
         assert "a tall man is not here; here are" in self.prompts()[-1]
 
     def test_the_player_owns_what_was_said_behind_the_mask(self) -> None:
-        """It is exported to the player, and forgotten with the rest."""
         self.type(self.tom, "mask a grinning wolf")
         self.ask("whisper stone giant = I bite", whispers("Oh.", "grinning wolf"))
         assert "I bite" in self.read(self.tom, "assistant memory export stone giant")
@@ -291,7 +272,7 @@ class TestMasks(RolePlayTest):
         assert "I bite" not in repr(self.golem_script.work.history)
 
     def test_a_model_that_guesses_a_key_finds_nobody(self) -> None:
-        """Neither here nor by a page; the account of one who is played stays unnamed."""
+        """It finds nobody here and nobody to page, and no account is named to it."""
         guess = completion(None, ("whisper", {"target": "Tom", "message": "I know you"}))
         self.type(self.tom, "mask a grinning wolf")
         self.ask("say stone giant, hello", guess, says("Who are you?"), person=self.mira)
@@ -304,12 +285,10 @@ class TestMasks(RolePlayTest):
 
 
 class TestCosts(RolePlayTest):
-    """What it costs to look whom one sees."""
-
     def test_a_reply_takes_no_more_statements(self) -> None:
-        """Than one to a body and a speaker of Evennia's own classes.
+        """A masked speaker costs no more than one of Evennia's own classes.
 
-        The least of several counts: now and then the ledger is written meanwhile.
+        The least of several counts is compared, as the ledger is written now and then.
         """
         counts: dict[str, list[int]] = {"Ada": [], "a stone giant": []}
         for name in (*counts, *counts, *counts):
@@ -326,15 +305,12 @@ class RoleNameless(Person):
     """A character of a game whose way to show names is broken."""
 
     def get_display_name(self, looker: Any) -> str:
-        """Fail."""
         raise KeyError(looker)
 
 
 class TestStock(ShellTest):
-    """Where all see the key."""
-
     def test_a_body_with_a_builders_rights_is_told_no_numbers(self) -> None:
-        """Those that Evennia shows it beside names."""
+        """Evennia shows a builder the numbers of objects beside their names."""
         self.ada.permissions.add("Builder")
         looks = [completion(None, ("look", given)) for given in ({}, {"target": "Mira"})]
         self.ask("whisper Ada = look around", *looks, whispers("Well."))
@@ -344,7 +320,6 @@ class TestStock(ShellTest):
         assert "(#" not in prompt
 
     def test_whose_name_cannot_be_shown_is_heard_all_the_same(self) -> None:
-        """By the key."""
         bo, _ = RoleNameless.create("Bo", None, location=self.room1)
         text = ('Bo says, "@ada hi"', {"type": "say"})
         self.model.answers.append(whispers("Hm."))
@@ -354,7 +329,7 @@ class TestStock(ShellTest):
 
 
 def test_markup_and_numbers_are_no_part_of_a_name() -> None:
-    """Nor what an override adds, breaks or does not take; what breaks is told once."""
+    """An override that breaks or returns nothing still leaves a name."""
 
     class Being:
         id, key, dbref = 12, "Tom", "#12"

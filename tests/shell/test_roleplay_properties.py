@@ -1,4 +1,4 @@
-"""Random casts and talks of a game with masks: no hidden key reaches a prompt, a list or a line."""
+"""Random casts and talks of a game with masks: no hidden key reaches a prompt or a player."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from evennia_ai.runtime.turns import aside
 from tests.shell.rp_world import RoleGolem, RolePlayer, RolePlayTest, Talkative, prompt_of
 from tests.shell.support import ANY_TOKENS, says, whispers
 
-# Words of nothing else: where one turns up, it was a key.
+# Words that occur nowhere else, so that one in a text is a key.
 KEYS = {"tom": "Quillon", "mira": "Zephira", "guard": "Yorrick", "golem": "Bazaltus"}
 SDESCS = ("a tall man", "an old sailor", "a very small, very loud child", "a hooded stranger")
 MASKS = ("a grinning wolf", "a hooded stranger")
@@ -34,7 +34,7 @@ LINES = (
     *("assistant forget 99 {it}", "assistant memory correct 1 = I sail.", "assistant questions"),
     *("leave", "@{it} good day", "assistant config {it}", "assistant why nobody"),
 )
-# What every player reads at the end.
+# Lines that every player types at the end.
 LISTS = (
     *("assistant", "assistant why {it}", "assistant memory {it}", "assistant memory nobody"),
     *("assistant mute {it}", "whisper {it} = hello?", "assistant unmute {it}", "hush {it} 1"),
@@ -52,13 +52,12 @@ ACTS = st.lists(
 
 
 def tool(name: str, **arguments: Any) -> bytes:
-    """An answer that calls a tool."""
     return completion(None, (name, arguments))
 
 
 @override_settings(EVENNIA_AI_BUDGET_CONFIG=ANY_TOKENS)
 class TestNoKey(RolePlayTest):
-    """Of characters in masks, and of those who were introduced to nobody."""
+    """Characters in masks, and some who were introduced to nobody."""
 
     golem_key = KEYS["golem"]
 
@@ -86,13 +85,10 @@ class TestNoKey(RolePlayTest):
         services.pool().set_transport(services.endpoint(), self.model)
 
     def create(self, typeclass: type, key: str) -> Any:
-        """A character that nobody plays."""
         made, _ = typeclass.create(key, None, location=self.room1)
         return made
 
     def test_no_key_reaches_a_prompt_a_list_or_a_line(self) -> None:
-        """Whatever is said, whispered, posed and worn, by whomever, to either kind of body."""
-
         @given(CAST, KNOWN, ACTS)
         def check(sdescs: dict[str, str], known: Any, acts: Any) -> None:
             self.dress(sdescs, known)
@@ -106,10 +102,10 @@ class TestNoKey(RolePlayTest):
 
         check()
 
-    # ---- what is done --------------------------------------------------------------------------
+    # ---- actions -------------------------------------------------------------------------------
 
     def dress(self, sdescs: dict[str, str], known: Any) -> None:
-        """Everybody looks so, is known to these by a name, and nothing was said yet."""
+        """Give everybody a description and names for some others, and forget all that was said."""
         self.forget()
         evennia.SESSION_HANDLER.data_out.reset_mock()
         self.model.begin()
@@ -129,7 +125,7 @@ class TestNoKey(RolePlayTest):
             forgetting.forget_all(script)
 
     def act(self, being: Any, line: str, number: int) -> None:
-        """Somebody types a line, or goes out and comes back."""
+        """Let somebody type a line, or go out and come back."""
         if line == "leave":
             being.move_to(self.room2)
             being.move_to(self.room1)
@@ -146,10 +142,10 @@ class TestNoKey(RolePlayTest):
         self.type(being, filled)
         self.clock.advance(1)
 
-    # ---- what must not be seen -----------------------------------------------------------------
+    # ---- checks --------------------------------------------------------------------------------
 
     def check_prompts(self) -> None:
-        """An assistant's own key may stand in its own prompt, and nobody else's."""
+        """Check that a prompt has no key but the assistant's own."""
         for body in self.model.bodies:
             prompt = prompt_of(body)
             is_golems = "You are Bazaltus" in prompt
@@ -157,7 +153,7 @@ class TestNoKey(RolePlayTest):
             assert not {key for key in hidden if key in prompt}, prompt
 
     def check_lines(self) -> None:
-        """Everybody may read one's own key and nobody else's."""
+        """Check that everybody reads no key but one's own."""
         for who in PEOPLE:
             text = "\n".join(self.cast[who].seen)
             assert not {key for key in KEYS.values() if key in text} - {KEYS[who]}, text
@@ -165,7 +161,7 @@ class TestNoKey(RolePlayTest):
         assert KEYS["golem"] not in sent, "a line to an account"
 
     def check_lists(self, who: str) -> None:
-        """What is kept of a player, as it is sent to programs, has not even the player's own."""
+        """Check that what is kept of a player has no key at all, as it is sent to programs."""
         being = self.cast[who]
         for script in (self.golem_script, self.ada_script):
             known = operations.what_is_known(script, being.account)
@@ -179,5 +175,5 @@ class TestNoKey(RolePlayTest):
 
 
 def test_the_cast_is_of_the_game() -> None:
-    """The body of one assistant knows descriptions, and is a player's class with ears."""
+    """The body of one assistant is a player's class with ears, and so knows descriptions."""
     assert issubclass(RoleGolem, RolePlayer)

@@ -1,4 +1,4 @@
-"""All assistants are silenced or started: the game goes on meanwhile, and later words count."""
+"""Silencing or starting all assistants, while the game goes on and later commands count."""
 
 from __future__ import annotations
 
@@ -16,10 +16,9 @@ from tests.shell.support import pump
 
 
 class TestRounds(SafetyTest):
-    """A dozen, one of whom is silenced in one turn of the reactor."""
+    """A dozen assistants, of whom one is silenced in each turn of the reactor."""
 
     def setUp(self) -> None:
-        """More than are done at once."""
         super().setUp()
         slow = mock.patch.object(game_thread, "SLICE_SECONDS", 0.0)
         slow.start()
@@ -28,7 +27,7 @@ class TestRounds(SafetyTest):
         self.crowd = [self.ada_script, *(self.make(f"Brass{n}")[0] for n in range(rounds.FEW))]
 
     def silent(self) -> list[bool]:
-        """Who is, in the order in which they are asked."""
+        """The silence of each, in the order in which they are asked."""
         return [not state.read(script, "enabled") for script in self.crowd]
 
     def set_all(self, *, enabled: bool) -> Deferred[Any]:
@@ -38,7 +37,7 @@ class TestRounds(SafetyTest):
         return done
 
     def test_the_game_goes_on_between_two(self) -> None:
-        """Each in its own time, by whoever wanted it; told when all are."""
+        """Each is recorded under whoever gave the command, who is told when all are done."""
         with self.audited() as records, audit.acting("Mira", "api"):
             silenced, seen = self.set_all(enabled=False), []
             while not silenced.called:
@@ -54,7 +53,6 @@ class TestRounds(SafetyTest):
         assert ["Mira"] * count == by
 
     def test_what_is_said_meanwhile_counts(self) -> None:
-        """Of one of them, by a command or a setting, or of all."""
         silenced = self.set_all(enabled=False)
         assert operations.set_enabled(self.crowd[-1], True).ok
         assert changing.set_setting(self.crowd[-2], "enabled", "yes").ok
@@ -67,14 +65,13 @@ class TestRounds(SafetyTest):
         assert awake == {n for n, is_silent in enumerate(self.silent()) if not is_silent}
 
     def test_two_rounds_are_one_after_the_other(self) -> None:
-        """The second one is done to each after the first."""
         first, second = self.set_all(enabled=False), self.set_all(enabled=True)
         pump()
         assert (len(self.crowd), False) == (first.result.data, any(self.silent()))
         assert len(self.crowd) == second.result.data
 
     def test_a_process_that_ends_does_the_rest_first(self) -> None:
-        """A reload right after the command finds all of them silent."""
+        """A reload right after the command must find all of them silent."""
         silenced = self.set_all(enabled=False)
         self.crowd[-1].at_server_shutdown()
         assert all(self.silent())
@@ -82,7 +79,7 @@ class TestRounds(SafetyTest):
         assert len(self.crowd) == silenced.result.data
 
     def test_one_that_is_deleted_keeps_no_other_from_it(self) -> None:
-        """It ends as a process does: the rest is done first."""
+        """A deletion is as the end of a process: the rest is done first."""
         silenced = self.set_all(enabled=False)
         self.crowd[-1].delete()
         pump()
@@ -90,7 +87,6 @@ class TestRounds(SafetyTest):
         assert all(self.silent()[:-1])
 
     def test_one_that_breaks_keeps_no_other_from_it(self) -> None:
-        """It is logged, and not counted."""
         write, broken = state.write, self.crowd[1]
 
         def breaks(script: Any, *facts: Any, **values: Any) -> None:

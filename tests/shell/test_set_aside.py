@@ -23,25 +23,21 @@ PAUSES = outgoing.ASKING_LINE.replace("{name}", "Ada")
 
 
 class AsideTest(LimitsTest, WaitingTest):
-    """Tom's turn reached its limit, and his question is open."""
+    """Tom's turn reached its limit after five steps, and his question is open."""
 
     def setUp(self) -> None:
-        """Five steps, and no answer."""
         super().setUp()
         self.ask("whisper Ada = find the secret map", *STEPS)
         (self.question,) = approvals.pending(self.ada_script)
 
     def hi(self) -> list[str]:
-        """Mira says hi in private; what she heard then of Ada."""
+        """Lines that Mira hears from Ada after she whispers to her."""
         self.ask("whisper Ada = hi", whispers("Hi.", "Mira"), person=self.mira)
         return [line for line in self.mira.heard_from(self.ada) if line == HI]
 
 
 class TestMeanwhile(AsideTest):
-    """Who else speaks to her."""
-
     def test_others_are_answered_and_the_turn_goes_on_after_the_answer(self) -> None:
-        """Mira at once; Tom with what he got so far, after the yes, and both once."""
         assert [HI] == self.hi()
         assert 6 == len(self.model.bodies)
         self.model.answers.append(whispers("There it is."))
@@ -57,13 +53,11 @@ class TestMeanwhile(AsideTest):
         assert 7 == len(self.model.bodies)
 
     def test_nothing_of_it_is_in_anybody_elses_prompt(self) -> None:
-        """Neither what was whispered, nor what was noted for it."""
         self.hi()
         told = str(self.model.bodies[-1])
         assert ("secret map" in told, "thing 1" in told) == (False, False)
 
     def test_the_yes_waits_for_the_next_free_moment(self) -> None:
-        """While Mira's answer is on its way nothing is asked for Tom; then it is."""
         self.type(self.mira, "whisper Ada = hi")
         self.answer("yes")
         assert (6, 1) == (len(self.model.bodies), len(self.model.waiting))
@@ -83,7 +77,6 @@ class TestMeanwhile(AsideTest):
         assert again.number != self.question.number
 
     def test_nobody_answers(self) -> None:
-        """After its time it ends with a last word, although others were answered."""
         self.hi()
         self.model.answers.append(whispers("So far nothing."))
         self.clock.advance(60)
@@ -92,7 +85,7 @@ class TestMeanwhile(AsideTest):
         assert [] == self.waiting()
 
     def test_the_asker_waits_for_that_turn(self) -> None:
-        """One thing after another: told so once, and answered after it, with both in one talk."""
+        """Tom is told so once and answered after it, with both in one talk."""
         self.type(self.tom, "whisper Ada = are you there?")
         self.type(self.tom, "whisper Ada = hello?")
         later = outgoing.LATER_LINE.replace("{name}", "Ada")
@@ -104,7 +97,6 @@ class TestMeanwhile(AsideTest):
         assert [later, *said] == self.told()
 
     def test_two_at_the_same_cap_share_one_question(self) -> None:
-        """Nothing is asked twice, and one answer decides for both."""
         self.model.answers.append(whispers("No map."))
         self.answer("no")
         used = self.ada_script.work.usage.total_tokens
@@ -115,7 +107,7 @@ class TestMeanwhile(AsideTest):
         operations.stop(self.ada_script, "test")
 
     def test_with_too_many_set_aside_one_more_is_told_so(self) -> None:
-        """It ends at its limit with the reason, and nobody waits in the place with it."""
+        """It ends at its limit with the reason, and keeps nobody else waiting."""
         denied: list[Any] = []
         audit.LISTENERS.append(lambda name, _, facts: denied.append((name, facts)))
         self.addCleanup(audit.LISTENERS.pop)
@@ -132,7 +124,6 @@ class TestMeanwhile(AsideTest):
         assert ['Ada whispers: "There it is."'] == self.told()
 
     def test_the_room_reads_one_line(self) -> None:
-        """However long it takes; and none where the answer comes at once."""
         for _ in range(9):
             self.clock.advance(6)
             pump()
@@ -140,7 +131,7 @@ class TestMeanwhile(AsideTest):
         assert [PAUSES] == self.told()
 
     def test_each_who_asked_reads_one_line(self) -> None:
-        """Also who asks while she waits for somebody else's answer already."""
+        """This includes one who asks while she waits for somebody else's answer."""
         self.clock.advance(2)
         self.ask("whisper Ada = find the atlas", *STEPS, person=self.mira)
         self.clock.advance(2)
@@ -149,7 +140,7 @@ class TestMeanwhile(AsideTest):
         assert [PAUSES] == self.told()
 
     def test_an_act_of_her_own_waits_too(self) -> None:
-        """Others are answered, it begins no second one, and it goes on after the yes."""
+        """Others are answered meanwhile, and it begins no second act."""
         operations.stop(self.ada_script, "test")
         operations.clear(self.ada_script)
         self.set(autonomy_config={"seconds": 10})
@@ -167,10 +158,8 @@ class TestMeanwhile(AsideTest):
 
 
 class TestEnds(AsideTest):
-    """What ends a turn that is set aside."""
-
     def ends(self) -> tuple[int, object, int, int]:
-        """Open questions, turns set aside, what waits, and model calls after everything."""
+        """Open questions, turns set aside, waiting events and model calls after a late yes."""
         operations.answer(self.question.number, self.tom, "yes", is_staff=True)
         self.beat()
         work = self.ada_script.work
@@ -182,7 +171,6 @@ class TestEnds(AsideTest):
         )
 
     def test_an_emergency_stop(self) -> None:
-        """Tom is told once, the question is gone, and a late yes does nothing."""
         self.hi()
         operations.stop(self.ada_script, "test")
         assert 1 == len([line for line in self.told() if "break off" in line])
@@ -190,7 +178,6 @@ class TestEnds(AsideTest):
         assert (0, {}, 0, 6) == self.ends()
 
     def test_an_emergency_stop_during_somebody_elses_turn(self) -> None:
-        """Both are told once, and the call in flight is dropped."""
         self.type(self.mira, "whisper Ada = hi")
         dropped = operations.stop(self.ada_script, "test").data
         assert (1, 1, 2) == (dropped.calls, dropped.questions, dropped.messages)
@@ -199,7 +186,7 @@ class TestEnds(AsideTest):
         assert 1 == self.model.cancelled
 
     def test_a_yes_that_comes_just_before_the_stop(self) -> None:
-        """It was due, and had not gone on: it does not."""
+        """The turn was due and had not gone on yet."""
         self.type(self.mira, "whisper Ada = hi")
         self.answer("yes")
         operations.stop(self.ada_script, "test")
@@ -208,7 +195,7 @@ class TestEnds(AsideTest):
         assert (6, {}, []) == (len(self.model.bodies), self.ada_script.work.aside, self.waiting())
 
     def test_a_stop_without_alarm_keeps_it_for_later(self) -> None:
-        """`assistant stop` closes the question; after the start the turn goes on where it was."""
+        """`assistant stop` closes the question; after a start the turn goes on where it was."""
         operations.set_enabled(self.ada_script, False)
         assert [] == approvals.pending(self.ada_script)
         assert SAVED_TURN in self.stored("pending_events")[0]
@@ -219,27 +206,24 @@ class TestEnds(AsideTest):
         assert "thing 4" in str(self.model.bodies[-1]["messages"])
 
     def test_a_mute(self) -> None:
-        """Whoever does not want to be heard is not worked for; nor is anybody asked."""
         state.mute(self.ada_script, self.person(self.tom), is_muted=True)
         pump()
         assert (0, {}, 0, 5) == self.ends()
 
     def test_the_message_is_taken_away(self) -> None:
-        """As by an errand that is given up: its turn ends, and its question with it."""
+        """An errand that is given up does this."""
         state.discard(self.ada_script, list(self.ada_script.work.inbox))
         pump()
         assert [] == approvals.pending(self.ada_script)
         assert (0, {}, 0, 5) == self.ends()
 
     def test_the_conversation_begins_anew(self) -> None:
-        """Its question is withdrawn; the message is answered from the beginning."""
         operations.reset_history(self.ada_script)
         self.model.waiting.clear()
         assert {} == self.ada_script.work.aside
         assert [] == approvals.pending(self.ada_script)
 
     def test_the_assistant_is_deleted(self) -> None:
-        """Nothing is left that waits, and an answer finds nobody."""
         script = self.ada_script
         assert operations.delete_assistant(script).ok
         pump()
@@ -248,7 +232,7 @@ class TestEnds(AsideTest):
         assert (False, 5) == (late.result.ok, len(self.model.bodies))
 
     def test_its_asker_leaves(self) -> None:
-        """Nothing more is paid for, also after a yes; it waits and goes on when Tom is back."""
+        """Nothing more is paid for, also after a yes; the turn goes on when Tom is back."""
         self.leave_game()
         self.clock.advance(60)
         self.beat()
@@ -261,7 +245,6 @@ class TestEnds(AsideTest):
         assert ['Ada whispers: "There it is."'] == self.told()[-1:]
 
     def test_a_reload_in_the_middle(self) -> None:
-        """The question keeps its number; an answer counts once, and the turn ends once."""
         self.hi()
         self.model.answers.extend(look(number) for number in range(5, 10))
         self.restart()
@@ -274,7 +257,6 @@ class TestEnds(AsideTest):
         assert [] == self.waiting()
 
     def test_a_full_inbox_does_not_push_it_out(self) -> None:
-        """What a person is asked about is being answered."""
         self.set(max_pending_events=2)
         for number in range(4):
             self.type(self.mira, f"whisper Ada = {number}")
@@ -282,7 +264,7 @@ class TestEnds(AsideTest):
         assert self.question.event["id"] in [event.id for event in self.waiting()]
 
     def test_every_call_is_settled(self) -> None:
-        """While it waits nothing is reserved, and at the end each call has its row, once."""
+        """Nothing is reserved while it waits, and at the end each call has one row."""
         self.hi()
         ledger.store().flush()
         assert 6 == ModelCall.objects.count()

@@ -1,4 +1,4 @@
-"""Signals and hooks: what the game's code is told of an assistant, and can break nothing by."""
+"""Signals and hooks that tell the game's code of an assistant."""
 
 from __future__ import annotations
 
@@ -26,14 +26,12 @@ Told = dict[str, Any]
 
 
 class Attentive(HearsForAssistant, Person):
-    """A body that keeps what its hooks were called with."""
+    """A body that keeps the arguments of its hooks."""
 
     def at_assistant_said(self, text: str, **kwargs: Any) -> None:
-        """Keep it."""
         self.ndb.said = (text, kwargs)
 
     def at_assistant_stopped(self, reason: str, **kwargs: Any) -> None:
-        """Keep it."""
         self.ndb.stopped = (reason, kwargs)
 
 
@@ -41,15 +39,12 @@ class Clumsy(HearsForAssistant, Person):
     """A body whose hook fails."""
 
     def at_assistant_said(self, text: str, **kwargs: Any) -> None:
-        """Fail."""
         raise ValueError("a hook of the game")
 
 
 class SignalTest(ErrandTest):
-    """Somebody listens."""
-
     def listen(self, signal: Signal, **options: Any) -> list[Told]:
-        """What a signal brings from now on."""
+        """The list of what a signal sends from now on."""
         brought: list[Told] = []
 
         def note(**told: Any) -> None:
@@ -62,10 +57,7 @@ class SignalTest(ErrandTest):
 
 
 class TestSaid(SignalTest):
-    """Whatever way she says something."""
-
     def test_each_way(self) -> None:
-        """With the words as they were sent, to whom, and whether others heard them."""
         said = self.listen(signals.assistant_said)
         channel = create.create_channel("Docks", typeclass="evennia.comms.comms.DefaultChannel")
         account = self.tom.account
@@ -87,22 +79,19 @@ class TestSaid(SignalTest):
         ] == said
 
     def test_it_is_sent_by_a_turn(self) -> None:
-        """Once for each time she speaks, after the room heard it."""
         heard = self.listen(signals.assistant_said, sender=AssistantScript)
         self.ask("say @ada hello", says("Good evening."))
         assert [("Good evening.", self.room1)] == [(told["text"], told["to"]) for told in heard]
         assert ['Ada says, "Good evening."'] == self.mira.heard_from(self.ada)
 
     def test_nothing_is_told_of_what_was_not_said(self) -> None:
-        """A refusal, and a body without a script, are no words of an assistant."""
+        """This holds for a refused call and for a body without an assistant."""
         said = self.listen(signals.assistant_said)
         outgoing.say(self.mira, "I am nobody's", hops=1)
         self.ask("whisper Ada = hi", whispers("x", "Nobody"), whispers("Hello."))
         assert ["Hello."] == [told["text"] for told in said]
 
     def test_a_receiver_that_raises_harms_nothing(self) -> None:
-        """The others are told, she goes on, and the log says where it failed."""
-
         def fail(**_: Any) -> None:
             raise ValueError("a receiver of the game")
 
@@ -118,16 +107,15 @@ class TestSaid(SignalTest):
 
 
 class TestFromTheRecord(SignalTest):
-    """What stands in the record is passed on from there."""
+    """Signals that are sent from the record."""
 
     def only(self, brought: list[Told]) -> Told:
-        """The one thing that was brought, but for whose it is."""
+        """The one thing that was sent, without its sender and assistant."""
         (told,) = brought
         assert (AssistantScript, self.ada_script) == (told.pop("sender"), told.pop("assistant"))
         return told
 
     def test_stopped_and_cleared(self) -> None:
-        """By a person, and by itself."""
         stopped = self.listen(signals.assistant_stopped)
         cleared = self.listen(signals.assistant_cleared)
         operations.stop(self.ada_script, "the roof burns", by="Tom")
@@ -140,13 +128,11 @@ class TestFromTheRecord(SignalTest):
         assert {"cause": "loop", "reason": "in circles", "by": ""} == self.only(stopped)
 
     def test_a_new_one(self) -> None:
-        """Its script and its body are there already."""
         made = self.listen(signals.assistant_created)
         script, body = self.make("Brass")
         assert [(script, body)] == [(told["assistant"], told["assistant"].obj) for told in made]
 
     def test_one_that_is_gone(self) -> None:
-        """By its name, and with where its record is."""
         gone = self.listen(signals.assistant_deleted)
         script, _ = self.make("Brass")
         with (
@@ -160,7 +146,6 @@ class TestFromTheRecord(SignalTest):
         assert ("the tide", result.data) == (told["reason"], told["archive_path"])
 
     def test_tools_and_ticks(self) -> None:
-        """Each call, whether it worked, and the tick when it is over."""
         used, ticks = self.listen(signals.tool_used), self.listen(signals.tick_completed)
         self.ask("whisper Ada = hi", whispers("x", "Nobody"), whispers("Hello."))
         assert [("whisper", False), ("whisper", True)] == [
@@ -172,7 +157,6 @@ class TestFromTheRecord(SignalTest):
         assert "whisper" in told["acts"]
 
     def test_limits(self) -> None:
-        """One that is denied, with how far it went."""
         hits = self.listen(signals.limit_reached)
         unattended = {"on_limit": {"mode": "unattended"}}
         config = {"max_iterations_per_tick": 1}
@@ -182,7 +166,6 @@ class TestFromTheRecord(SignalTest):
         assert ("max_iterations", False, 1) == (told["kind"], told["allowed"], told["cap"])
 
     def test_questions(self) -> None:
-        """A call that waits for a yes."""
         asked = self.listen(signals.question_asked)
         confirm(self.ada_script)
         self.make_thing("lamp")
@@ -190,7 +173,7 @@ class TestFromTheRecord(SignalTest):
         assert {"number": 1, "kind": "tool.get"} == self.only(asked)
 
     def test_of_nobody_who_is_there(self) -> None:
-        """Nothing is sent, and a search that fails is logged."""
+        """Nothing is sent for an unknown name, and a search that fails is logged."""
         stopped = self.listen(signals.assistant_stopped)
         audit.record("EmergencyStopTriggered", "Nobody", cause="kill", reason="x", by="")
         assert [] == stopped
@@ -203,7 +186,7 @@ class TestFromTheRecord(SignalTest):
         assert "could not be passed on" in str(lines)
 
     def test_where_nobody_listens_nobody_is_looked_for(self) -> None:
-        """The record of a tick costs no search."""
+        """A record without listeners costs no search."""
         searched: list[str] = []
         relay = signals.Relay(searched.append)
         relay("TickCompleted", "Ada", {})
@@ -212,10 +195,7 @@ class TestFromTheRecord(SignalTest):
 
 
 class TestHooks(SignalTest):
-    """What a body of the game's own may override."""
-
     def test_said_and_stopped(self) -> None:
-        """The body is told as the signals are."""
         script, body = self.make("Brass", typeclass=Attentive)
         outgoing.say(body, "fog", hops=1)
         operations.stop(script, "the roof burns", by="Tom")
@@ -223,7 +203,6 @@ class TestHooks(SignalTest):
         assert ("the roof burns", {"cause": "stopped", "by": "Tom"}) == body.ndb.stopped
 
     def test_a_hook_that_raises_harms_nothing(self) -> None:
-        """It is logged."""
         _, body = self.make("Brass", typeclass=Clumsy)
         with self.logged() as lines:
             assert "fog" == outgoing.say(body, "fog", hops=1)

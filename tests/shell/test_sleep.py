@@ -16,19 +16,15 @@ SLEEP = completion(None, ("go_to_sleep", {"reason": "the day is done"}))
 
 
 class RecordedCase(SleepCase):
-    """The record is listened to."""
+    """A sleep test that listens to the record."""
 
     def setUp(self) -> None:
-        """From now on."""
         super().setUp()
         self.recorded = record_of(self)
 
 
 class TestByTheClock(RecordedCase):
-    """Her schedule."""
-
     def test_she_falls_asleep_at_her_hour_and_wakes_at_its_end(self) -> None:
-        """Whoever is there sees both, and the record knows."""
         self.wait(2 * HOUR - 1)
         self.beat()
         assert "awake" == self.mode
@@ -46,7 +42,7 @@ class TestByTheClock(RecordedCase):
         assert [1, 1] == [len(self.told_facts(name)) for name in ("fell_asleep", "woke_up")]
 
     def test_without_a_schedule_she_never_does(self) -> None:
-        """Or with one that makes no sense."""
+        """A schedule that makes no sense counts as none."""
         for schedule in ({}, {"enabled": True, "sleep_start_hour": 99}):
             self.set(sleep_schedule=schedule)
             self.wait(3 * HOUR)
@@ -54,7 +50,6 @@ class TestByTheClock(RecordedCase):
             assert "awake" == self.mode
 
     def test_nobody_falls_asleep_over_a_question(self) -> None:
-        """While it waits, is answered, or the talk goes on."""
         self.wait(3 * HOUR)
         self.type(self.tom, "whisper Ada = hello")
         self.beat()
@@ -67,7 +62,7 @@ class TestByTheClock(RecordedCase):
         assert "asleep" == self.mode
 
     def test_the_timer_keeps_the_pace_of_the_mode(self) -> None:
-        """Once a minute asleep, at once every five seconds awake; and there is one timer."""
+        """The one timer beats once a minute asleep, and at once every five seconds awake."""
         consolidation.put_to_sleep(self.ada_script, "a test")
         task = self.ada_script.ndb._task
         assert (60, True) == (task.interval, task.running)
@@ -77,21 +72,19 @@ class TestByTheClock(RecordedCase):
         assert task.next_call_time() <= 5
 
     def test_a_restart_wakes_nobody(self) -> None:
-        """She sleeps on at the pace of the night."""
         consolidation.put_to_sleep(self.ada_script, "a test")
         self.ada_script.at_server_shutdown()
         self.ada_script.at_start()
         assert ("asleep", 60) == (self.mode, self.ada_script.ndb._task.interval)
 
     def test_session_memories_of_tools_end_with_the_mode(self) -> None:
-        """What a tool answered by day is not believed by night."""
+        """A tool's answer by day must not be believed by night."""
         for change in (consolidation.put_to_sleep, consolidation.wake_up):
             self.ada_script.work.tool_cache.set("k", "v", "session", None)
             change(self.ada_script, "a test")
             assert None is self.ada_script.work.tool_cache.get("k")
 
     def test_sleeping_twice_is_sleeping_once(self) -> None:
-        """Only the time to wake changes; and waking twice is waking once."""
         consolidation.put_to_sleep(self.ada_script, "a test")
         night = state.read(self.ada_script, "consolidation_progress")
         self.wait(60)
@@ -100,7 +93,6 @@ class TestByTheClock(RecordedCase):
         assert [True, False] == [consolidation.wake_up(self.ada_script, "a test") for _ in range(2)]
 
     def test_a_night_with_nothing_to_do_costs_nothing(self) -> None:
-        """No model call at all, and once it is done no statement either."""
         self.sleep_through()
         assert [] == self.model.bodies
         with self.statements() as statements:
@@ -108,14 +100,12 @@ class TestByTheClock(RecordedCase):
         assert [] == list(statements)
 
     def test_awake_the_schedule_costs_no_statement(self) -> None:
-        """However often it is asked."""
         self.beat()
         with self.statements() as statements:
             self.beat(5)
         assert [] == list(statements)
 
     def test_goals_rest_while_she_sleeps(self) -> None:
-        """She works on nothing by herself."""
         self.set(autonomy_config={"seconds": 1})
         operations.add_goal(self.ada_script, "find the atlas")
         self.beat()
@@ -127,10 +117,7 @@ class TestByTheClock(RecordedCase):
 
 
 class TestCalled(RecordedCase):
-    """Somebody speaks to her."""
-
     def test_she_wakes_and_answers(self) -> None:
-        """At once, not with the next beat of the night."""
         consolidation.put_to_sleep(self.ada_script, "a test")
         self.type(self.tom, "whisper Ada = hello")
         assert "awake" == self.mode
@@ -139,7 +126,7 @@ class TestCalled(RecordedCase):
         assert ['Ada whispers: "Hm? Hello."'] == self.tom.heard_from(self.ada)[-1:]
 
     def test_not_in_the_middle_of_a_step(self) -> None:
-        """What is under way is stored first; then she wakes by herself and answers."""
+        """The running step is stored first; then she wakes by herself and answers."""
         key = self.note("The harbour is open.")
         consolidation.put_to_sleep(self.ada_script, "a test")
         self.model.holds.add("importance")
@@ -157,7 +144,6 @@ class TestCalled(RecordedCase):
         assert [] == self.waiting()
 
     def test_woken_by_hand_in_the_middle_of_a_step(self) -> None:
-        """The step still ends, and no other begins."""
         for _ in range(2):
             self.note("The harbour is open.")
         consolidation.put_to_sleep(self.ada_script, "a test")
@@ -170,7 +156,7 @@ class TestCalled(RecordedCase):
         assert ("", "awake") == (state.read(self.ada_script, "sleep_phase"), self.mode)
 
     def test_at_night_she_goes_back_to_sleep(self) -> None:
-        """After half an hour, with what the night has left, and no second budget."""
+        """After half an hour she goes on with the rest of the night's budget."""
         self.wait(2 * HOUR)
         self.beat()
         self.note("The harbour is open.")
@@ -190,7 +176,6 @@ class TestCalled(RecordedCase):
         assert "1970-01-01T06:00:00+00:00" == state.read(self.ada_script, "scheduled_wake_time")
 
     def test_a_program_that_asks_wakes_her_too(self) -> None:
-        """An errand is a call."""
         consolidation.put_to_sleep(self.ada_script, "a test")
         asked = self.ada_script.ask("what is here?")
         pump()
@@ -199,19 +184,16 @@ class TestCalled(RecordedCase):
 
 
 class TestByHerOwnWish(RecordedCase):
-    """The tool `go_to_sleep`."""
-
     def used(self, count: int) -> None:
-        """So many tools were used."""
+        """Count so many tool calls since she woke."""
         self.ada_script.work.metrics = {"tool_calls": {"look": count}}
 
     def result(self) -> str:
-        """What the model was told of its call."""
         history = state.read(self.ada_script, "conversation_history")
         return str(next(m["content"] for m in reversed(history) if m["role"] == "tool"))
 
     def test_she_says_good_night_and_sleeps(self) -> None:
-        """It ends the turn; whom she answers just now does not keep her awake."""
+        """The person whom she answers just now does not keep her awake."""
         self.used(5)
         self.type(self.tom, "whisper Ada = go to bed")
         self.model.answer(SLEEP)
@@ -222,7 +204,6 @@ class TestByHerOwnWish(RecordedCase):
         assert "Ada's eyes fall shut, and sleep comes." in self.tom.heard_from(self.ada)
 
     def test_for_as_long_as_she_wants(self) -> None:
-        """From six minutes to nearly a day."""
         self.used(5)
         asked = {"reason": "tired", "hours": 0.5}
         self.type(self.tom, "whisper Ada = go to bed")
@@ -231,7 +212,6 @@ class TestByHerOwnWish(RecordedCase):
         assert "1970-01-01T00:30:00+00:00" == state.read(self.ada_script, "scheduled_wake_time")
 
     def test_not_for_ever(self) -> None:
-        """She is told what would be right."""
         self.used(5)
         self.type(self.tom, "whisper Ada = go to bed")
         self.model.answer(completion(None, ("go_to_sleep", {"reason": "tired", "hours": 900})))
@@ -240,7 +220,7 @@ class TestByHerOwnWish(RecordedCase):
         assert "awake" == self.mode
 
     def test_not_after_nothing(self) -> None:
-        """Five tools used since she woke, or none of it."""
+        """She must have used five tools since she woke."""
         self.used(4)
         self.type(self.tom, "whisper Ada = go to bed")
         self.model.answer(SLEEP)
@@ -250,7 +230,7 @@ class TestByHerOwnWish(RecordedCase):
         assert "awake" == self.mode
 
     def test_not_soon_after_waking(self) -> None:
-        """Half an hour, which `last_night` knows over a restart; tools count from there."""
+        """It takes half an hour, kept over a restart by `last_night`; tools count from there."""
         self.used(7)
         consolidation.put_to_sleep(self.ada_script, "a test")
         self.wait(60)
@@ -263,7 +243,6 @@ class TestByHerOwnWish(RecordedCase):
         assert "" == modes.bedtime_problem(self.ada_script)
 
     def test_not_while_somebody_else_waits(self) -> None:
-        """Mira's question comes first."""
         self.used(5)
         self.type(self.tom, "whisper Ada = go to bed")
         self.type(self.mira, "whisper Ada = wait!")
@@ -274,10 +253,7 @@ class TestByHerOwnWish(RecordedCase):
 
 
 class TestStopped(RecordedCase):
-    """An emergency stop."""
-
     def test_it_breaks_off_the_step(self) -> None:
-        """The call is cancelled, nothing of it is stored, and nothing more is done."""
         self.note("The harbour is open.")
         consolidation.put_to_sleep(self.ada_script, "a test")
         self.model.holds.add("importance")
@@ -290,7 +266,6 @@ class TestStopped(RecordedCase):
         assert (None, False) == (self.ada_script.work.resting, self.ada_script.work.is_ticking)
 
     def test_it_goes_on_when_it_is_cleared(self) -> None:
-        """From where it was."""
         self.test_it_breaks_off_the_step()
         self.ada_script.clear_emergency_stop(by="Tom")
         self.model.holds.remove("importance")
@@ -298,7 +273,6 @@ class TestStopped(RecordedCase):
         assert ["llm"] == [row.importance_by for row in self.stored()]
 
     def test_stopped_she_neither_falls_asleep_nor_wakes(self) -> None:
-        """Nothing happens by itself."""
         trigger_emergency_stop(self.ada_script, "a test")
         self.wait(3 * HOUR)
         self.beat()

@@ -1,4 +1,4 @@
-"""What holds no more: of what was told first one way and then another, the later is told."""
+"""Facts that hold no more: of what was told first one way and then another, the later holds."""
 
 from __future__ import annotations
 
@@ -21,12 +21,11 @@ OPEN, SHUT = "The harbour is open.", "The harbour is shut."
 
 
 def answer(*facts: dict[str, Any]) -> bytes:
-    """What the model draws from the entries."""
+    """The model's answer with the facts that it draws."""
     return completion(json.dumps(facts))
 
 
 def fact(text: str, *entries: int, **more: list[int]) -> dict[str, Any]:
-    """One fact of an answer."""
     return {"fact": text, "entries": [*entries], **more}
 
 
@@ -34,28 +33,28 @@ class SupersedingTest(NightCase):
     """Tom tells Ada things, and later other things."""
 
     def night(self, *facts: dict[str, Any], scores: int = 1) -> dict[str, Any]:
-        """A night in which the model draws these facts; what it came to."""
+        """The result of a night in which the model draws these facts."""
         self.model.answers.extend([completion("[]")] * scores + [answer(*facts)])
         consolidation.wake_up(self.ada_script, "a test")
         return self.sleep_through()
 
     def said(self, text: str, days: float = 1, **more: Any) -> str:
-        """Tom says something, and days pass."""
+        """The key of what Tom says, after which days pass."""
         key = self.note(f"Tom said: {text}", **more)
         self.clock.advance(days * DAY)
         return key
 
     def row(self, text: str) -> Memory:
-        """What is stored with these words."""
+        """The memory that ends with these words."""
         (found,) = [row for row in self.stored() if row.text.endswith(text)]
         return found
 
 
 class TestOneBatch(SupersedingTest):
-    """Both stand in the same answer."""
+    """Both facts stand in the same answer."""
 
     def test_the_later_one_holds(self) -> None:
-        """The earlier one and its entry stay for staff, with since when they hold no more."""
+        """The earlier fact and its entry stay for staff, with the time at which they ended."""
         self.said(OPEN)
         since = self.clock.seconds()
         self.said(SHUT)
@@ -67,21 +66,20 @@ class TestOneBatch(SupersedingTest):
         assert 1 == night["counts"]["facts replaced"]
 
     def test_by_the_days_of_their_entries(self) -> None:
-        """Whichever of them names the other, and in whatever order they are told."""
+        """The order in the answer, and which fact names the other, do not matter."""
         self.said(OPEN)
         self.said(SHUT)
         self.night(fact(SHUT, 2), fact(OPEN, 1, replaces_new=[1]))
         assert [SHUT] == self.holding("fact")
 
     def test_of_the_same_moment_the_one_that_says_so(self) -> None:
-        """And where both say so, one of them."""
+        """Where both say so, one of them holds."""
         self.said(f"{OPEN} {SHUT}")
         self.night(fact(OPEN, 1, replaces_new=[2]), fact(SHUT, 1, replaces_new=[1]))
         assert [OPEN] == self.holding("fact")
         assert 1 == len(self.holding("journal"))
 
     def test_one_after_another(self) -> None:
-        """What was true in between is over, too."""
         for text in ("It is red.", "It is blue.", "It is green."):
             self.said(text)
         self.night(
@@ -92,21 +90,21 @@ class TestOneBatch(SupersedingTest):
         assert ["It is green."] == self.holding("fact")
 
     def test_a_rumour_takes_no_place(self) -> None:
-        """What is believed less is told beside it, as hearsay."""
+        """A fact that is believed less is told beside the other, as hearsay."""
         self.said(OPEN, trust=0.9)
         self.said(SHUT, trust=0.3)
         self.night(fact(OPEN, 1), fact(SHUT, 2, replaces_new=[1]))
         assert [OPEN, SHUT] == self.holding("fact")
 
     def test_a_fact_that_is_not_kept_takes_no_place(self) -> None:
-        """What tells of herself is dropped, and with it what it names."""
+        """A fact about herself is dropped, and replaces nothing."""
         self.said(OPEN)
         self.said("Ada is shut.")
         self.night(fact(OPEN, 1), fact("Ada is shut.", 2, replaces_new=[1, 7]))
         assert [OPEN] == self.holding("fact")
 
     def test_the_model_is_shown_the_days(self) -> None:
-        """Of entries and of what is known; a word for a day becomes that day."""
+        """It sees the days of entries and facts, and a word for a day becomes that day."""
         self.said("I sailed yesterday.")
         self.said("My mother comes next week.")
         self.night(fact("Tom sailed yesterday.", 1), fact("Tom's mother comes next week.", 2))
@@ -122,29 +120,28 @@ class TestOneBatch(SupersedingTest):
 
 
 class TestAnotherNight(SupersedingTest):
-    """The earlier one is known already."""
+    """The earlier fact is known from a night before."""
 
     def both(self, **more: Any) -> None:
-        """First one, then the other, a night apart."""
+        """Let one fact be told, and the other a night later."""
         self.said(OPEN, **more)
         self.night(fact(OPEN, 1))
         self.said(SHUT)
         self.night(fact(SHUT, 1, replaces=[1]))
 
     def test_what_was_known_and_its_entry_are_over(self) -> None:
-        """What the new one says is told without them."""
         self.both()
         assert ([SHUT], [f"Tom said: {SHUT}"]) == (self.holding("fact"), self.holding("journal"))
         assert [SHUT] == lines(self.asked_again(), "Known already")
 
     def asked_again(self) -> Any:
-        """What the model is shown in a night after that."""
+        """The request of a further night."""
         self.said("Hm.")
         self.night()
         return self.asked("facts")[-1]
 
     def test_and_what_was_concluded_from_it(self) -> None:
-        """An insight that rests on it."""
+        """An insight that rests on a fact ends with it."""
         self.said(OPEN)
         self.night(fact(OPEN, 1))
         (known,) = self.stored("fact")
@@ -154,7 +151,7 @@ class TestAnotherNight(SupersedingTest):
         assert [] == self.holding("insight")
 
     def test_and_what_is_known_of_whoever_said_it(self) -> None:
-        """The same point for the same audience; for another it is another."""
+        """The same point in a profile ends for the same audience, and stays for another."""
         alone = person_audience(self.persons["Tom"])
         profiles.meet(self.ada_script, self.persons["Tom"], "Tom")
         known = [{"text": OPEN, "audience": who, "at": 0.0} for who in (self.here, alone)]
@@ -164,14 +161,13 @@ class TestAnotherNight(SupersedingTest):
         assert [alone] == [item["audience"] for item in left]
 
     def test_what_holds_again(self) -> None:
-        """The same words as before are a new fact."""
         self.both()
         self.said("The harbour is open again.")
         self.night(fact(OPEN, 1, replaces=[1]))
         assert [OPEN] == self.holding("fact")
 
     def test_what_is_said_anew_and_over_in_one_answer(self) -> None:
-        """What was known of it before is over with it."""
+        """The fact from before ends with the new one of the same words."""
         self.said(OPEN)
         self.night(fact(OPEN, 1))
         self.said(f"{OPEN} Since long.")
@@ -180,7 +176,7 @@ class TestAnotherNight(SupersedingTest):
         assert [SHUT] == self.holding("fact")
 
     def test_older_words_take_no_place(self) -> None:
-        """An entry that waited since before is over itself by what is known from later."""
+        """An entry that waited is itself outdated by a fact from later."""
         early = self.said(OPEN)
         Memory.objects.filter(key=early).update(is_consolidated=True)
         self.said(SHUT)
@@ -190,7 +186,7 @@ class TestAnotherNight(SupersedingTest):
         assert ([SHUT], [f"Tom said: {SHUT}"]) == (self.holding("fact"), self.holding("journal"))
 
     def test_what_people_wrote_stays(self) -> None:
-        """An entry that was mended by hand."""
+        """An entry that was mended by hand stays."""
         self.said(OPEN)
         self.night(fact(OPEN, 1))
         (entry,) = self.stored("journal")
@@ -201,20 +197,17 @@ class TestAnotherNight(SupersedingTest):
         assert 2 == len(self.holding("journal"))
 
     def test_put_right_by_hand_it_holds(self) -> None:
-        """Whatever it was before."""
         self.both()
         (old,) = [row for row in self.stored("fact") if row.text == OPEN]
         reaching.correct(self.ada_script, old, text="The harbour is half open.")
         assert {SHUT, "The harbour is half open."} == set(self.holding("fact"))
 
     def test_whoever_is_forgotten_is_forgotten_there_too(self) -> None:
-        """Nothing stays of it for staff."""
         self.both()
         forgetting.forget_person(self.ada_script, self.persons["Tom"])
         assert [] == self.texts()
 
     def test_who_reads_the_journal_is_told_since_when(self) -> None:
-        """By the tools of the model: what was, it may look up."""
         self.both()
         seeker = Seeker(self.persons["Tom"], "say", self.room1.dbref)
         found = search(self.ada_script, seeker, "harbour", 5)

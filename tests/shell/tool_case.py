@@ -1,4 +1,4 @@
-"""What tests of the tools share: a tool run by hand, as Ada, with its outcome as a value."""
+"""The test case of the tools: a tool run by hand as Ada, with its outcome as a value."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def make_turn(person: str = "*#1", source: str = "whisper", **changes: Any) -> T
 
 
 class ToolTest(ShellTest):
-    """Runs one tool by hand; see `do`, `told` and `refusal`."""
+    """A test case that runs one tool by hand."""
 
     def start(
         self, name: str, arguments: dict[str, Any], turn: Turn | None = None, **more: Any
@@ -37,7 +37,7 @@ class ToolTest(ShellTest):
         return Deferred.fromCoroutine(tools.run(call, turn or make_turn()))
 
     def do(self, name: str, /, *, turn: Turn | None = None, **arguments: Any) -> tuple[bool, str]:
-        """Whether a call worked, and what the model is told; it must not have to wait."""
+        """The success of a call and the text for the model; the call must not have to wait."""
         outcomes: list[Any] = []
         self.start(name, arguments, turn).addBoth(outcomes.append)
         assert outcomes, f"{name} still waits"
@@ -48,13 +48,13 @@ class ToolTest(ShellTest):
         return outcome.success, outcome.text
 
     def told(self, name: str, /, *, turn: Turn | None = None, **arguments: Any) -> str:
-        """What the model is told of a call that works."""
+        """The text for the model of a call that works."""
         is_done, text = self.do(name, turn=turn, **arguments)
         assert is_done, text
         return text
 
     def refusal(self, name: str, /, *, turn: Turn | None = None, **arguments: Any) -> str:
-        """What the model is told of a call that does not work."""
+        """The text for the model of a call that is refused."""
         is_done, text = self.do(name, turn=turn, **arguments)
         assert not is_done, text
         return text
