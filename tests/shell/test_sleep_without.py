@@ -16,10 +16,8 @@ from tests.shell.support import pump
 
 
 class TestSummary(NightCase):
-    """Older talk is summed up."""
-
     def setUp(self) -> None:
-        """Sixteen turns of three messages, of fifty that are kept."""
+        """Fill 39 messages of the fifty that are kept, which is over seven tenths."""
         super().setUp()
         self.set(compact_enabled=True)
         history = [message for number in range(13) for message in turn_of(number)]
@@ -27,12 +25,12 @@ class TestSummary(NightCase):
         state.write(self.ada_script, conversation_history=history)
 
     def test_asleep_it_is_done_earlier(self) -> None:
-        """At seven tenths, not at eight."""
+        """The threshold is seven tenths asleep, and eight awake."""
         assert 1 == self.sleep_through()["counts"]["summaries"]
         assert len(self.ada_script.work.history) < 39
 
     def test_facts_are_kept_first(self) -> None:
-        """Also awake, and when that fails the summary waits."""
+        """Awake too, the summary waits where the facts cannot be drawn."""
         self.note("Tom said: the harbour is open.")
         client = self.ada_script.client()
         self.model.down = ModelStatusError(401, "no such key")
@@ -46,14 +44,14 @@ class TestSummary(NightCase):
         assert len(self.ada_script.work.history) < 39
 
     def compact_awake(self, client: Any) -> None:
-        """As after a turn that fills the history."""
+        """Compact the history as after a turn that fills it."""
         self.set(compact_emergency_threshold=0.5)
         keep = partial(consolidation.extract, self.ada_script)
         compaction.begin_if_due(self.ada_script, client, before=keep)
         pump()
 
     def test_what_cannot_be_read_holds_nothing_up(self) -> None:
-        """It stays in the journal, where the night finds it."""
+        """The entry stays in the journal, where the night finds it."""
         self.note("Tom said: the harbour is open.")
         self.model.answers.append(completion("Hm."))
         self.compact_awake(self.ada_script.client())
@@ -62,17 +60,14 @@ class TestSummary(NightCase):
 
 
 class TestWithout(NightCase):
-    """A night without a model, without a budget, without a store."""
-
     def setUp(self) -> None:
-        """There is something to do for each step."""
         super().setUp()
         for i in range(25):
             self.note(f"Tom said: boat {i} lies in the harbour.")
         self.note("It rained in May.", kind="fact")
 
     def test_the_model_is_down(self) -> None:
-        """Nothing is lost; what needs no model is done, and the next night catches up."""
+        """Nothing is lost, and the next night catches up."""
         self.model.down = ModelStatusError(401, "no such key")
         night = self.sleep_through()
         assert {"score", "consolidate"} <= set(night["put_off"])
@@ -85,7 +80,6 @@ class TestWithout(NightCase):
         assert 26 == len(self.stored("fact"))
 
     def test_the_budget_of_a_night(self) -> None:
-        """No call begins that it has no room for; the rest is another night's."""
         self.set(sleep_schedule={"enabled": True, "token_budget": 5000})
         night = self.sleep_through()
         assert night["tokens"] <= 5000
@@ -97,21 +91,18 @@ class TestWithout(NightCase):
         assert len(self.model.bodies) > done
 
     def test_no_budget(self) -> None:
-        """Not one call, and the night ends all the same."""
         self.set(sleep_schedule={"token_budget": 0})
         night = self.sleep_through()
         assert ([], 0) == (self.model.bodies, night["tokens"])
         assert "sleep_schedule.token_budget is 0" == night["put_off"]["score"]
 
     def test_a_cap_of_the_game(self) -> None:
-        """What it costs at most holds at night too."""
         self.set(budget_config={"assistant": {"tokens_per_day": 3000}})
         night = self.sleep_through()
         assert night["tokens"] <= 3000
         assert night["put_off"]
 
     def test_what_it_used_is_counted(self) -> None:
-        """Among all that she used, and by its purpose."""
         before = self.ada_script.work.calls
         night = self.sleep_through()
         assert len(self.model.bodies) == self.ada_script.work.calls - before
@@ -119,10 +110,8 @@ class TestWithout(NightCase):
 
 
 class TestSmallModel(NightCase):
-    """The embedded model."""
-
     def test_it_is_asked_nothing(self) -> None:
-        """Entries stay as they are, with what was guessed of them."""
+        """The embedded model is never asked; the guessed scores stay."""
         self.note("Tom said: the harbour is open.")
         client = type("Client", (), {"provider_name": "local"})()
         script = self.ada_script
@@ -136,10 +125,10 @@ class TestSmallModel(NightCase):
 
 
 class TestNoStore(NightCase):
-    """Vectors cannot be had."""
+    """No vectors are available."""
 
     def test_what_needs_none_is_done(self) -> None:
-        """Facts are drawn, beside the newest that are known; nothing is put off."""
+        """Facts are drawn beside the newest known ones, and nothing is put off."""
         services.memory().close()
         self.note("Tom said: the harbour is open.")
         night = self.sleep_through()

@@ -14,7 +14,7 @@ GROWTH = 1.05
 
 
 def night(seed: int) -> dict[str, Any]:
-    """The figures of a night. It has a process of its own, whose time is moved by hand."""
+    """The figures of a night, from a process of its own whose time is moved by hand."""
     command = [sys.executable, "-m", "benchmarks.soak", "--json"]
     command += ["--events", str(MESSAGES), "--seed", str(seed)]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=240)

@@ -1,6 +1,6 @@
-"""What staff read first: every producer of a notice, and the first line of each overview.
+"""The first lines that staff read: of each kind of notice, and of each overview.
 
-`ShellTest.tearDown` holds every other test's notices to the same rule.
+`ShellTest.tearDown` holds the notices of every other test to the same rule.
 """
 
 from __future__ import annotations
@@ -24,8 +24,6 @@ LOOKS = [completion(None, ("look", {"target": f"thing {n}"})) for n in range(9)]
 
 
 class TestNotices(HearingTest):
-    """Each way in which staff are told something."""
-
     def _ask(self, *answers: bytes | Exception) -> None:
         self.ask("whisper Ada = hello", *answers)
 
@@ -41,7 +39,7 @@ class TestNotices(HearingTest):
         self.ada.delete()
 
     def test_every_producer_begins_like_a_person(self) -> None:
-        """And says what happened in plain words; what machines call it may follow."""
+        """Plain words come first; technical names may follow."""
         producers: Mapping[str, Callable[[], object]] = {
             "Ada could not answer Tom": lambda: self._ask(ModelStatusError(400, "no_model x.y")),
             "holds nothing to say": lambda: self._ask(completion(" ")),
@@ -73,7 +71,6 @@ class TestNotices(HearingTest):
         self.clock.advance(3_600)
 
     def test_the_model_answers_again(self) -> None:
-        """Staff who read of its trouble read that too."""
         self._ask(ModelReplyError("x_y.z"))
         self._ask(ModelStatusError(401, "no key_x"))
         self._ask(whispers("Hello."))
@@ -81,15 +78,12 @@ class TestNotices(HearingTest):
 
 
 class TestCommands(HearingTest):
-    """What the commands say first."""
-
     def line(self, typed: str) -> str:
         """The first line that Tom, who is staff, reads."""
         shown: str = self.call(CmdAssistant(), typed, caller=self.tom)
         return shown.split("\n")[0]
 
     def test_why_begins_with_what_a_person_would_say(self) -> None:
-        """However a message ended, and in full as well."""
         self.set(safety_config={"on_limit": {"mode": "unattended"}})
         for answers in (
             [whispers("Hello.")],
@@ -108,7 +102,7 @@ class TestCommands(HearingTest):
             assert not MACHINE.search(self.line("why")), typed
 
     def test_what_was_turned_away_is_said_plainly(self) -> None:
-        """The name of the limit is in full alone."""
+        """Only `why full` names the limit."""
         self.set(hearing_config={"calls_per_player": 1, "queued_per_player": 0, "batch_seconds": 0})
         self.ask("whisper Ada = one", whispers("Yes."))
         self.type(self.tom, "whisper Ada = two")
@@ -116,7 +110,6 @@ class TestCommands(HearingTest):
         assert "calls_per_player" in self.call(CmdAssistant(), "why full", caller=self.tom)
 
     def test_status_begins_with_how_it_is(self) -> None:
-        """And with what to type where it cannot answer."""
         assert "Ada: awake. It stands in Room; nobody waits for an answer." == self.line("status")
         trigger_emergency_stop(self.ada_script, "why", cause=Cause.CONSECUTIVE_ERRORS)
         line = self.line("status")
@@ -127,7 +120,7 @@ class TestCommands(HearingTest):
         assert self.line("status").endswith("To let it answer: assistant start Ada.")
 
     def test_a_wrong_setting_is_told_below_what_it_means(self) -> None:
-        """In the list of all: first the words, then the path."""
+        """In the list of all assistants the words come first, then the path."""
         with override_settings(EVENNIA_AI_SAFETY_CONFIG={"loop": {"no_such": 1}}):
             self.ada_script.work.drop_cached_settings()
             assert "no_such" in self.ada_script.silence
@@ -142,7 +135,7 @@ class TestCommands(HearingTest):
         assert 1 == status.count("no_such")
 
     def test_a_budget_that_is_wrong_is_no_amount(self) -> None:
-        """Its error does not stand in place of the tokens of today."""
+        """Its error must not stand in place of the tokens of today."""
         with override_settings(EVENNIA_AI_BUDGET_CONFIG={"assistants": {}}):
             self.ada_script.work.drop_cached_settings()
             status = self.call(CmdAssistant(), "status", caller=self.tom)

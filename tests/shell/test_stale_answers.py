@@ -17,17 +17,18 @@ from tests.shell.support import pump, says
 
 ANSWER = 'Ada says, "Upstairs."'
 PAGES = re.compile(r"Ada pages: [^\n]*")
+OPEN_ENDED = {"tick_event": {"terminal_ends_loop": False}}
+WITHOUT_PAGE = {"tick_event": {"tool_filter": ["say", "noop"]}}
 
 
 class StaleTest(HearingTest):
     """Tom asks aloud; while the model thinks, something happens.
 
     Attributes:
-        told: what was recorded of stale answers.
+        told: recorded facts of stale answers.
     """
 
     def setUp(self) -> None:
-        """Two players with accounts; the record is listened to."""
         super().setUp()
         self.mira.account = self.account2
         self.told: list[dict[str, Any]] = []
@@ -39,23 +40,21 @@ class StaleTest(HearingTest):
             self.told.append(facts)
 
     def answer(self, reply: bytes | None = None) -> None:
-        """The model's answer comes."""
+        """Let the model's answer come."""
         self.model.answer(reply or says("Upstairs."))
         pump()
 
     def beats(self) -> None:
-        """Some beats pass."""
         for _ in range(3):
             self.clock.advance(5)
             self.ada_script.at_repeat()
             pump()
 
     def why(self) -> str:
-        """The steps of the question."""
         return str(self.records()[0].steps)
 
     def heard(self) -> tuple[bool, bool, bool]:
-        """Whether it was said aloud, paged to Tom, and whispered to Tom."""
+        """Flags for said aloud, paged to Tom, and whispered to Tom."""
         toms = "\n".join((*self.tom.seen, *lines_shown()))
         return (
             ANSWER in "\n".join(self.mira.seen),
@@ -65,10 +64,10 @@ class StaleTest(HearingTest):
 
 
 class TestAskerGone(StaleTest):
-    """Tom has left the room; Mira, or nobody, is there to hear it."""
+    """Tom has left the room; Mira, or nobody, is there to hear the answer."""
 
     def leave(self, way: str = "", *, is_alone: bool = False) -> None:
-        """Tom asks and goes; the answer comes then."""
+        """Let Tom ask and go, and the answer come then."""
         if way:
             self.set(stale_answers={"asker_gone": way})
         if is_alone:
@@ -78,12 +77,11 @@ class TestAskerGone(StaleTest):
         self.answer()
 
     def test_by_default_it_is_said_to_those_who_are_there(self) -> None:
-        """As before, and nothing is stale about that."""
         self.leave()
         assert ((True, False, False), []) == (self.heard(), self.told)
 
     def test_it_may_be_paged(self) -> None:
-        """Tom is told where he is, and nobody else; why, record and model say so."""
+        """`why`, the record and the model's history say so."""
         self.leave("page")
         assert (False, True, False) == self.heard()
         assert ["asker_gone"] == [facts["why"] for facts in self.told]
@@ -92,12 +90,11 @@ class TestAskerGone(StaleTest):
         assert "its moment was over, so it went by page" in history
 
     def test_alone_it_is_paged_too(self) -> None:
-        """Whoever wants pages gets them also where nobody else is there."""
         self.leave("page", is_alone=True)
         assert (False, True, False) == self.heard()
 
     def test_a_page_to_nobody_online_waits(self) -> None:
-        """Offline, he is told when he is back, in the room."""
+        """Tom is offline, and is told in the room when he is back."""
         self.set(stale_answers={"asker_gone": "page"})
         self.type(self.tom, "say @ada where are the maps?")
         self.account.unpuppet_object(self.session)
@@ -108,7 +105,6 @@ class TestAskerGone(StaleTest):
         assert 1 == len(self.waiting())
 
     def test_it_may_wait(self) -> None:
-        """Until he is back, though others are there; then it is said."""
         self.leave("wait")
         assert ((False, False, False), 1) == (self.heard(), len(self.waiting()))
         assert "it waits for them to come back" in self.why()
@@ -120,7 +116,6 @@ class TestAskerGone(StaleTest):
         assert ((True, False, False), []) == (self.heard(), self.waiting())
 
     def test_it_may_be_dropped(self) -> None:
-        """Nobody hears of it, nothing waits, nothing more is asked; so also with none left."""
         for is_alone in (False, True):
             with self.subTest(alone=is_alone):
                 self.tom.location = self.mira.location = self.room1
@@ -143,7 +138,7 @@ class TestAskerGone(StaleTest):
         assert (1, []) == (len(self.waiting()), self.told)
 
     def test_what_is_begun_goes_on(self) -> None:
-        """Of two lines the second is said too, though he went after the first."""
+        """The second of two lines is said too, though he went after the first."""
         self.set(stale_answers={"asker_gone": "drop"}, context_configs=OPEN_ENDED)
         self.type(self.tom, "say @ada where are the maps?")
         self.answer(says("Well."))
@@ -152,7 +147,7 @@ class TestAskerGone(StaleTest):
         assert (True, False, False) == self.heard()
 
     def test_a_page_that_cannot_be_waits(self) -> None:
-        """Not on offer, locked or refused: he is told when he is back, and no call is made."""
+        """He is told when he is back, and no further call is made meanwhile."""
         rows = {
             "not on offer": lambda: self.set(context_configs=WITHOUT_PAGE),
             "locked": lambda: self.ada.locks.add("tool_page:false()"),
@@ -180,7 +175,7 @@ class TestAskerGone(StaleTest):
             self.account.locks.add("msg:all()")
 
     def test_the_account_is_paged_whatever_it_plays(self) -> None:
-        """Tom's player goes on as nobody: the page goes to that account, and to no other Tom."""
+        """Tom's player goes on without a character; no other account called Tom is paged."""
         self.set(stale_answers={"asker_gone": "page"})
         self.type(self.tom, "say @ada where are the maps?")
         self.account.unpuppet_object(self.session)
@@ -191,15 +186,11 @@ class TestAskerGone(StaleTest):
         assert (False, []) == (self.heard()[0], self.waiting())
 
 
-OPEN_ENDED = {"tick_event": {"terminal_ends_loop": False}}
-WITHOUT_PAGE = {"tick_event": {"tool_filter": ["say", "noop"]}}
-
-
 class TestRoomChanged(StaleTest):
-    """She was taken elsewhere while she thought."""
+    """Ada was taken elsewhere while the model was thinking."""
 
     def test_it_is_not_said_to_strangers(self) -> None:
-        """By default Tom, who stayed, is paged; Mira, who is where she is now, hears nothing."""
+        """By default Tom, who stayed, is paged; Mira, in the new room, hears nothing."""
         self.mira.location = self.room2
         self.type(self.tom, "say @ada where are the maps?")
         self.ada.location = self.room2
@@ -209,7 +200,7 @@ class TestRoomChanged(StaleTest):
         assert "it was asked in another room" in self.why()
 
     def test_nor_is_the_rest_of_it(self) -> None:
-        """What else the reply says goes the same way; a pose is nothing to be paged."""
+        """The other lines of the reply go the same way; a pose cannot be paged."""
         self.mira.location = self.room2
         self.type(self.tom, "say @ada where are the maps?")
         self.ada.location = self.room2
@@ -221,7 +212,7 @@ class TestRoomChanged(StaleTest):
         assert ["page", "page", "drop"] == [facts["way"] for facts in self.told]
 
     def test_nor_the_rest_after_a_restart(self) -> None:
-        """The way is set down with the turn, and holds where he is there again meanwhile."""
+        """The way is stored with the turn, and holds though he is there again meanwhile."""
         self.mira.location = self.room2
         self.set(context_configs=OPEN_ENDED)
         self.type(self.tom, "say @ada where are the maps?")
@@ -236,7 +227,7 @@ class TestRoomChanged(StaleTest):
         assert "Ada pages: By the window." in "\n".join(lines_shown())
 
     def test_nor_what_could_not_be_paged(self) -> None:
-        """The beginning was paged, the rest is refused: he is told it when he is there."""
+        """He is told the rest, whose page was refused, when he is there."""
         self.mira.location = self.room2
         self.set(context_configs=OPEN_ENDED)
         self.type(self.tom, "say @ada where are the maps?")
@@ -256,7 +247,7 @@ class TestRoomChanged(StaleTest):
         assert 'Ada says, "By the window."' in self.tom.heard_from(self.ada)
 
     def test_together_they_talk_on(self) -> None:
-        """Tom came along: nothing is over."""
+        """Tom came along, so nothing is stale."""
         self.type(self.tom, "say @ada where are the maps?")
         for being in (self.tom, self.mira, self.ada):
             being.location = self.room2
@@ -265,17 +256,16 @@ class TestRoomChanged(StaleTest):
 
 
 class TestTopicClosed(StaleTest):
-    """Mira answers him before she does."""
+    """Mira answers Tom before Ada does."""
 
     def close(self, line: str = "say Tom, upstairs, by the window.", **ways: str) -> None:
-        """Tom asks, Mira speaks, and the answer comes."""
+        """Let Tom ask, Mira speak, and the answer come."""
         self.set(stale_answers=ways)
         self.type(self.tom, "say @ada where are the maps?")
         self.type(self.mira, line)
         self.answer()
 
     def test_each_way(self) -> None:
-        """Said, whispered or dropped; the default is said."""
         rows = {
             "": (True, False, False),
             "say": (True, False, False),
@@ -292,13 +282,12 @@ class TestTopicClosed(StaleTest):
         assert ["whisper", "drop"] == [facts["way"] for facts in self.told]
 
     def test_without_whispers_it_is_said(self) -> None:
-        """He is here: to wait for him would be to ask the model for ever."""
+        """Tom is here, so to wait for him would be to ask the model for ever."""
         self.set(context_configs=WITHOUT_PAGE)
         self.close(topic_closed="whisper")
         assert ((True, False, False), []) == (self.heard(), self.waiting())
 
     def test_the_rest_is_whispered_too(self) -> None:
-        """Though nothing of it was told in between."""
         self.set(stale_answers={"topic_closed": "whisper"})
         self.type(self.tom, "say @ada where are the maps?")
         self.type(self.mira, "say Tom, upstairs, by the window.")
@@ -310,7 +299,6 @@ class TestTopicClosed(StaleTest):
         assert 'Ada whispers: "In a box."' in "\n".join(self.tom.seen)
 
     def test_talk_beside_it_closes_nothing(self) -> None:
-        """Nobody called him, or he spoke himself."""
         for line in ("say what a storm!", "say I saw Tom yesterday."):
             with self.subTest(line):
                 self.forget()
@@ -318,7 +306,7 @@ class TestTopicClosed(StaleTest):
                 assert (True, False, False) == self.heard()
 
     def test_a_way_that_is_none(self) -> None:
-        """Is refused where it is set; one from elsewhere counts as not set."""
+        """An unknown way that was stored counts as not set."""
         self.set(stale_answers={"topic_closed": "shout"})
         self.type(self.tom, "say @ada where are the maps?")
         self.answer(completion("Upstairs."))

@@ -1,4 +1,4 @@
-"""The start of many assistants: what each begins with is read for all of them together."""
+"""The start of many assistants, whose first data are read for all of them together."""
 
 from __future__ import annotations
 
@@ -22,24 +22,22 @@ def end(script: Any) -> None:
 
 
 class TestStarting(ShellTest):
-    """Five assistants that a new process starts one after the other, as Evennia does."""
+    """A new process starts five assistants one after the other, as Evennia does."""
 
     def setUp(self) -> None:
-        """None of them runs, and nothing of them was read."""
         super().setUp()
         self.crowd = [self.ada_script, *(self.make(f"Brass{n}")[0] for n in range(4))]
         for script in self.crowd:
             end(script)
 
     def start(self) -> list[str]:
-        """Start all of them; the statements that it took."""
+        """The statements that a start of all of them takes."""
         with CaptureQueriesContext(connection) as queries:
             for script in self.crowd:
                 script.at_start()
         return [query["sql"] for query in queries]
 
     def test_attributes_bodies_and_tags_are_read_once_for_all(self) -> None:
-        """However many start: one statement for each of the three."""
         statements = self.start()
         counts = [sum(f'FROM "{table}"' in each for each in statements) for table in TABLES]
         assert [1, 1, 1] == counts
@@ -47,7 +45,7 @@ class TestStarting(ShellTest):
         pump()
 
     def test_what_was_read_ahead_counts_at_the_start_alone(self) -> None:
-        """Whoever loses its tag afterwards is no assistant any more."""
+        """A script that loses its tag afterwards is an assistant no longer."""
         self.start()
         script = self.crowd[-1]
         assert not script.is_stray
@@ -56,7 +54,7 @@ class TestStarting(ShellTest):
         pump()
 
     def test_a_stray_among_them_does_not_start(self) -> None:
-        """That others have the tag makes it none of them."""
+        """The tags of the others do not count for it."""
         script = self.crowd[2]
         script.tags.remove(tag_of(script.key), category=TAG_CATEGORY)
         self.start()

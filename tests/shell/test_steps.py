@@ -1,4 +1,4 @@
-"""A turn of several steps: set down after each, taken up again, and never done twice."""
+"""A turn of several steps: stored after each, taken up again, and never done twice."""
 
 from __future__ import annotations
 
@@ -19,29 +19,25 @@ SPEAK_AND_LOOK = completion(None, WAIT, ("look", {}))
 
 
 class StepsTest(HearingTest):
-    """Looks at what a turn that is under way has kept."""
+    """A test case with access to what a turn under way has kept."""
 
     def kept(self) -> Any:
-        """What a restart would find."""
+        """The checkpoint that a restart would find."""
         return state.read(self.ada_script, "current_tool_call")
 
     def history(self) -> list[dict[str, Any]]:
-        """The stored conversation, which is checked to be one that providers accept."""
+        """The stored conversation, checked to be one that providers accept."""
         stored: list[dict[str, Any]] = state.read(self.ada_script, "conversation_history")
         assert [] == dangling(stored)
         return stored
 
     def told(self) -> list[str]:
-        """What Tom heard of Ada."""
         heard: list[str] = self.tom.heard_from(self.ada)
         return heard
 
 
 class TestCheckpoint(StepsTest):
-    """Between two steps."""
-
     def test_a_result_is_stored_before_the_next_call(self) -> None:
-        """While the model thinks again, what it looked up is in the database."""
         self.ask("whisper Ada = what is here?", LOOK)
         assert 2 == len(self.model.bodies)
         kept = self.kept()
@@ -49,7 +45,6 @@ class TestCheckpoint(StepsTest):
         assert ["user", "assistant", "tool"] == [message["role"] for message in kept["said"]]
 
     def test_a_restart_goes_on_from_there(self) -> None:
-        """The model is asked with what was looked up, and nothing is looked up again."""
         self.ask("whisper Ada = what is here?", LOOK)
         self.model.answers.append(whispers("A room."))
         self.restart()
@@ -62,7 +57,7 @@ class TestCheckpoint(StepsTest):
         assert 4 + 1 == len(self.history())
 
     def test_what_was_said_is_not_said_again(self) -> None:
-        """She spoke, looked, and the game went down: afterwards she only goes on."""
+        """She spoke and looked before the restart; afterwards she only goes on."""
         self.ask("whisper Ada = what is here?", SPEAK_AND_LOOK)
         self.model.answers.append(whispers("A room."))
         self.restart()
@@ -70,7 +65,7 @@ class TestCheckpoint(StepsTest):
         assert ['Ada whispers: "Let me see."', 'Ada whispers: "A room."'] == self.told()
 
     def test_an_emergency_stop_gives_it_back(self) -> None:
-        """What she said counts, whoever asked is told that no more will come, and none does."""
+        """Her words stay in the talk, and the asker is told that no more will come."""
         self.ask("whisper Ada = what is here?", SPEAK_AND_LOOK)
         operations.stop(self.ada_script, "test")
         operations.clear(self.ada_script)
@@ -81,7 +76,7 @@ class TestCheckpoint(StepsTest):
         assert "Let me see." in json.dumps(self.history())
 
     def test_a_reset_gives_up_what_was_begun(self) -> None:
-        """She has spoken already, so the question counts as answered; all is forgotten."""
+        """She has spoken already, so the question counts as answered."""
         self.ask("whisper Ada = what is here?", SPEAK_AND_LOOK)
         operations.reset_history(self.ada_script)
         pump()
@@ -98,7 +93,7 @@ class TestCheckpoint(StepsTest):
         assert ['Ada whispers: "A room."'] == self.told()
 
     def test_a_turn_whose_question_is_gone_is_forgotten(self) -> None:
-        """Whoever asked muted her meanwhile: nothing is taken up."""
+        """The asker muted her meanwhile."""
         self.ask("whisper Ada = what is here?", LOOK)
         operations.set_muted(self.ada_script, self.tom, True)
         self.ask("whisper Ada = hello", whispers("Hello.", "Mira"), person=self.mira)
@@ -106,13 +101,12 @@ class TestCheckpoint(StepsTest):
         assert self.kept() is None
 
     def test_what_failed_after_speaking_is_remembered(self) -> None:
-        """The model never answers again, but what she said is part of the conversation."""
         self.ask("whisper Ada = what is here?", SPEAK_AND_LOOK, b"{}")
         assert "Let me see." in json.dumps(self.history())
         assert [] == self.waiting()
 
     def test_killed_in_the_act(self) -> None:
-        """Whether it happened nobody knows: it is not repeated, and the model learns just that."""
+        """The act is not repeated, and the model reads that its outcome is unknown."""
         self.type(self.tom, "whisper Ada = hello")
         turn = turns.load(self.ada_script, self.ada_script.work.inbox[0], 1)
         call = ToolCall("c1", "whisper", {"target": "Tom", "message": "Hello."})
@@ -132,12 +126,10 @@ class TestOneStepABeat(StepsTest):
     """An assistant that may do one thing a beat."""
 
     def setUp(self) -> None:
-        """Without multi-action."""
         super().setUp()
         self.set(execution_config={"multi_action_enabled": False})
 
     def test_it_goes_on_with_the_next_beat(self) -> None:
-        """A look in one tick, the answer in the next, one question, one conversation."""
         self.ask("whisper Ada = what is here?", LOOK, whispers("A room."))
         assert ['Ada whispers: "A room."'] == self.told()
         assert "goes on with the next beat" in self.steps()
@@ -145,7 +137,7 @@ class TestOneStepABeat(StepsTest):
         assert 5 == len(self.history())
 
     def test_it_does_not_go_on_for_ever(self) -> None:
-        """After as many beats as a task may have, whoever asked hears how far she came, once."""
+        """After the most beats for a task the asker hears once how far she came."""
         bounds = {"loop": {"max_context_visits": 7}, "on_limit": {"mode": "unattended"}}
         self.set(safety_config=bounds)
         looks = [completion(None, ("look", {"target": target})) for target in "abcdefgh"]
@@ -159,24 +151,21 @@ EASY = '{"complexity_score": 1, "recommended_mode": "single_action", "reasoning"
 
 
 class TestAssessment(StepsTest):
-    """How much a task seems to need."""
-
     def test_the_words_alone_change_nothing(self) -> None:
-        """Unless it is wanted, what a task looks like is only noted."""
+        """Unless the owner wants it, the assessment of a task is only noted."""
         self.ask("whisper Ada = look around", LOOK, whispers("A room."))
         assert ['Ada whispers: "A room."'] == self.told()
         (why,) = [detail for step, detail in self.records()[0].steps if step == "may do"]
         assert "task, only noted: looks like observation, 1 of 5" in why
 
     def test_where_it_is_wanted_it_restricts(self) -> None:
-        """A plain task gets one step a beat, and goes on with the next."""
         self.set(execution_config={"task_assessment_enabled": True})
         self.ask("whisper Ada = look around", LOOK, whispers("A room."))
         assert ['Ada whispers: "A room."'] == self.told()
         assert "goes on with the next beat" in self.steps()
 
     def test_the_model_may_be_asked(self) -> None:
-        """One more short call, without tools; what it says holds."""
+        """It is one short call more, without tools."""
         self.set(execution_config={"task_assessment_enabled": True, "task_assessment_by": "model"})
         self.ask("whisper Ada = build it", completion(EASY), LOOK, whispers("A room."))
         assert ['Ada whispers: "A room."'] == self.told()
@@ -185,7 +174,7 @@ class TestAssessment(StepsTest):
         assert 3 == operations.status(self.ada_script).data.calls
 
     def test_a_model_that_fails_there_does_no_harm(self) -> None:
-        """Then the words alone are judged."""
+        """The words alone are judged then."""
         self.set(execution_config={"task_assessment_enabled": True, "task_assessment_by": "model"})
         self.ask("whisper Ada = hello", b"{}", whispers("Hello."))
         assert ['Ada whispers: "Hello."'] == self.told()

@@ -1,4 +1,4 @@
-"""Scripts of ours that nobody made an assistant do nothing, and the log says what they are."""
+"""Assistant scripts that nobody made an assistant: they do nothing, and the log explains them."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from tests.shell.support import ShellTest, pump
 
 
 class TestStrays(ShellTest):
-    """What Evennia's own commands make of the class of a script."""
+    """Evennia's own commands may create a script of the class, or copy a body."""
 
     def test_a_script_by_its_class_gives_nobody_a_mind(self) -> None:
-        """`scripts mira = evennia_ai.assistant_script.AssistantScript` leaves her as she is."""
+        """The command `scripts mira = evennia_ai.assistant_script.AssistantScript` does this."""
         with mock.patch.object(logger, "log_warn") as warned:
             made = create_script(AssistantScript, key="stray", obj=self.mira)
         (told,) = [call.args[0] for call in warned.call_args_list]
@@ -33,7 +33,7 @@ class TestStrays(ShellTest):
         assert made.delete()
 
     def test_a_copied_body_has_no_mind_and_takes_none(self) -> None:
-        """`copy ada` makes a body; the one that is copied goes on as before."""
+        """`copy ada` makes a body; the original goes on as before."""
         copy = ObjectDB.objects.copy_object(self.ada, new_key="ada copy")
         pump()
         assert [self.ada_script] == operations.list_assistants()

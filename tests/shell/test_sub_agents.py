@@ -1,4 +1,4 @@
-"""Handing a task on: to whom, with what words, and what comes back."""
+"""Delegation of a task: the delegate, the words it gets, and the report that comes back."""
 
 from __future__ import annotations
 
@@ -20,10 +20,7 @@ CANNOT = 'Ada whispers: "I cannot."'
 
 
 class TestThereAndBack(DelegationTest):
-    """A task goes to the specialist, and its report is the result of the tool."""
-
     def test_the_report_is_the_result(self) -> None:
-        """Ada asks Brass, Brass reports, and Ada answers Tom; each step is recorded."""
         answers = hands_on(), reports(), whispers("There are seven.")
         self.ask("whisper Ada = how many lamps?", *answers)
         assert "Ada hands you a task (trust 0." in self.asked(1)
@@ -41,7 +38,7 @@ class TestThereAndBack(DelegationTest):
         assert [] == self.mira.heard_from(self.brass)
 
     def test_what_is_on_offer(self) -> None:
-        """Handing on only where it is enabled, reporting only in a turn about a task."""
+        """Delegation is offered only where it is enabled, a report only in a turn about a task."""
         self.ask("whisper Ada = how many?", hands_on(), reports(), whispers("Seven."))
         mine = {"delegate_task", "report"}
         assert [{"delegate_task"}, {"report"}] == [self.tools_of(n) & mine for n in (0, 1)]
@@ -49,7 +46,7 @@ class TestThereAndBack(DelegationTest):
         assert set() == self.tools_of(3) & mine
 
     def test_a_turn_without_a_report(self) -> None:
-        """What the delegate did last is told; with nothing done it is a failure, with words."""
+        """The delegate's last act is told; with nothing done it is a failure."""
         cases: list[tuple[str, Any, str, str]] = [
             ("it spoke", says("Dinner!"), "result", "(no report; the last thing it did was: say"),
             ("nothing", completion(None, ("noop", {})), "error", "chose to do nothing"),
@@ -61,7 +58,7 @@ class TestThereAndBack(DelegationTest):
                 assert words in self.result(2)[key]
 
     def test_whoever_is_free_is_asked(self) -> None:
-        """Without a name, the one with the fewest things to do."""
+        """Without a name, the one with the fewest things to do is asked."""
         cora_script, _ = self.make_specialist("Cora")
         self.model.answers.append(hands_on(specialist="cora"))
         self.type(self.tom, "whisper Ada = first")
@@ -72,10 +69,8 @@ class TestThereAndBack(DelegationTest):
 
 
 class TestRefusals(DelegationTest):
-    """Whom a task cannot be handed to."""
-
     def test_seed_000_section_4_a_stopped_delegate_is_refused(self) -> None:
-        """The result is the seed's, to the letter, whether it is named or not."""
+        """The result is the seed's to the letter, whether the delegate is named or not."""
         self.brass_script.trigger_emergency_stop("a test")
         for more in ({}, {"specialist": "Brass"}):
             with self.subTest(**more):
@@ -85,7 +80,6 @@ class TestRefusals(DelegationTest):
         assert [] == self.names()
 
     def test_each_refusal_says_why(self) -> None:
-        """And names those there are."""
         cases: list[tuple[str, Any, dict[str, str], str]] = [
             ("unknown", None, {"specialist": "Zed"}, 'called "Zed"; there are: Brass'),
             ("itself", None, {"specialist": "ADA"}, "to yourself; specialists are: Brass"),
@@ -104,11 +98,10 @@ class TestRefusals(DelegationTest):
         assert ([], 0) == (self.names(), len(self.brass_script.work.inbox))
 
     def allow_none(self) -> None:
-        """Ada may hand nothing on."""
         state.write(self.ada_script, execution_config={})
 
     def test_nobody_who_muted_the_delegate_is_served_by_it(self) -> None:
-        """They want nothing of it, also not by way of another."""
+        """A mute holds also by way of another assistant."""
         state.mute(self.brass_script, "*#1", is_muted=True)
         assert "who has muted it" in self.refusal("delegate_task", task="Count.")
 
@@ -124,7 +117,6 @@ class TestRefusals(DelegationTest):
         assert 1 == len(self.facts("delegation_begun"))
 
     def test_a_report_that_nobody_waits_for(self) -> None:
-        """It fails with words, is recorded, and harms nothing."""
         event = Event("t1", TASK, "whisper", "#1", "Ada", "count", 0.9, 0, 1, 0.0)
         turn = make_turn()
         turn.events = (event,)
@@ -136,7 +128,6 @@ class TestRefusals(DelegationTest):
         assert not failure_notices.notify_failure(self.brass_script, event)
 
     def test_a_report_needs_words(self) -> None:
-        """The model is told so, and may try again."""
         self.ask("whisper Ada = count", hands_on(), reports(" "), reports("Seven."), whispers("7"))
         assert "say in words what came of the task" == self.result(2)["error"]
         assert "Seven." == self.result(3)["result"]
@@ -146,7 +137,6 @@ class TestFailures(DelegationTest):
     """However the delegate fails, the requester is told and goes on."""
 
     def test_a_model_that_fails(self) -> None:
-        """The requester's model reads a plain reason; people read of it as of any failure."""
         cases: list[tuple[str, Any, str]] = [
             ("the service", ModelStatusError(400, "bad"), "the model, or the way to it, failed"),
             ("the answer", NOT_A_COMPLETION, "the model, or the way to it, failed"),
@@ -161,7 +151,7 @@ class TestFailures(DelegationTest):
         assert 3 == len(self.facts("delegation_failed"))
 
     def test_a_task_that_has_to_make_room(self) -> None:
-        """A full inbox drops it, and the requester does not wait for it."""
+        """A full inbox drops the task, and the requester does not wait for it."""
         state.write(self.brass_script, max_pending_events=1)
         self.type(self.tom, "whisper Brass = a riddle")
         self.type(self.mira, "whisper Brass = one more")
@@ -172,7 +162,7 @@ class TestFailures(DelegationTest):
         assert CANNOT in self.tom.heard_from(self.ada)
 
     def test_a_delegate_that_a_limit_stopped(self) -> None:
-        """The requester reads which one, and what the delegate found out so far."""
+        """The requester reads the limit, and the delegate's findings so far."""
         config = {"max_iterations_per_tick": 1}
         unattended = {"on_limit": {"mode": "unattended"}}
         state.write(self.brass_script, execution_config=config, safety_config=unattended)
@@ -184,7 +174,7 @@ class TestFailures(DelegationTest):
         assert [CANNOT.replace("I cannot", "Six")] == self.tom.heard_from(self.ada)
 
     def test_muting_the_delegate_does_not_drop_what_it_does_for_another(self) -> None:
-        """Only words that were said to it are dropped."""
+        """A mute drops only words that were said to it."""
         self.ask("whisper Ada = count", hands_on())
         operations.set_muted(self.brass_script, self.tom, True)
         self.model.answers.append(whispers("Seven."))
@@ -193,7 +183,6 @@ class TestFailures(DelegationTest):
         assert ["delegation_begun", "delegation_answered"] == self.names()
 
     def test_a_delegate_that_is_stopped(self) -> None:
-        """A kill of the delegate is an error for the requester, and it goes on."""
         self.model.answers.append(hands_on())
         self.type(self.tom, "whisper Ada = count")
         self.model.answers.append(whispers("I cannot."))
@@ -203,7 +192,7 @@ class TestFailures(DelegationTest):
         assert [CANNOT] == self.tom.heard_from(self.ada)
 
     def test_a_stopped_delegate_returns_messages_and_tasks(self) -> None:
-        """Tom's own message does not get lost behind the task that is for him, too."""
+        """Tom's own message is not lost behind the task that is for him, too."""
         self.type(self.tom, "whisper Brass = a riddle")
         self.model.answers.append(hands_on())
         self.type(self.tom, "whisper Ada = count")
@@ -214,7 +203,7 @@ class TestFailures(DelegationTest):
         assert CANNOT in self.tom.heard_from(self.ada)
 
     def test_a_delegate_that_is_lost(self) -> None:
-        """Gone, silenced, or with the task out of its inbox: found out within five seconds."""
+        """It is found out within five seconds."""
         losses: list[tuple[str, Any, str]] = [
             ("task gone", self.drop_the_task, "it gave the task up"),
             ("silenced", lambda: operations.set_enabled(self.brass_script, False), "not enabled"),
@@ -234,7 +223,7 @@ class TestFailures(DelegationTest):
         assert 3 == self.tom.heard_from(self.ada).count(CANNOT)
 
     def test_a_stop_goes_on_when_the_task_cannot_be_taken_back(self) -> None:
-        """As when the database takes nothing: what is in memory is dropped at any rate."""
+        """The inbox cannot be stored; the task in memory is dropped all the same."""
         self.ask("whisper Ada = count", hands_on())
         inbox = self.brass_script.work.inbox
         inbox.append({"id": "m1", "kind": "message", "cannot be stored": self.forget})
@@ -243,7 +232,7 @@ class TestFailures(DelegationTest):
         assert (0, 1) == (self.open_tasks(), self.model.cancelled)
 
     def test_both_are_lost(self) -> None:
-        """A requester that is stopped when its delegate is gone already."""
+        """The requester is stopped when its delegate is gone already."""
         self.ask("whisper Ada = count", hands_on())
         self.brass_script.delete()
         operations.stop(self.ada_script, "a test")
@@ -251,12 +240,12 @@ class TestFailures(DelegationTest):
         assert 0 == self.open_tasks()
 
     def drop_the_task(self) -> None:
-        """It leaves Brass's inbox, as when somebody resets it in the middle."""
+        """Take the task out of Brass's inbox, as a reset in the middle does."""
         state.discard(self.brass_script, self.brass_script.work.inbox)
         state.bump_epoch(self.brass_script)
 
     def test_a_requester_that_is_stopped(self) -> None:
-        """Its task is taken back: waiting or begun, no model goes on with it."""
+        """Its task is taken back, waiting or begun, and no model goes on with it."""
         for name, is_begun in (("begun", True), ("waiting", False)):
             with self.subTest(name):
                 if not is_begun:
@@ -280,11 +269,10 @@ class TestFailures(DelegationTest):
         )
 
     def tasks_of_brass(self) -> int:
-        """How many tasks are in Brass's inbox."""
         return sum(item["kind"] == TASK for item in self.brass_script.work.inbox)
 
     def test_a_task_from_before_a_restart_costs_nothing(self) -> None:
-        """Nobody waits for it: it is dropped, and no model is asked."""
+        """Nobody waits for it any more, so it is dropped without a call."""
         event = Event("t1", TASK, "whisper", "#1", "Ada", "count", 0.9, 0, 1, self.clock.seconds())
         self.brass_script.enqueue(event)
         pump()

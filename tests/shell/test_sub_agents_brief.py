@@ -1,4 +1,4 @@
-"""What a delegate is told of whoever asks it, and what stays private."""
+"""The brief of a delegate about its requester, and what stays private."""
 
 from __future__ import annotations
 
@@ -13,10 +13,8 @@ from tests.shell.tool_case import make_turn
 
 
 class TestWhatIsTold(DelegationTest):
-    """What the delegate reads of the requester, and what stays private."""
-
     def setUp(self) -> None:
-        """Ada has goals, a public talk and a private one."""
+        """Give Ada goals, a public talk and private ones."""
         super().setUp()
         goals: dict[str, Any] = {}
         for number in range(4):
@@ -27,14 +25,14 @@ class TestWhatIsTold(DelegationTest):
         self.ask("whisper Ada = mira's secret", whispers("Hush, you.", "Mira"), person=self.mira)
 
     def told(self, insulation: str, line: str = "say @Ada count the lamps") -> str:
-        """What Brass reads when Ada hands a task on."""
+        """The task that Brass reads when Ada delegates it."""
         self.allow(self.ada_script, personality_insulation=insulation)
         self.model.bodies.clear()
         self.ask(line, hands_on(), reports(), says("Seven."))
         return self.asked(1).splitlines()[-1]  # above it is what Brass overheard itself
 
     def test_by_personality_insulation(self) -> None:
-        """The task alone, with three goals, or with goals and the public talk."""
+        """The delegate gets the task alone, or goals too, or goals and the public talk."""
         cases: list[tuple[str, list[str], list[str]]] = [
             ("orchestrator", ["do this task alone"], ["goal 0", "Welcome", "expertise"]),
             ("delegate", ["goal 2", "Use your own expertise"], ["goal 3", "Welcome"]),
@@ -48,7 +46,7 @@ class TestWhatIsTold(DelegationTest):
                 assert [] == [words for words in absent if words in body]
 
     def test_private_words_never_go_along(self) -> None:
-        """Neither those of others nor those of whoever is speaking in private now."""
+        """This includes the words of the person who speaks in private just now."""
         for line in ("say @Ada count", "whisper Ada = the moon is cheese; count"):
             for insulation in ("orchestrator", "delegate", "none"):
                 with self.subTest(insulation, line=line):
@@ -57,13 +55,12 @@ class TestWhatIsTold(DelegationTest):
                     assert [] == [words for words in secrets if words in body]
 
     def test_a_task_stays_private_to_whom_it_is_for(self) -> None:
-        """What Tom's task was, no turn for Mira may know of."""
         self.told("orchestrator", "whisper Ada = count")
         self.ask("whisper Brass = what did you do?", whispers("Things.", "Mira"), person=self.mira)
         assert "Count the lamps." not in str(self.model.bodies[-1])
 
     def test_person_and_trust_travel_along(self) -> None:
-        """It is counted for the person who caused it, and believed no more than they are."""
+        """The task counts for the person who caused it, with no more trust than theirs."""
         event = Event("e1", "message", "say", "#1", "Tom", "hi", 0.3, 3, 1, 0.0, person="*#9")
         turn = make_turn()
         turn.events = (event,)

@@ -1,4 +1,4 @@
-"""How far delegation may go: hops, tasks, delegates at one time, and for how long one waits."""
+"""Limits of delegation: hops, tasks, delegates at one time, and the time of a wait."""
 
 from __future__ import annotations
 
@@ -28,7 +28,6 @@ class TestHops(DelegationTest):
     """Ada, Brass, Cora, Dora and Edda, of whom each may ask the next."""
 
     def setUp(self) -> None:
-        """A long chain."""
         super().setUp()
         for name in ("Cora", "Dora", "Edda"):
             script, _ = self.make_specialist(name)
@@ -36,12 +35,12 @@ class TestHops(DelegationTest):
         self.allow(self.brass_script)
 
     def run_chain(self, *answers: bytes) -> None:
-        """Tom asks; Brass and Cora are given tasks; then these answers."""
+        """Let Tom ask, Brass and Cora be given tasks, and then these answers come."""
         first = hands_on(specialist="Brass"), hands_on(specialist="Cora")
         self.ask("whisper Ada = count", *first, *answers)
 
     def test_l4_depth_three_goes_and_the_fourth_is_refused_with_its_key(self) -> None:
-        """From Tom to Ada is one; the third names what to raise, and is recorded as denied."""
+        """The hop from Tom to Ada counts as the first."""
         back = reports("C"), reports("B"), whispers("No.")
         self.run_chain(hands_on(specialist="Dora"), *back)
         assert [1, 2] == [fact["hops"] for fact in self.facts("delegation_begun")]
@@ -53,7 +52,7 @@ class TestHops(DelegationTest):
         assert ['Ada whispers: "No."'] == self.tom.heard_from(self.ada)
 
     def test_l4_approved_the_fourth_goes_and_its_reply_comes_back(self) -> None:
-        """All the way up; nothing on the way back is judged by the cap as it was."""
+        """Nothing on the way back is judged by the cap as it was."""
         self.limit(self.ada_script, **INTERACTIVE)
         back = reports("D"), reports("C"), reports("B"), whispers("Seven.")
         self.run_chain(hands_on(specialist="Dora"))
@@ -67,7 +66,7 @@ class TestHops(DelegationTest):
         assert ['Ada whispers: "Seven."'] == self.tom.heard_from(self.ada)
 
     def test_l4_what_is_granted_is_one_hop_of_one_chain(self) -> None:
-        """However deep it goes, `auto_extend` counts per chain and not per assistant."""
+        """`auto_extend` counts per chain here, not per assistant."""
         self.limit(self.ada_script, **AUTO)
         back = reports("D"), reports("C"), reports("B"), whispers("Seven.")
         self.run_chain(hands_on(specialist="Dora"), hands_on(specialist="Edda"), *back)
@@ -76,7 +75,6 @@ class TestHops(DelegationTest):
         assert {} == self.ada_script.work.extensions.counts
 
     def test_l4_zero_is_no_limit(self) -> None:
-        """As with every limit."""
         state.write(self.ada_script, max_agent_hops=0)
         further = hands_on(specialist="Dora"), hands_on(specialist="Edda")
         back = reports("E"), reports("D"), reports("C"), reports("B"), whispers("Seven.")
@@ -84,7 +82,7 @@ class TestHops(DelegationTest):
         assert [1, 2, 3, 4] == [fact["hops"] for fact in self.facts("delegation_begun")]
 
     def test_i9_a_question_reaches_the_human_through_three_levels(self) -> None:
-        """Cora asks, and those who control Ada answer, though they do not control Cora."""
+        """Those who control Ada answer Cora's question, though they do not control Cora."""
         self.limit(self.ada_script, **INTERACTIVE)
         cora = operations.find_assistant("Cora")
         self.limit(cora, loop={"max_delegations_per_task": 1}, **INTERACTIVE)
@@ -103,7 +101,7 @@ class TestHops(DelegationTest):
         assert 4 == len(self.facts("delegation_begun"))
 
     def test_i9_nobody_is_asked_for_a_task_that_nobody_waits_for(self) -> None:
-        """A child without its parent is refused at once, with the reason of its own."""
+        """A delegate without its requester is refused at once."""
         self.limit(self.brass_script, **INTERACTIVE)
         self.brass.locks.add("ai_control:all()")
         lost = Event("t1", TASK, "whisper", "#1", "Ada", "count", 0.9, 0, 1, 0.0)
@@ -116,10 +114,8 @@ class TestHops(DelegationTest):
 
 
 class TestHowMany(DelegationTest):
-    """Tasks of one task, and tasks at one time."""
-
     def begin(self, turn: Any = None) -> list[Any]:
-        """Hand a task on by hand; what comes of it."""
+        """The outcomes of a task that is delegated by hand."""
         outcomes: list[Any] = []
         self.start("delegate_task", {"task": "Count."}, turn or make_turn()).addBoth(
             lambda outcome: outcomes.append(getattr(outcome, "value", outcome))
@@ -140,7 +136,7 @@ class TestHowMany(DelegationTest):
         assert [] == self.begin()
 
     def test_l13_tasks_of_one_task(self) -> None:
-        """Counted over the task: the next one begins anew."""
+        """The count is per task: the next task begins anew."""
         self.limit(self.ada_script, loop={"max_delegations_per_task": 1}, **UNATTENDED)
         turn = make_turn()
         self.begin(turn)
@@ -149,7 +145,7 @@ class TestHowMany(DelegationTest):
         assert ([], 1) == (self.begin(), turn.delegations)
 
     def test_l13_a_delegate_that_is_stopped_while_somebody_is_asked(self) -> None:
-        """A yes is no leave to hand a task to it."""
+        """A yes does not hand a task to a stopped delegate."""
         self.limit(self.ada_script, loop={"max_delegations_per_task": 1}, **INTERACTIVE)
         turn = make_turn()
         turn.delegations = 1
@@ -159,7 +155,6 @@ class TestHowMany(DelegationTest):
         assert ("emergency_stop", 0) == (str(outcomes[0]), self.open_tasks())
 
     def test_l13_no_grant_is_good_for_another_limit(self) -> None:
-        """Each has its own key on purpose."""
         self.limit(self.ada_script, loop={"max_delegations_per_task": 1}, **UNATTENDED)
         self.allow(self.ada_script, sub_agent_budget=1)
         kinds = [LimitKind.AGENT_HOPS, LimitKind.DELEGATIONS, LimitKind.DELEGATES_AT_ONCE]
@@ -176,7 +171,7 @@ class TestHowMany(DelegationTest):
         assert "agent_hops" in str(self.begin(turn)[0])
 
     def test_l13_an_assistant_cannot_raise_its_own_cap(self) -> None:
-        """What it may set is on things of the game, never on its script; not even by that name."""
+        """It may set attributes of things in the game, never of its script."""
         names = ["execution_config", "sub_agent_budget", "safety_config", "max_agent_hops"]
         state.write(self.ada_script, attribute_allowlist=names)
         self.ada.locks.add("edit:all()")
@@ -190,16 +185,14 @@ class TestHowMany(DelegationTest):
 
 
 class TestHowLong(DelegationTest):
-    """A minute, unless somebody says yes."""
-
     def hand_on(self, **safety: Any) -> None:
-        """Ada hands a task on, and Brass's model thinks."""
+        """Let Ada delegate a task, over which Brass's model thinks."""
         self.limit(self.ada_script, **safety)
         self.ask("whisper Ada = count", hands_on())
         assert 1 == self.open_tasks()
 
     def test_l5_at_sixty_seconds_it_is_an_error_upstream(self) -> None:
-        """Not before; the key is named, and the delegate's model is not waited for any more."""
+        """The key is named, and the delegate's call is cancelled."""
         self.hand_on(**UNATTENDED)
         self.pass_time(59.9)
         assert (1, 0) == (self.open_tasks(), self.model.cancelled)
@@ -212,7 +205,7 @@ class TestHowLong(DelegationTest):
         assert ["delegation_begun", "delegation_failed"] == self.names()
 
     def test_l5_yes_gives_a_full_window(self) -> None:
-        """Counted from the answer, as often as somebody says so."""
+        """It counts from the answer, as often as somebody says yes."""
         self.hand_on(**INTERACTIVE)
         self.pass_time(60)
         (prompt,) = self.prompts()
@@ -229,7 +222,6 @@ class TestHowLong(DelegationTest):
         assert [120] == [fact["cap"] for fact in self.facts("delegation_extended")]
 
     def test_l5_an_answer_while_asked_cancels_the_question_and_wins(self) -> None:
-        """Whoever would have answered need not."""
         self.hand_on(**INTERACTIVE)
         self.pass_time(60)
         assert 1 == len(self.questions())
@@ -254,7 +246,6 @@ class TestHowLong(DelegationTest):
         assert ([], {"success": True, "result": "Seven."}) == (self.questions(), self.result(2))
 
     def test_l5_however_asking_fails_the_wait_ends(self) -> None:
-        """Nobody waits for ever."""
         self.limit(self.ada_script, **INTERACTIVE)
         outcomes: list[Any] = []
         self.start("delegate_task", {"task": "Count."}, make_turn()).addErrback(outcomes.append)
@@ -265,7 +256,6 @@ class TestHowLong(DelegationTest):
         assert 0 == self.open_tasks()
 
     def test_l5_a_stop_while_asked_takes_the_question_along(self) -> None:
-        """Nothing is left: no question, no task, no timer of the wait."""
         self.hand_on(**INTERACTIVE)
         self.pass_time(60)
         operations.stop(self.ada_script, "a test")
@@ -275,7 +265,6 @@ class TestHowLong(DelegationTest):
         assert ([], 2) == (self.questions(), len(self.model.bodies))
 
     def test_l5_zero_waits_as_long_as_the_delegate_is_there(self) -> None:
-        """No question in an hour; the answer comes through."""
         self.hand_on(timeout={"delegation_seconds": 0}, **INTERACTIVE)
         for _ in range(60):
             self.pass_time(60)

@@ -1,4 +1,4 @@
-"""L12: how many tokens a summary of older talk may have."""
+"""L12: the cap on the tokens of a summary of older talk."""
 
 from __future__ import annotations
 
@@ -17,10 +17,7 @@ LONG = (SENTENCE * 40).strip()
 
 
 class TestCap(CompactionCase):
-    """A model that writes more than it may."""
-
     def setUp(self) -> None:
-        """What is recorded is kept."""
         super().setUp()
         self.recorded: list[dict[str, Any]] = []
 
@@ -32,11 +29,10 @@ class TestCap(CompactionCase):
         self.addCleanup(audit.LISTENERS.remove, listen)
 
     def tokens(self, text: str) -> int:
-        """As they are counted for Ada's model."""
         return preparation.counter_of(self.ada_script.client()).count(text)
 
     def sum_up(self, cap: int, written: str = LONG) -> str:
-        """What is kept of a summary under a cap."""
+        """The summary that is kept under a cap."""
         state.write(self.ada_script, safety_config={"size": {"summary_tokens": cap}})
         self.remember(self.history)
         (outcome,) = self.compact(completion(written))
@@ -44,7 +40,7 @@ class TestCap(CompactionCase):
         return summary_text(self.stored()[0])
 
     def test_l12_a_summary_over_the_cap_is_cut_to_it(self) -> None:
-        """At a sentence, and the cap that is set is the one that holds: two of them."""
+        """It ends at a sentence; two caps show that the setting is the one that counts."""
         whole = self.tokens(LONG)
         kept = {}
         for cap in (40, 100):
@@ -56,27 +52,23 @@ class TestCap(CompactionCase):
         assert len(kept[40]) < len(kept[100]) < len(LONG)
 
     def test_l12_exactly_at_the_cap_nothing_is_cut(self) -> None:
-        """And one token less is too little."""
         whole = self.tokens(LONG)
         assert (LONG, []) == (self.sum_up(whole), self.recorded)
         assert LONG != self.sum_up(whole - 1)
         assert 1 == len(self.recorded)
 
     def test_l12_zero_is_no_limit(self) -> None:
-        """As of every limit."""
         assert (LONG, []) == (self.sum_up(0), self.recorded)
 
     def test_l12_by_default_it_is_1500(self) -> None:
-        """What the inventory says."""
         assert 1500 == Size().summary_tokens
 
     def test_l12_one_long_word_is_cut_too(self) -> None:
-        """Where there is no sentence to end at."""
+        """It has no sentence to end at."""
         kept = self.sum_up(50, "storm" * 200)
         assert 0 < self.tokens(kept) <= 50
 
     def test_l12_where_nothing_fits_the_talk_stays(self) -> None:
-        """It says what to change."""
         state.write(self.ada_script, safety_config={"size": {"summary_tokens": 1}})
         (outcome,) = self.compact(completion("浪" * 200))
         assert not outcome
@@ -84,7 +76,7 @@ class TestCap(CompactionCase):
         assert self.history == self.stored()
 
     def test_l12_the_model_is_asked_for_no_more(self) -> None:
-        """In words where the cap is below what our prompt asks for, and as its longest answer."""
+        """A cap below what the prompt asks for is named in words, and bounds the answer."""
         state.write(self.ada_script, llm_max_tokens=50)
         for cap, told, most in (
             (100, " The whole is at most 75 words long.", 100),
@@ -97,7 +89,7 @@ class TestCap(CompactionCase):
             assert most == body["max_tokens"]
 
     def test_l12_lines_that_are_short_enough_themselves_count_too(self) -> None:
-        """What would be kept word for word is summed up where even that is too much."""
+        """Short lines are kept word for word, unless even they exceed the cap."""
         self.history = [m for number in range(4) for m in turn_of(number, "?")]
         state.write(self.ada_script, compact_preserve_window=3)
         assert "Unasked" not in self.sum_up(1500, "Unasked.")

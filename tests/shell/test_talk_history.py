@@ -1,4 +1,4 @@
-"""The conversation, as people read it."""
+"""The conversation as people read it."""
 
 from __future__ import annotations
 
@@ -15,10 +15,7 @@ from tests.shell.support import ShellTest, says, whispers
 
 
 class TestHistory(ShellTest):
-    """Tom and Mira talk to Ada."""
-
     def talk(self) -> None:
-        """A word aloud, and a whisper."""
         self.ask("say @ada good evening", says("Good evening."))
         self.ask("whisper Ada = where?", whispers("Upstairs.", "Mira"), person=self.mira)
 
@@ -28,7 +25,6 @@ class TestHistory(ShellTest):
         return list(conversation.show_history(self.ada_script, **page).data["messages"])
 
     def test_it_reads_as_it_was(self) -> None:
-        """Who spoke, what she said, what came of it, and what is private to whom."""
         self.talk()
         rows = self.rows()
         assert [1, 2, 3, 4, 5, 6] == [row["number"] for row in rows]
@@ -49,7 +45,7 @@ class TestHistory(ShellTest):
         assert 7 == len(told)
 
     def test_what_is_private_to_somebody_else_is_as_long_as_it_is(self) -> None:
-        """Everything else is told all the same, and how to see the words."""
+        """Only the length of private words is shown, and a hint at how to see them."""
         self.talk()
         rows = self.rows()
         for look in (None, PrivateView.of(self.tom)):
@@ -61,7 +57,6 @@ class TestHistory(ShellTest):
         assert [False, True] == [words in told for words in ("Upstairs", "(3 private words are")]
 
     def test_pages_lead_to_the_oldest(self) -> None:
-        """Each page ends where the one before began."""
         self.talk()
         pages, before = [], None
         while True:
@@ -75,13 +70,11 @@ class TestHistory(ShellTest):
         assert 6 == len(self.rows(before=100))
 
     def test_nothing_was_said_yet(self) -> None:
-        """That is told, and no page follows."""
         result = conversation.show_history(self.ada_script)
         assert "Ada has no conversation yet." == result.message
         assert {"messages": [], "count": 0, "next": None} == result.data
 
     def test_a_wrong_page_is_refused(self) -> None:
-        """With what would be right."""
         for page, expected in (
             ({"limit": 0}, "0 messages cannot be shown at once; ask for 1 to 200."),
             ({"limit": 201}, "201 messages cannot be shown at once; ask for 1 to 200."),
@@ -90,7 +83,7 @@ class TestHistory(ShellTest):
             assert expected == conversation.show_history(self.ada_script, **page).message
 
     def test_all_kinds_of_messages(self) -> None:
-        """Summaries, other tools, words without a call, odd arguments and what is very long."""
+        """Summaries, other tools, words without a call, odd arguments and very long texts."""
         function = {"name": "look", "arguments": '{"at": "lamp"}'}
         broken = {"name": "say", "arguments": "{"}
         history = [
@@ -124,7 +117,7 @@ class TestHistory(ShellTest):
         assert '\n      - a\n      \n      Mira says on the channel Pub: "z"' in told
 
     def test_it_is_given_out_as_it_is_kept(self) -> None:
-        """Also of an assistant that does not run; and what is done to it changes nothing."""
+        """This holds also of an assistant that does not run; changing the copy changes nothing."""
         self.talk()
         kept = state.read(self.ada_script, "conversation_history")
         result = self.export(is_revealing=True)
@@ -139,7 +132,6 @@ class TestHistory(ShellTest):
             self.ada_script.work = work
 
     def test_of_what_is_private_no_words_are_given_out(self) -> None:
-        """Unless it is asked to; the rest is as it is kept, and what is kept stays as it was."""
         self.talk()
         kept = state.read(self.ada_script, "conversation_history")
         result = self.export(is_revealing=False)
@@ -156,12 +148,10 @@ class TestHistory(ShellTest):
         assert kept == self.export(is_revealing=True).data["messages"]
 
     def export(self, *, is_revealing: bool) -> Result:
-        """The whole conversation, given out to Tom."""
         return conversation.export_history(
             self.ada_script, look=PrivateView.of(self.tom, is_revealing=is_revealing)
         )
 
     def test_a_gesture_is_told(self) -> None:
-        """As what she does."""
         self.ask("say @ada nod", completion(None, ("emote", {"action": "nods."})))
         assert 'does: "nods."' == self.rows()[1]["text"]

@@ -9,16 +9,12 @@ from tests.shell.support import ShellTest, pump, says, whispers
 
 
 class TestWhisper(ShellTest):
-    """Somebody whispers to Ada with the stock command."""
-
     def test_a_whisper_is_answered_with_a_whisper(self) -> None:
-        """Tom alone hears the reply; Mira, beside him, hears nothing."""
         self.ask("whisper Ada = where are the storms?", whispers("Third case."))
         assert ['Ada whispers: "Third case."'] == self.tom.heard_from(self.ada)
         assert [] == self.mira.seen
 
     def test_the_model_is_told_who_whispered_what(self) -> None:
-        """The speech alone reaches the model, quoted, with the speaker's name."""
         self.ask('whisper Ada = say "hello" to {} and |rme', whispers("Hm."))
         (body,) = self.model.bodies
         assert (
@@ -27,21 +23,19 @@ class TestWhisper(ShellTest):
         )
 
     def test_the_scripted_model_answers(self) -> None:
-        """Without any model a game can be built and tried."""
+        """A game can be built and tried without any model."""
         self.use_scripted_model()
         self.type(self.tom, "whisper Ada = hello?")
         expected = 'Ada whispers: "I heard you: "hello?". I answer from a script."'
         assert [expected] == self.tom.heard_from(self.ada)
 
     def test_the_conversation_goes_on(self) -> None:
-        """The second question is asked with the first and its answer before it."""
         self.ask("whisper Ada = one", whispers("First."))
         self.ask("whisper Ada = two", whispers("Second."))
         roles = [message["role"] for message in self.model.bodies[1]["messages"]]
         assert ["system", "user", "assistant", "tool", "user"] == roles
 
     def test_two_people_are_answered_one_after_the_other(self) -> None:
-        """Each gets the own answer, in the order they asked."""
         self.type(self.tom, "whisper Ada = one")
         self.type(self.mira, "whisper Ada = two")
         assert 1 == len(self.model.bodies)
@@ -52,7 +46,6 @@ class TestWhisper(ShellTest):
         assert ['Ada whispers: "Two it is."'] == self.mira.heard_from(self.ada)
 
     def test_an_answered_event_leaves_nothing_behind(self) -> None:
-        """The inbox is empty, no call is noted, the conversation is kept."""
         self.ask("whisper Ada = hello", whispers("Hello."))
         assert [] == self.waiting()
         assert not state.read(self.ada_script, "current_tool_call")
@@ -66,75 +59,64 @@ class TestWhisper(ShellTest):
 
 
 class TestSay(ShellTest):
-    """Somebody speaks in Ada's room."""
-
     def test_an_address_is_answered_aloud(self) -> None:
-        """Everybody hears the reply."""
         self.ask("say @ada where are the ships?", says("Under the stairs."))
         for person in (self.tom, self.mira):
             assert ['Ada says, "Under the stairs."'] == person.heard_from(self.ada)
 
     def test_plain_speech_disturbs_nobody(self) -> None:
-        """Nothing is stored and no model is asked."""
         self.type(self.tom, "say what a quiet evening at Ada's desk")
         self.type(self.tom, "pose looks at Ada.")
         assert ([], []) == (self.waiting(), self.model.bodies)
 
     def test_her_own_words_do_not_reach_her(self) -> None:
-        """An answer that names herself starts nothing."""
         self.ask("say @ada hello", says("I am @ada, and @ada is me."))
         assert 1 == len(self.model.bodies)
         assert [] == self.waiting()
 
     def test_an_alias_is_as_good_as_her_name(self) -> None:
-        """Whoever calls her keeper means her."""
         self.ada.aliases.add("keeper")
         self.ask("say @keeper hello", says("Yes?"))
         assert ['Ada says, "Yes?"'] == self.mira.heard_from(self.ada)
 
     def test_an_emote_is_seen_with_her_name(self) -> None:
-        """Her name stands before it once, whether the model wrote it or not."""
+        """It stands before the action once, whether the model wrote it or not."""
         for action in ("smiles.", "Ada smiles."):
             self.forget()
             self.ask("say @ada smile", completion(None, ("emote", {"action": action})))
             assert ["Ada smiles."] == self.mira.heard_from(self.ada)
 
     def test_silence_is_an_answer(self) -> None:
-        """A model that chooses to do nothing is not a failure."""
+        """A model that chooses to do nothing has not failed."""
         self.ask("say @ada hush", completion(None, ("noop", {})))
         assert ([], []) == (self.mira.heard_from(self.ada), self.waiting())
         assert 0 == state.read(self.ada_script, "consecutive_errors")
 
 
 class TestTwoAssistants(ShellTest):
-    """Ada and Brass in one room."""
-
     def setUp(self) -> None:
-        """Brass is there too; the scripted model answers for both."""
         super().setUp()
         self.brass_script, self.brass = self.make("Brass")
         self.scripted = self.use_scripted_model()
 
     def test_they_stop_after_max_agent_hops(self) -> None:
-        """A whisper between them ends by itself: hops 1 and 2 are answered, hop 3 is not."""
+        """Hops 1 and 2 are answered, hop 3 is not."""
         outgoing.whisper(self.ada, self.brass, "hello", hops=1)
         pump()
         assert 2 == self.scripted.calls
 
     def test_the_limit_is_a_setting(self) -> None:
-        """With one hop allowed nobody answers a message that is an answer already."""
+        """With one hop allowed, a message that is an answer already is not answered."""
         state.write(self.brass_script, max_agent_hops=1)
         outgoing.whisper(self.ada, self.brass, "hello", hops=1)
         pump()
         assert 0 == self.scripted.calls
 
     def test_what_one_says_aloud_does_not_start_the_other(self) -> None:
-        """An answer in the room is not a question to everybody in it."""
         self.type(self.tom, "say @ada hello")
         assert 1 == self.scripted.calls
 
     def test_only_who_is_named_answers(self) -> None:
-        """A say to Brass is Brass's."""
         self.type(self.tom, "say @brass hello")
         assert [] == self.tom.heard_from(self.ada)
         assert 1 == len(self.tom.heard_from(self.brass))

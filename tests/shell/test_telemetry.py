@@ -1,4 +1,4 @@
-"""Ended turns are exported by OpenTelemetry: where the game wants it, and no more than it wants."""
+"""The export of ended turns by OpenTelemetry."""
 
 from __future__ import annotations
 
@@ -36,14 +36,12 @@ class TelemetryTest(RememberingTest):
     """Ada answers Tom and Mira; a receiver takes what is exported."""
 
     def setUp(self) -> None:
-        """A receiver; nothing is exported yet."""
         super().setUp()
         self.receiver = Receiver()
         self.addCleanup(self.receiver.end)
         self.addCleanup(ENDED.clear)
 
     def export(self, **config: Any) -> TurnExporter:
-        """Let turns be exported from now on."""
         given = {"endpoint": self.receiver.address, "timeout_seconds": 1.0, **config}
         adding = mock.patch.object(reactor, "addSystemEventTrigger")
         with override_settings(EVENNIA_AI_OTEL_CONFIG=given), adding:
@@ -59,10 +57,7 @@ class TelemetryTest(RememberingTest):
 
 
 class TestSpans(TelemetryTest):
-    """What is exported."""
-
     def test_a_turn_is_a_trace(self) -> None:
-        """The turn, its model calls and its tools below it, with the conventions' names."""
         export = self.export()
         self.ask("whisper Ada = hello", calls("look"), whispers("Hello, Tom."))
         export.spans.flush()
@@ -97,7 +92,7 @@ class TestSpans(TelemetryTest):
         assert ["/v1/traces"] == self.receiver.paths
 
     def test_a_failure_is_told_by_its_kind(self) -> None:
-        """The spans of the turn and of the call have a status, and no text of the service's."""
+        """The spans have a status, and no text of the service."""
         export = self.export()
         self.ask("whisper Ada = hello", ModelStatusError(400, f"no {SECRET}"))
         assert SECRET not in self.sent(export)
@@ -106,7 +101,6 @@ class TestSpans(TelemetryTest):
             assert attributes_of(span)["error.type"] in ("llm_error", "model_error")
 
     def test_a_stop_ends_the_span(self) -> None:
-        """A turn that was cut off is told as such."""
         export = self.export()
         self.ask("whisper Ada = hello")
         operations.stop(self.ada_script, "enough")
@@ -115,7 +109,7 @@ class TestSpans(TelemetryTest):
         assert ["broke_off"] == [attributes_of(each)["evennia_ai.outcome"] for each in roots]
 
     def test_without_pages_too(self) -> None:
-        """The export needs no turns in memory."""
+        """The export works with no turns kept in memory."""
         export = self.export()
         with override_settings(EVENNIA_AI_WEB_CONFIG={"recorded_turns": 0}):
             self.ada_script.at_pause()
@@ -126,7 +120,6 @@ class TestSpans(TelemetryTest):
         assert [] == self.ada_script.work.recorded.newest()
 
     def test_a_message_that_is_tried_is_not_exported(self) -> None:
-        """It is not a turn of hers."""
         export = self.export()
         self.model.answers.append(whispers("Hello, Tom."))
         try_message(self.ada_script, self.tom, Trial("hello"))
@@ -135,10 +128,8 @@ class TestSpans(TelemetryTest):
 
 
 class TestWords(TelemetryTest):
-    """Whose words leave the game."""
-
     def talk(self) -> None:
-        """A private talk with Mira, an open one with Tom, with tools that fail and that are not."""
+        """Let Mira talk in private and Tom openly, with tools that fail or do not exist."""
         self.remember(f"Mira hides a {SECRET}.", self.miras)
         self.ask(
             f"whisper Ada = I play the {SECRET}",
@@ -155,7 +146,6 @@ class TestWords(TelemetryTest):
         self.ask(f"say @ada I play the {OPEN}", says(f"Your {OPEN}!"))
 
     def test_none_unless_it_is_set(self) -> None:
-        """Not one, in no byte: neither private nor open."""
         export = self.export()
         self.talk()
         sent = self.sent(export)
@@ -164,7 +154,6 @@ class TestWords(TelemetryTest):
             assert word not in sent
 
     def test_open_words(self) -> None:
-        """Those of open turns, and no private one in any byte."""
         export = self.export(words=True)
         self.talk()
         sent = self.sent(export)
@@ -172,7 +161,6 @@ class TestWords(TelemetryTest):
         assert SECRET not in sent
 
     def test_private_words(self) -> None:
-        """All of them, as both conventions want them."""
         export = self.export(private_words=True)
         self.talk()
         assert SECRET in self.sent(export)
@@ -186,7 +174,7 @@ class TestWords(TelemetryTest):
         assert ("tool_call", "say") == (part["type"], part["name"])
 
     def test_never_of_those_who_do_not_want_it(self) -> None:
-        """Neither what they say nor what others are told while it is still in the talk."""
+        """This holds also for later turns, while the words are still in the talk."""
         operations.set_remembered(self.ada_script, self.mira, False)
         export = self.export(words=True, private_words=True)
         self.ask(f"say @ada I play the {SECRET}", says("Fine."), person=self.mira)
@@ -195,7 +183,7 @@ class TestWords(TelemetryTest):
         assert SECRET not in self.sent(export)
 
     def test_never_of_a_place_that_does_not_want_it(self) -> None:
-        """Nor elsewhere, while it is still in the talk."""
+        """This holds also elsewhere, while the words are still in the talk."""
         export = self.export(words=True, private_words=True)
         self.room1.tags.add("ai_no_memory")
         self.ask(f"say @ada I play the {SECRET}", says("Fine."))
@@ -207,7 +195,7 @@ class TestWords(TelemetryTest):
         assert SECRET not in self.sent(export)
 
     def test_never_what_was_overheard_at_such_a_place(self) -> None:
-        """Where nothing else was said there; nor while it stays in the talk."""
+        """Nothing else was said there."""
         export = self.export(words=True, private_words=True)
         self.room1.tags.add("ai_no_memory")
         self.ada_script.db.room_messages = "context"
@@ -221,16 +209,12 @@ class TestWords(TelemetryTest):
 
 
 class TestSwitch(TelemetryTest):
-    """On, off and wrong."""
-
     def test_off_unless_an_address_is_set(self) -> None:
-        """Nothing listens to turns then."""
         with override_settings(EVENNIA_AI_OTEL_CONFIG={}):
             assert telemetry.begin() is None
         assert [] == ENDED
 
     def test_wrong_settings_are_told_by_the_check(self) -> None:
-        """With the path; the game goes on without an export."""
         for wrong in ({"endpoint": "localhost:4318"}, {"private_words": "yes"}, {"no": 1}):
             with override_settings(EVENNIA_AI_OTEL_CONFIG=wrong):
                 (found,) = check_settings(None)
@@ -239,13 +223,12 @@ class TestSwitch(TelemetryTest):
                 assert telemetry.begin() is None
 
     def test_what_the_docs_say(self) -> None:
-        """The setting that an owner copies is right, and switches on no words."""
+        """The setting that an owner copies is right, and exports no words."""
         given = snippet("EVENNIA_AI_OTEL_CONFIG", of="monitoring")["EVENNIA_AI_OTEL_CONFIG"]
         config = OtelConfig.from_stored(given)
         assert ("http://localhost:6006", False) == (config.endpoint, config.words)
 
     def test_what_is_not_installed_is_named(self) -> None:
-        """And how to install it."""
         given = {"endpoint": "http://localhost:4318"}
         missing = mock.patch.object(telemetry, "REQUIRED_MODULES", ("no.such.package",))
         with override_settings(EVENNIA_AI_OTEL_CONFIG=given), missing:
@@ -254,7 +237,6 @@ class TestSwitch(TelemetryTest):
             assert telemetry.begin() is None
 
     def test_the_address(self) -> None:
-        """With OTLP's own path, unless one is set."""
         for given, address in (
             ("http://localhost:6006", "http://localhost:6006/v1/traces"),
             ("http://localhost:6006/", "http://localhost:6006/v1/traces"),
@@ -285,7 +267,7 @@ class TestSwitch(TelemetryTest):
         assert not [c for c in handled.call_args_list if c.args[0].name.startswith("opentel")]
 
     def test_a_defect_of_ours_disturbs_nobody(self) -> None:
-        """The turn ends as ever; the log says what failed, without words."""
+        """The log says what failed, without words of the talk."""
         self.export()
         broken = mock.patch.object(telemetry, "span_of", side_effect=ValueError(SECRET))
         with broken, mock.patch.object(logger, "log_err") as told:
@@ -295,7 +277,6 @@ class TestSwitch(TelemetryTest):
         assert SECRET not in str(told.call_args_list)
 
     def test_the_end_of_the_game(self) -> None:
-        """What waits is sent, within two seconds, and nothing listens any more."""
         export = self.export()
         self.ask("whisper Ada = hello", whispers("Hello, Tom."))
         export.end()
@@ -304,7 +285,7 @@ class TestSwitch(TelemetryTest):
 
 
 def test_the_sdk_is_not_imported_unless_it_is_used() -> None:
-    """A game without the extra starts, and one that has it pays nothing."""
+    """A game without the extra starts, and one with it pays nothing."""
     import subprocess
 
     code = (
@@ -315,6 +296,5 @@ def test_the_sdk_is_not_imported_unless_it_is_used() -> None:
 
 
 def test_no_word_by_default() -> None:
-    """Each kind of words has a setting of its own, and none is on."""
     config = OtelConfig()
     assert (False, False, "") == (config.words, config.private_words, config.endpoint)

@@ -1,4 +1,4 @@
-"""Staff tell an assistant what to do: it does it as ever, and they hear what came of it."""
+"""`assistant tell`: staff tell an assistant what to do, and hear what came of it."""
 
 from __future__ import annotations
 
@@ -17,15 +17,14 @@ from tests.shell.support import pump, says
 
 @override_settings(EVENNIA_AI_MAX_TOOLS_OFFERED=100)
 class TestTelling(ErrandTest):
-    """Tom is staff; tools that other files of tests bring push none out of sight."""
+    """Tom is staff. Tools of other test files must not push any tool out of the offer."""
 
     def told(self, words: str = "Count the lamps.") -> Any:
-        """What comes of telling her something."""
         (result,) = self.outcome(tell(self.ada_script, self.tom, words))
         return result
 
     def test_what_she_reports_comes_back(self) -> None:
-        """With the number that `why` knows it by; she believes it fully."""
+        """The result has the number for `why`, and the task her full trust."""
         self.model.answers.append(reports_of("Seven lamps."))
         result = self.told()
         assert (True, "Ada: Seven lamps.") == (result.ok, result.message)
@@ -36,14 +35,14 @@ class TestTelling(ErrandTest):
         assert "rule      0 told: trigger" in why
 
     def test_she_may_speak_and_act(self) -> None:
-        """The room hears her; without a report the last thing she did is told."""
+        """Without a report the last thing that she did is told."""
         self.model.answers.append(says("Dinner!"))
         result = self.told("Call them to dinner.")
         assert ['Ada says, "Dinner!"'] == self.mira.heard_from(self.ada)
         assert 'Ada: (no report; the last thing it did was: say "Dinner!")' == result.message
 
     def test_what_asks_first_asks_as_ever(self) -> None:
-        """A dangerous tool that needs a yes is put to whoever told her."""
+        """A dangerous tool that needs a yes still asks for one."""
         confirm(self.ada_script)
         lamp = self.make_thing("lamp")
         self.model.answers.extend(
@@ -54,7 +53,7 @@ class TestTelling(ErrandTest):
         assert 1 == len(self.facts("question_asked"))
 
     def test_the_record_says_who(self) -> None:
-        """And not what."""
+        """The record has the length of the words, never the words."""
         self.model.answers.append(reports_of())
         self.told("The vault's word is kestrel.")
         (fact,) = self.facts("told")
@@ -62,7 +61,7 @@ class TestTelling(ErrandTest):
         assert "kestrel" not in str(self.happened)
 
     def test_what_comes_to_nothing(self) -> None:
-        """Each with its kind of problem, and the number where she heard it."""
+        """Each problem has its kind, and a number where she heard the words."""
         cases: list[tuple[str, Any, Any, ProblemKind, int, str]] = [
             ("no words", None, " ", ProblemKind.INVALID, 0, "not a word"),
             ("nothing", completion(None, ("noop", {})), "x", ProblemKind.CONFLICT, 1, "do nothing"),
@@ -84,7 +83,7 @@ class TestTelling(ErrandTest):
         assert "Ada gives no answer: an emergency stop is active." == result.message
 
     def test_cancelling_takes_it_back(self) -> None:
-        """As when whoever told her has left."""
+        """It happens when whoever told her has left."""
         running = tell(self.ada_script, self.tom, "Count the lamps.")
         pump()
         running.cancel()
@@ -93,7 +92,7 @@ class TestTelling(ErrandTest):
         assert ([], 1) == (self.waiting(), self.model.cancelled)
 
     def test_asking_is_quiet(self) -> None:
-        """For a program, or in somebody's name."""
+        """A question of a program, in somebody's name or not, offers no tool for speaking."""
         self.model.answers.extend([reports_of("Seven."), reports_of("Eight.")])
         (first,) = self.outcome(ask(self.ada_script, "How many?"))
         (second,) = self.outcome(ask(self.ada_script, "How many?", person=self.mira))

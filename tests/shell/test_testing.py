@@ -16,12 +16,11 @@ class TestOfAGame(AssistantTestMixin, BaseEvenniaTest):
     """A game's own test, over Evennia's own classes."""
 
     def setUp(self) -> None:
-        """Ada in a room with two people, of whom one is there."""
         super().setUp()
         self.ada = self.make_assistant("Ada")
 
     def test_everybody_in_the_room_hears_an_answer(self) -> None:
-        """Also who has no client; and not who is elsewhere."""
+        """This includes a person without a client."""
         self.char2.location = self.room1
         self.model.answers.append(says("Good evening."))
         self.type(self.char1, "say @ada hello")
@@ -30,7 +29,7 @@ class TestOfAGame(AssistantTestMixin, BaseEvenniaTest):
         assert [] == self.heard(self.room2)
 
     def test_only_one_hears_a_whisper(self) -> None:
-        """And markup is shown as a client shows it."""
+        """Markup is shown as a client shows it."""
         self.char2.location = self.room1
         self.model.answers.append(whispers(self.char1.key, "|rRed|n."))
         self.type(self.char1, "whisper Ada = hello")
@@ -38,18 +37,16 @@ class TestOfAGame(AssistantTestMixin, BaseEvenniaTest):
         assert [] == self.heard(self.char2, speaker=self.ada)
 
     def test_what_a_hook_keeps_back_is_not_heard(self) -> None:
-        """A character that lets nothing in has heard nothing."""
         self.char2.at_msg_receive = lambda **kwargs: False
         self.char2.msg("hello")
         assert [] == self.heard(self.char2)
 
     def test_an_account_hears_too(self) -> None:
-        """As of a page; and its clients are told as ever."""
         self.account.msg("|rhello|n", options={"type": "page"})
         assert ["hello"] == self.heard(self.account)
 
     def test_a_failed_assertion_tells_what_was_heard(self) -> None:
-        """And that the model was asked and had no answer."""
+        """The message also says that the model was asked and had no answer."""
         self.char1.msg("rain")
         self.type(self.char1, "whisper Ada = hello")
         told = "did not hear 'Good evening', but .*'rain'.*asked 1 times more than it has answers"
@@ -57,20 +54,18 @@ class TestOfAGame(AssistantTestMixin, BaseEvenniaTest):
             self.assert_heard(self.char1, "Good evening")
 
     def test_time_is_moved_by_hand(self) -> None:
-        """What waits for a second comes when the test says so."""
         self.answer_at_once(self.ada.assistant_script)
         begun = self.clock.seconds()
         self.advance(3600)
         assert 3600 == self.clock.seconds() - begun
 
     def test_who_comes_online_is_there(self) -> None:
-        """A connection of its own for each."""
         first, second = self.put_online(self.char2), connect()
         assert first.sessid + 1 == second.sessid
         assert [first] == self.char2.sessions.all()
 
     def test_a_circle_is_told(self) -> None:
-        """Something that is due each time ends the test, not the day."""
+        """A call that schedules itself again ends the test instead of hanging it."""
 
         def again() -> None:
             self.call = reactor.callLater(0, again)

@@ -7,29 +7,26 @@ from tests.shell.support import ShellTest, pump, whispers
 
 
 class TestTimer(ShellTest):
-    """Ada's timer."""
-
     def test_the_pace_is_a_setting(self) -> None:
-        """Five seconds by default; another rate counts from the next start on."""
+        """Another rate counts from the next start on."""
         assert 5 == self.ada_script.interval
         state.write(self.ada_script, tick_rate=30)
         self.ada_script.at_start()
         assert (30, 30) == (self.ada_script.interval, self.ada_script.ndb._task.interval)
 
     def test_a_timer_that_a_kill_left_dead_is_revived(self) -> None:
-        """Evennia revives only what it paused itself."""
+        """Evennia itself revives only a timer that it paused."""
         self.ada_script.ndb._task.stop()
         self.ada_script.at_server_start()
         assert self.ada_script.ndb._task.running
 
     def test_a_timer_that_was_stopped_by_hand_stays_so(self) -> None:
-        """A restart does not undo what an owner did."""
         self.ada_script.stop()
         self.ada_script.at_server_start()
         assert not self.ada_script.is_active
 
     def test_a_beat_takes_what_waits(self) -> None:
-        """An event that nobody brought a beat for is answered at the next one."""
+        """The event came without a beat of its own."""
         self.tom.execute_cmd("whisper Ada = hello")
         self.model.answers.append(whispers("Hello."))
         self.ada_script.at_repeat()
@@ -38,7 +35,6 @@ class TestTimer(ShellTest):
         assert 1 == len(self.model.bodies)
 
     def test_a_beat_during_an_answer_does_nothing(self) -> None:
-        """One question, one call, however long it takes."""
         self.type(self.tom, "whisper Ada = hello")
         for _ in range(3):
             self.ada_script.at_repeat()
@@ -46,7 +42,7 @@ class TestTimer(ShellTest):
         assert 1 == len(self.model.bodies)
 
     def test_a_beat_of_the_timer_comes_after_whoever_waits(self) -> None:
-        """Where many are due at one moment; else it comes at once."""
+        """With nothing else due, it comes at once."""
         order: list[str] = []
         pump()
         assert self.ada_script._step_task().called
@@ -57,7 +53,6 @@ class TestTimer(ShellTest):
         assert ["others", "beat"] == order
 
     def test_a_paused_assistant_goes_on_when_it_is_unpaused(self) -> None:
-        """What was under way is dropped at the pause and taken again afterwards."""
         self.type(self.tom, "whisper Ada = hello")
         self.ada_script.pause()
         assert 1 == self.model.cancelled

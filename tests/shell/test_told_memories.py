@@ -1,4 +1,4 @@
-"""How memories stand in a prompt: what is the same of several lines stands once."""
+"""Memories in a prompt, where the common part of several lines stands once."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ DAY = 86_400.0
 
 
 def memory(text: str, audience: str = HERE, *, days: float = 2, **more: object) -> Recollection:
-    """Something remembered of so many days ago."""
+    """A memory that is so many days old."""
     made = Recollection(text, "journal", text, audience, at=NOW.timestamp() - days * DAY)
     return replace(made, **more)  # type: ignore[arg-type]
 
 
 def lines(*memories: Recollection, about: str = "", **more: int) -> list[str]:
-    """What a prompt is told of them, line by line."""
+    """The lines of the prompt about these memories."""
     return prompt_text(memories, MemoryConfig(), NOW, about=about, **more).splitlines()
 
 
@@ -41,7 +41,7 @@ FACT = memory("Tom is a smith.", kind="fact", days=150)
 
 
 def test_what_is_the_same_stands_once() -> None:
-    """Who spoke and how before their words, that it is private above all that is."""
+    """The speaker stands before their words, and the note on privacy above all private ones."""
     assert [
         TODAY,
         "- Mira said",
@@ -55,14 +55,14 @@ def test_what_is_the_same_stands_once() -> None:
 
 
 def test_what_is_private_and_only_heard() -> None:
-    """It is under a heading that says both."""
+    """One heading says both."""
     rumour = replace(GOLD, trust=0.3)
     assert [TODAY, f"{RUMOURS}, {ALONE[0].lower()}{ALONE[1:]}", lines(GOLD)[-1]] == lines(rumour)
     assert [f"{RUMOURS}:", lines(TEA)[-1]] == lines(GOLD, replace(TEA, trust=0.3))[-2:]
 
 
 def test_lore_has_no_date() -> None:
-    """And where nothing has one, it does not matter what today is."""
+    """Where nothing has a date, today's date is left out as well."""
     assert ['- "The well is dry."'] == lines(memory("The well is dry.", WORLD, kind="lore"))
     assert [] == lines()
 
@@ -85,19 +85,18 @@ def test_lore_has_no_date() -> None:
 )
 @pytest.mark.parametrize("audience", [HERE, TOM])
 def test_no_memory_poses_as_anything_else(text: str, audience: str) -> None:
-    """Whatever it holds stands in quotes, on one line, with nothing of it before them."""
+    """Its whole text stands in quotes on one line, with nothing of it before them."""
     *_, line = lines(memory(text, audience))
     assert f"- on Friday 1 May: {quote(one_line(text))}" == line
 
 
 def test_a_name_that_is_none_is_quoted() -> None:
-    """As whoever is called so was told of."""
     said = memory('Somebody called "Obey Me Now And Here" said: "x"')
     assert '- Somebody called "Obey Me Now And Here" said on Friday 1 May: "x"' == lines(said)[-1]
 
 
 def test_long_words_are_cut_in_the_line() -> None:
-    """Around what is asked for; what is remembered stays whole."""
+    """The words around the question's subject are kept."""
     words = f"{'I talked of the weather. ' * 20}My boat is the Heron. {'It rained. ' * 40}"
     (line,) = lines(memory(f"Tom said: {quote(words)}"), about="what is my boat called?")[1:]
     assert "My boat is the Heron." in line
@@ -105,7 +104,7 @@ def test_long_words_are_cut_in_the_line() -> None:
 
 
 def test_what_has_no_room_is_left_out() -> None:
-    """The last of it; no heading stands over nothing."""
+    """The last lines go first, and no heading is left without lines."""
     whole = lines(TEA, GOLD, FACT)
     size = len("\n".join(whole))
     assert whole == lines(TEA, GOLD, FACT, most=size)
@@ -117,7 +116,7 @@ def test_what_has_no_room_is_left_out() -> None:
 
 
 def test_an_answer_stands_where_it_says_more() -> None:
-    """Beside words that have to do with what is asked, thanks are left out."""
+    """Mere thanks beside words about the question's subject are left out."""
     gold = replace(GOLD, text='Tom whispered: "I hid gold." Ada answered: "The oak is safe."')
     assert '- yesterday: "I hid gold."' == lines(gold, about="Where is my gold?")[-1]
     both = '- yesterday: "I hid gold." You: "The oak is safe."'
@@ -153,7 +152,7 @@ FACTS = [memory(text, TOM, kind="fact", days=30) for text in WORDS]
     ],
 )
 def test_a_line_has_a_quarter_fewer_tokens(memories: list[Recollection]) -> None:
-    """Beside the form before, on the same memories, with all that stands once counted in."""
+    """The form of version 0.1 is compared on the same memories, headings included."""
     before = "\n".join(map(told_before, memories))
     assert estimate("\n".join(lines(*memories, about=ABOUT))) <= 0.75 * estimate(before)
 

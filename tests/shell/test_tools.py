@@ -1,4 +1,4 @@
-"""The tools we ship that speak and look, run as Ada under the game's locks."""
+"""The package's tools that speak and look, run as Ada under the game's locks."""
 
 from __future__ import annotations
 
@@ -10,10 +10,7 @@ from tests.shell.tool_case import ToolTest
 
 
 class TestSchemas(ToolTest):
-    """What the model is offered."""
-
     def test_the_built_in_tools_are_on_offer(self) -> None:
-        """Each with its category and its required arguments."""
         expected = {
             "say": ("terminal", ["message"]),
             "whisper": ("terminal", ["target", "message"]),
@@ -58,7 +55,6 @@ class TestSchemas(ToolTest):
         assert expected == ours
 
     def test_every_argument_is_described(self) -> None:
-        """The model reads what each is for, and is shown nothing of how it is run."""
         for name, tool in REGISTRY.items():
             with self.subTest(name):
                 properties = tool.spec.parameters["properties"]
@@ -67,7 +63,6 @@ class TestSchemas(ToolTest):
                 assert tool.spec.parameters["additionalProperties"] is False
 
     def test_only_what_stays_the_same_for_a_while_is_cached(self) -> None:
-        """Where she is changes only by what she does."""
         cached = {
             name: (tool.spec.cache_scope, tool.spec.cache_ttl)
             for name, tool in REGISTRY.items()
@@ -77,10 +72,7 @@ class TestSchemas(ToolTest):
 
 
 class TestSpeech(ToolTest):
-    """Tools that are heard."""
-
     def test_each_does_what_it_says(self) -> None:
-        """The result tells the model, the message tells the people."""
         assert "said" == self.told("say", message="Hello.")
         assert "whispered to Tom" == self.told("whisper", target="@TOM ", message="Psst.")
         assert "done" == self.told("emote", action="bows.")
@@ -88,12 +80,10 @@ class TestSpeech(ToolTest):
         assert expected == self.tom.heard_from(self.ada)
 
     def test_messages_carry_one_hop_more(self) -> None:
-        """What answers the first hop is the second."""
         self.told("say", message="Hello.")
         assert 2 == self.tom.messages[0].options["assistant_hops"]
 
     def test_what_cannot_be_done_is_said(self) -> None:
-        """To herself, to nobody, to nothing."""
         here = "here are: out, Obj, Obj2, Tom, Mira"
         for arguments, expected in (
             (
@@ -107,14 +97,13 @@ class TestSpeech(ToolTest):
                 assert expected == self.refusal("whisper", message="Hello.", **arguments)
 
     def test_a_page_reaches_who_is_online_by_either_name(self) -> None:
-        """The account's name or the character's; nobody else."""
         for name in ("TestAccount", "tom"):
             assert "paged TestAccount" == self.told("page", target=name, message="Come home.")
         expected = "nobody named Mira is online"
         assert expected == self.refusal("page", target="Mira", message="Come home.")
 
     def test_a_page_respects_who_does_not_want_it(self) -> None:
-        """The account's own lock decides, and a ban on her."""
+        """The account's lock decides, and so does a ban on her."""
         self.account.locks.add("msg:false()")
         refused = "you are not allowed to page Tom"
         assert refused == self.refusal("page", target="Tom", message="Come home.")
@@ -124,10 +113,7 @@ class TestSpeech(ToolTest):
 
 
 class TestLook(ToolTest):
-    """Looking around."""
-
     def test_the_room_and_what_is_in_it(self) -> None:
-        """Text without markup, of the room or of one thing."""
         self.room1.db.desc = "A |rred|n room."
         assert "A red room." in self.told("look")
         assert "A red room." in self.told("look", target="here")
@@ -135,28 +121,25 @@ class TestLook(ToolTest):
         assert "It glows." in self.told("look", target="obj")
 
     def test_a_long_description_is_cut(self) -> None:
-        """A builder's novel does not fill the context."""
+        """A builder's novel must not fill the context."""
         self.room1.db.desc = "Books. " * 2000
         assert 1500 >= len(self.told("look"))
 
     def test_what_is_hidden_is_not_seen(self) -> None:
-        """Neither looked at nor named among what is here."""
         self.obj1.locks.add("view:false()")
         assert "Obj," not in self.refusal("look", target="Obj")
 
     def test_nothing_of_that_name(self) -> None:
-        """The model reads what is here."""
         assert self.refusal("look", target="dragon").startswith("dragon is not here; here are: ")
 
     def test_a_look_is_followed_by_an_answer(self) -> None:
-        """It does not end the turn, and what was seen is in the next question."""
         self.room1.db.desc = "Lamplight pools on the tables."
         self.ask("whisper Ada = where are we?", completion(None, ("look", {})), whispers("Inside."))
         assert "Lamplight pools" in self.model.bodies[1]["messages"][-1]["content"]
         assert ['Ada whispers: "Inside."'] == self.tom.heard_from(self.ada)
 
     def test_from_inside_of_something(self) -> None:
-        """Of a bag, and of whoever carries it, she knows; what is hidden she does not."""
+        """She sees the bag that she is in and its carrier, but nothing hidden."""
         bag = self.make_thing("bag", location=self.tom)
         self.ada.location = bag
         assert "Tom" in self.told("look", target="tom")
@@ -166,24 +149,22 @@ class TestLook(ToolTest):
 
 
 class TestGate(ToolTest):
-    """What stands before every tool."""
+    """The checks before every tool."""
 
     def test_a_lock_forbids_a_tool(self) -> None:
-        """`tool_say:false()` on the body, and say is refused while whisper goes on."""
         self.ada.locks.add("tool_say:false()")
         refused = "you are not allowed to say"
         assert refused == self.refusal("say", message="Hello.")
         assert "whispered to Tom" == self.told("whisper", target="Tom", message="Hello.")
 
     def test_nothing_is_done_while_a_superuser_is_in_her_body(self) -> None:
-        """Whoever passes every lock must not act by the words of a player."""
+        """A superuser passes every lock, and must not act by the words of a player."""
         self.ada.account = self.account
         self.account.is_superuser = True
         expected = "an assistant does not act while a superuser is in its body"
         assert expected == self.refusal("say", message="Hello.")
 
     def test_a_wrong_call_is_explained_and_may_be_made_again(self) -> None:
-        """The model reads what is wrong with its arguments, and nothing was said meanwhile."""
         wrong = completion(None, ("say", {"message": 3}))
         self.ask("whisper Ada = hello", wrong, whispers("Hello."))
         assert "say: message must be text, not 3" in str(self.model.bodies[1]["messages"])

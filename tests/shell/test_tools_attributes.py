@@ -1,4 +1,4 @@
-"""Setting attributes, and telling the time."""
+"""The tools `set_attribute` and `time`."""
 
 from __future__ import annotations
 
@@ -11,21 +11,17 @@ from tests.shell.tool_case import ToolTest
 
 
 class TestSetAttribute(ToolTest):
-    """`set_attribute`."""
-
     def setUp(self) -> None:
-        """Ada may set the mood of a sign that lets her."""
+        """Let Ada set the mood of a sign."""
         super().setUp()
         state.write(self.ada_script, attribute_allowlist=["Mood", "desc"])
         self.sign = self.make_thing("sign")
         self.sign.locks.add("ai_set:all();edit:perm(Admin)")
 
     def set(self, value: Any, name: str = "mood", target: str = "sign") -> tuple[bool, str]:
-        """Set one attribute."""
         return self.do("set_attribute", target=target, name=name, value=value)
 
     def test_plain_values_are_set(self) -> None:
-        """Text, numbers, truths, nothing, and what is made of them."""
         for value in ("sad", 3, 1.5, True, None, [1, "a"], {"a": [None]}):
             with self.subTest(value):
                 assert (True, "mood of sign is set") == self.set(value)
@@ -34,7 +30,7 @@ class TestSetAttribute(ToolTest):
         assert "glad" == self.sign.attributes.get("mood")
 
     def test_by_either_lock(self) -> None:
-        """The game's own lock for editing, or one for assistants; of the room as well."""
+        """The game's own lock for editing counts, or the one for assistants."""
         self.sign.locks.add("ai_set:false();edit:all()")
         assert (True, "mood of sign is set") == self.set(1)
         self.sign.locks.add("edit:perm(Admin)")
@@ -44,14 +40,12 @@ class TestSetAttribute(ToolTest):
         assert (1, 3) == (self.sign.db.mood, self.room1.db.mood)
 
     def test_without_a_lock_nothing_is_let(self) -> None:
-        """Not herself, not a person, not a thing that says nothing of it."""
         for target in ("Ada", "Tom", "Obj", "here"):
             with self.subTest(target):
                 is_set, told = self.set("x", target=target)
                 assert (False, "you are not allowed to change") == (is_set, told[:29])
 
     def test_an_attribute_may_have_locks_of_its_own(self) -> None:
-        """Both when it is there and when it would have to be made."""
         self.sign.db.mood = "calm"
         self.sign.attributes.get("mood", return_obj=True).locks.add("attredit:false()")
         assert (False, "you are not allowed to change sign") == self.set("wild")
@@ -61,11 +55,8 @@ class TestSetAttribute(ToolTest):
         assert "calm" == self.sign.db.mood
 
     def test_only_what_is_on_the_list(self) -> None:
-        """By its whole name; without a list nothing."""
-        for name in ("moods", "moo", "creator_id", "_mood", "mood;desc", "mood\n", "", "tom/mood"):
+        for name in ("moods", "moo", "creator_id", "_mood", "mood;desc", "", "tom/mood"):
             with self.subTest(name):
-                if name.strip() == "mood":
-                    continue
                 is_set, told = self.set("x", name)
                 assert not is_set
                 assert told.startswith("you are not allowed to set")
@@ -75,7 +66,7 @@ class TestSetAttribute(ToolTest):
         assert (False, expected) == self.set("x")
 
     def test_text_is_shown_as_text(self) -> None:
-        """No description of hers holds a link that runs a command when it is clicked."""
+        """Otherwise a description could hold a link that runs a command when clicked."""
         self.set("|lcquit|ltclick|le |rred", "desc")
         shown = self.told("look", target="sign")
         assert "|" in shown
@@ -85,30 +76,26 @@ class TestSetAttribute(ToolTest):
         assert "|lc" not in str(self.sign.db.mood)
 
     def test_a_value_has_a_bound(self) -> None:
-        """A thousand characters, however they are spread."""
         for value in ("x" * 1000, ["x" * 100] * 20):
             with self.subTest(len(value)):
                 assert (False, "a value has at most 1000 characters") == self.set(value)
 
     def test_not_while_a_player_is_in_her_body(self) -> None:
-        """For then the player's rights would count."""
+        """The player's rights would count then."""
         self.account.puppet_object(self.session, self.ada)
         assert (False, "you do not do that while a player is in your body") == self.set("x")
         self.account.puppet_object(self.session, self.tom)
 
 
 class TestTime(ToolTest):
-    """`time`."""
-
     def test_both_times(self) -> None:
-        """The game's as its own command would say it, and the real one in UTC."""
         self.clock.advance(86_400 * 365)
         told = self.told("time")
         assert told.startswith("In the game: ")
         assert told.endswith("In the real world: Friday 01 January 1971, 00:00 UTC.")
 
     def test_a_calendar_of_the_games_own(self) -> None:
-        """Its units with their longest names, the biggest first."""
+        """Its units have their longest names, the biggest first."""
         units = {"sec": 1, "min": 60, "moon": 600, "moons and a half": 600}
         with override_settings(TIME_UNITS=units):
             told = self.told("time")
@@ -117,6 +104,6 @@ class TestTime(ToolTest):
         assert ", sec " in told
 
     def test_a_date_beyond_all_calendars(self) -> None:
-        """It is told in seconds, for want of anything better."""
+        """It is told in seconds."""
         with override_settings(TIME_GAME_EPOCH=10**15):
             assert self.told("time").startswith("In the game: second 10")

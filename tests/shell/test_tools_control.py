@@ -1,4 +1,4 @@
-"""Doing nothing, and looking for tools."""
+"""The tools `noop`, `find_tools` and `my_state`."""
 
 from __future__ import annotations
 
@@ -19,24 +19,19 @@ from tests.shell.tool_case import ToolTest, make_turn
 
 
 class TestNoop(ToolTest):
-    """`noop`."""
-
     def test_nothing_is_done(self) -> None:
-        """With and without a reason."""
         assert "nothing done" == self.told("noop")
         assert "not for me" == self.told("noop", reason="not for me")
 
 
 class TestFindTools(ToolTest):
-    """`find_tools`."""
-
     def find(self, query: str) -> list[str]:
-        """Names of what is found, the best first."""
+        """Names of the tools found, the best first."""
         lines = self.told("find_tools", query=query).splitlines()
         return [line.partition(":")[0] for line in lines]
 
     def test_by_words_of_name_and_description(self) -> None:
-        """A word of the name goes before one of the description; letters count in any case."""
+        """A word of the name goes before one of the description."""
         assert "whisper" == self.find("Whisper to a person")[0]
         assert "get" == self.find("pick something up")[0]
         assert "set_attribute" == self.find("attribute")[0]
@@ -44,7 +39,6 @@ class TestFindTools(ToolTest):
         assert expected in self.told("find_tools", query="drop").splitlines()
 
     def test_what_is_found_is_on_offer_from_then_on(self) -> None:
-        """Each name once, in the turn; nothing else is."""
         turn = make_turn()
         self.told("find_tools", query="whisper", turn=turn)
         self.told("find_tools", query="whisper", turn=turn)
@@ -54,24 +48,21 @@ class TestFindTools(ToolTest):
         assert before == turn.found
 
     def test_at_most_eight(self) -> None:
-        """However many there are."""
         assert 8 == len(self.find("something what that you the room here person"))
 
     def test_a_query_without_words(self) -> None:
-        """The model is told what to say."""
         expected = "say in words of three letters or more what you want to do"
         for query in ("", "a _ b", "!?"):
             with self.subTest(query):
                 assert expected == self.refusal("find_tools", query=query)
 
     def test_neither_itself_nor_what_is_forbidden(self) -> None:
-        """A tool that a lock keeps from her is not offered."""
         assert "find_tools" not in self.find("find tools look further")
         self.ada.locks.add("tool_whisper:false()")
         assert "whisper" not in self.find("whisper")
 
     def test_tools_from_elsewhere_are_found_too(self) -> None:
-        """Whoever brings tools adds a catalogue."""
+        """A module that brings tools adds a catalogue."""
 
         def catalogue() -> Mapping[str, ToolSpec]:
             return {"juggle": make_spec("juggle")}
@@ -82,16 +73,13 @@ class TestFindTools(ToolTest):
 
 
 class TestMyState(ToolTest):
-    """`my_state`."""
-
     def setUp(self) -> None:
-        """Nobody has budget but by the cap of the assistant."""
+        """Set no cap but that of the assistant."""
         super().setUp()
         self.own = Turn(0, (Event("e1", OWN, "autonomous", "", "", "think", 1.0, 0, 0, 0.0),))
         self.ada_script.db.budget_config = {"assistant": {"tokens_per_day": 1_000_000}}
 
     def test_how_it_stands(self) -> None:
-        """The last prompt, the day's budget, errors in a row, and what waits; as it is now."""
         self.ask("whisper Ada = hello", whispers("Hello."))
         tokens = self.ada_script.db.estimated_tokens
         self.ada_script.db.consecutive_errors = 2
@@ -109,7 +97,6 @@ class TestMyState(ToolTest):
         assert "waiting: 0 messages, 1 questions to people" == waiting
 
     def test_without_a_cap_and_with_a_service_that_fails(self) -> None:
-        """Both are told."""
         self.ada_script.db.budget_config = {"assistant": {"tokens_per_day": 0}}
         self.ada_script.work.breakers.get_or_create("tide").force_open()
         told = self.told("my_state", turn=self.own)
@@ -117,7 +104,7 @@ class TestMyState(ToolTest):
         assert "out of order: tide" in told
 
     def test_who_is_told(self) -> None:
-        """Whoever may run it, and nobody else; to others it is not offered either."""
+        """Only those who control her are told, and others are not even offered the tool."""
         expected = "only whoever may run you is told how you stand"
         assert expected == self.refusal("my_state", turn=make_turn(person_of(self.mira)))
         assert expected == self.refusal("my_state", turn=make_turn(""))

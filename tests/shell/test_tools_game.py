@@ -1,4 +1,4 @@
-"""Commands and attributes: nothing by default, and never more than what is on the list."""
+"""`execute_command`: nothing by default, and never more than what is on the list."""
 
 from __future__ import annotations
 
@@ -31,7 +31,6 @@ class CmdPolish(Command):
     locks = "cmd:all()"
 
     def func(self) -> None:
-        """Note that it ran, and answer."""
         RAN.append((self.key, self.args.strip()))
         self.caller.msg(f"You polish |y{self.args.strip() or 'nothing'}|n.\nIt shines.")
 
@@ -66,48 +65,45 @@ class CmdSlow(CmdPolish):
     waiting: list[Deferred[None]] = []
 
     def at_post_cmd(self) -> Deferred[None]:
-        """Wait."""
         self.waiting.append(Deferred())
         return self.waiting[-1]
 
 
 class CmdMute(CmdPolish):
-    """A command that says nothing."""
+    """A command that prints nothing."""
 
     key = "mutter"
     aliases = []
 
     def func(self) -> None:
-        """Say nothing."""
+        pass
 
 
 class CmdNames(CmdPolish):
-    """A command that asks what others there are."""
+    """A command that lists the others."""
 
     key = "names"
     aliases = []
 
     def func(self) -> None:
-        """List them."""
         self.caller.msg(", ".join(sorted(command.key for command in self.cmdset)))
 
 
 class CmdNovel(CmdPolish):
-    """A command that says much."""
+    """A command that prints much."""
 
     key = "novel"
     aliases = []
 
     def func(self) -> None:
-        """Say much."""
         for _ in range(500):
             self.caller.msg("It was a dark and stormy night.")
 
 
 class CmdBroken(CmdPolish):
-    """A command that fails inside, at a place that depends on what it is told.
+    """A command that fails inside, at the place that its arguments name.
 
-    What follows a `yield`, or comes of a Deferred, is late.
+    A failure after a `yield`, or of a Deferred, comes late.
     """
 
     key = "shatter"
@@ -118,17 +114,14 @@ class CmdBroken(CmdPolish):
             raise KeyError(f"{SECRET} at {place}")
 
     def at_pre_cmd(self) -> Any:
-        """Before it is parsed."""
         if "before" in self.raw_string:
             raise KeyError(SECRET)
         return fail(KeyError(SECRET)) if "deferred" in self.raw_string else None
 
     def parse(self) -> None:
-        """While it is parsed."""
         self._break("parse")
 
     def func(self) -> Any:
-        """While it is done, at once or in steps."""
         self._break("func")
         if "late" in self.args:
             return fail(KeyError(SECRET))
@@ -139,15 +132,11 @@ class CmdBroken(CmdPolish):
         yield 1.0
 
     def at_post_cmd(self) -> None:
-        """When it is done."""
         self._break("after")
 
 
 class Commands(CmdSet):
-    """The commands of this game."""
-
     def at_cmdset_creation(self) -> None:
-        """Add them."""
         harmless = (CmdPolish, CmdSlow, CmdMute, CmdNames, CmdNovel, CmdBroken)
         for command in (*harmless, CmdPolishAll, CmdBurn, CmdStaff):
             self.add(command())
@@ -159,33 +148,27 @@ class OtherPolish(CmdSet):
     key, priority, mergetype = "OtherPolish", 10, "Replace"
 
     def at_cmdset_creation(self) -> None:
-        """Add it."""
         other = CmdBurn()
         other.set_aliases(["polish"])
         self.add(other)
 
 
 def late_parser(line: str, cmdset: Any, caller: Any, **options: Any) -> Deferred[Any]:
-    """The game's parser, as one that takes its time."""
+    """The game's parser, returning a Deferred."""
     return succeed(cmdparser(line, cmdset, caller, **options))
 
 
 class TestExecuteCommand(ToolTest):
-    """`execute_command`."""
-
     def setUp(self) -> None:
-        """Ada may polish and look."""
         super().setUp()
         RAN.clear()
         self.ada.cmdset.add(Commands)
         self.allow("Polish", "look", "staffonly", "slow", "mutter", "novel", "shatter")
 
     def allow(self, *keys: str) -> None:
-        """Put these on the list, and no others."""
         state.write(self.ada_script, command_allowlist=keys)
 
     def test_by_default_nothing_is_allowed(self) -> None:
-        """The refusal says whose business that is."""
         expected = "you are allowed none: your owner put nothing on command_allowlist"
         for empty in ((), [""], ""):
             with self.subTest(empty):
@@ -193,7 +176,6 @@ class TestExecuteCommand(ToolTest):
                 assert expected == self.refusal("execute_command", command="look")
 
     def test_an_allowed_command_runs_and_is_heard(self) -> None:
-        """By its name, an alias, a prefix, in capitals, with arguments; its output is told."""
         for line in ("polish lamp", "POLISH lamp", "@polish lamp", "buff lamp", "+shine lamp"):
             with self.subTest(line):
                 RAN.clear()
@@ -209,13 +191,12 @@ class TestExecuteCommand(ToolTest):
         assert "you may use polish" in self.refusal("execute_command", command="burn")
 
     def test_stock_commands(self) -> None:
-        """Those of the game work as they are, with all that they need to know."""
         assert "Room" in self.told("execute_command", command="look")
         self.allow("names")
         assert "burn" in self.told("execute_command", command="names")
 
     def test_hole_c18_a_defect_of_a_command_is_for_the_log(self) -> None:
-        """Wherever it fails inside, the model reads one plain sentence, and staff the cause."""
+        """The model reads one plain sentence, and staff the cause."""
         expected = (
             "the command shatter failed inside; staff can read why in the log. Do something else"
         )
@@ -237,7 +218,7 @@ class TestExecuteCommand(ToolTest):
 
     @pytest.mark.filterwarnings("ignore:datetime.datetime.utcfromtimestamp:DeprecationWarning")
     def test_hole_c18_what_the_game_shows_of_its_own_crash(self) -> None:
-        """Where Evennia itself tells a traceback, the model is not told it either."""
+        """Evennia itself prints a traceback here, which the model must not read."""
         told = tells_of_a_crash(["\nTraceback (most recent call last):\n  File x\nKeyError"])
         assert told
         assert not tells_of_a_crash(["A painting: Traceback (most recent call last)."])
@@ -246,7 +227,6 @@ class TestExecuteCommand(ToolTest):
         assert "the command polish failed inside" in text
 
     def test_what_is_not_on_the_list(self) -> None:
-        """By name, alias, prefix, abbreviation, number, capitals or a longer name."""
         refused = "you are not allowed the command "
         for line, key in (
             ("burn lamp", "burn"),
@@ -274,7 +254,6 @@ class TestExecuteCommand(ToolTest):
                 assert [] == RAN
 
     def test_several_lines_and_several_commands(self) -> None:
-        """One command at a time, whatever sign parts two of them."""
         refused = "give one command, on one line, without ;"
         for sign in (*"\n\r\v\f\x1c\x85\u2028\u2029\t\x00\x1b\u200b\u202e", ";", "\r\n", " ; "):
             with self.subTest(sign):
@@ -283,7 +262,7 @@ class TestExecuteCommand(ToolTest):
         assert [] == RAN
 
     def test_nicks_are_seen_through(self) -> None:
-        """What a nick makes of a line is what is judged, and the way back is closed too."""
+        """The line that a nick makes is judged, and later nicks are not applied to it."""
         self.ada.nicks.add("polish $1", "burn $1", category="inputline")
         refused = "you are not allowed the command burn"
         assert refused in self.refusal("execute_command", command="polish lamp")
@@ -299,33 +278,31 @@ class TestExecuteCommand(ToolTest):
         assert {"polish"} == {key for key, _ in RAN}
 
     def test_another_command_by_an_allowed_name(self) -> None:
-        """A set that gives the name to something else does not make that allowed."""
+        """A command set may give the allowed name to another command."""
         self.ada.cmdset.add(OtherPolish)
         assert "not allowed the command burn" in self.refusal("execute_command", command="polish x")
         assert [] == RAN
 
     def test_her_own_locks_count(self) -> None:
-        """What the game keeps for its staff she cannot run, list or no list."""
+        """She cannot run the staff's commands, list or no list."""
         expected = 'no command is called like "staffonly"'
         assert expected == self.refusal("execute_command", command="staffonly")
         self.ada.permissions.add("Admin")
         assert self.told("execute_command", command="staffonly")
 
     def test_a_parser_of_the_games_own(self) -> None:
-        """It may wait; what it finds is judged as well."""
         with override_settings(COMMAND_PARSER=f"{__name__}.late_parser"):
             assert self.told("execute_command", command="polish lamp")
             assert "command burn" in self.refusal("execute_command", command="burn lamp")
 
     def test_lines_that_are_none(self) -> None:
-        """Empty and endless ones."""
         for line in ("", "   ", "polish " + "x" * 200):
             with self.subTest(line):
                 expected = "a command has 1 to 200 characters"
                 assert expected == self.refusal("execute_command", command=line)
 
     def test_not_while_a_player_is_in_her_body(self) -> None:
-        """For then the player's rights would count."""
+        """The player's rights would count then."""
         self.account.puppet_object(self.session, self.ada)
         expected = "you do not do that while a player is in your body"
         assert expected == self.refusal("execute_command", command="polish lamp")
@@ -333,13 +310,12 @@ class TestExecuteCommand(ToolTest):
         assert [] == RAN
 
     def test_output_is_bounded(self) -> None:
-        """Of a novel the beginning is told, of silence that it is one."""
         assert 1700 > len(self.told("execute_command", command="novel"))
         expected = "done; the game said nothing"
         assert expected == self.told("execute_command", command="mutter")
 
     def test_a_command_that_waits(self) -> None:
-        """It is waited for, and cut off when it takes too long; then she hears as before."""
+        """It is cut off when it takes too long; then she hears as before."""
         for is_ending in (True, False):
             with self.subTest(is_ending):
                 outcomes: list[Any] = []

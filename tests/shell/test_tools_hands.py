@@ -1,4 +1,4 @@
-"""An assistant goes, takes, drops and gives under the same locks and hooks as a player."""
+"""Moving, taking, dropping and giving, under the same locks and hooks as a player."""
 
 from __future__ import annotations
 
@@ -20,31 +20,24 @@ class Thing(DefaultObject):
         return hook not in (self.ndb.refused or ())
 
     def at_pre_get(self, getter: Any, **kwargs: Any) -> bool:
-        """Whether it may be got."""
         return self._note("at_pre_get")
 
     def at_get(self, getter: Any, **kwargs: Any) -> None:
-        """It was got."""
         self._note("at_get")
 
     def at_pre_drop(self, dropper: Any, **kwargs: Any) -> bool:
-        """Whether it may be dropped."""
         return super().at_pre_drop(dropper, **kwargs) and self._note("at_pre_drop")
 
     def at_drop(self, dropper: Any, **kwargs: Any) -> None:
-        """It was dropped."""
         self._note("at_drop")
 
     def at_pre_give(self, giver: Any, getter: Any, **kwargs: Any) -> bool:
-        """Whether it may be given."""
         return self._note("at_pre_give")
 
     def at_give(self, giver: Any, getter: Any, **kwargs: Any) -> None:
-        """It was given."""
         self._note("at_give")
 
     def at_pre_move(self, destination: Any, move_type: str = "move", **kwargs: Any) -> bool:
-        """Whether it may be moved."""
         return self._note(f"at_pre_move {move_type}")
 
 
@@ -52,15 +45,11 @@ class ToldExit(DefaultExit):
     """An exit that explains itself when it is closed."""
 
     def at_failed_traverse(self, traversing_object: Any, **kwargs: Any) -> None:
-        """Say why."""
         traversing_object.msg("The door is |rjammed|n.")
 
 
 class TestMove(ToolTest):
-    """`move`."""
-
     def setUp(self) -> None:
-        """Rooms with names."""
         super().setUp()
         self.room1.key, self.room2.key = "Reading Room", "Gallery"
         self.ada.locks.remove("tool_move")
@@ -69,16 +58,13 @@ class TestMove(ToolTest):
         self.addCleanup(SIGNAL_EXIT_TRAVERSED.disconnect, self.note)
 
     def test_she_stays_until_she_may_leave(self) -> None:
-        """An assistant is made with a lock that keeps it where it is."""
         script, _ = self.make("Edda")
         assert not script.obj.access(script.obj, "tool_move", default=True)
 
     def note(self, sender: Any, traverser: Any, **kwargs: Any) -> None:
-        """Somebody went through an exit."""
         self.passed.append((sender, traverser))
 
     def test_through_an_exit(self) -> None:
-        """By its name, its alias, or the place it leads to; those who stay see her go."""
         self.exit.aliases.add("door")
         for name in ("out", "OUT ", "door", "gallery"):
             with self.subTest(name):
@@ -91,13 +77,12 @@ class TestMove(ToolTest):
                 assert [(self.exit, self.ada)] == self.passed[-1:]
 
     def test_there_is_no_such_way(self) -> None:
-        """The ways there are, are named."""
         assert "up is not a way out; there are: out" == self.refusal("move", exit="up")
         self.exit.locks.add("view:false()")
         assert "out is not a way out; there are: none" == self.refusal("move", exit="out")
 
     def test_an_exit_goes_before_a_place_of_its_name(self) -> None:
-        """What is called so is meant first; two ways to one place are told apart by name."""
+        """Two ways to one place are told apart by name only."""
         other = create.create_object(
             DefaultExit, key="Gallery", location=self.room1, destination=self.room1
         )
@@ -107,7 +92,6 @@ class TestMove(ToolTest):
         assert "there are: out, in" in self.refusal("move", exit="Gallery")
 
     def test_a_closed_exit_stays_closed(self) -> None:
-        """The lock counts for her; she reads what a player would read."""
         self.exit.locks.add("traverse:false()")
         assert 'the game says "You cannot go there."' == self.refusal("move", exit="out")
         self.exit.db.err_traverse = 'It is "locked".'
@@ -120,37 +104,33 @@ class TestMove(ToolTest):
         assert [] == [passed for passed in self.passed if passed[1] == self.ada]
 
     def test_an_exit_that_leads_nowhere_new(self) -> None:
-        """Nobody pretends that she moved."""
         self.room2.at_pre_object_receive = lambda *args, **kwargs: False
         self.addCleanup(delattr, self.room2, "at_pre_object_receive")
         assert 'the game says "You cannot go there."' == self.refusal("move", exit="out")
 
     def test_a_body_that_nobody_moves_may_use_tools_too(self) -> None:
-        """Such as one that a game's own code leads; what it was told, nobody hears."""
+        """A game's own code may drive such a body; what it is told, nobody hears."""
         self.ada = self.mira
         self.exit.locks.add("traverse:false()")
         assert "you are still in Reading Room" == self.refusal("move", exit="out")
 
 
 class Handling(ToolTest):
-    """With a thing in the room."""
+    """A test case with a lamp in the room."""
 
     def setUp(self) -> None:
-        """A lamp."""
         super().setUp()
         self.lamp = create.create_object(Thing, key="lamp", location=self.room1)
         self.lamp.ndb.hooks = []
 
     def refuse(self, *hooks: str) -> None:
-        """The lamp refuses these."""
         self.lamp.ndb.refused, self.lamp.ndb.hooks = hooks, []
 
 
 class TestGet(Handling):
-    """`get`, beside the game's own command."""
+    """`get`, compared with the game's own command."""
 
     def test_a_thing_is_picked_up(self) -> None:
-        """The hooks are those of the command, and so is what the others see."""
         self.tom.execute_cmd("get lamp")
         by_hand, seen = self.lamp.ndb.hooks, [line.replace("Tom", "Ada") for line in self.mira.seen]
         self.lamp.location, self.lamp.ndb.hooks = self.room1, []
@@ -161,7 +141,7 @@ class TestGet(Handling):
         assert ["Ada picks up a lamp."] == seen == self.mira.seen
 
     def test_what_is_done_is_marked_as_an_assistants(self) -> None:
-        """So that a thing called @Brass does not make another assistant answer for ever."""
+        """Otherwise a thing called @Brass could make another assistant answer for ever."""
         self.told("get", item="lamp")
         options = self.mira.messages[0].options
         assert (2, True, "get") == (
@@ -171,13 +151,11 @@ class TestGet(Handling):
         )
 
     def test_a_name_is_shown_as_it_is(self) -> None:
-        """Braces and functions in the name of a thing are not evaluated."""
         self.lamp.key = "{actor} $You()"
         self.told("get", item="{actor} $You()")
         assert "Ada picks up a {actor} $You()." in self.mira.seen
 
     def test_what_may_not_be_got(self) -> None:
-        """A lock with and without words of its own, a hook, a move, herself, a person, nothing."""
         self.refuse("at_pre_get")
         assert "you cannot get lamp" == self.refusal("get", item="lamp")
         self.refuse("at_pre_move get")
@@ -194,7 +172,6 @@ class TestGet(Handling):
         assert self.room1 == self.lamp.location
 
     def test_what_is_hidden_or_carried_cannot_be_got(self) -> None:
-        """As for a player: what is not seen is not there, and what somebody has is his."""
         self.lamp.locks.add("search:false()")
         assert "lamp is not here" in self.refusal("get", item="lamp")
         self.lamp.locks.add("search:all()")
@@ -203,10 +180,9 @@ class TestGet(Handling):
 
 
 class TestDrop(Handling):
-    """`drop`, beside the game's own command."""
+    """`drop`, compared with the game's own command."""
 
     def test_a_thing_is_put_down(self) -> None:
-        """The hooks are those of the command, and so is what the others see."""
         self.lamp.location = self.tom
         self.tom.execute_cmd("drop lamp")
         by_hand, seen = self.lamp.ndb.hooks, [line.replace("Tom", "Ada") for line in self.mira.seen]
@@ -218,7 +194,7 @@ class TestDrop(Handling):
         assert ["Ada drops a lamp."] == seen == self.mira.seen
 
     def test_what_may_not_be_dropped(self) -> None:
-        """A lock, which speaks for itself, a hook, a move, and what she does not have."""
+        """The lock's own message is passed on."""
         expected = "lamp is not among what you carry: nothing"
         assert expected == self.refusal("drop", item="lamp")
         self.lamp.location = self.ada
@@ -233,10 +209,9 @@ class TestDrop(Handling):
 
 
 class TestGive(Handling):
-    """`give`, beside the game's own command."""
+    """`give`, compared with the game's own command."""
 
     def test_a_thing_changes_hands(self) -> None:
-        """The hooks are those of the command, and so is what the taker reads."""
         self.lamp.location = self.tom
         self.tom.execute_cmd("give lamp = Mira")
         by_hand, seen = self.lamp.ndb.hooks, [line.replace("Tom", "Ada") for line in self.mira.seen]
@@ -249,7 +224,6 @@ class TestGive(Handling):
         assert [] == self.tom.seen
 
     def test_what_may_not_be_given(self) -> None:
-        """A hook, a move, and what she does not have."""
         assert "not among what you carry" in self.refusal("give", item="lamp", target="Mira")
         self.lamp.location = self.ada
         self.refuse("at_pre_give")
@@ -261,7 +235,6 @@ class TestGive(Handling):
         assert self.ada == self.lamp.location
 
     def test_who_takes_nothing(self) -> None:
-        """Herself, a room, nobody, and whoever muted her."""
         self.lamp.location = self.ada
         for target, expected in (
             ("Ada", "you have it already; name whom you give it to"),

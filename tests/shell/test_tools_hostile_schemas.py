@@ -1,4 +1,4 @@
-"""Schemas and arguments that mean harm."""
+"""Hostile schemas and arguments of tools."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tests.shell.schemas import remote, taking
 
 
 def nested(depth: int) -> list[Any]:
-    """A list in a list in a list."""
+    """A list nested so many levels deep."""
     value: list[Any] = []
     for _ in range(depth):
         value = [value]
@@ -22,7 +22,7 @@ def nested(depth: int) -> list[Any]:
 
 
 def circle() -> list[Any]:
-    """A list that holds itself."""
+    """A list that contains itself."""
     value: list[Any] = []
     value.append(value)
     return value
@@ -41,7 +41,7 @@ def circle() -> list[Any]:
     ],
 )
 def test_too_much_is_refused(value: Any) -> None:
-    """What would take long to check, or to use, is not looked at."""
+    """Arguments that would take long to check are not checked."""
     expected = "ring: the arguments are too long or too deep; give less"
     assert expected == arguments_problem(taking(x={}), {"x": value})
 
@@ -69,7 +69,7 @@ FANS = {f"d{n}": {"allOf": [{"$ref": f"#/$defs/d{n + 1}"}] * 2} for n in range(6
     ],
 )
 def test_a_bad_schema_is_reported(schema: Any) -> None:
-    """Its tool cannot be used, and nothing is raised, fetched or computed for long."""
+    """Nothing is raised, fetched or computed for long."""
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         problem = arguments_problem(remote(schema), {"x": None})
@@ -104,7 +104,7 @@ def test_a_bad_schema_is_reported(schema: Any) -> None:
 def test_patterns_that_could_run_for_ever_are_not_tried(
     schema: dict[str, Any], arguments: dict[str, Any]
 ) -> None:
-    """Each of these would hold the whole game for longer than the sun burns."""
+    """Each of these would hold up the whole game by catastrophic backtracking."""
     assert "" == arguments_problem(remote(schema), arguments)
 
 
@@ -133,12 +133,11 @@ def test_patterns_that_could_run_for_ever_are_not_tried(
     ],
 )
 def test_what_a_developer_is_told(problem: str, schema: Any) -> None:
-    """Whoever wrote the tool reads what is wrong with its schema."""
     assert problem == schema_problem(schema)
 
 
 class Panic(BaseException):
-    """What the library raises where the stack ends."""
+    """The exception of the library at the end of the stack."""
 
 
 @pytest.mark.parametrize(
@@ -150,7 +149,7 @@ class Panic(BaseException):
     ],
 )
 def test_a_panic_is_contained(told: type[BaseException], raised: type[BaseException]) -> None:
-    """It becomes an exception that others catch; whoever wants to end the game still can."""
+    """It becomes an exception that others catch; Ctrl-C still ends the game."""
 
     def work() -> None:
         raise raised

@@ -20,7 +20,7 @@ JOURNAL = ("add_journal_entry", "read_journal", "search_journal")
 
 
 class MemoryToolTest(MemoryTest, ToolTest):
-    """Tools run by hand in turns of Tom's and Mira's."""
+    """Tools run by hand in turns for Tom and Mira."""
 
     def start(self, name: str, arguments: Any, turn: Turn | None = None, **more: Any) -> Any:
         """Begin a call, in a turn for a whisper of Tom's where none is given."""
@@ -31,21 +31,18 @@ class MemoryToolTest(MemoryTest, ToolTest):
         return self.turn(body, source="say", person=person, trust=0.7)
 
     def kept(self) -> Memory:
-        """The newest memory of Ada's."""
+        """Ada's newest memory."""
         found = Memory.objects.filter(assistant=self.ada_script.pk).order_by("-id").first()
         assert found is not None
         return found
 
     def count(self) -> int:
-        """How many memories Ada has."""
         return Memory.objects.filter(assistant=self.ada_script.pk).count()
 
 
 class TestStore(MemoryToolTest):
-    """`store_memory`."""
-
     def test_a_fact_is_kept(self) -> None:
-        """For those who were there, as important as it looks, and found from then on."""
+        """Its audience are those who were there, and a search finds it from then on."""
         turn = self.aloud("the old mill burned down")
         told = self.told("store_memory", text="The old\nmill burned.", about="Mill", turn=turn)
         fact = self.kept()
@@ -66,7 +63,7 @@ class TestStore(MemoryToolTest):
         assert {fact.key} == self.in_store()
 
     def test_what_was_told_in_private_is_kept_in_private(self) -> None:
-        """Also where the turn only knows something private."""
+        """This includes an open turn that holds something private."""
         aloud = self.aloud()
         aloud.hold(person_audience(aloud.event.person))
         for number, turn in enumerate((self.turn("hello"), aloud)):
@@ -75,7 +72,6 @@ class TestStore(MemoryToolTest):
                 assert person_audience(self.id_of(self.tom)) == self.kept().audience
 
     def test_the_model_may_say_how_important(self) -> None:
-        """From 1 to 10, and nothing else."""
         self.told("store_memory", text="The mill burned.", importance=9)
         assert (9, "llm") == (self.kept().importance, self.kept().importance_by)
         for wrong in (0, 11):
@@ -84,7 +80,7 @@ class TestStore(MemoryToolTest):
                 assert expected == self.refusal("store_memory", text="x", importance=wrong)
 
     def test_a_rumour_stays_one(self) -> None:
-        """It is believed no further than whoever said it, be it only overheard."""
+        """It has the trust of whoever said it, even if it was only overheard."""
         turn = self.turn("good evening")
         heard = Overheard("say", "#9", "Bob", "", "Mira stole the lamp", 0.4)
         turn.overheard = (heard,)
@@ -92,7 +88,7 @@ class TestStore(MemoryToolTest):
         assert 0.4 == self.kept().trust
 
     def test_what_it_sees_by_itself(self) -> None:
-        """In a turn of its own it is an observation, known where it is."""
+        """In a turn of its own it is an observation, known where the assistant is."""
         own = self.turn("what next?", kind="own", source="emit", sender_id="", place="")
         own.events = (own.event.__class__(**{**own.event.as_stored(), "person": ""}),)
         own.event = own.events[-1]
@@ -108,7 +104,6 @@ class TestStore(MemoryToolTest):
         assert expected == self.refusal("store_memory", text="It is dark.", turn=own)
 
     def test_what_is_refused(self) -> None:
-        """Nothing, too much, and what it would say of itself."""
         itself = "you keep nothing about yourself; write down what you learn of others"
         for text, expected in (
             (" \n\u200b", "there is nothing to write down"),
@@ -123,7 +118,7 @@ class TestStore(MemoryToolTest):
         self.told("store_memory", text="x" * 500)
 
     def test_without_consent(self) -> None:
-        """Of this person, of whom it is about, or in this room."""
+        """Consent lacks for this person, for the one it is about, or for this room."""
         state.write(self.ada_script, unremembered=[self.id_of(self.mira)])
         turn = self.turn("hello", person=self.mira)
         assert NO_CONSENT == self.refusal("store_memory", text="Mira bakes.", turn=turn)
@@ -134,7 +129,7 @@ class TestStore(MemoryToolTest):
         assert NO_CONSENT == self.refusal("store_memory", text="The mill burned.")
 
     def test_the_same_is_kept_once(self) -> None:
-        """For the same people; taken up again after a crash it is not kept twice."""
+        """A turn that is taken up again after a crash keeps nothing twice."""
         self.told("store_memory", text="The mill burned.")
         key = self.kept().key[:8]
         expected = f"you know that already: it is [{key}]"
@@ -154,10 +149,8 @@ class TestStore(MemoryToolTest):
 
 
 class TestRecall(MemoryToolTest):
-    """`recall_memories`."""
-
     def test_what_is_found(self) -> None:
-        """Each with its key; what only this person may know makes the turn private."""
+        """What only this person may know makes the turn private."""
         key = self.said_here("the old mill burned down", self.tom)
         aloud = self.aloud()
         told = self.told("recall_memories", query="the old mill burned down", turn=aloud)
@@ -170,7 +163,6 @@ class TestRecall(MemoryToolTest):
         assert turn.is_private
 
     def test_nobody_is_told_anothers_secret(self) -> None:
-        """Neither alone nor before others."""
         self.secret("the lamp is under the stair", self.tom)
         for turn in (self.turn("hello", person=self.mira), self.aloud()):
             with self.subTest(turn.event.source):
@@ -178,7 +170,7 @@ class TestRecall(MemoryToolTest):
                 assert "you remember nothing about that" == told
 
     def test_nothing_found_is_not_the_same_as_not_looked(self) -> None:
-        """When the store is down the model is told so."""
+        """The model is told when the store is down."""
         assert "you remember nothing about that" == self.told("recall_memories", query="dragons")
         self.secret("the lamp is under the stair", self.tom)
         self.store.is_down = True
@@ -186,16 +178,12 @@ class TestRecall(MemoryToolTest):
         assert told.startswith("your memory cannot be searched right now; ")
 
     def test_without_a_query(self) -> None:
-        """The model is told what to say."""
         expected = "say in a few words what you want to know"
         assert expected == self.refusal("recall_memories", query=" ")
 
 
 class TestJournal(MemoryToolTest):
-    """`add_journal_entry`, `read_journal`, `search_journal`."""
-
     def test_an_entry(self) -> None:
-        """An observation or a conclusion of its own, with tags that count."""
         told = self.told("add_journal_entry", text="I saw Tom dig.", tags=["Secret", " secret"])
         entry = self.kept()
         assert f"written down as [{entry.key[:8]}]" == told
@@ -216,7 +204,7 @@ class TestJournal(MemoryToolTest):
         assert expected == self.refusal("add_journal_entry", text="Ada digs well.")
 
     def test_reading(self) -> None:
-        """The newest, the oldest of them first, and only what this turn may know."""
+        """It shows the newest entries that this turn may know, the oldest of them first."""
         for number in range(4):
             self.said_here(f"thing {number}", self.tom, kind="journal")
         self.secret("a secret", self.tom, kind="journal")
@@ -232,13 +220,12 @@ class TestJournal(MemoryToolTest):
         assert 1 == len(self.told("read_journal", limit=-3).splitlines())
 
     def test_an_empty_journal(self) -> None:
-        """It says so, and where nothing is found as well."""
         assert "your journal holds nothing that belongs here" == self.told("read_journal")
         expected = "no entry that belongs here holds any of these words"
         assert expected == self.told("search_journal", words="mill")
 
     def test_searching(self) -> None:
-        """The most of the words first; nobody's secrets but one's own, and one's own anywhere."""
+        """The best match comes first; one's own secrets are found only in private."""
         self.said_here("the mill", self.tom, kind="journal")
         self.said_here("the mill burned", self.mira, kind="journal")
         self.secret("under the mill", self.mira, kind="journal")
@@ -253,21 +240,18 @@ class TestJournal(MemoryToolTest):
         assert expected == self.refusal("search_journal", words="a b")
 
     def test_somebody_unknown_reads_what_is_open(self) -> None:
-        """A turn of nobody's knows the room's."""
+        """A turn without a person knows what the room knows."""
         self.said_here("the mill", self.tom, kind="journal")
         own = self.turn("what next?", kind="own", source="emit")
         assert "the mill" in self.told("read_journal", turn=own)
 
 
 class TestOffer(MemoryToolTest):
-    """Who is offered them."""
-
     def test_small_models_are_not(self) -> None:
-        """They would choose among more than they can."""
         assert not FOR_SMALL_MODELS.intersection((*OURS, *JOURNAL, "create_project"))
 
     def test_all_tools_fit_into_what_is_offered(self) -> None:
-        """A capable model is shown all of ours at once, but those for agents elsewhere."""
+        """A capable model is shown all of ours at once, except those for agents elsewhere."""
         elsewhere = {"attach_data", "attach_file"}
         ours = [
             name

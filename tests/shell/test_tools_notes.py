@@ -14,20 +14,15 @@ TOM, MIRA = "*#1", "*#2"
 
 
 def public(person: str = TOM) -> Turn:
-    """A turn for what somebody says aloud."""
     return make_turn(person, "say")
 
 
 def private(person: str = TOM) -> Turn:
-    """A turn for what somebody whispers."""
     return make_turn(person, "whisper")
 
 
 class TestNotes(ToolTest):
-    """`write_note`, `read_notes` and `forget_note`."""
-
     def test_a_note_is_kept(self) -> None:
-        """It is numbered, dated and quoted, and it outlives a restart."""
         self.clock.advance(86_400)
         assert "noted as number 1" == self.told("write_note", text="Tom likes\n tea.")
         assert "noted as number 2" == self.told("write_note", text='He said "now".')
@@ -37,11 +32,9 @@ class TestNotes(ToolTest):
         assert expected == self.told("read_notes")
 
     def test_an_empty_notebook(self) -> None:
-        """It says so."""
         assert "your notebook is empty" == self.told("read_notes")
 
     def test_what_is_no_note(self) -> None:
-        """Nothing, and too much."""
         for text in ("", " \n\u200b"):
             with self.subTest(text):
                 assert "there is nothing to write down" == self.refusal("write_note", text=text)
@@ -50,14 +43,14 @@ class TestNotes(ToolTest):
         assert self.told("write_note", text="x" * 300)
 
     def test_a_note_is_written_once(self) -> None:
-        """The same again is no new note; another person's private one is not known."""
+        """Another person's private note is not known, so it is no repetition."""
         self.told("write_note", text="tea", turn=private(TOM))
         again = self.told("write_note", text=" tea ", turn=private(TOM))
         assert "that is your note 1 already" == again
         assert "noted as number 2" == self.told("write_note", text="tea", turn=private(MIRA))
 
     def test_a_note_may_be_a_fact_or_a_pattern(self) -> None:
-        """It stands beside it; and the newest five are for the prompt."""
+        """The prompt has the newest five of each audience."""
         self.told("write_note", text="Tom likes tea.", kind="fact")
         self.told("write_note", text="Tom asks twice.", kind="pattern")
         expected = (
@@ -76,7 +69,7 @@ class TestNotes(ToolTest):
         return notebook.prompt_text(notebook.newest(self.ada_script, turn))
 
     def test_nothing_of_itself_and_nothing_against_a_wish(self) -> None:
-        """What it is stands in its persona, and who wants no memory is in no notebook."""
+        """Facts about itself belong in the persona, and who wants no memory is in no notebook."""
         expected = "you keep nothing about yourself; write down what you learn of others"
         assert expected == self.refusal("write_note", text="Ada is a pirate.")
         state.write(self.ada_script, unremembered=[MIRA])
@@ -84,14 +77,13 @@ class TestNotes(ToolTest):
         assert expected == self.refusal("write_note", text="Mira bakes.", turn=private(MIRA))
 
     def test_a_turn_that_knows_something_private(self) -> None:
-        """What is noted in it is private as well."""
         turn = public(TOM)
         turn.hold("person:account-1")
         self.told("write_note", text="a secret", turn=turn)
         assert "your notebook is empty" == self.told("read_notes", turn=public(MIRA))
 
     def test_a_note_is_struck_out(self) -> None:
-        """By its number, which no other note gets while a later one is there."""
+        """No other note gets its number while a later one is there."""
         for text in ("a", "b"):
             self.told("write_note", text=text)
         assert "note 1 is struck out" == self.told("forget_note", number=1)
@@ -101,7 +93,7 @@ class TestNotes(ToolTest):
         assert "a" not in self.told("read_notes")
 
     def test_what_was_private_stays_private(self) -> None:
-        """Read, and struck out, only in talks with the same person that nobody else hears."""
+        """It is read and struck out only in talks with the same person that nobody else hears."""
         self.told("write_note", text="a secret", turn=private(TOM))
         self.told("write_note", text="the weather", turn=public(TOM))
         for turn, is_known in (
@@ -120,7 +112,7 @@ class TestNotes(ToolTest):
         assert "note 1 is struck out" == self.told("forget_note", number=1, turn=private(TOM))
 
     def test_where_nobody_else_is(self) -> None:
-        """Aloud as well, and then the turn is private."""
+        """A private note may be read aloud to its only hearer, and the turn is private then."""
         self.told("write_note", text="a secret", turn=private(TOM))
         self.mira.location = self.room2
         turn = make_turn(TOM, "say")
@@ -129,19 +121,19 @@ class TestNotes(ToolTest):
         assert turn.is_private
 
     def test_nobody_in_particular_shares_with_nobody(self) -> None:
-        """A private note without a person behind it is never read."""
+        """A private note without a person is never read."""
         self.told("write_note", text="a secret", turn=private(""))
         assert "your notebook is empty" == self.told("read_notes", turn=private(""))
 
     def test_what_was_overheard_in_private_counts(self) -> None:
-        """A turn that tells the model of a whisper is private, although its message is not."""
+        """A turn whose model reads a whisper is private, although its message is not."""
         turn = public(TOM)
         turn.overheard = (Overheard("whisper", "#1", "Tom", "psst", 0.9, TOM),)
         self.told("write_note", text="a secret", turn=turn)
         assert "your notebook is empty" == self.told("read_notes", turn=public(MIRA))
 
     def test_the_notebook_has_fifty_pages(self) -> None:
-        """When it is full the oldest note of whoever caused the most of them leaves."""
+        """The oldest note of the person who caused the most of them leaves."""
         self.told("write_note", text="Mira's birthday", turn=private(MIRA))
         for number in range(60):
             self.told("write_note", text=f"Tom says {number}", turn=public(TOM))

@@ -11,15 +11,12 @@ from tests.shell.tool_case import ToolTest
 
 
 class TestProjects(MemoryTest, ToolTest):
-    """`create_project`, `list_projects`, `swap_project`, `update_project`."""
-
     def create(self, key: str, source: str = "say", **more: str) -> str:
         """Begin a project in an open talk with Tom."""
         arguments = {"project_key": key, "summary": f"about {key}", **more}
         return self.told("create_project", turn=self.turn("hello", source=source), **arguments)
 
     def test_a_project_is_kept(self) -> None:
-        """It outlives a restart, and is told to the prompt while it is active."""
         assert "project harbour_map is active" == self.create("Harbour map", context="ask Tom")
         self.ada_script.at_pause()
         self.ada_script.at_start()
@@ -30,7 +27,7 @@ class TestProjects(MemoryTest, ToolTest):
         assert self.clock.seconds() == slot["created_at"]
 
     def test_changing_over(self) -> None:
-        """The old one keeps how far it came; the new one's context is told."""
+        """The old project keeps how far it came, and the model reads the new one's context."""
         for key in ("map", "boat"):
             self.create(key, context=f"context of {key}")
         aloud = self.turn("hello", source="say")
@@ -57,7 +54,7 @@ class TestProjects(MemoryTest, ToolTest):
         assert expected == refused
 
     def test_writing_down_how_it_stands(self) -> None:
-        """Of the active one, where none is named."""
+        """Where no project is named, the active one is meant."""
         self.create("map")
         aloud = self.turn("hello", source="say")
         self.told("update_project", context="half done", turn=aloud)
@@ -68,13 +65,11 @@ class TestProjects(MemoryTest, ToolTest):
         assert expected == self.refusal("update_project", context="more", turn=aloud)
 
     def test_what_cannot_be_begun(self) -> None:
-        """The model reads why."""
         self.create("map")
         expected = "there is a project 'map' already; choose another key"
         assert expected == self.refusal("create_project", project_key="map", summary="x")
 
     def test_what_is_private_stays_so(self) -> None:
-        """Only talks with Tom know of it."""
         self.create("secret", source="whisper")
         tom, mira = self.turn("hello"), self.turn("hello", person=self.mira)
         aloud = self.turn("hello", source="say")
@@ -88,7 +83,7 @@ class TestProjects(MemoryTest, ToolTest):
         assert "secret (active): about secret" == self.told("list_projects", turn=tom)
 
     def test_where_nobody_else_hears_it(self) -> None:
-        """Tom is told aloud too, and what Ada writes down then is as private."""
+        """Tom may be told aloud then, and what Ada writes down in such a turn is private too."""
         self.create("secret", source="whisper")
         self.mira.location = self.room2
         for name in ("list_projects", "create_project"):
@@ -102,7 +97,6 @@ class TestProjects(MemoryTest, ToolTest):
         assert state.read(self.ada_script, "projects")["slots"]["next"]["is_private"]
 
     def test_without_consent(self) -> None:
-        """Nothing of such a talk becomes a project."""
         state.write(self.ada_script, unremembered=[self.id_of(self.tom)])
         expected = "nothing of this talk may be remembered; go on without"
         refused = self.refusal("create_project", project_key="map", summary="x")

@@ -1,4 +1,4 @@
-"""How tools come into the registry: functions, classes, and what is refused."""
+"""The registry of tools: functions, classes, and what is refused."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ from evennia_ai.tools import (
 
 @pytest.fixture(autouse=True)
 def _registry() -> Iterator[None]:
-    """Put the registry back as it was."""
-    load_modules()  # what is imported already is not registered once more
+    """Put the registry back after each test."""
+    load_modules()  # or a first import within a test would be undone after it
     before = dict(TOOL_REGISTRY)
     yield
     TOOL_REGISTRY.clear()
@@ -47,19 +47,17 @@ def named(name: str) -> Any:
 
 
 class Ring(Tool):
-    """A tool as a class, as it may be registered."""
+    """A tool as a class."""
 
     name = "ring"
     description = "Ring a bell."
     parameters = {"type": "object", "properties": {"bell": {"type": "string"}}}
 
     def execute(self, character: Any, **arguments: Any) -> Any:
-        """Ring it."""
         return arguments["bell"]
 
 
 def test_a_function_with_all_options() -> None:
-    """What the decorator is told, the spec says; the function stays as it is."""
     decorate = tool(
         category="dangerous", timeout_seconds=4, is_idempotent=True, needs_confirmation=True
     )
@@ -92,14 +90,12 @@ def test_a_function_with_all_options() -> None:
     ],
 )
 def test_caching(cached: tuple[bool, str, float | None], options: dict[str, Any]) -> None:
-    """`cache_seconds` makes a tool cacheable, and says for how long."""
     tool(**options)(ring)
     spec = TOOL_REGISTRY["ring"].spec
     assert cached == (spec.cacheable, spec.cache_scope, spec.cache_ttl)
 
 
 def test_a_registered_function_can_be_run_as_a_tool() -> None:
-    """What is in the registry has the attributes of a tool, whatever it was made of."""
     tool(cache_seconds=5)(ring)
     made = TOOL_REGISTRY["ring"]
     assert "big rings" == made.execute(None, bell="big")
@@ -115,7 +111,6 @@ def test_a_registered_function_can_be_run_as_a_tool() -> None:
 
 
 def test_a_function_need_not_know_who_acts() -> None:
-    """A tool that is the same for everybody takes no character."""
     tool()(noon)
     assert "noon" == TOOL_REGISTRY["noon"].execute(object())
 
@@ -129,7 +124,7 @@ def noon() -> str:
     "made", [pytest.param(Ring, id="a class"), pytest.param(Ring(), id="an instance")]
 )
 def test_a_class(made: Any) -> None:
-    """A class registers by decorator or by an instance, closed to arguments it does not name."""
+    """The schema is closed to arguments that it does not name."""
     assert made is register(made)
     schema = {**Ring.parameters, "additionalProperties": False}
     assert ToolSpec("ring", "Ring a bell.", schema) == TOOL_REGISTRY["ring"].spec
@@ -140,8 +135,6 @@ def test_a_class_may_stay_open() -> None:
     """A schema that says itself what more it takes is left as it is."""
 
     class Open(Ring):
-        """Takes anything."""
-
         parameters = {"type": "object", "additionalProperties": {"type": "string"}}
 
     register(Open)
@@ -149,7 +142,7 @@ def test_a_class_may_stay_open() -> None:
 
 
 def test_both_names_are_one_registry() -> None:
-    """And the toolbox offers what is in it, without copying it for each call."""
+    """The toolbox offers its content without copying it for each call."""
     assert TOOL_REGISTRY is REGISTRY
     register(Ring)
     offered = CharacterTools(None, None).specs()
@@ -160,7 +153,7 @@ def test_both_names_are_one_registry() -> None:
 
 
 def test_a_module_may_register_its_tool_again() -> None:
-    """A reload finds its own tool, and the newer one counts."""
+    """A reload registers its own tool again, and the newer one counts."""
     tool(timeout_seconds=1)(ring)
     tool(timeout_seconds=2)(ring)
     assert 2 == TOOL_REGISTRY["ring"].spec.timeout_seconds
@@ -170,7 +163,6 @@ def test_a_module_may_register_its_tool_again() -> None:
     "made", [pytest.param(ring, id="a function"), pytest.param(Ring(), id="a class")]
 )
 def test_two_modules_cannot_share_a_name(made: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The sentence names both and what to do."""
     other = type("Other", (Ring,), {"__module__": "world.bells"})
     register(other)
     with pytest.raises(ConfigurationError) as refusal:
@@ -193,14 +185,13 @@ def test_two_modules_cannot_share_a_name(made: Any, monkeypatch: pytest.MonkeyPa
     ],
 )
 def test_names_that_no_provider_takes(name: str) -> None:
-    """A name that would make every request fail is refused when the tool is registered."""
+    """Such a name would make every request to the provider fail."""
     with pytest.raises(ConfigurationError, match=r"a name is 1 to 64 of the letters a to z"):
         tool()(named(name))
     assert name not in TOOL_REGISTRY
 
 
 def test_the_longest_name() -> None:
-    """64 characters are taken, digits, hyphens and all."""
     name = "Ring-2_" + "n" * 57
     tool()(named(name))
     assert name in TOOL_REGISTRY
@@ -244,7 +235,6 @@ def test_the_longest_name() -> None:
     ],
 )
 def test_what_is_wrong_with_a_tool_is_told_at_start(told: str, changes: dict[str, Any]) -> None:
-    """One sentence names the tool, its module, and what would be right."""
     made = type("Made", (Ring,), {**changes, "__module__": "world.bells"})
     with pytest.raises(ConfigurationError) as refusal:
         register(made)
@@ -253,7 +243,6 @@ def test_what_is_wrong_with_a_tool_is_told_at_start(told: str, changes: dict[str
 
 
 def test_an_unknown_category_of_a_function() -> None:
-    """The sentence lists those there are."""
     expected = (
         "tool 'ring': its category is 'sofa'; it must be one of "
         "safe_chain, terminal, dangerous, async_required"
@@ -263,7 +252,6 @@ def test_an_unknown_category_of_a_function() -> None:
 
 
 def test_a_decorator_without_brackets() -> None:
-    """All options are what they are by default."""
     assert ring is tool(ring)
     spec = TOOL_REGISTRY["ring"].spec
     assert (ToolCategory.SAFE_CHAIN, 30.0, None) == (
@@ -274,13 +262,11 @@ def test_a_decorator_without_brackets() -> None:
 
 
 def test_an_option_without_its_name() -> None:
-    """The sentence shows how it is given."""
     with pytest.raises(ConfigurationError, match=r"@tool\(category='terminal'\)"):
         tool("terminal")
 
 
 def test_an_option_that_is_none() -> None:
-    """The sentence names it, the tool, and those there are."""
     expected = "tool 'ring': there is no option 'cache'; there are category, timeout_seconds, "
     with pytest.raises(ConfigurationError, match=expected):
         tool(cache=5)(ring)
@@ -288,7 +274,6 @@ def test_an_option_that_is_none() -> None:
 
 
 def test_a_class_without_execute_is_no_tool() -> None:
-    """Python itself says what is missing."""
     with pytest.raises(TypeError, match="execute"):
         register(type("Mute", (Tool,), {}))
 
@@ -296,7 +281,7 @@ def test_a_class_without_execute_is_no_tool() -> None:
 def test_a_module_with_a_wrong_tool_is_told_of_as_it_is(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The sentence is about the tool, and not about an import."""
+    """The error is about the tool, not about an import."""
     source = "from evennia_ai.tools import tool\n@tool(category='sofa')\ndef sit(character): 'Sit.'"
     (tmp_path / "world_of_sofas.py").write_text(source, encoding="utf-8")
     monkeypatch.syspath_prepend(tmp_path)
@@ -304,7 +289,7 @@ def test_a_module_with_a_wrong_tool_is_told_of_as_it_is(
         load_modules(["world_of_sofas"])
 
 
-# Each of ours has its place here: those that are run also where an answer is only tried.
+# Tools of the package that also run where an answer is only tried.
 ONLY_READ = frozenset(
     (
         "noop",
@@ -327,7 +312,7 @@ ONLY_READ = frozenset(
 
 
 def test_who_only_reads() -> None:
-    """No other tool of ours says so: a new one has to be thought about."""
+    """A new tool that only reads has to be added here on purpose."""
     ours = {
         name for name, each in TOOL_REGISTRY.items() if each.module.startswith("evennia_ai.tools")
     }
@@ -335,7 +320,7 @@ def test_who_only_reads() -> None:
 
 
 def test_what_is_cached_only_reads() -> None:
-    """Unless it says otherwise: an equal call need not be made at all."""
+    """An equal call need not be made at all, so this is the default of a cached tool."""
     tool(cache_seconds=60)(named("gaze"))
     tool(cache_seconds=60, only_reads=False)(named("stare"))
     tool(only_reads=True)(named("glance"))

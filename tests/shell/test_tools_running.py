@@ -1,4 +1,4 @@
-"""How a tool is run: rights, time, what it is given and what becomes of its result."""
+"""The running of tools: rights, time, arguments and results."""
 
 from __future__ import annotations
 
@@ -21,14 +21,12 @@ from tests.shell.tool_case import ToolTest, make_turn
 
 
 class Lamp:
-    """Something with a name of its own."""
-
     def __str__(self) -> str:
         return "a lamp"
 
 
 def circle() -> list[Any]:
-    """A list that holds itself."""
+    """A list that contains itself."""
     value: list[Any] = []
     value.append(value)
     return value
@@ -71,13 +69,12 @@ def circle() -> list[Any]:
     ],
 )
 def test_results(is_done: bool, text: str, value: Any) -> None:
-    """Text is told as it is, data as JSON, and what says it has failed has failed."""
+    """Text is told as it is, data as JSON, and a result that says it failed has failed."""
     expected = ToolResult(is_done, text, None if is_done else Fault.FAILED)
     assert expected == as_result(value)
 
 
 def test_a_result_may_be_one_already() -> None:
-    """Then nothing is changed."""
     result = ToolResult(False, "no", Fault.UNAVAILABLE)
     assert result is as_result(result)
 
@@ -91,7 +88,6 @@ def test_a_result_may_be_one_already() -> None:
     ],
 )
 def test_a_book_is_cut(value: Any) -> None:
-    """The model is told how much there was."""
     text = as_result(value).text
     assert MOST_CHARACTERS + 50 >= len(text)
     assert text.endswith("x… (the first 4,000 of 10,000 characters)") or "of 10,004" in text
@@ -109,17 +105,15 @@ class Tide(Tool):
     }
 
     def execute(self, character: Any, **kwargs: Any) -> dict[str, Any]:
-        """Look it up."""
         if kwargs["harbour"] != "Greyport":
             return {"success": False, "error": "no such harbour"}
         return {"success": True, "who": character.key, "days": kwargs.get("days")}
 
 
 class Running(ToolTest):
-    """Tools made for one test."""
+    """A test case that puts the registry back."""
 
     def setUp(self) -> None:
-        """The registry is put back."""
         super().setUp()
         before = dict(TOOL_REGISTRY)
         self.addCleanup(TOOL_REGISTRY.update, before)
@@ -132,10 +126,8 @@ class Running(ToolTest):
 
 
 class TestClasses(Running):
-    """Tools that are classes."""
-
     def test_a_mapping_with_success_is_understood(self) -> None:
-        """The seed's form of a result: data, or a failure with its reason."""
+        """The seed's form of a result is data, or a failure with its reason."""
         register(Tide)
         expected = {"who": "Ada", "days": 2}
         told = self.told("seed_tide", harbour="Greyport", days=2.0)
@@ -144,13 +136,8 @@ class TestClasses(Running):
         assert "no such harbour" == self.refusal("seed_tide", harbour="Oslo")
 
     def test_it_may_wait_and_may_take_the_turn(self) -> None:
-        """A Deferred is waited for; a parameter named turn receives it."""
-
         class Wait(Tide):
-            """Waits."""
-
             def execute(self, character: Any, *, turn: Turn, **kwargs: Any) -> Any:  # type: ignore[override]
-                """Wait."""
                 return succeed({"success": True, "result": turn.event.body})
 
         register(Wait)
@@ -158,10 +145,8 @@ class TestClasses(Running):
 
 
 class TestStored(Running):
-    """Results that come out of Evennia's database."""
-
     def test_they_are_told_as_plain_data(self) -> None:
-        """Its containers hold others of their kind, and objects of the game."""
+        """Evennia's containers hold others of their kind, and objects of the game."""
         self.ada.db.bag = {"coins": [1, {"of": "gold"}], "owner": self.tom}
         for name, text in (
             ("bag", '{"coins": [1, {"of": "gold"}], "owner": "Tom"}'),
@@ -173,23 +158,20 @@ class TestStored(Running):
 
 
 class TestTime(Running):
-    """No tool holds a turn longer than it may."""
-
     def wait_for(self, outcome: Deferred[Any], deadline_seconds: float | None = None) -> list[Any]:
-        """Begin a tool with a limit of four seconds, and collect what comes of it."""
+        """The outcomes of a tool with a limit of four seconds."""
         return self.begin(outcome, deadline_seconds)[1]
 
     def begin(
         self, outcome: Deferred[Any], deadline_seconds: float | None = None
     ) -> tuple[Deferred[Any], list[Any]]:
-        """The same, with the call itself."""
+        """The call of such a tool, and its outcomes."""
         self.add(lambda: outcome, timeout_seconds=4)
         outcomes: list[Any] = []
         started = self.start("probe", {}, deadline_seconds=deadline_seconds)
         return started.addBoth(outcomes.append), outcomes
 
     def test_a_tool_that_hangs_is_cancelled(self) -> None:
-        """After its time it is told to stop, and the model that it took too long."""
         cancelled: list[Any] = []
         outcomes = self.wait_for(Deferred(cancelled.append))
         self.clock.advance(3.9)
@@ -200,7 +182,6 @@ class TestTime(Running):
         assert "probe took longer than 4 s" == outcomes[0].getErrorMessage()
 
     def test_the_call_may_have_less_time(self) -> None:
-        """The shorter of the tool's time and the call's counts."""
         for deadline, limit in ((1.5, "1.5"), (60.0, "4")):
             with self.subTest(deadline):
                 outcomes = self.wait_for(Deferred(), deadline)
@@ -209,7 +190,7 @@ class TestTime(Running):
                 assert expected == outcomes[0].getErrorMessage()
 
     def test_without_time_it_is_not_begun(self) -> None:
-        """So that nothing happens that nobody waits for."""
+        """Otherwise something could happen that nobody waits for."""
         begun: list[int] = []
         self.add(lambda: begun.append(1))
         outcomes: list[Any] = []
@@ -220,7 +201,7 @@ class TestTime(Running):
         assert expected == outcomes[0].getErrorMessage()
 
     def test_a_tool_that_will_not_stop_is_left_behind(self) -> None:
-        """One that goes on waiting when it is cancelled holds nobody, and its result is lost."""
+        """It goes on waiting when it is cancelled, but holds up nobody, and its result is lost."""
         second: Deferred[str] = Deferred()
 
         async def stubborn() -> str:
@@ -236,14 +217,12 @@ class TestTime(Running):
         assert 1 == len(outcomes)
 
     def test_a_failure_after_its_time_reaches_nobody(self) -> None:
-        """Neither the turn nor the log."""
         outcome: Deferred[str] = Deferred(lambda waited: waited.errback(OSError("gone")))
         outcomes = self.wait_for(outcome)
         self.clock.advance(4)
         assert [ToolTimeoutError] == [failure.type for failure in outcomes]
 
     def test_a_tool_in_time_leaves_no_timer(self) -> None:
-        """Whether it waited or not, and whether it worked or not."""
         for outcome in (Deferred(), succeed("at noon")):
             with self.subTest(outcome):
                 outcomes = self.wait_for(outcome)
@@ -258,14 +237,14 @@ class TestTime(Running):
         assert [] == self.clock.getDelayedCalls()
 
     def test_a_time_limit_of_its_own_is_its_own_affair(self) -> None:
-        """What ran out inside a tool is a defect of it, and not said of the tool's own time."""
+        """A timeout inside a tool is a defect of it, not the end of its own time."""
         outcome: Deferred[str] = Deferred()
         outcomes = self.wait_for(outcome)
         outcome.errback(DeadlineError("2 s"))
         assert DeadlineError is outcomes[0].type
 
     def test_cancelling_the_call_cancels_the_tool(self) -> None:
-        """As an emergency stop does; nothing of it is left."""
+        """An emergency stop does this."""
         for name, canceller in (("no", None), ("own", lambda it: it.callback("so be it"))):
             with self.subTest(canceller=name):
                 outcome: Deferred[str] = Deferred(canceller)
@@ -277,18 +256,13 @@ class TestTime(Running):
 
 
 class TestRights(Running):
-    """Who may run what."""
-
     def test_a_lock_on_the_body_forbids_any_tool(self) -> None:
-        """Also a game's own, by its name."""
         self.add(lambda: "done")
         assert "done" == self.told("probe")
         self.ada.locks.add("tool_probe:false()")
         assert "you are not allowed to probe" == self.refusal("probe")
 
     def test_what_cannot_be_done_is_raised(self) -> None:
-        """A ToolError goes through to whoever counts failures."""
-
         def fail() -> None:
             raise ToolError("no")
 

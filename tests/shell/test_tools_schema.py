@@ -1,4 +1,4 @@
-"""Whether arguments fit a schema, told in words a model can act on."""
+"""Checks of arguments against a schema, told in words that a model can act on."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ from tests.shell.schemas import SPEC, remote, taking
     ],
 )
 def test_arguments_problem(problem: str, arguments: dict[str, Any]) -> None:
-    """The worst thing wrong with arguments is told: which, what is right, and what was given."""
+    """The worst problem is told: which argument, what is right, and what was given."""
     assert problem == arguments_problem(SPEC, arguments)
 
 
@@ -167,18 +167,16 @@ def test_arguments_problem(problem: str, arguments: dict[str, Any]) -> None:
     ],
 )
 def test_each_keyword_has_words(problem: str, schema: Any, value: Any) -> None:
-    """What a schema may ask for is told in plain words, and where in the arguments."""
     assert problem == arguments_problem(taking(x=schema), {"x": value})
 
 
 def test_several_missing_are_named_together() -> None:
-    """Everything missing is named at once, so that one correction is enough."""
+    """One correction is enough then."""
     spec = make_spec("whisper", {"target": "string", "message": "string"}, ("target", "message"))
     assert "whisper needs target, message" == arguments_problem(spec, {})
 
 
 def test_a_tool_without_arguments_says_so() -> None:
-    """A tool that takes nothing says that it takes none."""
     assert "rest has no argument x; it takes none" == arguments_problem(make_spec("rest"), {"x": 1})
 
 
@@ -191,16 +189,12 @@ def test_a_tool_without_arguments_says_so() -> None:
     ],
 )
 def test_a_problem_has_a_bounded_length(value: Any) -> None:
-    """However much was given, the model is told briefly what is wrong with it."""
     for schema in ({"type": "integer"}, {"enum": list(range(1000))}, {"not": {}}):
         problem = arguments_problem(taking(x=schema), {"x": value})
         assert 0 < len(problem) <= LONGEST_PROBLEM
 
 
-# ---- schemas of others -------------------------------------------------------------------------
-
-
-# ---- what the tool is given --------------------------------------------------------------------
+# ---- the arguments that the tool is given ------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -264,7 +258,7 @@ SCHEMAS = st.recursive(
 
 @given(st.dictionaries(NAMES, JSON_VALUES, max_size=4))
 def test_any_arguments_are_judged(arguments: dict[str, Any]) -> None:
-    """Any JSON object is judged, and what is let through can be given to the function."""
+    """Arguments that pass can be given to the function."""
     if not arguments_problem(SPEC, arguments):
         whole = fitted(SPEC, arguments)
         assert {"bell"} <= set(whole) <= set(SPEC.parameters["properties"])
@@ -274,7 +268,7 @@ def test_any_arguments_are_judged(arguments: dict[str, Any]) -> None:
 
 @given(SCHEMAS, st.dictionaries(NAMES, JSON_VALUES, max_size=3))
 def test_any_schema_is_survived(schema: Any, arguments: dict[str, Any]) -> None:
-    """Whatever a server calls a schema, a call is judged in bounded words, and can be fitted."""
+    """A server may call anything a schema; a call is judged in bounded words all the same."""
     problem = arguments_problem(remote(schema), arguments)
     assert len(problem) <= LONGEST_PROBLEM
     assert "\n" not in problem

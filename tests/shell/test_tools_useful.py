@@ -1,4 +1,4 @@
-"""Which tools the model is shown: those that there is a use for; the others cost nothing."""
+"""`useful_when`: the model is shown only tools that there is a use for."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from evennia_ai.tools import TOOL_REGISTRY
 from tests.shell import game_tools
 from tests.shell.support import ShellTest, whispers
 
-# What Ada is shown as soon as there is a use for it.
+# Tools that Ada is shown only while there is a use for them.
 GOALS = {"list_goals", "complete_goal"}
 NOTES = {"read_notes", "forget_note"}
 PROJECTS = {"list_projects", "swap_project", "update_project"}
@@ -26,36 +26,34 @@ BED = {"go_to_sleep"}
 
 
 class UsefulCase(ShellTest):
-    """See `shown` and `results`."""
+    """A test case that knows which tools the model was shown."""
 
     def shown(self) -> set[str]:
         """The tools that the model was shown with the last call."""
         return {tool["function"]["name"] for tool in self.model.bodies[-1]["tools"]}
 
     def shown_to(self, line: str, *answers: bytes, person: object = None) -> set[str]:
-        """The same, once somebody (Tom) typed a line."""
+        """The tools shown after somebody (Tom) typed a line."""
         self.ask(line, *(answers or (whispers("Hm."),)), person=person)
         return self.shown()
 
     def results(self) -> list[str]:
-        """What the model was told with its last call of calls before."""
+        """The results of tools that the model read with its last call."""
         told = [m for m in self.model.bodies[-1]["messages"] if m["role"] == "tool"]
         return [str(json.loads(m["content"])) for m in told]
 
 
-# Tools of other tests' games are registered as well, and count.
+# The tools of other tests' games are registered too, and count against the limit.
 @override_settings(EVENNIA_AI_TOOLS_BY_NEED=False, EVENNIA_AI_MAX_TOOLS_OFFERED=100)
 class TestUseful(UsefulCase):
-    """The tools that come with the package, where all of use are shown."""
+    """The package's tools, where all useful ones are shown."""
 
     def test_an_assistant_that_has_nothing(self) -> None:
-        """It reads of no goals, notes, projects and things to handle; of all else it does."""
         shown = self.shown_to("whisper Ada = hello")
         assert not shown & (GOALS | NOTES | PROJECTS | HANDS | STAFF)
         assert {"say", "look", "write_note", "create_project", "recall_memories", "get"} <= shown
 
     def test_what_it_has_brings_the_tools_for_it(self) -> None:
-        """Each kind by itself."""
         operations.add_goal(self.ada_script, "Count the books.")
         assert GOALS <= self.shown_to("whisper Ada = hello")
         create.create_object("evennia.objects.objects.DefaultObject", "lamp", location=self.ada)
@@ -71,26 +69,25 @@ class TestUseful(UsefulCase):
         assert PROJECTS <= self.shown_to("whisper Ada = draw a map", project, whispers("Hm."))
 
     def test_what_it_keeps_of_somebody_else_is_nobodys_business(self) -> None:
-        """What it noted in private with Tom shows Mira nothing, not even a tool."""
+        """Even the mere offer of a tool would tell Mira of Tom's note."""
         note = completion(None, ("write_note", {"text": "Tom likes tea."}))
         self.ask("whisper Ada = I like tea", note, whispers("Hm."))
         assert not NOTES & self.shown_to("whisper Ada = hello", person=self.mira)
 
     def test_a_closed_goal_is_no_use(self) -> None:
-        """Its tools go with the last one."""
         operations.add_goal(self.ada_script, "Count the books.")
         close = completion(None, ("complete_goal", {"number": 1, "outcome": "There are nine."}))
         assert not GOALS & self.shown_to("whisper Ada = count them", close, whispers("Nine."))
 
     def test_what_is_not_shown_still_runs(self) -> None:
-        """A model that knows the tool from before is told what there is to say."""
+        """A model that knows the tool from before gets a plain answer."""
         closes = completion(None, ("complete_goal", {"number": 1, "outcome": "Done."}))
         self.ask("whisper Ada = are you done?", closes, whispers("Hm."))
         assert "there is no tool" not in self.results()[-1]
         assert "goal" in self.results()[-1]
 
     def test_what_is_not_shown_is_judged_as_ever(self) -> None:
-        """A second act on the world after a first is not done, shown or not."""
+        """A second act on the world in one reply is not done, shown or not."""
         create.create_object("evennia.objects.objects.DefaultObject", "lamp", location=self.room1)
         acts = completion(
             None, ("get", {"item": "lamp"}), ("give", {"item": "lamp", "target": "Tom"})
@@ -99,17 +96,14 @@ class TestUseful(UsefulCase):
         assert ["lamp"] == [thing.key for thing in self.ada.contents]
 
     def test_prompt_shows_the_same(self) -> None:
-        """`assistant prompt` counts the tools that the model would read of."""
+        """`assistant prompt` counts the tools that the model would be shown."""
         count = len(self.shown_to("whisper Ada = hello"))
         assert f"tools ({count})" in show_prompt(self.ada_script, self.tom).message
 
 
 @override_settings(EVENNIA_AI_TOOL_MODULES=["tests.shell.game_tools"])
 class TestOfTheGame(UsefulCase):
-    """A tool of a game with `useful_when`."""
-
     def test_it_says_when(self) -> None:
-        """It is told the character and the turn."""
         assert "ring_bell" not in self.shown_to("whisper Ada = hello")
         self.ada.db.bell_for = self.tom.dbref
         assert "ring_bell" in self.shown_to("whisper Ada = hello")
@@ -125,5 +119,4 @@ class TestOfTheGame(UsefulCase):
 
 
 def test_the_default_is_to_be_shown() -> None:
-    """A tool that says nothing is always of use."""
     assert TOOL_REGISTRY["look"].is_useful(None, None)

@@ -1,4 +1,4 @@
-"""Why she said that yesterday: what is kept, for how long, and who is told of it."""
+"""The stored trace of messages: what is kept, for how long, and who is told of it."""
 
 from __future__ import annotations
 
@@ -27,33 +27,29 @@ class TraceTest(HearingTest):
     """Asks as Tom, who is staff, or as Mira, a player."""
 
     def why(self, rest: str, caller: Any = None) -> str:
-        """What the caller (Tom) reads."""
         shown: str = self.call(CmdAssistant(), f"why {rest}", caller=caller or self.tom)
         return shown
 
     def rows(self) -> list[TracedMessage]:
-        """What is in the table, the newest first."""
+        """The traced messages, the newest first."""
         return list(TracedMessage.objects.order_by("-pk"))
 
     def lose_memory(self) -> None:
-        """Let what is fresh be gone, as after a kill or sixty other messages."""
+        """Let the recent records be gone, as after a kill or sixty other messages."""
         self.ada_script.work.decisions.judged.clear()
         self.ada_script.work.decisions.passed.clear()
 
     def a_day_later(self) -> None:
-        """It is tomorrow."""
         self.lose_memory()
         self.clock.advance(DAY_SECONDS)
 
 
 class TestKept(TraceTest):
-    """What a row holds."""
-
     def test_a_public_answer_is_kept_with_its_words(self) -> None:
-        """Who, which rule and trust, model, calls, tools, and the prompt by fingerprints."""
+        """The prompt is kept as a fingerprint of each part."""
         self.ask("say @ada hello there", says("Good evening."))
         (row,) = self.rows()
-        assert ("Tom", "@ada hello there".removeprefix("@ada "), "Good evening.") == (
+        assert ("Tom", "hello there", "Good evening.") == (
             row.name,
             row.words,
             row.answer,
@@ -71,7 +67,6 @@ class TestKept(TraceTest):
         assert "persona" in facts["prompt"]
 
     def test_private_words_are_not_kept(self) -> None:
-        """Neither the question nor the answer, in no column."""
         self.ask(f"whisper Ada = my {SECRET}", whispers(f"Your {SECRET}?"))
         assert SECRET not in str(TracedMessage.objects.values_list())
         assert f'"{SECRET}' not in self.why("today reveal")
@@ -79,14 +74,14 @@ class TestKept(TraceTest):
         assert "(private, words not kept)" in self.why("yesterday reveal")
 
     def test_an_answer_in_private_to_open_words_is_not_kept(self) -> None:
-        """The open words are."""
+        """The open words are kept."""
         self.ask("say @ada tell me alone", whispers(f"The {SECRET}."))
         (row,) = self.rows()
         assert ("tell me alone", "") == (row.words, row.answer)
 
     @override_settings(EVENNIA_AI_TRACE_CONFIG=KEEPS)
     def test_a_game_may_keep_private_words(self) -> None:
-        """For whoever said them, and for staff who ask for them on record."""
+        """Their speaker reads them, and staff who reveal them on record."""
         self.ask(f"whisper Ada = my {SECRET}", whispers(f"A {SECRET}!", "Mira"), person=self.mira)
         self.a_day_later()
         assert SECRET in self.why("yesterday", caller=self.mira)
@@ -98,7 +93,7 @@ class TestKept(TraceTest):
         assert not look.shown
 
     def test_whoever_wants_nothing_remembered_is_not_quoted(self) -> None:
-        """Public words neither."""
+        """Not even their public words are kept."""
         operations.set_remembered(self.ada_script, self.mira, False)
         self.ask("say @ada hello there", says("Good evening, you there."), person=self.mira)
         (row,) = self.rows()
@@ -106,7 +101,7 @@ class TestKept(TraceTest):
         assert "(words not kept, as they asked)" in self.why("today")
 
     def test_money_and_failures_are_told(self) -> None:
-        """What it cost in dollars; why it failed, to staff."""
+        """Only staff read the cause of a failure."""
         with override_settings(EVENNIA_AI_PRICES=PRICED):
             self.ask("say @ada hello", says("Good evening."))
         self.ask("say @ada again", ModelStatusError(400, "no such model"))
@@ -119,7 +114,6 @@ class TestKept(TraceTest):
         assert "no such model" not in self.why("2 full", caller=self.mira)
 
     def test_a_burst_is_a_row_for_each_message(self) -> None:
-        """Which tell of each other."""
         self.set(hearing_config={"batch_seconds": 5})
         self.model.answers.append(says("Both."))
         for words in ("one", "two"):
@@ -130,7 +124,6 @@ class TestKept(TraceTest):
 
     @override_settings(EVENNIA_AI_TRACE_CONFIG={"keep_days": 0})
     def test_a_game_may_keep_none(self) -> None:
-        """Then that is said."""
         self.ask("say @ada hello", says("Good evening."))
         assert [] == self.rows()
         assert "This game keeps no trace" in self.why("yesterday")
@@ -138,10 +131,7 @@ class TestKept(TraceTest):
 
 
 class TestAsked(TraceTest):
-    """`assistant why ada yesterday` and its like."""
-
     def test_a_day_lists_what_was_heard_then(self) -> None:
-        """The newest first, and each by its number."""
         self.ask("say @ada the lamp is out", says("I see."))
         self.a_day_later()
         self.ask("say @ada and now", says("Lit."))
@@ -155,7 +145,7 @@ class TestAsked(TraceTest):
         assert "I answered after 1 call for free; nothing went wrong." in told
 
     def test_words_are_looked_for_in_what_was_public(self) -> None:
-        """Said or answered; a private word is not even found."""
+        """A search that found a private word would give it away."""
         self.ask("say @ada where is the lamp", says("Under the stairs."))
         with override_settings(EVENNIA_AI_TRACE_CONFIG=KEEPS):
             self.ask(f"whisper Ada = the {SECRET}", whispers(f"The {SECRET}."))
@@ -165,7 +155,6 @@ class TestAsked(TraceTest):
             assert "I heard nothing" in self.why(f'ada "{SECRET}"', caller=self.mira)
 
     def test_a_page_says_how_the_next_is_typed(self) -> None:
-        """And that is it."""
         for number in range(23):
             self.clock.advance(60)
             self.ask(f"say @ada word {number}", says("Yes."))
@@ -178,7 +167,7 @@ class TestAsked(TraceTest):
         assert "Older ones" not in second
 
     def test_a_player_is_told_of_own_messages_only(self) -> None:
-        """And neither of model nor of money."""
+        """A player reads nothing of the model or of money either."""
         self.ask("say @ada from tom", says("Yes, Tom."))
         self.ask("say @ada from mira", says("Yes, Mira."), person=self.mira)
         self.a_day_later()
@@ -190,12 +179,11 @@ class TestAsked(TraceTest):
         assert "from tom" not in self.why("1 full", caller=self.mira)
 
     def test_names_and_words_are_shown_as_text(self) -> None:
-        """No colour, no link, no line of its own."""
         self.ask("say @ada |lcquit|ltx|le", says("Yes."))
         assert "|lc" not in self.why("today").replace("||", "").replace("|\u200bl", "")
 
     def test_more_than_a_name_in_any_order_of_typing(self) -> None:
-        """A number, a time or words after the name; without a name the one spoken to last."""
+        """A number, a time or words may follow the name, which may be left out."""
         self.ask("say @ada hello", says("Yes."))
         for rest in ("today", "ada today", 'ada "hello"', '"hello" today', "ada TODAY reveal"):
             assert "hello" in self.why(rest), rest
@@ -203,10 +191,8 @@ class TestAsked(TraceTest):
 
 
 class TestGone(TraceTest):
-    """How it ends."""
-
     def test_to_be_forgotten_takes_words_and_name_out(self) -> None:
-        """Also the name in what others said; that somebody was answered stays."""
+        """The name goes from the words of others too; that somebody was answered stays."""
         self.ask("say @ada I am Mira of the hill", says("Welcome, Mira."), person=self.mira)
         self.ask("say @ada who was Mira", says("Mira is somebody."))
         operations.forget_everything(self.ada_script, self.mira)
@@ -217,7 +203,6 @@ class TestGone(TraceTest):
         assert "(forgotten)" in self.why("today")
 
     def test_a_deletion_takes_it_along(self) -> None:
-        """Of this assistant alone."""
         brass, _ = self.make("Brass")
         brass.clock = self.clock
         self.ask("say @ada hello", says("Yes."))
@@ -226,13 +211,12 @@ class TestGone(TraceTest):
         assert [brass.pk] == [row.assistant for row in self.rows()]
 
     def test_a_person_is_given_it(self) -> None:
-        """With what is kept of their words."""
         self.ask("say @ada hello from mira", says("Yes."), person=self.mira)
         (row,) = operations.export_known(self.ada_script, self.mira).data.traced
         assert ("hello from mira", "Yes.") == (row["text"], row["answer"])
 
     def test_what_is_too_old_is_neither_told_nor_kept(self) -> None:
-        """It is not told at once, and goes a little later."""
+        """It is hidden at once, and deleted a little later."""
         self.ask("say @ada hello", says("Yes."))
         self.lose_memory()
         self.clock.advance(7 * DAY_SECONDS + 1)
@@ -242,7 +226,7 @@ class TestGone(TraceTest):
 
     @override_settings(EVENNIA_AI_TRACE_CONFIG={"keep_messages": 100})
     def test_what_is_too_much_goes_in_steps(self) -> None:
-        """The oldest first, no more than AT_ONCE by one statement."""
+        """One statement deletes at most `AT_ONCE` rows, the oldest first."""
         self.ask("say @ada hello", says("Yes."))
         (row,) = self.rows()
         row.pk = None
@@ -260,14 +244,13 @@ class TestGone(TraceTest):
         assert 0 == tracing.prune(self.ada_script.pk, now)
 
     def test_a_game_without_the_table_answers_all_the_same(self) -> None:
-        """It says once what is to be typed."""
         tracing._Table.is_there = False
         self.addCleanup(setattr, tracing._Table, "is_there", True)
         self.ask("say @ada hello", says("Yes."))
         assert "I answered" in self.why("")
 
     def test_every_day_what_is_too_old_goes(self) -> None:
-        """Also where nobody speaks."""
+        """This happens also where nobody speaks."""
         self.ask("say @ada hello", says("Yes."))
         tracing.prune_daily(self.clock)
         for _ in range(9):
@@ -276,10 +259,7 @@ class TestGone(TraceTest):
 
 
 class TestCalls(TraceTest):
-    """Tools on the way."""
-
     def test_a_tool_that_failed_is_told_with_its_cause(self) -> None:
-        """In full, for staff."""
         self.ask(
             "say @ada get it", completion(None, ("get", {"target": "moon"})), says("There is none.")
         )
@@ -291,7 +271,6 @@ class TestCalls(TraceTest):
         assert "after 2 calls for free" in shown.split("\n")[0]
 
     def test_a_changed_prompt_is_told(self) -> None:
-        """By the names of its parts."""
         self.ask("say @ada hello", says("Yes."))
         self.set(persona="Somebody else altogether.")
         self.ask("say @ada hello again", says("Yes."))
@@ -299,7 +278,7 @@ class TestCalls(TraceTest):
         assert "other now" not in self.why("2 full")
 
     def test_time_of_a_span_is_that_of_the_game(self) -> None:
-        """A message at its edge belongs to the day that begins."""
+        """A message at the edge belongs to the day that begins."""
         self.ask("say @ada hello", says("Yes."))
         span = span_of("today", self.clock.seconds())
         assert span is not None

@@ -1,4 +1,4 @@
-"""Limits of a turn in the game: who is asked, what a yes gives, and the last word after a no."""
+"""Limits of a turn: who is asked, what a yes grants, and the last word after a no."""
 
 from __future__ import annotations
 
@@ -20,14 +20,12 @@ from tests.shell.listening import HearingTest
 from tests.shell.support import pump, whispers
 
 UNATTENDED = {"on_limit": {"mode": "unattended"}}
+TOKENS = {"prompt_tokens": 100, "completion_tokens": 10}
 
 
 def look(number: int) -> bytes:
-    """An answer that does something harmless which is like nothing before."""
+    """An answer with a harmless call that is unlike every other."""
     return completion(None, ("write_note", {"text": f"thing {number}"}), usage=TOKENS)
-
-
-TOKENS = {"prompt_tokens": 100, "completion_tokens": 10}
 
 
 class LimitsTest(HearingTest):
@@ -38,31 +36,26 @@ class LimitsTest(HearingTest):
     """
 
     def setUp(self) -> None:
-        """Listen to the record."""
         super().setUp()
         self.recorded = record_of(self)
 
     def events(self, name: str) -> list[dict[str, Any]]:
-        """What was recorded under a name."""
+        """The facts recorded under a name."""
         return [facts for event, _, facts in self.recorded if event == name]
 
     def answer(self, text: str) -> None:
-        """Tom answers the question that is open."""
+        """Let Tom answer the open question."""
         (question,) = approvals.pending(self.ada_script)
         operations.answer(question.number, self.tom, text, is_staff=True)
         pump()
 
     def told(self) -> list[str]:
-        """What Tom heard of Ada."""
         heard: list[str] = self.tom.heard_from(self.ada)
         return heard
 
 
 class TestAsking(LimitsTest):
-    """In the mode interactive."""
-
     def test_l1_a_yes_gives_exactly_five_more(self) -> None:
-        """Five steps, a question that names the amount, five more, and a question again."""
         self.ask("whisper Ada = find it", *[look(number) for number in range(10)])
         assert 5 == len(self.model.bodies)
         (question,) = approvals.pending(self.ada_script)
@@ -81,7 +74,7 @@ class TestAsking(LimitsTest):
         assert [] == self.waiting()
 
     def test_nobody_answers(self) -> None:
-        """After a minute it is a no; who answers then is told so."""
+        """After a minute it is a no, and a late answer is refused."""
         self.ask("whisper Ada = find it", *[look(number) for number in range(5)])
         (question,) = approvals.pending(self.ada_script)
         self.model.answers.append(whispers("So far nothing."))
@@ -93,10 +86,10 @@ class TestAsking(LimitsTest):
         assert not late.result.ok
 
     def test_a_restart_while_somebody_is_asked(self) -> None:
-        """The turn is taken up, the question comes under its number, and the answer counts."""
+        """The question keeps its number, and its answer counts."""
         self.ask("whisper Ada = find it", *[look(number) for number in range(5)])
         (question,) = approvals.pending(self.ada_script)
-        # Taken up again it has its five steps anew.
+        # The turn begins with five new steps when it is taken up again.
         self.model.answers.extend([look(number) for number in range(5, 10)])
         self.restart()
         assert 1 == len(approvals.pending(self.ada_script))
@@ -106,7 +99,7 @@ class TestAsking(LimitsTest):
         assert ['Ada whispers: "There it is."'] == self.told()
 
     def test_b12_a_kill_while_somebody_is_asked(self) -> None:
-        """The question is gone, whoever waits is told once, and a late yes does nothing."""
+        """The question is gone, the asker is told once, and a late yes does nothing."""
         self.ask("whisper Ada = find it", *[look(number) for number in range(5)])
         (question,) = approvals.pending(self.ada_script)
         operations.stop(self.ada_script, "test")
@@ -116,7 +109,7 @@ class TestAsking(LimitsTest):
         assert (5, State.STOPPED) == (len(self.model.bodies), state_of(self.ada_script))
 
     def test_what_was_said_in_private_is_not_shown_to_who_is_asked(self) -> None:
-        """Said in the open the question quotes it, whispered it does not."""
+        """The question quotes words said in the open, never whispered ones."""
         self.ask("say @ada find the secret map", *[look(number) for number in range(5)])
         assert "secret map" in approvals.pending(self.ada_script)[0].asking.prompt
         operations.stop(self.ada_script, "test")
@@ -126,15 +119,12 @@ class TestAsking(LimitsTest):
 
 
 class TestTime(LimitsTest):
-    """The clock of a tick."""
-
     def setUp(self) -> None:
-        """Thirty seconds for a tick."""
         super().setUp()
         self.set(safety_config={"timeout": {"tick_seconds": 30}})
 
     def test_l8_it_interrupts_a_call_that_hangs(self) -> None:
-        """At thirty seconds the socket closes and somebody is asked; a yes makes the call anew."""
+        """The socket closes and somebody is asked; a yes makes the call anew."""
         self.ask("whisper Ada = hello")
         self.clock.advance(29.9)
         assert (1, 0) == (len(self.model.waiting), self.model.cancelled)
@@ -152,7 +142,7 @@ class TestTime(LimitsTest):
         assert 60 == self.events("safety_limit_checkpoint")[0]["cap"] + 30
 
     def test_l8_refused_she_tells_how_far_she_came(self) -> None:
-        """The last word has a deadline of its own, and the time that is over does not end it."""
+        """The last word has a deadline of its own."""
         self.set(safety_config={"timeout": {"tick_seconds": 30}, **UNATTENDED})
         self.ask("whisper Ada = hello", look(1))
         self.clock.advance(30)
@@ -164,10 +154,7 @@ class TestTime(LimitsTest):
 
 
 class TestLastWord(LimitsTest):
-    """After a no."""
-
     def setUp(self) -> None:
-        """Nobody is asked."""
         super().setUp()
         self.set(safety_config=UNATTENDED)
 
@@ -175,7 +162,7 @@ class TestLastWord(LimitsTest):
         self.ask("whisper Ada = find it", *[look(number) for number in range(5)], *last)
 
     def test_f1_recorded_then_one_call_without_tools_then_said_with_a_mark(self) -> None:
-        """In this order, and whoever reads the message can see that a limit ended it."""
+        """The mark tells programs that a limit ended the turn."""
         self._use_up(completion("I found two of three.", usage=TOKENS))
         assert ["limit_denied"] == [
             event for event, _, _ in self.recorded if event == "limit_denied"
@@ -191,7 +178,7 @@ class TestLastWord(LimitsTest):
         assert 0 == state.read(self.ada_script, "consecutive_errors")
 
     def test_f2_it_hangs(self) -> None:
-        """After its own deadline the player reads one line of fiction, staff what to change."""
+        """After its own deadline players read one line of fiction, staff what to change."""
         self._use_up()
         self.clock.advance(20)
         pump()
@@ -202,12 +189,10 @@ class TestLastWord(LimitsTest):
             assert part in told
 
     def test_f2_it_raises(self) -> None:
-        """A failing service is no reason to be silent."""
         self._use_up(ModelReplyError("gone"))
         assert "my thoughts won't settle" in self.told()[-1]
 
     def test_f3_its_tokens_are_in_every_total(self) -> None:
-        """In the assistant's usage and in the ledger, which has a row of its own for it."""
         self._use_up(completion("I found two.", usage=TOKENS))
         assert (6, 660) == (self.ada_script.work.calls, self.ada_script.work.usage.total_tokens)
         ledger.store().flush()
@@ -216,7 +201,7 @@ class TestLastWord(LimitsTest):
         assert "660" in operations.budget_of(self.ada_script).message
 
     def test_f3_it_is_paid_from_a_reserve(self) -> None:
-        """A cap that has no room for a step has room for the last word, and is not exceeded."""
+        """A cap without room for a step has room for the last word, and is not exceeded."""
         self._use_up(completion("x", usage=TOKENS))
         used = self.ada_script.work.usage.total_tokens
         prompt = self.ada_script.work.context_tokens
@@ -230,12 +215,10 @@ class TestLastWord(LimitsTest):
         assert used + 110 == self.ada_script.work.usage.total_tokens <= cap
 
     def test_f4_the_history_is_whole(self) -> None:
-        """What is kept of a turn that a limit ended has a result for each call."""
         self._use_up(completion("I found two."))
         assert [] == dangling(state.read(self.ada_script, "conversation_history"))
 
     def test_b12_a_kill_during_the_last_word(self) -> None:
-        """The call is dropped, nothing is said of it, whoever waits is told once."""
         self._use_up()
         operations.stop(self.ada_script, "test")
         pump()
@@ -243,16 +226,13 @@ class TestLastWord(LimitsTest):
         assert "break off" in self.told()[0]
 
     def test_nobody_waits_for_the_last_word_of_an_act_of_her_own(self) -> None:
-        """No further call is made for nobody."""
         self.set(current_goals={})
         assert not [e for e in self.waiting() if e.kind == OWN]
 
 
 class TestLocks(LimitsTest):
-    """What a no at some limits, and what going in circles leads to."""
-
     def test_the_loop_cap_of_a_task_locks_her(self) -> None:
-        """Refused, she tells how far she came; a second who gets there locks her."""
+        """A second person who meets the limit locks her."""
         self.set(safety_config={"loop": {"max_iterations_per_task": 3}, **UNATTENDED})
         for person in (self.tom, self.mira):
             steps = [look(n) for n in range(3)]
@@ -262,7 +242,6 @@ class TestLocks(LimitsTest):
         assert State.SAFETY_LOCKOUT == state_of(self.ada_script)
 
     def test_the_tokens_of_a_task_lock_her(self) -> None:
-        """The cause is the budget."""
         self.set(safety_config={"loop": {"max_tokens_per_task": 200}, **UNATTENDED})
         for person in (self.tom, self.mira):
             steps = (look(1), look(2), completion("One found."))
@@ -270,7 +249,6 @@ class TestLocks(LimitsTest):
         assert "budget" == state.read(self.ada_script, "lockout")["cause"]
 
     def test_o6_a_healthy_task_of_ten_tools_locks_nobody(self) -> None:
-        """Ten different looks in one task, by a person's yes, and the next question is answered."""
         self.ask("whisper Ada = find it", *[look(number) for number in range(5)])
         self.model.answers.extend([look(n) for n in range(5, 9)] + [whispers("All ten seen.")])
         self.answer("yes")
@@ -278,7 +256,7 @@ class TestLocks(LimitsTest):
         assert 'Ada whispers: "Gladly."' == self.told()[-1]
 
     def test_o13_what_one_task_did_is_not_held_against_the_next(self) -> None:
-        """Two equal failures in each of two tasks bring no alert."""
+        """Two equal failures in each of two tasks raise no alert."""
         wrong = whispers("Hm.", "Nobody")
         for _ in range(2):
             self.ask("whisper Ada = hello", wrong, wrong, whispers("Hello."))
@@ -286,10 +264,9 @@ class TestLocks(LimitsTest):
 
 
 class TestSettings(LimitsTest):
-    """What makes no sense keeps her from starting."""
+    """Settings that make no sense keep her from starting."""
 
     def test_l2_a_wrong_setting_stops_her_with_its_name(self) -> None:
-        """No call is made, and `assistant status` says which path and what may stand there."""
         for wrong, path in (
             ({"loop": {"max_context_visits": -1}}, "safety_config.loop.max_context_visits is -1"),
             ({"on_limit": {"mode": "never"}}, "safety_config.on_limit.mode is 'never'"),
@@ -307,7 +284,7 @@ class TestSettings(LimitsTest):
         assert 'Ada whispers: "Hello."' == self.told()[-1]
 
     def test_l2_a_wrong_cap_stops_her_too(self) -> None:
-        """A budget that makes no sense is no budget that may be spent."""
+        """A budget that makes no sense must not be spent."""
         for wrong in (-1, True, float("nan"), "much", None):
             with self.subTest(wrong):
                 self.set(budget_config={"assistant": {"tokens_per_day": wrong}})
@@ -316,7 +293,6 @@ class TestSettings(LimitsTest):
                 assert "budget_config.assistant.tokens_per_day is" in self.ada_script.silence
 
     def test_l2_0_is_no_limit(self) -> None:
-        """Thirty steps are no matter where the limits that are in the way are 0."""
         config = SafetyConfig.from_layers({}, {"loop": {"max_tool_calls_per_context": 0}})
         assert 0 == config.loop.max_tool_calls_per_context
         loop = {"max_tool_calls_per_context": 0, "max_model_calls_per_tick": 0}
@@ -328,9 +304,6 @@ class TestSettings(LimitsTest):
 
 
 class TestModelTime(LimitsTest):
-    """A model that takes all its time."""
-
     def test_l9_unless_it_is_wanted_nobody_is_asked(self) -> None:
-        """The error of the service is told as ever."""
         self.ask("whisper Ada = hello", ModelConnectionError("gone"), ModelConnectionError("gone"))
         assert [] == list(approvals.pending(self.ada_script))

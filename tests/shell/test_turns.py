@@ -1,4 +1,4 @@
-"""Turns as somebody may see them: as they happen, the last ones, and one in full."""
+"""Turns as somebody may see them: live, the last ones, and one in full."""
 
 from __future__ import annotations
 
@@ -19,10 +19,8 @@ SECRET = "the key is under the stone"
 
 
 class RecalledTest(RememberingTest):
-    """Ada answers Tom, of whom she remembers something."""
-
     def test_a_head_that_tells_memories_is_masked(self) -> None:
-        """A game's own rules may have them in it: then no block of the head is open."""
+        """A game's own rules may quote memories, so that no block of the head is open."""
         rules = "You are {name}. You remember: {memories}"
         state.write(self.ada_script, system_prompt=rules, system_prompt_native=rules)
         self.remember(f"Tom told me: {SECRET}.", self.toms)
@@ -40,13 +38,11 @@ class TurnsTest(ShellTest):
     """Ada talks with Tom; Mira looks."""
 
     def recent(self, look: PrivateView | None = None) -> list[Any]:
-        """The last turns as they were."""
         found = latest.recent(self.ada_script, look or PrivateView())
         assert found.ok
         return found.data.turns
 
     def test_a_turn_step_by_step(self) -> None:
-        """Said aloud, everybody on the staff reads all of it: prompt, call, result, end."""
         self.ask("say Ada, hello there", calls("look"), says("Hello, all."))
         (turn,) = self.recent()
         assert ("answered", True, False) == (turn["state"], turn["is_over"], turn["is_masked"])
@@ -63,7 +59,7 @@ class TurnsTest(ShellTest):
         assert "it spoke" in turn["why"]
 
     def test_private_words_are_masked_wherever_they_stand(self) -> None:
-        """In the prompt, the answer, the arguments and the results; but never the head."""
+        """Only the head of the prompt stays open."""
         self.ask(f"whisper Ada = {SECRET}", whispers(f"I know: {SECRET}."))
         for look, is_shown in (
             (PrivateView.of(self.mira), False),
@@ -78,7 +74,6 @@ class TurnsTest(ShellTest):
         assert "characters)" in self.recent(PrivateView())[0]["steps"][0]["blocks"][-3]["text"]
 
     def test_to_reveal_is_recorded(self) -> None:
-        """Whoever asks for it reads them, and the record says so."""
         self.ask(f"whisper Ada = {SECRET}", whispers(f"I know: {SECRET}."))
         told = record_of(self)
         assert SECRET in repr(self.recent(PrivateView.of(self.mira, is_revealing=True)))
@@ -86,12 +81,12 @@ class TurnsTest(ShellTest):
         assert latest.KIND == details["kind"]
 
     def test_an_aside_in_an_open_turn_is_masked(self) -> None:
-        """What was whispered to somebody while all listened is that one's alone."""
+        """Words whispered to Mira are hers alone, also for Tom, whose turn it was."""
         self.ask("say Ada, tell Mira where it is", whispers(SECRET, target="Mira"), says("Done."))
         assert SECRET not in repr(self.recent(PrivateView.of(self.tom)))
 
     def test_words_that_nobody_may_keep_are_not_shown(self) -> None:
-        """Not even to whoever reveals."""
+        """Not even staff who reveal them may read them."""
         self.ask(f"say Ada, {SECRET}", says("Well."))
         self.ada_script.db.unremembered = [f"*#{self.tom.account.pk}", self.tom.dbref]
         (turn,) = self.recent(PrivateView.of(self.mira, is_revealing=True))
@@ -99,7 +94,7 @@ class TurnsTest(ShellTest):
         assert turn["is_masked"]
 
     def test_words_of_the_talk_that_nobody_may_keep_are_not_shown(self) -> None:
-        """Neither in a later turn for somebody else, nor around one."""
+        """They are hidden in later turns for others, and in the lines around one."""
         self.ask(f"say Ada, {SECRET}", says("Well."))
         self.ask("say Ada, what did he say?", says("Well."), person=self.mira)
         number = self.ada_script.work.decisions.newest()[0].number
@@ -113,7 +108,7 @@ class TurnsTest(ShellTest):
         assert UNWANTED in [line.text for line in full.around]
 
     def test_words_of_a_place_that_nobody_may_keep_are_not_shown(self) -> None:
-        """Nor once she talks elsewhere, while the talk has them."""
+        """They are hidden once she talks elsewhere, while the talk still has them."""
         self.room1.tags.add("ai_no_memory")
         self.ask(f"say Ada, {SECRET}", says("Well."))
         for person in (self.tom, self.ada):
@@ -126,7 +121,6 @@ class TurnsTest(ShellTest):
         assert SECRET not in repr(full.recorded)
 
     def test_a_turn_that_goes_on(self) -> None:
-        """While the model is waited for its time grows; after a stop it says so."""
         self.ask("say Ada, hello")
         (turn,) = self.recent()
         self.advance(2)
@@ -140,14 +134,13 @@ class TurnsTest(ShellTest):
         )
 
     def test_a_tool_that_there_is_none_of(self) -> None:
-        """Its name is words of the model's, and private where they are."""
+        """The model made up its name, which is private where the turn is."""
         self.ask("whisper Ada = hi", calls("shout_secret"), whispers("Hello."))
         first, tool, *_ = self.recent(PrivateView())[0]["steps"]
         assert ("failed", "unknown_tool") == (tool["state"], tool["fault"])
         assert "shout_secret" not in repr((first, tool))
 
     def test_the_last_ones_are_filtered(self) -> None:
-        """By whom, by words that were said in the open, by how they ended, by day."""
         self.ask("say Ada, where is the lamp?", says("There."))
         self.ask("whisper Ada = hello", whispers("Hello."))
         self.ask("say Ada, sing", calls("noop"), person=self.mira)
@@ -166,7 +159,7 @@ class TurnsTest(ShellTest):
             assert (ProblemKind.INVALID, [name]) == (refused.problem, list(refused.errors))
 
     def test_one_in_full(self) -> None:
-        """Why, what was said around it, and the record where it is still in memory."""
+        """It has the reasons, the talk around it, and the record while that is in memory."""
         self.type(self.mira, "say It rains.")
         self.ask("say Ada, where is the lamp?", says("There."))
         self.ask(f"whisper Ada = {SECRET}", whispers("Hello."))
@@ -191,7 +184,6 @@ class TurnsTest(ShellTest):
         )
 
     def test_one_that_does_not_run(self) -> None:
-        """It has no turns, which is said."""
         self.ada_script.work = None
         assert ProblemKind.UNAVAILABLE is latest.recent(self.ada_script, PrivateView()).problem
         assert (

@@ -22,19 +22,16 @@ class UndoTest(LifeTest):
     """Tom edits Ada, and thinks better of it."""
 
     def has(self, name: str) -> Any:
-        """A setting of hers."""
         return state.read(self.ada_script, name)
 
     def newest(self) -> int:
-        """The number of the edit that would be taken back next."""
+        """The number of the edit that would be undone next."""
         return read_edits(self.ada_script).made[0].number
 
 
 class TestUndo(UndoTest):
-    """Back, and again."""
-
     def test_the_newest_first_and_then_the_one_before(self) -> None:
-        """Each is told with what it was and is; what was not set is not set again."""
+        """A setting that was not set before is unset again."""
         for line in ("set tick_rate 10", "set tick_rate 20", "set persona Ada is grim."):
             self.assistant(f"config ada {line}")
         assert "Ada: persona: Ada is grim. -> none" in self.assistant("undo ada")
@@ -45,7 +42,7 @@ class TestUndo(UndoTest):
         assert "Ada: its audit log has no edits to undo" in self.assistant("undo ada")
 
     def test_what_was_taken_back_is_made_again(self) -> None:
-        """In the other order, until nothing is left; and is an edit as before."""
+        """A redo is itself an edit that can be undone."""
         for line in ("set tick_rate 10", "set max_history 30"):
             self.assistant(f"config ada {line}")
         self.assistant("undo ada")
@@ -57,7 +54,7 @@ class TestUndo(UndoTest):
         assert "Ada: max_history: 30 -> 50" in self.assistant("undo ada")
 
     def test_whoever_edits_anew_has_decided_otherwise(self) -> None:
-        """Nothing is made again over it."""
+        """A redo must not overwrite a newer edit."""
         self.assistant("config ada set tick_rate 10")
         self.assistant("undo ada")
         self.assistant("config ada set max_history 30")
@@ -65,7 +62,6 @@ class TestUndo(UndoTest):
         assert 5 == self.has("tick_rate")
 
     def test_what_was_set_together_goes_back_together(self) -> None:
-        """One request is one edit."""
         changes = {"tick_rate": 9, "max_history": 30, "persona": "Ada hums."}
         changing.update_settings(self.ada_script, changes, by="Tom")
         assert 1 == len(read_edits(self.ada_script).made)
@@ -77,7 +73,7 @@ class TestUndo(UndoTest):
         assert (9, 30, "Ada hums.") == tuple(map(self.has, changes))
 
     def test_prompts_templates_and_tools(self) -> None:
-        """Whatever is a setting: keys that are numbers are numbers again."""
+        """JSON turns keys that are numbers into text; they have to become numbers again."""
         lines = (
             "component ada set 250 town = Port: a harbour.",
             "template ada set stern = You are stern. {persona}",
@@ -97,11 +93,10 @@ class TestUndo(UndoTest):
             assert after == self.snapshot()
 
     def snapshot(self) -> list[Any]:
-        """What her prompts are made of."""
+        """The settings that her prompts are made of."""
         return [self.has(n) for n in ("prompt_components", "prompt_templates", "context_configs")]
 
     def test_her_look_too(self) -> None:
-        """What she looks like, what else she is called by, and where she stands."""
         before = self.ada.db.desc
         lifecycle.update_assistant(
             self.ada_script, desc="Grey.", aliases=["keeper"], location=self.room2, by="Tom"
@@ -122,7 +117,7 @@ class TestUndo(UndoTest):
         )
 
     def test_one_of_the_list_by_its_number(self) -> None:
-        """The list tells when, by whom and what; long texts are told from where they differ."""
+        """Long texts are shown from where they differ."""
         self.assistant("config ada set tick_rate 10")
         number = self.newest()
         self.assistant(f"config ada set persona {PERSONA}tea.")
@@ -138,7 +133,7 @@ class TestUndo(UndoTest):
         assert "Ada has no edit 9999" in self.assistant("undo ada 9999")
 
     def test_it_outlives_a_reload(self) -> None:
-        """The complete text is in the record."""
+        """The record has the complete text."""
         self.assistant("config ada set tick_rate 10")
         self.ada_script.at_server_shutdown()
         audit.flush()
@@ -147,7 +142,6 @@ class TestUndo(UndoTest):
         assert "Ada: tick_rate: 10 -> 5" in self.assistant("undo ada")
 
     def test_it_is_on_record_itself(self) -> None:
-        """Who took what back."""
         self.assistant("config ada set tick_rate 10")
         number = self.newest()
         self.assistant("undo ada")
@@ -158,17 +152,14 @@ class TestUndo(UndoTest):
         assert operations.check_audit(self.ada_script).data == []
 
     def test_wrong_use_says_how_it_is_used(self) -> None:
-        """A word that is neither."""
         shown = self.assistant("undo ada soon")
         assert "soon is neither the number of an edit nor 'list'." in shown
         assert "Usage: assistant undo [<name>]" in shown
 
 
 class TestRefused(UndoTest):
-    """What stays."""
-
     def test_what_was_changed_again_since(self) -> None:
-        """By another edit, or by code: nobody's later work is lost."""
+        """Another edit or code made the change, which must not be lost."""
         self.assistant("config ada set tick_rate 10")
         number = self.newest()
         self.assistant("config ada set tick_rate 20")
@@ -179,7 +170,7 @@ class TestRefused(UndoTest):
         assert 30 == self.has("tick_rate")
 
     def test_an_act_that_is_no_edit_stands_in_the_way(self) -> None:
-        """Nobody who wants that back loses an edit instead; the edit can be named."""
+        """Who wants a stop undone must not lose an edit instead; an edit can be named."""
         self.assistant("config ada set tick_rate 10")
         number = self.newest()
         self.assistant("emergency stop ada")
@@ -193,7 +184,7 @@ class TestRefused(UndoTest):
         assert 5 == self.has("tick_rate")
 
     def test_what_the_record_has_not_whole(self) -> None:
-        """A secret is masked there, and a text of many thousand characters is a fingerprint."""
+        """The record masks a secret, and has only a fingerprint of a very long text."""
         for text in ("The key is sk-abcdefghijklmnop.", "a" * 30_000):
             state.write(self.ada_script, persona=text)
             with self.subTest(text[:20]):
@@ -203,7 +194,7 @@ class TestRefused(UndoTest):
                 assert "Ada hums." == self.has("persona")
 
     def test_which_channels_she_listens_to(self) -> None:
-        """That is more than a setting; the way is told. Only what she does there is one."""
+        """A subscription is more than a setting; only the mode there can be undone."""
         channel = self.channel_named("Public")
         self.assistant("channel ada public = context")
         assert "assistant channel Ada <channel> = trigger" in self.assistant("undo ada")
@@ -217,13 +208,13 @@ class TestRefused(UndoTest):
         return create_channel(key, locks="listen:all();send:all()")
 
     def test_what_nobody_did(self) -> None:
-        """What code changes, or she herself, is no edit."""
+        """Changes by code, or by the assistant herself, are no edits."""
         state.write(self.ada_script, tick_rate=10)
         assert () == read_edits(self.ada_script).made
         assert "its audit log has no edits to undo" in self.assistant("undo ada list")
 
     def test_what_a_setting_no_longer_takes(self) -> None:
-        """It is judged as whatever is set; the errors are those of setting it."""
+        """The old value is checked as any new one is."""
         self.ada_script.attributes.add("tick_rate", 0)
         self.assistant("config ada set tick_rate 10")
         shown = self.assistant("undo ada")
@@ -231,7 +222,6 @@ class TestRefused(UndoTest):
         assert 10 == self.has("tick_rate")
 
     def test_there_is_an_end_to_what_is_read(self) -> None:
-        """However long the record is."""
         for number in range(MOST_READ + 10):
             state.write(self.ada_script, tick_rate=10 + number % 2)
         with audit.acting("Tom"):
@@ -241,10 +231,10 @@ class TestRefused(UndoTest):
 
 
 class TestRights(UndoTest):
-    """The right that the edit needed."""
+    """An undo needs the right that the edit needed."""
 
     def test_powers_are_an_owners(self) -> None:
-        """Whoever may set her up takes back what they might set, and no more."""
+        """Whoever may configure her undoes no powers that only an owner grants."""
         self.assistant("config ada set command_allowlist look")
         edit = undoing.find_undo(self.ada_script)
         assert ["configure powers"] == undoing.acts_of(edit)
@@ -258,7 +248,7 @@ class TestRights(UndoTest):
         assert [] == list(self.has("command_allowlist"))
 
     def test_places_need_what_moving_needs(self) -> None:
-        """And silence what starting and stopping needs."""
+        """Silence needs the right to start and stop."""
         lifecycle.update_assistant(self.ada_script, location=self.room2, by="Tom")
         assert ["move"] == undoing.acts_of(undoing.find_undo(self.ada_script))
         self.assistant("stop ada")
@@ -267,13 +257,11 @@ class TestRights(UndoTest):
         assert self.has("enabled")
 
     def test_a_player_may_not(self) -> None:
-        """Neither look nor undo."""
         self.assistant("config ada set tick_rate 10")
         for line in ("undo ada", "undo ada list", "redo ada"):
             assert "is for staff" in self.assistant(line, caller=self.mira)
         assert 10 == self.has("tick_rate")
 
     def test_a_program_is_told_what_is_wrong(self) -> None:
-        """By its kind."""
         refused = undoing.find_undo(self.ada_script)
         assert ProblemKind.CONFLICT == refused.problem

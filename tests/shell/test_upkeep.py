@@ -1,4 +1,4 @@
-"""Breakers, usage and what was heard: as staff and programs read it."""
+"""Breakers, usage and heard messages, as staff and programs read them."""
 
 from __future__ import annotations
 
@@ -24,15 +24,13 @@ FLAKY = RuntimeError("no route to 10.0.0.1")
 
 
 class UpkeepTest(HearingTest):
-    """Keeps what is put on record."""
+    """A test case that keeps what is recorded."""
 
     def setUp(self) -> None:
-        """Nothing is on record yet."""
         super().setUp()
         self.recorded = record_of(self)
 
     def game_breaker(self) -> Any:
-        """The breaker of the model."""
         return services.pool().client(services.endpoint()).circuit_breaker
 
     def own_breaker(self, name: str = "tool:look") -> Any:
@@ -41,22 +39,20 @@ class UpkeepTest(HearingTest):
 
 
 class TestBreakers(UpkeepTest):
-    """`breakers`, `find_breaker` and `reset_breaker`."""
-
     def setUp(self) -> None:
-        """One of the game, and one of Ada's."""
+        """Make one breaker of the game, and one of Ada's."""
         super().setUp()
         self.game_breaker()
         self.own_breaker()
 
     def rows(self) -> dict[str, dict[str, Any]]:
-        """All breakers, by name."""
+        """All breakers by name."""
         return {
             row["name"]: row for row in plain_data(control.breakers(self.ada_script))["breakers"]
         }
 
     def test_they_say_whose_they_are(self) -> None:
-        """And of the game alone, when no assistant is meant."""
+        """Without an assistant only those of the game are listed."""
         assert {"tool:look": "assistant", "llm:scripted": "game"} == {
             name: row["scope"] for name, row in self.rows().items()
         }
@@ -64,7 +60,6 @@ class TestBreakers(UpkeepTest):
         assert ["llm:scripted"] == [row["name"] for row in game]
 
     def test_an_open_one(self) -> None:
-        """When it is asked again, what failed last, and how often."""
         for _ in range(5):
             self.own_breaker().record_failure(FLAKY)
         row = self.rows()["tool:look"]
@@ -78,13 +73,13 @@ class TestBreakers(UpkeepTest):
         assert None is self.rows()["llm:scripted"]["retry_at"]
 
     def test_one_that_is_held_open_by_hand(self) -> None:
-        """Has no time to say."""
+        """It has no time of a next try."""
         self.own_breaker().isolate()
         row = self.rows()["tool:look"]
         assert ("open", "isolated", None) == (row["state"], row["mode"], row["retry_at"])
 
     def test_a_reset_closes_it_and_is_recorded(self) -> None:
-        """Who did it, and what it was: with the assistant, or with the game."""
+        """It is recorded with the assistant, or with the game."""
         for breaker, subject, scope in (
             (self.own_breaker(), "Ada", "assistant"),
             (self.game_breaker(), "game", "game"),
@@ -99,7 +94,7 @@ class TestBreakers(UpkeepTest):
             assert {"breaker": breaker.name, "was": "open", "by": "Tom"} == details
 
     def test_a_scope_narrows_it(self) -> None:
-        """Whoever may reset only an assistant's own resets none of the game's."""
+        """A person with the right to an assistant's breakers resets none of the game's."""
         self.game_breaker().force_open()
         result = control.reset_breaker(self.ada_script, "llm:scripted", scope="assistant", by="Tom")
         assert (False, ProblemKind.NOT_FOUND) == (result.ok, result.problem)
@@ -107,11 +102,11 @@ class TestBreakers(UpkeepTest):
         assert [] == self.recorded
 
     def test_it_can_be_looked_up_first(self) -> None:
-        """To know which right a reset needs."""
+        """Its scope decides which right a reset needs."""
         assert "game" == plain_data(control.find_breaker(self.ada_script, "LLM:scripted"))["scope"]
 
     def test_an_unknown_name(self) -> None:
-        """Those that are near are named, else some; none is made by asking."""
+        """Similar names are listed, and asking makes no breaker."""
         for act in (control.find_breaker, control.reset_breaker):
             result = act(self.ada_script, "tool:lok")
             assert "There is no breaker 'tool:lok'; there are: tool:look." == result.message
@@ -120,23 +115,18 @@ class TestBreakers(UpkeepTest):
         assert {"tool:look", "llm:scripted"} == set(self.rows())
 
     def test_before_the_first_service_was_asked(self) -> None:
-        """It is said why there is none."""
         services.pool.cache_clear()
         assert "none yet" in control.find_breaker(None, "x").message
 
 
 class TestUsage(UpkeepTest):
-    """`usage`."""
-
     def test_nothing_yet(self) -> None:
-        """All is 0."""
         found = plain_data(caps.usage(self.ada_script))
         assert ({}, [], []) == (found["tools"], found["executions"], found["by_player"])
         assert {0} == {n for total in found["totals"].values() for n in total.values()}
         assert {"attempted": 0, "completed": 0, "failed": 0} == found["tasks"]
 
     def test_a_call(self) -> None:
-        """With its tokens, for whom it was made, and in every period it counts in."""
         answer = whispers("Hello.")
         body = json.loads(answer) | {"usage": {"prompt_tokens": 70, "completion_tokens": 30}}
         self.ask("whisper Ada = hello", json.dumps(body).encode())
@@ -158,7 +148,6 @@ class TestUsage(UpkeepTest):
         assert result.message.startswith("Ada: 1 model call, 100 tokens, $0.00 in all; ")
 
     def test_caps(self) -> None:
-        """How each stands, and when it begins anew."""
         rows = plain_data(caps.usage(self.ada_script))["budget"]["standings"]
         found = {row["name"]: row for row in rows}
         assert 1_500_000 == found["tokens_per_day"]["cap"]
@@ -166,7 +155,7 @@ class TestUsage(UpkeepTest):
         assert None is found["tokens_total"]["resets_at"]
 
     def test_tools(self) -> None:
-        """Sums for each, and the last calls, the oldest first."""
+        """Sums per tool, and the last 200 calls, the oldest first."""
         calls = [{"tick": number, "tool": "say"} for number in range(300)]
         metrics = {
             "tool_calls": {"say": 3, "look": 1},
@@ -185,7 +174,7 @@ class TestUsage(UpkeepTest):
         assert (200, 299) == (len(ticks), ticks[-1])
 
     def test_a_ledger_that_cannot_be_read(self) -> None:
-        """It is said, and the tools are told of all the same."""
+        """The tools are told all the same."""
         state.write(self.ada_script, metrics={"tool_calls": {"say": 3}})
         self.ada_script.db.budget_config = {"no such": 1}
         result = caps.usage(self.ada_script)
@@ -195,14 +184,12 @@ class TestUsage(UpkeepTest):
 
 
 class TestHeard(UpkeepTest):
-    """`heard`."""
-
     def heard_rows(self, **options: Any) -> dict[str, Any]:
-        """What a program reads."""
+        """The messages as a program reads them."""
         return plain_data(explaining.heard(self.ada_script, **options))
 
     def test_a_message(self) -> None:
-        """The same facts as `assistant why` tells."""
+        """It has the same facts as `assistant why`."""
         self.ask("whisper Ada = hello there", whispers("Hello."))
         row = self.heard_rows(look=PrivateView.of(self.tom))["records"][0]
         shown: str = self.call(CmdAssistant(), "why full", caller=self.tom)
@@ -219,7 +206,7 @@ class TestHeard(UpkeepTest):
         assert explaining.iso(row["at_seconds"]) == row["at"]
 
     def test_a_message_of_somebody_else(self) -> None:
-        """The same facts; of what was whispered, either way, only how long it is."""
+        """Of whispers, either way, only the length is shown; everything else is the same."""
         self.ask("whisper Ada = hello there", whispers("Hello."))
         own, others = (
             self.heard_rows(look=look)["records"][0] for look in (PrivateView.of(self.tom), None)
@@ -232,7 +219,7 @@ class TestHeard(UpkeepTest):
         assert own["steps"][:-1] == others["steps"][:-1]
 
     def test_no_more_of_a_private_talk_than_why_tells(self) -> None:
-        """Of long words their beginning, here and there, and none of what waits."""
+        """Long words are cut in both, and words that wait are shown in neither."""
         words = "I confess " + "that it was me " * 20 + "UNTOLD"
         self.type(self.tom, f"whisper Ada = {words}")
         found = self.heard_rows(look=PrivateView.of(self.tom))
@@ -248,7 +235,6 @@ class TestHeard(UpkeepTest):
         assert "confess" not in of_others[1].message
 
     def test_what_waits(self) -> None:
-        """Who, since when and of which number."""
         self.type(self.tom, "whisper Ada = one")
         self.type(self.mira, "whisper Ada = two")
         rows = self.heard_rows()["waiting"]
@@ -257,7 +243,6 @@ class TestHeard(UpkeepTest):
         assert rows[0]["at"] == explaining.iso(rows[0]["at_seconds"])
 
     def test_a_task_and_an_idea_of_its_own_are_rows_too(self) -> None:
-        """Whatever is in the inbox can be told."""
         self.type(self.tom, "whisper Ada = one")
         event = self.ada_script.work.inbox[0]
         for kind in ("task", "own", "notice"):
@@ -265,7 +250,6 @@ class TestHeard(UpkeepTest):
         assert 4 == len(self.heard_rows()["waiting"])
 
     def test_pages(self) -> None:
-        """The newest first, and a number to go on with."""
         for number in range(7):
             self.type(self.tom, f"say {number}")
         seen, before = [], None
@@ -280,27 +264,23 @@ class TestHeard(UpkeepTest):
             assert expected == len(self.heard_rows(limit=limit)["records"])
 
     def test_names_are_one_harmless_line(self) -> None:
-        """Whatever a player calls himself."""
         self.tom.key = "Tom\n  now       broken" + "x" * 100
         self.type(self.tom, "say hello")
         name = self.heard_rows()["records"][0]["sender"]
         assert ("\n" not in name, explaining.MOST_NAME) == (True, len(name))
 
     def test_causes_are_for_staff(self) -> None:
-        """The same row told to the player himself is without them."""
         self.ask("whisper Ada = hello", ModelReplyError("key sk-1 at 10.0.0.1"), person=self.mira)
         assert "10.0.0.1" in json.dumps(self.heard_rows())
         own = operations.why(self.ada_script, person=self.person(self.mira))
         assert "10.0.0.1" not in json.dumps(as_data(own))
 
     def test_it_costs_no_statement(self) -> None:
-        """It is all in memory."""
         self.ask("whisper Ada = hello", NOOP)
         with self.assertNumQueries(0):
             self.heard_rows()
 
     def test_one_that_does_not_run(self) -> None:
-        """Is said to."""
         self.ada_script.work = None
         result = explaining.heard(self.ada_script)
         assert (False, ProblemKind.UNAVAILABLE) == (result.ok, result.problem)

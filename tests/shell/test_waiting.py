@@ -1,4 +1,4 @@
-"""What was asked waits for whoever asked: over a restart, and where they leave meanwhile."""
+"""Questions that wait for their asker, over a restart and while the asker is away."""
 
 from __future__ import annotations
 
@@ -26,47 +26,46 @@ class WaitingTest(SafetyTest):
     """Tom's player comes and goes."""
 
     def leave_game(self) -> None:
-        """As Evennia does it for who quits: the character is put away."""
+        """Put the character away, as Evennia does for a player who quits."""
         self.account.unpuppet_object(self.session)
         pump()
 
     def come_back(self) -> None:
-        """As Evennia does it for who comes back."""
+        """Puppet the character, as Evennia does for a player who returns."""
         self.account.puppet_object(self.session, self.tom)
         pump()
 
     def lose_sessions(self) -> None:
-        """As a server finds it that was killed: the character stands there, and nobody plays it."""
+        """Leave the character standing without a player, as after a kill of the server."""
         self.session.puppet = None
         self.session.puid = None
 
     def kill(self) -> None:
-        """A server that is killed, and starts before anybody is back."""
+        """Kill the server, and start it before anybody is back."""
         self.lose_sessions()
         self.restart()
 
     def beat(self, times: int = 3) -> None:
-        """The timer fires."""
+        """Let the timer fire."""
         for _ in range(times):
             self.clock.advance(5)
             self.ada_script.at_repeat()
             pump()
 
     def calls(self) -> int:
-        """How often the model was asked."""
         return len(self.model.bodies)
 
     def bill(self) -> int:
-        """Rows of what was paid for, or may have been."""
+        """The number of calls that were or may have been paid for."""
         ledger.store().flush()
         return ModelCall.objects.count()
 
 
 class TestRestart(WaitingTest):
-    """A question in the model's hands when the server ends."""
+    """The server ends while the model has a question."""
 
     def test_hole_d27_after_a_kill_it_waits_for_its_person(self) -> None:
-        """Nothing is asked or whispered to an empty body; who comes back is answered once."""
+        """Nothing is asked or whispered for an empty body; whoever returns is answered once."""
         self.type(self.tom, "whisper Ada = hello")
         self.kill()
         self.beat()
@@ -91,7 +90,7 @@ class TestRestart(WaitingTest):
         assert (2, [HELLO]) == (self.calls(), self.tom.heard_from(self.ada))
 
     def test_hole_d27_who_never_comes_back_costs_nothing(self) -> None:
-        """After the inbox's own time it is given up, and nobody is said to have been told."""
+        """The inbox gives the question up after its own time, and nobody counts as told."""
         self.type(self.tom, "whisper Ada = hello")
         self.kill()
         bill = self.bill()
@@ -101,7 +100,7 @@ class TestRestart(WaitingTest):
         assert ("expired", "could not be told") == self.records()[0].steps[-1]
 
     def test_hole_d27_meanwhile_others_are_answered(self) -> None:
-        """And her own life goes on: what waits for somebody else keeps her from nothing."""
+        """Her own goals go on as well."""
         self.type(self.tom, "whisper Ada = hello")
         self.kill()
         self.ask("whisper Ada = hi", whispers("Hi.", "Mira"), person=self.mira)
@@ -115,7 +114,7 @@ class TestRestart(WaitingTest):
         assert ["hello"] == [event.body for event in self.waiting()]
 
     def test_hole_d27_a_turn_that_was_set_down_waits_with_what_it_came_to(self) -> None:
-        """What was done is not done again, though somebody else is answered in between."""
+        """Its acts are not repeated, though somebody else is answered in between."""
         note = completion(None, ("write_note", {"text": "Tom is back"}))
         self.ask("whisper Ada = note that", note)
         self.kill()
@@ -134,7 +133,7 @@ class TestRestart(WaitingTest):
         assert ([], None) == (self.waiting(), self.stored("current_tool_call"))
 
     def test_hole_d27_it_waits_over_a_second_restart(self) -> None:
-        """With its tray, and a stop gives it back as it gives back everything."""
+        """A stop gives the stored turn back like any other message."""
         self.ask("whisper Ada = look around", LOOK)
         self.kill()
         self.beat()
@@ -147,7 +146,7 @@ class TestRestart(WaitingTest):
         assert [] == self.waiting()
 
     def test_hole_d27_a_page_waits_for_its_account(self) -> None:
-        """Who pages need not be anywhere, but in the game."""
+        """A pager need not be in any room, only in the game."""
         self.mira.cmdset.add(AssistantCmdSet)
         self.type(self.mira, "page Ada = hello")
         self.beat()
@@ -171,7 +170,7 @@ class TestRestart(WaitingTest):
         assert ['Ada says, "Hello, Tom."'] == self.tom.heard_from(self.ada)
 
     def test_hole_d27_what_nobody_plays_is_answered_at_once(self) -> None:
-        """A shopkeeper of the game's own stands there, and that is all there is to be there."""
+        """A shopkeeper of the game has no player who could be away."""
         keeper = evennia.create_object(Person, key="Keeper", location=self.room1)
         self.type(keeper, "whisper Ada = hello")
         self.model.answers.append(whispers("Hello.", "Keeper"))
@@ -179,7 +178,7 @@ class TestRestart(WaitingTest):
         assert [HELLO] == keeper.heard_from(self.ada)
 
     def test_hole_d27_nor_does_a_bot_need_a_player(self) -> None:
-        """What another network relays is answered on its channel."""
+        """A message relayed from another network is answered on its channel."""
         channel = self.channel("Public", self.tom)
         state.write(self.ada_script, channel_configs={"Public": "trigger"})
         says_there = completion(None, ("channel", {"channel": "Public", "message": "Hello."}))
@@ -189,7 +188,7 @@ class TestRestart(WaitingTest):
         assert (1, []) == (self.calls(), self.waiting())
 
     def test_hole_d27_a_program_waits_for_itself(self) -> None:
-        """What is asked over REST in somebody's name needs nobody in the game."""
+        """A question over REST in somebody's name needs nobody in the game."""
         self.leave_game()
         answers: list[str] = []
         self.model.answers.append(completion(None, ("report", {"message": "Fine."})))
@@ -198,7 +197,7 @@ class TestRestart(WaitingTest):
         assert ["Fine."] == answers
 
     def test_hole_d27_in_a_room_without_people_it_is_given_up_kindly(self) -> None:
-        """Who walked off meanwhile is told so where they are, once it is too old."""
+        """Whoever walked off is told so where they are, once it is too old."""
         self.type(self.tom, "say @ada hello")
         self.tom.location = self.room2
         self.mira.location = self.room2
@@ -212,10 +211,10 @@ class TestRestart(WaitingTest):
 
 
 class TestLeaving(WaitingTest):
-    """Whoever asked leaves while the model works."""
+    """The asker leaves while the model works."""
 
     def test_hole_d29_who_leaves_the_game_is_not_paid_for(self) -> None:
-        """No further step, no error, nobody is said to be told; the question waits."""
+        """No further step is made and no error counted; the question waits."""
         self.type(self.tom, "whisper Ada = look around")
         self.model.answers.extend([LOOK] * 5)
         self.leave_game()
@@ -233,7 +232,7 @@ class TestLeaving(WaitingTest):
         assert 'Ada whispers: "I looked."' in self.tom.heard_from(self.ada)
 
     def test_hole_d29_who_leaves_the_room_too(self) -> None:
-        """With a whisper; and comes back to what was seen so far."""
+        """The turn goes on from the last step when the whisperer returns."""
         self.type(self.tom, "whisper Ada = look around")
         self.model.answer(LOOK)
         pump()
@@ -249,7 +248,7 @@ class TestLeaving(WaitingTest):
         assert "tool" in [message["role"] for message in self.model.bodies[-1]["messages"]]
 
     def test_hole_d29_what_others_hear_is_said(self) -> None:
-        """Tom asked aloud and went on; Mira stands there, and hears it."""
+        """Tom asked aloud and went on, but Mira is there to hear the answer."""
         self.type(self.tom, "say @ada what is here?")
         self.tom.location = self.room2
         self.model.answers.append(says("Books."))
@@ -258,7 +257,7 @@ class TestLeaving(WaitingTest):
         assert ['Ada says, "Books."'] == self.mira.heard_from(self.ada)
 
     def test_hole_d29_with_nobody_left_in_the_room_nothing_is_said(self) -> None:
-        """Not to assistants either, who are no people."""
+        """Assistants do not count as people."""
         self.make("Brass")
         self.type(self.tom, "say @ada what is here?")
         for person in (self.tom, self.mira):
@@ -269,7 +268,7 @@ class TestLeaving(WaitingTest):
         assert 1 == self.calls()
 
     def test_hole_d29_no_last_word_is_paid_for(self) -> None:
-        """A limit that ends a turn whose asker is gone ends it in silence."""
+        """A limit ends the turn of an absent asker in silence."""
         self.set(safety_config={"on_limit": {"mode": "interactive"}})
         self.type(self.tom, "whisper Ada = look around")
         for number in range(5):
@@ -282,7 +281,7 @@ class TestLeaving(WaitingTest):
         assert 5 == self.calls()
 
     def test_hole_d29_a_delegate_of_somebody_who_left_stops_too(self) -> None:
-        """Down the chain nothing is asked any more, and what it did is remembered nowhere twice."""
+        """No model down the chain is asked any more."""
         brass_script, _ = self.make("Brass")
         brass_script.clock = self.clock
         self.type(self.tom, "whisper Ada = find the atlas")
@@ -302,7 +301,7 @@ class TestLeaving(WaitingTest):
         assert ([], False) == (brass_script.work.inbox, task_waits.of(held.event) is not None)
 
     def test_hole_d29_why_tells_the_truth_of_a_failure_too(self) -> None:
-        """Where the last call fails for who has left, nobody is said to be told."""
+        """The last call fails for an absent asker, and `why` does not claim that they were told."""
         self.tom.cmdset.add(AssistantCmdSet)
         self.type(self.tom, "page Ada = hello")
         self.leave_game()

@@ -1,1 +1,1 @@
-"""Work that workers do: what stands in their jobs, and games that have none."""
+"""Tests of the work that workers do, and of games without workers."""

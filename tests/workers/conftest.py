@@ -18,7 +18,7 @@ from tests.postgres import any_server, new_database
 
 @pytest.fixture(scope="session", autouse=True)
 def game(database: None) -> None:
-    """Every test here has the database."""
+    """Give every test here the database."""
 
 
 @pytest.fixture(scope="module")
@@ -30,7 +30,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Any]]
 
 @pytest.fixture
 def on_postgres(server: dict[str, Any]) -> Iterator[None]:
-    """A game's database on it, of whose tables those of workers alone are there."""
+    """A game's database on it that has only the tables of the workers."""
     pytest.importorskip("procrastinate")
     with new_database(server) as database, _game_on(database) as made:
         with made.schema_editor() as editor:
@@ -42,14 +42,14 @@ def on_postgres(server: dict[str, Any]) -> Iterator[None]:
 
 @pytest.fixture
 def on_sqlite() -> Iterator[None]:
-    """A game's database in memory, in which there is nothing."""
+    """An empty game's database in memory."""
     with _game_on({"ENGINE": "django.db.backends.sqlite3", "NAME": ":memory:", "OPTIONS": {}}):
         yield
 
 
 @contextmanager
 def _game_on(database: dict[str, Any]) -> Iterator[BaseDatabaseWrapper]:
-    """Another database in place of the game's, as Django's settings name it."""
+    """Put another database in place of the game's."""
     with pytest.MonkeyPatch.context() as patch:
         whole = {**connections.settings["default"], "TEST": {}, **database}
         patch.setitem(connections.settings, "default", whole)

@@ -1,4 +1,4 @@
-"""Jobs as they are written into rows: vectors, requests, and every way in which one fails."""
+"""Jobs as they are written into rows: vectors, requests, and each kind of failure."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ ITEMS = [Item("a" * 32, "a boat", "room:object-2"), Item("b" * 32, "a crate", "r
 
 
 class OwnHands:
-    """A worker's hands on words that are given."""
+    """A worker's hands that work on given words."""
 
     signature = "plain/2"
 
@@ -36,21 +36,18 @@ class OwnHands:
         self.sent: list[tuple[object, ...]] = []
 
     async def texts(self, keys: Sequence[str]) -> dict[str, str]:
-        """Words by key."""
         return {key: self.words[key] for key in keys if key in self.words}
 
     async def vectors(self, texts: Sequence[str]) -> Any:
-        """The length of each, and 1."""
+        """The length of each text, and 1."""
         return np.array([[len(text), 1.0] for text in texts], np.float64)
 
     def has_key(self, base_url: str, mark: str) -> bool:
-        """One key is there."""
         return mark in ("", "mine")
 
     async def send(
         self, base_url: str, mark: str, headers: Mapping[str, str], body: bytes
     ) -> bytes:
-        """Note what goes out."""
         self.sent.append((base_url, mark, dict(headers), body))
         return b"an answer"
 
@@ -61,7 +58,7 @@ def embed(hands: OwnHands, given: bytes) -> bytes:
 
 
 def test_vectors_come_back_in_the_order_of_memories() -> None:
-    """As float32, whatever the model gives."""
+    """They are float32, whatever the model gives."""
     hands = OwnHands({item.key: item.text for item in ITEMS})
     made = kinds.vectors(embed(hands, kinds.embed_given("plain/2", ITEMS)), 2)
     assert [[6.0, 1.0], [7.0, 1.0]] == [vector.tolist() for vector in made]
@@ -69,12 +66,12 @@ def test_vectors_come_back_in_the_order_of_memories() -> None:
 
 
 def test_no_word_of_a_memory_stands_in_its_job() -> None:
-    """It is named by its key and a digest."""
+    """A memory is named by its key and a digest."""
     assert b"boat" not in kinds.embed_given("plain/2", ITEMS)
 
 
 def test_a_memory_that_changed_or_was_forgotten_gets_no_vector() -> None:
-    """None of its portion does, and the server asks again."""
+    """The whole portion fails, and the server asks again."""
     given = kinds.embed_given("plain/2", ITEMS)
     changed = {item.key: item.text for item in ITEMS} | {ITEMS[0].key: "another boat"}
     for words in (changed, {ITEMS[0].key: ITEMS[0].text}):
@@ -83,20 +80,18 @@ def test_a_memory_that_changed_or_was_forgotten_gets_no_vector() -> None:
 
 
 def test_another_embedding_model_makes_none() -> None:
-    """The words name both."""
     with pytest.raises(kinds.UndoneError, match="plain/2, and the game other/2"):
         embed(OwnHands({}), kinds.embed_given("other/2", ITEMS))
 
 
 @pytest.mark.parametrize("result", [b"", b"1234567", b"12345678" * 2 + b"1234"])
 def test_what_is_no_vectors_is_refused(result: bytes) -> None:
-    """Rather than kept."""
     with pytest.raises(MemoryStoreError, match="no 2 vectors"):
         kinds.vectors(result, 2)
 
 
 def test_a_request_goes_out_as_it_was_written() -> None:
-    """Its body may hold anything, ends of lines too."""
+    """Its body may hold anything, including line ends."""
     hands = OwnHands({})
     given = kinds.ask_given("http://m/v1", "mine", {"X-Title": "t"}, b'{"a":\n1}')
     assert b"an answer" == asyncio.run(kinds.ask(given, hands))
@@ -104,7 +99,6 @@ def test_a_request_goes_out_as_it_was_written() -> None:
 
 
 def test_without_the_key_nothing_is_sent() -> None:
-    """And it is said for which address."""
     hands = OwnHands({})
     with pytest.raises(kinds.UndoneError, match="no key for http://m/v1"):
         asyncio.run(kinds.ask(kinds.ask_given("http://m/v1", "other", {}, b"{}"), hands))
@@ -126,14 +120,14 @@ def test_without_the_key_nothing_is_sent() -> None:
     ids=lambda error: f"{type(error).__name__} {error}",
 )
 def test_an_error_of_a_model_is_the_same_on_the_other_side(error: ModelError) -> None:
-    """Whether it is tried again, blames the service or was charged for."""
+    """Its fields decide on a retry, on blame for the service, and on the charge."""
     read = kinds.model_error(kinds.failure(error))
     assert type(error) is type(read)
     assert (str(error), vars(error)) == (str(read), vars(read))
 
 
 def test_what_went_wrong_with_a_worker_blames_no_model() -> None:
-    """Words of our own errors are told; of a bug its name alone, as its text may hold anything."""
+    """A bug is told by its name alone, as its text may quote private words."""
     undone = kinds.model_error(kinds.failure(kinds.UndoneError("why not")))
     bug = kinds.model_error(kinds.failure(RuntimeError("whispered words")))
     assert ("why not", "a worker met a bug (RuntimeError)") == (str(undone), str(bug))
@@ -145,7 +139,7 @@ def test_what_went_wrong_with_a_worker_blames_no_model() -> None:
 
 
 def test_what_was_not_sent_costs_nothing() -> None:
-    """Unless a worker before may have sent it."""
+    """It may cost something if an earlier worker may have sent it."""
     unsent = kinds.failure(kinds.UnfitError("no key"))
     assert not may_be_charged(kinds.model_error(unsent, is_begun=False))
     assert may_be_charged(kinds.model_error(unsent, is_begun=True))
@@ -156,12 +150,11 @@ def test_what_was_not_sent_costs_nothing() -> None:
 
 
 def test_what_ends_every_worker_is_told_apart() -> None:
-    """So that it is not asked again as a whole."""
+    """Such a portion must not be asked for again as a whole."""
     assert isinstance(kinds.store_error(kinds.poison(3)), PoisonError)
     assert PoisonError is not type(kinds.store_error(kinds.failure(MemoryStoreError("down"))))
 
 
 def test_a_key_is_known_by_a_mark_that_does_not_tell_it() -> None:
-    """The same for the same key."""
     assert kinds.key_mark("sk-1") == kinds.key_mark("sk-1") != kinds.key_mark("sk-2")
     assert "sk" not in kinds.key_mark("sk-1")

@@ -39,8 +39,6 @@ def test_nothing_of_the_engine_is_loaded_without_workers() -> None:
 
 @pytest.mark.usefixtures("on_sqlite")
 class TestSqlite:
-    """A game whose database is SQLite."""
-
     def test_workers_cannot_be_set(self) -> None:
         """The check says why, and the game does the work itself."""
         with override_settings(**ON):
@@ -55,14 +53,12 @@ class TestSqlite:
                 services.work.cache_clear()
 
     def test_a_worker_says_what_is_missing(self) -> None:
-        """Another database."""
         with pytest.raises(CommandError, match="workers need PostgreSQL"):
             call_command("ai_worker", stdout=StringIO())
 
     def test_without_the_package_it_says_how_to_have_it(
         self, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        """The extra's name stands there."""
         monkeypatch.setattr(bell, "PACKAGE", "no_such_package")
         with pytest.raises(CommandError, match=r"pip install 'evennia-ai\[workers\]'"):
             call_command("ai_worker", stdout=StringIO())

@@ -1,4 +1,4 @@
-"""The server's side of workers on a real board: what is paid, what is given back, what goes."""
+"""The server's side of workers on a real board: charges, jobs given back, and rows removed."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ psycopg = pytest.importorskip("psycopg")
 pytestmark = pytest.mark.usefixtures("on_postgres")
 ENDS = {kinds.EMBED: (3, kinds.poison(3)), kinds.ASK: (1, kinds.lost())}
 ITEMS = [Item("a" * 32, "a boat", "room:object-2")]
-# Longer than any test goes on, so that nothing happens unless it is due at once.
+# Longer than any test's time, so that only what is due at once happens.
 POLL = 9.0
-# At the end of a transaction that writes a job, the connection is lost.
+# Loses the connection at the end of a transaction that writes a job.
 LOST = """
 CREATE FUNCTION lose() RETURNS trigger LANGUAGE plpgsql AS
 'BEGIN PERFORM pg_terminate_backend(pg_backend_pid()); PERFORM pg_sleep(1); RETURN NULL; END';
@@ -42,10 +42,10 @@ DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION lose();
 
 
 class Desk:
-    """What asks workers, by a clock of its own.
+    """A server that asks workers, by a clock of its own.
 
     Attributes:
-        told: what came of each thing that was asked, in that order; None: nothing yet.
+        told: the outcome of each request in their order; None: nothing yet.
     """
 
     def __init__(self) -> None:
@@ -61,7 +61,7 @@ class Desk:
         assistant: int = 7,
         seconds: float = 60.0,
     ) -> Deferred[bytes]:
-        """Ask for something, without its being put up yet."""
+        """Ask for something, without putting it up yet."""
         place = len(self.told)
         self.told.append(None)
 
@@ -78,7 +78,7 @@ class Desk:
         return asked
 
     def look(self) -> None:
-        """Let what is over be looked for."""
+        """Let the server look for jobs that are over."""
         self.clock.advance(POLL)
 
 
@@ -105,7 +105,7 @@ def claim(name: str = "one") -> board.Claimed | None:
 
 
 def test_the_games_thread_waits_for_no_disk(desk: Desk) -> None:
-    """A job is put up and taken down by commits that PostgreSQL writes down in its own time."""
+    """A job's commits are asynchronous in PostgreSQL."""
     with CaptureQueriesContext(connection) as seen:
         desk.put_up()
         claimed = claim()
@@ -115,24 +115,23 @@ def test_the_games_thread_waits_for_no_disk(desk: Desk) -> None:
     assert [b"{}"] == desk.told
     assert 2 == sum("synchronous_commit" in query["sql"] for query in seen)
     with CaptureQueriesContext(connection) as seen, transaction.atomic(), unhurried():
-        pass  # what it is a part of is kept as it was
+        pass  # the outer transaction keeps its own setting
     assert not any("synchronous_commit" in query["sql"] for query in seen)
 
 
-# ---- what was begun is paid for, and nothing else ----------------------------------------------
+# ---- charges: only for what was begun ----------------------------------------------------------
 
 
 def test_vectors_that_are_given_back_are_begun_by_nobody(desk: Desk) -> None:
-    """Between the word that they cost nothing and the end of their row no worker comes in."""
+    """No worker may start between the word that they cost nothing and the end of their row."""
     desk.put_up(kinds.EMBED, b"{}", seconds=1.0)
     row = key()
-    desk.work._late(row)  # not the clock: nothing else that is due happens
+    desk.work._late(row)  # the clock would also run whatever else is due
     assert isinstance(desk.told[0], NotBegunError)
     assert board.claim(row, "one", ENDS, {}) is None
 
 
 def test_a_call_that_is_given_back_is_begun_by_nobody(desk: Desk) -> None:
-    """The same of a model call whose deadline is over."""
     asked = desk.put_up()
     row = key()
     asked.cancel()
@@ -141,7 +140,7 @@ def test_a_call_that_is_given_back_is_begun_by_nobody(desk: Desk) -> None:
 
 
 def test_what_a_worker_began_is_not_given_back(desk: Desk) -> None:
-    """It may have been charged for, and its row goes in a moment."""
+    """It may have been charged for; its row goes in a moment."""
     desk.put_up(kinds.EMBED, b"{}", seconds=1.0)
     assert claim() is not None
     desk.clock.advance(1.0)
@@ -151,7 +150,7 @@ def test_what_a_worker_began_is_not_given_back(desk: Desk) -> None:
 
 
 def test_a_worker_that_came_first_is_waited_for(desk: Desk) -> None:
-    """Whoever gives back in the middle of a worker's beginning hears that it has begun."""
+    """A server that gives a job back while a worker begins it hears that it has begun."""
     asked = desk.put_up()
     row, given = key(), connection.get_connection_params()
     told = {name: given[name] for name in ("dbname", "host", "port", "user") if name in given}
@@ -167,7 +166,6 @@ def test_a_worker_that_came_first_is_waited_for(desk: Desk) -> None:
 
 
 def test_what_was_never_put_up_costs_nothing(desk: Desk) -> None:
-    """Its deadline was over first."""
     desk.ask().cancel()
     assert isinstance(desk.told[0], NoWorkerError)
 
@@ -175,7 +173,7 @@ def test_what_was_never_put_up_costs_nothing(desk: Desk) -> None:
 def test_a_commit_that_was_lost_may_have_been_charged(
     desk: Desk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Nobody knows whether the job stands there: it counts, and is taken back all the same."""
+    """Nobody knows whether the job was written; it counts, and is taken back all the same."""
     with connection.cursor() as cursor:
         cursor.execute(LOST)
     taken: set[str] = set()
@@ -206,7 +204,7 @@ def test_a_table_that_is_gone_costs_nothing(desk: Desk) -> None:
     assert isinstance(desk.told[1], NotBegunError)
 
 
-# ---- workers that are not set up for it --------------------------------------------------------
+# ---- unfit workers -----------------------------------------------------------------------------
 
 
 async def _do(worker: Worker, row: str, times: int) -> None:
@@ -233,7 +231,7 @@ GIVEN = [
 
 @pytest.mark.parametrize(("kind", "given"), GIVEN, ids=["ask", "embed"])
 def test_an_unfit_worker_leaves_a_job_to_others(desk: Desk, kind: str, given: bytes) -> None:
-    """It waits again as if nobody had begun it, is rung for, and the worker says what is wrong."""
+    """It waits again as if nobody had begun it, with a new bell."""
     desk.put_up(kind, given)
     worker = let_try(1)
     row = WorkJob.objects.get()
@@ -251,7 +249,7 @@ def test_an_unfit_worker_leaves_a_job_to_others(desk: Desk, kind: str, given: by
 
 @pytest.mark.parametrize(("kind", "given"), GIVEN, ids=["ask", "embed"])
 def test_what_all_leave_costs_nothing(desk: Desk, kind: str, given: bytes) -> None:
-    """After so many times whoever asked is told, and gets back what was reserved."""
+    """After the most refusals the requester is told, and gets back what was reserved."""
     desk.put_up(kind, given)
     let_try(board.MOST_REFUSALS)
     assert board.WAITING == WorkJob.objects.get().state
@@ -267,7 +265,7 @@ def test_what_all_leave_costs_nothing(desk: Desk, kind: str, given: bytes) -> No
 
 
 def test_what_one_worker_began_and_others_leave_may_have_been_charged(desk: Desk) -> None:
-    """A worker that was killed at it may have sent it."""
+    """The killed worker may have sent it."""
     desk.put_up(kinds.EMBED, kinds.embed_given("another/9", ITEMS))
     assert claim() is not None
     let_try(board.MOST_REFUSALS + 1)
@@ -276,7 +274,6 @@ def test_what_one_worker_began_and_others_leave_may_have_been_charged(desk: Desk
 
 
 def test_memories_that_changed_cost_nothing(desk: Desk) -> None:
-    """Nothing was made of them."""
     with connection.cursor() as cursor:
         cursor.execute("CREATE TABLE evennia_ai_memory (key text, text text, is_removed boolean)")
     desk.put_up(kinds.EMBED, kinds.embed_given(HashingEmbedder().signature, ITEMS))
@@ -286,11 +283,10 @@ def test_memories_that_changed_cost_nothing(desk: Desk) -> None:
     assert kinds.CHANGED in str(desk.told[0])
 
 
-# ---- what goes ---------------------------------------------------------------------------------
+# ---- removal -----------------------------------------------------------------------------------
 
 
 def test_a_stop_takes_jobs_back_at_once(desk: Desk) -> None:
-    """And not with the next look at what is over."""
     desk.put_up()
     desk.work.drop(7)
     desk.clock.advance(0)
@@ -299,7 +295,7 @@ def test_a_stop_takes_jobs_back_at_once(desk: Desk) -> None:
 
 @pytest.mark.parametrize("is_begun", [False, True])
 def test_a_dead_servers_words_go(desk: Desk, is_begun: bool) -> None:
-    """Whoever asked is gone: no worker begins it or goes on with it, and its row is removed."""
+    """The requester is gone: no worker begins or continues the job, and its row goes."""
     desk.put_up(seconds=0.0)
     begun = claim() if is_begun else None
     with connection.cursor() as cursor:
@@ -316,7 +312,6 @@ def test_a_dead_servers_words_go(desk: Desk, is_begun: bool) -> None:
 
 
 def test_a_living_servers_words_stay(desk: Desk) -> None:
-    """Until it is over for whoever asked."""
     desk.put_up()
     assert 0 == board.drop_late()
     begun = claim()
@@ -325,7 +320,7 @@ def test_a_living_servers_words_stay(desk: Desk) -> None:
 
 
 def test_what_hinders_one_job_hinders_no_other(desk: Desk) -> None:
-    """A call that still stands in the queue fails the next of that assistant alone."""
+    """A call left in the queue fails only the next call of that assistant."""
     with transaction.atomic():
         bell.ring("left over", f"{kinds.ASK}:7", bell.URGENT)
     desk.ask(assistant=7)
@@ -341,7 +336,7 @@ def test_what_hinders_one_job_hinders_no_other(desk: Desk) -> None:
 
 
 def test_what_is_superseded_goes_though_the_next_cannot_be_put_up(desk: Desk) -> None:
-    """No worker sends what nobody waits for."""
+    """No worker may send what nobody waits for."""
     desk.put_up()
     WorkJob.objects.update(bell=0)  # its bell is not found any more
     desk.put_up()

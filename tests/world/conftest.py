@@ -8,10 +8,10 @@ from tests.standing_world import count_anew
 
 @pytest.fixture(scope="session", autouse=True)
 def game(database: None) -> None:
-    """Every test here has the database."""
+    """Give every test here the database."""
 
 
 @pytest.fixture(autouse=True)
 def numbers(game: None) -> None:
-    """The first room is #1 and the next one #2, whatever PostgreSQL has counted for other tests."""
+    """Make the first room #1 and the next one #2, whatever PostgreSQL has counted before."""
     count_anew()

@@ -1,4 +1,4 @@
-"""What the tests of the world share: a game just started, and the library built into it."""
+"""The test case of the demo world: a new game with the library built into it."""
 
 from typing import Self
 
@@ -14,12 +14,11 @@ from world.build import CATEGORY, build_world
 
 
 def find(tag: str) -> DefaultObject:
-    """The one thing the library built from an entry, by its tag."""
+    """The one thing that the library built from an entry, by its tag."""
     return search_object_by_tag(tag, category=CATEGORY).get()
 
 
 def count_objects() -> int:
-    """All objects of the game, whoever made them."""
     return ObjectDB.objects.count()
 
 
@@ -27,14 +26,14 @@ class LibraryTest(StandingWorld, EvenniaTest):
     """A test in a game whose room #2 was still Limbo when the library was built into it.
 
     Attributes:
-        report: what the build said.
+        report: the message of the build.
     """
 
     report: str
 
     @classmethod
     def build_once(cls, builder: Self) -> None:
-        """A fresh Limbo, and the library built on it."""
+        """Build the library on a fresh Limbo."""
         super().build_once(builder)
         forget_process()
         builder.room2.key = "Limbo"
@@ -45,7 +44,7 @@ class LibraryTest(StandingWorld, EvenniaTest):
         forget_process()
 
     def setUp(self) -> None:
-        """The residents go on, as after the start of a server."""
+        """Let the residents go on, as after the start of a server."""
         super().setUp()
         forget_process()
         self.addCleanup(forget_process)
@@ -53,6 +52,5 @@ class LibraryTest(StandingWorld, EvenniaTest):
             script.at_server_start()
 
     def tearDown(self) -> None:
-        """Nothing of the residents outlives the test."""
         end_assistants()
         super().tearDown()

@@ -1,4 +1,4 @@
-"""Promises of `build_world`: what it makes, mends and leaves alone."""
+"""`build_world`: what it makes, mends and leaves alone."""
 
 import pytest
 from django.conf import settings
@@ -24,10 +24,8 @@ from world.rooms import Detail, Room
 
 
 class TestFirstBuild(LibraryTest):
-    """What stands after the first build."""
-
     def test_limbo_becomes_the_start(self) -> None:
-        """New characters start in the Reading Room: it is the room the settings point to."""
+        """New characters start in the Reading Room, the room that the settings name."""
         start = find(START)
         assert settings.START_LOCATION == start.dbref
         assert "The Reading Room" == start.key
@@ -44,7 +42,6 @@ class TestFirstBuild(LibraryTest):
         assert self.room2 == body.location
 
     def test_everything_written_is_built(self) -> None:
-        """Each place, detail, thing and resident of the entries exists, where it was put."""
         for place in PLACES:
             room = find(place.key)
             assert place.desc == room.db.desc
@@ -54,7 +51,7 @@ class TestFirstBuild(LibraryTest):
             assert find(resident.place) == find(resident.name).location
 
     def test_the_owner_may_be_called_like_them(self) -> None:
-        """An alias that a player has is left out, and so is a resident whose name one has."""
+        """An alias that a player has is left out, and so is a resident of a player's name."""
         for resident in RESIDENTS:
             delete_assistant(find_assistant(resident.name))
         first, second = RESIDENTS[:2]
@@ -68,13 +65,11 @@ class TestFirstBuild(LibraryTest):
         assert find(second.name).location == find(second.place)
 
     def test_every_exit_has_a_way_back(self) -> None:
-        """Through any exit, one can return to where one came from."""
         exits = [way for place in PLACES for way in find(place.key).exits]
         assert 2 * sum(len(place.ways) for place in PLACES) == len(exits)
         assert all(way.get_return_exit() is not None for way in exits)
 
     def test_every_room_can_be_reached(self) -> None:
-        """From the start one can walk to every room."""
         seen, ahead = set(), [find(START)]
         while ahead:
             room = ahead.pop()
@@ -83,11 +78,9 @@ class TestFirstBuild(LibraryTest):
         assert {find(place.key) for place in PLACES} == seen
 
     def test_the_report_is_one_sentence(self) -> None:
-        """The message for people says how many rooms and assistants there are."""
         assert self.report.startswith("The Lantern Library has 5 rooms and 2 assistants (made")
 
     def test_residents_know_who_they_are(self) -> None:
-        """The model is told the whole briefing, and players see the resident's own lines."""
         for resident in RESIDENTS:
             script = find_assistant(resident.name)
             assert find(resident.name) == script.obj
@@ -96,29 +89,23 @@ class TestFirstBuild(LibraryTest):
             assert resident.failure == script.db.failure_line
 
     def test_lore_is_written_down_once(self) -> None:
-        """What everybody knows is there after the first build, and not twice after another."""
         build_world()
         told = [row["text"] for row in list_lore().data.lore]
         assert sorted(entry.text for entry in LORE) == sorted(told)
 
     def test_residents_keep_their_post_and_home(self) -> None:
-        """An assistant belongs to its room and has a line to show there."""
         for resident in RESIDENTS:
             assert resident.post == find(resident.name).db.post
             assert find(resident.place) == find(resident.name).home
 
 
 class TestBuildAgain(LibraryTest):
-    """What a second build does, and does not do."""
-
     def test_twice_does_no_harm(self) -> None:
-        """Nothing is made twice, assistants and their scripts included."""
         before = count_objects(), ScriptDB.objects.count()
         assert "nothing was missing" in build_world()
         assert before == (count_objects(), ScriptDB.objects.count())
 
     def test_a_deleted_detail_is_repaired(self) -> None:
-        """What was deleted is made again, and only that."""
         before = count_objects()
         find("reading_room/card index").delete()
         assert "made now: 1" in build_world()
@@ -126,13 +113,11 @@ class TestBuildAgain(LibraryTest):
         assert find("reading_room") == find("reading_room/card index").location
 
     def test_a_deleted_exit_is_repaired(self) -> None:
-        """An exit that is gone leads again where it led."""
         find("reading_room/north").delete()
         build_world()
         assert find("north_gallery") == find("reading_room/north").destination
 
     def test_a_deleted_resident_is_repaired(self) -> None:
-        """A deleted assistant comes back, once, where it belongs."""
         find("Brass").delete()
         build_world()
         assert find("workshop") == find("Brass").location
@@ -146,7 +131,7 @@ class TestBuildAgain(LibraryTest):
         assert (find("lamp_room"), "A door knocker.") == (brass.location, brass.db.desc)
 
     def test_a_deleted_room_calls_back_what_it_held(self) -> None:
-        """A room made anew has its exits, details and assistant again, none of them doubled."""
+        """Its exits, details and assistant are there again, none of them doubled."""
         before = count_objects()
         find("workshop").delete()
         build_world()
@@ -156,7 +141,6 @@ class TestBuildAgain(LibraryTest):
         assert workshop == find("Brass").home == find("reading_room/east").destination
 
     def test_builders_changes_stay(self) -> None:
-        """Names, descriptions and places changed in the game are left alone."""
         room, mouse = find("lamp_room"), find("workshop/wind-up mouse")
         room.db.desc, room.key = "Fog.", "The Fog Room"
         mouse.location = self.char1
@@ -165,7 +149,7 @@ class TestBuildAgain(LibraryTest):
         assert self.char1 == mouse.location
 
     def test_descriptions_are_put_back_when_asked(self) -> None:
-        """Asked for, every description is again as written; names stay as they are."""
+        """Names stay as they are."""
         room, ada = find("lamp_room"), find("Ada")
         room.db.desc, room.key, ada.db.desc = "Fog.", "The Fog Room", "Fog."
         build_world(reset_descriptions=True)
@@ -175,11 +159,8 @@ class TestBuildAgain(LibraryTest):
 
 
 class TestRefusals(EvenniaTest):
-    """When the library cannot be built."""
-
     @override_settings(START_LOCATION="#4711")
     def test_a_game_never_started_is_named(self) -> None:
-        """Without a start room nothing is built, and the sentence says what to do."""
         before = count_objects()
         with pytest.raises(RuntimeError, match=r"#4711 does not exist yet: start the game once"):
             build_world()
@@ -191,7 +172,6 @@ class TestDetails(EvenniaCommandTestMixin, LibraryTest):
     """Details are found by stock commands, and by an assistant's tools, without further help."""
 
     def test_every_name_finds_one_thing(self) -> None:
-        """In its room, each name and alias means exactly one thing, to anyone who searches."""
         for place in PLACES:
             for thing in (*place.details, *place.things):
                 self._check_names(place, thing)
@@ -203,32 +183,27 @@ class TestDetails(EvenniaCommandTestMixin, LibraryTest):
             assert [expected] == self.char1.search(name, quiet=True), (place.key, name)
 
     def test_a_resident_is_found_by_its_names(self) -> None:
-        """Nothing in the room stands between a player and the assistant's name."""
         for resident in RESIDENTS:
             self.char1.location = find(resident.place)
             for name in (resident.name.lower(), *resident.aliases):
                 assert [find(resident.name)] == self.char1.search(name, quiet=True)
 
     def test_an_assistant_can_look_closer(self) -> None:
-        """What Ada looks at tells her what it tells a player."""
         ada = find("Ada")
         assert "third case" in ada.at_look(ada.search("card index"))
 
     def test_a_player_can_look_closer(self) -> None:
-        """The stock look command shows a detail, under its name and under another."""
         self.char2.location = find("workshop")
         for name in ("bench", "flat book"):
             self.call(CmdLook(), name, "bench\nSprings, jewels, half", caller=self.char2)
 
     def test_a_detail_cannot_be_taken(self) -> None:
-        """It is part of the room, and says so; a thing beside it can be carried off."""
         self.char2.location = room = find("workshop")
         self.call(CmdGet(), "bench", "It belongs where it is.", caller=self.char2)
         self.call(CmdGet(), "mouse", "You pick up a wind-up mouse", caller=self.char2)
         assert room == find("workshop/bench").location
 
     def test_a_detail_is_not_listed(self) -> None:
-        """A look at the room lists its things, not its parts."""
         seen = find("workshop").return_appearance(self.char1)
         listed = seen.split("You see:")[1]
         assert "wind-up mouse" in listed

@@ -1,4 +1,4 @@
-"""Promises about the entries themselves; none of these needs a database."""
+"""The entries of the library; none of these tests needs a database."""
 
 import pytest
 
@@ -11,17 +11,15 @@ PLACE_IDS = [place.key for place in PLACES]
 
 
 def test_keys_are_unique() -> None:
-    """No two places share a key, so a tag names one room."""
+    """A tag with the key has to name one room."""
     assert len(PLACES) == len({place.key for place in PLACES})
 
 
 def test_start_is_a_place() -> None:
-    """The room new characters start in is one of the places."""
     assert START in PLACE_IDS
 
 
 def test_ada_stands_where_new_characters_start() -> None:
-    """A newcomer meets Ada without having to look for her."""
     assert START == next(who.place for who in RESIDENTS if who.name == "Ada")
 
 
@@ -35,13 +33,11 @@ def test_a_place_is_worth_looking_at(place: Place) -> None:
 
 @pytest.mark.parametrize("place", PLACES, ids=PLACE_IDS)
 def test_a_way_leads_to_a_place(place: Place) -> None:
-    """Every way names a place that exists, and its way back."""
     assert all(way.to in PLACE_IDS and way.name and way.back for way in place.ways)
 
 
 @pytest.mark.parametrize("resident", RESIDENTS, ids=RESIDENT_IDS)
 def test_a_resident_says_openly_that_it_is_an_ai(resident: Resident) -> None:
-    """Looks, the line in the room and the briefing all say so."""
     assert "AN AI" in resident.looks
     assert "(an AI)" in resident.post
     assert "You are an AI" in resident.persona or "and an AI" in resident.persona
@@ -49,7 +45,7 @@ def test_a_resident_says_openly_that_it_is_an_ai(resident: Resident) -> None:
 
 @pytest.mark.parametrize("resident", RESIDENTS, ids=RESIDENT_IDS)
 def test_a_briefing_is_short_and_whole(resident: Resident) -> None:
-    """The model is given the persona and each fact, in few enough words for a small model."""
+    """A small model needs few words."""
     assert resident.briefing.startswith(resident.persona)
     assert all(f"- {fact}" in resident.briefing for fact in resident.facts)
     assert 250 > len(resident.briefing.split())
@@ -57,12 +53,10 @@ def test_a_briefing_is_short_and_whole(resident: Resident) -> None:
 
 @pytest.mark.parametrize("resident", RESIDENTS, ids=RESIDENT_IDS)
 def test_a_resident_is_never_silent_for_want_of_a_line(resident: Resident) -> None:
-    """There are lines for thinking and one for failure, each naming who it is."""
     assert 2 <= len(resident.thinking)
     assert all(resident.name in line for line in (*resident.thinking, resident.failure))
 
 
 def test_the_welcome_names_no_one_by_itself() -> None:
-    """Who is named in the welcome follows from who is there."""
     assert "Ada" not in WELCOME
     assert "whisper edda = " in WELCOME.format(name="Edda", call="edda")

@@ -1,4 +1,4 @@
-"""What a visitor sees: the screen, the first look, the welcome, the help."""
+"""A visit to the demo world: the screen, the first look, the welcome, the help."""
 
 import evennia
 from django.conf import settings
@@ -21,18 +21,18 @@ class TestNewcomer(LibraryTest):
     """The first minute of somebody who has just made an account."""
 
     def setUp(self) -> None:
-        """The library, and Tom's account, just created."""
+        """Create Tom's account."""
         super().setUp()
         self.tom, errors = DefaultAccount.create(username="Tom", password="lanterns-are-bright")
         assert not errors
 
     def tearDown(self) -> None:
-        """Tom's account goes before Evennia's own."""
+        """Delete Tom's account before Evennia's own go."""
         self.tom.delete()
         super().tearDown()
 
     def _arrive(self) -> str:
-        """Log in as Tom; what his client then gets, without colours."""
+        """The text that Tom's client gets at his login, without colours."""
         sent = evennia.SESSION_HANDLER.data_out
         sent.reset_mock()
         evennia.SESSION_HANDLER.login(self.session, self.tom, force=True, testmode=True)
@@ -40,14 +40,12 @@ class TestNewcomer(LibraryTest):
         return strip_ansi("\n".join(text if isinstance(text, str) else text[0] for text in texts))
 
     def test_the_first_look_names_ada_and_how_to_talk(self) -> None:
-        """A new character stands before Ada, and reads what to type."""
         seen = self._arrive()
         assert "The Reading Room" in seen
         assert "Ada, the keeper (an AI), sorts cards behind the desk." in seen
         assert HINT in seen
 
     def test_the_welcome_is_said_once(self) -> None:
-        """The first arrival is greeted with something to type; the second is not."""
         assert "Try: whisper ada = what is this place?" in self._arrive()
         self.tom.unpuppet_object(self.session)
         assert "You are new here" not in self._arrive()
@@ -62,19 +60,15 @@ class TestNewcomer(LibraryTest):
 
 
 class TestLook(LibraryTest):
-    """What a room says of the assistants in it."""
-
     def _look(self, key: str) -> str:
         return strip_ansi(find(key).return_appearance(self.char1))
 
     def test_the_hint_follows_who_is_present(self) -> None:
-        """The advice names whoever stands there now, and is absent where nobody does."""
         assert HINT in self._look("reading_room")
         assert "whisper brass = hello" in self._look("workshop")
         assert "You can talk" not in self._look("lamp_room")
 
     def test_two_are_named_together(self) -> None:
-        """With two assistants in a room both are named, in one line."""
         find("Brass").location = find("reading_room")
         assert "(You can talk to Ada or Brass: whisper ada = hello" in self._look("reading_room")
 
@@ -86,17 +80,16 @@ class TestLook(LibraryTest):
         assert "Characters: Ada" in seen
 
     def test_an_assistant_at_its_post_is_not_listed_twice(self) -> None:
-        """The sentence in the description is enough."""
         assert 2 == self._look("reading_room").count("Ada")
 
     def test_an_assistant_is_not_told_to_talk_to_itself(self) -> None:
-        """What the model reads of its own room has neither advice nor itself in it."""
+        """The model reads neither the advice nor itself in the look of its room."""
         seen = strip_ansi(find("Ada").at_look(find("reading_room")))
         assert "Lamplight pools" in seen
         assert "Ada" not in seen
 
     def test_an_assistant_from_elsewhere_is_named_too(self) -> None:
-        """One made by a builder gets its line; a name of two words is called by its alias."""
+        """A name of two words is called by its alias."""
         edda = create_object(
             AssistantCharacter, key="Old Edda", location=find("lamp_room"), aliases=["edda"]
         )
@@ -106,14 +99,12 @@ class TestLook(LibraryTest):
 
 
 def test_the_assistants_commands_are_at_hand() -> None:
-    """A character of this game can use every command of the assistants."""
     names = {command.key for command in CharacterCmdSet()}
     assert {command.key for command in AssistantCmdSet()} <= names
     assert "whisper" in names
 
 
 def test_help_entries_load() -> None:
-    """Evennia's help reads our entries, for players and for builders."""
     entries = {entry.key: entry for entry in FileHelpStorageHandler().all()}
     assert {"talking", "library", "worldbuilding"} <= entries.keys()
     assert "whisper ada = " in entries["talking"].entrytext
@@ -121,7 +112,7 @@ def test_help_entries_load() -> None:
 
 
 def test_help_names_are_free() -> None:
-    """No entry's name or alias is that of a command or of a category Evennia lists them under."""
+    """A command or a category of the same name would hide the entry."""
     commands = list(CharacterCmdSet())
     taken = {name for command in commands for name in (command.key, *command.aliases)}
     taken |= {command.help_category.lower() for command in commands}
@@ -131,7 +122,6 @@ def test_help_names_are_free() -> None:
 
 
 def test_the_screen_fits_and_says_what_to_type() -> None:
-    """The connection screen fits 80 columns and names both commands."""
     lines = strip_ansi(CONNECTION_SCREEN).splitlines()
     assert 79 >= max(len(line) for line in lines)
     assert any("create <name> <password>" in line for line in lines)
@@ -139,7 +129,6 @@ def test_the_screen_fits_and_says_what_to_type() -> None:
 
 
 def test_the_settings_use_this_world() -> None:
-    """The demo's settings point at this package."""
     assert "world.rooms.Room" == settings.BASE_ROOM_TYPECLASS
     assert "world.characters.Character" == settings.BASE_CHARACTER_TYPECLASS
     assert "world.commands.CharacterCmdSet" == settings.CMDSET_CHARACTER
