@@ -6,7 +6,6 @@ from typing import Any
 
 from evennia_ai import approvals, operations
 from evennia_ai.budget import ledger
-from evennia_ai.core.hearing.inbox import OWN
 from evennia_ai.core.safety.lockout import State
 from evennia_ai.core.settings.safety import SafetyConfig
 from evennia_ai.emergency import state_of
@@ -226,8 +225,16 @@ class TestLastWord(LimitsTest):
         assert "break off" in self.told()[0]
 
     def test_nobody_waits_for_the_last_word_of_an_act_of_her_own(self) -> None:
-        self.set(current_goals={})
-        assert not [e for e in self.waiting() if e.kind == OWN]
+        self.set(autonomy_config={"seconds": 10})
+        operations.add_goal(self.ada_script, "find the atlas")
+        self.model.answers.extend(look(number) for number in range(5))
+        for _ in range(3):
+            self.clock.advance(5)
+            self.ada_script.at_repeat()
+            pump()
+        assert 1 == len(self.events("limit_denied"))
+        assert [True] * 5 == ["tools" in body for body in self.model.bodies]
+        assert [] == self.model.waiting
 
 
 class TestLocks(LimitsTest):
