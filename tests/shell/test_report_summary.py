@@ -123,7 +123,7 @@ class TestSummary(ReportSummaryTest):
 
 
 class TestCut(ReportSummaryTest):
-    """Where there is no summary, the report is cut at a sentence, and the note says why."""
+    """The report is cut at a sentence where there is no summary, and the note says why."""
 
     def assert_cut(self, told: str, why: str) -> None:
         """Check for a head of the report, its size, and the reason."""

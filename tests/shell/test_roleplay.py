@@ -165,7 +165,7 @@ class TestPlayers(RolePlayTest):
         assert "named golem is here" in self.read(self.tom, "hush golem")
 
     def test_one_that_is_elsewhere_is_not_told_of(self) -> None:
-        """Whoever knows its description may still mute it."""
+        """A player who knows its description may still mute it."""
         self.golem.location = self.room2
         assert "stone giant" not in self.read(self.tom, "assistant mute nobody")
         assert "no longer hears you" in self.read(self.tom, "assistant mute a stone giant")
@@ -187,7 +187,7 @@ class TestPlayers(RolePlayTest):
 
 
 class TestMasks(RolePlayTest):
-    """Whoever wears a mask is somebody else."""
+    """A person who wears a mask is somebody else."""
 
     def setUp(self) -> None:
         """Let Golem meet Tom and be told a secret."""
@@ -286,7 +286,7 @@ class TestMasks(RolePlayTest):
 
 class TestCosts(RolePlayTest):
     def test_a_reply_takes_no_more_statements(self) -> None:
-        """A masked speaker costs no more than one of Evennia's own classes.
+        """Names by description cost no more than those of Evennia's own classes.
 
         The least of several counts is compared, as the ledger is written now and then.
         """

@@ -73,7 +73,7 @@ class TestOneBatch(SupersedingTest):
         assert [SHUT] == self.holding("fact")
 
     def test_of_the_same_moment_the_one_that_says_so(self) -> None:
-        """Where both say so, one of them holds."""
+        """One of the two holds if both say so."""
         self.said(f"{OPEN} {SHUT}")
         self.night(fact(OPEN, 1, replaces_new=[2]), fact(SHUT, 1, replaces_new=[1]))
         assert [OPEN] == self.holding("fact")

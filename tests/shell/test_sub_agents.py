@@ -134,7 +134,7 @@ class TestRefusals(DelegationTest):
 
 
 class TestFailures(DelegationTest):
-    """However the delegate fails, the requester is told and goes on."""
+    """The requester is told of any failure of the delegate, and goes on."""
 
     def test_a_model_that_fails(self) -> None:
         cases: list[tuple[str, Any, str]] = [

@@ -62,7 +62,7 @@ def test_what_is_private_and_only_heard() -> None:
 
 
 def test_lore_has_no_date() -> None:
-    """Where nothing has a date, today's date is left out as well."""
+    """Today's date is left out as well if nothing has a date."""
     assert ['- "The well is dry."'] == lines(memory("The well is dry.", WORLD, kind="lore"))
     assert [] == lines()
 

@@ -150,7 +150,7 @@ class TestStore(MemoryToolTest):
 
 class TestRecall(MemoryToolTest):
     def test_what_is_found(self) -> None:
-        """What only this person may know makes the turn private."""
+        """The turn becomes private by what only this person may know."""
         key = self.said_here("the old mill burned down", self.tom)
         aloud = self.aloud()
         told = self.told("recall_memories", query="the old mill burned down", turn=aloud)

@@ -54,7 +54,7 @@ class TestProjects(MemoryTest, ToolTest):
         assert expected == refused
 
     def test_writing_down_how_it_stands(self) -> None:
-        """Where no project is named, the active one is meant."""
+        """The active project is meant if none is named."""
         self.create("map")
         aloud = self.turn("hello", source="say")
         self.told("update_project", context="half done", turn=aloud)

@@ -22,7 +22,6 @@ NOTES = {"read_notes", "forget_note"}
 PROJECTS = {"list_projects", "swap_project", "update_project"}
 HANDS = {"drop", "give"}
 STAFF = {"execute_command", "set_attribute"}
-BED = {"go_to_sleep"}
 
 
 class UsefulCase(ShellTest):

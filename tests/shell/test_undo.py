@@ -170,7 +170,7 @@ class TestRefused(UndoTest):
         assert 30 == self.has("tick_rate")
 
     def test_an_act_that_is_no_edit_stands_in_the_way(self) -> None:
-        """Who wants a stop undone must not lose an edit instead; an edit can be named."""
+        """An undo that was meant for a stop must not undo an edit, which can still be named."""
         self.assistant("config ada set tick_rate 10")
         number = self.newest()
         self.assistant("emergency stop ada")
@@ -234,7 +234,7 @@ class TestRights(UndoTest):
     """An undo needs the right that the edit needed."""
 
     def test_powers_are_an_owners(self) -> None:
-        """Whoever may configure her undoes no powers that only an owner grants."""
+        """Mira may configure Ada, but only an owner grants or undoes powers."""
         self.assistant("config ada set command_allowlist look")
         edit = undoing.find_undo(self.ada_script)
         assert ["configure powers"] == undoing.acts_of(edit)

@@ -197,7 +197,7 @@ class TestRestart(WaitingTest):
         assert ["Fine."] == answers
 
     def test_hole_d27_in_a_room_without_people_it_is_given_up_kindly(self) -> None:
-        """Whoever walked off is told so where they are, once it is too old."""
+        """The asker, who walked off, is told so where he is once it is too old."""
         self.type(self.tom, "say @ada hello")
         self.tom.location = self.room2
         self.mira.location = self.room2

@@ -53,7 +53,7 @@ class TestReasons(WhyTest):
         assert self.why(caller=self.mira).startswith("Ada has no messages on record.")
 
     def test_without_a_name_it_is_the_one_that_was_spoken_to_last(self) -> None:
-        """Whoever spoke to none of several is asked which."""
+        """A player who spoke to none of several is asked which."""
         brass, body = self.make("Brass")
         brass.clock = self.clock
         self.ask("whisper Ada = hello", whispers("Hello."))

@@ -190,7 +190,7 @@ def test_a_commit_that_was_lost_may_have_been_charged(
 
 
 def test_a_table_that_is_gone_costs_nothing(desk: Desk) -> None:
-    """What cannot be written was not sent."""
+    """A job that cannot be written was not sent."""
     with connection.cursor() as cursor:
         cursor.execute("ALTER TABLE evennia_ai_workjob RENAME TO elsewhere")
     try:
