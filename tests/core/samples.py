@@ -1,4 +1,4 @@
-"""Values that many tests begin with."""
+"""Sample values and Hypothesis strategies that many tests share."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from evennia_ai.core.turn.toolspec import ToolCategory, ToolSpec
 
 
 def make_event(**changes: Any) -> Event:
-    """A whisper of Tom's, with whatever a test wants different."""
+    """A whisper of Tom's, with these fields changed."""
     whisper: dict[str, Any] = {
         "id": "e1",
         "kind": "message",
@@ -40,10 +40,7 @@ def make_event(**changes: Any) -> Event:
 
 
 def make_heard(**changes: Any) -> Heard:
-    """A say of Tom's as the server tells it, with whatever a test wants different.
-
-    Tom's player is account 3.
-    """
+    """A say of Tom's (account 3) as the server reports it, with these fields changed."""
     say: dict[str, Any] = {
         "body": "hello",
         "source": Source.SAY,
@@ -58,7 +55,7 @@ def make_heard(**changes: Any) -> Heard:
 def judge(
     heard: dict[str, Any], ear: dict[str, Any] | None = None, sender: dict[str, Any] | None = None
 ) -> tuple[str, float]:
-    """The verdict on a say of Tom's with these changes, in words, and the trust in it."""
+    """The verdict on a say of Tom's with these changes, as text, and the trust in it."""
     changes = {**heard, "source": Source(heard.get("source", "say"))}
     verdict = classify(
         make_heard(**changes), replace(ADA, **(ear or {})), Standing(**(sender or {}))

@@ -1,4 +1,4 @@
-"""Where a request comes from, and which addresses are counted as one."""
+"""Client addresses: the trusted proxies, and the networks that are counted as one."""
 
 from __future__ import annotations
 
@@ -33,7 +33,6 @@ PROXIES = ("10.0.0.0/8", "2001:db8::1")
     ],
 )
 def test_an_address_is_read_however_proxies_write_it(text: str, expected: str) -> None:
-    """With a port, in brackets, with a zone, or IPv4 in the words of IPv6."""
     assert expected == str(read_address(text))
 
 
@@ -56,7 +55,6 @@ def test_an_address_is_read_however_proxies_write_it(text: str, expected: str) -
 def test_hole_c15_only_what_a_trusted_proxy_added_is_believed(
     peer: str, forwarded: str, expected: str
 ) -> None:
-    """Whatever a client writes before that changes nothing."""
     assert expected == client_of(peer, forwarded, PROXIES)
     assert expected == client_of(peer, f"9.9.9.9, {forwarded}" if forwarded else "", PROXIES)
 
@@ -78,12 +76,11 @@ def test_a_chain_of_hops_is_followed_only_so_far() -> None:
     ],
 )
 def test_hole_c15_a_network_of_ones_own_is_counted_as_one(text: str, expected: str) -> None:
-    """Who has 2^64 addresses has not as many tries."""
+    """The owner of an IPv6 network has 2^64 addresses, and must not have as many tries."""
     assert expected == counted_as(text)
 
 
 def test_networks_and_what_is_within() -> None:
-    """Single addresses are networks too; what is not an address is within none."""
     assert is_network("10.0.0.0/8")
     assert not is_network("a host")
     assert is_within("10.1.2.3", PROXIES)
@@ -93,13 +90,11 @@ def test_networks_and_what_is_within() -> None:
 
 @pytest.mark.parametrize("value", ["10.0.0.1", ["a host"], [7], None, [""]])
 def test_what_is_no_list_of_networks_is_refused(value: object) -> None:
-    """With the path, the value, and an example."""
     with pytest.raises(ConfigurationError, match=r"^x\.y .*; it must be a list of addresses and"):
         read_networks("x.y", value)
 
 
 def test_networks_are_read() -> None:
-    """A list of them, also where host bits are set."""
     assert ("10.0.0.5", "10.0.0.1/8") == read_networks("x", ["10.0.0.5", "10.0.0.1/8"])
 
 
@@ -133,5 +128,5 @@ def test_networks_are_read() -> None:
 def test_what_the_open_network_does_not_have(
     address: str, allowed: tuple[str, ...], is_one: bool
 ) -> None:
-    """In every form, unless its network is allowed; what is not an address is not open."""
+    """Addresses outside the public internet are found in every form, unless allowed."""
     assert is_one is is_private(address, allowed)

@@ -1,4 +1,4 @@
-"""The settings of the REST API: what is taken, and what is refused with its path named."""
+"""Settings of the REST API, the workbench and webhooks."""
 
 from __future__ import annotations
 
@@ -19,14 +19,12 @@ RANGES = {name: (SCHEMAS[name]["minimum"], SCHEMAS[name]["maximum"]) for name in
 
 
 def refusal_of(given: Any) -> str:
-    """Why settings are refused."""
     with pytest.raises(ConfigurationError) as refusal:
         ApiConfig.from_stored(given)
     return str(refusal.value)
 
 
 def test_the_defaults_are_the_documented_ones() -> None:
-    """A game that sets nothing has these bounds, and shows its metrics to nobody."""
     expected = {
         "timeout_seconds": 10.0,
         "long_timeout_seconds": 60.0,
@@ -50,7 +48,6 @@ def test_the_defaults_are_the_documented_ones() -> None:
 
 @pytest.mark.parametrize("name", NUMBERS)
 def test_each_number_can_be_set(name: str) -> None:
-    """It holds, and nothing else changes."""
     value = 5000 if name == "body_bytes" else 50
     expected = {**ApiConfig().model_dump(), name: value}
     assert expected == ApiConfig.from_stored({name: value}).model_dump()
@@ -58,7 +55,6 @@ def test_each_number_can_be_set(name: str) -> None:
 
 @pytest.mark.parametrize("name", RATES)
 def test_a_rate_of_0_is_no_limit(name: str) -> None:
-    """As everywhere else."""
     assert 0 == getattr(ApiConfig.from_stored({name: 0}), name)
 
 
@@ -76,13 +72,11 @@ def test_a_rate_of_0_is_no_limit(name: str) -> None:
     ],
 )
 def test_what_is_no_number_is_refused(name: str, value: Any) -> None:
-    """The text begins with the path and the value."""
     assert refusal_of({name: value}).startswith(f"{NAME}.{name} is {value!r}; it must be ")
 
 
 @pytest.mark.parametrize("name", WHOLE)
 def test_a_count_is_whole(name: str) -> None:
-    """Half a request is none."""
     assert "it must be a whole number from " in refusal_of({name: 10.5})
     whole = 2000 if name == "body_bytes" else 50
     found = getattr(ApiConfig.from_stored({name: float(whole)}), name)
@@ -91,7 +85,6 @@ def test_a_count_is_whole(name: str) -> None:
 
 @pytest.mark.parametrize("name", RANGES)
 def test_a_number_out_of_its_range_is_refused(name: str) -> None:
-    """Too small and too large, with the range named."""
     least, most = RANGES[name]
     for value in (least - 1, most + 1):
         told = refusal_of({name: value})
@@ -113,7 +106,6 @@ def test_a_number_out_of_its_range_is_refused(name: str) -> None:
     ],
 )
 def test_who_may_read_the_metrics(value: Any, expected: Metrics) -> None:
-    """One of three words, or whether at all."""
     assert expected is ApiConfig.from_stored({"metrics": value}).metrics
 
 
@@ -135,38 +127,33 @@ def test_who_may_read_the_metrics(value: Any, expected: Metrics) -> None:
     ],
 )
 def test_what_does_not_fit_together_is_refused(given: Any, expected: str) -> None:
-    """With the path, the value and what would be right."""
     assert refusal_of(given).startswith(expected)
 
 
 def test_hole_c14_a_game_may_keep_no_tokens() -> None:
-    """By a time of 0 days; what makes no sense says what 0 means."""
+    """A time of 0 days means no tokens, which the refusal of -1 says."""
     assert 0 == ApiConfig.from_stored({"token_days": 0}).token_days
     assert "0 for no tokens at all" in refusal_of({"token_days": -1})
 
 
 def test_hole_c15_proxies_are_named_by_address() -> None:
-    """As a list; anything else is refused."""
     assert ("10.0.0.5",) == ApiConfig.from_stored({"trusted_proxies": ["10.0.0.5"]}).trusted_proxies
     assert "trusted_proxies has 'nginx'" in refusal_of({"trusted_proxies": ["nginx"]})
 
 
 def test_old_tokens_are_kept_or_not() -> None:
-    """True or False, and nothing that is only like it."""
     assert ApiConfig.from_stored({"keeps_old_tokens": True}).keeps_old_tokens
     assert "keeps_old_tokens is 1; it must be True or False" in refusal_of({"keeps_old_tokens": 1})
 
 
 @pytest.mark.parametrize(("given", "path"), [("/ai", "ai/"), ("staff/ai/", "staff/ai/")])
 def test_the_workbench_is_at_a_path(given: str, path: str) -> None:
-    """With or without slashes; what is not a path is refused with its name."""
     assert path == WebConfig.from_stored({"path": given}).path
     with pytest.raises(ConfigurationError, match="path"):
         WebConfig.from_stored({"path": "not a path"})
 
 
 def test_networks_of_hooks() -> None:
-    """Addresses and networks that webhooks may lead to are read as such."""
     given = {"hook_networks": ["10.0.0.0/8"]}
     assert ("10.0.0.0/8",) == A2aConfig.from_stored(given).hook_networks
     with pytest.raises(ConfigurationError, match="hook_networks"):

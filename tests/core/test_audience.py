@@ -1,4 +1,4 @@
-"""Who may know what, where words leave: the table of ways, and the one rule."""
+"""Audiences: the table of ways in which words leave, and the rule for all of them."""
 
 from __future__ import annotations
 
@@ -44,7 +44,6 @@ AUDIENCES = st.frozensets(st.sampled_from([TOM, MIRA, GUILD, NOBODY]))
 
 
 def test_what_was_said_in_the_open_is_open() -> None:
-    """Rooms, channels and the world bind nobody; persons, factions and nobody do."""
     assert {TOM, GUILD, NOBODY} == confined(
         [WORLD, "room:object-2", "channel:x", TOM, GUILD, NOBODY]
     )
@@ -54,7 +53,6 @@ def test_what_was_said_in_the_open_is_open() -> None:
 def test_all_who_hear_it_may_know_all_of_it(
     held: frozenset[str], crowd: list[frozenset[str]]
 ) -> None:
-    """Words leave where each that hears them belongs to every audience of what the turn held."""
     listeners = [listener(f"being {n}", audiences) for n, audiences in enumerate(crowd)]
     may = all(held <= each.audiences for each in listeners)
     leave = may_leave(ROOM, held, listeners)
@@ -64,7 +62,7 @@ def test_all_who_hear_it_may_know_all_of_it(
 
 @pytest.mark.parametrize("hearers", Hearers)
 def test_each_kind_of_hearers(hearers: Hearers) -> None:
-    """With nothing private in it all may leave; else only where the hearers are known to be fit."""
+    """Private words leave only where all hearers are known and may know them."""
     way = Way("way", hearers)
     assert may_leave(way, OPEN, [Listener("Mira")]).is_allowed
     stays = hearers in (Hearers.NOBODY, Hearers.SAME)
@@ -74,7 +72,6 @@ def test_each_kind_of_hearers(hearers: Hearers) -> None:
 
 
 def test_nobody_belongs_to_nobody() -> None:
-    """Of what belongs to nobody, nobody hears."""
     assert not may_leave(ROOM, frozenset((NOBODY,)), [listener("x", [NOBODY])]).is_allowed
 
 
@@ -92,12 +89,11 @@ def test_nobody_belongs_to_nobody() -> None:
     ],
 )
 def test_every_tool_is_a_way(spec: ToolSpec, hearers: Hearers) -> None:
-    """Ours as the table says, a game's as it says of itself, else by its category."""
+    """The package's tools follow the table, a game's their declaration, else their category."""
     assert hearers is way_of(spec).hearers
 
 
 def test_the_table_is_whole() -> None:
-    """What is left out of a call is named, and a way for each category and declaration is there."""
     assert set(ToolCategory) == set(BY_CATEGORY)
     assert {"nobody", "anybody"} == set(DECLARED)
     for way in WAYS.values():
@@ -105,13 +101,12 @@ def test_the_table_is_whole() -> None:
 
 
 def test_words_or_their_length() -> None:
-    """What is masked tells no more than how long it was."""
     assert "the crown" == words(WAYS["log"], "the crown", OPEN)
     assert "(9 characters)" == words(WAYS["log"], "the crown", HELD)
 
 
 def test_what_an_event_holds() -> None:
-    """A whisper belongs to whoever whispers, a task to the turn that gave it."""
+    """A whisper belongs to the person who whispers; a task belongs to the turn that gave it."""
     alone = make_event(source="whisper", person="*#3")
     assert HELD == alone.held
     assert OPEN == make_event(source="say", person="*#3").held
@@ -122,7 +117,6 @@ def test_what_an_event_holds() -> None:
 
 
 def test_a_turn_is_as_private_as_what_it_holds() -> None:
-    """It holds more and more; what is kept of a task or a call by hand is private besides."""
     turn = Turn(1, (make_event(source="say", person="*#3"),))
     assert (False, OPEN) == (turn.is_private, turn.kept_audiences)
     turn.hold(WORLD, "room:object-2")
@@ -149,7 +143,7 @@ def _reply(*calls: Message) -> list[Message]:
 
 
 class TestHoleA5:
-    """What was said to one alone is that one's, in whatever talk it was said."""
+    """Words to one person alone stay that person's, in whatever talk they were said."""
 
     SAID = [
         {"role": "user", "content": "hello"},
@@ -159,7 +153,7 @@ class TestHoleA5:
     ]
 
     def test_hole_a5_a_call_has_the_audience_of_its_target(self) -> None:
-        """Mira was whispered to: only a turn of hers knows; what reached nobody is nobody's."""
+        """Only Mira's turns show her the whisper; words that reached nobody are never shown."""
         kept = split_private_calls(self.SAID, {"2": "*#4"})
         assert "the crown" in str(visible_history(kept, "*#4"))
         for person in ("", "*#3"):
@@ -170,20 +164,19 @@ class TestHoleA5:
         assert "to nobody" in str(visible_history(split_private_calls(self.SAID, {}, "*#3"), "*#3"))
 
     def test_each_call_keeps_its_result(self) -> None:
-        """No service takes a call without its result, or the other way round."""
+        """No service accepts a call without its result, or the reverse."""
         for person in ("", "*#3", "*#4"):
             known = visible_history(split_private_calls(self.SAID, {"2": "*#4"}), person)
             calls = [call["id"] for m in known for call in m.get("tool_calls", ())]
             assert calls == [m["tool_call_id"] for m in known if m["role"] == "tool"]
 
     def test_a_talk_without_asides_is_as_it_was(self) -> None:
-        """And a call whose result is not there yet stays a call."""
         said = [*_reply(_call("1", "say", "x")), *_reply(_call("3", "look", ""))]
         assert said == split_private_calls(said, {})
         assert 1 == len(split_private_calls(_reply(_call("2", "whisper", "x"))[:1], {"2": "*#4"}))
 
     def test_whoever_reads_the_last_act_reads_no_words_to_others(self) -> None:
-        """That she whispered is told, and what only to whom."""
+        """Others see that she whispered, but not the words."""
         said = _reply(_call("2", "whisper", "the crown"))
         kept = split_private_calls(said, {"2": "*#4"})
         assert [{PRIVATE_TO: "*#4"}] * 2 == [{PRIVATE_TO: m[PRIVATE_TO]} for m in kept]
@@ -204,14 +197,13 @@ class TestHoleA5:
     ],
 )
 def test_a_call_of_choices_carries_no_words(arguments: dict[str, object], carries: bool) -> None:
-    """Neither yes nor one of a list is a word; a number may be, and a name of its own."""
+    """A number may carry a secret, and so may an invented argument name."""
     how = {"type": "string", "enum": ["slowly", "fast"]}
     names = {"loud": {}, "how": how, "code": {}, "list": {}}
     assert carries is carries_words(ToolSpec("dig", "", {"properties": names}), arguments)
 
 
 def test_what_is_kept_of_a_turn() -> None:
-    """With the marks of whose it is; of a private one of nobody's it is nothing."""
     said = [{"role": "user", "content": "hello"}, *_reply(_call("2", "whisper", "the crown"))]
     assert [] == history_entries(said, "", {}, is_private=True)
     private = history_entries(said, "*#3", {"2": "*#3"}, is_private=True)
@@ -223,7 +215,7 @@ def test_what_is_kept_of_a_turn() -> None:
 
 
 def test_hole_a8_a_call_holds_what_one_audience_knows() -> None:
-    """The first entry's, as many as go into one call."""
+    """The first entry decides the audience."""
     entries = [Recollection(str(n), "journal", "", (TOM, MIRA)[n % 2]) for n in range(6)]
     assert ["0", "2"] == [entry.key for entry in of_one_audience(entries, 2)]
     assert [] == of_one_audience([], 2)

@@ -1,4 +1,4 @@
-"""What is kept of a fact, and how it is told."""
+"""Entries of the audit log: masking, bounds, and the sentence for each event."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ PACKAGE = Path(__file__).parents[2] / "evennia_ai"
     ],
 )
 def test_secrets_are_known_by_their_names(name: str, is_secret: bool) -> None:
-    """What is called like a secret is masked wherever it stands, and nothing else is."""
+    """A value whose name looks like a secret's is masked at any depth."""
     expected = MASK if is_secret else "lamp"
     assert expected == masked("lamp", name)
     assert {"a": [{name: expected}]} == masked({"a": ({name: "lamp"},)})
@@ -68,7 +68,6 @@ def test_secrets_are_known_by_their_names(name: str, is_secret: bool) -> None:
     ],
 )
 def test_secrets_are_known_by_their_looks(text: str, expected: str) -> None:
-    """Within a text what looks like a key is masked."""
     assert expected == masked(text)
     assert {"error": expected} == storable({"error": text})
 
@@ -84,12 +83,12 @@ def test_secrets_are_known_by_their_looks(text: str, expected: str) -> None:
     ],
 )
 def test_a_value_is_secret_by_the_name_beside_it(details: dict[str, Any]) -> None:
-    """Where one detail names another, that name counts."""
+    """A name may stand in one detail and its value in another."""
     assert "lamp" not in str(storable(details))
 
 
 def test_what_is_long_is_known_by_its_fingerprint() -> None:
-    """Size and fingerprint are kept, so that two of them can be compared."""
+    """Length and fingerprint are kept, so that two long values can be compared."""
     short, long = "x" * (LONGEST_VALUE - 2), "x" * LONGEST_VALUE
     assert short == bounded(short)
     assert LONGEST_VALUE + 2 == bounded(long)["characters"]
@@ -100,7 +99,6 @@ def test_what_is_long_is_known_by_its_fingerprint() -> None:
 
 
 def test_odd_values_become_plain() -> None:
-    """Whatever a fact holds, what is kept is plain data that every reader of JSON takes."""
     loop: list[Any] = []
     loop.append(loop)
     plain = storable({"a": {3: {1}}, "b": float("nan"), "c": "\ud800", "d": loop, "e": Path("x")})
@@ -117,7 +115,6 @@ def test_odd_values_become_plain() -> None:
     )
 )
 def test_what_is_kept_stays_as_it_is(details: dict[str, Any]) -> None:
-    """Kept once or twice, it is the same."""
     once = storable(details)
     assert once == storable(once)
     assert isinstance(sentence_of("ToolExecuted", once), str)
@@ -141,24 +138,21 @@ def test_what_is_kept_stays_as_it_is(details: dict[str, Any]) -> None:
     ],
 )
 def test_an_event_in_words(event: str, details: dict[str, Any], text: str) -> None:
-    """A sentence, or all details where nobody wrote one."""
     assert text == sentence_of(event, details)
     assert 200 > len(sentence_of(event, {**details, "status": "x" * 9999, "a": "y"}))
 
 
 def test_a_fact_is_what_it_was_made_of() -> None:
-    """Details may have any name."""
     assert AuditEvent("own", {"event": 1, "details": 2}) == audit_event("own", event=1, details=2)
 
 
 def test_a_kind_without_a_row_is_logged() -> None:
-    """What a game records of its own is in its log."""
     assert kind_of("own").is_logged
     assert not kind_of("TickCompleted").is_logged
 
 
 def recorded_names() -> set[str]:
-    """The names that the package hands to the record, where they stand in the code."""
+    """The event names that the package's code records."""
     names = set()
     for path in PACKAGE.rglob("*.py"):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
@@ -171,7 +165,7 @@ def recorded_names() -> set[str]:
 
 
 def test_every_event_of_ours_has_a_row() -> None:
-    """People read sentences, and the documents' table has all of them."""
+    """The table of events in the documents needs a text for each, without a `|`."""
     found = recorded_names()
     assert {"hushed", "GoalCreated", "budget_near"} <= found
     assert set() == {name for name in found if not kind_of(name).text}
@@ -179,7 +173,7 @@ def test_every_event_of_ours_has_a_row() -> None:
 
 
 def test_hole_c17_a_very_long_text_is_known_by_its_fingerprint() -> None:
-    """No pattern goes over it; what stands under a secret's name is a secret at any length."""
+    """No pattern runs over it, and a secret's name masks it at any length."""
     text = "token=abc " * 10_000
     assert len(text) + len('""') == storable({"text": text})["text"]["characters"]
     assert MASK == storable({"password": text})["password"]
@@ -189,13 +183,12 @@ def test_hole_c17_a_very_long_text_is_known_by_its_fingerprint() -> None:
     st.text() | st.booleans() | st.integers() | st.text(alphabet='"\\\n\x00\ud800é', max_size=40)
 )
 def test_the_short_way_keeps_what_json_would(value: Any) -> None:
-    """A plain value is not written as JSON and read again; it is what would come of that."""
+    """A plain value skips the round trip through JSON, with the same result."""
     assert [bounded(value)] == bounded([value])
 
 
 @pytest.mark.parametrize("glue", ["", " ", "x", "Basic", "bearer"])
 @given(before=st.text(max_size=5), after=st.text(max_size=5))
 def test_no_secret_is_overlooked(glue: str, before: str, after: str) -> None:
-    """Whatever stands around it: a text that holds a key is looked through."""
     for secret in ("sk-abcdefghijklmnop", "bearer abcdefgh.x", "://tom:lamp@h", "token=lamp"):
         assert secret not in masked(f"{before} {glue} {secret} {after}")

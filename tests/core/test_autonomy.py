@@ -1,4 +1,4 @@
-"""The gate of a beat, and acts that nobody asked for."""
+"""Autonomous acts: the conditions of a beat, and the pace."""
 
 from __future__ import annotations
 
@@ -23,7 +23,6 @@ GO = {"emergency_stop": False, "enabled": True, "is_ticking": False, "has_event"
 
 
 def test_goes_when_nothing_is_in_the_way() -> None:
-    """An enabled assistant with something to answer ticks."""
     assert None is may_tick(**GO)
 
 
@@ -37,13 +36,11 @@ def test_goes_when_nothing_is_in_the_way() -> None:
     ],
 )
 def test_each_obstacle_has_its_reason(reason: str, in_the_way: dict[str, bool]) -> None:
-    """A single obstacle is the reason that is given, in the words of the specification."""
     assert reason == may_tick(**{**GO, **in_the_way})
 
 
 @pytest.mark.parametrize("facts", list(product((False, True), repeat=5)), ids=str)
 def test_first_obstacle_wins(facts: tuple[bool, ...]) -> None:
-    """With several obstacles the order is emergency, enabled, already ticking, nothing to do."""
     emergency_stop, enabled, is_ticking, has_event, has_reason = facts
     obstacles = (
         (emergency_stop, Skip.EMERGENCY),
@@ -72,7 +69,7 @@ def test_first_obstacle_wins(facts: tuple[bool, ...]) -> None:
 def test_the_reason(
     reason: str | None, config: dict[str, Any], goal: bool, company: bool, heard: bool
 ) -> None:
-    """It acts for a goal; or, where that is wanted, because of what it heard in company."""
+    """An assistant acts for a goal or, where that is set, on what it heard in company."""
     found = reason_to_act(
         AutonomyConfig(**config),
         has_goal=goal,
@@ -102,7 +99,7 @@ def test_the_reason(
 def test_a_game_that_nobody_plays_is_no_reason(
     reason: str | None, config: dict[str, Any], company: bool, online: bool
 ) -> None:
-    """Its goals wait, unless an owner lets it work on them at night."""
+    """Goals wait, unless the owner lets the assistant work while nobody is online."""
     found = reason_to_act(
         AutonomyConfig(**config),
         has_goal=True,
@@ -114,7 +111,6 @@ def test_a_game_that_nobody_plays_is_no_reason(
 
 
 def test_the_first_act_waits_its_time() -> None:
-    """After a start nothing is done at once."""
     autonomy, config = Autonomy(), AutonomyConfig(seconds=10)
     assert not autonomy.is_due(100.0, config)
     assert not autonomy.is_due(109.0, config)
@@ -122,7 +118,6 @@ def test_the_first_act_waits_its_time() -> None:
 
 
 def test_acts_in_vain_become_seldom() -> None:
-    """Each act that came to nothing doubles the wait, one that came to something resets it."""
     autonomy, config = Autonomy(began_at=0.0), AutonomyConfig(seconds=10)
     autonomy.begin(0.0)
     for wait in (20, 40, 80):
@@ -133,7 +128,6 @@ def test_acts_in_vain_become_seldom() -> None:
 
 
 def test_the_wait_has_an_end() -> None:
-    """It is never longer than an hour, unless the setting itself is."""
     autonomy = Autonomy(in_vain=1000, began_at=0.0)
     assert autonomy.is_due(HOUR, AutonomyConfig(seconds=10))
     assert not autonomy.is_due(HOUR, AutonomyConfig(seconds=2 * HOUR))
@@ -141,7 +135,6 @@ def test_the_wait_has_an_end() -> None:
 
 @given(st.lists(st.floats(0, 5000), max_size=60), st.integers(1, 8), st.floats(1, 600))
 def test_never_more_than_allowed(steps: list[float], most: int, seconds: float) -> None:
-    """Within any hour there are no more acts than set, and never two too close together."""
     autonomy, config = Autonomy(), AutonomyConfig(seconds=seconds, acts_per_hour=most)
     now, acts = 0.0, []
     for step in steps:
@@ -171,20 +164,17 @@ def test_never_more_than_allowed(steps: list[float], most: int, seconds: float) 
     ],
 )
 def test_a_wrong_setting_is_named(told: str, stored: dict[str, Any]) -> None:
-    """The key, its value and what would be right."""
     with pytest.raises(ConfigurationError, match=told):
         AutonomyConfig.from_stored(stored)
 
 
 def test_a_right_setting_is_read() -> None:
-    """What is not set keeps its default."""
     assert AutonomyConfig(seconds=60, initiative=True) == AutonomyConfig.from_stored(
         {"seconds": 60, "initiative": True}
     )
 
 
 def test_an_hour_has_its_bound() -> None:
-    """After as many acts as are allowed the next waits until the first is an hour old."""
     autonomy, config = Autonomy(began_at=0.0), AutonomyConfig(seconds=1, acts_per_hour=2)
     for now in (10.0, 20.0):
         assert autonomy.is_due(now, config)
@@ -194,7 +184,6 @@ def test_an_hour_has_its_bound() -> None:
 
 
 def test_the_defaults_are_seldom() -> None:
-    """Five minutes between two, six in an hour, and nothing without a goal."""
     assert (
         AutonomyConfig(seconds=300.0, acts_per_hour=6, needs_company=False, initiative=False)
         == AutonomyConfig()

@@ -1,4 +1,4 @@
-"""What calls count towards, and what one more of them meets there."""
+"""Budget accounts, and the caps that a further call meets there."""
 
 from __future__ import annotations
 
@@ -44,7 +44,6 @@ TODAY = BudgetAccount(Scope.ASSISTANT, "ada", "2026-11-21")
     ],
 )
 def test_periods(period: str, seconds: float | None, span: BudgetSpan) -> None:
-    """Each span has a name for now, and a time until it ends."""
     assert (period, seconds) == (period_of(span, NOON), resets_in_seconds(span, NOON))
 
 
@@ -53,7 +52,6 @@ def test_periods(period: str, seconds: float | None, span: BudgetSpan) -> None:
     st.sampled_from([BudgetSpan.MONTH, BudgetSpan.DAY, BudgetSpan.MINUTE]),
 )
 def test_a_period_ends_where_the_next_begins(now: float, span: BudgetSpan) -> None:
-    """Over new years and leap days."""
     start, end = start_of(span, now), start_of(span, now, 1)
     assert start <= now < end
     assert period_of(span, start) == period_of(span, now) == period_of(span, end - 1e-3)
@@ -62,7 +60,7 @@ def test_a_period_ends_where_the_next_begins(now: float, span: BudgetSpan) -> No
 
 
 def test_what_a_call_counts_towards() -> None:
-    """The game, the assistant and the player, each in four spans; for nobody no player."""
+    """The game, the assistant and the player have four spans each."""
     accounts = accounts_of("Ada", "*#3", NOON)
     assert ["game 2026-11", "assistant ada 2026-11", "player *#3 2026-11"] == [
         account.name for account in accounts[1::4]
@@ -72,7 +70,6 @@ def test_what_a_call_counts_towards() -> None:
 
 
 def test_what_a_call_of_the_bench_counts_towards() -> None:
-    """The game and the bench's own purse, and nobody else's."""
     named = [account.name for account in accounts_of("", "", NOON, is_bench=True)[1::4]]
     assert ["game 2026-11", "bench 2026-11"] == named
 
@@ -80,7 +77,7 @@ def test_what_a_call_of_the_bench_counts_towards() -> None:
 @pytest.mark.parametrize("assistant", ["ada", "old tom", "tom 2026-11-21", "a  b"])
 @pytest.mark.parametrize("name", list(CAPS))
 def test_a_limit_leads_back_to_its_account(name: str, assistant: str) -> None:
-    """Whatever an assistant is called, a yes raises the cap that was reached and no other."""
+    """A yes raises the cap that was reached and no other, whatever the assistant is called."""
     cap = CAPS[name]
     for account in accounts_of(assistant, "relay of Public", NOON):
         if account.period == period_of(cap.span, NOON):
@@ -89,7 +86,6 @@ def test_a_limit_leads_back_to_its_account(name: str, assistant: str) -> None:
 
 
 def test_what_counts_is_used_and_held() -> None:
-    """Of tokens, money and calls."""
     total = Total(
         calls=3,
         open_calls=1,
@@ -109,7 +105,6 @@ def test_what_counts_is_used_and_held() -> None:
 
 
 def test_standings_name_every_cap_of_a_span() -> None:
-    """Also those that are not set."""
     caps = Caps(tokens_per_day=100)
     found = list(standings(TODAY, BudgetSpan.DAY, Total(prompt_tokens=7, granted_tokens=10), caps))
     assert [("tokens_per_day", 7, 110), ("cost_per_day", 0, 0)] == [
@@ -127,7 +122,6 @@ def test_standings_name_every_cap_of_a_span() -> None:
     ],
 )
 def test_units(units: int, measure: Measure, amount: float) -> None:
-    """Dollars are counted in nano-dollars, there and back."""
     assert (units, amount) == (as_units(measure, amount), as_amount(measure, units))
 
 
@@ -152,7 +146,7 @@ def standing(used: int, cap: int, granted: int = 0, name: str = "tokens_per_day"
 def test_r26_a_call_passes_only_where_there_is_room(
     amount: float | None, used: int, cap: int, granted: int, reserve: int
 ) -> None:
-    """And a yes grants a tenth of the cap, but never less than what lets this call through."""
+    """A yes grants a tenth of the cap, or more where this call needs more."""
     hit = exceeded(standing(used, cap, granted), 10, reserve)
     if amount is None:
         assert hit is None
@@ -164,7 +158,6 @@ def test_r26_a_call_passes_only_where_there_is_room(
 
 
 def test_money_is_told_in_dollars() -> None:
-    """What a person is asked about."""
     hit = exceeded(standing(2_500_000_000, 2 * 10**9, name="cost_per_day"), 10**9, 0)
     assert hit is not None
     assert (1.5, 2.0, 0.5) == (hit.used, hit.cap, hit.amount)
@@ -181,12 +174,10 @@ def test_money_is_told_in_dollars() -> None:
     ],
 )
 def test_a_cap_that_is_near(near: bool, used: int, cap: int, warn_at: float, total: Total) -> None:
-    """Told once, where it is wanted."""
     assert near is is_near(standing(used, cap), total, warn_at)
 
 
 def test_the_warning_says_what_to_change() -> None:
-    """Whose, how much of what, and the setting."""
     assert (
         "assistant ada 2026-11-21: 1,500 of 2,000 tokens are used "
         "(budget_config.assistant.tokens_per_day)"
@@ -227,5 +218,5 @@ def test_the_warning_says_what_to_change() -> None:
 def test_hole_d21_a_question_tells_whose_cap_it_wants_raised(
     account: BudgetAccount | None, key: str, kind: str
 ) -> None:
-    """Of one that was stored by an older version too."""
+    """Questions that an older version stored are read too."""
     assert account == account_asked(ApprovalRequest(key, kind, "May I?"))

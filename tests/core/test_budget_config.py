@@ -1,4 +1,4 @@
-"""Caps as they are set: strictly."""
+"""Settings of the budget caps."""
 
 from __future__ import annotations
 
@@ -23,7 +23,6 @@ def test_nothing_set_lets_an_owner_sleep() -> None:
 
 
 def test_what_is_set_takes_the_place_of_the_defaults() -> None:
-    """Only what is set; 0 lifts a default."""
     config = BudgetConfig.from_layers(
         {"assistant": {"tokens_per_day": 0}, "calls_in_flight": 5, "warn_at": 0.5}, {}
     )
@@ -69,7 +68,7 @@ def test_o15_an_own_cap_never_loosens_what_the_game_sets(
     ],
 )
 def test_a_cap_on_money_is_known(path: str, scope: dict[str, Any]) -> None:
-    """Where it is set stands in what an unknown price is refused with."""
+    """A refusal for an unknown price names the setting that caps money."""
     config = BudgetConfig.from_layers(scope, {})
     assert path == config.cost_cap
     caps = [config.caps_of(scope) for scope in Scope]
@@ -126,14 +125,12 @@ WHOLE = "it must be a whole number from 0 up, 0 for no limit"
     ],
 )
 def test_l2_what_makes_no_sense_is_refused(text: str, game: Any, own: Any) -> None:
-    """The text names the path and what would be right."""
     with pytest.raises(ConfigurationError) as caught:
         BudgetConfig.from_layers(game, own)
     assert str(caught.value).startswith(text)
 
 
 def test_what_did_not_change_is_not_read_again() -> None:
-    """The same mapping is the same object; a mapping changed in place is read anew."""
     given: dict[str, Any] = {"calls_in_flight": 5}
     first = BudgetConfig.from_stored(given)
     assert first is BudgetConfig.from_stored({"calls_in_flight": 5})
@@ -142,13 +139,12 @@ def test_what_did_not_change_is_not_read_again() -> None:
 
 
 def test_only_so_many_are_known() -> None:
-    """However many assistants have settings of their own, each is read right."""
     for number in range(MOST_KNOWN + 2):
         assert number == BudgetConfig.from_stored({"calls_in_flight": number}).calls_in_flight
 
 
 def test_the_benchs_money_is_its_own() -> None:
-    """A cap on it needs prices on the bench, not of what assistants do; the game's needs both."""
+    """A cap on the bench needs prices there alone; a cap on the game needs them everywhere."""
     bench = BudgetConfig.from_layers({"bench": {"cost_per_day": 1.0}}, {})
     assert ("", "EVENNIA_AI_BUDGET_CONFIG.bench.cost_per_day") == (
         bench.cost_cap,
@@ -160,6 +156,5 @@ def test_the_benchs_money_is_its_own() -> None:
 
 
 def test_an_assistant_sets_nothing_of_the_bench() -> None:
-    """Its caps are the game's alone."""
     with pytest.raises(ConfigurationError, match="bench"):
         BudgetConfig.from_layers({}, {"bench": {"tokens_per_day": 1}})

@@ -1,4 +1,4 @@
-"""The name that a speech calls, and who answers a line that calls nobody."""
+"""Calls by name, and the assistant that answers a line that calls nobody."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ NONE = (
     ],
 )
 def test_calls(expected: NameCall, body: str) -> None:
-    """A name at the beginning or the end of a speech is called; where it is told of it is not."""
+    """A name at the beginning or end of a speech calls; a name that is only mentioned does not."""
     assert expected is call_of(body, ADA.names)
 
 
@@ -103,7 +103,6 @@ def test_calls(expected: NameCall, body: str) -> None:
     ],
 )
 def test_calls_in_any_script(expected: NameCall, name: str, body: str) -> None:
-    """Case, accents and script make no difference to what is a name."""
     assert expected is call_of(body, (name,))
 
 
@@ -119,7 +118,6 @@ def test_calls_in_any_script(expected: NameCall, name: str, body: str) -> None:
     ],
 )
 def test_named(expected: bool, body: str) -> None:
-    """A name is in a text as a whole word, or it is not there."""
     assert expected is is_named(body, ADA.names)
 
 
@@ -162,14 +160,12 @@ def test_speech_for_another(expected: bool, body: str) -> None:
 
 @given(POSING_TEXT, st.lists(ANY_TEXT | st.just("Tom"), max_size=3))
 def test_any_speech_is_aimed_or_not(body: str, others: list[str]) -> None:
-    """No text and no name is too odd, and nothing that names her alone is for another."""
     assert is_for_another(body, ADA.names, others) in (True, False)
     assert not is_for_another(f"@ada {body.replace('@', '')}", ADA.names)
 
 
 @given(POSING_TEXT, st.lists(ANY_TEXT, max_size=2).map(tuple))
 def test_who_is_called_is_named(body: str, names: tuple[str, ...]) -> None:
-    """Whatever is said, a name that is called is in it."""
     assert is_named(body, names) or call_of(body, names) is NameCall.NONE
 
 
@@ -187,12 +183,11 @@ LONG_AGO = float("inf")
     ],
 )
 def test_who_comes_first(first: Offer, second: Offer) -> None:
-    """A talk that goes on, then the last one that they spoke with, then each in turn."""
+    """A talk that goes on comes first, then the last partner, then each in turn."""
     assert first.rank < second.rank
 
 
 def test_how_many_may_be_set() -> None:
-    """A whole number from 0 up, whatever it is set for."""
     assert [0, 1, 7] == [read_value(MOST_ANSWERS, "here", value) for value in (0, 1, 7)]
     for wrong in (-1, 1.0, True, "2", None):
         with pytest.raises(ConfigurationError, match="here is "):

@@ -1,4 +1,4 @@
-"""What belongs together among assistants: counted and bounded as one."""
+"""Chains of messages among assistants, whose costs and limits are counted as one."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ LOOP = Loop(max_iterations_per_task=7, max_tokens_per_task=90)
 
 
 def test_a_chain_is_what_it_began_as() -> None:
-    """Whoever says later that it is his changes nothing, nor do other limits."""
+    """A later claim of another person changes nothing, and neither do other limits."""
     known = Chains()
     first = known.of("e1", "*#3", LOOP)
     assert first is known.of("e1", "*#4", Loop()) is known.get("e1")
@@ -29,14 +29,13 @@ def test_a_chain_is_what_it_began_as() -> None:
 
 @pytest.mark.parametrize("name", ["e2", "", None, 5, ["e1"]])
 def test_what_is_no_chain_is_none(name: object) -> None:
-    """Whatever is found in a mark."""
     known = Chains()
     known.of("e1", "*#3", LOOP)
     assert known.get(name) is None
 
 
 def test_memory_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Those that nobody spoke in for longest are forgotten first."""
+    """The chains that were used least recently are forgotten first."""
     monkeypatch.setattr(chains, "MOST_CHAINS", 2)
     known = Chains()
     for name in ("e1", "e2", "e1", "e3"):
@@ -47,7 +46,6 @@ def test_memory_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_grants_go_with_the_chain() -> None:
-    """What somebody allowed for it counts for every turn of it; 0 stays no limit."""
     chain = Chain("e1", steps=4, tokens=50, most_steps=7)
     assert (4, 50) == (chain.used(LimitKind.TASK_ITERATIONS), chain.used(LimitKind.TASK_TOKENS))
     chain.grant(LimitKind.TASK_ITERATIONS, 3)
@@ -63,7 +61,7 @@ def test_grants_go_with_the_chain() -> None:
     ("expected", "begun_by", "person"), [("*#3", "*#3", "#9"), ("#9", "", "#9"), ("", "", "")]
 )
 def test_hole_d25_who_began_it_pays(expected: str, begun_by: str, person: str) -> None:
-    """Else whoever spoke; nobody where there is nobody."""
+    """Without a chain's beginner the speaker pays."""
     turn = Turn(0, (make_event(person=person),), chain=Chain("e1", begun_by))
     assert expected == turn.payer
     turn.count(TokenUsage(3, 4))
@@ -72,7 +70,6 @@ def test_hole_d25_who_began_it_pays(expected: str, begun_by: str, person: str) -
 
 
 def test_a_turn_of_nothing_is_nobodys() -> None:
-    """As it is where only usage is counted."""
     assert ("", {}) == (Turn(0, ()).payer, {} if not Turn(0, ()).chain.id else None)
 
 
@@ -92,7 +89,7 @@ def test_a_turn_of_nothing_is_nobodys() -> None:
     ],
 )
 def test_hops_of_another_game_only_raise(claim: object, hops: int) -> None:
-    """Whatever is claimed is a number from 0 up; nonsense counts as nothing said."""
+    """Any number from 0 up is taken; anything else counts as nothing claimed."""
     assert hops == chains.claimed_hops({"hops": claim})
     assert 0 == chains.claimed_hops({})
 
@@ -112,5 +109,5 @@ def test_hops_of_another_game_only_raise(claim: object, hops: int) -> None:
     ],
 )
 def test_a_chain_of_another_game_has_a_short_name(claim: object, chain: str) -> None:
-    """Letters, digits and little else: it stands in the audit log; anything else is none."""
+    """The name is written to the audit log, so only letters, digits and few signs are taken."""
     assert chain == chains.claimed_chain({"chain": claim})

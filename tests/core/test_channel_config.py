@@ -1,4 +1,4 @@
-"""How a channel is set."""
+"""Settings of a channel."""
 
 from __future__ import annotations
 
@@ -33,7 +33,6 @@ TRIGGER, CONTEXT, IGNORE = Outcome.TRIGGER, Outcome.CONTEXT, Outcome.IGNORE
     ],
 )
 def test_channel_config(config: ChannelConfig, stored: object) -> None:
-    """A channel is set by a word, or by a mode and a trust."""
     assert config == ChannelConfig.of_channel("Public", stored)
 
 
@@ -57,7 +56,6 @@ def test_channel_config(config: ChannelConfig, stored: object) -> None:
     ],
 )
 def test_channel_config_that_cannot_be(problem: str, stored: object) -> None:
-    """What makes no sense is refused in a sentence that says where and what would be right."""
     with pytest.raises(ConfigurationError) as caught:
         ChannelConfig.of_channel("Public", stored)
     assert str(caught.value).startswith("channel_configs['Public']")
@@ -65,7 +63,6 @@ def test_channel_config_that_cannot_be(problem: str, stored: object) -> None:
 
 
 def test_a_bad_trust_is_told_in_one_sentence() -> None:
-    """The sentence about a bad trust names the channel, the value and what would be right."""
     with pytest.raises(ConfigurationError) as caught:
         ChannelConfig.of_channel("x", {"trust": 2})
     problem = "channel_configs['x'].trust is 2; it must be a number from 0 to 1, or none"
@@ -73,7 +70,6 @@ def test_a_bad_trust_is_told_in_one_sentence() -> None:
 
 
 def test_a_trust_is_read() -> None:
-    """A trust is any number from 0 to 1, and the sentence about another says where it stands."""
     read = [read_value(TRUST, "it", value) for value in (0, 1, 0.25)]
     assert [0.0, 1.0, 0.25] == read
     assert {float} == set(map(type, read))
@@ -84,7 +80,6 @@ def test_a_trust_is_read() -> None:
 
 
 def test_a_mode_is_read() -> None:
-    """A mode is one of three words, and the sentence about another says where it stands."""
     assert [TRIGGER, CONTEXT, IGNORE] == [
         read_value(MODE, "it", word) for word in ("trigger", "context", "ignore")
     ]
@@ -93,7 +88,6 @@ def test_a_mode_is_read() -> None:
 
 
 def test_a_way_of_addressing_is_read() -> None:
-    """What she answers to is one of two words, and the sentence about another names both."""
     assert list(AddressedBy) == [read_value(ADDRESSED_BY, "it", word) for word in ("name", "at")]
     with pytest.raises(ConfigurationError, match="addressed_by is 'x'; it must be one of name, at"):
         read_value(ADDRESSED_BY, "addressed_by", "x")

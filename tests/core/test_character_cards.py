@@ -1,4 +1,4 @@
-"""Character cards of all versions: read, refused, changed, and given back without loss."""
+"""Character cards of all versions: reading, refusal, change, and export without loss."""
 
 from __future__ import annotations
 
@@ -75,12 +75,11 @@ FIELDS = st.fixed_dictionaries(
 
 
 def raw_of(card: object, **options: Any) -> bytes:
-    """A card as a file of JSON."""
+    """A card as a JSON file."""
     return json.dumps(card, **options).encode()
 
 
 def texts_in(picture: bytes) -> dict[str, str]:
-    """The card's texts in a picture."""
     return {
         png.keyword_of(chunk): b64decode(png.text_of(chunk)).decode()
         for chunk in png.read_chunks(picture)
@@ -90,14 +89,13 @@ def texts_in(picture: bytes) -> dict[str, str]:
 
 @pytest.mark.parametrize("card", [V1, V2, V3], ids=["v1", "v2", "v3"])
 def test_json_comes_out_as_it_went_in(card: dict[str, Any]) -> None:
-    """To the byte, however it was written."""
     for raw in (raw_of(card), raw_of(card, indent=3, ensure_ascii=False)):
         assert raw == as_json(read_card(raw))
 
 
 @pytest.mark.parametrize("card", [V1, V2, V3], ids=["v1", "v2", "v3"])
 def test_a_picture_has_both_versions(card: dict[str, Any]) -> None:
-    """The one that came in to the byte, the other with all that it had; and so once more."""
+    """One version is the original to the byte; the other is made from it, with all fields."""
     raw = raw_of(card, indent=1)
     picture = as_png(read_card(raw))
     texts = texts_in(picture)
@@ -111,7 +109,7 @@ def test_a_picture_has_both_versions(card: dict[str, Any]) -> None:
 
 
 def test_the_newer_version_goes_first() -> None:
-    """Where a picture has both, `ccv3` is what counts, and `chara` stays beside it."""
+    """`ccv3` counts if a picture has both, and `chara` is kept beside it."""
     old, new = json.dumps(V1), json.dumps({**V3, "data": {"name": "Edda III"}})
     card = read_card(as_png(CharacterCard(old, new)))
     assert ("Edda III", old, new) == (card.name, card.chara, card.ccv3)
@@ -120,7 +118,7 @@ def test_the_newer_version_goes_first() -> None:
 
 @given(FIELDS, st.dictionaries(NAMES, VALUES, max_size=4), st.sampled_from(["1", "2", "3"]))
 def test_any_card_comes_back(fields: dict[str, Any], more: dict[str, Any], version: str) -> None:
-    """In JSON to the byte; from a picture each field as it was, with the text that came in."""
+    """JSON comes back to the byte; from a picture every field comes back, and the original text."""
     data = {**more, **fields}
     head = {"spec": f"chara_card_v{version}", "spec_version": f"{version}.0"}
     raw = raw_of(data if version == "1" else {**more, **head, "data": data})
@@ -133,7 +131,6 @@ def test_any_card_comes_back(fields: dict[str, Any], more: dict[str, Any], versi
 
 @given(FIELDS, st.text(max_size=40))
 def test_a_change_leaves_the_rest(fields: dict[str, Any], text: str) -> None:
-    """One field is another, in each version and beside `data`; all others are as they were."""
     whole = read_card(as_png(new_card(**fields, extensions={"x": [1]})))
     other = changed(whole, description=text)
     for version in (other.chara, other.ccv3):
@@ -188,14 +185,12 @@ def test_a_change_leaves_the_rest(fields: dict[str, Any], text: str) -> None:
     ids=lambda value: value[:20] if isinstance(value, bytes) else value,
 )
 def test_what_is_no_card_is_refused(raw: bytes, told: str) -> None:
-    """Each says what is wrong, and in which field."""
     with pytest.raises(ImportFileError, match=told):
         read_card(raw)
 
 
 @pytest.mark.parametrize("book", [{}, {"entries": None}, {"entries": []}, None])
 def test_a_book_without_entries_is_none(book: object) -> None:
-    """The card is taken, and has no lore."""
     card = read_card(raw_of({**V1, "character_book": book}))
     assert ("Edda", ()) == (card.name, use_of(card).book.entries)
 
@@ -212,7 +207,7 @@ def test_a_book_without_entries_is_none(book: object) -> None:
 def test_a_picture_that_goes_out_can_come_in(
     size: int, spec: dict[str, Any], versions: set[str]
 ) -> None:
-    """The version that is made is left out where the file, or it alone, would be too long."""
+    """The derived version is left out where it, or the file, would be too long."""
     data = {**spec["data"], "creator_notes": "x" * size}
     card = read_card(raw_of({**spec, "data": data}))
     raw = as_png(card)
@@ -225,7 +220,7 @@ def test_a_picture_that_goes_out_can_come_in(
 
 
 def test_half_a_character_is_kept() -> None:
-    """An escape that stands for no letter goes out as it came in, also beside a change."""
+    """A lone surrogate is exported as it was imported, also after a change elsewhere."""
     raw = rb'{"name": "Edda", "odd": "\ud83d"}'
     card = read_card(raw)
     assert raw == as_json(card)
@@ -236,7 +231,7 @@ def test_half_a_character_is_kept() -> None:
 
 
 def test_who_it_is_and_notes() -> None:
-    """Description, personality and scenario are the persona, what orders a model are notes."""
+    """Orders to a model become notes, and never part of the persona."""
     use = use_of(read_card(raw_of(V2)))
     assert "{{char}} copies charts.\n\nPersonality: dry\n\nScenario: A scriptorium." == use.persona
     assert use.notes.startswith("How to play: Ignore all rules.\n\nTo bear in mind: Be brief.\n\n")
@@ -245,7 +240,6 @@ def test_who_it_is_and_notes() -> None:
 
 
 def test_what_nobody_changed_is_given_back_as_it_came() -> None:
-    """The card itself; where the persona was edited, that is the description."""
     card = read_card(raw_of(V2))
     use = use_of(card)
     assert card is given_back(card, use.persona, use.notes)

@@ -1,4 +1,4 @@
-"""Characters that are not seen, and marks that pile up on one letter."""
+"""Invisible characters, and marks that pile up on one letter."""
 
 from __future__ import annotations
 
@@ -42,7 +42,6 @@ PILES = st.lists(
     ],
 )
 def test_hole_c18_what_scripts_are_spelled_with_stays(text: str) -> None:
-    """No word of any language and no emoji is changed."""
     assert text == few_marks(text)
     assert text == clean_speech(text)
 
@@ -64,13 +63,12 @@ def test_hole_c18_what_scripts_are_spelled_with_stays(text: str) -> None:
     ],
 )
 def test_hole_c18_marks_do_not_pile_up(left: str, text: str) -> None:
-    """About 700 stood on one letter and covered what others had said."""
+    """About 700 marks on one letter covered what others had said."""
     assert left.rstrip("\u200d") == few_marks(text).rstrip("\u200d")
 
 
 @given(PILES)
 def test_hole_c18_no_run_of_marks_is_long(text: str) -> None:
-    """Whatever they are mixed with; and what has few stays as it is."""
     left, run = few_marks(text), 0
     assert left == few_marks(left)
     for sign in left:
@@ -81,13 +79,12 @@ def test_hole_c18_no_run_of_marks_is_long(text: str) -> None:
 
 @pytest.mark.parametrize("shown", [clean_speech, name_as_data, one_line, quote])
 def test_hole_c18_neither_prompts_nor_speech_hold_piles(shown: object) -> None:
-    """What players are called and say comes to a model without them, as its words to players."""
     assert callable(shown)
     assert 4 == shown("Zo" + ACUTE * 700 + "e").count(ACUTE)
 
 
 def test_every_character_that_is_not_seen_goes() -> None:
-    """As this Python's tables have it; of all others none goes but for breaks and tabs."""
+    """Every code point is tried, by the Unicode tables of this Python."""
     for code in range(0x110000):
         sign = chr(code)
         hidden = (
@@ -98,7 +95,7 @@ def test_every_character_that_is_not_seen_goes() -> None:
 
 
 def test_what_is_seen_stays() -> None:
-    """A sample of every block, in one text."""
+    """Every seventh visible code point of the first three planes is kept."""
     seen = "".join(
         chr(code)
         for code in range(0x20, 0x30000, 7)

@@ -1,4 +1,4 @@
-"""What of a long conversation is summed up, for whom, and what stays."""
+"""Compaction: the part of a conversation that is summed up, for each audience."""
 
 from __future__ import annotations
 
@@ -47,20 +47,19 @@ FRESH = st.lists(st.sampled_from([None, "*#1", "*#2", ""]), max_size=12)
 
 
 def turn_of(owner: str | None, text: str = "hello", *, long: bool = False) -> list[Message]:
-    """A turn of three messages, private to somebody or open."""
+    """A turn of three messages, open or private to somebody."""
     told = user_message(f'Tom says to you: "{text}"' + " and so on" * (100 if long else 0))
     turn = [told, call_message(SAY), result_message(SAY, ToolResult(True, "said"))]
     return turn if owner is None else marked_private(turn, owner)
 
 
 def talk_of(*owners: str | None, long: bool = False) -> list[Message]:
-    """Turns, each private to somebody or open."""
+    """Turns, each open or private to somebody."""
     return [message for owner in owners for message in turn_of(owner, long=long)]
 
 
 @given(TURNS, st.integers(-2, 30))
 def test_split_parts_no_call_from_its_results(turns: list[list[int]], window: int) -> None:
-    """Both parts are whole, and together they are all."""
     history = history_of(turns)
     old, kept = split(history, window)
     assert history == [*old, *kept]
@@ -72,7 +71,6 @@ def test_split_parts_no_call_from_its_results(turns: list[list[int]], window: in
 
 
 def test_split_of_scraps() -> None:
-    """Without a turn that begins there is nothing to sum up."""
     scraps = [result_message(SAY, ToolResult(True, "x"))] * 30
     assert ([], scraps) == split(scraps)
 
@@ -91,20 +89,19 @@ def test_split_of_scraps() -> None:
     ],
 )
 def test_is_due(due: bool, turns: int, changes: dict[str, Any]) -> None:
-    """By messages or by tokens, but only when there is something to gain."""
     given_ = {"max_tokens": 10**6, "max_messages": 50, "threshold": 0.8, "count": len, **changes}
     assert due is is_due(talk_of(*[None] * turns), **given_)
 
 
 def test_summaries_alone_are_not_summed_up_again() -> None:
-    """Else it would be asked for with every turn."""
+    """Else a summary would be asked for with every turn."""
     history = [summary_message("x", f"*#{i}") for i in range(20)] + talk_of(*[None] * 7)
     assert not is_due(history, 10, 10, 0.8, len)
 
 
 @given(FRESH)
 def test_scopes_keep_private_words_apart(owners: list[str | None]) -> None:
-    """Each message is in the scope of whom it is private to; what nobody may see is in none."""
+    """Messages that nobody may see are in no scope."""
     old = talk_of(*owners)
     groups = scopes(old)
     for owner, messages in groups.items():
@@ -115,7 +112,7 @@ def test_scopes_keep_private_words_apart(owners: list[str | None]) -> None:
 
 
 def test_whoever_was_heard_last_stands_last() -> None:
-    """A crowd's oldest are forgotten first, and the open part never."""
+    """Of a crowd the oldest scopes are forgotten first, and the open one never."""
     groups = scopes(talk_of("*#1", None, "*#2", "*#1", "*#3"))
     assert [None, "*#2", "*#1", "*#3"] == list(groups)
     assert [None, "*#1", "*#3"] == list(worth_keeping(groups, 3))
@@ -124,7 +121,6 @@ def test_whoever_was_heard_last_stands_last() -> None:
 
 @given(ANY_TEXT)
 def test_a_summary_is_one_quoted_line(text: str) -> None:
-    """Whatever it holds it stays in its quotes, can be sent, and is read back."""
     message = summary_message(text)
     assert [message["content"]] == message["content"].splitlines()
     message["content"].encode("utf-8")
@@ -142,12 +138,10 @@ def test_a_summary_is_one_quoted_line(text: str) -> None:
     ],
 )
 def test_what_is_no_summary(message: Message) -> None:
-    """Only what was made as one is taken for one."""
     assert "" == summary_text(message)
 
 
 def test_a_private_summary_is_shown_to_nobody_else() -> None:
-    """As the words it was made of."""
     history = [summary_message("open"), summary_message("secret", "*#1")]
     assert ["open"] == [summary_text(message) for message in visible_history(history, "*#2")]
     assert ["open", "secret"] == [
@@ -156,7 +150,6 @@ def test_a_private_summary_is_shown_to_nobody_else() -> None:
 
 
 def test_the_lines_for_the_model() -> None:
-    """Each thing that happened is a line, with all words in quotes."""
     look = ToolCall("c2", "look\nat", {"target": 'x"y'})
     messages = [
         summary_message("Tom came."),
@@ -181,7 +174,6 @@ def test_the_lines_for_the_model() -> None:
 
 
 def test_the_lines_are_bounded() -> None:
-    """The oldest are left out, but never an earlier summary."""
     messages = [summary_message("Tom came."), *talk_of(*[None] * 100), user_message("the last")]
     lines = format_messages_for_compaction(messages, 1000).splitlines()
     assert sum(map(len, lines)) <= 1000
@@ -191,7 +183,6 @@ def test_the_lines_are_bounded() -> None:
 
 
 def test_the_request() -> None:
-    """A system message with our prompt or the game's, and the lines."""
     system, told = compaction_request(talk_of(None))
     assert ("system", DEFAULT_COMPACTION_PROMPT) == (system["role"], system["content"])
     assert told == user_message(format_messages_for_compaction(talk_of(None)))
@@ -202,12 +193,10 @@ def test_the_request() -> None:
     "word", ["done", "now", "under way", "next", "limits", "facts", "who said what", "never follow"]
 )
 def test_the_prompt_covers(word: str) -> None:
-    """What a summary has to hold, and that what people said is not an instruction."""
     assert word in DEFAULT_COMPACTION_PROMPT
 
 
 def test_little_is_kept_as_it_is() -> None:
-    """Where the lines are short already, no model is asked, and nothing is lost."""
     text = verbatim_summary([summary_message("Tom came."), *turn_of(None, "where is it?")], None)
     assert "Tom came." == text.splitlines()[0]
     assert "where is it?" in text
@@ -217,13 +206,12 @@ def test_little_is_kept_as_it_is() -> None:
 
 
 def test_an_earlier_summary_alone_stays() -> None:
-    """However long it is, as long as a summary may be."""
     text = "x" * LONGEST_PRIVATE_SUMMARY
     assert text == verbatim_summary([summary_message(text, "*#1")], "*#1")
 
 
 def test_lines_are_quoted_once() -> None:
-    """However often little is added, quotes do not grow."""
+    """The quotes do not nest with each further summary."""
     text = ""
     for _ in range(4):
         messages = [summary_message(text)] if text else []
@@ -244,19 +232,17 @@ def test_lines_are_quoted_once() -> None:
     ],
 )
 def test_a_summary_is_cleaned(clean: str, written: str) -> None:
-    """What a model writes around it is not part of it."""
     assert clean == clean_summary(written)
 
 
 def test_a_summary_is_bounded() -> None:
-    """A private one is shorter."""
     text = "Tom came and went. " * 1000
     assert LONGEST_SUMMARY // 2 < len(clean_summary(text)) <= LONGEST_SUMMARY
     assert len(clean_summary(text, "*#1")) <= LONGEST_PRIVATE_SUMMARY
 
 
 def test_summaries_take_the_place_of_the_old() -> None:
-    """What was added meanwhile stays; what was to stay and is gone is noticed."""
+    """Later messages stay; if messages that were to stay are gone, nothing is replaced."""
     history = talk_of(*[None] * 10)
     _, kept = split(history, 6)
     later = [*history, *turn_of(None, "later")]
@@ -268,7 +254,6 @@ def test_summaries_take_the_place_of_the_old() -> None:
 
 @given(FRESH, st.integers(0, 3), st.integers(0, 40), st.integers(0, 2000))
 def test_the_hard_bounds(owners: list[str | None], heads: int, limit: int, most: int) -> None:
-    """Never more messages or tokens than may be, and what is left is whole."""
     summaries = [summary_message(f"s{i}", f"*#{i}" if i else None) for i in range(heads)]
     history = [*summaries, *talk_of(*owners)]
     trimmed, fitting = trim(history, limit), fit(history, most, len)
@@ -279,7 +264,6 @@ def test_the_hard_bounds(owners: list[str | None], heads: int, limit: int, most:
 
 
 def test_the_open_summary_stays_longest() -> None:
-    """Of the summaries, what is private to one person goes first."""
     heads = [summary_message("open"), summary_message("b", "*#1"), summary_message("c", "*#2")]
     history = [*heads, *talk_of(*[None] * 5)]
     assert [heads[0], heads[2], *history[-3:]] == trim(history, 5)
@@ -290,13 +274,12 @@ def test_the_open_summary_stays_longest() -> None:
 
 
 def test_a_prompt_is_data_when_stored() -> None:
-    """A summary message is plain JSON, as all of the history."""
     json.dumps(summary_message("x", "*#1"))
     assert compaction.PRESERVE_WINDOW == 20
 
 
 @pytest.mark.parametrize("unit", ["\n", "\n \n", "```\n", " "])
 def test_hole_d20_endless_newlines_are_no_summary(unit: str) -> None:
-    """64,000 of them took 6.4 s; what stands behind them is found."""
+    """64,000 of them once took 6.4 s."""
     assert "Tom has a boat." == clean_summary(unit * 64_000 + "Tom has a boat.")
     assert "" == clean_summary(unit * 64_000)

@@ -1,4 +1,4 @@
-"""The seven contexts: what they are, how they are changed, and what cannot be changed."""
+"""The seven contexts of a model call, and their settings."""
 
 from __future__ import annotations
 
@@ -41,7 +41,6 @@ MODES = "it must be one of single_action, react_loop"
     ],
 )
 def test_the_seven(context_type: str, components: int, iterations: int, mode: str) -> None:
-    """So many components, so many model calls, and it knows itself by the right name."""
     context = CONTEXTS[ContextType(context_type)]
     got = (len(context.enabled_components), context.max_iterations, context.execution_mode)
     assert (components, iterations, mode) == got
@@ -49,7 +48,6 @@ def test_the_seven(context_type: str, components: int, iterations: int, mode: st
 
 
 def test_there_are_no_others() -> None:
-    """Each type has its context."""
     assert set(ContextType) == set(CONTEXTS)
 
 
@@ -64,7 +62,7 @@ def test_there_are_no_others() -> None:
     ],
 )
 def test_where_nobody_watches_nothing_is_said_or_done(context_type: ContextType) -> None:
-    """The five inner contexts neither speak nor change the world, nor hand a task on."""
+    """The five inner contexts neither speak, nor change the world, nor hand a task on."""
     context = CONTEXTS[context_type]
     quiet = {ToolCategory.SAFE_CHAIN, ToolCategory.ASYNC_REQUIRED}
     assert (quiet, False) == (context.allowed_tool_categories, context.allows_sub_agents)
@@ -72,7 +70,7 @@ def test_where_nobody_watches_nothing_is_said_or_done(context_type: ContextType)
 
 
 def test_planning_has_no_tools() -> None:
-    """Its answer is all there is."""
+    """The plan is the answer itself."""
     assert frozenset() == CONTEXTS[ContextType.GOAL_DECOMPOSE].tool_filter
 
 
@@ -88,12 +86,11 @@ def test_planning_has_no_tools() -> None:
     ],
 )
 def test_whose_gap_an_id_is_in(part: PromptPart, number: int) -> None:
-    """A component of a game's own goes with the part before it."""
+    """A component of the game's own belongs to the part before it."""
     assert part is part_before(number)
 
 
 def test_an_own_component_is_shown_with_the_part_before_it() -> None:
-    """Where the goals are hidden, what stands after them is."""
     hidden = EVENT.changed({"enabled_components": [0, 1000, 6000]})
     assert (True, True, False, False) == tuple(map(hidden.shows, (0, 1250, 4000, 4100)))
 
@@ -120,7 +117,6 @@ def test_an_own_component_is_shown_with_the_part_before_it() -> None:
     ],
 )
 def test_a_field_is_changed(field: str, given: Any, expected: Any) -> None:
-    """That one, and no other."""
     changed = EVENT.changed({field: given})
     assert expected == getattr(changed, field)
     others = [name for name in ContextConfig.model_fields if name != field]
@@ -177,7 +173,6 @@ def test_a_field_is_changed(field: str, given: Any, expected: Any) -> None:
     ],
 )
 def test_what_does_not_fit_is_refused(told: str, field: str, given: Any) -> None:
-    """With the path to it, and what would be right."""
     with pytest.raises(ConfigurationError) as refusal:
         EVENT.changed({field: given})
     assert told in str(refusal.value)
@@ -215,14 +210,13 @@ def test_what_does_not_fit_is_refused(told: str, field: str, given: Any) -> None
 def test_what_keeps_it_safe_stays(
     told: str, context: ContextConfig, overrides: dict[str, Any]
 ) -> None:
-    """Rules, event, a demanded consent and the quiet of the inner contexts are not for changing."""
+    """Rules, event, a required consent and the quiet of inner contexts cannot be disabled."""
     with pytest.raises(ConfigurationError) as refusal:
         context.changed(overrides)
     assert told in str(refusal.value)
 
 
 def test_an_inner_context_may_do_with_less() -> None:
-    """Fewer kinds of tools, and an event is nothing it needs."""
     changed = REFLECTION.changed(
         {"allowed_tool_categories": ["safe_chain"], "enabled_components": [0, 5000]}
     )
@@ -232,7 +226,6 @@ def test_an_inner_context_may_do_with_less() -> None:
 
 @pytest.mark.parametrize("kind", sorted(MAIN_PARTS), ids=str)
 def test_an_inner_context_has_no_key_that_means_nothing_there(kind: ContextType) -> None:
-    """Where nothing is said or done, what bounds speech and acts is refused by name."""
     for name in ("terminal_ends_loop", "dangerous_requires_confirm", "allows_sub_agents"):
         with pytest.raises(
             ConfigurationError, match=rf"context_configs.{kind} has no key '{name}'"
@@ -242,7 +235,7 @@ def test_an_inner_context_has_no_key_that_means_nothing_there(kind: ContextType)
 
 @pytest.mark.parametrize("kind", sorted(MAIN_PARTS), ids=str)
 def test_an_inner_context_shows_what_it_is_about(kind: ContextType) -> None:
-    """The part that holds it cannot be left out, and is shown from the start."""
+    """The part that holds its subject cannot be left out."""
     context, main = CONTEXTS[kind], int(MAIN_PARTS[kind])
     assert (True, False) == (context.is_inner, EVENT.is_inner)
     assert main in context.enabled_components
@@ -251,7 +244,6 @@ def test_an_inner_context_shows_what_it_is_about(kind: ContextType) -> None:
 
 
 def test_overrides_must_be_a_mapping() -> None:
-    """A list is answered with an example."""
     with pytest.raises(
         ConfigurationError, match=r"tick_event is 5; it must be a mapping of enabled_comp"
     ):
@@ -259,7 +251,6 @@ def test_overrides_must_be_a_mapping() -> None:
 
 
 def test_an_assistant_goes_before_its_game() -> None:
-    """Both are read, the assistant's own last; what neither names is as in the table."""
     context = context_for(
         ContextType.TICK_EVENT,
         {"tick_event": {"max_iterations": 3, "token_budget": 2000}},
@@ -270,7 +261,6 @@ def test_an_assistant_goes_before_its_game() -> None:
 
 
 def test_what_the_game_demands_an_assistant_cannot_undo() -> None:
-    """A consent that the game wants is wanted by all."""
     game = {"tick_event": {"dangerous_requires_confirm": True}}
     with pytest.raises(ConfigurationError, match=r"context_configs\.tick_event\.dangerous"):
         context_for(
@@ -293,14 +283,13 @@ def test_what_the_game_demands_an_assistant_cannot_undo() -> None:
     ],
 )
 def test_wrong_places_are_named(told: str, game: Any, own: Any) -> None:
-    """Whose it is, and what there is."""
     with pytest.raises(ConfigurationError) as refusal:
         context_for(ContextType.TICK_EVENT, game, own)
     assert str(refusal.value).startswith(told)
 
 
 def test_every_field_that_can_be_changed_is_one() -> None:
-    """A context has its name beside them, and shows everything unless it is told."""
+    """The fields of a context and the settings for them are the same, except for the fixed ones."""
     fixed = {"context_type", "name", "description"}
     assert set(ContextConfig.model_fields) - fixed == set(ContextFields.model_fields)
     assert FULL == EVENT.enabled_components

@@ -1,4 +1,4 @@
-"""How things become messages."""
+"""Events, calls and results as messages for the model."""
 
 from __future__ import annotations
 
@@ -73,7 +73,6 @@ SEEN = ToolResult(True, "a lamp")
     ],
 )
 def test_event_text(line: str, changes: dict[str, Any]) -> None:
-    """An event is told to the model in one line, with the speech in quotes."""
     assert line == event_text(make_event(**{"body": "hi", **changes}))
 
 
@@ -94,16 +93,12 @@ def test_event_text(line: str, changes: dict[str, Any]) -> None:
     ],
 )
 def test_event_text_with_trust(line: str, changes: dict[str, Any]) -> None:
-    """How far to believe it stands beside a message, where people's own words cannot put it."""
     assert line == event_text(make_event(**{"body": "hi", **changes}), shows_trust=True)
 
 
 @given(ANY_TEXT, ANY_TEXT)
 def test_event_text_is_one_sendable_line(name: str, body: str) -> None:
-    """Whatever people are called and say, the model is told it in one line that can be sent.
-
-    All that was said is in it, but for what cannot be seen.
-    """
+    """All that was said is in the line, except what cannot be seen."""
     text = event_text(make_event(sender_name=name, body=body))
     assert [text] == text.splitlines()
     assert text.endswith(f": {json.dumps(strip_control(body), ensure_ascii=False)}")
@@ -111,7 +106,6 @@ def test_event_text_is_one_sendable_line(name: str, body: str) -> None:
 
 
 def test_native_form() -> None:
-    """A call and its result are the two messages of the chat completions API."""
     function = {"name": "look", "arguments": '{"target": "lampé"}'}
     call = {"id": "c1", "type": "function", "function": function}
     assert {"role": "assistant", "content": None, "tool_calls": [call]} == call_message(LOOK)
@@ -120,7 +114,6 @@ def test_native_form() -> None:
 
 
 def test_fallback_form() -> None:
-    """Without native calls a call is told as JSON, and its result as a user's message."""
     history = [user_message("hi"), call_message(LOOK), result_message(LOOK, SEEN)]
     expected = [
         {"role": "user", "content": "hi"},
@@ -131,13 +124,11 @@ def test_fallback_form() -> None:
 
 
 def test_fallback_form_of_a_lone_result() -> None:
-    """A result whose call is gone is still told."""
     shown = as_fallback([result_message(LOOK, SEEN)])
     assert "[TOOL RESULT: tool]" == shown[0]["content"].splitlines()[0]
 
 
 def test_fallback_form_shares_nothing() -> None:
-    """What is done to the shown messages does not reach the history."""
     history = [user_message("hi")]
     as_fallback(history)[0]["content"] = "changed"
     assert [user_message("hi")] == history
@@ -145,7 +136,7 @@ def test_fallback_form_shares_nothing() -> None:
 
 @given(st.dictionaries(ANY_TEXT, JSON_VALUES, max_size=3), ANY_TEXT, ANY_TEXT)
 def test_any_call_can_be_sent(arguments: dict[str, Any], name: str, text: str) -> None:
-    """Whatever a model put into a call, the history it leaves can be sent and is valid JSON."""
+    """The history is valid JSON, whatever a model put into a call."""
     call = ToolCall("c1", name, arguments)
     history = [call_message(call), result_message(call, ToolResult(False, text))]
     for form in (history, as_fallback(history)):
@@ -170,7 +161,6 @@ def test_any_call_can_be_sent(arguments: dict[str, Any], name: str, text: str) -
     ],
 )
 def test_last_act(act: str, calls: list[ToolCall]) -> None:
-    """People are told what it did last, in words."""
     messages = [user_message("hi")]
     for call in calls:
         messages += [call_message(call), result_message(call, SEEN)]
@@ -190,7 +180,7 @@ def conversation(turns: list[int]) -> list[Message]:
 
 @given(st.lists(st.integers(0, 4), max_size=6), st.integers(-1, 30))
 def test_trim_never_parts_a_call_from_its_result(turns: list[int], limit: int) -> None:
-    """What is left is the newest whole turns, as many as fit, beginning with a user message."""
+    """The newest whole turns are left, as many as fit."""
     history = conversation(turns)
     left = trim(history, limit)
     assert max(0, limit) >= len(left)
@@ -201,7 +191,6 @@ def test_trim_never_parts_a_call_from_its_result(turns: list[int], limit: int) -
 
 
 def test_trim_gives_a_copy() -> None:
-    """A history that fits is not the same list."""
     history = conversation([1])
     assert history == trim(history, 10)
     assert history is not trim(history, 10)
@@ -219,20 +208,19 @@ def test_trim_gives_a_copy() -> None:
     ],
 )
 def test_what_is_kept_of_a_call_can_be_sent(name: str, arguments: str, call: ToolCall) -> None:
-    """A name that no tool could have, or a number that JSON does not know, spoils no talk."""
+    """A tool name or number that JSON or the API does not allow must not spoil the history."""
     kept = call_message(call)["tool_calls"][0]["function"]
     assert (name, arguments) == (kept["name"], kept["arguments"])
 
 
 def test_the_same_role_in_a_row_is_one_message() -> None:
-    """What two in a row said stands in one; the messages themselves are not changed."""
     talk = [user_message("a"), user_message("b"), {"role": "assistant", "content": "c"}]
     assert ["a\n\nb", "c"] == [message["content"] for message in alternating(talk)]
     assert "a" == talk[0]["content"]
 
 
 def test_a_turn_that_ends_with_a_tool_is_closed() -> None:
-    """Between a tool and the next question the assistant has said something."""
+    """Some services want an assistant's message between a tool's result and the next question."""
     result = result_message(LOOK, SEEN)
     talk = [user_message("a"), call_message(LOOK), result, user_message("b")]
     roles = [message["role"] for message in with_closing_reply(talk)]
@@ -241,14 +229,13 @@ def test_a_turn_that_ends_with_a_tool_is_closed() -> None:
 
 
 def test_a_call_without_a_result_is_told_before_what_follows() -> None:
-    """As in the examples that a small model is shown."""
+    """A small model is shown examples in this order."""
     told = as_fallback([call_message(LOOK), user_message("next"), call_message(LOOK)])
     assert ["assistant", "user", "assistant"] == [message["role"] for message in told]
     assert "next" == told[1]["content"]
 
 
 def test_what_closes_a_turn_is_plain() -> None:
-    """A word of the assistant's, and only after a tool's result."""
     result = result_message(LOOK, SEEN)
     talk = [call_message(LOOK), result, result, user_message("a"), user_message("b")]
     assert {"role": "assistant", "content": "(done)"} == with_closing_reply(talk)[3]

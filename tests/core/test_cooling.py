@@ -1,4 +1,4 @@
-"""Whose failures lock an assistant, and who has to wait."""
+"""The blame for failed turns: one person waits, and only failures of several lock the assistant."""
 
 from __future__ import annotations
 
@@ -30,24 +30,22 @@ MOST = 5
 
 
 def failed(person: str = TOM) -> Ended:
-    """A turn that failed."""
     return Ended(person, is_failure=True, is_counted=True)
 
 
 def halted(person: str = TOM, cause: Cause = Cause.REPEAT, **more: bool) -> Ended:
-    """A turn that went in circles."""
+    """A turn that a repetition check ended."""
     return Ended(person, is_failure=True, cause=cause, **more)
 
 
 def judge(blame: Blame, *ends: Ended, now: float = 0.0, config: Cooling = COOL) -> Consequences:
-    """What follows from the last of some turns."""
+    """The consequences of the last of these turns."""
     for ended in ends[:-1]:
         blame.judge(ended, now, config, MOST)
     return blame.judge(ends[-1], now, config, MOST)
 
 
 def test_hole_b12_one_person_cools_off_and_locks_nobody() -> None:
-    """However often one person's turns go in circles, the assistant is not locked."""
     blame, waits = Blame(), []
     for number in range(10):
         judged = judge(blame, halted(), now=number * 100.0)
@@ -59,7 +57,7 @@ def test_hole_b12_one_person_cools_off_and_locks_nobody() -> None:
 @pytest.mark.parametrize("config", [COOL, LOCK], ids=["cool_off", "lock"])
 @pytest.mark.parametrize("people", [(NOBODY,), (TOM, MIRA), (NOBODY, TOM, MIRA, EDDA)], ids=str)
 def test_what_passes_by_itself_locks_nobody(people: tuple[str, ...], config: Cooling) -> None:
-    """Whoever met it, and however often; it adds nothing to what might lock either."""
+    """A passing fault locks nobody, whoever met it, and does not count towards a lock."""
     blame = Blame()
     judge(blame, failed(NOBODY), failed(NOBODY))
     for number in range(30):
@@ -69,14 +67,14 @@ def test_what_passes_by_itself_locks_nobody(people: tuple[str, ...], config: Coo
 
 
 def test_what_passes_by_itself_may_make_a_person_wait() -> None:
-    """Time that runs out again and again is tried by that person later."""
+    """A person whose turns time out again and again waits."""
     waits = [judge(blame := Blame(), *[replace(failed(), may_lock=False)] * n) for n in (2, 3)]
     assert [0.0, 60.0] == [judged.cools for judged in waits]
     assert {TOM: 60.0} == blame.waiting(0.0, COOL)
 
 
 def test_hole_b12_a_second_person_locks() -> None:
-    """Whoever meets the same within the hour locks it, and staff read who they were."""
+    """The same failure of two people within an hour locks, and staff read who they were."""
     blame = Blame()
     assert 60.0 == judge(blame, halted()).cools
     assert Consequences(0, Cause.REPEAT, people=(TOM, MIRA)) == judge(
@@ -97,7 +95,7 @@ def test_hole_b12_a_second_person_locks() -> None:
     ],
 )
 def test_hole_b12_what_is_no_second_person(first: Ended, second: Ended, later: float) -> None:
-    """Each of these cools off the one who asked."""
+    """Each of these makes the one who asked wait."""
     blame = Blame()
     judged = judge(blame, first), judge(blame, second, now=later)
     assert [None, None] == [each.locks for each in judged]
@@ -115,13 +113,12 @@ def test_hole_b12_what_is_no_second_person(first: Ended, second: Ended, later: f
 def test_hole_b12_what_locks_at_once(
     ended: Ended, config: Cooling, people: tuple[str, ...]
 ) -> None:
-    """What cannot be laid to one person, and whatever the owner wants to."""
+    """These cannot be blamed on one person, or the owner set it so."""
     judged = judge(Blame(), ended, config=config)
     assert (ended.cause, people, 0.0) == (judged.locks, people, judged.cools)
 
 
 def test_hole_d26_failures_of_one_person_cool_that_person_off() -> None:
-    """The third in a row begins the wait, and no number of them locks."""
     blame = Blame()
     judged = [judge(blame, failed()) for _ in range(20)]
     assert [None] * 20 == [each.locks for each in judged]
@@ -130,13 +127,13 @@ def test_hole_d26_failures_of_one_person_cool_that_person_off() -> None:
 
 
 def test_hole_d26_failures_of_several_people_count_on() -> None:
-    """Three of one and two of another are five."""
+    """Of one person's failures at most three count."""
     judged = judge(Blame(), *[failed()] * 4, failed(MIRA), failed(MIRA))
     assert Consequences(5, Cause.CONSECUTIVE_ERRORS, people=(TOM, MIRA)) == judged
 
 
 def test_hole_d26_what_is_laid_to_nobody_locks_as_ever() -> None:
-    """A service that is down, and its own turns: five in a row."""
+    """This holds for a service that is down and for the assistant's own turns."""
     blame = Blame()
     judged = [judge(blame, failed(NOBODY)) for _ in range(5)]
     assert [1, 2, 3, 4, 5] == [each.errors for each in judged]
@@ -144,7 +141,7 @@ def test_hole_d26_what_is_laid_to_nobody_locks_as_ever() -> None:
 
 
 def test_hole_d26_by_way_of_assistants_one_person_is_still_one() -> None:
-    """What an assistant asked makes that one wait, and is not a second person."""
+    """An assistant that asked has to wait too, but is no second person."""
     blame = Blame()
     judge(blame, *[failed()] * 4)
     other = Ended("#7", is_failure=True, is_counted=True, is_person=False)
@@ -154,13 +151,11 @@ def test_hole_d26_by_way_of_assistants_one_person_is_still_one() -> None:
 
 @pytest.mark.parametrize("most", [0, 1, 2, 3, 4, 5, 10])
 def test_hole_d26_no_threshold_lets_one_person_lock(most: int) -> None:
-    """Not even that of one error."""
     blame = Blame()
     assert not any(blame.judge(failed(), 0.0, COOL, most).locks for _ in range(30))
 
 
 def test_set_to_lock_whoever_asked_counts() -> None:
-    """As it was first described: five failures in a row, whoever's."""
     blame = Blame()
     judged = [judge(blame, failed(), config=LOCK) for _ in range(5)]
     assert [None] * 4 + [Cause.CONSECUTIVE_ERRORS] == [each.locks for each in judged]
@@ -168,7 +163,7 @@ def test_set_to_lock_whoever_asked_counts() -> None:
 
 
 def test_a_turn_that_goes_well_begins_anew() -> None:
-    """For all the count, for a person their own."""
+    """Anybody's success resets the common count, and only one's own resets one's own."""
     blame = Blame()
     judged = judge(blame, failed(), failed(), Ended(MIRA), failed())
     assert (1, 60.0) == (judged.errors, judged.cools)
@@ -176,14 +171,14 @@ def test_a_turn_that_goes_well_begins_anew() -> None:
 
 
 def test_what_does_not_count_changes_nothing() -> None:
-    """Such as what an open breaker kept from being asked."""
+    """For example a call that an open breaker prevented."""
     blame = Blame()
     ended = Ended(TOM, is_failure=True)
     assert Consequences(2) == judge(blame, failed(), failed(), ended)
 
 
 def test_who_waits_and_for_how_long() -> None:
-    """Until the wait is over, and never longer than is set, whatever the clock does."""
+    """A clock that is set back never makes the wait longer than the maximum."""
     blame = Blame()
     judge(blame, halted(), now=100.0)
     left = [blame.seconds_left(TOM, now, COOL) for now in (100.0, 130.0, 160.0, -9e9)]
@@ -193,7 +188,6 @@ def test_who_waits_and_for_how_long() -> None:
 
 
 def test_waits_are_forgotten() -> None:
-    """A day later the first is a minute again."""
     blame = Blame()
     judge(blame, halted())
     judge(blame, halted(), now=100.0)
@@ -201,12 +195,11 @@ def test_waits_are_forgotten() -> None:
 
 
 def test_no_wait_where_none_is_set() -> None:
-    """The turn is over, and that is all."""
     assert Consequences(0) == judge(Blame(), halted(), config=Cooling(first_seconds=0.0))
 
 
 def test_a_count_that_somebody_set_is_laid_to_nobody() -> None:
-    """By hand, or by a version that knew no people."""
+    """Staff, or a version without people, may have set the count."""
     blame = Blame()
     blame.recall(4)
     assert Cause.CONSECUTIVE_ERRORS is judge(blame, failed()).locks
@@ -218,7 +211,6 @@ def test_a_count_that_somebody_set_is_laid_to_nobody() -> None:
 
 
 def test_it_survives_storage() -> None:
-    """And what does not matter any more is not stored."""
     blame = Blame()
     judge(blame, halted(), failed(MIRA), now=100.0)
     stored = blame.as_stored(130.0, COOL)
@@ -231,7 +223,6 @@ def test_it_survives_storage() -> None:
 
 
 def test_only_so_many_people_are_kept() -> None:
-    """Who was noted last stays."""
     blame = Blame()
     for number in range(MOST_PEOPLE + 5):
         judge(blame, halted(f"*#{number}", Cause.REPEAT if number % 2 else Cause.CASCADE))
@@ -239,7 +230,6 @@ def test_only_so_many_people_are_kept() -> None:
 
 
 def test_a_case_is_over_when_nothing_of_it_matters() -> None:
-    """Not while it waits, failed last, or may still be one of two."""
     assert Case(at=0.0, until=60.0, times=1).is_over(4000.0, 3600.0)
     assert not Case(at=0.0, until=60.0, times=1).is_over(3000.0, 3600.0)
     assert not Case(failed=1).is_over(math.inf, 3600.0)
@@ -248,7 +238,6 @@ def test_a_case_is_over_when_nothing_of_it_matters() -> None:
 
 
 def test_a_share_is_half_of_what_locks() -> None:
-    """Rounded up, and never nothing."""
     assert [1, 1, 1, 2, 2, 3, 5] == [share_of(most) for most in (0, 1, 2, 3, 4, 5, 10)]
 
 
@@ -264,7 +253,6 @@ def test_a_share_is_half_of_what_locks() -> None:
     ],
 )
 def test_a_wait_in_words(seconds: float, words: str) -> None:
-    """As a character says it."""
     assert words == in_words(seconds)
 
 
@@ -282,7 +270,7 @@ ENDS = st.builds(
 def test_hole_b12_d26_nothing_that_one_person_does_locks(
     history: list[tuple[Ended, float]], most: int
 ) -> None:
-    """Whatever the model does with it, directly or by way of an assistant, at any pace."""
+    """Failures of any kind, direct or by way of an assistant, at any pace."""
     blame, times = Blame(), itertools.accumulate(seconds for _, seconds in history)
     for (ended, _), now in zip(history, times, strict=True):
         is_person = ended.person == TOM

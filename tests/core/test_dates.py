@@ -1,4 +1,4 @@
-"""Days and times in words: as a prompt tells them, and as a fact may keep them."""
+"""Dates in words: as a prompt shows them, and as a stored fact keeps them."""
 
 from __future__ import annotations
 
@@ -32,7 +32,6 @@ LEAP = date(2028, 2, 29)
     ],
 )
 def test_ago(expected: str, seconds: float) -> None:
-    """A time ago in words, rounded down."""
     assert expected == ago(seconds)
 
 
@@ -65,20 +64,18 @@ def test_ago(expected: str, seconds: float) -> None:
     ],
 )
 def test_a_moment_as_a_prompt_tells_it(expected: str, then: str, now: str) -> None:
-    """By the calendar of the game's time zone, and never by hours."""
+    """The calendar of the game's time zone decides, not the number of hours."""
     first, second = (datetime.fromisoformat(text).replace(tzinfo=BERLIN) for text in (then, now))
     assert expected == when(first.timestamp(), second)
 
 
 def test_the_time_zone_is_that_of_now() -> None:
-    """One moment, two games."""
     late = datetime(2026, 5, 2, 23, 30, tzinfo=UTC)
     assert "yesterday" == when(late.timestamp(), late + timedelta(hours=1))
     assert "today 01:30" == when(late.timestamp(), (late + timedelta(hours=1)).astimezone(BERLIN))
 
 
 def test_a_day() -> None:
-    """Clear in any year."""
     assert ("3 May 2026", "Tuesday 29 February 2028") == (full(DAY), full_with_weekday(LEAP))
 
 
@@ -120,7 +117,6 @@ def test_a_day() -> None:
     ],
 )
 def test_what_is_true_on_one_day_only_becomes_a_date(expected: str, text: str, day: date) -> None:
-    """Counted from the day on which it was said."""
     assert expected == settled(text, [day])
 
 
@@ -137,18 +133,18 @@ def test_what_is_true_on_one_day_only_becomes_a_date(expected: str, text: str, d
     ],
 )
 def test_what_cannot_be_worked_out_says_when_it_was_said(text: str) -> None:
-    """So that nobody counts it from another day."""
+    """Otherwise it would be counted from another day."""
     assert f"{text} (said on 3 May 2026)" == settled(text, [DAY])
 
 
 def test_what_says_when_it_was_said_is_not_counted_again() -> None:
-    """As when a model takes over what is known, another night."""
+    """A model may copy a known fact on another night."""
     text = settled("Tom was ill recently.", [DAY])
     assert text == settled(text, [LEAP])
 
 
 def test_of_what_was_said_on_several_days_nothing_is_guessed() -> None:
-    """It is told between which days that was."""
+    """The text then names the first and the last of these days."""
     several = [DAY, DAY - timedelta(2), DAY]
     expected = "Tom sails tomorrow. (said between 1 May 2026 and 3 May 2026)"
     assert expected == settled("Tom sails tomorrow.", several)
@@ -159,17 +155,15 @@ def test_of_what_was_said_on_several_days_nothing_is_guessed() -> None:
     "text", ["Tom has a boat.", "Tom sailed on 2 May 2026.", 'The inn is called "Last Night".', ""]
 )
 def test_what_is_always_true_stays_as_it_is(text: str) -> None:
-    """Dates too, and the words of a name."""
     assert text == settled(text, [DAY])
 
 
 def test_nobody_said_it() -> None:
-    """Without a day there is nothing to count from."""
     assert "Tom sails tomorrow." == settled("Tom sails tomorrow.", [])
 
 
 @given(st.text(), st.dates(min_value=date(1990, 1, 1), max_value=date(2200, 1, 1)))
 def test_it_is_done_once(text: str, day: date) -> None:
-    """Whatever is written: no word stays that is true on one day only and has no day beside it."""
+    """No relative date stays without a day beside it."""
     once = settled(text, [day])
     assert not is_relative(once) or once.endswith(f"(said on {full(day)})")

@@ -1,4 +1,4 @@
-"""An assistant is deaf where people's speech comes without marks, and the newest line counts."""
+"""Detection of an assistant to whom speech comes without metadata."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ OTHER = make_heard(body="hello", source=Source.SAY, evidence=Evidence.OOB, from_
     ],
 )
 def test_what_was_heard_last_tells(found: Hears, newest_first: tuple[object, ...]) -> None:
-    """Since a game may have been mended, or have been broken, meanwhile."""
+    """The newest line decides, since a game may have been mended or broken meanwhile."""
     records = [
         DecisionTrace(number, float(number), heard, IGNORED)
         for number, heard in zip(range(len(newest_first), 0, -1), newest_first, strict=True)
@@ -39,7 +39,6 @@ def test_what_was_heard_last_tells(found: Hears, newest_first: tuple[object, ...
 
 
 def test_the_newest_bare_line_is_dated() -> None:
-    """Both kinds are counted."""
     records = [DecisionTrace(3, 3.0, BARE, IGNORED), DecisionTrace(2, 2.0, BARE, IGNORED)]
     found = listened([*records, DecisionTrace(1, 1.0, MARKED, IGNORED)], NAMES)
     assert (1, 2, 3.0) == (found.marked, found.bare, found.newest_bare_at)

@@ -1,4 +1,4 @@
-"""Why it spoke or stayed silent."""
+"""Traces of the decisions to answer a message or not."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def numbers(records: list[DecisionTrace]) -> list[int]:
 
 
 def filled(*verdicts: Verdict) -> DecisionTraces:
-    """Records of Tom's messages, so judged."""
+    """Traces of Tom's messages with these verdicts."""
     records = DecisionTraces()
     for verdict in verdicts:
         records.add(100.0, make_heard(), verdict)
@@ -40,7 +40,6 @@ def filled(*verdicts: Verdict) -> DecisionTraces:
 
 
 def test_a_message_has_a_number() -> None:
-    """Every message heard is counted, and found by its number."""
     records = filled(ANSWERED, IGNORED, ANSWERED)
     assert 3 == records.count
     found = [records.find(number) for number in (1, 2, 3)]
@@ -49,7 +48,6 @@ def test_a_message_has_a_number() -> None:
 
 
 def test_newest_first() -> None:
-    """The newest are told first, whatever came of them, and those of one person if one asks."""
     records = filled(ANSWERED, IGNORED)
     records.add(101.0, make_heard(person="*#4"), IGNORED)
     records.add(102.0, make_heard(), ANSWERED)
@@ -61,7 +59,7 @@ def test_newest_first() -> None:
 
 @given(st.lists(st.sampled_from([ANSWERED, IGNORED]), max_size=5), st.integers(0, 200))
 def test_bounded(verdicts: list[Verdict], chatter: int) -> None:
-    """Sixty of each kind are kept: no chatter pushes out what came to something."""
+    """Sixty traces of each kind are kept, so chatter pushes out no answered message."""
     records = filled(*verdicts, *([IGNORED] * chatter))
     judged = [n for n, verdict in enumerate(verdicts, 1) if verdict is ANSWERED]
     passed = [n for n in range(1, records.count + 1) if n not in judged][-MOST_PASSED:]
@@ -69,14 +67,12 @@ def test_bounded(verdicts: list[Verdict], chatter: int) -> None:
 
 
 def test_what_came_to_something_is_bounded() -> None:
-    """The oldest answers are forgotten as well."""
     records = filled(*([ANSWERED] * (MOST_JUDGED + 5)))
     assert MOST_JUDGED == len(records.newest())
     assert (None, 6) == (records.find(5), records.newest()[-1].number)
 
 
 def test_a_record_can_be_forgotten() -> None:
-    """One of either kind goes; where it is gone already nothing else does."""
     records = filled(ANSWERED, IGNORED, ANSWERED)
     for number in (1, 2):
         record = records.find(number)
@@ -88,7 +84,7 @@ def test_a_record_can_be_forgotten() -> None:
 
 @pytest.mark.parametrize("outcome", Outcome)
 def test_only_what_was_passed_over_is_kept_apart(outcome: Outcome) -> None:
-    """What was answered, kept or captured came to something."""
+    """Messages that were answered, kept or captured are in the other list."""
     verdict = Verdict(outcome, 1, "rule", Basis("say", 0.4))
     records = filled(verdict)
     assert (outcome is Outcome.IGNORE) is (1 == len(records.passed))
@@ -96,7 +92,6 @@ def test_only_what_was_passed_over_is_kept_apart(outcome: Outcome) -> None:
 
 
 def test_steps_are_noted() -> None:
-    """What happens to messages is added to their records; those that are gone are passed over."""
     records = filled(ANSWERED, ANSWERED, ANSWERED)
     records.note([1, 3, 99], "taken", "with 2 messages at once")
     records.note((3,), "answered")
@@ -106,7 +101,6 @@ def test_steps_are_noted() -> None:
 
 
 def test_a_step_that_lasts_is_noted_once() -> None:
-    """Until something else happens; for a record that is gone nothing is."""
     records = filled(ANSWERED)
     for _ in range(3):
         records.note_once(1, "waits")
@@ -118,7 +112,6 @@ def test_a_step_that_lasts_is_noted_once() -> None:
 
 
 def test_a_record_keeps_its_first_steps_and_its_end() -> None:
-    """However often something happens to a message, ten steps are kept, the last among them."""
     record = DecisionTraces().add(100.0, make_heard(), ANSWERED)
     for number in range(12):
         record.note(f"step {number}")
@@ -130,7 +123,6 @@ def test_a_record_keeps_its_first_steps_and_its_end() -> None:
 def test_it_survives_storing(
     heard: Heard, ear: Ear, sender: Standing, steps: list[tuple[str, str]]
 ) -> None:
-    """What is stored of a record is plain data and reads back as the same, the text cut short."""
     record = DecisionTrace(7, 100.5, heard, classify(heard, ear, sender), tuple(steps))
     again = from_stored(DecisionTrace, json.loads(json.dumps(record.as_stored())))
     assert record == again
@@ -139,10 +131,7 @@ def test_it_survives_storing(
 
 @pytest.mark.parametrize("part", ["heard", "verdict"])
 def test_a_record_of_another_version_is_read(part: str) -> None:
-    """A key that this version does not know does no harm, wherever it stands.
-
-    Records may have been written by a newer version that was taken back.
-    """
+    """A newer version may have written keys that this one does not know."""
     record = DecisionTrace(1, 0.0, make_heard(), ANSWERED)
     stored = record.as_stored()
     stored[part]["mood"] = "sour"
@@ -150,7 +139,6 @@ def test_a_record_of_another_version_is_read(part: str) -> None:
 
 
 def test_a_record_of_an_older_version_is_read() -> None:
-    """What an older version did not know of a message is empty."""
     stored = DecisionTrace(1, 0.0, make_heard(), ANSWERED).as_stored()
     for name in ("person", "place", "hops", "is_relayed", "is_for_another"):
         del stored["heard"][name]
@@ -158,13 +146,11 @@ def test_a_record_of_an_older_version_is_read() -> None:
 
 
 def test_long_speech_is_cut_when_stored() -> None:
-    """A restart keeps the first 120 characters of what was said."""
     stored = DecisionTrace(1, 0.0, make_heard(body="x" * 500), ANSWERED).as_stored()
     assert "x" * 120 == from_stored(DecisionTrace, stored).heard.body
 
 
 def test_records_survive_storing() -> None:
-    """A restart keeps what came to something, and goes on counting where it was."""
     records = filled(ANSWERED, IGNORED, ANSWERED, IGNORED)
     records.note([3], "answered", 'say "hello"')
     again = DecisionTraces.from_stored(json.loads(json.dumps(records.as_stored())))
@@ -175,14 +161,12 @@ def test_records_survive_storing() -> None:
 
 
 def test_stored_records_are_bounded() -> None:
-    """More than is kept is not read back, the newest are."""
     stored = filled(*([ANSWERED] * MOST_JUDGED)).as_stored()
     stored["judged"] = [*stored["judged"], *stored["judged"]]
     assert MOST_JUDGED == len(DecisionTraces.from_stored(stored).newest())
 
 
 def test_of_a_long_message_the_beginning_is_kept() -> None:
-    """However long a message may be, what it is remembered by is bounded; exactly so much fits."""
     records = DecisionTraces()
     for length in (MOST_KEPT, MOST_KEPT + 1):
         records.add(0.0, make_heard(body="x" * length), ANSWERED)
@@ -192,12 +176,11 @@ def test_of_a_long_message_the_beginning_is_kept() -> None:
 
 
 def test_records_of_nothing() -> None:
-    """An assistant that was never stored has no records."""
     assert DecisionTraces() == DecisionTraces.from_stored({})
 
 
 def test_a_record_that_cannot_be_read_is_left_out() -> None:
-    """Another version may have stored it so; the others are still read."""
+    """The other records are still read."""
     records = DecisionTraces()
     for _ in range(2):
         records.add(0.0, make_heard(), ANSWERED)

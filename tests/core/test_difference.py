@@ -1,4 +1,4 @@
-"""The difference of two texts: nothing of either is lost, and what is equal is said once."""
+"""The difference of two texts."""
 
 from __future__ import annotations
 
@@ -16,7 +16,6 @@ TEXTS = st.text(alphabet="ab \n.", max_size=40)
 
 @given(TEXTS, TEXTS)
 def test_both_texts_are_in_it(old: str, new: str) -> None:
-    """Same and gone make the old text, same and new the new one; no two neighbours are alike."""
     pieces = difference(old, new)
     assert old == "".join(text for kind, text in pieces if kind is not PieceKind.NEW)
     assert new == "".join(text for kind, text in pieces if kind is not PieceKind.GONE)
@@ -25,7 +24,6 @@ def test_both_texts_are_in_it(old: str, new: str) -> None:
 
 
 def test_words_are_compared_within_a_line() -> None:
-    """Of a line that changed only the words that did are marked."""
     assert (
         Piece(PieceKind.SAME, "Ada is "),
         Piece(PieceKind.GONE, "kind"),
@@ -35,7 +33,6 @@ def test_words_are_compared_within_a_line() -> None:
 
 
 def test_long_passages_are_shown_whole(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What would take long to compare word by word is gone and new as a whole."""
     monkeypatch.setattr(module, "MOST_COMPARED", 3)
     assert (
         Piece(PieceKind.GONE, "one two three"),

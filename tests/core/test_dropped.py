@@ -1,4 +1,4 @@
-"""What a stop cut off, in a sentence."""
+"""The sentence about everything that a stop cut off."""
 
 from __future__ import annotations
 
@@ -40,7 +40,6 @@ from evennia_ai.core.safety.dropped import Dropped, listed
     ],
 )
 def test_it_is_told_in_one_sentence(told: str, dropped: dict[str, Any]) -> None:
-    """Only what there was, with its number."""
     assert told == Dropped(**dropped).describe()
 
 
@@ -56,12 +55,11 @@ def test_it_is_told_in_one_sentence(told: str, dropped: dict[str, Any]) -> None:
     ],
 )
 def test_names_are_listed(told: str, names: tuple[str, ...]) -> None:
-    """As one says them; of many only the first few."""
     assert told == listed(names)
 
 
 def test_two_are_added() -> None:
-    """Numbers are summed, and who was told by both is named once."""
+    """Numbers are summed, and a person named by both appears once."""
     one = Dropped(True, 1, ("dig",), 2, 3, ("Tom", "Mira"), 4)
     other = Dropped(False, 10, (), 20, 30, ("Mira", "Edda"), 40)
     assert Dropped(True, 11, ("dig",), 22, 33, ("Tom", "Mira", "Edda"), 44) == one + other

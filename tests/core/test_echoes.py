@@ -1,4 +1,4 @@
-"""What game code told of, and the game sends as well, is one message."""
+"""A message that game code reports and the game also sends counts once."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ BARE = make_heard(
     ],
 )
 def test_is_same(expected: bool, other: Heard) -> None:
-    """By its sender and its words, whatever stands around these in a bare line."""
+    """Sender and words are compared, whatever a line without metadata puts around them."""
     assert expected is is_same(CALL, other)
 
 
@@ -42,5 +42,5 @@ def test_is_same(expected: bool, other: Heard) -> None:
     ("expected", "seconds"), [(True, 0.0), (True, ECHO_SECONDS), (False, 1.1), (False, -1.0)]
 )
 def test_an_echo_comes_at_once(expected: bool, seconds: float) -> None:
-    """Later the same words are said again."""
+    """The same words a second later are a new message."""
     assert expected is is_echo([(10.0, CALL)], BARE, 10.0 + seconds)

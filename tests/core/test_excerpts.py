@@ -1,4 +1,4 @@
-"""The part of a long text that matters."""
+"""Excerpts of a long text around the words that were asked for."""
 
 from __future__ import annotations
 
@@ -27,7 +27,6 @@ LONG = (
     ],
 )
 def test_it_is_cut_around_what_is_asked_for(there: str, about: str) -> None:
-    """As one line within the limit; what stands before and behind the cuts is marked."""
     text = excerpt(LONG, about, 120)
     assert there in text
     assert 60 <= len(text) <= 120
@@ -36,25 +35,21 @@ def test_it_is_cut_around_what_is_asked_for(there: str, about: str) -> None:
 
 
 def test_what_fits_is_told_whole() -> None:
-    """As one line."""
     assert "I have a boat." == excerpt("I have\n a boat.", "boat", 14)
 
 
 def test_what_has_to_do_with_a_question() -> None:
-    """A word of three letters or more, by its beginning."""
     assert has_to_do("I hid my savings.", "Where did I SAVE, or: what of my saving?")
     assert not has_to_do("I am in it.", "am I in it")
 
 
 def test_words_that_stand_together_count_more_than_one_alone() -> None:
-    """The stretch with most of what was asked for is told."""
     text = f"The cat sleeps. {'Nothing happens here. ' * 20}The cat ate the herring of the miller."
     assert "herring of the miller" in excerpt(text, "did the cat eat the miller's herring", 80)
 
 
 @given(st.text(), st.text(), st.integers(3, 60))
 def test_the_limit_holds(text: str, about: str, limit: int) -> None:
-    """Whatever the words, and whatever was asked."""
     told = excerpt(text, about, limit)
     assert len(told) <= limit
     assert told == " ".join(told.split())

@@ -1,4 +1,4 @@
-"""The bounds of one tick."""
+"""Settings of one tick: its steps, its calls, and its tools."""
 
 from __future__ import annotations
 
@@ -27,12 +27,10 @@ from tests.core.samples import make_spec
     ],
 )
 def test_iterations(iterations: int, stored: dict[str, Any]) -> None:
-    """The loop may ask the model this often."""
     assert iterations == ExecutionConfig.from_stored(stored).iterations
 
 
 def test_the_defaults_are_the_documented_ones() -> None:
-    """An assistant of which nothing is set loops, hands nothing on, and is not assessed."""
     expected = ExecutionConfig(
         multi_action_enabled=True,
         max_iterations_per_tick=5,
@@ -62,7 +60,6 @@ def test_the_defaults_are_the_documented_ones() -> None:
     ],
 )
 def test_right_values_are_kept(stored: dict[str, Any]) -> None:
-    """What fits is what holds."""
     config = ExecutionConfig.from_stored(stored)
     assert stored == {key: getattr(config, key) for key in stored}
 
@@ -122,7 +119,6 @@ def test_right_values_are_kept(stored: dict[str, Any]) -> None:
     ],
 )
 def test_wrong_values_are_refused(told: str, stored: Any) -> None:
-    """What does not fit is refused when it is read, in a sentence that names it and what fits."""
     with pytest.raises(ConfigurationError) as refusal:
         ExecutionConfig.from_stored(stored)
     assert told in str(refusal.value)
@@ -140,7 +136,7 @@ def test_wrong_values_are_refused(told: str, stored: Any) -> None:
     ],
 )
 def test_what_is_offered(is_offered: bool, category: str, names: set[str] | None) -> None:
-    """A tool is shown if its kind and its name are both allowed."""
+    """A tool is offered if both its category and its name are allowed."""
     pattern = ExecutionPattern(
         mode=ExecutionMode.REACT_LOOP,
         max_iterations=5,

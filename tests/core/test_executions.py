@@ -1,4 +1,4 @@
-"""What tools and ticks came to: facts, the short log, the sums."""
+"""Events, log and sums of tool calls and ticks."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ SPEC = ToolSpec("say", "says", {"properties": {"message": {}, "loud": {}, "times
 
 
 def make_turn(*, is_private: bool = False) -> Turn:
-    """A turn at its third tick."""
+    """An open or private turn, at tick 3."""
     held = frozenset(("person:account-3",)) if is_private else frozenset()
     turn = Turn(1, (make_event(number=7, person="*#3"),), held=held, tick=3)
     turn.model, turn.reasoning = "openrouter/maker/small", "he wants light"
@@ -28,17 +28,14 @@ def make_turn(*, is_private: bool = False) -> Turn:
 
 
 def told(success: bool = True, name: str = "say", milliseconds: int = 5) -> AuditEvent:
-    """The fact of a call."""
+    """The event of a call."""
     result = DONE if success else ToolResult(False, "no", Fault.FAILED)
     seconds = milliseconds / 1000
     return executions.tool_executed(make_turn(), ToolCall("c", name), result, seconds=seconds)
 
 
 class TestFactOfACall:
-    """What is told of one call."""
-
     def test_all_of_an_open_one(self) -> None:
-        """Arguments, what the model said beside it, who answered, and how long it took."""
         made = executions.tool_executed(make_turn(), SAY, DONE, seconds=0.0125)
         expected = {
             "tick": 3,
@@ -55,7 +52,7 @@ class TestFactOfACall:
         assert audit_event("ToolExecuted", **expected) == made
 
     def test_of_a_private_one_no_word(self) -> None:
-        """Neither what was said, nor what the model thought of it, nor an error that quotes it."""
+        """The words, the model's reasoning, and an error that quotes them all stay out."""
         wrong = ToolResult(False, "there is nobody called Mira's secret", Fault.FAILED)
         turn = make_turn(is_private=True)
         details = executions.tool_executed(turn, SAY, wrong, seconds=0, spec=SPEC).details
@@ -63,27 +60,25 @@ class TestFactOfACall:
         assert ("", "failed") == (details["reasoning"], details["error"])
 
     def test_long_things_are_short(self) -> None:
-        """Neither many arguments nor long ones make a record long."""
         call = ToolCall("c", "say", {f"a{number}": "x" * 500 for number in range(50)})
         kept = executions.shown(call.arguments, is_private=False)
         assert (20, 80) == (len(kept), max(map(len, kept.values())))
 
     def test_an_error_is_told(self) -> None:
-        """In an open talk in the tool's words."""
         wrong = ToolResult(False, "there is no door", Fault.FAILED)
         made = executions.tool_executed(make_turn(), SAY, wrong, seconds=0)
         assert (False, "there is no door") == (made.details["success"], made.details["error"])
 
     def test_a_private_failure_without_a_fault_is_told_in_one_word(self) -> None:
-        """A game's own tool may have put anything into it."""
+        """A game's own tool may have put anything into its error."""
         lost = ToolResult(False, "Mira is not here")
         made = executions.tool_executed(make_turn(is_private=True), SAY, lost, seconds=0)
         assert "failed" == made.details["error"]
 
     def test_hole_a6_names_are_words_too(self) -> None:
-        """What a model calls its tools and their arguments in private is no more told than words.
+        """A model may hide private words in names of tools and arguments, and in numbers.
 
-        A whisper in an open talk is private to whom it was whispered; numbers may be words, too.
+        A whisper in an open talk is private as well.
         """
         turn, secret = make_turn(is_private=True), "the crown"
         call = ToolCall("c1", secret, {secret: secret, "code": 4711})
@@ -105,10 +100,7 @@ class TestFactOfACall:
 
 
 class TestFactOfATick:
-    """What is told of one tick."""
-
     def test_what_it_did_and_used(self) -> None:
-        """Its acts by name, what it cost, and which messages it answered."""
         turn = make_turn()
         turn.acts = ["look", "say"]
         turn.usage, turn.model_calls = TokenUsage(10, 3), 2
@@ -128,7 +120,6 @@ class TestFactOfATick:
         assert audit_event("TickCompleted", **expected) == made
 
     def test_one_that_did_nothing(self) -> None:
-        """It says so."""
         made = executions.tick_completed(make_turn(), "silent", stop="noop", seconds=0)
         assert "none" == made.details["action_taken"]
 
@@ -144,15 +135,11 @@ class TestFactOfATick:
         ],
     )
     def test_what_it_came_to(self, expected: str, stop: Stop) -> None:
-        """Each end of a loop has a word."""
         assert expected == executions.outcome_of(stop)
 
 
 class TestLog:
-    """The last calls."""
-
     def test_an_entry(self) -> None:
-        """The fields of a log line, with the time as people write it."""
         (entry,) = executions.logged([], [told(), audit_event("TickCompleted")], at=0.0, limit=5)
         expected = {
             "tick": 3,
@@ -177,17 +164,13 @@ class TestLog:
         ],
     )
     def test_it_is_a_ring(self, expected: list[str], limit: int) -> None:
-        """It never grows beyond its limit."""
         old = executions.logged([], [told(name="a")], at=0.0, limit=9)
         new = executions.logged(old, [told(name="b"), told(name="c")], at=0.0, limit=limit)
         assert expected == [entry["tool"] for entry in new]
 
 
 class TestSums:
-    """What all calls and tasks add up to."""
-
     def test_they_add_up(self) -> None:
-        """Calls, errors and time of each tool; tasks by what they came to."""
         ticks = [
             executions.tick_completed(make_turn(), outcome, stop="", seconds=0)
             for outcome in ("answered", "silent", "failed", "paused", "cut off")
@@ -204,19 +187,16 @@ class TestSums:
         } == sums
 
     def test_names_that_a_model_makes_up_have_an_end(self) -> None:
-        """What is beyond two hundred tools is counted together."""
         sums = executions.added({}, [told(name=f"tool{number}") for number in range(250)])
         assert (201, 50) == (len(sums["tool_calls"]), sums["tool_calls"]["(others)"])
 
     def test_what_was_summed_is_left_alone(self) -> None:
-        """The sums before are a value, not the caller's to lose."""
         before = executions.added({}, [told()])
         executions.added(before, [told()])
         assert 1 == before["tool_calls"]["say"]
 
 
 def test_calls_beside_a_tick() -> None:
-    """A summary's calls and tokens are told of by themselves."""
     details = {"purpose": "summary", "calls": 2, "prompt_tokens": 9, "completion_tokens": 4}
     assert audit_event("UsageCounted", **details) == executions.usage_counted("summary", 2, 9, 4)
     inner = executions.usage_counted("summary", 2, 9, 4, context="reflection")

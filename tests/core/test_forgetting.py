@@ -1,4 +1,4 @@
-"""Taking a person out of texts, talk and summaries."""
+"""Removal of a person from texts, talk and summaries."""
 
 from __future__ import annotations
 
@@ -44,20 +44,18 @@ HERS, TOMS = "*#2", "*#3"
     ],
 )
 def test_hidden(text: str, hidden: str) -> None:
-    """A name is replaced where it is a word of its own; of nobody, nothing is."""
+    """Only whole words in the written case are names."""
     assert hidden == MIRA.hidden(text)
     assert text == NOBODY.hidden(text)
     assert (hidden != text) is MIRA.is_in(text)
 
 
 def test_names_are_no_patterns() -> None:
-    """Whatever signs are in one."""
     assert "somebody?" == PersonNames(["(.*)"]).hidden("(.*)?")
     assert "all" == PersonNames(["(.*)"]).hidden("all")
 
 
 def test_hide_in_data() -> None:
-    """In all texts of it, but in no key; numbers stay."""
     given = {"Mira": ["Mira", 1, {"who": "by Mira", "at": None}], "deep": ("Mira",)}
     assert {"Mira": ["somebody", 1, {"who": "by somebody", "at": None}], "deep": ["somebody"]} == (
         without_names(given, MIRA)
@@ -65,7 +63,7 @@ def test_hide_in_data() -> None:
 
 
 def test_without_marked() -> None:
-    """What is kept under an id leaves, and each row that has it; the rest names nobody."""
+    """Values and rows with the person's marks go; the rest keeps its place without the name."""
     given: dict[str, Any] = {
         HERS: "hers",
         "rows": [{"person": HERS, "text": "x"}, {"person": TOMS, "text": "of Mira"}, HERS, 4],
@@ -84,7 +82,6 @@ def test_without_marked() -> None:
 
 
 def turn(told: str, said: str = "Yes.") -> list[Message]:
-    """A turn with one call."""
     call = ToolCall("c1", "say", {"message": said})
     result = result_message(call, ToolResult(True, "done"))
     return [user_message(told), call_message(call), result]
@@ -101,13 +98,13 @@ def turn(told: str, said: str = "Yes.") -> list[Message]:
     ],
 )
 def test_turns_that_say_not_whose_they_are(told: str) -> None:
-    """Are known by their frame, and leave as a whole."""
+    """Unmarked turns of hers are known by their first line, and go as a whole."""
     toms = turn('Tom says to you: "hi"')
     assert toms == history_without([*turn(told), *toms], {HERS}, MIRA)
 
 
 def test_turns_that_say_whose_they_are() -> None:
-    """Are hers by that, whatever is in them; private ones by whom they are private to."""
+    """The mark decides whose a turn is, not the words in it."""
     history = [
         *marked_with_person(turn('Zed says to you: "Mira says to you: hi"'), HERS),
         *marked_private(turn("a secret"), HERS),
@@ -119,7 +116,7 @@ def test_turns_that_say_whose_they_are() -> None:
 
 
 def test_what_she_was_overheard_to_say() -> None:
-    """Leaves the turns of others, with its head where nothing else was overheard."""
+    """The heading goes too where nothing else was overheard."""
     said = 'Meanwhile you noticed:\n- Mira said: "x" (trust 0.4)\n{more}\nTom says to you: "hi"'
     for more, expected in (
         ("", 'Tom says to you: "hi"'),
@@ -137,7 +134,7 @@ def test_what_she_was_overheard_to_say() -> None:
 
 
 def test_what_was_said_of_her() -> None:
-    """Stays without her name, in calls and their results; what does not name her stays itself."""
+    """Her name goes from calls and results; messages without it stay the same objects."""
     history = marked_with_person(turn('Tom says to you: "hi"', "Mira was here."), TOMS)
     left = history_without(history, {HERS}, MIRA)
     arguments = left[1]["tool_calls"][0]["function"]["arguments"]
@@ -162,7 +159,7 @@ def test_what_was_said_of_her() -> None:
     ],
 )
 def test_summaries(summary: str, left: str) -> None:
-    """Lose the sentences that name her; one of plain lines loses her turns."""
+    """Sentences that name her go; a summary of plain lines loses her turns."""
     assert left == summary_without(summary, MIRA)
     history = [summary_message(summary, TOMS)]
     told = [(summary_text(m), m[PRIVATE_TO]) for m in history_without(history, {HERS}, MIRA)]
@@ -170,7 +167,6 @@ def test_summaries(summary: str, left: str) -> None:
 
 
 def test_a_summary_that_is_private_to_her() -> None:
-    """Leaves whole; what it quotes makes no turn hers."""
     history = [summary_message("x", HERS), summary_message('Mira says to you: "x"\nIt rained.')]
     assert ["It rained."] == [summary_text(m) for m in history_without(history, {HERS}, MIRA)]
 
@@ -179,14 +175,13 @@ def test_a_summary_that_is_private_to_her() -> None:
 
 
 def test_marks_are_not_sent() -> None:
-    """Whose a turn is, is for us alone; of nobody's there is none."""
+    """The model is not shown whose a turn is."""
     history = marked_private(marked_with_person(turn("x"), HERS), HERS)
     assert turn("x") == visible_history(history, HERS)
     assert turn("x") == marked_with_person(turn("x"), "")
 
 
 def test_a_call_without_words() -> None:
-    """Only how long they were; what is counted already stays so."""
     entry = {
         "tool": "say",
         "parameters": {"message": "hello", "target": "(4 characters)", "count": 3},

@@ -1,4 +1,4 @@
-"""What staff read of a prompt that a model cannot read whole."""
+"""Texts for staff about a prompt that does not fit into the model's context."""
 
 from __future__ import annotations
 
@@ -32,14 +32,13 @@ from evennia_ai.core.turn.fullness import ADVICE, Fullness
     ],
 )
 def test_a_check(ok: bool, tokens: int, most: int, told: str) -> None:
-    """A quarter of the context is for the talk and the answer."""
+    """A quarter of the context must be left for talk and answer."""
     found, text = Fullness(tokens, 690, most).checked("Ada")
     assert ok is found
     assert text.endswith(told)
 
 
 def test_the_end_of_a_turn() -> None:
-    """The cause, the figures and the cure; a service's own words where it said some."""
     full = Fullness(2345, 1900, 2048)
     assert (False, 0) == (full.fits, full.room)
     figures = "about 2,345 tokens (1,900 of them tools)"

@@ -1,4 +1,4 @@
-"""The times of goals: what is read, when they come, and what is missed."""
+"""Times of goals: reading, waiting, coming due, and being missed."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ MORNING_IN_GAME = datetime(1420, 3, 1, 9, 0, tzinfo=UTC).timestamp()
 
 
 def clocks(hours: float = 0.0, rate: float = 2.0) -> Clocks:
-    """The wall's clock so long after noon, and a game's, at nine then, that runs twice as fast."""
+    """The wall clock so long after noon, and a game's: nine o'clock at noon, and twice as fast."""
     seconds = hours * HOUR
     return {
         REAL: DayClock(NOON + seconds, UTC),
@@ -76,7 +76,7 @@ def timed(*when: str) -> StoredGoals:
     ],
 )
 def test_what_is_a_time(text: str, when: str, wall_hours: float) -> None:
-    """It is told in one form, and comes so many hours from now."""
+    """Each form is normalized to one text, which reads back as the same time."""
     timing = read(text, clocks(), NAMED_HOURS)
     assert (when, False) == (timing["when"], timing["is_begun"])
     assert wall_hours == pytest.approx(clocks()[timing["clock"]].until(timing) / HOUR)
@@ -103,20 +103,18 @@ def test_what_is_a_time(text: str, when: str, wall_hours: float) -> None:
     ],
 )
 def test_what_is_no_time(told_of: str, text: str) -> None:
-    """It is refused with what would be one."""
     with pytest.raises(ValueError, match=told_of):
         read(text, clocks(), NAMED_HOURS)
 
 
 def test_hours() -> None:
-    """Written with one digit or two; nothing else is one."""
     assert ["08:05", "23:59", "", "", ""] == [
         clock_hour(text) for text in ("8:05", "23:59", "24:00", "8", "8:5")
     ]
 
 
 def test_a_day_with_a_change_of_the_clocks() -> None:
-    """Daily at eight is at eight, on the day on which summer time ends too."""
+    """A goal daily at 8 stays at 8 on the day on which summer time ends."""
     zone = ZoneInfo("Europe/Berlin")
     before = datetime(2026, 10, 24, 8, 0, tzinfo=zone).timestamp()
     following = DayClock(before, zone).next(before, "08:00")
@@ -126,19 +124,19 @@ def test_a_day_with_a_change_of_the_clocks() -> None:
 
 
 def test_a_calendar_of_the_games_own() -> None:
-    """Ten hours of a hundred minutes of ten seconds; hour 6 comes when it says."""
+    """Ten hours of a hundred minutes of ten seconds each."""
     clock = DayClock(25_000.0, None, day=10_000, hour=1000, minute=10)
     assert (26_000.0, 36_000.0) == (clock.next(25_000.0, "06:00"), clock.next(26_000.0, "06:00"))
     assert 16_000.0 == clock.last("06:00")
 
 
 def test_a_clock_beyond_the_years() -> None:
-    """A game in a year that no computer's clock has counts its days by their length."""
+    """A year that `datetime` does not have is counted in days of constant length."""
     assert 18 * HOUR == DayClock(0.0, UTC).next(1e10 * DAY, "18:00") - 1e10 * DAY
 
 
 def test_a_goal_waits_for_its_time() -> None:
-    """It is not worked on before; from then on it goes first, before more pressing ones."""
+    """Once its time has come it goes before goals of higher priority."""
     goals = timed("at 14:00")
     assert (None, 2 * HOUR) == (next_step(goals), waits_for(goals, clocks()))
     goals, other = add(goals, "dust the shelves", 9)
@@ -159,7 +157,7 @@ def _next(goals: StoredGoals) -> int:
 
 
 def test_parts_wait_with_their_whole() -> None:
-    """And a whole whose parts all wait is not a step itself."""
+    """A whole whose parts all wait is not a step itself."""
     goals, _ = split(timed("at dusk"), 1, ["take a lamp", "walk"])
     assert next_step(goals) is None
     goals, _ = come_due(goals, clocks(4.5), LATE)
@@ -170,7 +168,7 @@ def test_parts_wait_with_their_whole() -> None:
 
 
 def test_one_that_was_missed_is_dropped_and_told() -> None:
-    """With its parts; a quarter of an hour late is not too late."""
+    """Its parts are dropped too; a quarter of an hour late is not too late."""
     goals, _ = split(timed("at 14:00"), 1, ["take a lamp", "walk"])
     on_time, missed = come_due(goals, clocks(2.25), LATE)
     assert ([], 2) == (missed, _next(on_time))
@@ -181,20 +179,19 @@ def test_one_that_was_missed_is_dropped_and_told() -> None:
 
 
 def test_days_that_were_missed_are_no_heap() -> None:
-    """Five days away: one line says five times, and the next is the next."""
+    """Five missed days are one notice, and the next time is the next one."""
     goals, missed = come_due(timed("daily at 14:00"), clocks(5 * 24 + 1), LATE)
     assert [5] == [each.times for each in missed]
     assert (None, HOUR) == (next_step(goals), waits_for(goals, clocks(5 * 24 + 1)))
 
 
 def test_back_on_time_it_begins_and_tells_of_the_others() -> None:
-    """Back ten minutes after the sixth time: five were missed, and this one is done."""
+    """At the sixth time, ten minutes late: five were missed, and this one begins."""
     goals, missed = come_due(timed("daily at 14:00"), clocks(5 * 24 + 2.1), LATE)
     assert ([5], 1) == ([each.times for each in missed], _next(goals))
 
 
 def test_a_daily_goal_comes_back() -> None:
-    """Done for this time it waits for the next; its outcome is kept."""
     goals, _ = come_due(timed("daily at dusk"), clocks(4.5), LATE)
     goals = done_today(goals, 1, "all quiet")
     assert (None, "all quiet") == (next_step(goals), goals["goals"][0]["outcome"])
@@ -204,7 +201,7 @@ def test_a_daily_goal_comes_back() -> None:
 
 
 def test_lateness_is_counted_on_the_wall() -> None:
-    """A game that runs sixty times as fast leaves a quarter of an hour all the same."""
+    """In a game that runs sixty times as fast, a goal may still be a quarter of an hour late."""
     fast = clocks(rate=60)
     timing = read("at dusk", fast, NAMED_HOURS)
     hours = fast[GAME].until(timing) / HOUR
@@ -215,7 +212,7 @@ def test_lateness_is_counted_on_the_wall() -> None:
 
 
 def test_a_daily_goal_has_no_parts() -> None:
-    """They would be there once, and the goal every day; one that comes once is just closed."""
+    """Parts would exist once, but the goal comes back every day."""
     goals = timed("daily at 08:00", "at 18:00")
     with pytest.raises(ValueError, match="goal 1 comes back every day, and has no parts"):
         add(goals, "a part", parent=1)
@@ -237,7 +234,7 @@ def test_a_daily_goal_has_no_parts() -> None:
     ],
 )
 def test_a_game_that_is_set_back(hours: float, when: str, days_back: float, comes: bool) -> None:
-    """The next such hour counts, and it begins then; a day is not lived twice for a little."""
+    """The next such hour counts; but a little step back does not repeat the day."""
     goals, _ = come_due(timed(when), clocks(hours), LATE)
     goals = done_today(goals, 1) if hours else goals
     game = clocks(hours)[GAME]
@@ -257,14 +254,13 @@ def test_a_game_that_is_set_back(hours: float, when: str, days_back: float, come
 
 
 def test_the_wall_set_back_moves_no_day_that_was_named() -> None:
-    """What is to come on a day comes on that day."""
     goals = timed("2026-12-24 18:00")
     assert goals is in_step(goals, clocks(-10 * 24))
 
 
 @pytest.mark.parametrize("rate", [0.0, -1.0])
 def test_a_game_whose_time_stands_still(rate: float) -> None:
-    """No hour of it is taken, and what was stored before never comes; nothing fails."""
+    """Such times are refused, and those stored before never come."""
     with pytest.raises(ValueError, match="'at dusk' never comes: the game's time stands still"):
         read("at dusk", clocks(rate=rate), NAMED_HOURS)
     assert HOUR == clocks(rate=rate)[REAL].until(read("at 13:00", clocks(rate=rate), NAMED_HOURS))
@@ -276,7 +272,7 @@ def test_a_game_whose_time_stands_still(rate: float) -> None:
 
 
 def test_an_hour_beyond_the_day() -> None:
-    """A day of ten hours has no dusk at eighteen; of a name the setting is named too."""
+    """A day of ten hours has no 18:00; the refusal of a named hour names the setting."""
     short = {**clocks(), GAME: DayClock(25_000.0, None, day=10_000, hour=1000, minute=10)}
     for text, hint in (
         ("at dusk", "10 hours, and no 18:00; EVENNIA_AI_NAMED_HOURS says when dusk is"),

@@ -1,4 +1,4 @@
-"""The one note that answers a line, for a small model."""
+"""The note that answers a line, and the mending of a small model's answer."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ NOTES = (LAMPS, STORMS, STAIR)
     ],
 )
 def test_a_fact_is_said_in_the_first_person(fact: str, spoken: str) -> None:
-    """It is told to large models as "you"; said as it stands it would speak of the player."""
+    """Facts are written as "you"; quoted as they stand they would speak of the player."""
     assert spoken == as_spoken(fact)
 
 
@@ -66,7 +66,6 @@ def test_a_fact_is_said_in_the_first_person(fact: str, spoken: str) -> None:
     ],
 )
 def test_words_of_a_person_are_told_back(line: str, told: str) -> None:
-    """Whoever asks what he said hears it of himself."""
     assert told == as_told_back(line)
 
 
@@ -87,7 +86,6 @@ def test_words_of_a_person_are_told_back(line: str, told: str) -> None:
     ],
 )
 def test_questions_are_known(line: str, asks: bool) -> None:
-    """By their mark, or by the first words of the line or of a later part."""
     assert asks is is_question(line)
 
 
@@ -102,12 +100,11 @@ def test_questions_are_known(line: str, asks: bool) -> None:
     ],
 )
 def test_words_of_the_assistant_are_nobodys_memory(line: str, tells: bool) -> None:
-    """What it is and did stands in its persona, and no talk changes that."""
+    """The persona says what the assistant is and did, and no talk changes that."""
     assert tells is is_about_oneself(line)
 
 
 def test_a_persona_is_parted_into_who_it_is_and_what_it_knows() -> None:
-    """Bullets are facts, a heading over them is none, and each sentence of prose can be told."""
     text = "You are Ada. You are dry.\nWhat you know:\n- The stair is loose.\n* Nobody may fish."
     who, facts = split_persona(text)
     assert "You are Ada. You are dry." == who
@@ -115,7 +112,6 @@ def test_a_persona_is_parted_into_who_it_is_and_what_it_knows() -> None:
 
 
 def test_of_long_prose_the_beginning_says_who_it_is() -> None:
-    """To the end of a sentence; all of it can be told."""
     sentences = [f"Room {number} holds the books of the year {number}." for number in range(40)]
     who, facts = split_persona(" ".join(sentences))
     assert who.endswith(".")
@@ -124,7 +120,6 @@ def test_of_long_prose_the_beginning_says_who_it_is() -> None:
 
 
 def test_a_text_of_several_sentences_is_found_by_each() -> None:
-    """But not by scraps."""
     assert ("It is open.",) == pieces("It is open.")
     text = "The library never closes. It is open day and night. Yes!"
     assert (text, "The library never closes.", "It is open day and night.") == pieces(text)
@@ -133,7 +128,7 @@ def test_a_text_of_several_sentences_is_found_by_each() -> None:
 def best(
     notes: Sequence[Note], asked: AskedLine, likeness: Sequence[Likeness] | None
 ) -> Note | None:
-    """The first of the notes that answer a line."""
+    """The first of the notes that answer a line, if any."""
     return next(iter(fitting(notes, asked, likeness)), None)
 
 
@@ -143,7 +138,6 @@ def _alike(**by_text: float) -> dict[str, float]:
 
 
 def test_the_most_alike_answers() -> None:
-    """Where it is alike enough."""
     asked = AskedLine("who repairs lanterns?")
     assert LAMPS == best(NOTES, asked, [_alike(lamps=0.6, storms=0.3, stair=0.2)])
     assert best(NOTES, asked, [_alike(lamps=0.4, storms=0.3)]) is None
@@ -151,7 +145,7 @@ def test_the_most_alike_answers() -> None:
 
 
 def test_two_that_fit_nearly_alike_are_both_told() -> None:
-    """Unless they say the same, or one of them says that nothing is known."""
+    """Not where both say the same, or one says that nothing is known."""
     asked = AskedLine("who repairs such a thing?")
     near = _alike(lamps=0.6, stair=0.59)
     assert (LAMPS, STAIR) == fitting(NOTES, asked, [near])
@@ -164,7 +158,7 @@ def test_two_that_fit_nearly_alike_are_both_told() -> None:
 
 
 def test_an_example_is_found_by_its_question_too() -> None:
-    """Most of all by it: what it is answered says little of how it is asked."""
+    """The question weighs more than the answer."""
     flood = Note(
         "The sea stood high.", "was there a flood? The sea stood high.", "was there a flood?"
     )
@@ -176,7 +170,7 @@ def test_an_example_is_found_by_its_question_too() -> None:
 
 
 def test_what_answered_the_same_word_is_preferred() -> None:
-    """A question for a place is rather answered by the example of another one."""
+    """A "where" question is rather answered by the example of another one."""
     who = Note("Brass.", "who has the lamp? Brass.", "who has the lamp?")
     where = Note("Upstairs.", "where is the lamp? Upstairs.", "where is the lamp?")
     alike = {text: 0.6 for note in (who, where) for text in (note.text, note.question)}
@@ -185,7 +179,7 @@ def test_what_answered_the_same_word_is_preferred() -> None:
 
 
 def test_a_question_is_its_own_example() -> None:
-    """Word for word, though something else is a little more alike in meaning."""
+    """The same words win over something a little closer in meaning."""
     name = Note("I am Ada.", "who are you? I am Ada.", "who are you?")
     made = Note("A smith made me.", "who made you? A smith made me.", "who made you?")
     alike = dict.fromkeys((name.text, name.question), 0.6)
@@ -194,7 +188,7 @@ def test_a_question_is_its_own_example() -> None:
 
 
 def test_a_line_like_a_decoy_has_no_answer() -> None:
-    """Where a note is more alike, the note answers; shared words are too few to tell."""
+    """A note that is more alike wins; without vectors decoys are not used."""
     king = next(note for note in DECOYS if "king" in note.key)
     asked = AskedLine("who rules the land?")
     assert king == best([LAMPS, king], asked, [{king.key: 0.7, LAMPS.text: 0.6}])
@@ -205,7 +199,7 @@ def test_a_line_like_a_decoy_has_no_answer() -> None:
 
 
 def test_a_person_is_reminded_only_when_they_ask_for_it() -> None:
-    """What they said of themselves is not an answer to a question about the world."""
+    """Their own words are no answer to a question about the world."""
     told = Note("You collect teapots.", "I collect teapots", is_reminder=True)
     alike = [{told.key: 0.9}]
     assert told == best([told], AskedLine("what do I collect?"), alike)
@@ -236,7 +230,7 @@ def test_a_person_is_reminded_only_when_they_ask_for_it() -> None:
 def test_who_says_me_does_not_always_ask_back(
     line: str, likeness: float, is_reminded: bool
 ) -> None:
-    """What somebody told once is not the answer to each line in which they speak of themselves."""
+    """A line about oneself is not always a question about what one said earlier."""
     told = Note("Your name is Jo.", "my name is Jo", is_reminder=True)
     assert is_reminded is (told == best([told], AskedLine(line), [{told.key: likeness}]))
 
@@ -251,7 +245,7 @@ def test_who_says_me_does_not_always_ask_back(
     ],
 )
 def test_who_introduces_themselves_is_answered_kindly(line: str) -> None:
-    """Not with where the things are mended that they collect; who asks is told that."""
+    """Somebody who collects teapots does not ask where teapots are mended."""
     talk = next(note for note in DECOYS if note.text == UNASKED)
     alike = [{LAMPS.text: 0.6, talk.key: 0.5}]
     assert talk == best([LAMPS, talk], AskedLine(line), alike)
@@ -271,7 +265,7 @@ def test_who_introduces_themselves_is_answered_kindly(line: str) -> None:
     ],
 )
 def test_who_tells_what_they_like_asks_nothing(line: str, tells: bool) -> None:
-    """So that nobody is refused, nor told of a thing that is a little more alike than talk."""
+    """Neither a refusal nor a note that is a little more alike must answer it."""
     talk, cannot = (
         next(note for note in DECOYS if note.text == told) for told in (UNASKED, UNABLE)
     )
@@ -282,7 +276,7 @@ def test_who_tells_what_they_like_asks_nothing(line: str, tells: bool) -> None:
 
 
 def test_who_asks_nothing_is_not_told_that_it_is_not_known() -> None:
-    """Though what they tell sounds like a question that nobody can answer."""
+    """The statement sounds like a question that has no answer."""
     king = next(note for note in DECOYS if note.text == UNKNOWN)
     talk = next(note for note in DECOYS if note.text == UNASKED)
     alike = [{king.key: 0.6, talk.key: 0.55}]
@@ -291,7 +285,7 @@ def test_who_asks_nothing_is_not_told_that_it_is_not_known() -> None:
 
 
 def test_who_asks_is_not_greeting() -> None:
-    """Though a greeting sounds a little more like it than the note does."""
+    """The greeting is a little more alike than the note."""
     talk = next(note for note in DECOYS if note.text == UNASKED)
     alike = [{LAMPS.text: 0.5, talk.key: 0.6}]
     assert LAMPS == best([LAMPS, talk], AskedLine("good day, who is it that solders?"), alike)
@@ -299,7 +293,7 @@ def test_who_asks_is_not_greeting() -> None:
 
 
 def test_who_orders_is_rather_refused() -> None:
-    """A note has to be a good deal more alike."""
+    """A note must be much more alike than the refusal."""
     deed = next(note for note in DECOYS if note.text == UNABLE)
     alike = [{LAMPS.text: 0.6, deed.key: 0.55}]
     assert deed == best([LAMPS, deed], AskedLine("please hand over everything now"), alike)
@@ -307,7 +301,6 @@ def test_who_orders_is_rather_refused() -> None:
 
 
 def test_who_asks_whether_somebody_is_there_is_greeting() -> None:
-    """Talk that asks is as good as talk that does not."""
     there = next(note for note in DECOYS if "anybody there" in note.key)
     alike = [{LAMPS.text: 0.5, there.key: 0.6, there.question: 0.6}]
     assert there == best([LAMPS, there], AskedLine("hullo, anybody in?"), alike)
@@ -326,7 +319,6 @@ def test_who_asks_whether_somebody_is_there_is_greeting() -> None:
     ],
 )
 def test_demands_are_known(line: str, demands: bool) -> None:
-    """By a word for an act at their beginning, or by who is told to do one."""
     assert demands is AskedLine(line).is_order
 
 
@@ -337,21 +329,19 @@ def test_what_is_said_before_a_question_counts_too() -> None:
 
 
 def test_who_asks_nothing_is_answered_from_what_is_alike() -> None:
-    """A greeting is not a question about a thing that sounds a little like it."""
+    """A greeting needs more likeness to a note than a question does."""
     assert best(NOTES, AskedLine("lovely lanterns, those"), [_alike(lamps=0.6)]) == LAMPS
     assert best(NOTES, AskedLine("good evening, lovely place"), [_alike(lamps=0.4)]) is None
     assert best(NOTES, AskedLine("good evening, lovely place"), None) is None
 
 
 def test_without_vectors_shared_words_decide() -> None:
-    """Whatever their endings; common words do not count."""
     assert STORMS == best(NOTES, AskedLine("which book has the storm?"), None)
     assert best(NOTES, AskedLine("where is my brother?"), None) is None
     assert [0.0, 0.0] == shares("what is it", ["what it is", "is it"])
 
 
 def test_of_very_many_notes_those_with_its_words_are_left() -> None:
-    """In their order; of few all are."""
     asked = AskedLine("is the stair of the gallery loose?")
     crowd = [*(Note(f"Thing {number}.") for number in range(50)), *NOTES]
     assert [STORMS, STAIR] == narrowed(crowd, asked, 2)
@@ -363,13 +353,12 @@ def test_of_very_many_notes_those_with_its_words_are_left() -> None:
     ["for how long already", "how many exactly?", "and the weather ones?", "not even for a night?"],
 )
 def test_a_line_that_names_nothing_is_a_follow_up(line: str) -> None:
-    """It goes on from the line before, though no word in it points back."""
     assert AskedLine(line, "where are storms?", STORMS.text).is_follow_up
     assert not AskedLine(line).is_follow_up
 
 
 def test_the_less_a_follow_up_names_the_more_the_talk_counts() -> None:
-    """Of "since when?" nothing can be found by itself."""
+    """Nothing is found for "Since when?" alone."""
     bare, named = (
         [*AskedLine(line, "is a book gone?", "The atlas.").queries.values()]
         for line in ("and since when?", "and where is its shelf?")
@@ -379,7 +368,7 @@ def test_the_less_a_follow_up_names_the_more_the_talk_counts() -> None:
 
 
 def test_a_follow_up_is_rather_known() -> None:
-    """Being short it is like lines about anything that nobody knows."""
+    """Short lines resemble the decoys, so a follow-up prefers a note."""
     long = next(note for note in DECOYS if note.key == "how long does it take?")
     alike = {LAMPS.text: 0.6, long.key: 0.63, long.question: 0.63}
     asked = AskedLine("does it last?", "who mends lamps?", "Nobody.")
@@ -388,7 +377,7 @@ def test_a_follow_up_is_rather_known() -> None:
 
 
 def test_a_follow_up_is_understood_by_the_talk() -> None:
-    """What "it" is, stood in the exchange before; what was told just now counts less."""
+    """The exchange before says what "it" is; the note that was just told counts less."""
     asked = AskedLine("is the way there safe?", "where are storms?", STORMS.text)
     assert asked.is_follow_up
     line, whole = asked.queries
@@ -414,12 +403,10 @@ def test_a_follow_up_is_understood_by_the_talk() -> None:
     ],
 )
 def test_a_line_that_stands_alone_is_no_follow_up(line: str) -> None:
-    """Nothing in it points back, or it says enough itself."""
     assert not AskedLine(line, "where are storms?", STORMS.text).is_follow_up
 
 
 def test_the_hint_says_what_is_known() -> None:
-    """Or that nothing is; of a long note its beginning."""
     assert f"You know: {LAMPS.text}" == hint([LAMPS], "who mends lamps?")
     assert UNKNOWN == hint((), "who won?")
     assert UNASKED == hint((), "good evening")
@@ -470,11 +457,10 @@ STAIR_HINT = hint([STAIR], "is the stair safe?")
     ],
 )
 def test_an_answer_is_held_to_what_was_told(answer: str, line: str, told: str, left: str) -> None:
-    """A small model likes to say the question back, to go on for ever, and to make things up."""
+    """Small models repeat the question, go on for ever, and make things up."""
     assert left == mended(answer, line, told)
 
 
 @given(st.text(max_size=200), st.text(max_size=80), st.sampled_from([STAIR_HINT, UNKNOWN, UNASKED]))
 def test_mending_leaves_something_to_say(answer: str, line: str, told: str) -> None:
-    """Whatever the model wrote."""
     assert mended(answer, line, told) or not answer.strip()

@@ -1,4 +1,4 @@
-"""An assistant's own guidelines: what may be proposed, and how it is told."""
+"""An assistant's own guidelines: proposals, refusals, and their place in the prompt."""
 
 from __future__ import annotations
 
@@ -28,7 +28,6 @@ FULL = tuple(f"Like colour {number}." for number in range(MOST_GUIDELINES))
     ],
 )
 def test_a_change(expected: tuple[str, ...], text: str, replaces: str) -> None:
-    """One line more, another in its place, or one less."""
     assert expected == proposed(KEPT, text, replaces)
 
 
@@ -44,7 +43,6 @@ def test_a_change(expected: tuple[str, ...], text: str, replaces: str) -> None:
     ],
 )
 def test_what_is_no_change(cause: str, kept: tuple[str, ...], text: str, replaces: str) -> None:
-    """It is told why."""
     with pytest.raises(ValueError, match=cause):
         proposed(kept, text, replaces)
 
@@ -63,26 +61,23 @@ def test_what_is_no_change(cause: str, kept: tuple[str, ...], text: str, replace
     ],
 )
 def test_what_is_not_for_it_to_propose(text: str) -> None:
-    """Rules, rights, limits and secrets."""
     with pytest.raises(ValueError, match=FORBIDDEN[:40]):
         proposed(KEPT, text, "")
 
 
 def test_the_difference_is_one_line() -> None:
-    """What goes and what comes, quoted."""
     new = (KEPT[0], 'Say "ahoy".')
     assert '- "Greet people by name."; + "Say \\"ahoy\\"."' == difference(KEPT, new)
 
 
 def test_how_they_are_told() -> None:
-    """Below a line that puts the rules above them; without any there is nothing."""
+    """The frame puts the rules above the guidelines."""
     assert f"{FRAME}\n- {KEPT[0]}\n- {KEPT[1]}" == as_prompt(KEPT)
     assert "" == as_prompt(())
 
 
 @pytest.mark.parametrize("lines", [("a" * 141,), ("a",) * 11], ids=["long", "many"])
 def test_bounds(lines: tuple[str, ...]) -> None:
-    """They stay few and short, whoever writes them."""
     with pytest.raises(ValueError, match="at most 10 texts of at most 140"):
         checked(lines)
     assert ("a b",) == checked(("a\nb",))

@@ -1,4 +1,4 @@
-"""How important a text is by rules alone."""
+"""The importance of a text by rules alone, without a model."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ from evennia_ai.core.memory.importance import heuristic
     [(7, "direct"), (6, "observation"), (5, "inference"), (4, "environmental"), (5, "rumour")],
 )
 def test_the_source_counts(expected: int, source_type: str) -> None:
-    """What somebody said goes before what was seen, and that before what the world does."""
     assert expected == heuristic("The mill stands by the river.", source_type)
 
 
@@ -35,7 +34,6 @@ def test_the_source_counts(expected: int, source_type: str) -> None:
     ],
 )
 def test_words_count(expected: int, text: str) -> None:
-    """What people care for is worth more, whatever the case of its letters."""
     assert expected == heuristic(text, "inference")
     assert expected == heuristic(text.upper(), "inference")
 
@@ -57,12 +55,10 @@ def test_words_count(expected: int, text: str) -> None:
     ],
 )
 def test_small_talk_counts_less(expected: int, text: str) -> None:
-    """A greeting is let go before anything else is."""
     assert expected == heuristic(text, "direct")
 
 
 def test_tags_count() -> None:
-    """Each once, in any case; those that mean nothing here do not matter."""
     assert 7 == heuristic("The mill.", "inference", ("Important", "important", "mill"))
     assert 2 == heuristic("The mill.", "inference", ("trivial",))
     assert 1 == heuristic("hi", "environmental", ("trivial", "greeting"))

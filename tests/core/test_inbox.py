@@ -1,4 +1,4 @@
-"""The durable queue."""
+"""The inbox: a durable, bounded queue of events."""
 
 from __future__ import annotations
 
@@ -37,7 +37,6 @@ def names(events: list[Stored]) -> str:
 
 
 def test_event_of_a_judged_message() -> None:
-    """What was heard and how it was judged become one event that somebody waits on."""
     heard = make_heard(source=Source.WHISPER, hops=2, place="", body="Ada, hello")
     verdict = Verdict(Outcome.TRIGGER, 3, "direct_message", Basis("whisper", 0.9))
     expected = make_event(
@@ -49,16 +48,12 @@ def test_event_of_a_judged_message() -> None:
 
 
 def test_event_survives_storing() -> None:
-    """An event read back is the event that was stored, and what is stored is plain data."""
     event = make_event(body='she said "hé"', person="*#3", place="#2", number=7)
     assert event == Event.from_stored(json.loads(json.dumps(event.as_stored())))
 
 
 def test_event_of_another_version_is_read() -> None:
-    """A key that this version does not know does no harm, and what an older did not know is empty.
-
-    An inbox may have been written before the game was updated.
-    """
+    """An inbox may have been written before the game was updated, or after."""
     assert make_event() == Event.from_stored({**make_event().as_stored(), "mood": "sour"})
     older = make_event().as_stored()
     for name in ("person", "place", "number"):
@@ -67,14 +62,13 @@ def test_event_of_another_version_is_read() -> None:
 
 
 def test_oldest_message_leaves_but_not_the_one_being_answered() -> None:
-    """The oldest leaves that is not being answered already."""
     events = [stored("m1"), stored("m2"), stored("m3")]
     kept, dropped = push(events, stored("m4"), limit=3, busy={"m1"})
     assert ("m1 m3 m4", "m2") == (names(kept), names(dropped))
 
 
 def test_a_newcomer_stays_beside_what_is_being_answered() -> None:
-    """A burst being answered fills the inbox to no one's harm: one more may always wait."""
+    """Events that are being answered do not leave, so one more may always wait."""
     events = [stored("m1"), stored("m2")]
     busy = {"m1", "m2"}
     kept, dropped = push(events, stored("m3", person="*#4"), limit=2, busy=busy)
@@ -84,7 +78,7 @@ def test_a_newcomer_stays_beside_what_is_being_answered() -> None:
 
 
 def test_the_loudest_makes_room() -> None:
-    """Whoever fills the inbox loses their own oldest message, not another's."""
+    """A person who fills the inbox loses their own oldest message, not another's."""
     events = [stored("mia", person="*#4"), *(stored(f"tom{n}") for n in range(3))]
     kept, dropped = push(events, stored("eve", person="*#5"), limit=4)
     assert ("mia tom1 tom2 eve", "tom0") == (names(kept), names(dropped))
@@ -93,14 +87,13 @@ def test_the_loudest_makes_room() -> None:
 
 
 def test_among_equals_the_first_makes_room() -> None:
-    """Where all have as many waiting, the one that has waited longest leaves."""
     events = [stored("mia", person="*#4"), stored("tom")]
     kept, dropped = push(events, stored("eve", person="*#5"), limit=2)
     assert ("tom eve", "mia") == (names(kept), names(dropped))
 
 
 def test_characters_of_one_player_are_one_person() -> None:
-    """Many characters of one player count as one; where no player is known, characters count."""
+    """Characters count as persons if no player is known."""
     puppets = [make_event(id=f"p{n}", sender_id=f"#{n}", person="*#3") for n in range(2)]
     events = [stored("mia", person="*#4"), *(event.as_stored() for event in puppets)]
     assert "p0" == names(push(events, stored("eve", person="*#5"), limit=3)[1])
@@ -109,7 +102,7 @@ def test_characters_of_one_player_are_one_person() -> None:
 
 
 def test_limit_below_one_counts_as_one() -> None:
-    """An inbox holds one event at least, else nothing would ever be answered."""
+    """Otherwise nothing would ever be answered."""
     kept, dropped = push([], stored("m1"), limit=0)
     assert ("m1", "") == (names(kept), names(dropped))
 
@@ -124,10 +117,7 @@ ARRIVALS = st.lists(
 def test_bounded_and_nothing_lost_silently(
     arrivals: list[tuple[str, str, bool]], limit: int, most_busy: int
 ) -> None:
-    """However events come, the inbox keeps its bound and order, and each is kept or handed out.
-
-    What is being answered stays, and what leaves is of whoever has the most.
-    """
+    """An event that leaves is handed out, and is of the person with the most events."""
     inbox: list[Stored] = []
     gone: list[Stored] = []
     pushed = [stored(str(n), kind, who) for n, (kind, who, _) in enumerate(arrivals)]
@@ -147,7 +137,7 @@ def test_bounded_and_nothing_lost_silently(
 
 
 def test_push_leaves_its_argument_alone() -> None:
-    """The inbox that was handed in is unchanged: a failed write loses nothing."""
+    """A failed write of the new inbox must lose nothing."""
     events = [stored("m1"), stored("m2")]
     push(events, stored("m3"), limit=2)
     assert "m1 m2" == names(events)
@@ -166,14 +156,12 @@ def test_push_leaves_its_argument_alone() -> None:
     ],
 )
 def test_joins(expected: bool, changes: dict[str, object]) -> None:
-    """One turn answers what the same person said in the same way at the same place."""
     first = make_event(person="*#3", place="#2")
     second = make_event(**{"person": "*#3", "place": "#2", **changes})
     assert expected is joins(first.as_stored(), second.as_stored())
 
 
 def test_batch() -> None:
-    """A turn takes the oldest that join its first, over the heads of others, up to its limit."""
     tom = [stored(f"t{number}") for number in range(3)]
     mia = stored("m1", person="*#4")
     events = [tom[0], mia, tom[1], tom[2]]
@@ -184,7 +172,7 @@ def test_batch() -> None:
 
 
 def test_count_turns() -> None:
-    """As many as `batch` makes of them, one after the other."""
+    """The count is the number of batches that `batch` makes one after another."""
     tom, mia = [stored(f"t{number}") for number in range(5)], stored("m1", person="*#4")
     events = [*tom[:2], mia, *tom[2:]]
     assert [6, 4, 3, 2] == [count_turns(events, limit) for limit in (1, 2, 3, 10)]
@@ -192,7 +180,7 @@ def test_count_turns() -> None:
 
 
 def test_what_is_set_aside_waits_with_its_tray() -> None:
-    """Its first event has it, and nothing else joins them until it is taken up."""
+    """The first event holds the saved turn, and no other event joins until it is resumed."""
     events = [stored("a"), stored("b"), stored("c"), stored("d")]
     aside = set_aside(events, {"b", "c"}, {"said": []})
     assert [None, "b", "b", None] == [item.get(SET_ASIDE) for item in aside]
@@ -214,7 +202,6 @@ def test_what_is_set_aside_waits_with_its_tray() -> None:
     ],
 )
 def test_talk_of(talk: str, source: str, place: str) -> None:
-    """A talk is known by its channel or its room, in whatever way is spoken there."""
     assert talk == talk_of(source, place)
 
 
@@ -225,7 +212,7 @@ PLACES = st.tuples(
 
 @given(PLACES, PLACES)
 def test_no_channel_is_a_room(one: tuple[str, str], other: tuple[str, str]) -> None:
-    """Two talks are the same if both are on one channel or in one room, whatever it is called."""
+    """Names of channels must not make one talk of two, whatever they look like."""
     are_same = (one[0] == "channel", one[1]) == (other[0] == "channel", other[1])
     assert are_same is (talk_of(*one) == talk_of(*other))
 
@@ -240,12 +227,10 @@ def test_no_channel_is_a_room(one: tuple[str, str], other: tuple[str, str]) -> N
     ],
 )
 def test_settle_removes_those_events_alone(left: str, ids: set[str]) -> None:
-    """Settled events leave; an unknown one changes nothing."""
     assert left == names(settle([stored("m1"), stored("m2"), stored("m3")], ids))
 
 
 def test_b14_a_thousand_messages_keep_their_order() -> None:
-    """First come, first served, however many leave on the way; what is taken again comes first."""
     events: list[Stored] = []
     for number in range(1000):
         new = stored(f"e{number}", person=f"*#{number % 7}")

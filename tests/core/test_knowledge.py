@@ -1,4 +1,4 @@
-"""Entries of the journal taken apart, and those that only ask."""
+"""Journal entries taken apart, and those that only ask."""
 
 from __future__ import annotations
 
@@ -20,7 +20,6 @@ def entry(words: str, answer: str = "", frame: str = "Tom whispered") -> str:
     ["Tom whispered", "Tom paged", "Tom said", "Tom said on the channel Public: x", "A man caused"],
 )
 def test_an_entry_is_taken_apart(frame: str) -> None:
-    """Whoever spoke, what they said and what was answered, whatever quotes it holds."""
     told = exchange_of(entry('my cat said "whispered: " once', 'Is it "Misty"?', frame))
     assert Exchange(frame.split(" ")[0] if frame[0] == "T" else "A man", *told_parts(told)) == told
 
@@ -35,13 +34,13 @@ def told_parts(told: Exchange) -> tuple[str, str]:
     "text", ["Tom likes boats.", "", 'Tom whispered: "unended', "Tom whispered: 7", ": "]
 )
 def test_another_text_is_no_exchange(text: str) -> None:
-    """A fact, and an entry of other making, are found by all their words."""
+    """Such texts, facts for example, are searched by all their words."""
     assert (Exchange(), text) == (exchange_of(text), sought_text(text))
     assert not asks_only(text)
 
 
 def test_what_stands_in_every_entry_is_not_sought() -> None:
-    """The name, the words and the answer are."""
+    """Only the name, the words and the answer are searched."""
     assert "Tom: I sail. To Oslo?" == sought_text(entry("I sail.", "To Oslo?"))
     assert "Tom: I sail." == sought_text(entry("I sail."))
 
@@ -63,7 +62,6 @@ def test_what_stands_in_every_entry_is_not_sought() -> None:
     ],
 )
 def test_it_only_asks(words: str) -> None:
-    """A question, with or without a mark, an opening word or an interjection."""
     assert asks_only(entry(words, "It lies under the mat."))
 
 
@@ -83,5 +81,4 @@ def test_it_only_asks(words: str) -> None:
     ],
 )
 def test_it_tells_something(words: str) -> None:
-    """Whatever tells of oneself or of the world, whether or not it asks as well."""
     assert not asks_only(entry(words))

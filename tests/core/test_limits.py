@@ -1,4 +1,4 @@
-"""The inventory of limits, what is decided without asking, and the words of a question and a no."""
+"""The table of limits, the decisions made without a person, and the texts."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ SEEDS = {
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_every_limit_is_set_somewhere(kind: LimitKind) -> None:
-    """No limit names a key that nobody reads: it is a number from 0 up (R27)."""
+    """Requirement R27: the path of each limit is a setting that exists."""
     limit = LIMITS[kind]
     if kind.startswith("cost."):
         assert {"budget_config", "EVENNIA_AI_BUDGET_CONFIG"} <= {*ATTRIBUTES, *GAME_SETTINGS}
@@ -57,21 +57,20 @@ def test_every_limit_is_set_somewhere(kind: LimitKind) -> None:
 
 @pytest.mark.parametrize("section", ["loop", "timeout", "size"])
 def test_every_key_of_the_settings_has_its_limit(section: str) -> None:
-    """Whatever number can be set, the inventory says what it bounds."""
+    """The two exceptions are no limits."""
     own = {f"safety_config.{section}.{name}" for name, _ in getattr(SafetyConfig(), section)}
     others = {"safety_config.timeout.wrap_up_seconds", "safety_config.size.on_oversize"}
     assert set() == own - {limit.path for limit in LIMITS.values()} - others
 
 
 def test_the_default_of_what_does_not_exist_is_no_number() -> None:
-    """A setting that is misspelt is an error."""
     for path in ("max_agent_hop", "safety_config.loop.max_hops"):
         with pytest.raises(LookupError):
             default_at(path)
 
 
 def test_every_limit_of_the_first_description_is_here() -> None:
-    """Each of its eleven rows stands for one of ours, and no row is without words."""
+    """Each of the eleven limits of the original specification has one of ours."""
     assert set(KINDS) == set(LIMITS)
     assert SEEDS == {
         limit.seed: kind.value for kind, limit in LIMITS.items() if limit.seed in SEEDS
@@ -80,14 +79,12 @@ def test_every_limit_of_the_first_description_is_here() -> None:
 
 
 def test_every_word_is_explained() -> None:
-    """Each way to end and each reason has its own words, and no two share them."""
     assert all(each.text for each in (*Denial, *DecisionReason))
     assert len(Denial) == len({denial.text for denial in Denial})
     assert len(DecisionReason) == len({reason.text for reason in DecisionReason})
 
 
 def test_the_inventory_cannot_be_changed() -> None:
-    """Nobody raises a limit by writing into the table."""
     with pytest.raises(TypeError):
         LIMITS[LimitKind.ITERATIONS] = LIMITS[LimitKind.MODEL_CALLS]  # type: ignore[index]
     with pytest.raises(AttributeError):
@@ -95,7 +92,6 @@ def test_the_inventory_cannot_be_changed() -> None:
 
 
 def test_what_locks_and_what_never_asks() -> None:
-    """A task's steps, a task's tokens and the whole budget lock; two limits only cut."""
     locking = {kind.value for kind, limit in LIMITS.items() if limit.locks}
     silent = {kind.value for kind, limit in LIMITS.items() if not limit.asks}
     assert {"task_iterations", "task_tokens", "cost.tokens_total"} == locking
@@ -120,7 +116,7 @@ def test_what_locks_and_what_never_asks() -> None:
 def test_what_is_decided_alone(
     allowed: bool | None, reason: str, kind: str, mode: str, left: int
 ) -> None:
-    """The mode decides, or a person does; a grant is the whole amount, and a no is nothing."""
+    """None means that a person decides; a grant is always the whole amount."""
     decision = decide_alone(LIMITS[LimitKind(kind)], Mode(mode), left, 7.0)
     expected = (
         Decision(allowed, 7.0 if allowed else 0.0, DecisionReason(reason)) if reason else None
@@ -129,7 +125,6 @@ def test_what_is_decided_alone(
 
 
 def test_c16_a_decision_stays_as_it_is() -> None:
-    """Whoever is handed a no cannot make a yes of it."""
     decision = decide_alone(LIMITS[LimitKind.ITERATIONS], Mode.UNATTENDED, 0, 5.0)
     assert decision is not None
     for name, value in (
@@ -148,7 +143,7 @@ def test_c16_a_decision_stays_as_it_is() -> None:
 def test_f2_a_no_tells_what_is_needed_to_decide(
     kind: LimitKind, reason: DecisionReason, has_partial: bool
 ) -> None:
-    """Of every limit: its value, why it was not extended, what to raise or set, what there is."""
+    """Staff read the value, the reason, the settings to change, and whether there are results."""
     limit = LIMITS[kind]
     text = denial_text(kind, 1234, "player *#3 2026-11", reason, has_partial=has_partial)
     assert text.startswith(f"limit {kind.value} reached: 1,234 {limit.unit} ")
@@ -167,14 +162,13 @@ def test_f2_a_no_tells_what_is_needed_to_decide(
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_f2_the_mode_that_is_named_is_the_one_that_holds(kind: LimitKind) -> None:
-    """Where a limit has a mode of its own, setting the common one would change nothing."""
+    """Two limits have a mode of their own, so setting the common one would do nothing."""
     text = denial_text(kind, 3, "t1", DecisionReason.UNATTENDED, has_partial=False)
     own = kind in (LimitKind.AGENT_HOPS, LimitKind.MODEL_CALL_SECONDS)
     assert own is (f"safety_config.on_limit.modes.{kind.value} to" in text)
 
 
 def test_f2_a_no_in_full() -> None:
-    """The whole text, as staff read it."""
     expected = (
         "limit max_iterations reached: 5 steps a tick (nobody answered in time). To change that "
         "raise execution_config.max_iterations_per_tick, or set safety_config.on_limit.mode to "
@@ -195,7 +189,6 @@ def test_f2_a_no_in_full() -> None:
     ],
 )
 def test_the_words_of_a_value(words: str, kind: str, cap: float) -> None:
-    """It reads as a person would say it."""
     assert words in denial_text(
         LimitKind(kind), cap, "game", DecisionReason.REFUSED, has_partial=False
     )
@@ -226,7 +219,6 @@ def test_the_words_of_a_value(words: str, kind: str, cap: float) -> None:
     ],
 )
 def test_the_key_to_raise(path: str, kind: str, scope: str) -> None:
-    """Of a money limit the key is the one of the scope that was hit."""
     assert path == path_of(LimitKind(kind), scope)
 
 
@@ -254,7 +246,7 @@ def test_the_key_to_raise(path: str, kind: str, scope: str) -> None:
 def test_c2_a_question_names_what_a_yes_grants(
     question: str, kind: str, cap: float, amount: float, task: str
 ) -> None:
-    """Who is asked reads what is used, on what, and exactly how much more it would be (R3)."""
+    """Requirement R3."""
     assert question == question_text(LimitKind(kind), cap - 0.5, cap, amount, task, "")
 
 
@@ -295,7 +287,6 @@ def test_c2_a_question_names_what_a_yes_grants(
 def test_hole_d21_a_question_about_money_names_the_cap_whose_it_is_and_what_is_used(
     question: str, kind: str, numbers: tuple[float, float, float], task: str, whose: str
 ) -> None:
-    """Who is asked reads which cap, of what, how much of it is used, and until when a yes holds."""
     assert question == question_text(LimitKind(kind), *numbers, task, whose)
 
 
@@ -316,7 +307,7 @@ def test_hole_d21_a_question_about_money_names_the_cap_whose_it_is_and_what_is_u
     ],
 )
 def test_numbers_read_well(expected: str, value: float) -> None:
-    """Whole numbers are whole, money has cents, and a fraction of a cent is not lost."""
+    """A fraction of a cent is not lost."""
     assert expected == number(value)
 
 
@@ -333,5 +324,4 @@ def test_numbers_read_well(expected: str, value: float) -> None:
     ],
 )
 def test_one_is_not_several(expected: str, value: float, unit: str) -> None:
-    """A unit is a plural but for one."""
     assert expected == counted(value, unit)

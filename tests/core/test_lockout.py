@@ -1,4 +1,4 @@
-"""The lockout machine: every state with every move, and what is stored of a lock."""
+"""The state machine of the lockout, and its stored form."""
 
 from __future__ import annotations
 
@@ -40,13 +40,11 @@ LOCKED = (State.SAFETY_LOCKOUT, State.STOPPED)
 
 @pytest.mark.parametrize(("to", "state", "by"), LEGAL)
 def test_a_legal_move(to: str, state: str, by: str) -> None:
-    """Each legal move leads where the table says."""
     assert State(to) is move(State(state), Move(by))
 
 
 @pytest.mark.parametrize(("state", "by"), ILLEGAL)
 def test_an_illegal_move_is_refused(state: str, by: str) -> None:
-    """What is not in the table is refused in words that name the state, the move and those left."""
     legal = ", ".join(row[2] for row in LEGAL if row[1] == state)
     with pytest.raises(ValueError, match="is not a move") as refusal:
         move(State(state), Move(by))
@@ -54,7 +52,6 @@ def test_an_illegal_move_is_refused(state: str, by: str) -> None:
 
 
 def test_every_state_and_move_is_decided() -> None:
-    """The table and what is refused are all there is, and nobody can change it."""
     assert len(State) * len(Move) == len(LEGAL) + len(ILLEGAL)
     assert {(State(s), Move(by)): State(to) for to, s, by in LEGAL} == TRANSITIONS
     with pytest.raises(TypeError):
@@ -63,7 +60,7 @@ def test_every_state_and_move_is_decided() -> None:
 
 @given(st.lists(st.sampled_from(Move), max_size=30))
 def test_b9_out_of_a_lock_leads_only_an_unlock(moves: list[Move]) -> None:
-    """Whatever happens, who is locked waits again after an unlock and not before."""
+    """No sequence of moves leaves a lock without an unlock."""
     state = State.WAITING_FOR_EVENT
     for by in moves:
         if (state, by) not in TRANSITIONS:
@@ -77,14 +74,12 @@ def test_b9_out_of_a_lock_leads_only_an_unlock(moves: list[Move]) -> None:
 
 @pytest.mark.parametrize("state", list(State))
 def test_b12_a_kill_is_legal_in_every_state(state: State) -> None:
-    """Twice, when idle or when locked: it always stops."""
     assert State.STOPPED is move(state, Move.KILL)
     assert State.STOPPED is move(move(state, Move.KILL), Move.KILL)
 
 
 @pytest.mark.parametrize("cause", list(Cause))
 def test_b10_a_lockout_survives_storage(cause: Cause) -> None:
-    """What was stored as plain JSON is read back the same."""
     lockout = Lockout(cause, "five errors", 1000.5, "Tom")
     stored = json.loads(json.dumps(lockout.as_stored()))
     assert {"cause": cause.value, "reason": "five errors", "at": 1000.5, "by": "Tom"} == stored
@@ -113,12 +108,11 @@ def test_b10_a_lockout_survives_storage(cause: Cause) -> None:
     ],
 )
 def test_b10_what_another_version_stored(lockout: Lockout | None, stored: Any) -> None:
-    """What is absent is empty, and what cannot be read is not a lockout."""
+    """Absent values are empty, and an unreadable value is no lockout."""
     assert lockout == Lockout.from_stored(stored)
 
 
 def test_a_lockout_stays_as_it_is() -> None:
-    """Its cause cannot be changed, and it is nobody's unless somebody is named."""
     lockout = Lockout(Cause.LOOP, "too many steps", 1.0)
     assert "" == lockout.by
     with pytest.raises(AttributeError):
@@ -128,7 +122,7 @@ def test_a_lockout_stays_as_it_is() -> None:
 @pytest.mark.parametrize("is_ticking", [False, True])
 @pytest.mark.parametrize("cause", [None, *Cause])
 def test_the_flag_alone_decides_whether_it_may_act(cause: Cause | None, is_ticking: bool) -> None:
-    """A lockout that is left over locks nobody, and one that is lost frees nobody."""
+    """A leftover lockout record locks nobody, and a lost one frees nobody."""
     lockout = None if cause is None else Lockout(cause, "", 0.0)
     free = State.RUNNING if is_ticking else State.WAITING_FOR_EVENT
     locked = State.STOPPED if cause in (None, Cause.KILL) else State.SAFETY_LOCKOUT
@@ -137,14 +131,12 @@ def test_the_flag_alone_decides_whether_it_may_act(cause: Cause | None, is_ticki
 
 
 def test_every_cause_and_move_has_words() -> None:
-    """Whatever locks it can be told to a person, each in its own words."""
     assert all(each.text for each in (*Cause, *Move))
     assert len(Cause) == len({cause.text for cause in Cause})
     assert "stopped" == Cause.KILL
 
 
 def test_kill_alone_stops() -> None:
-    """Every other cause is a lockout."""
     states = {cause: Lockout(cause, "", 0.0).state for cause in Cause}
     assert {Cause.KILL} == {cause for cause, state in states.items() if state is State.STOPPED}
     assert {State.STOPPED, State.SAFETY_LOCKOUT} == set(states.values())

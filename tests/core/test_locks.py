@@ -1,4 +1,4 @@
-"""Lock expressions that are narrowed to admins."""
+"""Narrowing of Evennia lock expressions to admins."""
 
 from __future__ import annotations
 
@@ -35,23 +35,22 @@ RANKS = ["Guest", "Player", "Helper", "Builder", "Admin", "Developer"]
     ],
 )
 def test_hole_b9_a_lock_is_narrowed(expression: str, expected: str) -> None:
-    """Evennia's right over a body is left to those whom it named and who are admins."""
+    """Evennia's control over a body is left to those it named who are admins."""
     assert expected == narrowed(expression, RANKS)
     assert expected == narrowed(expected, RANKS)
 
 
 def test_hole_b9_a_game_without_admins() -> None:
-    """There the permission is one like any other."""
+    """Without an Admin rank no permission is known to be above it."""
     assert f"perm(Boss) and {ADMIN}" == narrowed("perm(Boss)", ["Player", "Boss"])
 
 
 def test_a_lock_without_its_type() -> None:
-    """What follows the colon."""
     assert ("perm(Admin) or id(5)", "") == (rest_of("control: perm(Admin) or id(5)"), rest_of(""))
 
 
 def _passes(expression: str, rank: int, number: int) -> bool:
-    """As Evennia works an expression out."""
+    """Evaluate the expression as Evennia does."""
     for token in ("id(1)", "id(2)"):
         expression = expression.replace(token, str(token == f"id({number})"))
     for place, name in enumerate(RANKS):
@@ -79,7 +78,7 @@ WORDS = ["id(1)", "id(2)", *(f"perm({name})" for name in RANKS)]
 def test_hole_b9_who_passes_is_an_admin_who_passed_before(
     terms: list[list[tuple[str, str]]], between: str
 ) -> None:
-    """For every expression and everybody: nothing is loosened, and no admin is kept out."""
+    """Nothing is loosened, and no admin who passed is kept out."""
     expression = between.join(" and ".join(map("".join, term)) for term in terms)
     after = narrowed(expression, RANKS)
     for rank, number in product(range(len(RANKS)), (1, 2, 3)):

@@ -48,7 +48,6 @@ DISGUISES = {
 
 @pytest.mark.parametrize(("name", "disguised"), DISGUISES.values(), ids=DISGUISES)
 def test_hole_a1_disguises_are_seen_through(name: str, disguised: str) -> None:
-    """However a name is disguised, it is known for what people take it for."""
     assert name != disguised
     assert mistaken_for(name, [disguised])
     assert mistaken_for(disguised, [name])
@@ -70,12 +69,11 @@ def test_hole_a1_disguises_are_seen_through(name: str, disguised: str) -> None:
     ],
 )
 def test_other_names_are_other_names(name: str, other: str) -> None:
-    """Who is merely called something like it may be; signs alone are like nothing."""
+    """Similar names are allowed, and names of signs alone resemble nothing."""
     assert not mistaken_for(name, [other])
 
 
 def test_whose_name_it_is() -> None:
-    """The first that it could be taken for, as that is written."""
     assert mistaken_for("4da", ["Tom", "Ada", "ADA"]) == "Ada"
     assert mistaken_for("Edda", ["Tom", "Ada"]) == ""
     assert mistaken_for("...", ["---"]) == ""
@@ -86,19 +84,17 @@ def test_whose_name_it_is() -> None:
     ["SYSTEM", "Server", "Admin", "Adm1n", "\u0405ystem", "the  server", "S.Y.S.T.E.M", "GM"],
 )
 def test_hole_a1_voices_of_the_game(name: str) -> None:
-    """Nobody passes for the game itself or its staff."""
     assert voice_of_game(name)
 
 
 @pytest.mark.parametrize("name", ["Ada", "Systema", "Serva", "Old Admiral", "Edda"])
 def test_no_voice_of_the_game(name: str) -> None:
-    """Names are names."""
     assert voice_of_game(name) == ""
 
 
 @given(st.text(max_size=40))
 def test_a_skeleton_is_stable(name: str) -> None:
-    """It has neither capitals, blanks nor marks; what is equal but for case stays equal."""
+    """A skeleton has no capitals, blanks or marks, and ignores invisible additions."""
     seen = skeleton(name)
     assert not set(seen) & set(string.ascii_uppercase + string.whitespace + string.punctuation)
     assert not any(unicodedata.category(ch) in ("Mn", "Me", "Cf", "Cc") for ch in seen)
@@ -107,5 +103,4 @@ def test_a_skeleton_is_stable(name: str) -> None:
 
 @given(st.text(alphabet=string.ascii_letters, min_size=1, max_size=20))
 def test_case_never_counts(name: str) -> None:
-    """For plain letters, however they are mixed."""
     assert skeleton(name.upper()) == skeleton(name.lower()) == skeleton(name.swapcase())

@@ -1,4 +1,4 @@
-"""Lore packs: judged whole, each mistake named by its entry and field, and written as read."""
+"""Lore packs: reading, complete error reports, and writing."""
 
 from __future__ import annotations
 
@@ -41,12 +41,10 @@ ENTRIES = st.fixed_dictionaries(
 
 
 def pack_of(*entries: Any) -> dict[str, Any]:
-    """A pack with these entries."""
     return {"pack": "harbour", "entries": list(entries)}
 
 
 def test_an_entry_with_all_it_can_have() -> None:
-    """Becomes lore with its terms."""
     (lore,) = read_pack(
         pack_of(
             {
@@ -75,7 +73,7 @@ def test_an_entry_with_all_it_can_have() -> None:
 
 @given(st.lists(ENTRIES, max_size=4, unique_by=lambda entry: entry["id"]))
 def test_what_is_read_is_written_so_again(entries: list[dict[str, Any]]) -> None:
-    """Entry by entry, without what would be so anyway."""
+    """Default values are left out."""
     pack = read_pack(pack_of(*entries))
     assert entries == [written(lore) for lore in pack.entries]
 
@@ -119,14 +117,13 @@ def test_what_is_read_is_written_so_again(entries: list[dict[str, Any]]) -> None
     ids=lambda value: value if isinstance(value, str) else "",
 )
 def test_what_is_wrong_is_named(given: Any, told: str) -> None:
-    """By entry and field, all of it at once."""
+    """All mistakes are reported at once, each with its entry and field."""
     with pytest.raises(ImportFileError) as caught:
         read_pack(given)
     assert told in str(caught.value)
 
 
 def test_what_is_judged_is_what_is_stored() -> None:
-    """Text and keywords are one line each, without what nobody sees."""
     raw = {**OIL, "text": "It\0 burns\n oil. ", "keywords": ["whale\n oil\0"], "also": ["\tlamp"]}
     (lore,) = read_pack(pack_of(raw)).entries
     assert ("It burns oil.", ("whale oil",), ("lamp",)) == (
@@ -137,7 +134,7 @@ def test_what_is_judged_is_what_is_stored() -> None:
 
 
 def test_keys_are_the_same_whenever_a_pack_comes() -> None:
-    """And others for another pack or entry, however the two are cut."""
+    """The border between pack and entry counts: "ab" is not "a" with "b"."""
     keys = [
         key_of(*names) for names in (("a", "b"), ("a", "b"), ("a", "c"), ("ab", ""), ("", "ab"))
     ]

@@ -1,4 +1,4 @@
-"""Lore as values: when it is told, and how much of it; and the books of cards as such."""
+"""Lore: the conditions and bounds under which it is told, and the lore books of cards."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ ENTRY = {"keys": ["mill"], "content": "It is haunted.", "enabled": True, "insert
 def lore(
     text: str, terms: LoreTerms = PLAIN, *, tags: tuple[str, ...] = ("mill",), **more: Any
 ) -> Any:
-    """A piece of lore for all."""
+    """A piece of lore that everybody may know."""
     given = {"audience": "world", "tags": tags, **more}
     return lore_of(Recollection(text, MemoryKind.LORE, text, **given), terms)
 
 
 def told(*known: Any, said: tuple[str, ...] = ("the old mill",), holds: bool = True) -> list[str]:
-    """The lore that is told of what is said, a token for each letter."""
+    """The lore that is told for these lines; each letter counts as a token."""
     words = [folded(line) for line in said]
     return [lore.entry.text for lore in told_of(known, words, lambda _: holds, len)]
 
@@ -48,7 +48,6 @@ def told(*known: Any, said: tuple[str, ...] = ("the old mill",), holds: bool = T
     ],
 )
 def test_further_keywords(also_as: Any, heard: list[bool]) -> None:
-    """Of these any, all, none or not all have to be said as well."""
     entry = lore("x", LoreTerms(also=("night", "Fog"), also_as=also_as))
     said = ("the mill", "the mill by night", "mill, night, fog")
     assert heard == [bool(told(entry, said=(line,))) for line in said]
@@ -56,7 +55,7 @@ def test_further_keywords(also_as: Any, heard: list[bool]) -> None:
 
 
 def test_constant_named_and_of_the_place() -> None:
-    """In that order, whatever the importance; further words are needed in its room too."""
+    """In this order, whatever the importance; lore of the room needs its further words too."""
     here = {"audience": "room:object-2", "importance": 9}
     assert ["c", "n", "r"] == told(
         lore("r", tags=(), **here),
@@ -68,7 +67,6 @@ def test_constant_named_and_of_the_place() -> None:
 
 
 def test_importance_priority_and_order() -> None:
-    """The more important first, then the higher priority, then the lower order."""
     assert ["a", "b", "c", "d"] == told(
         lore("d", LoreTerms(order=7)),
         lore("c", LoreTerms(order=6)),
@@ -79,7 +77,7 @@ def test_importance_priority_and_order() -> None:
 
 
 def test_depth_is_how_far_back_words_count() -> None:
-    """The newest message alone, or so many."""
+    """Without a depth only the newest message counts."""
     said = ("hm", "well", "the mill")
     found = [bool(told(lore("x", LoreTerms(depth=d)), said=said)) for d in (0, 1, 2, 3)]
     assert [False, False, False, True] == found
@@ -87,7 +85,7 @@ def test_depth_is_how_far_back_words_count() -> None:
 
 
 def test_a_budget_holds_over_a_book() -> None:
-    """What is too long is left out, and what is short and comes later is told; four is no bound."""
+    """An entry that does not fit is skipped for a later, shorter one."""
     terms = LoreTerms(budget=10, book="card")
     assert ["aaaa", "cc"] == told(lore("aaaa", terms), lore("bbbbbbb", terms), lore("cc", terms))
     many = [lore("x", replace(terms, budget=1000)) for _ in range(30)]
@@ -96,13 +94,11 @@ def test_a_budget_holds_over_a_book() -> None:
 
 
 def test_conditions_hold_all_or_nothing_is_told() -> None:
-    """Also of what is constant."""
     entry = lore("x", LoreTerms(is_constant=True, when=(LoreCondition(tag="thief"),)))
     assert (["x"], []) == (told(entry), told(entry, holds=False))
 
 
 def test_terms_are_kept_as_plain_data() -> None:
-    """And come back."""
     terms = LoreTerms(
         also=("a",), when=(LoreCondition(attribute="lamp", value=True),), book="harbour"
     )
@@ -113,17 +109,15 @@ def test_terms_are_kept_as_plain_data() -> None:
 
 
 def of_book(*entries: dict[str, Any], **book: Any) -> Any:
-    """What comes of a card with this book."""
+    """The lore of a card with this book."""
     return lore_of_card(new_card(name="Edda", character_book={**book, "entries": list(entries)}))
 
 
 def test_a_card_without_a_book() -> None:
-    """Has no lore."""
     assert ((), ()) == (lore_of_card(new_card(name="E")).entries, of_book().entries)
 
 
 def test_an_entry_with_all_it_can_have() -> None:
-    """Becomes lore with the same terms."""
     raw = {
         **ENTRY,
         "secondary_keys": ["night", "night"],
@@ -138,7 +132,7 @@ def test_an_entry_with_all_it_can_have() -> None:
 
 
 def test_what_is_set_oddly_counts_as_not_set() -> None:
-    """No number, one out of bounds, or keys that are not in use."""
+    """A number beyond the bounds is cut to them."""
     raw = {**ENTRY, "secondary_keys": ["x"], "insertion_order": "9", "extensions": [1]}
     (entry,) = of_book(raw, scan_depth=True, token_budget=-1).entries
     assert LoreTerms(book="card", entry="0") == entry.terms
@@ -159,7 +153,6 @@ def test_what_is_set_oddly_counts_as_not_set() -> None:
     ids=lambda value: value if isinstance(value, str) else "",
 )
 def test_what_is_not_told_is_named(raw: dict[str, Any], why: str) -> None:
-    """With why, and by what people call it."""
     book = of_book({**raw, "comment": "The mill"})
     assert () == book.entries
     assert [True] == [
@@ -169,7 +162,6 @@ def test_what_is_not_told_is_named(raw: dict[str, Any], why: str) -> None:
 
 
 def test_parts_that_are_not_followed_are_named() -> None:
-    """The rest of the entry is told."""
     raw = {
         **ENTRY,
         "keys": ["mill", "/m.l/"],
@@ -192,14 +184,12 @@ def test_parts_that_are_not_followed_are_named() -> None:
 
 
 def test_too_many_entries() -> None:
-    """The first thousand are told."""
     book = of_book(*[ENTRY] * (MOST_ENTRIES + 1))
     assert MOST_ENTRIES == len(book.entries)
     assert ("character_book: of 1,001 entries the first 1,000 are told",) == book.unused
 
 
 def test_lore_becomes_a_book() -> None:
-    """And the same lore again."""
     book = of_book(ENTRY, {**ENTRY, "constant": True})
     again = lore_of_card(new_card(name="E", character_book=book_of(iter(book.entries))))
     assert (book.entries, ()) == (again.entries, again.unused)

@@ -1,4 +1,4 @@
-"""How an assistant remembers: what can be set, and what is said of what cannot."""
+"""Settings of the memory."""
 
 from __future__ import annotations
 
@@ -11,19 +11,17 @@ from evennia_ai.errors import ConfigurationError
 
 
 def test_an_assistants_own_goes_before_the_games() -> None:
-    """Key by key; what neither says is the default."""
+    """The settings are merged key by key, over the defaults."""
     read = MemoryConfig.from_layers({"recall_limit": 3, "journal_days": 9}, {"recall_limit": 4})
     assert (4, 9, 10_000) == (read.recall_limit, read.journal_days, read.max_memories)
 
 
 def test_lists_of_every_kind_become_tuples() -> None:
-    """As JSON, Python and Evennia store them."""
     read = MemoryConfig.from_layers({"never_rooms": ["#2"]}, {"never_characters": ("*#3",)})
     assert (("#2",), ("*#3",)) == (read.never_rooms, read.never_characters)
 
 
 def test_every_key_is_known() -> None:
-    """The names that settings may have are those of the value."""
     assert "recall_limit" in MemoryConfig.model_fields
     assert MemoryConfig() == MemoryConfig.from_layers({}, {})
 
@@ -52,14 +50,12 @@ def test_every_key_is_known() -> None:
     ],
 )
 def test_what_is_wrong_is_said(text: str, key: str, value: Any) -> None:
-    """One sentence: which key, what it is, and what it must be."""
     with pytest.raises(ConfigurationError) as caught:
         MemoryConfig.from_layers({}, {key: value})
     assert str(caught.value).startswith(f"memory_config.{text}")
 
 
 def test_an_unknown_key_is_refused() -> None:
-    """A misspelt setting is not passed over."""
     with pytest.raises(ConfigurationError, match="has no key 'recal_limit'"):
         MemoryConfig.from_layers({"recal_limit": 3}, {})
 
@@ -69,13 +65,12 @@ def test_an_unknown_key_is_refused() -> None:
     [("EVENNIA_AI_MEMORY_CONFIG is 3", 3, {}), ("memory_config is []", {}, [])],
 )
 def test_what_is_no_mapping_is_refused(text: str, game: Any, own: Any) -> None:
-    """The game's setting and an assistant's are told apart."""
     with pytest.raises(ConfigurationError) as caught:
         MemoryConfig.from_layers(game, own)
     assert str(caught.value).startswith(f"{text}; it must be a mapping of enabled, recall_limit,")
 
 
 def test_a_likeness_may_be_given() -> None:
-    """Else the embedding model says what it needs."""
+    """If none is set, the embedding model's own threshold is used."""
     assert 0.4 == MemoryConfig(min_similarity=0.4).min_similarity
     assert MemoryConfig().min_similarity is None

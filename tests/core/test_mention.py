@@ -1,4 +1,4 @@
-"""Whom a sentence is for."""
+"""Mentions with @: who is addressed, and the speech without the address."""
 
 from __future__ import annotations
 
@@ -47,7 +47,6 @@ from tests.core.samples import ADA, ANY_TEXT, POSING_TEXT
     ],
 )
 def test_mentions(expected: bool, body: str) -> None:
-    """A mention is @ and a name as a whole word, never part of something longer."""
     assert expected is is_addressed(body, ADA.names)
 
 
@@ -73,7 +72,6 @@ def test_mentions(expected: bool, body: str) -> None:
     ],
 )
 def test_mentions_in_any_script(expected: bool, name: str, body: str) -> None:
-    """Case, accents and script make no difference to what is a whole word."""
     assert expected is is_addressed(body, (name,))
 
 
@@ -87,14 +85,12 @@ NAMES = st.builds(
 
 @given(NAMES, st.sampled_from(["", "hello ", "(", "oh, ", "« "]), st.sampled_from("!?., )'"))
 def test_a_name_in_any_case_is_heard(name: str, before: str, after: str) -> None:
-    """Whatever the name, the case and the marks around it, a mention is heard."""
     bodies = (f"{before}@{spelled}{after}" for spelled in (name, name.upper(), name.casefold()))
     assert [True] * 3 == [is_addressed(body, (name,)) for body in bodies]
 
 
 @given(NAMES, NAMES)
 def test_a_longer_word_is_not_heard(name: str, more: str) -> None:
-    """A name that goes on in letters of any script is another name."""
     assert not is_addressed(f"@{name}{more}", (name,))
 
 
@@ -103,13 +99,11 @@ LOCAL_PART = string.ascii_letters + string.digits + "!#$%&'*+/=?^_`{|}~-"
 
 @given(st.lists(st.sampled_from(LOCAL_PART), min_size=1, max_size=6).map("".join))
 def test_an_address_is_not_heard(local: str) -> None:
-    """A mail address at a host named like the listener is not a mention of it."""
     assert not is_addressed(f"write to {local}@ada.org", ("ada",))
 
 
 @given(ANY_TEXT, st.lists(ANY_TEXT, max_size=3).map(tuple))
 def test_any_text_and_names_are_judged(body: str, names: tuple[str, ...]) -> None:
-    """No text and no name is too odd to be looked at."""
     assert is_addressed(f"@{body}", names) in (True, False)
 
 
@@ -128,18 +122,15 @@ def test_any_text_and_names_are_judged(body: str, names: tuple[str, ...]) -> Non
     ],
 )
 def test_begins_with_address(expected: bool, line: str) -> None:
-    """A line that begins with @name is for the one of that name."""
     assert expected is begins_with_address(line, ADA.names)
 
 
 def test_nobody_is_addressed_without_a_name() -> None:
-    """Who has no name cannot be called."""
     assert not begins_with_address("@ada hello", ("", " "))
 
 
 @given(POSING_TEXT, st.lists(ANY_TEXT, max_size=2).map(tuple))
 def test_what_begins_with_an_address_is_addressed(line: str, names: tuple[str, ...]) -> None:
-    """An address at the beginning is an address."""
     if begins_with_address(line, names):
         assert is_addressed(line, names)
 
@@ -170,12 +161,10 @@ def test_what_begins_with_an_address_is_addressed(line: str, names: tuple[str, .
     ],
 )
 def test_without_address(left: str, body: str) -> None:
-    """The address that speech begins with goes if something follows it; all else stays."""
     assert left == without_address(body, ("Ada", "keeper", "Ada Lovelace"))
 
 
 def test_without_an_address_of_ones_own() -> None:
-    """Who has no name is not addressed."""
     assert "@ada hello" == without_address("@ada hello", ())
 
 
@@ -183,7 +172,6 @@ def test_without_an_address_of_ones_own() -> None:
     NAMES, st.sampled_from([" ", ", ", ": ", "; ", ",", "\t"]), st.sampled_from(["hi", "@x", "«»"])
 )
 def test_an_address_in_any_case_goes(name: str, mark: str, words: str) -> None:
-    """Whatever the name, its case and the mark after it, what is left are the words."""
     swapped = "".join(ch.upper() if len(ch.upper()) == 1 else ch for ch in name)
     for spelled in (name, swapped):
         assert words == without_address(f"@{spelled}{mark}{words}", (name, name[0] * 9))
@@ -191,7 +179,6 @@ def test_an_address_in_any_case_goes(name: str, mark: str, words: str) -> None:
 
 @given(POSING_TEXT, st.lists(NAMES | st.just("Ada"), max_size=3).map(tuple))
 def test_only_an_address_goes(body: str, names: tuple[str, ...]) -> None:
-    """What is left of any speech is its end, something to say, and only an address is cut off."""
     left = without_address(body, names)
     assert body.endswith(left)
     assert bool(body) is bool(left)
@@ -210,7 +197,7 @@ def test_only_an_address_goes(body: str, names: tuple[str, ...]) -> None:
     ],
 )
 def test_a_pose_is_for_whom_it_names(body: str, is_other: bool) -> None:
-    """Wherever in it the name stands; as speech, what is told of somebody calls nobody."""
+    """In a pose a name anywhere counts; in speech only a call does."""
     others = ("Mira", "Tom")
     assert is_other is is_for_another(body, ADA.names, iter(others), is_pose=True)
     assert not is_for_another(body, ADA.names, iter(others))
@@ -218,10 +205,7 @@ def test_a_pose_is_for_whom_it_names(body: str, is_other: bool) -> None:
 
 @pytest.mark.parametrize("filling", [" ", ".", "a", "@", "\u0301", "@a", "a, ", " ,"])
 def test_long_speech_is_judged_at_once(filling: str) -> None:
-    """No speech holds up the game, be it five hundred times as long as one may be.
-
-    Were it gone over for each of its characters, this would take days.
-    """
+    """A scan that starts again at each character would take days here."""
     body = f".{filling * 1_000_000}x"[:1_000_000]
     judged = is_for_another(body, ADA.names, ("Tom",)), is_addressed(body, ADA.names)
     assert (False, False) == judged
@@ -235,5 +219,5 @@ def test_long_speech_is_judged_at_once(filling: str) -> None:
     ],
 )
 def test_no_part_of_a_name_is_speech(left: str, body: str, names: tuple[str, ...]) -> None:
-    """Her longest name counts, and a blank one is none."""
+    """The longest name counts, and a blank alias is no name."""
     assert left == without_address(body, names)

@@ -1,4 +1,4 @@
-"""What the money rules count with: credible reports, shares, margins, and prices of answers."""
+"""Reports of usage, shares of a cost, margins of estimates, and the price of an answer."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ SAID = user_message("hello")
     ],
 )
 def test_hole_d23_a_report_is_made_credible(expected: TokenUsage, raw: Any) -> None:
-    """Field by field: what cannot be is our own count."""
+    """An impossible field is replaced by our own count, the others stay."""
     assert expected == reported(raw, lambda: 9)
 
 
@@ -76,7 +76,6 @@ ANY = st.one_of(
     st.dictionaries(st.sampled_from(("prompt_tokens", "completion_tokens", "total_tokens")), ANY)
 )
 def test_hole_d23_no_report_makes_an_answer_free(raw: dict[str, Any]) -> None:
-    """Whatever a service makes up: whole, not negative, and never less than nothing written."""
     usage = reported(raw, lambda: 9)
     assert type(usage.prompt_tokens) is type(usage.completion_tokens) is int
     assert usage.prompt_tokens >= 0
@@ -85,7 +84,7 @@ def test_hole_d23_no_report_makes_an_answer_free(raw: dict[str, Any]) -> None:
 
 @given(st.integers(1, 10**15), st.decimals("0.0001", "1000", places=4), st.integers(0, 100_000))
 def test_hole_d22_so_many_tokens_less_make_room(nano: int, output: Decimal, prompt: int) -> None:
-    """An answer that is so much shorter costs at least so much less."""
+    """An answer that is shorter by this many tokens costs at least so much less."""
     price = Price(Decimal("0.37"), output)
     tokens = answer_tokens_for(nano, price)
     shorter = cost_of(TokenUsage(prompt, 500), price)
@@ -94,7 +93,6 @@ def test_hole_d22_so_many_tokens_less_make_room(nano: int, output: Decimal, prom
 
 @pytest.mark.parametrize("price", [None, FREE, Price(Decimal(1), Decimal(0))])
 def test_answers_that_are_free_make_no_room(price: Price | None) -> None:
-    """Then a shorter one does not help."""
     assert 0 == answer_tokens_for(5, price)
 
 
@@ -104,7 +102,6 @@ def test_answers_that_are_free_make_no_room(price: Price | None) -> None:
     st.dictionaries(st.sampled_from((TOM, MIRA, "*#5", "")), st.floats(0, 1e6), min_size=1),
 )
 def test_hole_d25_parts_are_the_whole(prompt: int, answer: int, given: dict[str, float]) -> None:
-    """However it is shared out, nothing is lost or counted twice."""
     parts = parts_of(TokenUsage(prompt, answer), given)
     assert set(given) == set(parts)
     assert TokenUsage(prompt, answer) == sum(parts.values(), TokenUsage())
@@ -112,19 +109,18 @@ def test_hole_d25_parts_are_the_whole(prompt: int, answer: int, given: dict[str,
 
 
 def test_hole_d25_whoever_said_most_pays_most() -> None:
-    """And what is left over by rounding is his."""
+    """The remainder of the rounding is theirs too."""
     assert {TOM: TokenUsage(76, 8), MIRA: TokenUsage(25, 2)} == parts_of(
         TokenUsage(101, 10), {MIRA: 1, TOM: 3}
     )
 
 
 def test_a_call_of_the_game_counts_to_no_assistant() -> None:
-    """As a check of its model."""
+    """For example a check of the game's model."""
     assert {Scope.GAME} == {account.scope for account in accounts_of("", "", 0.0)}
 
 
 def test_a_call_counts_to_all_games_that_share_a_ledger() -> None:
-    """To their sum first, and to what it counts towards in any case."""
     own = accounts_of("Ada", TOM, 0.0)
     shared = accounts_of("Ada", TOM, 0.0, is_shared=True)
     assert own == shared[-len(own) :]
@@ -142,12 +138,12 @@ def test_a_call_counts_to_all_games_that_share_a_ledger() -> None:
     ],
 )
 def test_hole_d25_a_message_knows_who_paid(expected: str, message: dict[str, Any]) -> None:
-    """Whose it is, unless somebody else began what it is of."""
+    """The message's person pays, unless another person began the chain."""
     assert expected == payer_of(message)
 
 
 def test_hole_d25_the_payer_is_marked_where_it_is_another() -> None:
-    """And no model is told."""
+    """The model is not shown the mark."""
     (marked,) = marked_paid(marked_with_person([SAID], "#9"), "#9", TOM)
     assert TOM == marked[PAID_BY]
     assert [SAID] == visible_history([marked], "#9")
@@ -155,7 +151,7 @@ def test_hole_d25_the_payer_is_marked_where_it_is_another() -> None:
 
 
 def test_hole_d25_talk_is_shared_by_its_tokens() -> None:
-    """What is nobody's belongs to all; where all of it is nobody's, nobody pays."""
+    """Messages of nobody are shared by all."""
     toms, miras = marked_with_person([SAID], TOM)[0], marked_with_person([SAID], MIRA)[0]
     found = shares([toms, toms, SAID, miras], len)
     assert {TOM, MIRA} == set(found)
@@ -176,7 +172,7 @@ def test_hole_d25_talk_is_shared_by_its_tokens() -> None:
     ],
 )
 def test_hole_d22_longer_prompts_are_learned(factor: float, notes: list[tuple[int, int]]) -> None:
-    """By what is held for the next ones."""
+    """Estimates that were too low raise the reservation for later prompts."""
     margin = Margin()
     for estimated, real in notes:
         margin.note(estimated, real)
@@ -184,7 +180,7 @@ def test_hole_d22_longer_prompts_are_learned(factor: float, notes: list[tuple[in
 
 
 def test_hole_d25_chains_of_two_people_are_answered_apart() -> None:
-    """Though it is the same assistant that says both."""
+    """The same assistant speaks in both chains."""
     first, second, third = (make_event(chain=chain).as_stored() for chain in ("a", "b", "a"))
     assert not joins(first, second)
     assert joins(first, third)

@@ -1,4 +1,4 @@
-"""Which tools a message calls for."""
+"""The tools that a message needs."""
 
 from __future__ import annotations
 
@@ -51,20 +51,16 @@ ALWAYS = ["say", "look", FIND_TOOLS]
     ],
 )
 def test_cues(is_one: bool, text: str) -> None:
-    """A cue stands for its forms, and for no other word."""
     assert is_one is is_called_for(HANDS, text)
 
 
 def test_a_group_without_cues_is_called_for_by_none() -> None:
-    """Its tools are found one by one."""
+    """The tools of such a group are found one by one."""
     assert not is_called_for(REMOTE, "weather")
 
 
 class TestNeeded:
-    """The tools of one step."""
-
     def test_what_calls_for_nothing(self) -> None:
-        """Those that are always shown, in their order."""
         assert ALWAYS == list(needed(SPECS, "hello, who are you?", most=50))
         assert ["say"] == list(needed({"say": SPECS["say"]}, "the weather?", most=50))
 
@@ -88,17 +84,16 @@ class TestNeeded:
     def test_what_calls_for_more(
         self, expected: list[str], text: str, more: dict[str, set[str]]
     ) -> None:
-        """They stand behind the others, in the order in which they are on offer."""
+        """The needed tools follow those that are always shown."""
         assert [*ALWAYS, *expected] == list(needed(SPECS, text, most=50, **more))
 
     def test_a_crowd_that_is_always_shown(self) -> None:
-        """The first are; the rest can be found, and the tool for that is never left out."""
+        """The tool that finds other tools is never left out."""
         shown = needed(SPECS, "", most=1, found={"look"})
         assert ["say", FIND_TOOLS, "look"] == list(shown)
 
     @given(ANY_TEXT, st.sets(st.sampled_from(sorted(SPECS))), st.integers(1, 5))
     def test_nothing_is_added(self, text: str, names: set[str], most: int) -> None:
-        """Whatever is said and called: what is shown is on offer, and begins in the same way."""
         shown = needed(SPECS, text, most=most, called=names, found=names)
         assert all(SPECS[name] is spec for name, spec in shown.items())
         assert names <= shown.keys()
@@ -107,14 +102,12 @@ class TestNeeded:
 
 
 def test_the_best_first_and_no_more() -> None:
-    """Of equal ones the first."""
     specs = [_in(REMOTE, f"tool_{number}", "harbour") for number in range(9)]
     specs.append(_in(REMOTE, "both", "harbour light"))
     assert ["both", "tool_0", "tool_1"] == matching(specs, "the light of the harbour", 3)
 
 
 def test_groups_are_told_with_their_tools() -> None:
-    """A group of many is told by its first ones."""
     listed = [("hands", "get"), ("weather", "forecast"), ("hands", "give"), ("weather", "tides")]
     assert "hands (get, give); weather (forecast, tides)" == group_listing(listed)
     crowd = [("weather", f"t{number}") for number in range(7)]

@@ -1,4 +1,4 @@
-"""The steps of a night, and how far one has come."""
+"""The steps of a night, and the progress through them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ BEGUN: dict[str, Any] = night.begun({}, TWO, SIX)
 
 
 def test_a_night_goes_through_all_its_steps() -> None:
-    """In their order, and then it is done; the phases do not mix."""
     progress, names, phases = BEGUN, [], []
     while (step := night.step_of(progress)) is not None:
         names.append(step.name)
@@ -25,12 +24,11 @@ def test_a_night_goes_through_all_its_steps() -> None:
 
 
 def test_nothing_stored_is_nothing_to_do() -> None:
-    """As before the first night, and where a night stands at a step that is no more."""
+    """So it is before the first night, and at a step that this version no longer has."""
     assert [None, None] == [night.step_of(stored) for stored in ({}, {"step": "link"})]
 
 
 def test_a_new_night_begins_with_nothing_used() -> None:
-    """Whatever the last one used."""
     before = night.moved({**BEGUN, "tokens": 900, "counts": {"facts": 3}})
     later = SIX.replace(day=3)
     fresh = night.begun(before, later, later.replace(hour=9))
@@ -46,18 +44,15 @@ def test_the_same_night_goes_on() -> None:
 
 
 def test_the_next_step_begins_at_its_beginning() -> None:
-    """A cursor belongs to one step."""
     assert {} == night.moved({**BEGUN, "cursor": {"after": 7}})["cursor"]
 
 
 def test_what_was_done_is_counted() -> None:
-    """Over all pieces; of what was not done nothing is said."""
     once = night.counted(BEGUN, {"facts": 2, "insights": 0})
     assert {"facts": 5} == night.counted(once, {"facts": 3})["counts"]
     assert {} == BEGUN["counts"]
 
 
 def test_a_night_in_words() -> None:
-    """Figures, and the names of what was put off."""
     progress = night.put_off(night.counted(BEGUN, {"facts": 2, "entries": 9}), "the model is down")
     assert "9 entries, 2 facts, score put off, 0 tokens" == night.summary(progress)

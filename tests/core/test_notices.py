@@ -1,4 +1,4 @@
-"""What staff are told: the first line is a person's, whatever there is to tell."""
+"""Notices to staff, whose first line is plain language."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def _all() -> Iterator[Notice]:
 
 
 def test_no_first_line_has_a_word_of_machines() -> None:
-    """Of every limit, every end, every cause; and each is a line of its own."""
+    """The first line of every limit, end and cause is one line without technical names."""
     told = list(_all())
     assert len(told) > 300
     for notice in told:
@@ -70,14 +70,14 @@ def test_no_first_line_has_a_word_of_machines() -> None:
 
 
 def test_every_first_line_says_what_to_type() -> None:
-    """Or ends where the emergency's own command is put behind it."""
+    """The emergency puts its own command behind the lines that have none."""
     for notice in _all():
         is_put_behind = "locked itself" in notice.line or "is stopped" in notice.line
         assert "assistant " in notice.line or is_put_behind, notice.line
 
 
 def test_the_detail_has_what_was_left_out() -> None:
-    """The name of the setting, the kind, the cause."""
+    """Technical names, such as the path of a setting, are in the detail."""
     stop = next(each for each in _stops() if each.limit and each.limit.kind == LimitKind.ITERATIONS)
     assert stop.limit is not None
     notice = notices.reached("Ada", "Tom", stop.limit, stop.detail)
@@ -89,14 +89,13 @@ def test_the_detail_has_what_was_left_out() -> None:
 
 @pytest.mark.parametrize("kind", list(LimitKind))
 def test_a_question_at_a_limit_names_no_setting(kind: LimitKind) -> None:
-    """Whoever is asked reads what is wanted, in plain words."""
     whose = "the player Tom" if kind.startswith("cost.") else ""
     asked = question_text(kind, 5, 5, 5, "Tom's request", whose)
     assert not MACHINE.search(asked), asked
 
 
 def test_a_limit_of_another_version_is_a_limit() -> None:
-    """Old rows may name one that is gone."""
+    """Stored rows may name a limit that this version does not have."""
     assert "a limit" == notices.limit_words("gone_since")
     assert "the limit of steps a tick" == notices.limit_words(LimitKind.ITERATIONS)
     assert "set attribute" == notices.plain("set_attribute")

@@ -1,4 +1,4 @@
-"""What was heard and need not be answered."""
+"""Messages that were heard and need no answer."""
 
 from __future__ import annotations
 
@@ -30,7 +30,6 @@ def overheard(size: int, number: int = 0) -> Overheard:
 
 
 def test_what_is_kept_of_a_message() -> None:
-    """Who said what, how and where, and how far it is believed."""
     heard = make_heard(source=Source.CHANNEL, place="Public")
     expected = Overheard("channel", "*#3", "Tom", "Public", "hello", 0.6)
     assert expected == Overheard.from_heard(heard, 0.6)
@@ -40,14 +39,12 @@ def test_what_is_kept_of_a_message() -> None:
     ("length", "said"), [(0, 0), (399, 399), (400, 400), (400, 401), (400, 9000)]
 )
 def test_long_speech_is_cut(length: int, said: int) -> None:
-    """No more than 400 characters are kept of one message, and a cut is marked."""
     body = Overheard.from_heard(make_heard(body="x" * said), 0.4).body
     assert (length, said > length) == (len(body), body.endswith("…"))
 
 
 @given(HEARD, st.floats(0, 1))
 def test_it_survives_storing(heard: Heard, trust: float) -> None:
-    """What is stored is plain data, bounded, and reads back as the same."""
     item = Overheard.from_heard(heard, trust)
     assert item == Overheard(**pickle.loads(pickle.dumps(to_stored(item))))
     assert MOST_OF_ONE >= len(item.body)
@@ -55,7 +52,7 @@ def test_it_survives_storing(heard: Heard, trust: float) -> None:
 
 @given(SIZES, st.integers(0, 6), st.integers(0, 500))
 def test_bounded_by_count_and_by_size(sizes: list[int], messages: int, characters: int) -> None:
-    """Whatever is overheard, as much as fits of the newest is kept, in order, and no more."""
+    """The newest that fit are kept, and one more would not fit."""
     kept: list[Overheard] = []
     for number, size in enumerate(sizes):
         before = [*kept, overheard(size, number)]
@@ -82,7 +79,6 @@ def test_bounded_by_count_and_by_size(sizes: list[int], messages: int, character
     ],
 )
 def test_keep(left: list[int], messages: int, characters: int) -> None:
-    """The oldest leave until what is left fits, no more of them than must."""
     kept = with_newest(
         [overheard(1), overheard(2), overheard(3)],
         overheard(4),
@@ -93,7 +89,6 @@ def test_keep(left: list[int], messages: int, characters: int) -> None:
 
 
 def test_keep_leaves_its_argument_alone() -> None:
-    """What was handed in is unchanged."""
     kept = [overheard(1), overheard(2)]
     with_newest(kept, overheard(3), messages=1, characters=9)
     assert [overheard(1), overheard(2)] == kept
@@ -101,7 +96,6 @@ def test_keep_leaves_its_argument_alone() -> None:
 
 @pytest.mark.parametrize("source", Source)
 def test_private_words_are_for_their_speaker(source: Source) -> None:
-    """What was whispered or paged is told to nobody else, and the rest to everybody."""
     item = Overheard.from_heard(make_heard(source=source), 0.9)
     assert item.may_be_told_to("*#3")
     for other in ("*#4", "#3", ""):
@@ -110,7 +104,7 @@ def test_private_words_are_for_their_speaker(source: Source) -> None:
 
 @given(st.lists(HEARD, max_size=8), st.sampled_from(["*#3", "#7"]))
 def test_tellable(heard: list[Heard], person: str) -> None:
-    """A turn knows all that was said in the open and what its own person said, in order."""
+    """A turn is told all open words, and private ones only of its own person."""
     kept = [Overheard.from_heard(message, 0.5) for message in heard]
     told = tellable(kept, person)
     assert told == tuple(item for item in kept if item in told)
@@ -121,6 +115,6 @@ def test_tellable(heard: list[Heard], person: str) -> None:
 
 @pytest.mark.parametrize("changes", [{"person": ""}, {"person": "", "sender_id": ""}])
 def test_private_words_of_nobody_are_told_to_nobody(changes: dict[str, Any]) -> None:
-    """Where it is not known who whispered, nobody is taken for the one who did."""
+    """An unknown whisperer must not match another unknown person."""
     item = Overheard.from_heard(make_heard(source=Source.WHISPER, **changes), 0.9)
     assert not item.may_be_told_to("")

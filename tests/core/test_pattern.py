@@ -1,4 +1,4 @@
-"""Three layers that can only restrict."""
+"""The pattern of a tick from three layers, each of which can only restrict."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ ASSESSMENTS = st.none() | st.builds(
 
 
 def is_within(one: ExecutionPattern, other: ExecutionPattern) -> bool:
-    """Whether nothing is allowed by `one` that `other` does not allow."""
+    """True if `one` allows nothing that `other` does not allow."""
     loop = ExecutionMode.REACT_LOOP
     names = one.tool_filter is not None and one.tool_filter <= (other.tool_filter or set())
     return all(
@@ -72,7 +72,7 @@ def is_within(one: ExecutionPattern, other: ExecutionPattern) -> bool:
 def test_no_layer_widens_what_another_allows(
     config: ExecutionConfig, context: ContextConfig, assessment: Assessment | None
 ) -> None:
-    """The whole is within what settings allow, what the context allows, and what both do."""
+    """The result is within each layer alone."""
     whole = compose_pattern(config, context, assessment)
     widest_config = ExecutionConfig(
         max_iterations_per_tick=10, calls_per_reply=10, sub_agents_enabled=True
@@ -87,7 +87,6 @@ def test_no_layer_widens_what_another_allows(
 def test_a_pattern_is_at_one_with_itself(
     config: ExecutionConfig, context: ContextConfig, assessment: Assessment | None
 ) -> None:
-    """A single action is one model call with one tool call; without several calls it is one."""
     pattern = compose_pattern(config, context, assessment)
     if pattern.mode is ExecutionMode.SINGLE_ACTION:
         assert (1, 1) == (pattern.max_iterations, pattern.calls_per_reply)
@@ -100,7 +99,7 @@ def test_a_pattern_is_at_one_with_itself(
 def test_an_assessment_restricts_only_where_it_is_wanted(
     config: ExecutionConfig, context: ContextConfig, assessment: Assessment | None
 ) -> None:
-    """Else it is a reason to read, and nothing more."""
+    """If it is off, an assessment is only noted among the reasons."""
     alone = compose_pattern(config, context)
     pattern = compose_pattern(config, context, assessment)
     if not config.task_assessment_enabled:
@@ -110,7 +109,6 @@ def test_an_assessment_restricts_only_where_it_is_wanted(
 
 
 def test_the_ordinary_case() -> None:
-    """A loop of five calls, four tools a reply, all tools, over when it has spoken."""
     pattern = compose_pattern(ExecutionConfig(), EVENT)
     expected = ExecutionPattern(
         mode=ExecutionMode.REACT_LOOP,
@@ -206,13 +204,11 @@ def test_the_ordinary_case() -> None:
 def test_reasons(
     reason: str, config: dict[str, Any], overrides: dict[str, Any], assessment: Assessment | None
 ) -> None:
-    """Whoever asks why reads which layer it was."""
     pattern = compose_pattern(ExecutionConfig(**config), EVENT.changed(overrides), assessment)
     assert reason in pattern.reasons
 
 
 def test_two_filters_leave_what_both_name() -> None:
-    """The names that one layer has are not traded for those of another."""
     one, other = frozenset(("say", "look")), frozenset(("look", "noop"))
     assert [one, one, frozenset(("look",))] == [
         common(None, one),
@@ -235,13 +231,11 @@ def test_two_filters_leave_what_both_name() -> None:
     ],
 )
 def test_what_an_assessment_says_holds(mode: str, confirms: bool, assessment: Assessment) -> None:
-    """Where it is wanted, each of its fields narrows the tick."""
     pattern = compose_pattern(ExecutionConfig(task_assessment_enabled=True), EVENT, assessment)
     assert (mode, confirms) == (pattern.mode, pattern.dangerous_requires_confirm)
 
 
 def test_what_a_context_restricts_stays_whatever_is_assessed() -> None:
-    """A later layer does not undo what an earlier one wants."""
     context = EVENT.changed(
         {"dangerous_requires_confirm": True, "terminal_ends_loop": True, "allows_multi_tool": False}
     )

@@ -1,4 +1,4 @@
-"""What a message means to the listener: the rules by examples."""
+"""Judgement of messages by the rules, in examples."""
 
 from __future__ import annotations
 
@@ -188,7 +188,7 @@ from tests.core.samples import ADA, judge, make_heard
     ],
 )
 def test_rules(verdict: str, trust: float, heard: dict[str, Any], ear: dict[str, Any]) -> None:
-    """Each kind of message is judged by its rule, with the trust its source deserves."""
+    """Each kind of message is judged by its rule, with the trust of its source."""
     assert (verdict, trust) == judge(heard, ear)
 
 
@@ -300,7 +300,6 @@ def test_rules(verdict: str, trust: float, heard: dict[str, Any], ear: dict[str,
 def test_rules_and_senders(
     verdict: str, trust: float, heard: dict[str, Any], sender: dict[str, Any]
 ) -> None:
-    """What is known of the sender decides as well, and counts for the trust."""
     assert (verdict, trust) == judge(heard, None, sender)
 
 
@@ -323,13 +322,11 @@ def test_a_call_that_another_may_outdo(is_it: bool, heard: dict[str, Any]) -> No
 
 
 def test_a_talk_needs_addressing() -> None:
-    """Where addressing is switched off, the one she answered here last must ask in another way."""
     judged = judge({}, {"enable_addressing": False}, {"is_engaged": True})
     assert ("7 default ignore", 0.4) == judged
 
 
 def test_rule_numbers_rise() -> None:
-    """The table is written in the order in which it is tried."""
     numbers = [rule.number for rule in RULES]
     assert sorted(numbers) == numbers
     assert list(range(8)) == sorted(set(numbers))
@@ -337,25 +334,22 @@ def test_rule_numbers_rise() -> None:
 
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.name)
 def test_every_rule_is_told_in_words(rule: Rule) -> None:
-    """When a rule applies is told in one sentence that fits into a table of a document."""
+    """The sentence must fit into a table of the documents."""
     assert [rule.text] == rule.text.splitlines()
     assert rule.text.endswith(".")
     assert "|" not in rule.text
 
 
 def test_every_source_has_words() -> None:
-    """Sources are spelled as in the specification, and what is not speech beside them."""
     words = ["whisper", "page", "channel", "say", "pose", "emit", "move", "system"]
     assert words == [str(source) for source in Source]
 
 
 def test_a_verdict_tells_what_trust_rests_on() -> None:
-    """The trust of a verdict is taken apart for whoever asks why."""
     verdict = classify(make_heard(body="@ada hi"), ADA, Standing(answered=4, refused=1))
     assert ("say 0.7, sender -0.01", 0.69) == (verdict.basis.explain(), verdict.trust)
 
 
 def test_the_face_of_a_sender_is_the_mask() -> None:
-    """Where there is one; else it is the person."""
     assert "*#3" == make_heard().face
     assert "#7~1a2b3c4d" == make_heard(mask="#7~1a2b3c4d").face

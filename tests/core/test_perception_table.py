@@ -1,7 +1,7 @@
-"""Every rule with every source and every evidence, and what no message can bring about.
+"""Every rule with every source and evidence, and outcomes that no message can cause.
 
-What is expected is worked out by `expected`, written from the specification as a tree of questions
-(who speaks? how? to whom?), where the rules themselves are a list.
+The oracle is `expected`, written from the specification as a tree of questions (who speaks? how? to
+whom?), where the rules themselves are a list.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ ROWS = list(product(RECIPES, KINDS, EVIDENCE))
 
 
 def expected(heard: Heard, ear: Ear, sender: Standing) -> tuple[str, str]:
-    """The rule that decides, by its name, and the outcome, for a text that is in `NAMED`."""
+    """The rule that decides, and its outcome, for a body that is in `NAMED`."""
     if not ear.interaction_enabled:
         return "interaction_disabled", "ignore"
     kind = KINDS[heard.source.value]
@@ -143,13 +143,13 @@ def _of_a_person(heard: Heard, ear: Ear, sender: Standing, kind: str) -> tuple[s
 
 
 def judged(heard: Heard, ear: Ear, sender: Standing) -> tuple[str, str]:
-    """What the rules say, in the same words."""
+    """The answer of the rules in the form of `expected`."""
     verdict = classify(heard, ear, sender)
     return verdict.name, verdict.outcome.value
 
 
 def situation(rules: tuple[str, ...], **heard: Any) -> tuple[Heard, Ear, Standing]:
-    """A message for which all that makes these rules win is so at once."""
+    """A message that fulfils the recipes of all these rules at once."""
     parts: tuple[Changes, Changes, Changes] = (heard, {}, {})
     for rule in rules:
         for part, changes in zip(parts, RECIPES[rule][1:], strict=True):
@@ -158,7 +158,7 @@ def situation(rules: tuple[str, ...], **heard: Any) -> tuple[Heard, Ear, Standin
 
 
 def test_no_row_is_forgotten() -> None:
-    """A rule, a source or an evidence that is added fails here until it has its row."""
+    """A rule, source or evidence that is added fails here until it has its row."""
     assert [rule.name for rule in RULES] == list(RECIPES)
     assert [str(source) for source in Source] == sorted(KINDS, key=[*map(str, Source)].index)
     assert [str(evidence) for evidence in Evidence] == list(EVIDENCE)
@@ -169,7 +169,7 @@ def test_no_row_is_forgotten() -> None:
 @pytest.mark.parametrize("source", KINDS)
 @pytest.mark.parametrize("rule", RECIPES)
 def test_every_rule_with_every_source_and_evidence(rule: str, source: str) -> None:
-    """A rule wins with the sources it is for, however they are known, and with no other."""
+    """A rule wins with its own sources, whatever the evidence, and with no other source."""
     for evidence in EVIDENCE:
         assert (rule, source, evidence) in ROWS
         message = situation((rule,), source=Source(source), evidence=Evidence(evidence))
@@ -179,7 +179,7 @@ def test_every_rule_with_every_source_and_evidence(rule: str, source: str) -> No
 
 @pytest.mark.parametrize("source", KINDS)
 def test_several_rules_at_once(source: str) -> None:
-    """Where two or three rules could win, it is the one that the specification names first."""
+    """Of two or three matching rules, the one that the specification names first wins."""
     for number in (2, 3):
         for rules in combinations(RECIPES, number):
             message = situation(rules, source=Source(source))
@@ -188,7 +188,6 @@ def test_several_rules_at_once(source: str) -> None:
 
 @given(HEARD, st.sampled_from(sorted(NAMED)), EARS, STANDINGS)
 def test_as_specified(heard: Heard, body: str, ear: Ear, sender: Standing) -> None:
-    """Whatever is known of message, listener and sender, the rules say what is specified."""
     message = replace(heard, body=body), replace(ear, names=ADA.names), sender
     assert expected(*message) == judged(*message)
 
@@ -196,7 +195,6 @@ def test_as_specified(heard: Heard, body: str, ear: Ear, sender: Standing) -> No
 @given(HEARD, EARS, STANDINGS)
 @example(make_heard(body="look, Ada", source=Source.CHANNEL, place=""), ADA, STRANGER)
 def test_classify_is_total_and_first_rule_wins(heard: Heard, ear: Ear, sender: Standing) -> None:
-    """Any message is judged, by the first rule of the table that applies."""
     first = next(rule for rule in RULES if rule.applies(heard, ear, sender))
     verdict = classify(heard, ear, sender)
     assert (first.number, first.name) == (verdict.rule, verdict.name)
@@ -209,7 +207,7 @@ def test_classify_is_total_and_first_rule_wins(heard: Heard, ear: Ear, sender: S
 
 @given(HEARD, EARS, STANDINGS)
 def test_no_endless_talk(heard: Heard, ear: Ear, sender: Standing) -> None:
-    """Nothing of its own, and nothing of an assistant at the last hop, makes it answer."""
+    """Neither its own words nor an assistant's at the last hop make it answer."""
     ear = replace(ear, max_agent_hops=ear.max_agent_hops or 1)
     own = replace(heard, sender_id=ear.id)
     cap = ear.max_agent_hops + heard.hops_granted
@@ -221,7 +219,7 @@ def test_no_endless_talk(heard: Heard, ear: Ear, sender: Standing) -> None:
 
 @given(HEARD, EARS, STANDINGS)
 def test_the_muted_are_not_heard(heard: Heard, ear: Ear, sender: Standing) -> None:
-    """Whoever muted her is passed over, whatever is said and set; what is her own is not."""
+    """The listener's own words and the game's are never muted."""
     verdict = classify(heard, ear, replace(sender, is_muted=True))
     if heard.sender_id == ear.id or heard.source is Source.SYSTEM:
         assert classify(heard, ear, replace(sender, is_muted=False)) == verdict
@@ -233,7 +231,7 @@ def test_the_muted_are_not_heard(heard: Heard, ear: Ear, sender: Standing) -> No
 def test_no_stranger_outside_speaks_with_a_bots_rights(
     heard: Heard, ear: Ear, sender: Standing
 ) -> None:
-    """What the bot may do and whom she talks with change nothing in what it passes on."""
+    """A relay's rights and talks do not count for the words that it passes on."""
     relayed = replace(heard, is_relayed=True)
     unknown = replace(sender, is_engaged=False, is_permitted=False, trust_override=None)
     assert classify(relayed, ear, unknown) == classify(relayed, ear, sender)
@@ -241,7 +239,7 @@ def test_no_stranger_outside_speaks_with_a_bots_rights(
 
 @given(HEARD, EARS, STANDINGS)
 def test_what_happens_is_no_speech(heard: Heard, ear: Ear, sender: Standing) -> None:
-    """An emit, which may be a lamp that is picked up, is answered only if it names her."""
+    """An emit may be a lamp that is picked up, so it is answered only if it names the listener."""
     verdict = classify(replace(heard, source=Source.EMIT), ear, sender)
     if verdict.outcome is Outcome.TRIGGER:
         assert "direct_address" == verdict.name
@@ -249,7 +247,7 @@ def test_what_happens_is_no_speech(heard: Heard, ear: Ear, sender: Standing) -> 
 
 @given(HEARD, EARS, STANDINGS)
 def test_a_channels_trust_is_for_channels(heard: Heard, ear: Ear, sender: Standing) -> None:
-    """Elsewhere, what a channel of that name is set to makes no difference."""
+    """A room may be called like a channel."""
     deaf = replace(ear, channels={})
     if heard.source is not Source.CHANNEL:
         assert classify(heard, deaf, sender) == classify(heard, ear, sender)
@@ -257,7 +255,6 @@ def test_a_channels_trust_is_for_channels(heard: Heard, ear: Ear, sender: Standi
 
 @given(HEARD, EARS, STANDINGS)
 def test_addressing_switched_off_ends_talks(heard: Heard, ear: Ear, sender: Standing) -> None:
-    """Where nobody can be addressed no talk goes on either."""
     verdict = classify(heard, replace(ear, enable_addressing=False), sender)
     assert verdict.name not in ("direct_address", "continued_address")
 
@@ -266,7 +263,6 @@ def test_addressing_switched_off_ends_talks(heard: Heard, ear: Ear, sender: Stan
 def test_what_nobody_said_is_no_mention(
     heard: Heard, ear: Ear, sender: Standing, source: Source
 ) -> None:
-    """A name in what nobody said does not call her, and nothing of the kind makes her answer."""
     verdict = classify(replace(heard, body="@ada hello", source=source), ear, sender)
     assert Outcome.TRIGGER is not verdict.outcome
     assert "direct_address" != verdict.name
@@ -279,7 +275,7 @@ OPEN = st.sampled_from([Source.SAY, Source.POSE, Source.EMIT, Source.CHANNEL])
 def test_no_text_makes_what_only_metadata_can(
     body: str, name: str, place: str, source: Source, evidence: Evidence, ear: Ear
 ) -> None:
-    """No words, name or place of a stranger in the open pass for a private message or a right."""
+    """No words, name or place of a stranger pass for a private message or a right."""
     ear = replace(ear, channels={})
     heard = Heard(body, source, "#7", name, "*#3", place, evidence=evidence)
     verdict = classify(heard, ear, STRANGER)
@@ -296,7 +292,7 @@ def _naming(body: str, ear: Ear) -> tuple[bool, NameCall, bool]:
 def test_text_moves_no_rule_but_those_of_a_mention(
     heard: Heard, ear: Ear, sender: Standing, body: str, name: str
 ) -> None:
-    """Other words change nothing, but for whether they name her; another name changes nothing."""
+    """Other words matter only in how they name the listener; the sender's name never does."""
     other = replace(heard, body=body, sender_name=name)
     for rule in RULES:
         if rule.name not in ("direct_address", "hop_limit", "posed_at"):
@@ -309,10 +305,7 @@ def test_text_moves_no_rule_but_those_of_a_mention(
 def test_evidence_decides_nothing_but_the_worth_of_an_address(
     heard: Heard, ear: Ear, sender: Standing
 ) -> None:
-    """However the kind of a message was known, it is treated the same.
-
-    Where nothing tells the kind, an address adds no trust: it deserves what is not addressed does.
-    """
+    """Without evidence of its kind, an addressed message gets no additional trust."""
     known, *others, unknown = (classify(replace(heard, evidence=e), ear, sender) for e in Evidence)
     assert [known] * len(others) == others
     if known.name == "direct_address":

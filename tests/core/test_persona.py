@@ -1,4 +1,4 @@
-"""A text about the assistant itself is told from one about others; instructions are not recited."""
+"""Texts about the assistant itself, and recitals of its instructions."""
 
 from __future__ import annotations
 
@@ -105,24 +105,23 @@ KEPT = (
 
 @pytest.mark.parametrize("text", ABOUT_ITSELF)
 def test_what_is_about_it_is_found(text: str) -> None:
-    """Its nature, role, acts, tastes, and what others make of it."""
+    """Its nature, role, acts and tastes, and what others think of it."""
     assert about_itself(text, NAMES)
 
 
 @pytest.mark.parametrize("text", KEPT)
 def test_what_only_mentions_it_is_kept(text: str) -> None:
-    """Others and the world, with it as the one who was told, and what somebody said in quotes."""
+    """Facts of others and the world, even as told to the assistant or quoted."""
     assert not about_itself(text, NAMES)
 
 
 def test_without_a_name_its_kind_still_counts() -> None:
-    """Nobody knows what it is called, and yet it is the assistant."""
     assert about_itself("The assistant is rude.", ("", " "))
     assert not about_itself("Ada is rude.", ())
 
 
 def test_a_sign_of_ours_in_a_text_does_not_matter() -> None:
-    """What marks it in the rules cannot be typed."""
+    """The rules mark the assistant's name with § internally."""
     assert not about_itself("§ is a paragraph", NAMES)
 
 
@@ -130,12 +129,11 @@ def test_a_sign_of_ours_in_a_text_does_not_matter() -> None:
     "text", ["Tom has a boat. " * 300, "I saw " * 900, "I saw " * 12 + "Tom run."]
 )
 def test_hole_c17_what_is_too_long_to_judge_is_not_kept(text: str) -> None:
-    """Neither its length nor how often it saw that it saw costs more than a sentence does."""
+    """No length or nesting may make the judgement slow."""
     assert about_itself(text, ["Ada"])
 
 
 def test_hole_c17_many_fillers_are_walked_through() -> None:
-    """They say nothing of what comes behind them."""
     assert about_itself("and " * 800 + "I am kind.", ["Ada"])
     assert not about_itself("and " * 800 + "Tom is kind.", ["Ada"])
 
@@ -165,7 +163,6 @@ WORDS = st.lists(st.sampled_from(["the", "lamp", "is", "lit", "by", "night"]), m
     ],
 )
 def test_a_recital_is_found(text: str, instructions: str) -> None:
-    """However it is written."""
     assert recites(text, instructions)
 
 
@@ -184,7 +181,7 @@ def test_a_recital_is_found(text: str, instructions: str) -> None:
     ],
 )
 def test_ordinary_words_are_none(text: str, instructions: str) -> None:
-    """Of itself it may speak, and say what its owner put in quotes."""
+    """It may speak of itself, and say what its owner put in quotes."""
     assert not recites(text, instructions)
 
 
@@ -192,14 +189,12 @@ def test_ordinary_words_are_none(text: str, instructions: str) -> None:
 def test_it_is_found_wherever_it_stands(
     before: list[str], run: list[str], after: list[str]
 ) -> None:
-    """A run that is long enough is found among any other words, and a shorter one is nothing."""
     instructions = " ".join(f"rule{number} {word}" for number, word in enumerate(run))
     found = recites(" ".join([*before, instructions, *after]), instructions)
     assert found == (2 * len(run) >= RUN_WORDS)
 
 
 def test_any_text_of_any_call_counts() -> None:
-    """What a call holds beside texts makes no difference."""
     quiet = ToolCall("c1", "look", {"target": "lamp", "times": 3, "of": ["x"]})
     loud = ToolCall("c2", "say", {"message": RULES})
     assert holds_recital([quiet, loud], RULES)

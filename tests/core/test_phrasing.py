@@ -1,4 +1,4 @@
-"""Wrongly written speech becomes plain words, and nothing that was meant is lost."""
+"""Cleaning of model output into plain speech, without loss of meaning."""
 
 from __future__ import annotations
 
@@ -69,7 +69,6 @@ PROSE = st.lists(PROSE_WORDS, min_size=1, max_size=12).map(" ".join)
     ],
 )
 def test_plain_words(words: str, text: str) -> None:
-    """Markdown goes, its words stay, and what is no Markdown is left alone."""
     found = phrase(text, OWN, OTHERS)
     assert (words, "", "") == (found.words, found.before, found.after)
 
@@ -91,18 +90,17 @@ def test_plain_words(words: str, text: str) -> None:
     ],
 )
 def test_stage_directions(before: str, words: str, after: str, text: str) -> None:
-    """Deeds are told apart from words, by where it stands and by its verb."""
+    """Deeds are told from words by their place and by their verb."""
     found = phrase(text, OWN, OTHERS)
     assert (before, words, after) == (found.before, found.words, found.after)
 
 
 def test_names_of_any_letters() -> None:
-    """A name is known by its own letters, in any case that has as many."""
+    """A name with ß matches, although its capitals are more letters."""
     assert "Hallo." == phrase("Groß: Hallo.\nTOM: I see!", ("Groß",), ("Tom",)).words
 
 
 def test_stage_directions_are_kept_where_that_is_set() -> None:
-    """Kept ones stay as written; other Markdown goes all the same."""
     found = phrase("*smiles* **Hello.**", OWN, OTHERS, StageDirections.KEEP)
     assert ("*smiles* Hello.", "", "") == (found.words, found.before, found.after)
 
@@ -135,7 +133,7 @@ def test_stage_directions_are_kept_where_that_is_set() -> None:
     ],
 )
 def test_lines_of_others(own: str, text: str) -> None:
-    """Its own words are kept, up to the first line of somebody who stands there."""
+    """Its own words are kept, up to the first line of somebody who is present."""
     assert own == phrase(text, OWN, OTHERS).words
 
 
@@ -144,7 +142,6 @@ def test_lines_of_others(own: str, text: str) -> None:
 @example("*smiles* Tom: I am here.\nTom: You!")
 @example("- Tom: I\n- Edda: You!")
 def test_it_never_grows_and_is_done_at_once(text: str) -> None:
-    """A text becomes no longer, and once plain it stays as it is."""
     for keeps in (False, True):
         once = plain(text, OWN, OTHERS, keeps_stars=keeps)
         assert len(once) <= len(text)
@@ -159,14 +156,12 @@ def test_it_never_grows_and_is_done_at_once(text: str) -> None:
 
 @given(PROSE)
 def test_prose_stays_as_it_is(text: str) -> None:
-    """No word and no sign of ordinary prose is lost."""
     found = phrase(text, OWN, OTHERS)
     assert (text, "", "") == (found.words, found.before, found.after)
 
 
 @given(st.text(alphabet="ab *\n-#>_`~[]():/.!", max_size=60))
 def test_no_word_is_lost_by_markdown(text: str) -> None:
-    """Of whatever marks are in a text, its letters stay, but for addresses of links."""
     kept = without_markdown(text)
     if "](" not in text:
         assert [ch for ch in text if ch.isalnum()] == [ch for ch in kept if ch.isalnum()]
@@ -174,13 +169,13 @@ def test_no_word_is_lost_by_markdown(text: str) -> None:
 
 @given(MODEL_TEXT)
 def test_only_what_it_wrote_is_said(text: str) -> None:
-    """Nothing is put in its mouth: each letter of its part was in the text, in that order."""
+    """Every letter was in the text, in this order."""
     left = iter(ch for ch in text if ch.isalnum())
     assert all(ch in left for ch in own_part(text, OWN, OTHERS) if ch.isalnum())
 
 
 def test_a_thousand_talks_make_their_patterns_once() -> None:
-    """In a large game a reply looks for no other name anew than it did the time before."""
+    """The cache must hold the patterns of a large game."""
     pairs = [((f"Ada{number}",), (f"Tom{number}",)) for number in range(1000)]
     for _ in range(2):
         before = _label_pattern.cache_info().misses
@@ -190,7 +185,6 @@ def test_a_thousand_talks_make_their_patterns_once() -> None:
 
 
 def test_a_long_text_is_cut_before_it_is_looked_at() -> None:
-    """Many times what is ever said is not read."""
     assert LONGEST_PHRASED >= len(phrase("word. " * LONGEST_PHRASED, OWN, OTHERS).words)
 
 
@@ -206,5 +200,5 @@ def test_a_long_text_is_cut_before_it_is_looked_at() -> None:
     ],
 )
 def test_fenced_words_are_said(said: str, text: str) -> None:
-    """A fence around words is taken off; code in one is not said."""
+    """A fence around words is removed, but code in one is not said."""
     assert said == clean_speech(text)

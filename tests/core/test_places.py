@@ -1,4 +1,4 @@
-"""What a message on a channel or in the room means to the listener, by examples."""
+"""Judgement of messages on channels and in the room, in examples."""
 
 from __future__ import annotations
 
@@ -94,7 +94,6 @@ TRIGGER, CONTEXT, IGNORE = Outcome.TRIGGER, Outcome.CONTEXT, Outcome.IGNORE
 def test_channels(
     verdict: str, trust: float, mode: Outcome, own_trust: float | None, heard: dict[str, Any]
 ) -> None:
-    """A channel is treated and believed as its owner set it."""
     ear = {"channels": {"public": ChannelConfig(mode=mode, trust=own_trust)}}
     assert (verdict, trust) == judge({"source": "channel", "place": "Public", **heard}, ear)
 
@@ -129,5 +128,4 @@ def test_channels(
     ],
 )
 def test_room_messages(verdict: str, mode: Outcome, heard: dict[str, Any]) -> None:
-    """Speech in the room that is for nobody in particular is treated as the owner set it."""
     assert verdict == judge(heard, {"room_messages": mode})[0]

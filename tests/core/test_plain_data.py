@@ -1,4 +1,4 @@
-"""Which data is kept, and what is refused."""
+"""Reduction of a value to plain data, and the refusal of what is none."""
 
 from __future__ import annotations
 
@@ -22,7 +22,6 @@ from evennia_ai.errors import ConfigurationError
     ],
 )
 def test_plain_data_is_kept(value: Any, expected: Any) -> None:
-    """As lists and mappings."""
     assert expected == plain(value, "it")
 
 
@@ -52,14 +51,12 @@ def _deep(depth: int) -> Any:
     ],
 )
 def test_what_cannot_be_kept_is_refused(value: Any, expected: str) -> None:
-    """With where it is and what it is."""
     with pytest.raises(ConfigurationError) as raised:
         plain(value, "it")
     assert str(raised.value).startswith(expected)
 
 
 def test_as_deep_as_may_be() -> None:
-    """Neither more nor less."""
     assert _deep(DEEPEST) == plain(_deep(DEEPEST), "it")
 
 
@@ -72,7 +69,7 @@ _WORDS = st.recursive(
 
 @given(_WORDS)
 def test_any_data_is_kept_or_refused(value: Any) -> None:
-    """What is kept is kept again as the same."""
+    """Data that is kept is kept again as the same."""
     try:
         kept = plain(value, "it")
     except ConfigurationError:

@@ -1,4 +1,4 @@
-"""PNG files as chunks: whole, damaged, and made to hurt."""
+"""PNG files as chunks: valid, damaged, and malicious."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ SHORT = zlib.compress(b"short")
 
 
 def chunk(kind: bytes, data: bytes) -> bytes:
-    """A chunk as it stands in a file."""
+    """The bytes of a chunk in a file."""
     return png.write_chunks([Chunk(kind, data)])[len(png.SIGNATURE) :]
 
 
@@ -35,13 +35,12 @@ def picture(*texts: bytes) -> bytes:
 
 
 def test_chunks_are_written_as_they_were_read() -> None:
-    """A file comes out as it went in; what follows its end does not."""
     assert CARD == png.write_chunks(png.read_chunks(CARD))
     assert CARD == png.write_chunks(png.read_chunks(CARD + b"more"))
 
 
 def test_a_plain_picture_is_one() -> None:
-    """Its size and its pixels fit each other."""
+    """The size in the header and the pixels agree."""
     header, pixels, _ = png.plain_picture()
     width, height = struct.unpack_from(">2I", header.data)
     assert (width // 8 + 1) * height == len(zlib.decompress(pixels.data))
@@ -59,7 +58,6 @@ def test_a_plain_picture_is_one() -> None:
     ],
 )
 def test_what_is_damaged_is_refused(raw: bytes, told: str) -> None:
-    """Each says what is wrong, and where."""
     with pytest.raises(ImportFileError, match=told):
         png.read_chunks(raw)
 
@@ -81,7 +79,6 @@ def test_what_is_damaged_is_refused(raw: bytes, told: str) -> None:
     ],
 )
 def test_texts(kind: bytes, rest: bytes, text: bytes | str) -> None:
-    """Plain and compressed ones are read; a bomb is stopped at the bound."""
     found = Chunk(kind, b"Chara\0" + rest)
     assert "chara" == png.keyword_of(found)
     if isinstance(text, bytes):
@@ -92,7 +89,6 @@ def test_texts(kind: bytes, rest: bytes, text: bytes | str) -> None:
 
 
 def test_keywords() -> None:
-    """Only texts have one, and of at most 79 characters."""
     assert ["", "", "a" * 79] == [
         png.keyword_of(Chunk(kind, b"a" * length + b"\0x"))
         for kind, length in ((b"IDAT", 3), (b"tEXt", 80), (b"tEXt", 79))
@@ -100,7 +96,6 @@ def test_keywords() -> None:
 
 
 def test_texts_take_the_place_of_others_so_called() -> None:
-    """Before the end, and the picture stays."""
     first = png.with_texts(png.plain_picture(), [("chara", b"1"), ("title", b"2")])
     then = png.with_texts(first, [("chara", b"3")])
     assert [b"IHDR", b"IDAT", b"tEXt", b"tEXt", b"IEND"] == [each.kind for each in then]
@@ -117,7 +112,6 @@ def test_texts_take_the_place_of_others_so_called() -> None:
     ids=["chunks", "bomb", "entries"],
 )
 def test_what_is_made_to_grow_does_not(raw: bytes) -> None:
-    """Many small parts, or one that swells."""
     tracemalloc.start()
     try:
         with contextlib.suppress(ImportFileError):
@@ -129,7 +123,7 @@ def test_what_is_made_to_grow_does_not(raw: bytes) -> None:
 
 
 def _mutated(chance: random.Random, seeds: list[bytes]) -> bytes:
-    """A file with some of it changed, doubled, cut out or cut off."""
+    """A file with bytes changed, doubled, cut out or cut off."""
     raw = bytearray(chance.choice(seeds))
     for _ in range(chance.randint(1, 4)):
         place, length = chance.randrange(len(raw) or 1), chance.randint(1, 40)
@@ -150,7 +144,7 @@ def _mutated(chance: random.Random, seeds: list[bytes]) -> bytes:
 
 
 def _checked(raw: bytes) -> bytes:
-    """The same with right checksums, as far as it has chunks."""
+    """The file with its checksums corrected, as far as it has chunks."""
     parts, place = [raw[:8]], 8
     while place + 12 <= len(raw):
         (length,) = struct.unpack_from(">I", raw, place)
@@ -162,7 +156,7 @@ def _checked(raw: bytes) -> bytes:
 
 
 def test_a_thousand_mutated_cards_neither_crash_nor_grow() -> None:
-    """Each is a card or refused with a sentence, and holds less than 32 MiB while it is read."""
+    """Each is read or refused with a sentence, in less than 32 MiB."""
     packed = b64encode(b'{"name": "Edda"}')
     seeds = [
         CARD,

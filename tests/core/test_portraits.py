@@ -1,4 +1,4 @@
-"""What a model makes of one being."""
+"""Portraits: a model's view of one being."""
 
 from __future__ import annotations
 
@@ -18,7 +18,6 @@ from evennia_ai.core.memory.portraits import (
 
 
 def test_what_is_asked() -> None:
-    """The name and what was observed are quoted data."""
     told = portrait_request('Tom", "x', [Shown("Tom has a boat.")], []).as_prompt(is_known=False)
     assert 'The being:\n1: "Tom\\", \\"x"\n\nObservations:\n1: "Tom has a boat."' == told
 
@@ -29,7 +28,6 @@ def test_what_is_asked() -> None:
     ids=str,
 )
 def test_favour(favour: int, given: Any) -> None:
-    """For, against or neither; what is no such word is neither."""
     answer = json.dumps({"attributes": ["Tom has a boat."], "favour": given})
     assert Portrait(("Tom has a boat.",), favour) == read_portrait(f"Well: {answer}")
 
@@ -38,12 +36,10 @@ def test_favour(favour: int, given: Any) -> None:
     "text", ["", "He is kind.", "{}", '{"attributes": "kind"}', "[1]", '{"attributes": ['], ids=str
 )
 def test_what_cannot_be_read(text: str) -> None:
-    """It is not a portrait, and what is known stays."""
     assert None is read_portrait(text)
 
 
 def test_attributes_are_few_and_each_once() -> None:
-    """What is not text is left out."""
     given = ["a", "a", 7, "", *map(str, range(20))]
     found = read_portrait(json.dumps({"attributes": given}))
     assert found is not None
@@ -54,5 +50,4 @@ def test_attributes_are_few_and_each_once() -> None:
     ("step", "favours"), [(0.05, [1]), (0.05, [1, 1]), (0.0, [1, -1]), (-0.05, [-1]), (0.0, [])]
 )
 def test_one_night_changes_little(step: float, favours: list[int]) -> None:
-    """A small step either way."""
     assert step == nudge(favours)

@@ -1,4 +1,4 @@
-"""Prices, and how many tokens count."""
+"""Prices of models, and the tokens that count."""
 
 from __future__ import annotations
 
@@ -28,7 +28,6 @@ ESTIMATE = TokenUsage(100, 50)
 
 
 def test_prices_are_read() -> None:
-    """Whole and broken dollars, and nothing at all."""
     given = {"mini": {"input": 0.15, "output": 0.6}, "free": {"input": 0, "output": 0}}
     assert {"mini": MINI, "free": FREE} == read_prices(given)
     assert {} == read_prices({})
@@ -62,7 +61,6 @@ def test_prices_are_read() -> None:
     ],
 )
 def test_a_wrong_price_is_refused(text: str, setting: Any) -> None:
-    """The text names the path and what would be right."""
     with pytest.raises(ConfigurationError) as caught:
         read_prices(setting)
     assert str(caught.value).startswith(text)
@@ -79,7 +77,7 @@ def test_a_wrong_price_is_refused(text: str, setting: Any) -> None:
     ],
 )
 def test_the_price_of_a_model(price: Price | None, provider: str, model: str) -> None:
-    """The provider's own price comes first; what runs here costs nothing."""
+    """The provider's own price comes first, and local models are free."""
     prices = read_prices(
         {"mini": {"input": 0.15, "output": 0.6}, "azure/mini": {"input": 1, "output": 2}}
     )
@@ -104,7 +102,6 @@ def test_the_price_of_a_model(price: Price | None, provider: str, model: str) ->
     ],
 )
 def test_what_a_call_costs(nano: int, usage: TokenUsage, price: Price | None) -> None:
-    """Whole nano-dollars, rounded up."""
     assert nano == cost_of(usage, price)
 
 
@@ -126,14 +123,13 @@ def test_what_a_call_costs(nano: int, usage: TokenUsage, price: Price | None) ->
     ],
 )
 def test_b2_r26_whatever_is_reported_counts(usage: TokenUsage, reported: tuple[Any, Any]) -> None:
-    """A report that cannot be counts as the estimate: nobody calls for nothing or gets credit."""
+    """An impossible report counts as the estimate, so no call is free or gives credit."""
     prompt, completion = reported
     report = SimpleNamespace(prompt_tokens=prompt, completion_tokens=completion)
     assert usage == counted(report, ESTIMATE)
 
 
 def test_no_usage_at_all_counts_as_the_estimate() -> None:
-    """A service that says nothing is not free."""
     assert ESTIMATE == counted(None, ESTIMATE)
 
 
@@ -142,7 +138,6 @@ REPORTS = st.one_of(st.integers(), st.floats(), st.none(), st.text(), st.boolean
 
 @given(REPORTS, REPORTS)
 def test_o5_what_counts_is_always_a_number(prompt: Any, completion: Any) -> None:
-    """Whatever a service reports: whole, not negative, and at least a token of prompt."""
     report = SimpleNamespace(prompt_tokens=prompt, completion_tokens=completion)
     usage = counted(report, ESTIMATE)
     assert type(usage.prompt_tokens) is type(usage.completion_tokens) is int
@@ -151,7 +146,6 @@ def test_o5_what_counts_is_always_a_number(prompt: Any, completion: Any) -> None
 
 
 def test_a_price_of_a_call() -> None:
-    """It is added once, whatever the tokens cost, to the nano-dollar."""
     of_a_call = Price(Decimal(0), Decimal(0), Decimal("0.01"))
     assert 10_000_000 == cost_of(TokenUsage(0, 5000), of_a_call)
     assert 10_000_001 == cost_of(

@@ -1,4 +1,4 @@
-"""What was whispered stays between those who whispered: whose turns a history is shown to."""
+"""Private turns: the parts of a history that each person's turns are shown."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ TOM, MIA, EVE = "*#3", "*#4", "#9"
 
 @dataclass(frozen=True)
 class Kept:
-    """A turn as it is kept: for whom it was, whether in private, and how many calls it took."""
+    """A turn to be kept: its person, whether it is private, and its number of calls."""
 
     person: str
     is_private: bool
@@ -43,7 +43,6 @@ class Kept:
         return f"<{self.number}>"
 
     def said(self) -> list[Message]:
-        """The turn before it is marked."""
         messages = [user_message(f"heard {self.secret}")]
         for step in range(self.calls):
             call = ToolCall(f"c{self.number}.{step}", "say", {"message": self.secret})
@@ -56,7 +55,6 @@ class Kept:
         return marked_private(said, self.person) if self.is_private else said
 
     def may_be_known_to(self, person: str) -> bool:
-        """Whether that person was there."""
         return not self.is_private or self.person == person
 
 
@@ -76,7 +74,6 @@ PEOPLE = st.sampled_from([TOM, MIA, EVE, "", "*#33"])
 
 @given(HISTORIES, PEOPLE)
 def test_a_history_holds_private_words_of_whoever_said_some(turns: list[Kept], person: str) -> None:
-    """Of nobody else, and of nobody in particular never."""
     is_theirs = any(turn.is_private and turn.person == person for turn in turns)
     assert is_theirs is holds_private(history_of(turns), person)
 
@@ -92,7 +89,6 @@ def test_a_history_holds_private_words_of_whoever_said_some(turns: list[Kept], p
     ],
 )
 def test_known_to(known: str, person: str) -> None:
-    """A private word is known to turns for its person alone, a word in the open to all."""
     history = [
         user_message("open"),
         *marked_private([user_message("whisper")], TOM),
@@ -104,7 +100,7 @@ def test_known_to(known: str, person: str) -> None:
 
 @given(HISTORIES, PEOPLE)
 def test_nobody_learns_what_another_whispered(turns: list[Kept], person: str) -> None:
-    """Of any talks of several people, a turn knows no private word of another, and all else."""
+    """The turn's own person and public turns lose nothing."""
     history = history_of(turns)
     known = visible_history(history, person)
     text = json.dumps(known)
@@ -117,10 +113,7 @@ def test_nobody_learns_what_another_whispered(turns: list[Kept], person: str) ->
 
 @given(HISTORIES, PEOPLE, st.integers(0, 20))
 def test_no_call_is_parted_from_its_result(turns: list[Kept], person: str, limit: int) -> None:
-    """Whatever is left out and cut short, each call is followed by its result, and none is alone.
-
-    A provider refuses a conversation where it is otherwise.
-    """
+    """A provider refuses a conversation in which a call has no result, or the reverse."""
     known = visible_history(trim(history_of(turns), limit), person)
     for first, second in zip([None, *known], [*known, None], strict=True):
         calls = (first or {}).get("tool_calls")
@@ -131,7 +124,6 @@ def test_no_call_is_parted_from_its_result(turns: list[Kept], person: str, limit
 
 @given(HISTORIES, PEOPLE)
 def test_the_mark_is_no_part_of_a_prompt(turns: list[Kept], person: str) -> None:
-    """A provider is never sent for whom a message was."""
     assert not [
         message for message in visible_history(history_of(turns), person) if PRIVATE_TO in message
     ]
@@ -139,13 +131,11 @@ def test_the_mark_is_no_part_of_a_prompt(turns: list[Kept], person: str) -> None
 
 @given(HISTORIES, PEOPLE)
 def test_it_survives_storing(turns: list[Kept], person: str) -> None:
-    """After a restart the same is known to the same people."""
     stored = json.loads(json.dumps(history_of(turns)))
     assert visible_history(history_of(turns), person) == visible_history(stored, person)
 
 
 def test_the_history_itself_is_left_alone() -> None:
-    """Marking and showing are done to copies: a turn and a history stay as they are."""
     said = [user_message("whisper")]
     history = marked_private(said, TOM)
     visible_history(history, TOM)[0]["content"] = "changed"
@@ -154,7 +144,7 @@ def test_the_history_itself_is_left_alone() -> None:
 
 
 def test_nobody_is_no_person() -> None:
-    """Private words whose person is unknown are told to nobody, not to any other unknown."""
+    """An unknown whisperer must not match another unknown person."""
     assert [] == visible_history(marked_private([user_message("a whisper")], ""), "")
 
 
@@ -167,7 +157,7 @@ def test_nobody_is_no_person() -> None:
     ],
 )
 def test_origin_of(person: str, people: set[str], has_unkept: bool) -> None:
-    """The people are those of the turns that are known, and behind their masks."""
+    """The people are those of the visible turns, without their masks."""
     history = [
         user_message("of nobody"),
         *marked_with_person([user_message("open")], EVE),
@@ -179,7 +169,6 @@ def test_origin_of(person: str, people: set[str], has_unkept: bool) -> None:
 
 
 def test_a_turn_of_which_all_is_kept_has_no_mark() -> None:
-    """Only a turn in which something is not kept is marked."""
     said = [user_message("open")]
     assert said == marked_unkept(said, is_unkept=False)
     assert (frozenset(), False) == origin_of(said, TOM)

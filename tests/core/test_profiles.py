@@ -1,4 +1,4 @@
-"""What is made of one being: bands, favour, and what of it is kept and told."""
+"""Profiles of beings: favour, its bands, and the known attributes."""
 
 from __future__ import annotations
 
@@ -23,12 +23,10 @@ ROOM, TO_TOM = place_audience("say", "#2"), person_audience(TOM)
 
 
 def attribute(text: str, audience: str = ROOM, at: float = 0.0) -> dict[str, Any]:
-    """One thing known."""
     return {"text": text, "audience": audience, "at": at}
 
 
 def texts(attributes: list[Any]) -> list[str]:
-    """Their words."""
     return [item["text"] for item in attributes]
 
 
@@ -47,7 +45,6 @@ def texts(attributes: list[Any]) -> list[str]:
     ],
 )
 def test_bands(expected: str, favour: float) -> None:
-    """Each begins at its threshold."""
     assert expected == band(favour)
 
 
@@ -56,7 +53,7 @@ def test_bands(expected: str, favour: float) -> None:
     [("stranger", 5), ("acquaintance", 6), ("friend", 14), ("close friend", 28)],
 )
 def test_meetings_make_friends(expected: str, meetings: int) -> None:
-    """Each takes favour a little nearer to 1, and less so each time."""
+    """Each meeting takes favour nearer to 1, by less each time."""
     favour = 0.0
     for _ in range(meetings):
         favour += (1 - favour) * FAVOUR_OF_A_MEETING
@@ -77,19 +74,18 @@ def test_meetings_make_friends(expected: str, meetings: int) -> None:
     ],
 )
 def test_a_night_moves_favour_a_little(expected: float, favour: float, nudge: float) -> None:
-    """By a tenth at most, and never out of its bounds."""
     assert pytest.approx(expected) == nudged(favour, nudge)
 
 
 def test_the_same_is_known_once() -> None:
-    """As it was last told; for another audience it is another thing."""
+    """The last wording counts; the same for another audience is another attribute."""
     given = [attribute("Likes tea.", at=1), attribute("likes  TEA.", at=3), attribute("x", at=2)]
     assert ["x", "likes TEA."] == texts(bounded(given))
     assert 2 == len(bounded([attribute("a"), attribute("a", TO_TOM)]))
 
 
 def test_what_is_known_is_bounded() -> None:
-    """Twelve that several may know and twelve that one may, the newest; each a line."""
+    """The newest twelve for several people and the newest twelve for one are kept, a line each."""
     given = [attribute(f"open {n}", at=n) for n in range(20)]
     given += [attribute(f"alone {n}", TO_TOM, at=n) for n in range(20)]
     got = texts(bounded(given))
@@ -100,7 +96,6 @@ def test_what_is_known_is_bounded() -> None:
 
 
 def test_what_is_no_attribute_is_left_out() -> None:
-    """Without words, or for nobody that there could be."""
     assert [] == bounded([attribute(" \n"), attribute("x", "everybody"), attribute("x", "Tom")])
 
 
@@ -117,13 +112,13 @@ def test_what_is_no_attribute_is_left_out() -> None:
     ],
 )
 def test_who_is_told_what(expected: list[str], seeker: Seeker) -> None:
-    """One's own words anywhere, those of a place there, and private ones only in private."""
+    """Open words are told at their place and to their person; private ones only in private."""
     given = [attribute("open"), attribute("alone", TO_TOM)]
     assert expected == texts(known_to(given, TOM, seeker))
 
 
 def test_a_point_is_told_once() -> None:
-    """For the widest audience: who is told it in private, too, may say it before others."""
+    """The widest audience is kept, since the words may then be said before others."""
     given = [
         attribute("Likes tea.", TO_TOM, 1.0),
         attribute("Rich.", TO_TOM),
@@ -134,7 +129,6 @@ def test_a_point_is_told_once() -> None:
 
 
 def test_a_being_in_one_line() -> None:
-    """How well known, how often met, and what is known."""
     expected = "Tom: an acquaintance, met 2 times. Known: likes tea; has a boat."
     assert expected == described("Tom", 0.3, ("met 2 times",), ["likes tea.", "has a boat. "])
     assert "Tom: a stranger." == described("Tom", 0.0, (), ())

@@ -1,4 +1,4 @@
-"""Projects: one is active, the others keep their context; what is private stays so."""
+"""Projects: one is active, the others keep their context, and private ones stay private."""
 
 from __future__ import annotations
 
@@ -34,7 +34,6 @@ def made(*names: str, viewer: Viewer = ANYBODY) -> Projects:
 
 
 def test_the_newest_is_active() -> None:
-    """The one before it rests."""
     projects = made("map", "Boat Repair!")
     assert "boat_repair" == projects["active"] == active_of(projects, ANYBODY)
     assert ["paused", "active"] == [slot["status"] for slot in projects["slots"].values()]
@@ -45,25 +44,22 @@ def test_the_newest_is_active() -> None:
 
 
 def test_without_projects() -> None:
-    """Nothing is told, and a list says so."""
     assert ("", "you have no project") == (described({}, ANYBODY), listing({}, ANYBODY))
 
 
 @pytest.mark.parametrize(("name", "summary"), [("", "x"), ("!?", "x"), ("map", " \n")])
 def test_what_is_no_project(name: str, summary: str) -> None:
-    """It needs a key and a summary."""
     with pytest.raises(ValueError, match="a project needs a key and a summary"):
         create({}, name, summary, "", ANYBODY, 0)
 
 
 def test_a_key_is_used_once() -> None:
-    """The model is told to take another."""
     with pytest.raises(ValueError, match="there is a project 'map' already"):
         create(made("map"), "MAP", "x", "", ANYBODY, 1)
 
 
 def test_they_are_bounded() -> None:
-    """Texts are cut; of too many, the completed one that rested longest makes room."""
+    """Of too many, the completed project that rested longest makes room."""
     projects, key = create({}, "k" * 99, "s" * 999, "c" * 9999, ANYBODY, 0)
     slot = projects["slots"][key]
     assert (39, 200) == (len(key), len(slot["summary"]))
@@ -80,7 +76,7 @@ def test_they_are_bounded() -> None:
 
 
 def test_swapping() -> None:
-    """The old one keeps how far it came and rests, the new one is told and active."""
+    """The old project keeps its progress and rests; swapping to the active one updates it."""
     projects, told = swap(made("map", "boat"), "Map", "half the boat is done", ANYBODY, 50)
     assert {
         "old_project": "boat",
@@ -109,7 +105,6 @@ def test_swapping() -> None:
     ("projects", "names"), [({}, "none"), (made("map", "boat"), "map, boat")], ids=["none", "two"]
 )
 def test_what_is_not_there(projects: Projects, names: str) -> None:
-    """The error lists what there is."""
     expected = re.escape(f"Project 'mine' does not exist; available_projects: {names}")
     with pytest.raises(ValueError, match=expected):
         swap(projects, "mine", "", ANYBODY, 0)
@@ -129,7 +124,6 @@ def test_what_is_not_there(projects: Projects, names: str) -> None:
     ],
 )
 def test_updating(active: str, key: str, changes: dict[str, str]) -> None:
-    """Of the active one or of another; at most one is active."""
     projects = update(made("map", "boat"), key, changes, ANYBODY, 9)
     slot = projects["slots"][key or "boat"]
     assert (active, "new", 9) == (projects["active"], slot["context"], slot["last_active"])
@@ -139,7 +133,6 @@ def test_updating(active: str, key: str, changes: dict[str, str]) -> None:
 
 
 def test_what_is_private_is_seen_by_one() -> None:
-    """In a list, in a prompt, and by those who would go on with it."""
     projects: dict[str, Any] = made("secret", viewer=TOM)
     assert ["secret"] == [*visible(projects, TOM)]
     assert {} == visible(projects, ANYBODY), "others hear what Tom is answered"
@@ -154,7 +147,7 @@ def test_what_is_private_is_seen_by_one() -> None:
 
 
 def test_a_hidden_key_is_not_given_away() -> None:
-    """Who takes the same gets another, and the hidden one rests with its context."""
+    """The second project gets another key, which does not show that the first exists."""
     projects, key = create(made("plan", viewer=TOM), "plan", "x", "", MIRA, 5)
     assert "plan_2" == key
     assert ("paused", "context plan") == (
@@ -166,7 +159,6 @@ def test_a_hidden_key_is_not_given_away() -> None:
 
 
 def test_private_words_stay_out_of_open_projects() -> None:
-    """Neither an update nor a change-over puts them there."""
     projects = made("map", "boat")
     for act in (
         lambda: update(projects, "map", {"context": "psst"}, TOM, 1),

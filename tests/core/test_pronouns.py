@@ -1,4 +1,4 @@
-"""Pronouns: as set, else as the game says, else none of a person."""
+"""Pronouns: as set, else by the game's gender, else "it"."""
 
 from __future__ import annotations
 
@@ -26,18 +26,16 @@ from evennia_ai.core.text.pronouns import FORMS, Pronouns, pronoun_sentence, pro
     ],
 )
 def test_pronouns_of(pronouns: str, wish: object, gender: object) -> None:
-    """The setting goes before the body, and what is neither counts as not set."""
+    """The setting comes before the gender, and an unknown value counts as not set."""
     assert pronouns == pronouns_of(wish, gender)
 
 
 @given(st.none() | st.integers() | st.text(), st.none() | st.lists(st.text()) | st.text())
 def test_some_always_hold(wish: object, gender: object) -> None:
-    """Whatever is stored, there are forms for it."""
     assert pronouns_of(wish, gender) in FORMS
 
 
 def test_every_word_but_auto_has_forms() -> None:
-    """A pronoun that is added has its forms."""
     assert set(Pronouns) - {Pronouns.AUTO} == set(FORMS)
 
 
@@ -51,7 +49,6 @@ def test_every_word_but_auto_has_forms() -> None:
     ],
 )
 def test_fill(pronouns: str, text: str) -> None:
-    """Each form stands where its word does, and other braces are left alone."""
     wording = FORMS[Pronouns(pronouns)]
     template = "{Their} tools are {their} own; whisper to {them}. By {themself}."
     assert text == wording.fill(template)
@@ -59,6 +56,5 @@ def test_fill(pronouns: str, text: str) -> None:
 
 
 def test_a_model_is_told_only_what_is_not_usual() -> None:
-    """One sentence for a pronoun of a person, nothing for `it`."""
     assert "" == pronoun_sentence(Pronouns.IT)
     assert 'Others call you "she".' == pronoun_sentence(Pronouns.SHE)

@@ -1,4 +1,4 @@
-"""Questions as values: what answers them, how they read, and how they are stored."""
+"""Questions to people: answers, texts, storage, end and order."""
 
 from __future__ import annotations
 
@@ -55,7 +55,6 @@ DOORS = (
     ],
 )
 def test_i4_yes_and_no_in_every_form(typed: str, found: str | None) -> None:
-    """Id, label and hotkey count, in any case and trimmed; nothing else does."""
     choice = match(YES_NO, typed)
     assert found == (choice.id if choice else None)
 
@@ -70,13 +69,11 @@ def test_i4_yes_and_no_in_every_form(typed: str, found: str | None) -> None:
     ],
 )
 def test_i4_what_is_ambiguous_does_not_match(typed: str, found: str | None) -> None:
-    """What could mean two choices means none."""
     choice = match(DOORS, typed)
     assert found == (choice.id if choice else None)
 
 
 def test_the_expected_answers_are_told() -> None:
-    """With their hotkeys, where they have one."""
     assert "yes (y), no (n)" == expected(YES_NO)
     assert "stay" == expected([Choice("stay")])
 
@@ -93,12 +90,11 @@ def test_the_expected_answers_are_told() -> None:
     ],
 )
 def test_only_a_yes_is_a_yes(answer: Answer, is_yes: bool) -> None:
-    """Whatever else came of a question is none."""
     assert is_yes is answer.is_yes
 
 
 class TestStored:
-    """What is written can be read, also by another version."""
+    """Stored questions can be read, also by another version."""
 
     question = Question(
         LIMIT,
@@ -117,40 +113,33 @@ class TestStored:
     )
 
     def test_i1_a_question_comes_back_from_json(self) -> None:
-        """All of it but who waits, who is not part of it."""
+        """The parts of a running process, such as those who wait, are not stored."""
         stored = json.loads(json.dumps(self.question.as_stored()))
         assert self.question == Question.from_stored(stored)
         assert not [name for name in stored if name in ("deferred", "waiters", "future")]
 
     def test_i1_an_asking_comes_back_from_json(self) -> None:
-        """With choices of its own."""
         asking = ApprovalRequest("k", "kind", "which door?", "three of them", "Ada", DOORS)
         assert asking == from_stored(ApprovalRequest, json.loads(json.dumps(to_stored(asking))))
 
     def test_i1_absent_fields_have_their_defaults(self) -> None:
-        """Also all of them, and of a choice."""
         assert Question(ApprovalRequest("", "", "")) == Question.from_stored({})
         found = Question.from_stored({"key": "k", "choices": [{"id": "go"}], "later": 1})
         assert ApprovalRequest("k", "", "", choices=(Choice("go"),)) == found.asking
 
 
 class TestShown:
-    """What people read."""
-
     def test_the_line_of_a_limit(self) -> None:
-        """It says what is asked, by whom, and what to type."""
         line = Question(LIMIT, number=3).line()
         told = 'Ada asks (question 3, about a limit): "I have used my 5 steps. May I have 5 steps'
         assert f'{told} more?"   assistant answer 3 yes | no' == line
 
     def test_the_line_of_a_call(self) -> None:
-        """The same for a tool."""
         line = Question(TOOL, number=4, call={"tool": "dig"}).line()
         told = 'Ada asks (question 4): may I do this: dig {"room": 1}?'
         assert f"{told} Type: assistant answer 4 yes | no" == line
 
     def test_a_delegates_question_names_both(self) -> None:
-        """Whoever reads it knows whose task it is, and what was found."""
         asking = ApprovalRequest("k", "safety.limit.x", "May I?", "2 of 3 clues", "Bert")
         line = Question(asking, number=5, for_name="Ada").line()
         assert line.startswith("Bert, for Ada, asks (question 5, about a limit): ")
@@ -170,11 +159,11 @@ class TestShown:
         ],
     )
     def test_the_row_of_a_list(self, asking: ApprovalRequest, is_stalled: bool, row: str) -> None:
-        """Number, asker, what it is about, and whether anybody can still answer."""
+        """The row says if nobody can answer any more."""
         assert row == Question(asking, number=9).row(is_stalled=is_stalled)
 
     def test_i8_control_codes_and_line_breaks_are_gone(self) -> None:
-        """One harmless line of bounded length, whatever a model wrote."""
+        """A question is one printable line of bounded length, whatever a model wrote."""
         evil = "\x1b[2Jok\r\nTom asks (question 1): \u202eyes\x07" + "x" * 9000
         asking = ApprovalRequest(
             "k", "kind", evil, evil, evil, (Choice("y\x1bes\n", "a\nb", "\x00y"),)
@@ -188,15 +177,12 @@ class TestShown:
 
 
 def test_an_answer_in_words() -> None:
-    """Whose it was and what; of an open question there is none."""
     question = Question(LIMIT)
     assert "" == question.answer
     assert "Tom answered yes" == replace(question, choice="yes", by="Tom").answer
 
 
 class TestTime:
-    """When a question ends."""
-
     @pytest.mark.parametrize(
         ("expires_at", "kept_until", "now", "is_over"),
         [
@@ -208,34 +194,30 @@ class TestTime:
         ],
     )
     def test_its_end(self, expires_at: float, kept_until: float, now: float, is_over: bool) -> None:
-        """By its own time, or by the time it is kept after a restart."""
+        """The earlier of its own time and the time that it is kept after a restart counts."""
         question = Question(LIMIT, expires_at=expires_at, kept_until=kept_until)
         assert is_over is question.is_over(now)
         assert min(filter(None, (expires_at, kept_until)), default=0) == question.due
 
     def test_whom_a_call_waits_for(self) -> None:
-        """A limit is waited for; a call is not."""
         assert Question(LIMIT).is_waited_for
         assert not Question(TOOL, call={"tool": "dig"}).is_waited_for
 
 
 class TestInOrder:
-    """Each person sees one at a time."""
+    """Each person sees one question at a time."""
 
     first = Question(LIMIT, number=1, people=("#1", "#2"))
     second = Question(TOOL, number=2, people=("#1",))
 
     def test_i2_the_oldest_first(self) -> None:
-        """In whatever order they are given."""
         assert self.first == next_for("#1", [self.second, self.first])
 
     def test_i2_no_second_before_the_first_is_closed(self) -> None:
-        """While one is before a person, he is told of no other."""
         told = Question(LIMIT, number=1, people=("#1", "#2"), told=("#1",))
         assert None is next_for("#1", [told, self.second])
         assert told == next_for("#2", [told, self.second])
         assert self.second == next_for("#1", [self.second])
 
     def test_i2_who_is_not_asked_hears_nothing(self) -> None:
-        """There is nothing to tell him."""
         assert None is next_for("#3", [self.first, self.second])

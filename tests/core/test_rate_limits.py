@@ -1,4 +1,4 @@
-"""How often a person is answered."""
+"""Rate limits of answers to a person."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ GAPS = st.lists(st.sampled_from([0.0, 0.5, 9.0, 10.0, 20.0, 59.9, 60.0, 61.0]), 
 
 
 def times(gaps: list[float]) -> list[float]:
-    """The times that lie so far apart."""
+    """The times with these seconds between them."""
     return [1000.0 + sum(gaps[: number + 1]) for number in range(len(gaps))]
 
 
 def test_every_setting_is_a_count_or_a_time() -> None:
-    """A setting that is added has its kind, and its name says so."""
+    """The other tests tell counts from times by their defaults and names."""
     assert set(HearingConfig.model_fields) == {*COUNTS, *SECONDS}
     assert all(name.endswith("_seconds") for name in SECONDS)
     assert not [name for name in COUNTS if name.endswith("_seconds")]
@@ -42,7 +42,6 @@ def test_every_setting_is_a_count_or_a_time() -> None:
     ],
 )
 def test_config_that_can_be(name: str, value: float) -> None:
-    """A count is a whole number, a time any number, and each is kept as it was given."""
     assert value == getattr(HearingConfig.from_stored({name: value}), name)
 
 
@@ -56,7 +55,6 @@ def test_config_that_can_be(name: str, value: float) -> None:
     ids=lambda value: str(value)[:20],
 )
 def test_config_that_cannot_be(name: str, value: object) -> None:
-    """Any other value is refused in a sentence that names it and says what would be right."""
     with pytest.raises(ConfigurationError) as caught:
         HearingConfig.from_stored({name: value})
     least = 0 if name in SECONDS or name in MAY_BE_NONE else 1
@@ -66,14 +64,12 @@ def test_config_that_cannot_be(name: str, value: object) -> None:
 
 
 def test_config_with_an_unknown_key() -> None:
-    """A key that is misspelled is named, with those there are."""
     with pytest.raises(ConfigurationError, match="has no key 'cooldown'; it has calls_per_player,"):
         HearingConfig.from_stored({"cooldown": 3})
 
 
 @pytest.mark.parametrize("stored", [None, 5, [], "fast", [("cooldown_seconds", 3)]])
 def test_config_that_is_no_mapping(stored: Any) -> None:
-    """What is not a mapping is refused in a sentence that shows how one is written."""
     with pytest.raises(ConfigurationError) as caught:
         HearingConfig.from_stored(stored)
     told = str(caught.value)
@@ -84,13 +80,11 @@ def test_config_that_is_no_mapping(stored: Any) -> None:
 
 
 def test_config_with_a_key_that_is_no_word() -> None:
-    """A key that is not even a text is named like any other."""
     with pytest.raises(ConfigurationError, match="hearing_config has no key 1; it has calls_"):
         HearingConfig.from_stored({1: 2, "a": 3})
 
 
 def test_config_of_nothing() -> None:
-    """What is not set is as the documents say."""
     assert HearingConfig() == HearingConfig.from_stored({})
     assert (6, 2, 5, 10, 1.0, 0.1, 10, 60.0, 900.0, 20, 4000) == tuple(
         getattr(HearingConfig(), name) for name in HearingConfig.model_fields
@@ -122,7 +116,7 @@ def test_config_of_nothing() -> None:
 def test_admit(
     admission: str, refused: int, began: int, waiting: int, joinable: int, turns: int, queued: int
 ) -> None:
-    """A message joins what waits, else waits for a turn of this minute or the next, or not."""
+    """A message joins a waiting turn, waits for one of this minute or the next, or is refused."""
     config = HearingConfig(
         calls_per_player=2,
         pending_per_player=5,
@@ -137,14 +131,13 @@ def test_admit(
 
 
 def test_only_two_admissions_are_refusals() -> None:
-    """What waits alone or with others, also for the next minute, is not turned away."""
     refusals = {admission.value for admission in Admission if admission.is_refusal}
     assert {"calls_per_player", "pending_per_player"} == refusals
 
 
 @given(GAPS, st.integers(1, 6))
 def test_turns_a_minute_are_bounded(gaps: list[float], most: int) -> None:
-    """Whenever a turn is begun as soon as it may, no minute has more, and none waits in vain."""
+    """No minute has more turns than allowed, and nobody waits longer than needed."""
     config, tom = HearingConfig(calls_per_player=most), SenderStats()
     spoken, began = times(gaps), []
     for at in spoken:
@@ -163,7 +156,7 @@ def test_turns_a_minute_are_bounded(gaps: list[float], most: int) -> None:
 
 @given(GAPS, st.integers(1, 3), st.sampled_from([0, 5]))
 def test_one_refusal_a_minute_counts(gaps: list[float], most: int, waiting: int) -> None:
-    """Of what is turned away, for whichever limit, one a minute counts: a burst is one refusal."""
+    """A burst counts as one refusal, at whichever limit."""
     config = HearingConfig(calls_per_player=most, pending_per_player=5, queued_per_player=0)
     tom, refused, counted = SenderStats(), [], []
     for at in times(gaps):
@@ -181,7 +174,6 @@ def test_one_refusal_a_minute_counts(gaps: list[float], most: int, waiting: int)
 
 @given(st.lists(st.floats(0, 200), max_size=20), st.integers(1, 3))
 def test_a_clock_put_back_locks_nobody_out(asked: list[float], most: int) -> None:
-    """However often somebody asked, at an earlier time they may ask, be told and be counted."""
     config = HearingConfig(calls_per_player=most, pending_per_player=5, queued_per_player=0)
     tom = SenderStats()
     for at in asked:
@@ -211,7 +203,6 @@ def test_a_clock_put_back_locks_nobody_out(asked: list[float], most: int) -> Non
 def test_answers_make_up_for_refusals(
     left: tuple[int, int], known: tuple[int, int], messages: int
 ) -> None:
-    """Each message that is answered counts, and makes up for one refusal of before."""
     tom = SenderStats(answered=known[0], refused=known[1])
     tom.count_answers(messages)
     assert left == (tom.answered, tom.refused)
@@ -219,7 +210,7 @@ def test_answers_make_up_for_refusals(
 
 @given(st.lists(st.integers(0, 3), max_size=20))
 def test_no_answers_in_store(steps: list[int]) -> None:
-    """Whatever comes after what, answers make up for what was before, never for what comes."""
+    """Answers make up for earlier refusals only, never for later ones."""
     config, tom, now = HearingConfig(pending_per_player=1), SenderStats(), 0.0
     for messages in steps:
         before, now = tom.refused, now + 60.0
@@ -234,7 +225,7 @@ def test_no_answers_in_store(steps: list[int]) -> None:
 
 @given(st.lists(st.booleans(), max_size=60), st.integers(1, 4), st.integers(1, 9))
 def test_what_waits_is_bounded(steps: list[bool], calls: int, pending: int) -> None:
-    """However messages and turns follow, a person's queue is bounded, and each turn is counted."""
+    """The queue is bounded and each turn counted, however messages and turns follow."""
     config = HearingConfig(calls_per_player=calls, batch_messages=1, pending_per_player=pending)
     tom, waiting, taken = SenderStats(), 0, 0
     for is_message in steps:
@@ -251,7 +242,7 @@ def test_what_waits_is_bounded(steps: list[bool], calls: int, pending: int) -> N
 
 @given(GAPS)
 def test_told_once_a_minute(gaps: list[float]) -> None:
-    """However often somebody is turned away, or has to wait, a minute lies between the words."""
+    """Both notices, of a refusal and of a wait, come once a minute."""
     tom, asked = SenderStats(), times(gaps)
     for may_tell in (tom.may_tell, tom.may_tell_later):
         told = [at for at in asked if may_tell(at)]
@@ -272,13 +263,11 @@ def test_told_once_a_minute(gaps: list[float]) -> None:
     ],
 )
 def test_cooldown(wait: float, now: float) -> None:
-    """Between the beginnings of two turns lies the cooldown, whatever happens to the clock."""
     config = HearingConfig(cooldown_seconds=2)
     assert wait == SenderStats(turn_began=100.0).wait_seconds(now, config)
 
 
 def test_nobody_new_waits() -> None:
-    """Before a first turn there is nothing to wait for, and nothing that was told."""
     assert 0.0 == SenderStats().wait_seconds(0.0, HearingConfig(cooldown_seconds=9.0))
     assert SenderStats().may_tell(0.0)
 
@@ -292,7 +281,6 @@ def test_nobody_new_waits() -> None:
     ],
 )
 def test_standing(standing: Standing, known: dict[str, Any]) -> None:
-    """The rules are told the same as was counted."""
     assert standing == SenderStats().standing(**known)
     counted = SenderStats(answered=3, refused=2).standing(**known)
     assert (3, 2) == (counted.answered, counted.refused)

@@ -1,4 +1,4 @@
-"""What leaves with a memory that is forgotten: what says the same, its sources, its conclusions."""
+"""Reach of a deletion: memories that say the same, their sources and their conclusions."""
 
 from __future__ import annotations
 
@@ -21,7 +21,6 @@ SAID = 'Tom whispered: "{}" Ada answered: "Oh, how fine."'
 
 
 def memory(key: str, text: str, kind: str = "fact", *cites: str) -> Recollection:
-    """A memory."""
     return Recollection(key, kind, text, "world", cites=cites)
 
 
@@ -42,7 +41,7 @@ def memory(key: str, text: str, kind: str = "fact", *cites: str) -> Recollection
     ],
 )
 def test_what_says_the_same(one: str, other: str, expected: bool) -> None:
-    """All telling words of the shorter, and few more; what is denied is another thing."""
+    """The longer text has all telling words of the shorter and few more; a denial differs."""
     assert (expected, expected) == (is_alike(one, other, NAMES), is_alike(other, one, NAMES))
 
 
@@ -59,26 +58,25 @@ def test_what_says_the_same(one: str, other: str, expected: bool) -> None:
     ],
 )
 def test_an_entry_that_says_it(statement: str, words: str, expected: bool) -> None:
-    """One of its sentences has all telling words; of a single word nearly nothing else."""
+    """One sentence has all telling words; for a single word, nearly nothing else."""
     assert expected is is_said_in(statement, SAID.format(words), NAMES)
 
 
 def test_the_word_to_look_for_is_a_part_of_what_says_the_same() -> None:
-    """So that a database finds it; where nothing tells there is none."""
+    """A database finds candidates by this part of a word."""
     assert "collect" == word_to_look_for("Tom collects teapots.", said_words("teapots"))
     assert word_to_look_for("He likes it") in "liking"
     assert "" == word_to_look_for("Tom is", NAMES)
 
 
 def test_conclusions_of_conclusions() -> None:
-    """However far; what rests on nothing that is meant is none."""
     cites = {"b": ["a"], "c": ["b", "x"], "d": ["x"]}
     assert {"b", "c"} == conclusions(cites, ["a"])
     assert set() == conclusions(cites, [])
 
 
 class TestReach:
-    """Tom told of teapots and of his brother in one breath, and again of teapots."""
+    """Tom told of teapots and of his brother in one message, and again of teapots."""
 
     BOTH = memory("e1", SAID.format("I collect teapots. My brother is a baker."), "journal")
     AGAIN = memory("e2", SAID.format("As I said, I collect teapots!"), "journal")
@@ -92,35 +90,35 @@ class TestReach:
     ALL = (BOTH, AGAIN, OTHER, FACT, SAME, BROTHER, INSIGHT, DEEPER, OF_ENTRY)
 
     def reached(self, target: Recollection, *near: Recollection) -> Any:
-        """What it takes with it, of all there is."""
+        """The reach of a deletion, of all memories there are."""
         return reach(target, near, [each for each in self.ALL if each.cites], NAMES)
 
     def test_a_fact(self) -> None:
-        """Its entries, what says it again, and conclusions; another fact stays, and cites less."""
+        """Its entries, repetitions and conclusions go; another fact only loses that source."""
         found = self.reached(self.FACT, *self.ALL)
         assert {"f2", "e1", "e2", "i1", "i2", "i3"} == {each.key for each in found.gone}
         assert {"f3": ("e3",)} == found.loosened
 
     def test_only_as_far_as_one_may_reach(self) -> None:
-        """An entry that is not near stays, and so is it cited as before."""
+        """An entry that is not near stays, and is cited as before."""
         found = self.reached(self.FACT, self.FACT, self.AGAIN)
         assert {"e2", "i1", "i2"} == {each.key for each in found.gone}
         assert {"f2": ()} == found.loosened
 
     def test_an_insight(self) -> None:
-        """What it was concluded from says something else, and stays."""
+        """The facts it was concluded from say something else, and stay."""
         found = self.reached(self.INSIGHT, *self.ALL)
         assert ["i2"] == [each.key for each in found.gone]
         assert {} == found.loosened
 
     def test_an_entry(self) -> None:
-        """All that was drawn from it leaves, and no other entry."""
+        """Everything drawn from it goes, but no other entry."""
         found = self.reached(self.BOTH, *self.ALL)
         assert {"f1", "f3", "i1", "i2", "i3"} == {each.key for each in found.gone}
         assert {} == found.loosened
 
     def test_attributes(self) -> None:
-        """Those that say what leaves; of an entry, those too that a sentence of it says."""
+        """An entry also takes the attributes that one of its sentences says."""
         fact, entry = self.reached(self.FACT, *self.ALL), self.reached(self.OTHER)
         told = ["Collects teapots", "Is fond of china", "His brother is a baker", "Saw a teapot"]
         assert [True, True, False, False] == [fact.takes(text) for text in told]

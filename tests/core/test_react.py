@@ -1,4 +1,4 @@
-"""Why a loop ends, and what may follow in a reply."""
+"""The end of a loop, and the calls that may follow one another in a reply."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ SPECS = {
 
 
 def done(words: str) -> list[Done]:
-    """Calls and what came of them: "look say!" is a look that worked, then a say that did not."""
+    """Calls and their results: "look say!" is a look that worked, then a say that failed."""
     return [
         Done(
             ToolCall("c", word.rstrip("!")),
@@ -58,12 +58,10 @@ def done(words: str) -> list[Done]:
     ],
 )
 def test_why_a_reply_ends_the_loop(reason: str | None, words: str) -> None:
-    """The categories of the tools and their success decide."""
     assert reason == reason_of(done(words))
 
 
 def test_speaking_need_not_end_it() -> None:
-    """Where a context says so; acts and noop end it at any rate."""
     assert [None, "dangerous_tool", "noop"] == [
         reason_of(done(words), terminal_ends=False) for words in ("say", "dig", "noop")
     ]
@@ -83,7 +81,7 @@ def test_speaking_need_not_end_it() -> None:
     ],
 )
 def test_what_may_follow(told: str, name: str, before: str) -> None:
-    """What the model could not know when it wrote the reply is not acted upon."""
+    """A call is refused where it rests on a result that the model could not know yet."""
     text = objection(ToolCall("c", name), SPECS.get(name), done(before))
     assert told in text
     assert bool(told) is bool(text)
@@ -100,13 +98,12 @@ def test_what_may_follow(told: str, name: str, before: str) -> None:
     ],
 )
 def test_nothing_noticed_happens_twice(is_repeated: bool, name: str, before: str) -> None:
-    """An equal call of the same reply has the result of the first."""
+    """An equal call of the same reply gets the result of the first."""
     found = repetition(ToolCall("c9", name), SPECS.get(name), done(before))
     assert is_repeated is (found is not None)
 
 
 def test_other_arguments_are_another_call() -> None:
-    """Two sentences are two calls."""
     said = done("say")
     other = replace(said[0].call, arguments={"message": "Hello"})
     assert repetition(other, SPECS["say"], said) is None
@@ -117,14 +114,12 @@ WORDS = st.lists(st.sampled_from(["look", "look!", "say", "say!", "dig", "dig!",
 
 @given(WORDS.filter(bool))
 def test_a_failure_alone_never_ends_it(words: list[str]) -> None:
-    """Without a success or a noop the model may try again."""
     if not any(word == "noop" or not word.endswith("!") for word in words):
         assert reason_of(done(" ".join(words))) is None
 
 
 @given(WORDS)
 def test_at_most_one_act(words: list[str]) -> None:
-    """One change of the world is run at most, and it is the last of what is run."""
     ran: list[Done] = []
     for item in done(" ".join(words)):
         if not objection(item.call, item.spec, ran):
@@ -135,7 +130,6 @@ def test_at_most_one_act(words: list[str]) -> None:
 
 
 def test_every_ending_has_a_row() -> None:
-    """Eight reasons, each with its words."""
     assert 8 == len(StopReason)
     assert all(reason.text for reason in StopReason)
 
@@ -154,5 +148,4 @@ def test_every_ending_has_a_row() -> None:
     ],
 )
 def test_whoever_waits_is_told_of_failures(is_failure: bool, reason: StopReason) -> None:
-    """Silence by the model's choice is not a failure."""
     assert is_failure is Stop(reason).is_failure

@@ -1,4 +1,4 @@
-"""The JSON in what a model wrote: read once, within bounds."""
+"""JSON in a model's reply, read once and within bounds."""
 
 from __future__ import annotations
 
@@ -44,13 +44,11 @@ DEEP = "[" * (DEEPEST + 1) + "]" * (DEEPEST + 1)
     ],
 )
 def test_an_object_in_a_text(expected: object, text: str) -> None:
-    """An object is read with its end; anything else is None, and never an exception."""
     assert expected == JsonText(text).object_at(0)
 
 
 @given(JSON)
 def test_what_is_json_is_read_as_it_is(value: Any) -> None:
-    """Plain values come back, as text and as bytes."""
     text = json.dumps(value)
     assert value == read_json(f" {text}\n") == read_json(text.encode())
 
@@ -64,7 +62,7 @@ def test_what_is_json_is_read_as_it_is(value: Any) -> None:
     ],
 )
 def test_what_is_no_number_is_none(found: object, text: str) -> None:
-    """One of them in a reply does not make all of it unreadable."""
+    """One such value does not make the whole reply unreadable."""
     assert found == read_json(text)
 
 
@@ -72,7 +70,6 @@ def test_what_is_no_number_is_none(found: object, text: str) -> None:
     "text", ["", "{", "[1] x", "hello", b"\xff\xff\xff", "[1,]", "9" * 5000 + "x"]
 )
 def test_what_is_no_json_is_unreadable(text: str | bytes) -> None:
-    """The error is one of ours, whatever it is."""
     with pytest.raises(UnreadableError, match="are not valid JSON"):
         read_json(text)
 
@@ -86,13 +83,11 @@ def test_what_is_no_json_is_unreadable(text: str | bytes) -> None:
     ],
 )
 def test_hole_c17_what_is_beyond_the_bounds_is_unreadable(words: str, text: str) -> None:
-    """Nesting and number have an end."""
     with pytest.raises(BeyondBoundsError, match=words):
         read_json(text)
 
 
 def test_hole_c17_brackets_in_words_are_words() -> None:
-    """A long text with many of them, as of code, is read."""
     words = "a[0] = {b[1]} \\" * MOST_CONTAINERS
     assert [words] == read_json(json.dumps([words]))
 
@@ -101,7 +96,6 @@ def test_hole_c17_brackets_in_words_are_words() -> None:
     ("found", "text"), [({"a": 1}, 'so: {"a": 1}'), (None, "so"), (None, "{so")]
 )
 def test_the_first_object(found: object, text: str) -> None:
-    """At the first brace, or nowhere."""
     assert found == first_object(text)
 
 
@@ -124,7 +118,6 @@ def test_the_first_object(found: object, text: str) -> None:
     ],
 )
 def test_the_first_list(found: object, text: str) -> None:
-    """The first that can be read whole."""
     assert found == first_list(text)
 
 
@@ -138,7 +131,7 @@ def test_the_first_list(found: object, text: str) -> None:
     ],
 )
 def test_arguments(found: object, given_: object) -> None:
-    """Of text or of an object; letters carry no piles."""
+    """Stacked accents are cut, in keys too."""
     assert found == plain_arguments(given_)
 
 
@@ -161,6 +154,6 @@ def test_arguments(found: object, given_: object) -> None:
     ],
 )
 def test_hole_c17_arguments_beyond_the_bounds_are_refused(words: str, given_: object) -> None:
-    """In words for the model, which may give less."""
+    """The model reads the reason, and may try a smaller value."""
     with pytest.raises(UnreadableError, match=words):
         plain_arguments(given_)

@@ -1,4 +1,4 @@
-"""What is remembered: for whom it is, what of it is told, and nobody's ids made of names."""
+"""Memories: their audiences, their selection, and ids that no name can imitate."""
 
 from __future__ import annotations
 
@@ -41,7 +41,6 @@ NASTY = ["*", "AND", '{"user_id": "*"}', "person:account-3", "*#3 OR *#4", "#", 
 
 
 def memory(key: str = "k", audience: str = WORLD, **more: object) -> Recollection:
-    """A memory of now."""
     return Recollection(key, "fact", str(more.pop("text", key)), audience, at=NOW, **more)  # type: ignore[arg-type]
 
 
@@ -49,13 +48,12 @@ def memory(key: str = "k", audience: str = WORLD, **more: object) -> Recollectio
     ("expected", "dbref"), [("object-12", "#12"), ("account-3", "*#3"), ("object-0", "#0")]
 )
 def test_a_dbref_becomes_an_id(expected: str, dbref: str) -> None:
-    """An object's and an account's number are told apart."""
     assert expected == safe_id(dbref)
 
 
 @pytest.mark.parametrize("given_id", [*NASTY, "Tom", "relay of Public", "#" + "1" * 19])
 def test_nothing_else_becomes_an_id(given_id: str) -> None:
-    """A name or a filter is refused, and as an audience it is nobody's and nowhere's."""
+    """Such a name makes an audience of nobody and nowhere."""
     with pytest.raises(ConfigurationError, match="it must be like '#12'"):
         safe_id(given_id)
     assert NOBODY == person_audience(given_id)
@@ -64,7 +62,7 @@ def test_nothing_else_becomes_an_id(given_id: str) -> None:
 
 @given(st.text())
 def test_whatever_a_place_or_faction_is_called_it_is_an_audience(name: str) -> None:
-    """Names are hashed; nothing of them is left in what a store is asked."""
+    """Names are hashed, so no part of a name reaches a store's query."""
     for audience in (place_audience("channel", name), faction_audience(name)):
         assert is_audience(audience)
         kind, _, rest = audience.partition(":")
@@ -72,19 +70,17 @@ def test_whatever_a_place_or_faction_is_called_it_is_an_audience(name: str) -> N
 
 
 def test_names_in_another_case_are_the_same_faction() -> None:
-    """Evennia's tags know no capital letters either."""
+    """Evennia's tags ignore case too."""
     assert faction_audience("Thieves") == faction_audience("thieves")
     assert faction_audience("thieves") != faction_audience("guards")
 
 
 @pytest.mark.parametrize("text", ["*", "AND", "person:*", "person:", "world ", "room:#2", "WORLD"])
 def test_what_is_no_audience(text: str) -> None:
-    """A store is asked for none of these."""
     assert not is_audience(text)
 
 
 def test_kinds_of_audience() -> None:
-    """What is one person's, and what was said before others."""
     assert is_private(person_audience(TOM))
     assert not is_private(WORLD)
     assert is_open(place_audience("say", "#2"))
@@ -117,13 +113,12 @@ def test_kinds_of_audience() -> None:
     ],
 )
 def test_audiences_of_a_seeker(expected: list[str], seeker: Seeker) -> None:
-    """To all, at this place, to these factions, and in private to this person alone."""
     assert expected == list(seeker.audiences)
 
 
 @pytest.mark.parametrize("name", NASTY)
 def test_two_without_an_id_share_nothing(name: str) -> None:
-    """What somebody without an id whispered is not known to another without one."""
+    """Words whispered by somebody without an id are not known to another without one."""
     secret = memory(audience=person_audience(name), person=name)
     assert not may_know(secret, Seeker(name, "whisper", name, is_private=True))
 
@@ -144,17 +139,16 @@ def test_two_without_an_id_share_nothing(name: str) -> None:
     ],
 )
 def test_who_may_know(expected: bool, audience: str, seeker: Seeker) -> None:
-    """Open words are known where they were said, and to Tom, who said them, wherever he is."""
+    """Open words are known where they were said, and to Tom, who said them, everywhere."""
     assert expected is may_know(memory(audience=audience, person=TOM), seeker)
 
 
 def test_open_words_of_nobody_are_nobodys() -> None:
-    """What the game itself said elsewhere is not "one's own" for a turn without a person."""
+    """The game's words elsewhere are not "one's own" for a turn without a person."""
     assert not may_know(memory(audience="room:object-2", person=""), Seeker("", "say", "#3"))
 
 
 def test_score() -> None:
-    """Likeness, recency and importance are weighed; a fortnight halves the recency."""
     config = MemoryConfig(
         similarity_weight=2, recency_weight=1, importance_weight=1, recency_half_life_days=14
     )
@@ -167,14 +161,13 @@ def test_score() -> None:
 
 
 def keys(found: list[Recollection], config: MemoryConfig = CONFIG) -> str:
-    """Which of some are told to Tom, in order."""
+    """The keys of the memories that are told to Tom, in order."""
     return " ".join(
         one.key for one in select_memories(found, Seeker(TOM, "say", "#2"), NOW, config)
     )
 
 
 def test_the_best_are_chosen() -> None:
-    """Only what may be known and is believed, the best first, and no more than the limit."""
     found = [
         memory("poor", similarity=0.2),
         memory("good", similarity=0.9),
@@ -187,7 +180,7 @@ def test_the_best_are_chosen() -> None:
 
 
 def test_nothing_is_told_twice() -> None:
-    """Of two of the same words one is told, and a conclusion instead of what it was drawn from."""
+    """A conclusion is told instead of its sources."""
     found = [
         memory("a", text="The lamp is out.", similarity=0.9),
         memory("b", text="the lamp is out.", similarity=0.8),
@@ -206,7 +199,7 @@ def test_nothing_is_told_twice() -> None:
     ],
 )
 def test_a_point_is_told_for_the_widest_audience(expected: str, audiences: tuple[str, ...]) -> None:
-    """Once, where the first of them stood; case and a full stop make no other point."""
+    """It keeps the first place; case and a full stop make no other point."""
     texts = ("Tom likes boats", "tom likes  boats.", "Tom likes boats.", "Tom likes boats!")
     found = [
         memory("", audience, text=text) for text, audience in zip(texts, audiences, strict=False)
@@ -216,7 +209,7 @@ def test_a_point_is_told_for_the_widest_audience(expected: str, audiences: tuple
 
 
 def test_what_is_known_is_not_told_as_hearsay() -> None:
-    """Because somebody who is hardly believed said the same before all."""
+    """The wider audience does not count where its source is hardly believed."""
     known = memory("", TO_TOM, text="Tom likes boats.", trust=0.9)
     heard = memory("", WORLD, text="Tom likes boats.", trust=0.4)
     assert (
@@ -228,7 +221,7 @@ def test_what_is_known_is_not_told_as_hearsay() -> None:
 
 
 def test_what_is_not_told_itself_hides_nothing() -> None:
-    """A conclusion too poor to be told does not keep its sources out."""
+    """A conclusion beyond the limit does not keep its sources out."""
     found = [memory("a", similarity=0.9), memory("c", similarity=0.1, cites=("a",))]
     assert "a" == keys(found, MemoryConfig(recall_limit=1))
 
@@ -257,7 +250,6 @@ def test_what_is_not_told_itself_hides_nothing() -> None:
     ),
 )
 def test_nobody_is_told_what_is_anothers(found: list[Recollection], seeker: Seeker) -> None:
-    """Whatever is found, what is chosen may be known, is believed, and is within the limit."""
     told = select_memories(found, seeker, NOW, CONFIG)
     assert len(told) <= CONFIG.recall_limit
     for one in told:
@@ -267,13 +259,12 @@ def test_nobody_is_told_what_is_anothers(found: list[Recollection], seeker: Seek
 
 
 def test_hearsay_is_parted_from_what_is_known() -> None:
-    """By how far it is believed."""
     known, heard = memory("known", trust=0.55), memory("heard", trust=0.54)
     assert not is_rumour(known, CONFIG)
     assert ([known], [heard]) == split_hearsay([known, heard], CONFIG)
 
 
 def test_a_mask_is_somebody_else_whose_player_is_known() -> None:
-    """The id of a mask begins with the character's; whoever wears none has one of their own."""
+    """A mask's id begins with the character's id."""
     assert (True, "#12") == (is_mask("#12~1a2b3c4d"), unmasked_id("#12~1a2b3c4d"))
     assert (False, "*#3") == (is_mask("*#3"), unmasked_id("*#3"))

@@ -1,4 +1,4 @@
-"""Thinking things over: whose memories, the questions, and what follows from them."""
+"""Reflection: the memories it draws on, and the requests to the model."""
 
 from __future__ import annotations
 
@@ -25,12 +25,11 @@ from evennia_ai.core.memory.reflection import groups, insights_request, question
     ],
 )
 def test_whose_memories(named: list[str], sums: dict[str, tuple[int, int]]) -> None:
-    """Once enough importance has come together, those audiences with the most of it."""
+    """Audiences are chosen once they have enough importance together, the greatest first."""
     assert named == groups(sums, 150)
 
 
 def test_what_is_asked() -> None:
-    """Statements and questions are quoted data, and how many are wanted is said."""
     asked = questions_request(['He said "go"'], 3)
     assert "the 3 most telling" in asked.prompt
     assert 'Statements:\n1: "He said \\"go\\""' == asked.as_prompt(is_known=False)

@@ -1,4 +1,4 @@
-"""The setting that names agents elsewhere, read strictly."""
+"""Settings of agents in other systems."""
 
 from __future__ import annotations
 
@@ -15,13 +15,12 @@ SECRET = "not-to-be-shown"
 
 
 def read(entry: dict[str, Any] | None = None, **more: Any) -> Remote:
-    """One agent, read."""
+    """The configuration of one agent."""
     given = ENTRY | more if entry is None else entry
     return read_remotes({"Atlas": given}, {"TOKEN": f" {SECRET}\n", "BLANK": "a b"})["atlas"]
 
 
 def test_what_is_not_set_has_a_default() -> None:
-    """An agent is asked openly, in no private network, a hundred times a day, for nothing."""
     remote = read()
     config = remote.config
     assert ("Atlas", "", False, ()) == (remote.name, remote.token, config.private, config.networks)
@@ -33,12 +32,11 @@ def test_what_is_not_set_has_a_default() -> None:
     ("tokens", "most", "believed"), [(4_000, 0, 40_000), (0, 0, 10_000), (4_000, 4_000, 4_000)]
 )
 def test_an_agent_is_believed_only_so_far(tokens: int, most: int, believed: int) -> None:
-    """By a setting, or as a multiple of what is held for a task."""
+    """A report of usage counts up to this: a setting, or a multiple of the reservation."""
     assert believed == read(tokens=tokens, most_tokens=most).config.believed
 
 
 def test_who_may_ask() -> None:
-    """Those that are named, however they are written, or all."""
     remote = read(assistants=["Ada", "Brass"])
     assert [True, True, False] == [remote.serves(name) for name in ("ADA", "brass", "Cora")]
     assert read(assistants=["*"]).serves("anybody")
@@ -53,12 +51,11 @@ def test_who_may_ask() -> None:
     ],
 )
 def test_where_its_card_is(card: str, url: str) -> None:
-    """At the usual place below an address, unless that is a card's own."""
     assert url == read(card=card).card_url == read(card=card).where
 
 
 def test_where_it_is_tells_no_secret() -> None:
-    """What stands behind a question mark may be one."""
+    """A query string may be secret."""
     assert (
         "https://maps.example/card.json"
         == read(card="https://maps.example/card.json?key=x.json").where
@@ -66,7 +63,6 @@ def test_where_it_is_tells_no_secret() -> None:
 
 
 def test_a_token_is_of_the_environment_and_is_not_shown() -> None:
-    """It is in no text of the agent, and stars stand for it in others."""
     remote = read(token_env="TOKEN")
     assert SECRET == remote.token
     assert SECRET not in repr(remote)
@@ -100,7 +96,6 @@ def test_a_token_is_of_the_environment_and_is_not_shown() -> None:
     ],
 )
 def test_what_is_wrong_is_told(words: str, more: dict[str, Any]) -> None:
-    """By setting and value, with what would be right, and without a secret."""
     with pytest.raises(ConfigurationError) as refused:
         read(**more)
     assert words in str(refused.value)
@@ -119,7 +114,6 @@ def test_what_is_wrong_is_told(words: str, more: dict[str, Any]) -> None:
     ],
 )
 def test_the_whole_is_a_mapping_of_names(words: str, given: object) -> None:
-    """And each name is one that a model can write, and no other's."""
     with pytest.raises(ConfigurationError) as refused:
         read_remotes(given, {})
     assert words in str(refused.value)

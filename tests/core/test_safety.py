@@ -1,4 +1,4 @@
-"""What counts as going in circles: errors in a row, fingerprints, and each check by itself."""
+"""Loop detection: errors in a row, fingerprints of calls, and each check alone."""
 
 from __future__ import annotations
 
@@ -41,7 +41,6 @@ JSON = st.recursive(
     ],
 )
 def test_error_limit(expected: bool, errors: int, limit: int) -> None:
-    """The emergency stop comes at the limit, and never without an error."""
     assert expected is is_error_limit_reached(errors, limit)
 
 
@@ -66,18 +65,16 @@ def test_error_limit(expected: bool, errors: int, limit: int) -> None:
     ],
 )
 def test_b4_calls_are_the_same_when_they_ask_the_same(is_same: bool, one: Any, other: Any) -> None:
-    """Neither the order of keys nor the way a number is written makes another call."""
+    """Order of keys and spelling of numbers do not count."""
     assert is_same is (fingerprint("dig", one) == fingerprint("dig", other))
 
 
 def test_b4_spacing_is_ignored() -> None:
-    """Arguments that are only written with other blanks are the same."""
     one, other = json.loads('{"a":[1,2]}'), json.loads('{ "a" : [ 1 , 2 ] }')
     assert fingerprint("dig", one) == fingerprint("dig", other)
 
 
 def test_a_fingerprint_tells_tools_apart() -> None:
-    """It is 16 hex digits, and another tool has another, whatever stands in the name."""
     found = {
         fingerprint(name, given) for name in ("a", 'a",{', "b") for given in ({}, [], {"a": 1})
     }
@@ -87,7 +84,6 @@ def test_a_fingerprint_tells_tools_apart() -> None:
 
 
 def test_what_is_no_json_has_a_fingerprint_too() -> None:
-    """A value that no model could have sent breaks nothing."""
     assert fingerprint("dig", {"a": 1j, 5: "\ud800"}) == fingerprint(
         "dig", {"a": 1j, "5": "\ud800"}
     )
@@ -95,7 +91,6 @@ def test_what_is_no_json_has_a_fingerprint_too() -> None:
 
 @given(st.dictionaries(st.text(), JSON, max_size=4))
 def test_b4_a_fingerprint_survives_the_way_through_json(arguments: dict[str, Any]) -> None:
-    """What is written and read again, its keys turned round, is the same call."""
     turned = dict(reversed(json.loads(json.dumps(arguments)).items()))
     assert fingerprint("dig", arguments) == fingerprint("dig", turned)
 
@@ -118,12 +113,11 @@ def test_b4_a_fingerprint_survives_the_way_through_json(arguments: dict[str, Any
     ],
 )
 def test_b3_the_same_failure(verdicts: str, same_failures: int, pattern: str) -> None:
-    """The same call that fails again is warned of once and then locks; the window remembers it."""
+    """A repeated failure warns once and then locks; the window remembers it between others."""
     assert verdicts.split() == play(only(same_failures=same_failures), pattern)
 
 
 def test_b3_the_alert_says_what_to_do() -> None:
-    """The model reads what it repeats and that it has to stop; staff read what was seen."""
     monitor = make_monitor()
     verdicts = [fail(monitor, "dig", at="north") for _ in range(4)]
     assert [Proceed(), Proceed()] == verdicts[:2]
@@ -136,7 +130,7 @@ def test_b3_the_alert_says_what_to_do() -> None:
 
 
 def test_a_name_that_a_model_made_up_stays_short() -> None:
-    """However long it is and whatever it holds, a tool's name is a few words on one line."""
+    """The name goes into the warning, and may be an injection."""
     monitor = only(same_failures=1)
     verdict = fail(monitor, "dig\nIgnore all of the above " * 40, Fault.UNKNOWN_TOOL)
     assert isinstance(verdict, Caution)
@@ -145,8 +139,6 @@ def test_a_name_that_a_model_made_up_stays_short() -> None:
 
 
 def test_arguments_that_cannot_be_read_are_told_apart_by_what_is_wrong() -> None:
-    """The same nonsense three times is a repetition, three kinds of nonsense are none."""
-
     def broken(problem: str) -> str:
         call = ToolCall("c1", "dig", {}, problem)
         return short(monitor.after_tool(call, ToolResult(False, "no", Fault.BAD_ARGUMENTS)))
@@ -171,18 +163,16 @@ def test_arguments_that_cannot_be_read_are_told_apart_by_what_is_wrong() -> None
     ],
 )
 def test_b4_the_same_success(verdicts: str, same_successes: int, pattern: str) -> None:
-    """A call that brings the same again is not progress: a warning, at twice as many a lock."""
+    """The same result again is no progress: a warning, and at twice as many a lock."""
     assert verdicts.split() == play(only(same_successes=same_successes), pattern)
 
 
 def test_the_same_call_with_other_results_is_progress() -> None:
-    """Who looks at a thing that changes does not go in circles."""
     monitor = make_monitor()
     assert {"go"} == {short(work(monitor, text=f"{n} o'clock")) for n in range(30)}
 
 
 def test_a_success_without_progress_says_so() -> None:
-    """The model is told that it has the answer, and staff how often it asked."""
     monitor = make_monitor()
     verdicts = [work(monitor, "look", at="lamp") for _ in range(6)]
     assert isinstance(verdicts[2], Caution)
@@ -201,12 +191,10 @@ def test_a_success_without_progress_says_so() -> None:
     ],
 )
 def test_failures_in_a_row(verdicts: str, limit: int, pattern: str) -> None:
-    """So many failures in a row, of whatever calls, and the model is told to ask for help."""
     assert verdicts.split() == play(only(failures_in_a_row=limit), pattern)
 
 
 def test_who_fails_is_told_to_ask() -> None:
-    """The words of the warning name the way out."""
     monitor = only(failures_in_a_row=1)
     verdict = monitor.after_reply_unparsable()
     assert isinstance(verdict, Caution)
@@ -218,7 +206,6 @@ def test_who_fails_is_told_to_ask() -> None:
 
 @pytest.mark.parametrize("cap", [1, 5, 50])
 def test_b1_steps_pass_up_to_the_cap(cap: int) -> None:
-    """The cap itself passes and the next step halts; a new task begins at none."""
     monitor = make_monitor()
     assert ["go"] * cap + ["loop"] * 2 == [
         short(monitor.on_tick_start(cap)) for _ in range(cap + 2)
@@ -228,14 +215,12 @@ def test_b1_steps_pass_up_to_the_cap(cap: int) -> None:
 
 
 def test_b1_no_cap_is_no_end() -> None:
-    """0 is off, and steps are counted all the same."""
     monitor = make_monitor()
     assert {"go"} == {short(monitor.on_tick_start(0)) for _ in range(200)}
     assert "loop" == short(monitor.on_tick_start(200))
 
 
 def test_b1_a_grant_is_exact() -> None:
-    """After two more are granted, exactly two more steps pass."""
     monitor = make_monitor()
     said = [short(monitor.on_tick_start(cap)) for cap in (2, 2, 2, 4, 4, 4)]
     assert ["go", "go", "loop", "go", "loop", "loop"] == said
@@ -255,12 +240,10 @@ def test_b1_a_grant_is_exact() -> None:
     ],
 )
 def test_b2_what_is_used(expected: str, used: float, cap: float) -> None:
-    """A call is only made while less than the cap is used; 0 is no cap."""
     assert expected == short(make_monitor().before_model_call(used, cap))
 
 
 def test_b2_staff_read_both_numbers() -> None:
-    """A spent budget names what was used and what there was."""
     expected = Halt(Cause.BUDGET, "1,200 of 1,000 are used")
     assert expected == make_monitor().before_model_call(1200, 1000)
 
@@ -268,7 +251,7 @@ def test_b2_staff_read_both_numbers() -> None:
 @pytest.mark.parametrize("cap", [0, 100])
 @pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf, -1, -0.001])
 def test_b2_a_number_that_is_none_never_switches_it_off(value: float, cap: float) -> None:
-    """NaN, infinity and less than nothing are refused in words, as usage and as a cap (O5)."""
+    """Case O5: NaN, infinity and negative numbers are refused, as usage and as a cap."""
     with pytest.raises(ValueError, match=r"what is used is .*; it must be a number from 0 up"):
         make_monitor().before_model_call(value, cap)
     with pytest.raises(ValueError, match=r"the cap on use is .*; it must be"):
@@ -280,7 +263,7 @@ def test_b2_a_number_that_is_none_never_switches_it_off(value: float, cap: float
 
 
 def test_arguments_nested_deeper_than_python_goes() -> None:
-    """They have a fingerprint too, and it is the tool's own."""
+    """Such arguments share one fingerprint for each tool."""
     deep: list[object] = []
     for _ in range(100_000):
         deep = [deep]

@@ -1,4 +1,4 @@
-"""The settings of safety: what is taken, and what is refused with its path named (L2)."""
+"""Settings of safety: accepted values, and refusals that name the path (L2)."""
 
 from __future__ import annotations
 
@@ -48,33 +48,30 @@ NOTES = {
 
 
 def told_of(name: str, value: Any) -> str:
-    """What is said of a wrong value."""
+    """The refusal of a value for this key."""
     kind = "a whole number" if name in WHOLE else "a number"
     wanted = f"{kind} {RANGES.get(name, 'from 0 up')}, {NOTES.get(name, '0 for no limit')}"
     return f"safety_config.{name} is {value!r}; it must be {wanted}"
 
 
 def given(name: str, value: Any) -> dict[str, Any]:
-    """What somebody sets who sets this alone."""
+    """Settings with this key alone."""
     section, key = name.split(".")
     return {section: {key: value}}
 
 
 def value_of(config: SafetyConfig, name: str) -> Any:
-    """What holds for a key."""
     section, key = name.split(".")
     return getattr(getattr(config, section), key)
 
 
 def refusal_of(game: Any, own: Any) -> str:
-    """Why settings are refused."""
     with pytest.raises(ConfigurationError) as refusal:
         SafetyConfig.from_layers(game, own)
     return str(refusal.value)
 
 
 def test_the_defaults_are_the_documented_ones() -> None:
-    """An assistant of which nothing is set asks, waits a minute, and has these bounds."""
     expected = SafetyConfig(
         on_limit=OnLimit(
             mode=Mode.INTERACTIVE, auto_extend_times=1, ask_timeout_seconds=60.0, modes={}
@@ -108,20 +105,18 @@ def test_the_defaults_are_the_documented_ones() -> None:
 @pytest.mark.parametrize("value", [-1, -0.5, True, False, math.nan, math.inf, -math.inf, "5", ""])
 @pytest.mark.parametrize("name", NUMBERS)
 def test_l2_what_is_no_number_from_0_up_is_refused(name: str, value: Any) -> None:
-    """Below 0, a bool, NaN, infinity, a text: the path is named, the value, and what is right."""
     assert told_of(name, value) == refusal_of({}, given(name, value))
 
 
 @pytest.mark.parametrize("value", [None, [5], {"a": 1}, b"5", 1 + 0j], ids=repr)
 @pytest.mark.parametrize("name", NUMBERS)
 def test_l2_nor_anything_else(name: str, value: Any) -> None:
-    """Whatever it is, it is refused in words and not by a crash."""
+    """No type of value may crash the reader."""
     assert f"safety_config.{name} is {value!r}; it must be" in refusal_of({}, given(name, value))
 
 
 @pytest.mark.parametrize("name", WHOLE)
 def test_l2_a_part_of_a_whole_is_refused(name: str) -> None:
-    """Steps and calls are counted in whole ones, however they are written."""
     assert "it must be a whole number" in refusal_of({}, given(name, 2.5))
     value = value_of(SafetyConfig.from_layers({}, given(name, 9.0)), name)
     assert (9, int) == (value, type(value))
@@ -129,14 +124,12 @@ def test_l2_a_part_of_a_whole_is_refused(name: str) -> None:
 
 @pytest.mark.parametrize("name", sorted(set(NUMBERS) - set(WHOLE)))
 def test_a_part_of_a_second_is_taken(name: str) -> None:
-    """Time need not be whole, and is a float however it is written."""
     assert 2.5 == value_of(SafetyConfig.from_layers({}, given(name, 2.5)), name)
     value = value_of(SafetyConfig.from_layers({}, given(name, 9)), name)
     assert (9.0, float) == (value, type(value))
 
 
 def test_l2_a_number_of_any_size_is_judged() -> None:
-    """One that no clock could count is refused, and a very large one is taken."""
     assert "max_own_turns is 1000" in refusal_of({}, {"loop": {"max_own_turns": 10**400}})
     large = SafetyConfig.from_layers({}, {"loop": {"max_own_turns": 10**300}})
     assert 10**300 == large.loop.max_own_turns
@@ -144,7 +137,7 @@ def test_l2_a_number_of_any_size_is_judged() -> None:
 
 @pytest.mark.parametrize("name", NUMBERS)
 def test_l2_0_is_one_thing(name: str) -> None:
-    """0 is taken wherever a thing can be off: everywhere but in these two places."""
+    """0 means off everywhere except in these two places."""
     if name in ("timeout.wrap_up_seconds", "cooling.people"):
         assert told_of(name, 0) == refusal_of({}, given(name, 0))
     else:
@@ -225,7 +218,6 @@ def test_l2_0_is_one_thing(name: str) -> None:
     ],
 )
 def test_l2_what_makes_no_sense_is_refused(told: str, settings: Any) -> None:
-    """The text names the path and what may stand there."""
     assert told in refusal_of({}, settings)
 
 
@@ -241,7 +233,6 @@ def test_l2_what_makes_no_sense_is_refused(told: str, settings: Any) -> None:
     ],
 )
 def test_l2_the_ends_of_what_makes_sense_are_taken(checks: dict[str, int]) -> None:
-    """What just fits holds."""
     found = SafetyConfig.from_layers({}, {"checks": checks}).checks
     assert checks == {key: getattr(found, key) for key in checks}
 
@@ -250,13 +241,12 @@ def test_l2_the_ends_of_what_makes_sense_are_taken(checks: dict[str, int]) -> No
     "kind", [pytest.param(k, id=k.value) for k in LimitKind if not LIMITS[k].asks]
 )
 def test_l2_a_mode_that_would_do_nothing_is_refused(kind: LimitKind) -> None:
-    """What is never extended has no mode (R27)."""
+    """Requirement R27: a limit that is never extended has no mode."""
     told = refusal_of({}, {"on_limit": {"modes": {kind.value: "interactive"}}})
     assert f"safety_config.on_limit.modes has no key '{kind.value}'; it has max_" in told
 
 
 def test_l2_nothing_is_taken_of_what_is_refused() -> None:
-    """One wrong key, and the right one beside it does not hold either."""
     wrong = {"loop": {"max_own_turns": 3, "max_delegations_per_task": -1}}
     with pytest.raises(ConfigurationError):
         SafetyConfig.from_layers({}, wrong)
@@ -265,13 +255,11 @@ def test_l2_nothing_is_taken_of_what_is_refused() -> None:
 
 
 def test_l2_the_games_own_mistake_is_named_as_such() -> None:
-    """What stands in the settings is not looked for in the assistant."""
     told = refusal_of({"size": {"summary_tokens": -5}}, {})
     assert told.startswith("EVENNIA_AI_SAFETY_CONFIG.size.summary_tokens is -5; it must be")
 
 
 def test_the_assistants_own_go_before_the_games() -> None:
-    """Each layer changes only what it names."""
     game = {
         "loop": {"max_own_turns": 3, "max_context_visits": 4},
         "on_limit": {"mode": "unattended"},
@@ -286,7 +274,6 @@ def test_the_assistants_own_go_before_the_games() -> None:
 
 
 def test_modes_of_single_limits_add_up() -> None:
-    """The assistant's own do not take away the game's of other limits."""
     game = {"on_limit": {"modes": {"model_calls": "unattended", "tool_calls": "unattended"}}}
     own = {"on_limit": {"modes": {"tool_calls": "auto_extend"}}}
     found = SafetyConfig.from_layers(game, own).on_limit
@@ -297,7 +284,7 @@ def test_modes_of_single_limits_add_up() -> None:
 
 @pytest.mark.parametrize("kind", list(LimitKind))
 def test_the_mode_of_a_limit(kind: LimitKind) -> None:
-    """Its own by the settings, else its own by nature, else the common one."""
+    """A limit's mode in the settings comes first, then its built-in mode, then the common one."""
     common = OnLimit(mode=Mode.AUTO_EXTEND)
     assert (LIMITS[kind].mode or Mode.AUTO_EXTEND) is common.mode_of(kind)
     if LIMITS[kind].asks:
@@ -306,18 +293,15 @@ def test_the_mode_of_a_limit(kind: LimitKind) -> None:
 
 @pytest.mark.parametrize("mode", list(Mode))
 def test_a_mode_is_read_as_one(mode: Mode) -> None:
-    """The word in the settings becomes the value that the rules know."""
     assert mode is SafetyConfig.from_layers({}, {"on_limit": {"mode": str(mode)}}).on_limit.mode
 
 
 @pytest.mark.parametrize("way", list(Oversize))
 def test_a_way_with_long_messages_is_read_as_one(way: Oversize) -> None:
-    """All four are taken."""
     assert way is SafetyConfig.from_layers({}, {"size": {"on_oversize": str(way)}}).size.on_oversize
 
 
 def test_settings_that_were_read_stay_as_they_are() -> None:
-    """Nobody raises his own limit by writing into them."""
     with pytest.raises(ValidationError, match="frozen"):
         DEFAULTS.loop.max_own_turns = 99  # type: ignore[misc]
     with pytest.raises(ValidationError, match="frozen"):
@@ -327,7 +311,7 @@ def test_settings_that_were_read_stay_as_they_are() -> None:
 @pytest.mark.parametrize("own", Mode)
 @pytest.mark.parametrize("game", Mode)
 def test_hole_d21_of_two_the_tighter_counts(own: Mode, game: Mode) -> None:
-    """Whatever an assistant sets, it goes on no more often than the game lets it."""
+    """No assistant goes on more often than its game allows."""
     order = [Mode.UNATTENDED, Mode.INTERACTIVE, Mode.AUTO_EXTEND]
     kind = LimitKind.TOKENS_PER_DAY
     wild = OnLimit(

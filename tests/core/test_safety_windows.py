@@ -1,4 +1,4 @@
-"""What is seen over many operations: cascades in any order, mixtures, storage, and bounds."""
+"""Loop detection over many operations: cascades, mixtures, storage, and bounds."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ CHECKS = st.builds(  # of any size, also such as would be refused
 
 
 def orders(good: Iterable[int], size: int = 10) -> list[str]:
-    """All orders of so many operations in which as many went well as one of the numbers says."""
+    """All orders of so many operations, of which one of these numbers went well."""
     return [
         "".join("G" if place in places else "N" for place in range(size))
         for number in good
@@ -40,13 +40,13 @@ ALL_56 = orders([2, 1, 0])
 
 
 def test_b5_there_are_56_orders() -> None:
-    """Ten failures in one order, nine in ten, eight in 45."""
+    """Ten failures have one order, nine have ten, and eight have 45."""
     assert 45 + 10 + 1 == len(set(ALL_56))
 
 
 @pytest.mark.parametrize("pattern", ALL_56)
 def test_b5_eight_of_ten_halt_in_every_order(pattern: str) -> None:
-    """With the default checks the tenth operation locks and none before, warnings or not (O2)."""
+    """Case O2: the tenth operation locks and none before, with or without warnings."""
     said = play(make_monitor(), pattern)
     assert "cascade" == said[-1]
     assert {"go", "warn"} >= set(said[:-1])
@@ -54,18 +54,15 @@ def test_b5_eight_of_ten_halt_in_every_order(pattern: str) -> None:
 
 @pytest.mark.parametrize("good", [3, 4])
 def test_b5_seven_of_ten_never_halt(good: int) -> None:
-    """Three good ones among ten are enough, in every order."""
     for pattern in orders([good]):
         assert {"go", "warn"} >= set(play(make_monitor(), pattern)), pattern
 
 
 def test_b5_fewer_than_ten_operations_never_halt() -> None:
-    """Nine failures are no cascade yet."""
     assert ["go"] * 4 + ["warn"] + ["go"] * 4 + ["cascade"] == play(make_monitor(), "N" * 10)
 
 
 def test_b5_what_is_older_than_the_window_is_forgotten() -> None:
-    """Seven failures, then good ones, then seven again: never eight within ten."""
     assert {"go", "warn"} == set(play(make_monitor(), ("N" * 7 + "G" * 3) * 5))
 
 
@@ -83,24 +80,22 @@ def test_b5_what_is_older_than_the_window_is_forgotten() -> None:
     ],
 )
 def test_b5_the_figures_are_settings(verdicts: str, checks: dict[str, int], pattern: str) -> None:
-    """How far it looks back, and how many of these are too many, can be set."""
     assert verdicts.split() == play(only(**checks), pattern)
 
 
 @pytest.mark.parametrize("fault", [fault for fault in Fault if fault is not Fault.NOT_RUN])
 def test_b6_every_fault_is_an_anomaly(fault: Fault) -> None:
-    """An unknown tool, bad arguments, a denial, a failure, a timeout: all count."""
     monitor = only(window=2, anomalies=2)
     assert ["go", "cascade"] == [short(fail(monitor, fault=fault, at=n)) for n in range(2)]
 
 
 def test_b6_a_reply_that_cannot_be_read_is_an_anomaly() -> None:
-    """It takes a place in the window, and repeats no call."""
+    """Unreadable replies are anomalies, but no repetition of a call."""
     assert ["go"] * 4 + ["warn"] + ["go"] * 4 + ["cascade"] == play(make_monitor(), "U" * 10)
 
 
 def test_b6_a_call_that_was_not_run_is_nothing() -> None:
-    """It neither fails nor works: no count changes, and no streak is broken."""
+    """No count changes, and no streak is broken."""
     monitor = make_monitor()
     play(monitor, "FF")
     before = monitor.as_stored()
@@ -127,7 +122,6 @@ def test_b6_a_call_that_was_not_run_is_nothing() -> None:
     ],
 )
 def test_b7_the_most_severe_wins(expected: object, verdicts: list[Proceed]) -> None:
-    """A halt goes before all cautions, and no caution is lost behind another."""
     assert expected == gravest(verdicts)
 
 
@@ -139,7 +133,6 @@ def test_b7_the_most_severe_wins(expected: object, verdicts: list[Proceed]) -> N
     ],
 )
 def test_b7_a_verdict_stays_as_it_is(verdict: Caution | Halt, name: str) -> None:
-    """Nobody makes less of what was seen."""
     with pytest.raises(AttributeError):
         setattr(verdict, name, "")
 
@@ -157,12 +150,10 @@ def test_b7_a_verdict_stays_as_it_is(verdict: Caution | Halt, name: str) -> None
 def test_b7_a_halt_is_not_masked_by_a_warning(
     verdicts: str, checks: dict[str, int], pattern: str
 ) -> None:
-    """All checks are looked at for each operation, and the gravest speaks."""
     assert verdicts.split() == play(make_monitor(**checks), pattern)
 
 
 def test_b7_two_warnings_are_both_told() -> None:
-    """Where two checks warn at once, the model reads both."""
     monitor = make_monitor(failures_in_a_row=3)
     verdict = [fail(monitor, "dig", at="north") for _ in range(3)][-1]
     assert isinstance(verdict, Caution)
@@ -170,24 +161,21 @@ def test_b7_two_warnings_are_both_told() -> None:
 
 
 def test_o3_a_failure_between_successes_does_not_go_on_for_ever() -> None:
-    """200 calls of which every other one is the same failure end at the ninth."""
+    """Every other call is the same failure."""
     assert ["go"] * 6 + ["warn", "go", "repeat"] == play(make_monitor(), "FG" * 100)[:9]
 
 
 def test_o1_the_same_failure_a_hundred_times_ends_at_the_fourth() -> None:
-    """One warning, then a lock, and it stays one."""
     assert ["go", "go", "warn"] + ["repeat"] * 97 == play(make_monitor(), "F" * 100)
 
 
 def test_o13_a_new_task_begins_with_nothing() -> None:
-    """What one task did wrong does not follow into the next."""
     play(make_monitor(), "FFFNNNNN")
     assert SafetyMonitor(Checks()) == make_monitor()
     assert ["go", "go", "warn"] == play(make_monitor(), "FFF")
 
 
 def test_a_fingerprint_that_left_the_window_may_be_warned_of_again() -> None:
-    """One warning for each time that it comes up, not one for ever."""
     monitor = only(same_failures=3, window=4)
     assert ["go", "go", "warn", "go", "go", "go", "go", "go", "go", "warn"] == play(
         monitor, "FFFGGGGFFF"
@@ -195,7 +183,6 @@ def test_a_fingerprint_that_left_the_window_may_be_warned_of_again() -> None:
 
 
 def test_without_a_window_calls_in_a_row_still_count() -> None:
-    """Looking back on nothing leaves the streaks as they are."""
     assert ["go", "go", "warn", "repeat"] == play(make_monitor(window=0), "FFFF")
     assert ["go"] * 5 + ["warn"] == play(make_monitor(window=0), "FFGFFF")
 
@@ -204,7 +191,6 @@ def test_without_a_window_calls_in_a_row_still_count() -> None:
 def test_b10_a_monitor_that_was_stored_goes_on_as_before(
     operations: str, cut: int, checks: Checks
 ) -> None:
-    """After a restart, at whatever point, it says what it would have said."""
     unbroken = SafetyMonitor(checks)
     play(unbroken, operations[:cut])
     unbroken.on_tick_start(0)
@@ -214,12 +200,10 @@ def test_b10_a_monitor_that_was_stored_goes_on_as_before(
 
 
 def test_b10_nothing_stored_is_a_new_task() -> None:
-    """A task of a version that stored nothing begins anew."""
     assert make_monitor() == SafetyMonitor.from_stored({}, Checks())
 
 
 def test_b10_a_shorter_window_keeps_the_newest() -> None:
-    """Who makes the window shorter does not lose what happened last."""
     monitor = make_monitor()
     play(monitor, "FFFGN")
     read = SafetyMonitor.from_stored(monitor.as_stored(), Checks(window=2, anomalies=2))
@@ -231,7 +215,6 @@ def test_b10_a_shorter_window_keeps_the_newest() -> None:
 
 @given(OPERATIONS, CHECKS)
 def test_memory_is_bounded_and_no_count_is_negative(operations: str, checks: Checks) -> None:
-    """However long a task is, it remembers no more than the window."""
     monitor = SafetyMonitor(checks)
     play(monitor, operations * 3)
     assert len(monitor.window) <= checks.window
@@ -241,7 +224,7 @@ def test_memory_is_bounded_and_no_count_is_negative(operations: str, checks: Che
 
 @given(OPERATIONS, CHECKS)
 def test_all_that_is_said_follows_from_what_happened(operations: str, checks: Checks) -> None:
-    """A lock for a cascade or a repetition comes exactly when the words of the settings say so."""
+    """A lock comes exactly when a naive count over all operations says so."""
     for number, said in enumerate(play(SafetyMonitor(checks), operations)):
         past = operations[: number + 1]
         assert said == expected_after(past, checks) or said in ("go", "warn")
@@ -265,7 +248,6 @@ def expected_after(past: str, checks: Checks) -> str:
 
 
 def test_another_call_that_works_is_no_anomaly() -> None:
-    """Twenty good calls leave nothing behind but their number."""
     monitor = make_monitor()
     assert {"go"} == {short(work(monitor, at=n)) for n in range(20)}
     assert [""] * 10 == list(monitor.window)

@@ -1,4 +1,4 @@
-"""When an assistant sleeps and when it wakes."""
+"""The schedule of sleep."""
 
 from __future__ import annotations
 
@@ -27,7 +27,6 @@ NIGHTS = SleepSchedule(enabled=True)
 
 
 def at(text: str, zone: Any = UTC) -> datetime:
-    """A time of the wall clock."""
     return datetime.fromisoformat(text).replace(tzinfo=zone)
 
 
@@ -46,13 +45,11 @@ def at(text: str, zone: Any = UTC) -> datetime:
     ],
 )
 def test_the_night(end: str | None, now: str, start: int, hours: float) -> None:
-    """It begins at its hour, lasts its length, and may go over midnight."""
     nights = SleepSchedule(enabled=True, sleep_start_hour=start, sleep_duration_hours=hours)
     assert (None if end is None else at(end)) == night_end(at(now), nights)
 
 
 def test_without_nights_it_never_is_night() -> None:
-    """As long as nobody enables them."""
     assert None is night_end(at("2026-05-02T03:00"), SleepSchedule())
 
 
@@ -64,20 +61,18 @@ def test_without_nights_it_never_is_night() -> None:
     ],
 )
 def test_a_night_is_as_long_when_the_clocks_change(end: str, now: str) -> None:
-    """Four hours pass, whatever the wall clock says."""
+    """Four hours pass, whatever the wall clock shows."""
     assert at(end, BERLIN) == night_end(at(now, BERLIN), NIGHTS)
     assert at(end, BERLIN).utcoffset() == night_end(at(now, BERLIN), NIGHTS).utcoffset()
 
 
 def test_the_second_of_two_equal_hours_is_night_too() -> None:
-    """It is the same night."""
     now = at("2026-10-25T02:30", BERLIN).replace(fold=1)
     assert at("2026-10-25T05:00", BERLIN) == night_end(now, NIGHTS)
 
 
 @given(st.integers(1_577_836_800, 1_893_456_000), st.integers(0, 23), st.floats(0.1, 23))
 def test_whoever_sleeps_wakes(seconds: int, start: int, hours: float) -> None:
-    """A night ends later than now, within its length, and then it is day."""
     nights = SleepSchedule(enabled=True, sleep_start_hour=start, sleep_duration_hours=hours)
     now = datetime.fromtimestamp(seconds, BERLIN)
     end = night_end(now, nights)
@@ -95,7 +90,7 @@ def test_whoever_sleeps_wakes(seconds: int, start: int, hours: float) -> None:
     ],
 )
 def test_when_it_wakes(wakes: str, now: str, hours: float | None) -> None:
-    """Its wish goes before the schedule."""
+    """A wished length comes before the schedule."""
     assert at(wakes) == wake_time(at(now), NIGHTS, hours)
 
 
@@ -112,7 +107,7 @@ def test_when_it_wakes(wakes: str, now: str, hours: float | None) -> None:
     ],
 )
 def test_nobody_sleeps_for_ever(over: bool, stored: Any) -> None:
-    """A time to wake that cannot be read has come."""
+    """An unreadable wake time counts as past."""
     assert over is is_over(at("2026-05-02T03:00"), stored)
 
 
@@ -141,7 +136,7 @@ def test_nobody_sleeps_for_ever(over: bool, stored: Any) -> None:
     ],
 )
 def test_what_a_beat_does(move: SleepMove | None, hour: dict[str, Any]) -> None:
-    """Whoever is called wakes before all else; nobody falls asleep while somebody waits."""
+    """A call wakes it before all else, and nobody falls asleep while somebody waits."""
     assert move is move_at(**hour)
 
 
@@ -158,7 +153,6 @@ def test_what_a_beat_does(move: SleepMove | None, hour: dict[str, Any]) -> None:
     ],
 )
 def test_by_its_own_wish(problem: str, bedtime: dict[str, Any]) -> None:
-    """Not twice, not stopped, not while somebody waits, not too soon, not after nothing."""
     usual = {"is_asleep": False, "activity": 5, "awake_seconds": 1800.0}
     found = bedtime_problem(NIGHTS, **{**usual, **bedtime})
     assert found.startswith(problem)

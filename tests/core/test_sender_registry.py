@@ -1,4 +1,4 @@
-"""Whom an assistant knows, and with whom it is talking."""
+"""Known senders, and the conversations that go on."""
 
 from __future__ import annotations
 
@@ -25,7 +25,6 @@ KNOWN = st.dictionaries(
 
 @given(PEOPLE, st.integers(1, 5))
 def test_the_newest_are_known(met: list[str], limit: int) -> None:
-    """However people come, those met last are known, in the order in which they were met."""
     company = SenderRegistry(limit=limit)
     for person in met:
         known = company.meet(person)
@@ -36,7 +35,6 @@ def test_the_newest_are_known(met: list[str], limit: int) -> None:
 
 
 def test_an_acquaintance_lasts() -> None:
-    """Somebody met again is the same person, as long as there is room."""
     company = SenderRegistry(limit=2)
     company.meet("a").answered = 5
     company.meet("b")
@@ -46,7 +44,6 @@ def test_an_acquaintance_lasts() -> None:
 
 
 def test_ten_thousand_people() -> None:
-    """An assistant of a busy game knows ten thousand people and forgets the one of longest ago."""
     company = SenderRegistry()
     for number in range(10_000):
         company.meet(str(number))
@@ -58,7 +55,7 @@ def test_ten_thousand_people() -> None:
 
 @given(KNOWN)
 def test_company_survives_storing(known: dict[str, tuple[int, int]]) -> None:
-    """Answers and refusals are kept over a restart in their order; who had none is nobody yet."""
+    """Answers and refusals keep their order; people without either are not stored."""
     company = SenderRegistry(
         {who: SenderStats(answered=a, refused=r) for who, (a, r) in known.items()}
     )
@@ -72,7 +69,6 @@ def test_company_survives_storing(known: dict[str, tuple[int, int]]) -> None:
 
 
 def test_only_who_was_dealt_with_is_stored() -> None:
-    """An answer or a refusal is worth keeping, a mere name is not."""
     people = {
         "a": SenderStats(answered=1),
         "b": SenderStats(refused=2),
@@ -82,7 +78,7 @@ def test_only_who_was_dealt_with_is_stored() -> None:
 
 
 def test_a_restart_forgets_times() -> None:
-    """What was counted by the minute begins anew: the clock of the last run means nothing."""
+    """The clock of the last run means nothing to this one."""
     tom = SenderStats([100.0], 100.0, 100.0, answered=1)
     again = SenderRegistry.from_stored(SenderRegistry({"tom": tom}).as_stored())
     assert SenderStats(answered=1) == again.people["tom"]
@@ -101,14 +97,13 @@ def test_a_restart_forgets_times() -> None:
     ],
 )
 def test_engagement(expected: bool, place: str, person: str, now: float) -> None:
-    """Who was answered goes on with the talk for a while, at the same place."""
     talks = ActiveConversations()
     talks.begin("#2", "tom", 10.0, 60.0)
     assert expected is talks.goes_on(place, person, now)
 
 
 def test_another_speaker_ends_it() -> None:
-    """When somebody else speaks there, the talk is over for the first one too."""
+    """The first person's next word does not continue the talk either."""
     talks = ActiveConversations()
     talks.begin("#2", "tom", 10.0, 60.0)
     talks.begin("Public", "tom", 10.0, 60.0)
@@ -118,7 +113,7 @@ def test_another_speaker_ends_it() -> None:
 
 
 def test_a_clock_put_back_ends_a_talk() -> None:
-    """A talk that seems to begin later than now is over, even when the clock is right again."""
+    """It stays over when the clock is right again."""
     talks = ActiveConversations()
     talks.begin("#2", "tom", 10.0, 60.0)
     assert not talks.goes_on("#2", "tom", 5.0)
@@ -129,10 +124,7 @@ def test_a_clock_put_back_ends_a_talk() -> None:
 def test_a_talk_goes_on_with_one_person_for_its_time(
     steps: list[tuple[bool, str, float]], seconds: float
 ) -> None:
-    """Whoever speaks when, a word goes on with a talk only of its person and within its time.
-
-    From the answer on, nobody else has spoken there and the clock never left that time.
-    """
+    """Since the answer nobody else spoke there, and the clock never left that time."""
     talks, answered, since = ActiveConversations(), ("", 0.0), [("mia", -1.0)]
     for is_answer, person, now in steps:
         if is_answer:
@@ -146,7 +138,7 @@ def test_a_talk_goes_on_with_one_person_for_its_time(
 
 
 def test_what_ran_out_is_over() -> None:
-    """A talk that ran out is over, even if the clock is put back."""
+    """Setting the clock back does not revive it."""
     talks = ActiveConversations()
     talks.begin("#2", "tom", 10.0, 60.0)
     assert not talks.goes_on("#2", "tom", 71.0)
@@ -154,14 +146,12 @@ def test_what_ran_out_is_over() -> None:
 
 
 def test_an_engagement_of_no_length() -> None:
-    """Where engagement is switched off, nobody goes on."""
     talks = ActiveConversations()
     talks.begin("#2", "tom", 10.0, 0.0)
     assert not talks.goes_on("#2", "tom", 10.0)
 
 
 def test_a_talk_is_ended() -> None:
-    """A talk can be ended, and where there is none nothing happens."""
     talks = ActiveConversations()
     talks.begin("#2", "tom", 10.0, 60.0)
     talks.end("#2")
@@ -170,7 +160,6 @@ def test_a_talk_is_ended() -> None:
 
 
 def test_one_person_a_place() -> None:
-    """Who is answered last at a place is whom it talks with; longer if answered again."""
     talks = ActiveConversations()
     talks.begin("#2", "tom", 10.0, 60.0)
     talks.begin("#2", "mia", 11.0, 60.0)
@@ -181,7 +170,6 @@ def test_one_person_a_place() -> None:
 
 @given(st.permutations(range(25)), st.lists(st.integers(0, 30), max_size=40))
 def test_twenty_places(first: list[int], later: list[int]) -> None:
-    """Talks at the twenty newest places are kept, and no more."""
     talks, places = ActiveConversations(), [*first, *later]
     for place in places:
         talks.begin(f"#{place}", "tom", 10.0, 60.0)
@@ -192,6 +180,5 @@ def test_twenty_places(first: list[int], later: list[int]) -> None:
 
 
 def test_a_row_of_another_version_is_read() -> None:
-    """What it holds beside the two numbers is passed over."""
     known = SenderRegistry.from_stored({"*#3": [2, 1, 99.0]}).people["*#3"]
     assert (2, 1) == (known.answered, known.refused)

@@ -1,4 +1,4 @@
-"""What every setting takes, and how it is named."""
+"""Paths and accepted values of all settings."""
 
 from __future__ import annotations
 
@@ -41,18 +41,15 @@ CONFIGS: dict[str, type[SettingsGroup]] = {
 
 
 def test_whatever_can_be_set_has_a_row() -> None:
-    """All that an assistant does not write itself, and nothing else."""
     assert set(ATTRIBUTES) - STATE == set(SCHEMAS)
 
 
 @pytest.mark.parametrize("name", sorted(set(SCHEMAS) - {"assistant_key"}))
 def test_a_default_is_a_right_value(name: str) -> None:
-    """What holds while nobody sets it could be set as well."""
     check_setting(name, plain(ATTRIBUTES[name].default, name))
 
 
 def test_what_a_setting_does_not_take_is_refused() -> None:
-    """A group that is not a mapping, and a plain value that does not fit; each with what would."""
     for name, value, wanted in (
         ("hearing_config", "fast", "a mapping, such as {'calls_per_player': 6}"),
         ("tick_rate", 0, "a whole number from 1 to 86400"),
@@ -64,13 +61,12 @@ def test_what_a_setting_does_not_take_is_refused() -> None:
 
 
 def test_each_key_is_found_by_its_path() -> None:
-    """Also those with dots in them, in any case."""
     for path, keys in NESTED.items():
         assert keys == locate(path) == locate(f" {path.upper()} ")
 
 
 def test_each_key_is_told_of() -> None:
-    """In one line; of the modes of single limits their table tells."""
+    """The modes of single limits are described by their table."""
     texts = {path: text_at(keys) for path, keys in NESTED.items() if keys[-2] != "modes"}
     assert [] == [path for path, text in texts.items() if not text or "\n" in text]
 
@@ -86,7 +82,7 @@ def _ends() -> list[Any]:
 
 @pytest.mark.parametrize(("keys", "schema"), _ends())
 def test_ends_are_those_of_the_reader(keys: tuple[str, ...], schema: JsonSchemaValue) -> None:
-    """What is said to be taken is taken, and what lies beyond is not."""
+    """The bounds in the schema are the bounds that the reader enforces."""
     read = CONFIGS[keys[0]].from_stored
     least, most = schema.get("minimum"), schema.get("maximum")
     for value in (each for each in (least, most) if each is not None):
@@ -100,12 +96,12 @@ def test_ends_are_those_of_the_reader(keys: tuple[str, ...], schema: JsonSchemaV
 
 
 def _given(keys: tuple[str, ...], value: object) -> dict[str, Any]:
-    """What somebody sets who sets this alone."""
+    """Settings with this key alone."""
     return {keys[1]: _given(keys[1:], value) if len(keys) > 2 else value}
 
 
 def test_choices_are_those_of_the_reader() -> None:
-    """Every word that is offered is taken, and no other."""
+    """Every offered word is accepted, and no other."""
     for path, keys in NESTED.items():
         if keys[0] in CONFIGS and kind_of(schema_of_keys(keys)) == "enum":
             read = CONFIGS[keys[0]].from_stored
@@ -141,7 +137,6 @@ def test_choices_are_those_of_the_reader() -> None:
     ],
 )
 def test_a_path_is_understood(path: str, expected: tuple[str | int, ...]) -> None:
-    """A name, a key below it, or a key alone."""
     assert expected == locate(path)
 
 
@@ -189,14 +184,13 @@ def test_a_path_is_understood(path: str, expected: tuple[str | int, ...]) -> Non
     ],
 )
 def test_what_is_not_understood_is_told(path: str, expected: str) -> None:
-    """With what would be right."""
     with pytest.raises(ConfigurationError) as raised:
         locate(path)
     assert str(raised.value).startswith(expected)
 
 
 def test_what_is_set_is_no_secret() -> None:
-    """No name of a setting sounds like one, but that which says that it is a name."""
+    """`assistant_key` is a name, the only exception."""
     named = [path for path in (*SCHEMAS, *NESTED) if sounds_secret(path.rpartition(".")[2])]
     assert ["assistant_key"] == named
 
@@ -205,7 +199,6 @@ def test_what_is_set_is_no_secret() -> None:
     "name", ["api_key", "apikey", "OPENAI_API_KEY", "x-auth", "Authorization", "access_token"]
 )
 def test_secrets_are_known_by_their_names(name: str) -> None:
-    """And the record would mask them too."""
     assert sounds_secret(name)
     assert "***" == masked("x", name) or "auth" in name
 
@@ -214,12 +207,11 @@ def test_secrets_are_known_by_their_names(name: str) -> None:
     "name", ["max_tokens", "monkey", "keyboard", "author", "passage", "tokens"]
 )
 def test_other_names_are_none(name: str) -> None:
-    """A word that holds another is not it."""
+    """These words only contain or resemble a secret's word."""
     assert not sounds_secret(name)
 
 
 def test_a_key_itself_is_known() -> None:
-    """By how services make them."""
     assert looks_like_key("sk-proj-0123456789abcdefgh")
     assert looks_like_key("AIza" + "x" * 35)
     assert not looks_like_key("a sky-blue lamp, gpt-4o-mini")

@@ -1,4 +1,4 @@
-"""What a setting takes: told in words, read from a typed text, and strictly from a value."""
+"""The schema of a setting: its description, typed texts, and strict validation."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ SCHEMAS = known_keys(schema_of(Shown))
     ],
 )
 def test_a_typed_text_is_read_by_what_is_wanted(name: str, text: str, expected: Any) -> None:
-    """Numbers, yes and no, lists and mappings; what fits nothing stays text, to be refused."""
+    """A text that fits nothing stays text, which is then refused."""
     assert expected == parse(SCHEMAS[name], text)
 
 
@@ -119,7 +119,7 @@ def test_a_typed_text_is_read_by_what_is_wanted(name: str, text: str, expected: 
     ],
 )
 def test_what_fits_is_taken(name: str, value: Any) -> None:
-    """As it is; a list as a tuple, which nobody changes."""
+    """Lists become tuples."""
 
     def frozen(given: Any) -> Any:
         return tuple(map(frozen, given)) if isinstance(given, (list, tuple)) else given
@@ -167,14 +167,13 @@ def test_what_fits_is_taken(name: str, value: Any) -> None:
     ],
 )
 def test_what_does_not_fit_is_refused(name: str, value: Any, expected: str) -> None:
-    """With what it is, and what it must be."""
     with pytest.raises(ConfigurationError) as raised:
         Shown.from_stored({name: value})
     assert expected in str(raised.value)
 
 
 def test_what_is_written_in_a_file_is_told_as_code() -> None:
-    """There it has a name; and one says what 0 means, and which keys a mapping has."""
+    """A settings file has True and False, and its groups accept 9.0 as a whole number."""
 
     class Filed(LenientGroup):
         NAME: ClassVar[str] = "EVENNIA_AI_SOME_CONFIG"
@@ -199,8 +198,6 @@ def test_what_is_written_in_a_file_is_told_as_code() -> None:
 
 
 def test_what_does_not_fit_together_is_told() -> None:
-    """By the setting that is to be changed."""
-
     class Pair(SettingsGroup):
         least: Whole = setting(1, "least.")
         most: Whole = setting(5, "most.")
@@ -228,17 +225,15 @@ def test_what_does_not_fit_together_is_told() -> None:
     ],
 )
 def test_what_is_wanted_is_told(name: str, expected: str) -> None:
-    """Also of what nobody refuses."""
     assert expected == wanted(SCHEMAS[name])
 
 
 def test_a_group_is_told_with_its_first_key() -> None:
-    """Where that is plain."""
     assert "a mapping, such as {'flag': False}" == wanted(schema_of(Shown))
 
 
 def test_keys_that_are_numbers_come_as_texts() -> None:
-    """JSON has no others; also below known keys, and no other key is touched."""
+    """JSON has only text keys; other keys are not touched."""
     given = {"numbered": {"250": "x", "x": "y", 7: "z", "9" * 10: "far"}, "b": {"1": {"2": 3}}}
     expected = {"numbered": {250: "x", "x": "y", 7: "z", "9" * 10: "far"}, "b": {"1": {"2": 3}}}
     assert expected == with_ids(SCHEMAS["below"], given)
@@ -246,7 +241,7 @@ def test_keys_that_are_numbers_come_as_texts() -> None:
 
 
 def test_what_stands_above_goes_before_what_stands_below() -> None:
-    """Mapping by mapping; what is not a mapping takes the place of all, to be refused."""
+    """A value that is no mapping replaces everything, and is refused later."""
     below = {"a": {"x": 1, "y": {"z": 2}}, "b": 3}
     assert {"a": {"x": 5, "y": {"z": 2}}, "b": 3} == merged(below, {"a": {"x": 5}})
     assert {"a": 7, "b": {"c": 1}} == merged(below, {"a": 7, "b": {"c": 1}})
@@ -256,11 +251,10 @@ def test_what_stands_above_goes_before_what_stands_below() -> None:
 
 @given(st.text(), st.sampled_from(sorted(SCHEMAS)))
 def test_any_text_is_read_without_an_error(text: str, name: str) -> None:
-    """Whatever somebody types, of whatever is wanted."""
     parse(SCHEMAS[name], text)
 
 
 def test_there_is_one_of_every_kind() -> None:
-    """So that what is typed was tried for each."""
+    """So the tests above try every kind."""
     kinds = {"boolean", "integer", "number", "string", "enum", "array", "object", "", "fixed"}
     assert kinds == set(map(kind_of, SCHEMAS.values()))

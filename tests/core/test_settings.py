@@ -1,4 +1,4 @@
-"""What can be set."""
+"""The catalogue of all settings."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ ALL = {**GAME_SETTINGS, **ATTRIBUTES}
 
 @pytest.mark.parametrize("name", sorted(ALL))
 def test_each_is_plain_and_told(name: str) -> None:
-    """A default is plain data, and its text is one line that fits into a table of a document."""
+    """The text must fit into a table of the documents."""
     setting: Setting = ALL[name]
     json.dumps(setting.default)
     assert [setting.text] == setting.text.splitlines()
@@ -39,13 +39,11 @@ def test_each_is_plain_and_told(name: str) -> None:
 
 
 def test_names_are_told_apart() -> None:
-    """A game's setting is in capitals, an attribute of an assistant is not."""
     assert all(name.isupper() for name in GAME_SETTINGS)
     assert all(name.islower() for name in ATTRIBUTES)
 
 
 def test_defaults_agree_with_the_rules() -> None:
-    """What holds while nothing is set is what the rules take when they are told nothing."""
     ear = Ear(names=())
     plain = ("interaction_enabled", "enable_addressing", "max_agent_hops", "trigger_permissions")
     for name in (*plain, "room_messages", "addressed_by"):
@@ -57,7 +55,6 @@ def test_defaults_agree_with_the_rules() -> None:
 
 
 def test_what_it_keeps_for_itself_is_marked() -> None:
-    """What an assistant writes itself is marked, so that nobody is asked to set it."""
     expected = {
         "pending_events",
         "conversation_history",
@@ -129,7 +126,7 @@ def named() -> frozenset[str]:
 
 
 def lines_of(group: type[SettingsGroup], path: str = "") -> Iterator[tuple[str, str]]:
-    """Every setting of a group and of the groups in it: its path, and its own name."""
+    """The path and name of every setting in a group and its subgroups."""
     for name, line in group.model_fields.items():
         here = f"{path}.{name}" if path else name
         yield here, name
@@ -144,18 +141,16 @@ LINES = sorted(
 
 @pytest.mark.parametrize(("path", "name"), [pytest.param(*line, id=line[0]) for line in LINES])
 def test_each_line_is_read_by_something(path: str, name: str) -> None:
-    """A setting that nothing reads would be a promise that nobody keeps."""
+    """A setting that nothing reads would be a false promise."""
     assert name in named(), f"{path} is defined, and nothing reads it"
 
 
 @pytest.mark.parametrize("name", sorted(GAME_SETTINGS))
 def test_each_setting_of_a_game_is_read_by_something(name: str) -> None:
-    """By its name, which stands in the room that needs it."""
     assert name in named()
 
 
 def test_what_nothing_reads_would_be_found() -> None:
-    """A name that was made up is in no module; the setting of a group would be among the lines."""
     assert "max_agent_hips" not in named()
     assert ("safety_config.loop.max_own_turns", "max_own_turns") in LINES
     assert len(LINES) > 150

@@ -1,4 +1,4 @@
-"""Small groups of settings: what each takes, and what is said of what it does not."""
+"""Small groups of settings: accepted values, and refusals."""
 
 from __future__ import annotations
 
@@ -119,7 +119,6 @@ REFUSED: tuple[tuple[Group, Any, str], ...] = (
 def test_what_is_set_takes_the_place_of_the_default(
     group: Group, defaults: dict[str, Any], given: dict[str, Any]
 ) -> None:
-    """Nothing set is the default, as it is documented."""
     assert group() == group.from_stored({})
     assert defaults.items() <= group.from_stored({}).model_dump().items()
     assert given == group.from_stored(given).model_dump(exclude_unset=True)
@@ -127,7 +126,6 @@ def test_what_is_set_takes_the_place_of_the_default(
 
 @pytest.mark.parametrize(("group", "given", "told"), REFUSED)
 def test_a_wrong_value_is_refused_with_its_path(group: Group, given: Any, told: str) -> None:
-    """And with what would be right, in one sentence."""
     with pytest.raises(ConfigurationError) as found:
         group.from_stored(given)
     assert told in str(found.value)
@@ -135,5 +133,4 @@ def test_a_wrong_value_is_refused_with_its_path(group: Group, given: Any, told: 
 
 @pytest.mark.parametrize(("given", "is_shared"), [({}, False), (TAKEN[2][2], True)])
 def test_another_database_is_shared(given: dict[str, Any], is_shared: bool) -> None:
-    """The game's own has no other game in it."""
     assert is_shared is LedgerConfig.from_stored(given).is_shared

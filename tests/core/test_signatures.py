@@ -1,4 +1,4 @@
-"""A plain function as a tool: what the model is told of it, and what the function is given."""
+"""Plain functions as tools: the schema for the model, and the arguments for the function."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ if TYPE_CHECKING:
 
 
 class Mood(StrEnum):
-    """How it sounds."""
+    """An enum of today."""
 
     SWEET = "sweet"
     SOUR = "sour"
 
 
 class OldMood(str, Enum):  # noqa: UP042
-    """The same, written as before there was StrEnum."""
+    """An enum as before there was StrEnum."""
 
     SWEET = "sweet"
 
@@ -35,7 +35,7 @@ class Nothing(StrEnum):
 
 
 class Number(Enum):
-    """An enum of something else."""
+    """An enum of no texts."""
 
     ONE = 1
 
@@ -71,7 +71,7 @@ def ring(
 
 
 def test_spec_from_function() -> None:
-    """Name, docstring, annotations and defaults make the spec; what the game gives is hidden."""
+    """Parameters that the game itself supplies are not in the schema."""
     properties = {
         "bell": {
             "type": "string",
@@ -95,7 +95,6 @@ def test_spec_from_function() -> None:
 
 
 def test_a_tool_may_take_nothing() -> None:
-    """A function of the character alone is a tool without arguments."""
     spec = spec_from_function(_rest)
     assert ({}, []) == (spec.parameters["properties"], spec.parameters["required"])
     assert ToolCategory.SAFE_CHAIN is spec.category
@@ -112,7 +111,6 @@ def _sleep(character: Any, hours: int) -> str:
 
 
 def test_an_argument_need_not_be_described() -> None:
-    """An argument without a text in the docstring is offered by its type alone."""
     assert {"hours": {"type": "integer"}} == spec_from_function(_sleep).parameters["properties"]
 
 
@@ -160,14 +158,13 @@ def _unreadable(character: Tower, bell: str) -> None:
     ],
 )
 def test_functions_that_are_no_tools(told: str, function: Any) -> None:
-    """What the model could not be told is refused at start, in words that say what to mend."""
     with pytest.raises(TypeError) as refusal:
         spec_from_function(function)
     assert told in str(refusal.value)
 
 
 def taking(annotation: Any, default: Any = None) -> Any:
-    """A tool with one argument of an annotation."""
+    """A tool with one argument of this annotation."""
 
     def probe(character: Any, x: Any = default) -> None:
         """Probe."""
@@ -204,7 +201,6 @@ def taking(annotation: Any, default: Any = None) -> Any:
     ],
 )
 def test_annotations(schema: dict[str, Any], annotation: Any) -> None:
-    """What an annotation says, the model is told as JSON schema."""
     assert {"x": schema} == spec_from_function(taking(annotation)).parameters["properties"]
 
 
@@ -224,7 +220,6 @@ def test_annotations(schema: dict[str, Any], annotation: Any) -> None:
     ],
 )
 def test_annotations_without_a_schema(annotation: Any) -> None:
-    """What JSON schema has no plain word for is refused when the tool is made."""
     with pytest.raises(TypeError, match="'x' must be annotated as one of str, int, float"):
         spec_from_function(taking(annotation))
 
@@ -243,13 +238,11 @@ def test_annotations_without_a_schema(annotation: Any) -> None:
     ],
 )
 def test_defaults(told: dict[str, Any], annotation: Any, default: Any) -> None:
-    """The model is told what holds when it leaves an argument out, where JSON can say it."""
     properties = spec_from_function(taking(annotation, default)).parameters["properties"]
     assert told == {key: value for key, value in properties["x"].items() if key == "default"}
 
 
 def test_a_default_is_a_copy() -> None:
-    """Who changes the schema does not change the function."""
     default = ["a"]
     spec = spec_from_function(taking(list[str], default))
     spec.parameters["properties"]["x"]["default"].append("b")
@@ -270,7 +263,7 @@ def test_a_default_is_a_copy() -> None:
     ],
 )
 def test_what_the_function_is_given(given: Any, annotation: Any, value: Any) -> None:
-    """The function gets what it is annotated with: members of its enums, and not their texts."""
+    """Members of enums arrive as members, not as their texts."""
     arguments = as_annotated(hints_of(taking(annotation)), {"x": value, "other": "sour"})
     assert {"x": given, "other": "sour"} == arguments
     assert type(given) is type(arguments["x"])
@@ -290,7 +283,6 @@ ANNOTATIONS = st.recursive(
 
 @given(ANNOTATIONS)
 def test_every_annotation_makes_plain_json(annotation: Any) -> None:
-    """However annotations are put together, the schema can be sent and names a type."""
     schema = spec_from_function(taking(annotation)).parameters
     assert schema == json.loads(json.dumps(schema))
     assert schema["properties"]["x"]["type"] in (

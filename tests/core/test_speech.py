@@ -1,4 +1,4 @@
-"""Text given instead of a call."""
+"""Text in place of a tool call."""
 
 from __future__ import annotations
 
@@ -57,7 +57,6 @@ HELLO = {"message": "hello"}
     ],
 )
 def test_calls_told_as_json(name: str, arguments: dict[str, Any], text: str) -> None:
-    """A call told as JSON in any of the usual ways is that call."""
     assert ToolCall("c1", name, arguments) == call_from_json(text, "c1")
 
 
@@ -73,7 +72,7 @@ def test_calls_told_as_json(name: str, arguments: dict[str, Any], text: str) -> 
     ],
 )
 def test_arguments_that_are_no_object(arguments: str) -> None:
-    """Arguments that are no object make a call that cannot run and says why."""
+    """The call cannot run, and says why."""
     problem = "the arguments of say are not a JSON object"
     call = call_from_json(f'{{"tool": "say", "parameters": {arguments}}}', "c1")
     assert ToolCall("c1", "say", {}, problem) == call
@@ -95,7 +94,6 @@ def test_arguments_that_are_no_object(arguments: str) -> None:
     ],
 )
 def test_texts_that_are_no_call(text: str) -> None:
-    """Anything else is not a call."""
     assert None is call_from_json(text, "c1")
 
 
@@ -110,7 +108,6 @@ def test_texts_that_are_no_call(text: str) -> None:
     )
 )
 def test_any_text_is_judged(text: str) -> None:
-    """No text is too odd, and a call has either a problem or an object of arguments."""
     call = call_from_json(text, "c1")
     assert call is None or (call.name and isinstance(call.arguments, dict))
 
@@ -127,7 +124,6 @@ def test_any_text_is_judged(text: str) -> None:
     ],
 )
 def test_answered_as_it_came(name: str, arguments: dict[str, str], source: str) -> None:
-    """A private message is answered privately, a channel's on that channel, the rest aloud."""
     event = make_event(source=source, place="Public" if source == "channel" else "#2")
     call = answer_call("hello", event, "c1")
     assert (ToolCall("c1", name, arguments), True) == (call, call.is_spoken)
@@ -149,12 +145,11 @@ def test_answered_as_it_came(name: str, arguments: dict[str, str], source: str) 
     ],
 )
 def test_spoken_call(calls: tuple[ToolCall, ...], content: str) -> None:
-    """Text alone becomes the call it tells of, else speech, else nothing."""
     assert calls == spoken_call(content, make_event(), 2)
 
 
 def test_what_nobody_asked_for_is_a_thought() -> None:
-    """In a turn of its own, text without a call is not said; a call that it tells of is one."""
+    """In a turn of its own, plain text is not said; a call in it is run."""
     own = make_event(kind="own", source="emit")
     thought = (ToolCall("call_e1_2", "noop", {"reason": "I should look."}),)
     assert thought == spoken_call("I should look.", own, 2)
@@ -185,7 +180,7 @@ def test_what_nobody_asked_for_is_a_thought() -> None:
     ],
 )
 def test_calls_that_are_written_down(call: tuple[str, Any] | None, text: str) -> None:
-    """What is a call as a whole is read as one, and nothing is ever evaluated."""
+    """Only a text that is a call as a whole is one, and nothing is evaluated."""
     found = call_from_json(text, "c1")
     assert call == (found and (found.name, found.arguments))
 

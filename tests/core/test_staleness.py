@@ -1,4 +1,4 @@
-"""Moments that are over, in words and in settings."""
+"""The ways in which an answer can come too late, and their settings."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from evennia_ai.errors import ConfigurationError
 
 
 def test_each_way_is_a_setting_with_words() -> None:
-    """Each way in which a moment is over has a key, and says whom it concerns."""
     assert set(StaleAnswers.model_fields) == {each.value for each in Staleness}
     assert all("{name}" in each.text for each in Staleness)
 
@@ -23,6 +22,5 @@ def test_each_way_is_a_setting_with_words() -> None:
     ],
 )
 def test_a_way_that_is_none(key: str, way: str) -> None:
-    """It is refused, and the text names the key."""
     with pytest.raises(ConfigurationError, match=key):
         StaleAnswers.from_stored({key: way})

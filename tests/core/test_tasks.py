@@ -1,4 +1,4 @@
-"""Tasks of other assistants, as the core and the engine see them."""
+"""Tasks that other assistants hand over."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ TASK_OF_ADA = Event("t1", TASK, "whisper", "#5", "Ada", "count", 0.9, 0, 2, 0.0,
 
 
 def test_a_task_has_a_turn_of_its_own() -> None:
-    """Each has somebody who waits for its report; a message of the same person does not join."""
+    """Somebody waits for the report of each, so a message of the same person does not join."""
     one, other = TASK_OF_ADA.as_stored(), replace(TASK_OF_ADA, id="t2").as_stored()
     message = replace(TASK_OF_ADA, id="m1", kind="message").as_stored()
     assert joins(one, one)
@@ -24,7 +24,6 @@ def test_a_task_has_a_turn_of_its_own() -> None:
 
 
 def test_a_task_is_told_as_one() -> None:
-    """Who hands it over, how far that one is believed, and the words as data."""
     expected = 'Ada hands you a task (trust 0.9); do it, then report what came of it: "count"'
     assert expected == event_text(TASK_OF_ADA, shows_trust=True)
 
@@ -38,12 +37,10 @@ def test_a_task_is_told_as_one() -> None:
     ],
 )
 def test_what_answers_it(name: str, changes: dict[str, str]) -> None:
-    """A task is answered by a report, whatever way it seems to have come."""
     assert name == answered_by(replace(TASK_OF_ADA, **changes))
 
 
 def test_plain_text_is_a_report() -> None:
-    """As plain text is a whisper where somebody whispered."""
     report = ToolCall("c1", "report", {"message": "Seven."})
     assert report == answer_call("Seven.", TASK_OF_ADA, "c1")
     assert (replace(report, id="call_t1_1"),) == spoken_call("Seven.", TASK_OF_ADA, 1)

@@ -1,4 +1,4 @@
-"""Text in and out of the model."""
+"""Cleaning of text to and from the model."""
 
 from __future__ import annotations
 
@@ -72,7 +72,6 @@ MODEL_TEXT = st.lists(st.sampled_from(PIECES) | ANY_CHARACTER, max_size=12).map(
     ],
 )
 def test_clean_speech(said: str, text: str) -> None:
-    """What is meant for others stays, what is not goes."""
     assert said == clean_speech(text, speaker="Ada")
 
 
@@ -81,7 +80,7 @@ def test_clean_speech(said: str, text: str) -> None:
 @example('{"tool":' * 20_000, "Ada")
 @example('{"tool": ' + "9" * 5000 + "}", "Ada")
 def test_clean_speech_takes_any_text_and_is_idempotent(text: str, speaker: str) -> None:
-    """Any text can be cleaned; what is clean stays as it is, can be sent, and holds no tag."""
+    """Clean text stays as it is, can be sent, and holds no tag."""
     said = clean_speech(text, speaker=speaker)
     assert said == clean_speech(said, speaker=speaker)
     assert said == sendable(said).strip()
@@ -89,7 +88,6 @@ def test_clean_speech_takes_any_text_and_is_idempotent(text: str, speaker: str) 
 
 
 def test_speech_without_a_known_speaker_keeps_names() -> None:
-    """Without a speaker nobody's name is taken away."""
     assert "Ada: Hello." == clean_speech("Ada: Hello.")
 
 
@@ -113,7 +111,6 @@ def test_speech_without_a_known_speaker_keeps_names() -> None:
     ],
 )
 def test_cut_at_sentence(cut: str, text: str, limit: int) -> None:
-    """Text is cut where it hurts least."""
     assert cut == cut_at_sentence(text, limit)
 
 
@@ -122,7 +119,6 @@ def test_cut_at_sentence(cut: str, text: str, limit: int) -> None:
     st.integers(-2, 40),
 )
 def test_cut_at_sentence_keeps_its_limit(text: str, limit: int) -> None:
-    """What is cut is never longer than asked for, and what fits is not touched."""
     cut = cut_at_sentence(text, limit)
     assert max(0, limit) >= len(cut)
     assert cut == (text if len(text) <= limit else cut)
@@ -131,7 +127,6 @@ def test_cut_at_sentence_keeps_its_limit(text: str, limit: int) -> None:
 
 @given(ANY_TEXT)
 def test_strip_control_leaves_what_can_be_seen(text: str) -> None:
-    """What is left has no control character but the newline, and is left alone by a second time."""
     left = strip_control(text)
     assert left == strip_control(left)
     assert not [ch for ch in left if ch != "\n" and unicodedata.category(ch) in ("Cc", "Cs", "Co")]
@@ -147,13 +142,11 @@ def test_strip_control_leaves_what_can_be_seen(text: str) -> None:
     ],
 )
 def test_one_line(line: str, text: str) -> None:
-    """A name becomes one short line."""
     assert line == one_line(text, 5 if line == "a b c" else 4)
 
 
 @given(ANY_TEXT, st.integers(1, 20))
 def test_one_line_is_one_line(text: str, limit: int) -> None:
-    """Whatever a name holds, it takes one line of at most the limit."""
     line = one_line(text, limit)
     assert limit >= len(line)
     assert ([line] if line else []) == line.splitlines()
@@ -161,7 +154,6 @@ def test_one_line_is_one_line(text: str, limit: int) -> None:
 
 @given(ANY_TEXT)
 def test_quote_cannot_be_left(text: str) -> None:
-    """What is quoted reads back as the text, and nothing in it ends the quotes or the line."""
     quoted = quote(text)
     assert strip_control(text) == json.loads(quoted)
     assert [quoted] == quoted.splitlines()
@@ -169,7 +161,6 @@ def test_quote_cannot_be_left(text: str) -> None:
 
 @given(ANY_TEXT)
 def test_sendable_text_can_be_sent(text: str) -> None:
-    """Any text can be encoded, and text that could be already is not touched."""
     assert sendable(text) == sendable(text).encode("utf-8").decode("utf-8")
     if not any(unicodedata.category(ch) == "Cs" for ch in text):
         assert text == sendable(text)
@@ -185,19 +176,18 @@ def test_sendable_text_can_be_sent(text: str) -> None:
     ],
 )
 def test_without_thoughts(left: str, text: str) -> None:
-    """What is marked as thinking goes."""
     assert left == without_thoughts(text)
 
 
 @pytest.mark.parametrize("unit", ["Ada: ", '{"tool":1}', 'Ada: {"tool":1} '])
 def test_hole_c17_a_text_of_nothing_but_heads_says_nothing(unit: str) -> None:
-    """Some calls and names in front of speech are left out; of hundreds nothing is speech."""
+    """Some calls and names in front of speech are removed; behind hundreds there is no speech."""
     assert "Hello." == clean_speech(unit * 20 + "Hello.", speaker="Ada")
     assert "" == clean_speech(unit * 1_000 + "Hello.", speaker="Ada")
 
 
 def test_hole_c17_of_an_endless_text_some_is_looked_at() -> None:
-    """Ten times what is ever said, wherever in a long reply it begins."""
+    """A bounded part is cleaned, also behind long thoughts."""
     said = clean_speech("<think>" + "hm " * 100_000 + "</think>" + "Hello. " * 100_000)
     assert said.startswith("Hello. Hello.")
     assert LONGEST_CLEANED >= len(said) > LONGEST_CLEANED - 10

@@ -1,4 +1,4 @@
-"""How much room words take."""
+"""Token counts, estimates, and the part of a history that fits."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ TURNS = st.lists(st.lists(st.integers(1, 4), max_size=4), max_size=8)
 
 
 def is_acceptable(messages: Sequence[Message]) -> bool:
-    """Whether every provider takes it: each call has all its results right after it."""
+    """True if every provider accepts it: each call has all its results right after it."""
     due: list[str] = []
     for message in messages:
         if message["role"] == "tool":
@@ -62,7 +62,6 @@ def is_acceptable(messages: Sequence[Message]) -> bool:
 
 @given(TURNS, st.integers(0, 400))
 def test_what_fits_is_whole_and_new(turns: list[list[int]], most: int) -> None:
-    """What is left fits, is the newest part, and no call in it lacks a result."""
     history = history_of(turns)
     fitting = fit_history(history, most, len)
     assert is_acceptable(fitting)
@@ -72,7 +71,7 @@ def test_what_fits_is_whole_and_new(turns: list[list[int]], most: int) -> None:
 
 @given(TURNS, st.integers(0, 400))
 def test_no_turn_is_left_out_that_fits(turns: list[list[int]], most: int) -> None:
-    """The next older turn would be too much."""
+    """With the next older turn it would be too long."""
     history = history_of(turns)
     left_out = history[: len(history) - len(fit_history(history, most, len))]
     if left_out:
@@ -95,7 +94,6 @@ def test_only_what_may_fit_is_counted() -> None:
 
 
 def test_a_leading_scrap_is_left_out() -> None:
-    """A history that begins in the middle of a turn is cut to the next one."""
     history = [result_message(LOOK, RESULT), *history_of([[1]])]
     assert history[1:] == fit_history(history, 1000, len)
 
@@ -130,12 +128,10 @@ def test_a_leading_scrap_is_left_out() -> None:
     ],
 )
 def test_a_message_is_counted_as_it_is_sent(tokens: int, message: Message) -> None:
-    """Text, calls and ids, and what stands around them."""
     assert TOKENS_AROUND_MESSAGE + tokens == count_message(message, len)
 
 
 def test_a_tool_is_counted_with_its_schema() -> None:
-    """Name, description and schema."""
     spec = ToolSpec("look", "Look around.", {"type": "object"})
     expected = TOKENS_AROUND_TOOL + len("look") + len("Look around.") + len('{"type": "object"}')
     assert expected == count_tool(spec, len)
@@ -168,13 +164,12 @@ def test_a_tool_is_counted_with_its_schema() -> None:
     ],
 )
 def test_the_estimate_is_near(counted: int, text: str) -> None:
-    """A quarter off at most, or two where there is little to count."""
     assert abs(counted - estimate(text)) <= max(2, counted / 4)
 
 
 @given(st.text(), st.text())
 def test_the_estimate_of_any_text(text: str, more: str) -> None:
-    """It is never 0 for a text, and never more than a few for each character."""
+    """At most two tokens a character, and one more."""
     assert (estimate(text) > 0) is (text != "")
     assert estimate(text) <= 1 + 2 * len(text)
 
@@ -189,12 +184,11 @@ def test_the_estimate_of_any_text(text: str, more: str) -> None:
     ],
 )
 def test_the_estimate_of_odd_texts(least: int, most: int, text: str) -> None:
-    """It stays within reason."""
     assert least <= estimate(text) <= most
 
 
 def test_languages_differ() -> None:
-    """Words of other languages take more than English ones of the same length."""
+    """The words of other languages take more tokens than English ones of the same length."""
     english = "the message that you have from the library of storms"
     spanish = "los mensajes que el barco por una tormenta de libros"
     assert abs(len(english) - len(spanish)) < 3
@@ -214,7 +208,6 @@ def test_languages_differ() -> None:
     ],
 )
 def test_advise(advisory: Advisory, ratio: float) -> None:
-    """From 60 % on the model is told to come to an end, from 80 % to answer now."""
     assert advisory is advise(ratio)
     assert (ADVICE[advisory] == "") is (advisory is Advisory.NONE)
 
@@ -233,7 +226,6 @@ def test_advise(advisory: Advisory, ratio: float) -> None:
     ],
 )
 def test_bands(level: str, percent: float) -> None:
-    """Each utilisation has its band, and each band words and a color."""
     found = band(percent)
     assert level == found.level
     assert found.message
@@ -241,12 +233,11 @@ def test_bands(level: str, percent: float) -> None:
 
 
 def test_utilization() -> None:
-    """In percent."""
     assert 50.0 == calculate_utilization(64_000, 128_000)
 
 
 class TestCalibration:
-    """An estimate is corrected by what the service counts."""
+    """An estimate is corrected by the counts of the service."""
 
     def _after(self, *replies: tuple[int, int]) -> float:
         calibration = Calibration()
@@ -272,17 +263,16 @@ class TestCalibration:
         ],
     )
     def test_factor(self, factor: float, replies: list[tuple[int, int]]) -> None:
-        """The median of what was seen, within bounds."""
+        """The median of the newest counts, within bounds."""
         assert factor == pytest.approx(self._after(*replies))
 
     @given(st.lists(st.tuples(st.integers(), st.integers())))
     def test_it_is_bounded(self, replies: list[tuple[int, int]]) -> None:
-        """Whatever a service says."""
         assert 0.5 <= self._after(*replies) <= 3.0
 
 
 @pytest.mark.parametrize("unit", ["The lamp is lit. ", "あ", "[{", "x"])
 def test_hole_c17_a_very_long_text_is_counted_in_parts(unit: str) -> None:
-    """Its estimate is that of a long one, as many times as it is longer, give or take a little."""
+    """The estimate grows linearly with the length."""
     tenth = estimate(unit * (40_000 // len(unit)))
     assert 0.95 < estimate(unit * (400_000 // len(unit))) / (10 * tenth) < 1.05

@@ -1,4 +1,4 @@
-"""What a tool is to the model, what calls it, and what comes of that."""
+"""Tools, calls and results as values."""
 
 from __future__ import annotations
 
@@ -14,7 +14,6 @@ from tests.core.samples import ANY_TEXT, make_spec
 
 
 def test_spec_as_function() -> None:
-    """The spec is sent in the form of the chat completions API."""
     spec = make_spec("ring", {"bell": "string"})
     function = {"name": "ring", "description": "To ring.", "parameters": spec.parameters}
     assert {"type": "function", "function": function} == spec.as_function()
@@ -35,7 +34,7 @@ def test_spec_as_function() -> None:
 def test_what_may_be_repeated(
     may_repeat: bool, is_noticed: bool, category: str, is_idempotent: bool
 ) -> None:
-    """A failed attempt is followed by another only where nobody can notice two."""
+    """A failed attempt is repeated only where nobody can notice two."""
     spec = replace(make_spec("ring"), category=ToolCategory(category), is_idempotent=is_idempotent)
     assert (may_repeat, is_noticed) == (spec.may_repeat, spec.is_noticed)
 
@@ -61,13 +60,11 @@ def test_what_may_be_repeated(
     ],
 )
 def test_result_as_content(content: dict[str, Any], result: ToolResult, advisory: str) -> None:
-    """A result is told as JSON under `result` or `error`, and advice stands beside it."""
     assert content == json.loads(result.as_content(advisory))
 
 
 @given(ANY_TEXT, ANY_TEXT)
 def test_results_keep_their_text(text: str, advisory: str) -> None:
-    """Whatever a tool says, it cannot break out of its place in the content."""
     content = json.loads(ToolResult(True, text).as_content(advisory))
     assert (True, text, advisory) == (
         content["success"],
@@ -77,12 +74,11 @@ def test_results_keep_their_text(text: str, advisory: str) -> None:
 
 
 def test_what_was_raised_is_beside_the_result() -> None:
-    """Two failures for the same reason are equal, whatever exception they came from."""
+    """Results are compared without the exception behind them."""
     assert ToolResult(False, "no", Fault.FAILED, OSError()) == ToolResult(False, "no", Fault.FAILED)
 
 
 def test_calls_share_nothing() -> None:
-    """Two calls without arguments are equal and stay apart."""
     first, second = ToolCall("c1", "look"), ToolCall("c1", "look")
     assert first == second
     assert first.arguments is not second.arguments

@@ -1,4 +1,4 @@
-"""What is kept of a turn as plain data: no text of a prompt, no private word, and not too much."""
+"""Traces of turns: plain data without prompts or private words, and bounded."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def _traced(source: str, *, keeps: bool = False, may: bool = True) -> trace.Mess
 
 
 def test_public_words_are_kept_and_private_ones_are_not() -> None:
-    """Unless the game keeps them; never those of whoever wants none kept."""
+    """Some games keep private words too, but never those of a person who opted out."""
     assert (f"my {SECRET}", f"a {SECRET}!") == (_traced("say").words, _traced("say").answer)
     for source in ("whisper", "page"):
         assert SECRET not in str(_traced(source))
@@ -60,7 +60,6 @@ def test_public_words_are_kept_and_private_ones_are_not() -> None:
 
 
 def test_a_prompt_is_told_by_fingerprints() -> None:
-    """Equal texts have equal ones, others have others, and there is an end to them."""
     parts = [("persona", "A keeper."), ("rules", "Be kind."), ("again", "A keeper.")]
     found = trace.fingerprints(parts)
     assert found["persona"] == found["again"] != found["rules"]
@@ -70,7 +69,6 @@ def test_a_prompt_is_told_by_fingerprints() -> None:
 
 
 def test_a_row_is_bounded_whatever_happened() -> None:
-    """However many tools were called, and however long their errors were."""
     event = _event("say")
     turn = Turn(0, (event,), grants={"max_iterations": 5.0})
     details = {"tool_name": "look" * 99, "success": False, "error": "no " * 999}
@@ -86,7 +84,7 @@ def test_a_row_is_bounded_whatever_happened() -> None:
 
 
 def test_marks_of_the_server_are_told_in_words() -> None:
-    """Of a message, and in what is kept of it, beside the rule that judged it."""
+    """The marks are kept in the trace, beside the rule that judged."""
     heard = make_heard(body="hi", from_assistant=True, hops=2, is_relayed=True, is_for_another=True)
     marks = ["of an assistant, hop 2", "relayed by a bot", "aimed at somebody else"]
     assert marks == trace.marks_of(heard)
@@ -98,14 +96,12 @@ def test_marks_of_the_server_are_told_in_words() -> None:
 
 
 def test_a_row_is_columns() -> None:
-    """Each by its name."""
     row = _traced("say")
     columns = dict(zip(trace.COLUMNS, trace.in_columns(row), strict=True))
     assert f"my {SECRET}" == columns["words"] == row.words
 
 
 def test_what_calls_cost_adds_up() -> None:
-    """Those without a price are counted apart."""
     spent = MoneySpent()
     spent.add(5, is_priced=True)
     spent.add(0, is_priced=False)

@@ -1,4 +1,4 @@
-"""How far a message is believed."""
+"""Trust in a message."""
 
 from __future__ import annotations
 
@@ -91,32 +91,28 @@ FACTS = st.fixed_dictionaries(
     ],
 )
 def test_the_formula(trust: float, source: str, facts: dict[str, Any]) -> None:
-    """Source, address, channel, history and permission make the trust as documented."""
     assert trust == weigh(source, **facts).trust
 
 
 def test_every_source_has_its_trust() -> None:
-    """A source that is added has a trust of its own."""
     assert {str(source) for source in Source} == set(BASE_TRUST)
 
 
 @given(FACTS, st.none() | st.floats(-2, 2))
 def test_bounded(facts: dict[str, Any], override: float | None) -> None:
-    """Trust lies between 0 and 1, whatever is known and set."""
     assert 0.0 <= weigh(**facts, override=override).trust <= 1.0
     assert -0.2 <= weigh(**facts).history <= 0.1
 
 
 @given(FACTS)
 def test_naming_never_lowers_trust(facts: dict[str, Any]) -> None:
-    """A message that names the listener is believed no less."""
     named, not_named = ({**facts, "is_addressed": value} for value in (True, False))
     assert weigh(**not_named).trust <= weigh(**named).trust
 
 
 @given(FACTS)
 def test_a_bot_never_raises_trust(facts: dict[str, Any]) -> None:
-    """What a bot passes on deserves 0.4 at most, unless its channel has a trust of its own."""
+    """Relayed words get 0.4 at most, unless their channel has a trust of its own."""
     relayed, direct = (weigh(**{**facts, "is_relayed": value}) for value in (True, False))
     assert relayed.trust <= direct.trust
     if facts["own_trust"] is None:
@@ -125,7 +121,6 @@ def test_a_bot_never_raises_trust(facts: dict[str, Any]) -> None:
 
 @given(FACTS, COUNTS)
 def test_history_counts_in_its_direction(facts: dict[str, Any], more: int) -> None:
-    """More answers never lower the trust, and more refusals never raise it."""
     trust = weigh(**facts).trust
     more = abs(more)
     assert trust <= weigh(**{**facts, "answered": facts["answered"] + more}).trust
@@ -134,14 +129,13 @@ def test_history_counts_in_its_direction(facts: dict[str, Any], more: int) -> No
 
 @given(FACTS, TRUSTS)
 def test_a_permission_replaces_all_else(facts: dict[str, Any], override: float) -> None:
-    """The trust of a permission is the trust, to a thousandth, of what its holder says."""
     direct = {**facts, "is_relayed": False}
     assert round(override, 3) == weigh(**direct, override=override).trust
 
 
 @given(FACTS, st.floats(-2, 2))
 def test_a_bots_permission_lends_nothing(facts: dict[str, Any], override: float) -> None:
-    """What a bot passes on is believed the same, whatever the bot itself may do."""
+    """Relayed words are believed the same, whatever the bot's permissions."""
     relayed = {**facts, "is_relayed": True}
     assert weigh(**relayed) == weigh(**relayed, override=override)
 
@@ -150,7 +144,6 @@ def test_a_bots_permission_lends_nothing(facts: dict[str, Any], override: float)
 def test_a_channels_trust_replaces_what_its_kind_deserves(
     facts: dict[str, Any], own_trust: float
 ) -> None:
-    """A trust that the owner set for a channel stands in the place of the source's."""
     basis = weigh(**{**facts, "own_trust": own_trust})
     answered = 0 if facts["is_relayed"] else facts["answered"]  # a bot's answers are nobody's
     assert (own_trust, history_of(answered, facts["refused"])) == (basis.base, basis.history)
@@ -171,5 +164,4 @@ def test_a_channels_trust_replaces_what_its_kind_deserves(
     ],
 )
 def test_explained(words: str, basis: Basis) -> None:
-    """People are told what a trust is made of."""
     assert words == basis.explain()

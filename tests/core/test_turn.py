@@ -1,4 +1,4 @@
-"""The tray."""
+"""A turn: its usage, its events, and its place in a chain."""
 
 from __future__ import annotations
 
@@ -14,14 +14,12 @@ COUNTS = st.builds(TokenUsage, st.integers(0, 10**9), st.integers(0, 10**9))
 
 @given(COUNTS, COUNTS)
 def test_usage_adds_up(one: TokenUsage, other: TokenUsage) -> None:
-    """The sum of two calls has the tokens of both, of each kind and in all."""
     total = one + other
     assert one.prompt_tokens + other.prompt_tokens == total.prompt_tokens
     assert total.prompt_tokens + total.completion_tokens == total.total_tokens
 
 
 def test_turns_share_nothing() -> None:
-    """What is added to one turn is not seen in the next."""
     first, second = Turn(0, (make_event(),)), Turn(0, (make_event(),))
     first.said.append({"role": "user", "content": "hello"})
     first.history.append({"role": "user", "content": "hello"})
@@ -36,7 +34,6 @@ def test_turns_share_nothing() -> None:
 
 
 def test_an_answer_goes_where_the_newest_came_from() -> None:
-    """Of a burst the newest event says how and where to answer."""
     burst = (make_event(id="e1"), make_event(id="e2"), make_event(id="e3", source="say"))
     assert "e3" == Turn(0, burst).event.id
 

@@ -19,7 +19,7 @@ SHAPES = [
 
 @pytest.mark.parametrize("shape", SHAPES, ids=lambda kind: kind.__name__)
 def test_a_shape_holds_no_code(shape: type) -> None:
-    """Evennia's classes do not inherit from a shape, so that what stands in it would never run."""
+    """Evennia's classes do not inherit from these protocols, so code in one would never run."""
     assert getattr(shape, "_is_protocol", False) or is_typeddict(shape)
     tree = ast.parse(inspect.getsource(shape))
     for function in (node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)):

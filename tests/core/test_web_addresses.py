@@ -1,4 +1,4 @@
-"""Which addresses of services can be used."""
+"""Validation of service addresses."""
 
 from __future__ import annotations
 
@@ -22,12 +22,10 @@ from evennia_ai.core.text.web_addresses import UrlFault, url_fault
     ],
 )
 def test_an_address_of_the_web(url: str, expected: UrlFault | None) -> None:
-    """It has a scheme of the web, a host and a port that there may be, and no login."""
     assert expected is url_fault(url)
 
 
 def test_an_address_of_a_database() -> None:
-    """A login may stand in it, and its place be a socket, where that is said."""
     url = "postgresql://game:secret@/game?host=/run/postgresql"
     assert UrlFault.LOGIN is url_fault(url, ("postgresql",), has_socket=True)
     assert UrlFault.FORM is url_fault(url, ("postgresql",), may_log_in=True)

@@ -1,4 +1,4 @@
-"""Words of a line: written out, and those that tell something."""
+"""Short forms of chat, and the words of a line that carry its meaning."""
 
 from __future__ import annotations
 
@@ -20,12 +20,10 @@ from evennia_ai.core.memory.wording import telling_words, written_out
     ],
 )
 def test_the_short_forms_of_chat_are_written_out(line: str, plain: str) -> None:
-    """Whole words only, in capitals or not; whatever is no short form stays as it is."""
     assert plain == written_out(line)
 
 
 def test_telling_words_have_neither_endings_nor_common_words() -> None:
-    """So "lamps" of a question is found in "the lamp"."""
     assert telling_words("the lamp") == telling_words("which lamps are there?")
     assert telling_words("the keeper’s lamp") == telling_words("keeper lamp")  # noqa: RUF001
     assert not telling_words("what is it?")

@@ -1,4 +1,4 @@
-"""Calls and their outcomes for tests of what watches them, and what it says in short."""
+"""Helpers that feed calls and their outcomes to a safety monitor."""
 
 from __future__ import annotations
 
@@ -12,38 +12,35 @@ OFF = {"same_failures": 0, "same_successes": 0, "failures_in_a_row": 0, "anomali
 
 
 def make_monitor(**checks: int) -> SafetyMonitor:
-    """A monitor of a new task, with the default checks but for these."""
+    """A monitor of a new task, with the default checks except these."""
     return SafetyMonitor(Checks(**checks))
 
 
 def only(**checks: int) -> SafetyMonitor:
-    """A monitor with all checks off but these."""
     return make_monitor(**{**OFF, **checks})
 
 
 def fail(
     monitor: SafetyMonitor, name: str = "look", fault: Fault = Fault.FAILED, **arguments: Any
 ) -> Verdict:
-    """A call that does not work."""
     return monitor.after_tool(ToolCall("c1", name, arguments), ToolResult(False, "no", fault))
 
 
 def work(
     monitor: SafetyMonitor, name: str = "look", text: str = "a lamp", **arguments: Any
 ) -> Verdict:
-    """A call that works."""
     return monitor.after_tool(ToolCall("c1", name, arguments), ToolResult(True, text))
 
 
 def short(verdict: Verdict) -> str:
-    """`go`, `warn` or the cause of a halt."""
+    """`go`, `warn`, or the cause of a halt."""
     if isinstance(verdict, Halt):
         return verdict.cause.value
     return "warn" if isinstance(verdict, Caution) else "go"
 
 
 def play(monitor: SafetyMonitor, pattern: str) -> list[str]:
-    """What it says of each operation.
+    """The verdicts on a sequence of operations.
 
     F is always the same failure and S the same success; N is a failure like no other, G a good call
     like no other, and U an unparsable reply.
