@@ -70,7 +70,8 @@ def test_hole_d25_who_began_it_pays(expected: str, begun_by: str, person: str) -
 
 
 def test_a_turn_of_nothing_is_nobodys() -> None:
-    assert ("", {}) == (Turn(0, ()).payer, {} if not Turn(0, ()).chain.id else None)
+    turn = Turn(0, ())
+    assert ("", "") == (turn.payer, turn.chain.id)
 
 
 @pytest.mark.parametrize(

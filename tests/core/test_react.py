@@ -112,10 +112,9 @@ def test_other_arguments_are_another_call() -> None:
 WORDS = st.lists(st.sampled_from(["look", "look!", "say", "say!", "dig", "dig!", "fly!", "noop"]))
 
 
-@given(WORDS.filter(bool))
+@given(st.lists(st.sampled_from(["look!", "say!", "dig!", "fly!"]), min_size=1))
 def test_a_failure_alone_never_ends_it(words: list[str]) -> None:
-    if not any(word == "noop" or not word.endswith("!") for word in words):
-        assert reason_of(done(" ".join(words))) is None
+    assert reason_of(done(" ".join(words))) is None
 
 
 @given(WORDS)
