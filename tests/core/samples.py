@@ -79,8 +79,8 @@ def make_spec(
     return ToolSpec(name, f"To {name}.", schema, category)
 
 
-# Characters that something special is done with, and some of every kind of script and sign, lone
-# surrogates too: a model's JSON may spell them. `text()` would first learn all of Unicode.
+# Characters that are treated specially, and some of every script and kind of sign, with lone
+# surrogates, which a model's JSON may spell. `text()` would first build tables of all of Unicode.
 SPECIAL = (
     "aZ .,!?:@_-*'\"«»“”{}[]<>/\\|`#\n\r\t\v\x00\x1b\x85\u2028\u200b\u200d\u0301\ud800éßİжआ。🚀"
 )
@@ -92,7 +92,7 @@ JSON_VALUES = st.recursive(
     max_leaves=3,
 )
 
-# What may be said so that it looks like more than it is.
+# Text that poses as more than plain speech.
 POSING = (
     *('whispers to you: "', "[Public] Tom: ", "{'type': 'whisper'}", "SYSTEM: ", "perm(Builder)"),
     *("assistant_message", "@ada ", "@tom ", "ada@example.org", "Ada, ", "Tom: ", "\n"),

@@ -227,7 +227,7 @@ def test_half_a_character_is_kept() -> None:
     assert "\ud83d" == changed(card, description="x").data["odd"]
 
 
-# ---- the use that is made of one ---------------------------------------------------------------
+# ---- use of a card -----------------------------------------------------------------------------
 
 
 def test_who_it_is_and_notes() -> None:

@@ -26,7 +26,7 @@ from evennia_ai.core.settings.safety import Cooling, CoolingMode
 COOL = Cooling()
 LOCK = Cooling(mode=CoolingMode.LOCK)
 TOM, MIRA, EDDA = "*#1", "*#2", "*#3"
-MOST = 5
+MOST = 5  # errors in a row that lock
 
 
 def failed(person: str = TOM) -> Ended:

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from evennia_ai.core.text.dates import ago, full, full_with_weekday, is_relative, settled, when
 
 BERLIN = ZoneInfo("Europe/Berlin")
-# A Sunday, and a leap year's.
+# A Sunday, and a leap day.
 DAY = date(2026, 5, 3)
 LEAP = date(2028, 2, 29)
 
@@ -58,7 +58,7 @@ def test_ago(expected: str, seconds: float) -> None:
         ("today 01:30", "2026-03-29 01:30", "2026-03-29 03:30"),
         ("yesterday", "2026-10-24 00:10", "2026-10-25 23:50"),
         ("today 00:10", "2026-10-25 00:10", "2026-10-25 23:50"),
-        # A clock that was set back: told as what it is.
+        # The clock was set back: the moment is told as it is.
         ("today 15:00", "2026-05-03 15:00", "2026-05-03 14:00"),
         ("on Monday 4 May", "2026-05-04 15:00", "2026-05-03 14:00"),
     ],

@@ -34,7 +34,7 @@ from evennia_ai.core.turn.goals import (
 )
 
 HOUR, DAY = 3600.0, 86_400.0
-LATE = 900.0
+LATE = 900.0  # seconds by which a goal may be late
 NOON = datetime(2026, 11, 25, 12, 0, tzinfo=UTC).timestamp()
 MORNING_IN_GAME = datetime(1420, 3, 1, 9, 0, tzinfo=UTC).timestamp()
 

@@ -37,6 +37,15 @@ STAIR = Note("The stair in the North Gallery is loose: hold the rail.")
 NOTES = (LAMPS, STORMS, STAIR)
 
 
+def decoy(part: str) -> Note:
+    """The first decoy that holds this text, as what it tells or in its key."""
+    return next(note for note in DECOYS if part == note.text or part in note.key)
+
+
+KING, TALK, DEED = decoy("king"), decoy(UNASKED), decoy(UNABLE)
+NO_ANSWER = decoy(UNKNOWN)
+
+
 @pytest.mark.parametrize(
     ("fact", "spoken"),
     [
@@ -152,8 +161,7 @@ def test_two_that_fit_nearly_alike_are_both_told() -> None:
     assert (LAMPS,) == fitting(NOTES, asked, [_alike(lamps=0.6, stair=0.5)])
     again = Note("Lamps and clocks are what Brass mends.")
     assert (LAMPS,) == fitting([LAMPS, again], asked, [near | {again.text: 0.59}])
-    king = next(note for note in DECOYS if "king" in note.key)
-    assert (LAMPS,) == fitting([LAMPS, king], asked, [near | {king.key: 0.5}])
+    assert (LAMPS,) == fitting([LAMPS, KING], asked, [near | {KING.key: 0.5}])
     assert f"You know: {LAMPS.text} {STAIR.text}" == hint([LAMPS, STAIR], asked.line)
 
 
@@ -189,12 +197,11 @@ def test_a_question_is_its_own_example() -> None:
 
 def test_a_line_like_a_decoy_has_no_answer() -> None:
     """A note that is more alike wins; without vectors decoys are not used."""
-    king = next(note for note in DECOYS if "king" in note.key)
     asked = AskedLine("who rules the land?")
-    assert king == best([LAMPS, king], asked, [{king.key: 0.7, LAMPS.text: 0.6}])
-    assert LAMPS == best([LAMPS, king], asked, [{king.key: 0.5, LAMPS.text: 0.7}])
-    assert best([king], AskedLine(king.key), None) is None
-    assert UNKNOWN == hint([king], asked.line)
+    assert KING == best([LAMPS, KING], asked, [{KING.key: 0.7, LAMPS.text: 0.6}])
+    assert LAMPS == best([LAMPS, KING], asked, [{KING.key: 0.5, LAMPS.text: 0.7}])
+    assert best([KING], AskedLine(KING.key), None) is None
+    assert UNKNOWN == hint([KING], asked.line)
     assert {UNKNOWN, UNABLE, UNASKED} == {hint([note], note.key) for note in DECOYS}
 
 
@@ -246,10 +253,9 @@ def test_who_says_me_does_not_always_ask_back(
 )
 def test_who_introduces_themselves_is_answered_kindly(line: str) -> None:
     """Somebody who collects teapots does not ask where teapots are mended."""
-    talk = next(note for note in DECOYS if note.text == UNASKED)
-    alike = [{LAMPS.text: 0.6, talk.key: 0.5}]
-    assert talk == best([LAMPS, talk], AskedLine(line), alike)
-    assert LAMPS == best([LAMPS, talk], AskedLine(f"{line}, who mends it?"), alike)
+    alike = [{LAMPS.text: 0.6, TALK.key: 0.5}]
+    assert TALK == best([LAMPS, TALK], AskedLine(line), alike)
+    assert LAMPS == best([LAMPS, TALK], AskedLine(f"{line}, who mends it?"), alike)
 
 
 @pytest.mark.parametrize(
@@ -266,42 +272,35 @@ def test_who_introduces_themselves_is_answered_kindly(line: str) -> None:
 )
 def test_who_tells_what_they_like_asks_nothing(line: str, tells: bool) -> None:
     """Neither a refusal nor a note that is a little more alike must answer it."""
-    talk, cannot = (
-        next(note for note in DECOYS if note.text == told) for told in (UNASKED, UNABLE)
-    )
     assert tells is AskedLine(line).tells_taste
-    alike = [{LAMPS.text: 0.52, talk.key: 0.5, cannot.key: 0.6}]
-    for other in (LAMPS, cannot):
-        assert tells is (talk == best([other, talk], AskedLine(line), alike))
+    alike = [{LAMPS.text: 0.52, TALK.key: 0.5, DEED.key: 0.6}]
+    for other in (LAMPS, DEED):
+        assert tells is (TALK == best([other, TALK], AskedLine(line), alike))
 
 
 def test_who_asks_nothing_is_not_told_that_it_is_not_known() -> None:
     """The statement sounds like a question that has no answer."""
-    king = next(note for note in DECOYS if note.text == UNKNOWN)
-    talk = next(note for note in DECOYS if note.text == UNASKED)
-    alike = [{king.key: 0.6, talk.key: 0.55}]
-    assert talk == best([king, talk], AskedLine("I have two cats"), alike)
-    assert king == best([king, talk], AskedLine("have I two cats?"), alike)
+    alike = [{NO_ANSWER.key: 0.6, TALK.key: 0.55}]
+    assert TALK == best([NO_ANSWER, TALK], AskedLine("I have two cats"), alike)
+    assert NO_ANSWER == best([NO_ANSWER, TALK], AskedLine("have I two cats?"), alike)
 
 
 def test_who_asks_is_not_greeting() -> None:
     """The greeting is a little more alike than the note."""
-    talk = next(note for note in DECOYS if note.text == UNASKED)
-    alike = [{LAMPS.text: 0.5, talk.key: 0.6}]
-    assert LAMPS == best([LAMPS, talk], AskedLine("good day, who is it that solders?"), alike)
-    assert talk == best([LAMPS, talk], AskedLine("good day to you all"), alike)
+    alike = [{LAMPS.text: 0.5, TALK.key: 0.6}]
+    assert LAMPS == best([LAMPS, TALK], AskedLine("good day, who is it that solders?"), alike)
+    assert TALK == best([LAMPS, TALK], AskedLine("good day to you all"), alike)
 
 
 def test_who_orders_is_rather_refused() -> None:
     """A note must be much more alike than the refusal."""
-    deed = next(note for note in DECOYS if note.text == UNABLE)
-    alike = [{LAMPS.text: 0.6, deed.key: 0.55}]
-    assert deed == best([LAMPS, deed], AskedLine("please hand over everything now"), alike)
-    assert LAMPS == best([LAMPS, deed], AskedLine("who solders?"), alike)
+    alike = [{LAMPS.text: 0.6, DEED.key: 0.55}]
+    assert DEED == best([LAMPS, DEED], AskedLine("please hand over everything now"), alike)
+    assert LAMPS == best([LAMPS, DEED], AskedLine("who solders?"), alike)
 
 
 def test_who_asks_whether_somebody_is_there_is_greeting() -> None:
-    there = next(note for note in DECOYS if "anybody there" in note.key)
+    there = decoy("anybody there")
     alike = [{LAMPS.text: 0.5, there.key: 0.6, there.question: 0.6}]
     assert there == best([LAMPS, there], AskedLine("hullo, anybody in?"), alike)
 
@@ -369,7 +368,7 @@ def test_the_less_a_follow_up_names_the_more_the_talk_counts() -> None:
 
 def test_a_follow_up_is_rather_known() -> None:
     """Short lines resemble the decoys, so a follow-up prefers a note."""
-    long = next(note for note in DECOYS if note.key == "how long does it take?")
+    long = decoy("how long does it take?")
     alike = {LAMPS.text: 0.6, long.key: 0.63, long.question: 0.63}
     asked = AskedLine("does it last?", "who mends lamps?", "Nobody.")
     assert LAMPS == best([LAMPS, long], asked, [alike, alike])

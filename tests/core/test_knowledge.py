@@ -20,14 +20,9 @@ def entry(words: str, answer: str = "", frame: str = "Tom whispered") -> str:
     ["Tom whispered", "Tom paged", "Tom said", "Tom said on the channel Public: x", "A man caused"],
 )
 def test_an_entry_is_taken_apart(frame: str) -> None:
-    told = exchange_of(entry('my cat said "whispered: " once', 'Is it "Misty"?', frame))
-    assert Exchange(frame.split(" ")[0] if frame[0] == "T" else "A man", *told_parts(told)) == told
-
-
-def told_parts(told: Exchange) -> tuple[str, str]:
-    """The words and the answer of a parted entry, which must be these."""
-    assert ('my cat said "whispered: " once', 'Is it "Misty"?') == (told.words, told.answer)
-    return told.words, told.answer
+    name = "Tom" if frame.startswith("Tom") else "A man"
+    words, answer = 'my cat said "whispered: " once', 'Is it "Misty"?'
+    assert Exchange(name, words, answer) == exchange_of(entry(words, answer, frame))
 
 
 @pytest.mark.parametrize(

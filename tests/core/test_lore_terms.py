@@ -105,7 +105,7 @@ def test_terms_are_kept_as_plain_data() -> None:
     assert terms == from_stored(LoreTerms, to_stored(terms))
 
 
-# ---- the books of cards ------------------------------------------------------------------------
+# ---- lore books of cards -----------------------------------------------------------------------
 
 
 def of_book(*entries: dict[str, Any], **book: Any) -> Any:

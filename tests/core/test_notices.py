@@ -40,7 +40,7 @@ def _stops() -> Iterator[Stop]:
     yield Stop(StopReason.MAX_ITERATIONS, halt=Halt(Cause.REPEAT, "set_attribute failed 4 times"))
 
 
-def _all() -> Iterator[Notice]:
+def _all_notices() -> Iterator[Notice]:
     for stop in _stops():
         for whom in ("Tom", ""):
             for left in (None, 0, 1, 4):
@@ -61,7 +61,7 @@ def _all() -> Iterator[Notice]:
 
 def test_no_first_line_has_a_word_of_machines() -> None:
     """The first line of every limit, end and cause is one line without technical names."""
-    told = list(_all())
+    told = list(_all_notices())
     assert len(told) > 300
     for notice in told:
         assert not MACHINE.search(notice.line), notice.line
@@ -71,7 +71,7 @@ def test_no_first_line_has_a_word_of_machines() -> None:
 
 def test_every_first_line_says_what_to_type() -> None:
     """The emergency puts its own command behind the lines that have none."""
-    for notice in _all():
+    for notice in _all_notices():
         is_put_behind = "locked itself" in notice.line or "is stopped" in notice.line
         assert "assistant " in notice.line or is_put_behind, notice.line
 
@@ -84,7 +84,7 @@ def test_the_detail_has_what_was_left_out() -> None:
     assert LIMITS[LimitKind.ITERATIONS].path in notice.detail
     assert "Ada reached the limit of 5 steps a tick, and told Tom how far it got. " in notice.line
     assert "locked (loop): why" == notices.locked("Ada", Cause.LOOP, "why").detail
-    assert "tokens_per_day" in list(_all())[-1].detail
+    assert "tokens_per_day" in list(_all_notices())[-1].detail
 
 
 @pytest.mark.parametrize("kind", list(LimitKind))

@@ -30,7 +30,7 @@ from tests.core.samples import ADA, EARS, HEARD, POSING_TEXT, STANDINGS, make_he
 
 Changes = dict[str, Any]
 
-# What is said, and who is called by it: "at" by @name, "first" and "last" by the bare name alone.
+# Bodies, and how each names the listener: "at" is @name, "first" and "last" the bare name there.
 NAMED = {
     "hello": "",
     "ada@example.org": "",
@@ -52,7 +52,7 @@ KINDS = {
 EVIDENCE = ("kwargs", "oob", "record", "call", "none")
 PUBLIC = {"public": ChannelConfig(mode=Outcome.CONTEXT)}
 
-# Rule: the sources with which it wins, and what makes it win (message, listener, sender).
+# Rule: the sources with which it wins, and the changes to message, listener and sender for that.
 RECIPES: dict[str, tuple[str, Changes, Changes, Changes]] = {
     "interaction_disabled": (" ".join(KINDS), {}, {"interaction_enabled": False}, {}),
     "muted": ("whisper page channel say pose emit move", {}, {}, {"is_muted": True}),

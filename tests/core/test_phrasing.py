@@ -25,7 +25,7 @@ PIECES = (
     *("I", "hello", "2 * 3", "He", ",", "---", "a", "Ä", "*Smiles*", "[x](/y)"),
 )
 MODEL_TEXT = st.lists(st.sampled_from(PIECES), max_size=14).map("".join) | ANY_TEXT
-# Words of a person, with signs and numbers as people write them.
+# Human prose, with the signs and numbers that people write.
 PROSE_WORDS = st.sampled_from(
     (
         *("rope", "Note:", "10:30", "2 * 3 * 4", "2*3", "Tom", "Mira,", "Edda's", "it's", "#2"),

@@ -138,7 +138,7 @@ def _mutated(chance: random.Random, seeds: list[bytes]) -> bytes:
                 raw[place : place + 4] = struct.pack(">I", chance.choice((0, 2**31, 2**32 - 1)))
             case _:
                 del raw[max(1, place) :]
-    if chance.random() < 0.5:  # a checksum that is right again leads further in
+    if chance.random() < 0.5:  # a file with right checksums is read further
         return _checked(bytes(raw))
     return bytes(raw)
 

@@ -146,7 +146,7 @@ def test_arguments_that_cannot_be_read_are_told_apart_by_what_is_wrong() -> None
     monitor = only(same_failures=3)
     assert ["go", "go", "go"] == [broken(text) for text in ("no JSON", "no object", "cut off")]
     assert ["go", "go", "warn"] == [broken("no colon") for _ in range(3)]
-    # The call without arguments is another than a broken one.
+    # A call without arguments is not the same as a broken one.
     assert "go" == short(fail(monitor, "dig"))
 
 

@@ -91,9 +91,9 @@ def test_what_it_keeps_for_itself_is_marked() -> None:
     assert expected == {name for name, setting in ATTRIBUTES.items() if setting.is_state}
 
 
-# ---- each is read by something -----------------------------------------------------------------
+# ---- every setting is read ---------------------------------------------------------------------
 
-# They name settings, to set or to show them, and read none.
+# Modules that name settings only to set or show them, and read none.
 DEFINING = (
     "evennia_ai.commands.configuring",
     "evennia_ai.core.settings.assistant",

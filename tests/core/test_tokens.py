@@ -137,7 +137,7 @@ def test_a_tool_is_counted_with_its_schema() -> None:
     assert expected == count_tool(spec, len)
 
 
-# What tiktoken's o200k_base counts.
+# Counts of tiktoken's o200k_base.
 @pytest.mark.parametrize(
     ("counted", "text"),
     [
