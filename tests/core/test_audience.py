@@ -72,6 +72,7 @@ def test_each_kind_of_hearers(hearers: Hearers) -> None:
 
 
 def test_nobody_belongs_to_nobody() -> None:
+    """Not even a listener with the audience of nobody may hear such words."""
     assert not may_leave(ROOM, frozenset((NOBODY,)), [listener("x", [NOBODY])]).is_allowed
 
 

@@ -115,6 +115,7 @@ def test_odd_values_become_plain() -> None:
     )
 )
 def test_what_is_kept_stays_as_it_is(details: dict[str, Any]) -> None:
+    """Preparing an event for storage twice changes nothing."""
     once = storable(details)
     assert once == storable(once)
     assert isinstance(sentence_of("ToolExecuted", once), str)
@@ -147,6 +148,7 @@ def test_a_fact_is_what_it_was_made_of() -> None:
 
 
 def test_a_kind_without_a_row_is_logged() -> None:
+    """A game's own events go to its log as well."""
     assert kind_of("own").is_logged
     assert not kind_of("TickCompleted").is_logged
 

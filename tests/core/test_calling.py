@@ -188,6 +188,7 @@ def test_who_comes_first(first: Offer, second: Offer) -> None:
 
 
 def test_how_many_may_be_set() -> None:
+    """The setting bounds the assistants that answer a line which calls nobody."""
     assert [0, 1, 7] == [read_value(MOST_ANSWERS, "here", value) for value in (0, 1, 7)]
     for wrong in (-1, 1.0, True, "2", None):
         with pytest.raises(ConfigurationError, match="here is "):

@@ -197,6 +197,7 @@ def test_the_prompt_covers(word: str) -> None:
 
 
 def test_little_is_kept_as_it_is() -> None:
+    """Short lines are kept word for word, and no model is asked."""
     text = verbatim_summary([summary_message("Tom came."), *turn_of(None, "where is it?")], None)
     assert "Tom came." == text.splitlines()[0]
     assert "where is it?" in text

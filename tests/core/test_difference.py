@@ -33,6 +33,7 @@ def test_words_are_compared_within_a_line() -> None:
 
 
 def test_long_passages_are_shown_whole(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A comparison of long passages word by word would be slow."""
     monkeypatch.setattr(module, "MOST_COMPARED", 3)
     assert (
         Piece(PieceKind.GONE, "one two three"),

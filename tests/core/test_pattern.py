@@ -87,6 +87,7 @@ def test_no_layer_widens_what_another_allows(
 def test_a_pattern_is_at_one_with_itself(
     config: ExecutionConfig, context: ContextConfig, assessment: Assessment | None
 ) -> None:
+    """A single action is one model call with one tool call."""
     pattern = compose_pattern(config, context, assessment)
     if pattern.mode is ExecutionMode.SINGLE_ACTION:
         assert (1, 1) == (pattern.max_iterations, pattern.calls_per_reply)

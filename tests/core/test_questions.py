@@ -200,6 +200,7 @@ class TestTime:
         assert min(filter(None, (expires_at, kept_until)), default=0) == question.due
 
     def test_whom_a_call_waits_for(self) -> None:
+        """A turn waits for the answer about a limit, but not for one about a call."""
         assert Question(LIMIT).is_waited_for
         assert not Question(TOOL, call={"tool": "dig"}).is_waited_for
 

@@ -26,6 +26,7 @@ def test_an_address_of_the_web(url: str, expected: UrlFault | None) -> None:
 
 
 def test_an_address_of_a_database() -> None:
+    """Only by request may an address have a login, or a socket instead of a host."""
     url = "postgresql://game:secret@/game?host=/run/postgresql"
     assert UrlFault.LOGIN is url_fault(url, ("postgresql",), has_socket=True)
     assert UrlFault.FORM is url_fault(url, ("postgresql",), may_log_in=True)
