@@ -68,7 +68,7 @@ def _own_name(script: Assistant) -> tuple[str, ...]:
 def ear_for(script: Assistant, from_obj: object) -> Ear:
     """The ear for one speaker, who may call the assistant by the name that they see.
 
-    The name by which it knows itself counts as well: a reference to it is shown to it so.
+    What strangers call it counts as well, since it reads references to itself so, and its key.
 
     Args:
         from_obj: the sender of the message; None: the game itself.
@@ -79,7 +79,8 @@ def ear_for(script: Assistant, from_obj: object) -> Ear:
     if from_obj is None or names.is_alike_for_all(body):
         return ear
     sender = sender_of(from_obj)
-    own = (*names.called(body, sender), names.name_of(body, body), *_own_name(script))
+    seen = (names.name_of(body, looker) for looker in (None, body))
+    own = (*names.called(body, sender), *seen, *_own_name(script))
     return replace(ear, names=tuple(dict.fromkeys(own)))
 
 

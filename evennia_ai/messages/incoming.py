@@ -221,6 +221,7 @@ def _read(
     if "from_channel" in marked:
         return _read_formatted_channel(rendered, marked, sender, listener)
     source = _source_of(marked.get("type"))
+    rendered = names.as_others_see(rendered, listener, is_pose=source is Source.POSE)
     if source is None and sender == listener:
         return _from_game(rendered)  # Evennia's commands answer with the typist as sender
     evidence = Evidence.KWARGS if kwargs and "type" in kwargs else Evidence.OOB

@@ -115,6 +115,23 @@ def is_called(being: Being, name: str, looker: Being | None) -> bool:
     return bool(wanted) and wanted in map(str.casefold, called(being, looker))
 
 
+def as_others_see(line: str, listener: Being, *, is_pose: bool) -> str:
+    """A line that a listener was shown, with its key replaced by what strangers call it.
+
+    rpsystem shows everybody their own key where a line refers to them, and what an assistant heard
+    is shown to others.
+    """
+    if is_alike_for_all(listener) or not hides_key(listener, None):
+        return line
+    key, instead = str(listener.key), name_of(listener, None)
+    own = shown(listener, listener)
+    # With the game's markup it can be nothing but a reference.
+    if own != key:
+        line = line.replace(own, instead)
+    # Without markup a key such as Will may be a word; only a pose is certain to refer to somebody.
+    return re.sub(rf"(?<!\w){re.escape(key)}(?!\w)", lambda _: instead, line) if is_pose else line
+
+
 def has_description(being: Being) -> bool:
     """True where others know a being by a short description, as with Evennia's rpsystem."""
     return hasattr(type(being), "sdesc")

@@ -170,7 +170,6 @@ def look(character: Character, target: str | None = None) -> str:
     """
     seen = find_here(character, target) if target else find_here(character, "here")
     text = _NUMBER.sub("", str(strip_ansi(str(character.at_look(seen)))))
-    # Games with descriptions for names show a character its own key, which others must not learn.
-    if seen is character and names.hides_key(character, None):
-        text = text.replace(str(character.key), names.name_of(character, None))
+    if seen is character:
+        text = names.as_others_see(text, character, is_pose=True)
     return cut_at_sentence(text.strip(), MOST_SEEN)

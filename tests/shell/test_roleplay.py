@@ -70,7 +70,7 @@ class TestHearing(RolePlayTest):
     def test_an_emote_at_it_is_context(self) -> None:
         self.type(self.tom, "emote nods to /giant and to /short woman.")
         record = self.heard()
-        assert "nods to Golem and to a short woman." == record.heard.body
+        assert "nods to a stone giant and to a short woman." == record.heard.body
         assert "posed_at" == record.verdict.name
 
     def test_a_language_that_it_does_not_speak(self) -> None:
@@ -128,6 +128,16 @@ class TestSpeaking(RolePlayTest):
         assert ([], 1) == (self.mira.seen, len(self.tom.seen))
         with pytest.raises(ToolError, match="a short woman wants to hear nothing"):
             outgoing.whisper(self.golem, self.mira, "psst", hops=1)
+
+    def test_a_reference_to_it_tells_nobody_its_key(self) -> None:
+        """The game shows each its own key, and what it heard is shown to who said it."""
+        self.type(self.tom, "emote nods to /stone giant and looks at /short woman.")
+        assert "nods to a stone giant and looks at a short woman." == self.heard().heard.body
+        self.ask("say /stone giant, hello", says("Yes."))
+        assert 1 == len(self.model.bodies)
+        told = self.read(self.tom, "assistant why stone giant full")
+        assert "a stone giant, hello" in told
+        assert "Golem" not in told
 
     def test_a_look_at_itself_tells_nobody_its_key(self) -> None:
         """The game shows each its own key, and what it saw is in the export of its partner."""
