@@ -1,1 +1,1 @@
-"""The webclient in a real browser: what a player's page makes of what an assistant says."""
+"""Tests in a real browser: the webclient and the workbench."""

@@ -1,4 +1,4 @@
-"""Two tables: hostile texts with what people must read of them, and the ways an assistant speaks.
+"""Two tables: hostile texts with the text that people must read, and the ways to speak.
 
 Every text goes every way. A new way of speaking, such as a tool, is one row of `ROUTES`.
 """
@@ -19,8 +19,8 @@ class Case:
 
     Attributes:
         name: the row's id.
-        written: what the model writes.
-        shown: what people read of it; "" when it is the same.
+        written: the model's text.
+        shown: the text that people must read; "" when it is the same.
     """
 
     name: str
@@ -29,7 +29,6 @@ class Case:
 
     @property
     def expected(self) -> str:
-        """What people read."""
         return self.shown or self.written
 
 
@@ -118,8 +117,8 @@ class Route:
     Attributes:
         name: the row's id.
         behave: the scripted model's behaviour that says a text this way.
-        begins, ends: what a listener reads before and after the text.
-        most_characters: how long a text may be.
+        begins, ends: the text that a listener reads before and after it.
+        most_characters: the longest text that this way allows.
     """
 
     name: str
@@ -129,7 +128,7 @@ class Route:
     most_characters: int
 
     def frame(self, words: str) -> str:
-        """The whole line a listener reads when these words come this way."""
+        """The whole line that a listener reads when these words come this way."""
         return f"{self.begins}{words}{self.ends}"
 
 

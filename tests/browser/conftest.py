@@ -1,7 +1,7 @@
 """A game, a browser and a player in it, for the tests of one module.
 
-Without a browser the tests are skipped, and pytest's summary says why; on CI that is an error, for
-there `.ci/run` has installed one.
+Without a browser the tests are skipped, and pytest's summary says why; on CI that is an error,
+because `.ci/run` installs one.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ OpenTab = Callable[[], Tab]
 
 
 def demand(equipment: Equipment, is_ci: bool) -> Equipment:
-    """The equipment if it is complete; without it a test is skipped, but fails on CI."""
+    """Return complete equipment; skip the test without it, or fail on CI."""
     if equipment.lacks and is_ci:
         pytest.fail(equipment.lacks, pytrace=False)
     if equipment.lacks:
@@ -42,19 +42,18 @@ def demand(equipment: Equipment, is_ci: bool) -> Equipment:
 
 @pytest.fixture(scope="session")
 def equipment() -> Equipment:
-    """A browser and the page's libraries."""
     return demand(find_equipment(), is_ci=os.environ.get("CI", "").casefold() in ("1", "true"))
 
 
 @pytest.fixture(scope="module")
 def game_settings() -> dict[str, Any]:
-    """Many questions of one player within seconds are each answered at once and alone."""
+    """Settings without rate limits: many questions within seconds are answered one by one."""
     return UNHURRIED
 
 
 @pytest.fixture(scope="module")
 def browser(equipment: Equipment, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
-    """A browser without a past."""
+    """A browser with a fresh profile."""
     with Browser.launch(equipment.browser, tmp_path_factory.mktemp("browser")) as browser:
         yield browser
 
@@ -84,7 +83,7 @@ def listener(browser: Browser, equipment: Equipment, game: Game) -> Iterator[Bro
 
 @pytest.fixture
 def mira(listener: BrowserPlayer) -> Iterator[BrowserPlayer]:
-    """Mira, to whose page nothing but messages may come until the test ends."""
+    """Mira, on whose page nothing but messages may appear until the test ends."""
     listener.tab.take_incidents()
     yield listener
     assert [] == listener.tab.take_incidents()

@@ -1,8 +1,8 @@
-"""Chromium without a screen, driven over its DevTools pipe: started, asked, listened to, ended.
+"""Headless Chromium, driven over its DevTools pipe.
 
-Two pipes and JSON are all there is: no driver program, no port, no event loop. What the browser
-tells on its own is dispatched while an answer is waited for, and only then. When this process is
-gone the pipes are closed, and the browser ends itself.
+It takes two pipes and JSON: no driver program, no port, no event loop. Events of the browser are
+dispatched only while an answer is awaited. When this process ends, the pipes close and the browser
+ends itself.
 """
 
 from __future__ import annotations
@@ -47,8 +47,8 @@ class Browser:
     """A running browser.
 
     Attributes:
-        pid: of its main process.
-        listeners: what is called with the parameters of an event, by session and event name.
+        pid: id of its main process.
+        listeners: functions that get the parameters of an event, by session and event name.
     """
 
     def __init__(self, process: subprocess.Popen[bytes], reader: int, writer: int) -> None:
@@ -65,7 +65,7 @@ class Browser:
     @classmethod
     @contextmanager
     def launch(cls, program: str, folder: Path) -> Iterator[Browser]:
-        """Start a browser that keeps all it writes in `folder`, and end it on the way out."""
+        """Start a browser that keeps all its files in `folder`, and end it on the way out."""
         folder.mkdir(parents=True, exist_ok=True)
         orders, writer = _make_pipe()
         reader, reports = _make_pipe()
@@ -91,7 +91,7 @@ class Browser:
             browser.end()
 
     def end(self, timeout_seconds: float = 10.0) -> None:
-        """End the browser with all its processes, politely if it listens."""
+        """Close the browser; kill all its processes if it does not end in time."""
         with suppress(OSError, AssertionError):
             self.call("Browser.close", timeout_seconds=timeout_seconds)
         os.close(self._writer)
@@ -110,7 +110,7 @@ class Browser:
         session: str = "",
         timeout_seconds: float = ANSWER_SECONDS,
     ) -> dict[str, Any]:
-        """Ask for something and wait for the answer, hearing events meanwhile.
+        """Call a method and wait for the answer, dispatching events meanwhile.
 
         Raises:
             AssertionError: the browser refused, or did not answer in time.
@@ -132,7 +132,7 @@ class Browser:
     def send(
         self, method: str, parameters: dict[str, Any] | None = None, *, session: str = ""
     ) -> int:
-        """Ask for something without waiting; returns the number of the order."""
+        """Call a method without waiting; returns the number of the call."""
         self._last_id += 1
         order: dict[str, Any] = {"id": self._last_id, "method": method, "params": parameters or {}}
         if session:
@@ -143,7 +143,7 @@ class Browser:
         return self._last_id
 
     def hear(self, timeout_seconds: float) -> None:
-        """Wait until the browser tells anything, and tell it to the listeners.
+        """Wait for messages of the browser, and dispatch them to the listeners.
 
         Raises:
             ConnectionError: the browser is gone.
@@ -168,7 +168,7 @@ class Browser:
 
 
 def _make_pipe() -> tuple[int, int]:
-    """A pipe whose ends are numbered high enough to be out of the way of 3 and 4."""
+    """A pipe with file descriptors of 10 and more, so that 3 and 4 stay free."""
     ends = os.pipe()
     moved = [fcntl.fcntl(end, fcntl.F_DUPFD_CLOEXEC, 10) for end in ends]
     for end in ends:

@@ -1,7 +1,7 @@
-"""What the browser tests need beside Python: Chromium, the libraries that the page loads, and axe.
+"""Equipment of the browser tests beside Python: Chromium, the libraries of the page, and axe.
 
-`make browser` gets both. The libraries stand in for the public servers that Evennia's page loads
-them from; the page checks most of them by a digest, so they are the very files.
+`make browser` gets it all. The libraries stand in for the public servers that Evennia's page loads
+them from; the page checks most of them by a digest, so they are the original files.
 """
 
 from __future__ import annotations
@@ -35,11 +35,11 @@ CONTENT_TYPES = {".js": "text/javascript", ".css": "text/css"}
 
 @dataclass(frozen=True)
 class Equipment:
-    """What there is of it on this machine.
+    """The equipment on this machine.
 
     Attributes:
         browser: path of the browser's program, or "" when there is none.
-        libraries: the folder of the libraries, whether it is there or not.
+        libraries: the folder of the libraries; it may be absent.
     """
 
     browser: str
@@ -47,7 +47,7 @@ class Equipment:
 
     @property
     def lacks(self) -> str:
-        """One sentence about what is missing, or ""."""
+        """One sentence about all that is missing, or ""."""
         missing = [] if self.browser else [f"no {' or '.join(BROWSERS)} on PATH"]
         wanted = [*SERVED.values(), AXE]
         absent = [name for name in wanted if not (self.libraries / name).is_file()]
@@ -56,7 +56,7 @@ class Equipment:
         return f"no browser test is possible: {' and '.join(missing)}; {ADVICE}" if missing else ""
 
     def find_library(self, url: str) -> Path | None:
-        """The file that stands in for an address elsewhere, or None."""
+        """The file that is served for an address elsewhere, or None."""
         path = urlsplit(url).path
         return next(
             (self.libraries / file for end, file in SERVED.items() if path.endswith(end)), None

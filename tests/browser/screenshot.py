@@ -44,7 +44,7 @@ TALK = (
 
 @contextmanager
 def product_game() -> Iterator[tuple[Game, FakeModel, Tab, Equipment]]:
-    """The product's game as a new owner has it, a model behind it, and a browser before it.
+    """The demo game as a new owner has it, with a model and a browser.
 
     Raises:
         OSError: there is no browser, or the libraries are missing.
@@ -70,7 +70,7 @@ def take(path: Path) -> None:
 
 
 def converse(player: BrowserPlayer, model: FakeModel) -> bytes:
-    """Log in, talk, and return what the page shows in the end."""
+    """Log in, talk, and return a picture of the page."""
     player.expect(r"\bconnect\b")
     player.create_account(VISITOR)
     player.tab.run(HIDE)

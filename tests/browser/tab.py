@@ -1,8 +1,8 @@
-"""One tab of the browser: what it may load, what is typed in it, and what happened that must not.
+"""One tab of the browser, which notes everything that hostile text must not cause.
 
 Loopback is reachable and the libraries are answered from files; every other request is refused and
 noted. So are dialogs, frames, new windows, leaving the page, errors of its scripts, and a script
-that set `window.scriptRan`, which is what the tests' hostile texts try to do.
+that set `window.scriptRan`, which the hostile texts of the tests try to do.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ class Tab:
 
     Attributes:
         served: addresses that were answered from the libraries.
-        refused: addresses elsewhere that were asked for and refused.
-        incidents: what happened that no text may bring about, as sentences, in order.
+        refused: addresses elsewhere that were requested and refused.
+        incidents: one sentence for each thing that no text may cause, in order.
     """
 
     def __init__(self, browser: Browser, equipment: Equipment) -> None:
@@ -68,23 +68,21 @@ class Tab:
         parameters: dict[str, Any] | None = None,
         timeout_seconds: float = ANSWER_SECONDS,
     ) -> dict[str, Any]:
-        """Ask something of this tab; see `Browser.call`."""
+        """Call a method of this tab; see `Browser.call`."""
         return self._browser.call(
             method, parameters, session=self._session, timeout_seconds=timeout_seconds
         )
 
     def open(self, address: str) -> None:
-        """Go to a page."""
         self._address = address
         failed = self.call("Page.navigate", {"url": address}).get("errorText")
         assert not failed, f"{address} did not open: {failed}"
 
     def close(self) -> None:
-        """Close the tab."""
         self._browser.call("Target.closeTarget", {"targetId": self._target})
 
     def run(self, function: str, *arguments: Any, timeout_seconds: float = ANSWER_SECONDS) -> Any:
-        """The value of a JavaScript function, called in the page; a promise is waited for."""
+        """Call a JavaScript function in the page, await its promise, and return the value."""
         given = ", ".join(json.dumps(argument) for argument in arguments)
         asked = {
             "expression": f"({function})({given})",
@@ -96,7 +94,7 @@ class Tab:
         return answer["result"].get("value")
 
     def type_line(self, line: str) -> None:
-        """Type into what has the focus, and press Enter."""
+        """Type into the focused element, and press Enter."""
         if line:
             self.call("Input.insertText", {"text": line})
         self.call("Input.dispatchKeyEvent", {"type": "keyDown", "text": "\r", **ENTER})
@@ -109,11 +107,11 @@ class Tab:
             self.call("Input.dispatchMouseEvent", {"type": kind, **where})
 
     def take_screenshot(self) -> bytes:
-        """What the tab shows, as a PNG."""
+        """The visible page, as a PNG."""
         return base64.b64decode(self.call("Page.captureScreenshot", {"format": "png"})["data"])
 
     def take_incidents(self) -> list[str]:
-        """The incidents since the last time this was asked."""
+        """The incidents since the last call."""
         ran = self.run(TAKE_MARK)
         if ran is not None:
             self.incidents.append(f"a script ran: {ran}")
@@ -121,7 +119,7 @@ class Tab:
         return taken
 
     def wait_for_incidents(self, timeout_seconds: float = 10.0) -> list[str]:
-        """The incidents since the last time; if there are none, the next one."""
+        """The incidents since the last call, or else the next one."""
         end = monotonic() + timeout_seconds
         while not (taken := self.take_incidents()) and (remaining := end - monotonic()) > 0:
             # A script that merely ran is told by no event, so look again after a moment too.
@@ -170,7 +168,7 @@ class Tab:
 
 
 def compose_answer(library: Path) -> dict[str, Any]:
-    """The answer to a request for a file elsewhere, from one that is here."""
+    """The answer to a request for a file elsewhere, from a local file."""
     headers = {
         "Content-Type": CONTENT_TYPES[library.suffix],
         # The page asks for most of them with a digest, which is only checked with this.

@@ -1,4 +1,4 @@
-"""The browser itself: what it may load, and that it notices what the other tests say is absent."""
+"""The browser itself: loading of pages, and notice of all that the other tests say is absent."""
 
 from __future__ import annotations
 
@@ -30,13 +30,11 @@ NOTICED = {
 
 
 def make_page(html: str) -> str:
-    """The address of a page with this body."""
     return f"data:text/html,{quote(html)}"
 
 
 @pytest.mark.parametrize("html", NOTICED)
 def test_what_html_can_bring_about_is_noticed(open_tab: OpenTab, html: str) -> None:
-    """Scripts, requests, dialogs, frames and errors do not pass unseen."""
     tab = open_tab()
     tab.open(make_page(html))
     assert tab.wait_for_incidents()[0].startswith(NOTICED[html])
@@ -45,7 +43,6 @@ def test_what_html_can_bring_about_is_noticed(open_tab: OpenTab, html: str) -> N
 
 @pytest.mark.parametrize("target", ["_self", "_blank"])
 def test_a_link_that_is_followed_is_noticed(open_tab: OpenTab, target: str) -> None:
-    """Leaving the page and opening a window do not pass unseen."""
     tab = open_tab()
     tab.open(make_page(f"<a href=http://evil.example/x target={target}>{'wide ' * 20}</a>"))
     assert [] == tab.take_incidents()
@@ -56,14 +53,12 @@ def test_a_link_that_is_followed_is_noticed(open_tab: OpenTab, target: str) -> N
 
 
 def test_a_file_of_ours_is_served_only_for_its_own_address(equipment: Equipment) -> None:
-    """An address that merely looks like a library's is not answered."""
     assert equipment.find_library("https://code.example/jquery-3.2.1.min.js") is not None
     for url in ("https://a.example/jquery.js", "https://a.example/?/jquery-3.2.1.min.js"):
         assert equipment.find_library(url) is None
 
 
 def test_the_libraries_are_pinned(equipment: Equipment) -> None:
-    """Each served file belongs to a package of one exact version, and that one is installed."""
     assert {name.partition("/")[0] for name in (*SERVED.values(), AXE)} == set(PINNED)
     for name, version in PINNED.items():
         installed = json.loads((equipment.libraries / name / "package.json").read_text("utf-8"))
@@ -72,7 +67,7 @@ def test_the_libraries_are_pinned(equipment: Equipment) -> None:
 
 @pytest.mark.parametrize("is_ci", [False, True])
 def test_a_missing_browser_is_named(equipment: Equipment, tmp_path: Path, is_ci: bool) -> None:
-    """Without browser or libraries a test is skipped, or on CI fails, and says what is missing."""
+    """Without the equipment a test is skipped, or fails on CI, and names what is missing."""
     bare = replace(equipment, browser="", libraries=tmp_path)
     outcome = pytest.fail.Exception if is_ci else pytest.skip.Exception
     with pytest.raises(outcome, match=r"no chromium .* and 9 of 9 libraries .*`make browser`"):
@@ -81,7 +76,7 @@ def test_a_missing_browser_is_named(equipment: Equipment, tmp_path: Path, is_ci:
 
 
 def test_a_browser_does_not_outlive_its_test_run(equipment: Equipment, tmp_path: Path) -> None:
-    """When the process that started it is killed, the browser ends with all its own."""
+    """A killed test run leaves no process of its browser."""
     script = (
         "import os, sys; from pathlib import Path;"
         "from tests.browser.devtools import Browser;"

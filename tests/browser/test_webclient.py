@@ -1,4 +1,4 @@
-"""Nothing an assistant says becomes a link or a tag in the webclient, in a real browser."""
+"""Nothing an assistant says becomes a link or a tag in the webclient."""
 
 from __future__ import annotations
 
@@ -29,18 +29,17 @@ OTHER_WAYS = [pair for pair in itertools.product(CASES, ROUTES) if pair not in O
 
 
 def by_ways(pairs: Sequence[tuple[Case, Route]]) -> pytest.MarkDecorator:
-    """A test of texts, each by a way of speaking."""
     names = [f"{case.name}-{route.name}" for case, route in pairs]
     return pytest.mark.parametrize(("case", "route"), pairs, ids=names)
 
 
 def read_visibly(text: str) -> str:
-    """What is seen of a text: without the characters that have no width."""
+    """The text without its characters of no width."""
     return "".join(ch for ch in text if unicodedata.category(ch) != "Cf")
 
 
 def hear(player: BrowserPlayer, begins: str) -> Message:
-    """The next message that begins so; Ada being seen to think is none."""
+    """The next message that begins like this; a line that shows Ada thinking does not count."""
 
     def is_wanted(message: Message) -> bool:
         return message.text.startswith(begins) and message.text not in ADA.thinking
@@ -49,14 +48,14 @@ def hear(player: BrowserPlayer, begins: str) -> Message:
 
 
 def hear_written(mira: BrowserPlayer, model: FakeModel, route: Route, written: str) -> Message:
-    """Have the model write a text one way, and return what Mira's page shows."""
+    """Have the model write a text one way, and return the message on Mira's page."""
     model.queue(route.behave(written))
     mira.send(ASK)
     return hear(mira, route.begins)
 
 
 def is_shown_as_text(mira: BrowserPlayer, model: FakeModel, case: Case, route: Route) -> None:
-    """A text is read letter for letter in one line, and makes no element and no attribute."""
+    """Check that a text is shown letter for letter in one line, without elements or attributes."""
     message = hear_written(mira, model, route, case.written)
     assert read_visibly(route.frame(case.expected)) == read_visibly(message.text)
     assert [] == message.oddities
@@ -66,7 +65,6 @@ def is_shown_as_text(mira: BrowserPlayer, model: FakeModel, case: Case, route: R
 def test_hostile_text_is_shown_as_text(
     mira: BrowserPlayer, model: FakeModel, case: Case, route: Route
 ) -> None:
-    """Each hostile text, said in one way, is a text."""
     is_shown_as_text(mira, model, case, route)
 
 
@@ -74,13 +72,12 @@ def test_hostile_text_is_shown_as_text(
 def test_hostile_text_is_text_in_every_way(
     mira: BrowserPlayer, model: FakeModel, case: Case, route: Route
 ) -> None:
-    """Each hostile text, said in each of the other ways, is a text."""
     is_shown_as_text(mira, model, case, route)
 
 
 @every_route
 def test_a_click_on_it_does_nothing(mira: BrowserPlayer, model: FakeModel, route: Route) -> None:
-    """Whoever clicks on what looks like a link stays where they are and types nothing by it."""
+    """A click on text that looks like a link opens no page and sends no command."""
     written = "|lcsay clicked|ltpress me|le www.evil.com <a href=/x>http://evil.example</a>"
     hear_written(mira, model, route, written)
     mira.click_last_message()
@@ -92,7 +89,7 @@ def test_a_click_on_it_does_nothing(mira: BrowserPlayer, model: FakeModel, route
 def test_five_thousand_characters_are_cut(
     mira: BrowserPlayer, model: FakeModel, route: Route
 ) -> None:
-    """A flood is one message of bounded length, whether or not it has blanks to cut at."""
+    """A flood is one message of bounded length, with and without spaces to cut at."""
     for flood in ("<b>x</b> www.evil.com " * 240, "http://evil.example/" + "x" * 5000):
         message = hear_written(mira, model, route, flood)
         words = read_visibly(message.text).removeprefix(route.begins).removesuffix(route.ends)
@@ -101,7 +98,6 @@ def test_five_thousand_characters_are_cut(
 
 
 def test_an_answer_without_a_tool_call_is_text(mira: BrowserPlayer, model: FakeModel) -> None:
-    """A model that writes its answer instead of calling a tool gains nothing by it."""
     model.queue({"content": HOSTILE})
     mira.send(ASK)
     message = hear(mira, 'Ada whispers: "')
@@ -110,7 +106,6 @@ def test_an_answer_without_a_tool_call_is_text(mira: BrowserPlayer, model: FakeM
 
 
 def test_a_call_told_as_text_is_run_as_a_call(mira: BrowserPlayer, model: FakeModel) -> None:
-    """JSON in place of a tool call is that call, and its words are text as any other's."""
     told = json.dumps({"tool": "say", "parameters": {"message": HOSTILE}})
     model.queue({"content": f"<think>I'll shout</think>```json\n{told}\n```"})
     mira.send(ASK)
@@ -121,7 +116,7 @@ def test_a_call_told_as_text_is_run_as_a_call(mira: BrowserPlayer, model: FakeMo
 
 @pytest.mark.parametrize("case", REPEATED, ids=[case.name for case in REPEATED])
 def test_what_a_player_has_it_repeat_is_text(mira: BrowserPlayer, enter: Enter, case: Case) -> None:
-    """A player gets nothing into another's page by way of an assistant that repeats it."""
+    """A player cannot inject markup into another's page through an assistant that repeats it."""
     tom = enter("Tom")
     tom.send(f"say @ada {case.written}")
     message = hear(mira, 'Ada says, "')
@@ -132,7 +127,7 @@ def test_what_a_player_has_it_repeat_is_text(mira: BrowserPlayer, enter: Enter, 
 def test_what_staff_are_told_is_text(
     mira: BrowserPlayer, model: FakeModel, game: Game, open_tab: OpenTab
 ) -> None:
-    """The true cause of a failure, in the endpoint's own words, makes nothing on staff's pages."""
+    """A failure's cause, in the endpoint's own words, injects nothing into the page of staff."""
     with BrowserPlayer(open_tab(), game.ports.web) as admin:
         admin.expect(r"\bconnect\b")
         admin.log_in(ADMIN_NAME, ADMIN_PASSWORD)
@@ -148,7 +143,7 @@ def test_what_staff_are_told_is_text(
 
 
 def test_links_of_others_are_found(mira: BrowserPlayer, admin: Player) -> None:
-    """The page does make links of what others write, and what finds none of Ada's finds these."""
+    """The control: the page does make links of other text, and the checks above find them."""
     # Evennia takes such marks out of what is typed, but not out of what is made of it.
     admin.send("py self.location.msg_contents('Click ~lcsay clicked~ltme~le'.replace('~', '|'))")
     said = hear(mira, "Click me")
@@ -162,7 +157,7 @@ def test_links_of_others_are_found(mira: BrowserPlayer, admin: Player) -> None:
 
 
 def test_the_page_loads_nothing_from_elsewhere(mira: BrowserPlayer) -> None:
-    """Each library comes from its file; only fonts, without which all works, are refused."""
+    """Every library comes from a file; only fonts, which the page does not need, are refused."""
     served = {urlsplit(url).path for url in mira.tab.served}
     assert len(SERVED) == len(served)
     assert {urlsplit(url).hostname for url in mira.tab.refused} <= {FONTS}

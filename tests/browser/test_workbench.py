@@ -1,4 +1,4 @@
-"""The workbench in a real browser: who can use it, what a hostile text does in it, what it does."""
+"""The workbench in a real browser: accessibility, hostile texts, and every button."""
 
 from __future__ import annotations
 
@@ -26,7 +26,6 @@ LOOKS = ((WIDE, "light"), (NARROW, "dark"))
 
 @pytest.fixture(scope="module")
 def staff(browser: Browser, equipment: Equipment, game: Game) -> Iterator[Workbench]:
-    """The game's owner at the workbench."""
     bench = Workbench(Tab(browser, equipment), equipment, game.ports.web)
     bench.log_in()
     yield bench
@@ -35,7 +34,7 @@ def staff(browser: Browser, equipment: Equipment, game: Game) -> Iterator[Workbe
 
 @pytest.fixture
 def bench(staff: Workbench) -> Iterator[Workbench]:
-    """The same, on whose pages nothing happens that no text may bring about."""
+    """The workbench, on whose pages nothing may happen that no text may cause."""
     staff.tab.take_incidents()
     yield staff
     assert [] == staff.take_incidents()
@@ -44,7 +43,7 @@ def bench(staff: Workbench) -> Iterator[Workbench]:
 def arrange(
     bench: Workbench, admin: Player, model: FakeModel, enter: Enter, texts: Sequence[str]
 ) -> dict[str, str]:
-    """Texts wherever a page can show some: what `Way.named` asks for."""
+    """Put texts wherever a page can show some; returns the values for `Way.named`."""
     text = " ".join(texts)[:MOST]
     with enter("Tom") as tom:
         model.queue({"calls": [{"tool": "say", "arguments": {"message": text}}]})
@@ -57,12 +56,12 @@ def arrange(
 
 @pytest.fixture
 def names(bench: Workbench, admin: Player, model: FakeModel, enter: Enter) -> dict[str, str]:
-    """What the pages have something to show of."""
+    """The values for `Way.named`, with harmless text."""
     return arrange(bench, admin, model, enter, ["The storm of 1888 broke the third stair."])
 
 
 def test_everybody_can_use_every_page(bench: Workbench, names: dict[str, str]) -> None:
-    """On a screen and, dark, on a phone: axe finds nothing, and nothing sticks out."""
+    """On a screen and on a dark phone, axe finds no violation and nothing overflows."""
     found = {}
     for way in bench.ways(names):
         for size, scheme in LOOKS:
@@ -75,7 +74,6 @@ def test_everybody_can_use_every_page(bench: Workbench, names: dict[str, str]) -
 
 
 def test_every_page_is_worked_by_the_keyboard(bench: Workbench, names: dict[str, str]) -> None:
-    """The Tab key comes to all that can be worked with, on every page."""
     found = {}
     for way in bench.ways(names):
         bench.go(way)
@@ -87,7 +85,6 @@ def test_every_page_is_worked_by_the_keyboard(bench: Workbench, names: dict[str,
 def test_hostile_texts_do_nothing_on_any_page(
     bench: Workbench, admin: Player, model: FakeModel, enter: Enter
 ) -> None:
-    """Whatever players, models and staff write is read as it is written, and runs nothing."""
     names = arrange(bench, admin, model, enter, [case.written for case in CASES])
     for way in bench.ways(names):
         bench.go(way)
@@ -96,7 +93,6 @@ def test_hostile_texts_do_nothing_on_any_page(
 def test_a_stop_from_the_page_drops_the_answer_in_flight(
     bench: Workbench, model: FakeModel, enter: Enter
 ) -> None:
-    """The call's connection is closed, the page says so, and a clear lets her answer again."""
     with enter("Tom") as tom:
         model.queue({"kind": "hang"})
         tom.send("whisper ada = are you there?")
@@ -114,7 +110,6 @@ def test_a_stop_from_the_page_drops_the_answer_in_flight(
 def test_a_question_answered_on_the_page_goes_on_in_the_game(
     bench: Workbench, admin: Player, model: FakeModel, enter: Enter
 ) -> None:
-    """A yes of the page is the yes that she waits for: she does it, and says so to who asked."""
     run(admin, f"ada.db.context_configs = {ASK_FIRST!r}\nada.db.confirm_by = 'staff'")
     done = {"tool": "whisper", "arguments": {"target": "Tom", "message": "It burns."}}
     with enter("Tom") as tom:
@@ -132,7 +127,6 @@ def test_a_question_answered_on_the_page_goes_on_in_the_game(
 def test_whatever_is_done_on_a_page_is_done_by_the_keyboard(
     bench: Workbench, names: dict[str, str]
 ) -> None:
-    """Every field is filled, and every button pressed, without a mouse."""
     wrong = []
     for way in ACTS:
         try:

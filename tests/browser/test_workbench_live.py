@@ -1,4 +1,4 @@
-"""The workbench follows a real game in a real browser: a turn as it happens, over every reload."""
+"""The workbench follows a running game, also over a reload of the page or of the game."""
 
 from __future__ import annotations
 
@@ -50,31 +50,29 @@ IS_OPEN = "id => document.getElementById(id).open"
 
 
 class Page:
-    """A page of the workbench that nobody loads again."""
+    """A page of the workbench, marked so that a test sees whether it was loaded again."""
 
     def __init__(self, bench: Workbench, path: str) -> None:
         self.bench, self.tab, self._path = bench, bench.tab, path
         self.open()
 
     def open(self) -> None:
-        """Open it, or load it again."""
+        """Open the page, or load it again."""
         self.bench.visit(self._path)
         self.tab.run(MARK)
 
     def wait_for(self, *words: str) -> None:
-        """Wait until all of these words are on the page."""
         found = self.tab.run(WAIT_FOR, words, WAIT_MS, timeout_seconds=WAIT_MS / 1000 + 10)
         assert found, (words, self.bench.words)
 
     @property
     def is_the_same(self) -> bool:
-        """It was not loaded anew since it was opened."""
+        """True unless the page was loaded again since it was opened."""
         return bool(self.tab.run(IS_MARKED))
 
 
 @pytest.fixture(scope="module")
 def bench(browser: Browser, equipment: Equipment, game: Game) -> Iterator[Workbench]:
-    """The game's owner at the workbench."""
     bench = Workbench(Tab(browser, equipment), equipment, game.ports.web)
     bench.log_in()
     yield bench
@@ -83,19 +81,18 @@ def bench(browser: Browser, equipment: Equipment, game: Game) -> Iterator[Workbe
 
 @pytest.fixture
 def live(bench: Workbench, model: FakeModel) -> Iterator[Page]:
-    """The page of Ada; nothing but what it shows may happen on it."""
+    """The page of Ada; nothing may happen on it that no text may cause."""
     bench.tab.take_incidents()
     yield Page(bench, ADA)
     assert [] == bench.take_incidents()
 
 
 def says(words: str, **more: Any) -> dict[str, Any]:
-    """A model that says something."""
     return {"calls": [{"tool": "say", "arguments": {"message": words}}], **more}
 
 
 def test_a_turn_is_on_the_page_as_it_happens(live: Page, model: FakeModel, enter: Enter) -> None:
-    """While the model is waited for, and when it has answered; nobody loads the page again."""
+    """The turn is shown while the model is awaited and after its answer, without a page load."""
     tom = enter("Tom")
     model.queue(says("The lamp is here.", delay_seconds=2.0))
     began = monotonic()
@@ -111,7 +108,7 @@ def test_a_turn_is_on_the_page_as_it_happens(live: Page, model: FakeModel, enter
 
 
 def test_what_was_opened_stays_open(live: Page, model: FakeModel, enter: Enter) -> None:
-    """Details that somebody reads are not closed by the page being made anew."""
+    """Details that somebody reads stay open when the list is rendered again."""
     tom = enter("Tom")
     model.queue(says("One."))
     tom.ask("say ada, count", "One.")
@@ -128,7 +125,7 @@ def test_what_was_opened_stays_open(live: Page, model: FakeModel, enter: Enter) 
 def test_a_page_that_is_loaded_again_misses_nothing(
     live: Page, model: FakeModel, enter: Enter
 ) -> None:
-    """In the middle of a turn: it shows what is under way, and then how that ends."""
+    """Loaded again in the middle of a turn, the page shows it running and then its end."""
     tom = enter("Tom")
     model.queue(says("I looked it up.", delay_seconds=3.0))
     tom.send("say ada, what is a moth?")
@@ -143,7 +140,7 @@ def test_a_page_that_is_loaded_again_misses_nothing(
 def test_a_game_that_is_reloaded_is_followed_on(
     live: Page, model: FakeModel, enter: Enter, game: Game
 ) -> None:
-    """The page comes back by itself, and shows the turn that the new server goes on with."""
+    """The page reconnects by itself, and shows the turn that the new server finishes."""
     tom = enter("Tom")
     model.queue({"kind": "hang"}, says("After all."))
     tom.send("say ada, are you there?")
@@ -158,7 +155,6 @@ def test_a_game_that_is_reloaded_is_followed_on(
 
 
 def test_the_first_page_follows_too(bench: Workbench, model: FakeModel, enter: Enter) -> None:
-    """All assistants, without anybody loading it again."""
     now = Page(bench, HOME)
     tom = enter("Tom")
     model.queue(says("The moths sleep."))
@@ -168,7 +164,6 @@ def test_the_first_page_follows_too(bench: Workbench, model: FakeModel, enter: E
 
 
 def test_everybody_can_use_a_page_with_turns(live: Page, model: FakeModel, enter: Enter) -> None:
-    """Live, the list and one in full: light and dark, wide and narrow, and by the keyboard."""
     tom = enter("Tom")
     model.queue({"calls": [{"tool": "look", "arguments": {}}]}, says("The sea is calm."))
     tom.ask("say ada, what of the sea?", "The sea is calm")
@@ -189,7 +184,6 @@ def test_everybody_can_use_a_page_with_turns(live: Page, model: FakeModel, enter
 
 
 def test_hostile_words_do_nothing(live: Page, model: FakeModel, enter: Enter) -> None:
-    """Whatever a model says in a turn, the page that follows it runs none of it."""
     tom = enter("Tom")
     for number, case in enumerate(case for case in CASES if "scriptRan" in case.written):
         model.queue(says(f"{case.written} case {number}."))
@@ -199,7 +193,7 @@ def test_hostile_words_do_nothing(live: Page, model: FakeModel, enter: Enter) ->
 
 
 def test_pages_that_were_left_leave_nothing_in_the_log(live: Page, game: Game) -> None:
-    """Of the pages before this one, whose streams ended with a reload of the game at the latest."""
+    """The streams of pages that were left end without an error, at a reload at the latest."""
     game.reload()
     live.wait_for("workbench")
     log = next(path for path in game.logs if path.name == "portal.log")

@@ -1,7 +1,7 @@
-"""Two tables of the workbench: pages that no menu leads to, and what is done on the pages.
+"""Two tables of the workbench: pages that no menu leads to, and the acts on all pages.
 
 A new page that is reached by a link or by a button is one row of `FURTHER`, a new button one of
-`ACTS`. In braces stand names that the game is asked for, see `ARRANGE`.
+`ACTS`. Names in braces are filled in from the game, see `ARRANGE`.
 """
 
 from __future__ import annotations
@@ -32,15 +32,15 @@ told = '%d %d' % (memory, lore)
 
 @dataclass(frozen=True)
 class Way:
-    """The way to a page, and what is done there.
+    """The way to a page, and the acts there.
 
     Attributes:
-        title: what the page shows then.
-        path: the address to begin at; "" to go on where the last one ended.
-        typed: texts by the CSS selectors of their fields; a box is ticked, whatever the text.
-        button: its words, or how they begin; "" to press none.
-        lands_on: how the address of the next page begins.
-        says: what stands on that page, besides.
+        title: a name for failure messages.
+        path: the address to begin at; "" to stay on the page of the way before.
+        typed: texts by the CSS selectors of their fields; a checkbox is ticked, whatever the text.
+        button: its words, or their beginning; "" to press none.
+        lands_on: the beginning of the next page's address.
+        says: a text that must be on that page.
     """
 
     title: str
@@ -51,7 +51,7 @@ class Way:
     lands_on: str = HOME
 
     def named(self, names: Mapping[str, str]) -> Way:
-        """The same, with what stands in braces."""
+        """The same way, with the names in braces filled in."""
         typed = tuple((field, text.format_map(names)) for field, text in self.typed)
         path = self.path.format_map(names)
         return Way(self.title, path, typed, self.button, self.says, self.lands_on)

@@ -1,4 +1,4 @@
-"""A player at the real webclient: types in its input field, reads what its page shows.
+"""A player at the real webclient, who types in its input field and reads its page.
 
 Beside the transcript that every `Player` has, each message is kept as the page made it: its text as
 a person reads it, and every element in it.
@@ -59,9 +59,9 @@ class Message:
     """One message in the output area.
 
     Attributes:
-        text: what a person reads of it.
-        html: the message as the page holds it.
-        elements: tag and attributes of every element of it, itself first.
+        text: the text that a person reads.
+        html: its markup in the page.
+        elements: tag and attributes of every element in it, the message itself first.
     """
 
     text: str
@@ -70,7 +70,7 @@ class Message:
 
     @property
     def oddities(self) -> list[str]:
-        """What is in it beside the webclient's own coloured text: links, tags, attributes."""
+        """Everything beside the webclient's own coloured text: links, tags, attributes."""
         tags = [f"<{tag}>" for tag, _ in self.elements if tag not in PLAIN_TAGS]
         attributes = [
             f"{name}={value!r} in <{tag}>"
@@ -86,7 +86,7 @@ class BrowserPlayer(Player):
 
     Attributes:
         tab: the tab with the page in it.
-        messages: what the output area has shown so far.
+        messages: the messages that the output area has shown so far.
     """
 
     def __init__(self, tab: Tab, web_port: int) -> None:
@@ -97,21 +97,19 @@ class BrowserPlayer(Player):
         tab.run(WAIT_FOR_INPUT)
 
     def send(self, line: str) -> None:
-        """Type a line into the input field."""
         self.tab.run(FOCUS_INPUT)
         self.tab.type_line(line)
 
     def close(self) -> None:
-        """Close the tab."""
         self.tab.close()
 
     def wait_for_message(
         self, is_wanted: Callable[[Message], bool], timeout_seconds: float = WAIT_SECONDS
     ) -> Message:
-        """Wait for a message that came after this call and is wanted.
+        """Wait for a wanted message that comes after this call.
 
         Raises:
-            AssertionError: none came in time; what came is told.
+            AssertionError: none came in time; the text holds those that came.
         """
         start = len(self.messages)
         end = monotonic() + timeout_seconds
@@ -125,7 +123,7 @@ class BrowserPlayer(Player):
         raise AssertionError(f"no such message within {timeout_seconds:g} s; this came:\n{came}")
 
     def click_last_message(self, step_pixels: int = 12) -> None:
-        """Click all along the newest message, as somebody would who looks for a link in it."""
+        """Click all along the newest message, so that a link anywhere in it is hit."""
         left, top, width, height = self.tab.run(FIND_LAST)
         for x in range(int(left) + step_pixels // 2, int(left + width), step_pixels):
             self.tab.click(x, top + height / 2)

@@ -1,4 +1,4 @@
-"""Somebody of the staff at the workbench's pages, in a real browser."""
+"""A member of staff at the workbench, in a real browser."""
 
 from __future__ import annotations
 
@@ -116,11 +116,7 @@ TAB_KEY = {"key": "Tab", "code": "Tab", "windowsVirtualKeyCode": 9}
 
 
 class Workbench:
-    """A tab in which somebody of the staff is logged in.
-
-    Attributes:
-        tab: the tab.
-    """
+    """A tab in which a member of staff is logged in."""
 
     def __init__(self, tab: Tab, equipment: Equipment, web_port: int) -> None:
         self.tab = tab
@@ -136,7 +132,7 @@ class Workbench:
         self.tab.take_incidents()  # the login page of Evennia loads from elsewhere
 
     def visit(self, path: str) -> None:
-        """Open a page, and wait until all of it is there."""
+        """Open a page, and wait until it is complete."""
         self.tab.open(self._root + path)
         self._wait_for(path)
 
@@ -151,24 +147,24 @@ class Workbench:
 
     @property
     def words(self) -> str:
-        """What a person reads on the page, without the menu."""
+        """The visible text of the page, without the menu."""
         return " ".join(str(self.tab.run(WORDS)).split())
 
     def press(self, button: str, lands_on: str = HOME) -> None:
-        """Press a button with these words on it, by the keyboard, and wait for the next page."""
+        """Press a button with these words by the keyboard, and wait for the next page."""
         self._focus(FOCUS_BUTTON, button)
         self.tab.type_line("")
         self._wait_for(lands_on)
 
     def _focus(self, function: str, wanted: str) -> str:
-        """Give something the focus, and open whatever it is in: what kind of thing it is."""
+        """Focus an element, opening the details around it, and return its type."""
         while (found := self.tab.run(function, wanted)) == "summary":
             self.tab.type_line("")
         assert found, f"nothing to work with is {wanted!r}: {self.words}"
         return str(found)
 
     def fill(self, field: str, text: str) -> None:
-        """Write into a field over what is in it, tick a box, or choose a file with this text."""
+        """Replace the text of a field, tick a checkbox, or choose a file with this text."""
         kind = self._focus(FOCUS_FIELD, field)
         if kind == "file":
             self.tab.run(CHOOSE_FILE, field, text)
@@ -178,7 +174,7 @@ class Workbench:
             self.tab.call("Input.insertText", {"text": text})
 
     def go(self, way: Way) -> None:
-        """Go a way, by the keyboard, and read what it is to lead to."""
+        """Go a way by the keyboard, and check the text it must lead to."""
         if way.path:
             self._visit_in_time(way.path)
         for field, text in way.typed:
@@ -188,14 +184,14 @@ class Workbench:
         assert way.says in self.words, f"{way.title}: {self.words}"
 
     def _visit_in_time(self, path: str) -> None:
-        """Visit a page; again where a search in it came while the store read many texts at once."""
+        """Visit a page; again while a search in it is slow because the store is indexing."""
         for _ in range(SEARCHES):
             self.visit(path)
             if SLOW not in self.words:
                 break
 
     def take_incidents(self) -> list[str]:
-        """What happened that no text may bring about; a button leads to another page of ours."""
+        """The incidents since the last call, but for those of leaving for another page of ours."""
         own = f"the page was left for {self._root}{HOME}"
         return [each for each in self.tab.take_incidents() if not each.startswith(own)]
 
@@ -216,7 +212,7 @@ class Workbench:
         return [*menus, *(way.named(names) for way in FURTHER)]
 
     def newest_turn(self) -> str:
-        """The address of what Ada did last."""
+        """The address of Ada's latest turn."""
         self.visit(ADA)
         return str(self.tab.run(FIRST_TURN))
 
@@ -237,18 +233,18 @@ class Workbench:
             self.tab.call("Emulation.setEmulatedMedia", {"features": []})
 
     def barriers(self) -> list[str]:
-        """What axe finds in the page that keeps people out of it."""
+        """The violations of accessibility that axe finds in the page."""
         self.tab.call("Runtime.evaluate", {"expression": self._axe})
         found: list[str] = self.tab.run(RUN_AXE, timeout_seconds=60.0)
         return found
 
     def overflow(self) -> list[str]:
-        """What stands out of the window at its side, so that the whole page has to be moved."""
+        """The elements that are wider than the window, so that the page scrolls sideways."""
         found: list[str] = self.tab.run(OVERFLOW)
         return found
 
     def unreached(self) -> int:
-        """How many things to work with the Tab key does not come to, going once around."""
+        """The number of controls that the Tab key misses, going once around."""
         count = int(self.tab.run(WORKED))
         reached = 0
         for _ in range(count + 20):
@@ -260,7 +256,6 @@ class Workbench:
         return count - reached
 
     def press_tab(self) -> None:
-        """Go on to the next thing to work with."""
         self._press_key(TAB_KEY)
 
     def _press_key(self, key: dict[str, Any]) -> None:
@@ -269,6 +264,6 @@ class Workbench:
             self.tab.call("Input.dispatchKeyEvent", {"type": kind, **key})
 
     def picture(self) -> bytes:
-        """The page as it is seen, as WebP."""
+        """The visible page, as WebP."""
         shot: dict[str, Any] = {"format": "webp", "quality": 70}
         return base64.b64decode(self.tab.call("Page.captureScreenshot", shot)["data"])

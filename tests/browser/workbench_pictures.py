@@ -2,8 +2,8 @@
 
     python -m tests.browser.workbench_pictures docs/workbench
 
-builds the demo game, starts it with the scripted model of the tests, lets something happen in it,
-and opens the pages as the game's owner.
+builds the demo game, starts it with the scripted model of the tests, plays a little, and opens the
+pages as the game's owner.
 """
 
 from __future__ import annotations
@@ -49,12 +49,12 @@ def pictures(bench: Workbench, assistant: str) -> Iterator[tuple[str, bytes]]:
 
 
 def name_of(title: str) -> str:
-    """The name of a page's files: its title in small letters, without signs."""
+    """The file name of a page: its title in lower case, without punctuation."""
     return re.sub(r"[^a-z]+", "-", title.lower()).strip("-")
 
 
 def let_happen(owner: Player, visitor: Player, model: FakeModel) -> None:
-    """Let there be something to see: talk, a memory, a goal, a changed setting, a question."""
+    """Fill the pages: talk, a memory, a goal, a changed setting, a question."""
     for typed, tool, answer in TALK:
         target = {"target": VISITOR} if tool == "whisper" else {}
         model.queue({"calls": [{"tool": tool, "arguments": {**target, "message": answer}}]})
@@ -67,7 +67,6 @@ def let_happen(owner: Player, visitor: Player, model: FakeModel) -> None:
 
 
 def take_all(folder: Path) -> None:
-    """Write all pictures into a folder."""
     with product_game() as (game, model, tab, equipment), ExitStack() as stack:
         owner = stack.enter_context(game.log_in_admin())
         visitor = stack.enter_context(game.open_telnet())

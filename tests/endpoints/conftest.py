@@ -1,4 +1,4 @@
-"""The programs, each started once, and a pool that asks them."""
+"""The endpoint programs, each started once, and a pool that asks them."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ NewFolder = Callable[[str], Path]
 
 @pytest.fixture(scope="session")
 def new_folder(tmp_path_factory: pytest.TempPathFactory) -> NewFolder:
-    """Makes folders."""
+    """Make a temporary folder by name; skips where the programs are not installed."""
     if missing := programs.lacks():
         pytest.skip(missing)
     return tmp_path_factory.mktemp
@@ -38,7 +38,7 @@ def new_folder(tmp_path_factory: pytest.TempPathFactory) -> NewFolder:
 
 @contextmanager
 def running_aimock(folder: Path, *options: str) -> Iterator[str]:
-    """The address of aimock, which wants a key, with further options of its command line."""
+    """The address of an aimock that requires a key, with further command line options."""
     command = (*programs.AIMOCK, "-p", "{port}", "-f", str(write_answers(folder)), *options)
     env = {"AIMOCK_API_KEYS": KEY}
     with programs.running(command, folder=folder, ready="/health", env=env) as root:
@@ -47,14 +47,13 @@ def running_aimock(folder: Path, *options: str) -> Iterator[str]:
 
 @pytest.fixture(scope="session")
 def aimock(new_folder: NewFolder) -> Iterator[str]:
-    """The address of aimock."""
     with running_aimock(new_folder("aimock")) as root:
         yield root
 
 
 @pytest.fixture
 def faulty(new_folder: NewFolder) -> Iterator[str]:
-    """The address of an aimock that spoils five answers in a hundred, by chance."""
+    """The address of an aimock that spoils five answers in a hundred at random."""
     chances = ("--chaos-drop", "0.02", "--chaos-ratelimit", "0.02", "--chaos-disconnect", "0.01")
     with running_aimock(new_folder("faulty"), *chances) as root:
         yield root
@@ -62,7 +61,7 @@ def faulty(new_folder: NewFolder) -> Iterator[str]:
 
 @pytest.fixture(scope="session")
 def litellm(new_folder: NewFolder, aimock: str) -> Iterator[str]:
-    """The address of the LiteLLM proxy, with aimock behind it."""
+    """The address of a LiteLLM proxy in front of aimock."""
     folder = new_folder("litellm")
     config = write_config(folder, aimock)
     command = (*programs.LITELLM, "--config", str(config), "--host", "127.0.0.1")
@@ -75,7 +74,7 @@ def litellm(new_folder: NewFolder, aimock: str) -> Iterator[str]:
 
 @pytest.fixture(scope="session")
 def llmock(new_folder: NewFolder) -> Iterator[str]:
-    """The address of llmock, which knows no tools and answers in Latin."""
+    """The address of llmock, which supports no tools and answers in Latin."""
     command = (*programs.LLMOCK, "start", "--port={port}", "--host=127.0.0.1", "--foreground")
     folder = new_folder("llmock")
     with programs.running((*command, "--validateRequests=false"), folder=folder, ready="/") as root:
@@ -84,7 +83,7 @@ def llmock(new_folder: NewFolder) -> Iterator[str]:
 
 @dataclass
 class Caller:
-    """Somebody who asks endpoints, with one pool for all of a test."""
+    """A caller of endpoints, with one pool for the whole test."""
 
     pool: Pool
     reactor: SelectReactor
@@ -111,7 +110,6 @@ class Caller:
 
 @pytest.fixture
 def caller(running_reactor: SelectReactor, tmp_path: Path) -> Iterator[Caller]:
-    """A pool of its own for each test."""
     pool = Pool(PoolConfig(tmp_path, deadline_seconds=60.0), reactor=running_reactor)
     yield Caller(pool, running_reactor)
     blockingCallFromThread(running_reactor, pool.close)
@@ -122,7 +120,7 @@ Find = Callable[[Door], Endpoint]
 
 @pytest.fixture
 def endpoint_of(request: pytest.FixtureRequest) -> Find:
-    """Gives the endpoint of a door, and starts the program behind it."""
+    """Start the program of a door, and return its endpoint."""
 
     def find(door: Door) -> Endpoint:
         root: str = request.getfixturevalue(door.program)

@@ -1,7 +1,7 @@
-"""The doors that are tried: what a program behind each answers, and how each is asked.
+"""The doors under test: the prepared answers behind each, and how each is asked.
 
-aimock speaks the tongues of OpenAI, Anthropic and Ollama. The LiteLLM proxy stands before it and
-turns what we send into each of them and back, as it does for an owner who has such a model.
+aimock speaks the protocols of OpenAI, Anthropic and Ollama. The LiteLLM proxy in front of it
+translates our requests into each of them and back, as it does for an owner of such a model.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ class Door:
     """One way to a model.
 
     Attributes:
-        program: whose address it is.
+        program: the fixture that gives the address.
         model: the model's name there.
         key: the key that is sent.
-        counts: whether it reports tokens, as aimock does for OpenAI's tongue alone.
+        counts: True where tokens are reported, which aimock does for OpenAI's protocol alone.
     """
 
     program: str
@@ -45,12 +45,12 @@ DOORS = {
 
 
 def refusal(words: str, status: int, kind: str, code: str = "") -> dict[str, Any]:
-    """One answer of aimock: an error, in the form of the service that it plays."""
+    """An answer of aimock: an error, in the form of the service that it imitates."""
     return {"error": {"message": words, "type": kind, "code": code or kind}, "status": status}
 
 
 def bell(arguments: str, content: str = "") -> dict[str, Any]:
-    """One answer of aimock: a call of the bell, with words beside it."""
+    """An answer of aimock: a call of the bell, optionally with text beside it."""
     said = {"content": content} if content else {}
     return {**said, "toolCalls": [{"name": "ring_bell", "arguments": arguments}]}
 
@@ -85,7 +85,7 @@ ANSWERS: tuple[tuple[dict[str, Any], dict[str, Any]], ...] = (
 
 
 def write_answers(folder: Path) -> Path:
-    """The file of answers that aimock reads."""
+    """Write the file of answers that aimock reads."""
     path = folder / "answers.json"
     fixtures = [{"match": match, "response": response} for match, response in ANSWERS]
     path.write_text(json.dumps({"fixtures": fixtures}))
@@ -93,7 +93,7 @@ def write_answers(folder: Path) -> Path:
 
 
 def write_config(folder: Path, aimock: str) -> Path:
-    """The file of settings that the proxy reads: YAML, of which JSON is a part."""
+    """Write the settings of the proxy: YAML, of which JSON is a subset."""
 
     def model(name: str, real: str, key: str = KEY, **more: Any) -> dict[str, Any]:
         base = f"{aimock}/v1" if real.startswith("openai/") else aimock

@@ -1,7 +1,7 @@
-"""Programs of others that answer as services of models do, each on a free port until it is ended.
+"""Third-party programs that imitate model services, each on a free port until it is ended.
 
-`make endpoints` gets them: the LiteLLM proxy, aimock and llmock, and the MCP inspector, in the
-versions that the files beside this one name.
+`make endpoints` installs them: the LiteLLM proxy, aimock and llmock, and the MCP inspector, in the
+versions that the files beside this one pin.
 """
 
 from __future__ import annotations
@@ -42,13 +42,13 @@ def lacks() -> str:
 def running(
     command: Sequence[str], *, folder: Path, ready: str, env: Mapping[str, str] = {}
 ) -> Iterator[str]:
-    """Run a program, and give the root of its address once it answers.
+    """Run a program, and give its base address once it answers.
 
     Args:
         command: its words; `{port}` stands for the port.
-        folder: where it runs and writes its log.
-        ready: a path that it answers, in whatever way, when it is up.
-        env: what its environment has beside this one's.
+        folder: its working directory, which gets its log.
+        ready: a path that it answers, with any status, once it is up.
+        env: variables beside those of this process.
 
     Raises:
         AssertionError: it ended, or did not answer in time; the message holds its log.

@@ -1,6 +1,6 @@
-"""Character cards through `@lenml/char-card-reader`: ours are read there, its own here.
+"""Character cards exchanged with `@lenml/char-card-reader`, in both directions.
 
-`make endpoints` gets it; without it and node these are skipped.
+`make endpoints` installs it; without it or node these tests are skipped.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ pytestmark = pytest.mark.skipif(
 
 
 def read_there(folder: Path, name: str, content: bytes) -> dict[str, Any]:
-    """What the reader makes of a file."""
+    """The reader's view of a file."""
     path = folder / name
     path.write_bytes(content)
     command = ["node", "--input-type=module", "-e", READ, str(path)]
@@ -80,7 +80,7 @@ def read_there(folder: Path, name: str, content: bytes) -> dict[str, Any]:
 
 @pytest.mark.parametrize("card", [V1, V2, V3], ids=["v1", "v2", "v3"])
 def test_ours_are_read_there(card: dict[str, Any], tmp_path: Path) -> None:
-    """From the picture that we write, each field is what it was, unknown ones too."""
+    """Every field survives in the picture that we write, unknown fields too."""
     there = read_there(tmp_path, "card.png", as_png(read_card(json.dumps(card).encode())))
     fields = card.get("data", card)
     assert fields["name"] == there["name"]
@@ -88,7 +88,7 @@ def test_ours_are_read_there(card: dict[str, Any], tmp_path: Path) -> None:
 
 
 def test_theirs_is_read_here_and_goes_back(tmp_path: Path) -> None:
-    """A card of version 3 that the reader made: to the byte, from a picture field by field."""
+    """A version 3 card of the reader is kept byte for byte, and field by field in a picture."""
     whole = {**V2, "data": {**V2["data"], "character_book": BOOK}}  # type: ignore[dict-item]
     made = read_there(tmp_path, "card.json", json.dumps(whole).encode())["v3"]
     raw = json.dumps(made, ensure_ascii=False).encode()
@@ -109,7 +109,7 @@ def test_theirs_is_read_here_and_goes_back(tmp_path: Path) -> None:
 
 
 def test_a_change_is_read_there_and_the_rest_is_as_it_was(tmp_path: Path) -> None:
-    """Whichever of the two versions a program reads."""
+    """A change is written into both versions of the card, since a program may read either."""
     card = changed(read_card(as_png(new_card(name="Edda", extensions={"a": 1}))), description="é")
     for version in (card, CharacterCard(chara=card.chara)):
         there = read_there(tmp_path, "card.png", as_png(version))["raw_data"]["data"]
@@ -117,7 +117,7 @@ def test_a_change_is_read_there_and_the_rest_is_as_it_was(tmp_path: Path) -> Non
 
 
 def test_a_picture_with_the_older_text_alone(tmp_path: Path) -> None:
-    """What the reader finds in it is what we find."""
+    """A picture with only a version 2 card reads the same in both programs."""
     old = json.dumps(V2, ensure_ascii=False)
     texts = [("chara", b64encode(old.encode()))]
     raw = png.write_chunks(png.with_texts(png.plain_picture(), texts))

@@ -1,4 +1,4 @@
-"""Every door to a model: it talks, calls tools, refuses in its own words, and is counted."""
+"""Every door to a model: talk, tool calls, errors in the service's own words, and token counts."""
 
 from __future__ import annotations
 
@@ -43,7 +43,6 @@ def test_check_finds_nothing_wrong(caller: Caller, endpoint_of: Find, door: Door
 
 
 def test_a_tool_call_goes_there_and_back(caller: Caller, endpoint_of: Find, door: Door) -> None:
-    """The call arrives with its arguments, and its result with the call it belongs to."""
     endpoint = endpoint_of(door)
     first = caller.ask(endpoint, RING, (PROBE,))
     (call,) = first.tool_calls
@@ -69,7 +68,7 @@ def test_a_tool_call_goes_there_and_back(caller: Caller, endpoint_of: Find, door
 def test_good_words_beside_a_bad_call_are_kept(
     caller: Caller, endpoint_of: Find, door: Door
 ) -> None:
-    """A call that cannot be read has a problem in words; what was said beside it is there."""
+    """A call with unreadable arguments is reported as such, and the text beside it is kept."""
     reply = caller.ask(endpoint_of(door), "Ring it badly.", (PROBE,))
     assert "Gladly, at once." == reply.content
     (call,) = reply.tool_calls
@@ -87,7 +86,7 @@ def test_good_words_beside_a_bad_call_are_kept(
 def test_trouble_of_the_service_passes(
     caller: Caller, endpoint_of: Find, door: Door, words: str, words_of_it: str
 ) -> None:
-    """It is told in the service's own words, tried again, and locks nobody."""
+    """An error 5xx is reported in the service's own words, and locks no assistant."""
     with pytest.raises(ModelStatusError, match=words_of_it) as told:
         caller.ask(endpoint_of(door), words)
     assert told.value.status >= 500
@@ -97,21 +96,21 @@ def test_trouble_of_the_service_passes(
 def test_a_prompt_that_is_too_long_is_called_so(
     caller: Caller, endpoint_of: Find, door: Door
 ) -> None:
-    """Whoever stands between: the kind of the error is right, and the service is not at fault."""
+    """The error has its own kind through every proxy, and does not blame the service."""
     with pytest.raises(ContextLengthError, match="maximum context length") as told:
         caller.ask(endpoint_of(door), "This is too long.")
     assert not told.value.blames_service
 
 
 def test_a_quota_that_is_used_up_rests(caller: Caller, endpoint_of: Find, door: Door) -> None:
-    """No money there is trouble of the service: told as it is, and nobody is locked."""
+    """A used-up quota is trouble of the service, and locks no assistant."""
     with pytest.raises(ModelStatusError, match="exceeded your current quota") as told:
         caller.ask(endpoint_of(door), "There is no money.")
     assert (True, False) == (told.value.is_of_service, told.value.may_lock)
 
 
 def test_who_is_told_to_wait_waits(caller: Caller, endpoint_of: Find) -> None:
-    """429 with a time is waited for within one call, and counted as no failure."""
+    """A 429 is waited out within one call, and does not count as a failure."""
     endpoint = endpoint_of(DOORS["aimock"])
     assert "Here I am." == caller.ask(endpoint, "Please slow down.").content
     stats = caller.pool.breaker_of(endpoint).get_stats()
@@ -130,7 +129,7 @@ def test_who_is_told_to_wait_waits(caller: Caller, endpoint_of: Find) -> None:
 def test_check_tells_the_true_cause(
     caller: Caller, litellm: str, model: str, key: str, words: str
 ) -> None:
-    """One line, with what the proxy or the service behind it said; never a key that was sent."""
+    """One line quotes the proxy or the service behind it, and never shows the key."""
     report = caller.check(Endpoint("custom", model, f"{litellm}/v1", key))
     (line,) = report.lines
     assert ("reachable", False) == (line.name, line.ok)
@@ -139,7 +138,7 @@ def test_check_tells_the_true_cause(
 
 
 def test_a_limit_of_the_proxy_is_a_limit(caller: Caller, litellm: str) -> None:
-    """One call a minute: the second is told 429, and rests."""
+    """The second call within a minute gets a 429, which locks no assistant."""
     endpoint = Endpoint("custom", "one a minute", f"{litellm}/v1", MASTER_KEY)
     assert "Good evening." == caller.ask(endpoint, "Hello.").content
     with pytest.raises(ModelStatusError) as told:
@@ -149,7 +148,7 @@ def test_a_limit_of_the_proxy_is_a_limit(caller: Caller, litellm: str) -> None:
 
 @pytest.mark.parametrize("mode", ["native", "json"])
 def test_a_model_without_tools_is_found_out(caller: Caller, llmock: str, mode: str) -> None:
-    """It talks, and does not call: the check says so, with what to try."""
+    """The check reports a model that talks but calls no tool, and says what to try."""
     root = f"{llmock}/chatgpt"
     report = caller.check(Endpoint("custom", KNOWN, root, "sk-x", mode))
     assert _line(report, "reachable").ok, report
@@ -162,7 +161,7 @@ def test_a_model_without_tools_is_found_out(caller: Caller, llmock: str, mode: s
 def test_with_one_fault_in_twenty_answers_almost_all_are_answered(
     caller: Caller, faulty: str
 ) -> None:
-    """500, 429 and cut connections by chance: a second attempt cures them, the breaker is shut."""
+    """Retries absorb random 429s and dropped connections, and the breaker stays closed."""
     endpoint = Endpoint("custom", KNOWN, f"{faulty}/v1", KEY)
     answered = 0
     for _ in range(CALLS):

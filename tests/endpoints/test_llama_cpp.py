@@ -1,4 +1,4 @@
-"""llama.cpp's own server as an endpoint: the embedded model's, asked from outside with its key."""
+"""llama.cpp's own server as an endpoint: that of the embedded model, asked with its key."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> Iterator[local.LocalModel
 
 @pytest.fixture
 def patient(running_reactor: SelectReactor, tmp_path: Path) -> Iterator[Caller]:
-    """Somebody who asks and has time."""
+    """A caller with a long deadline."""
     config = PoolConfig(tmp_path, deadline_seconds=DEADLINE_SECONDS)
     pool = Pool(config, reactor=running_reactor)
     yield Caller(pool, running_reactor)
@@ -44,7 +44,6 @@ def patient(running_reactor: SelectReactor, tmp_path: Path) -> Iterator[Caller]:
 
 
 def door(model: local.LocalModel, key: str = "", mode: str = "json") -> Endpoint:
-    """The server as an endpoint like any other."""
     return Endpoint("custom", model.model, model.base_url, key or model.api_key, mode)
 
 
@@ -53,7 +52,7 @@ def door(model: local.LocalModel, key: str = "", mode: str = "json") -> Endpoint
     reason="two thousand words are read for minutes: `make proof` does",
 )
 def test_check_finds_nothing_wrong(patient: Caller, model: local.LocalModel) -> None:
-    """Held to a schema, even the smallest model calls the bell with its argument."""
+    """Constrained by a schema, even the smallest model calls the bell with its argument."""
     report = patient.check(door(model))
     assert report.ok, report
     assert f"{model.model} is known" == report.lines[1].text
@@ -61,7 +60,6 @@ def test_check_finds_nothing_wrong(patient: Caller, model: local.LocalModel) -> 
 
 
 def test_a_tool_call_has_its_argument(patient: Caller, model: local.LocalModel) -> None:
-    """The call fits the tool's schema, and tokens are reported."""
     reply = patient.ask(door(model), "Ring the bell three times.", (PROBE,))
     (call,) = reply.tool_calls
     assert (PROBE.name, "") == (call.name, call.problem)
@@ -70,13 +68,11 @@ def test_a_tool_call_has_its_argument(patient: Caller, model: local.LocalModel) 
 
 
 def test_a_prompt_that_is_too_long_is_called_so(patient: Caller, model: local.LocalModel) -> None:
-    """It is refused before anything is read, and named for what it is."""
     with pytest.raises(ContextLengthError):
         patient.ask(door(model), "storm " * 40_000)
 
 
 def test_a_wrong_key_is_told(patient: Caller, model: local.LocalModel) -> None:
-    """One line, with the status."""
     (line,) = patient.check(door(model, key="sk-wrong")).lines
     assert not line.ok
     assert "401" in line.text

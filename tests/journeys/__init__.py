@@ -1,1 +1,1 @@
-"""Journeys: what a person sees of a real, running Evennia server, from login to the last word."""
+"""Journeys: tests of a real, running Evennia server as people see it, from login to quit."""

@@ -1,4 +1,4 @@
-"""The official A2A client, as a peer has it, and requests by hand; each peer is an account."""
+"""The official A2A client as a peer with an account of its own, and raw requests."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def report(text: str, **more: Any) -> dict[str, Any]:
 
 
 def message(text: str = "", task: str = "", context: str = "", **metadata: Any) -> Message:
-    """A message of a peer's."""
+    """A message from a peer."""
     made = Message(
         message_id=str(uuid4()),
         role=Role.ROLE_USER,
@@ -63,7 +63,7 @@ def message(text: str = "", task: str = "", context: str = "", **metadata: Any) 
 
 
 class Peer:
-    """An agent elsewhere, with a token of an account, that asks one assistant."""
+    """An external agent, with an account's token, that asks one assistant."""
 
     def __init__(self, port: int, token: str, assistant: str = "ada") -> None:
         self.port, self.token, self.assistant = port, token, assistant
@@ -76,7 +76,7 @@ class Peer:
         *,
         streaming: bool = False,
     ) -> T:
-        """Find the card, connect, do something, and end the connection."""
+        """Fetch the card, connect, use the client, and disconnect."""
 
         async def main() -> T:
             headers = {"Authorization": f"Bearer {self.token}"}
@@ -92,7 +92,7 @@ class Peer:
         return asyncio.run(main())
 
     def send(self, said: Message, binding: str = "JSONRPC", *, waits: bool = True) -> Task:
-        """One message, and the task as it stands then.
+        """Send one message, and return the task as it stands then.
 
         Args:
             waits: until the task is over, or asks something.
@@ -107,10 +107,10 @@ class Peer:
         return self.do(use, binding)
 
     def wait(self, seconds: float = 60.0) -> None:
-        """Wait until the server answers, which is a while after its game does.
+        """Wait until the A2A server answers, which takes longer than the game itself.
 
         Raises:
-            OSError: it does not by then.
+            OSError: it does not answer in time.
         """
         end = time.monotonic() + seconds
         while True:
@@ -123,39 +123,36 @@ class Peer:
                 time.sleep(0.1)
 
     def ask(self, text: str, *, waits: bool = True, **metadata: Any) -> Task:
-        """A new task."""
+        """Begin a new task."""
         return self.send(message(text, **metadata), waits=waits)
 
     def answer(self, task: str, text: str = "", *, waits: bool = True, **metadata: Any) -> Task:
-        """The answer to what a task asks."""
+        """Answer the question of a task."""
         return self.send(message(text, task, **metadata), waits=waits)
 
     def refusal(self, said: Message) -> str:
-        """The sentence with which a message is refused."""
+        """The error text of a message that must be refused."""
         with pytest.raises(A2AError) as refused:
             self.send(said)
         return str(refused.value)
 
     def get(self, task: str, binding: str = "JSONRPC") -> Task:
-        """A task as it stands."""
         return self.do(lambda client: client.get_task(GetTaskRequest(id=task)), binding)
 
     def cancel(self, task: str) -> Task:
-        """A task, called off."""
         return self.do(lambda client: client.cancel_task(CancelTaskRequest(id=task)))
 
     def tasks(self, **wanted: Any) -> list[Task]:
-        """The tasks of this peer."""
         listed = self.do(lambda client: client.list_tasks(ListTasksRequest(**wanted)))
         return list(listed.tasks)
 
     def hook(self, task: str, url: str, token: str = "") -> TaskPushNotificationConfig:
-        """An address that is told of a task from now on."""
+        """Register an address for the notifications of a task."""
         config = TaskPushNotificationConfig(task_id=task, url=url, token=token, id="mine")
         return self.do(lambda client: client.create_task_push_notification_config(config))
 
     def stream(self, text: str) -> list[StreamResponse]:
-        """All that a new task's stream has, to its end."""
+        """All events of a new task's stream, to its end."""
         request = SendMessageRequest(message=message(text))
 
         async def use(client: Client) -> list[StreamResponse]:
@@ -166,12 +163,12 @@ class Peer:
     def raw(
         self, method: str, path: str = "", body: Any = None, length: int = -1, **headers: str
     ) -> Raw:
-        """One request as it is given.
+        """Send one request as given.
 
         Args:
-            path: below the assistant's address; one that begins with "//" is below the server's.
-            body: bytes, or something to make JSON of.
-            length: how long it says to be; -1: as it is.
+            path: below the assistant's address; below the server's if it begins with "//".
+            body: bytes, or a value to encode as JSON.
+            length: the Content-Length to claim; -1 for the true one.
             headers: with `_` for `-`; an empty one is not sent.
         """
         sent = {
@@ -187,35 +184,35 @@ class Peer:
         return ask_raw(self.port, method, whole, data, sent)
 
     def call(self, name: str, params: Any = None, **headers: str) -> Any:
-        """One call by JSON-RPC, as it came."""
+        """Make one JSON-RPC call, and return the decoded response."""
         body = {"jsonrpc": "2.0", "id": 1, "method": name, "params": params or {}}
         return self.raw("POST", body=body, **headers).told
 
 
 def state_of(task: Task) -> str:
-    """How a task stands, in one word: `COMPLETED`."""
+    """The state of a task in one word: `COMPLETED`."""
     return TaskState.Name(task.status.state).removeprefix("TASK_STATE_")
 
 
 def text_of(task: Task) -> str:
-    """What was said with the last change of a task."""
+    """The text of a task's status message."""
     return "\n".join(part.text for part in task.status.message.parts if part.text)
 
 
 def answer_of(task: Task) -> str:
-    """What a task made."""
+    """The text of a task's artifacts."""
     return "\n".join(part.text for each in task.artifacts for part in each.parts)
 
 
 def question_of(task: Task) -> dict[str, Any]:
-    """What a task asks."""
+    """The question of a task, as data."""
     parts = [part for part in task.status.message.parts if part.WhichOneof("content") == "data"]
     (part,) = parts
     return dict(MessageToDict(part.data))
 
 
 def settings_of(port: int, **more: Any) -> dict[str, Any]:
-    """The settings of a game where nobody is made to wait, and every assistant has a card."""
+    """Settings of a game without rate limits, in which every assistant has a card."""
     config = {"writes_per_minute": 0, "tokens_per_minute": 1000, "reads_per_minute": 0}
     server = {"port": port, "assistants": ["*"], **more}
     return {
@@ -227,24 +224,22 @@ def settings_of(port: int, **more: Any) -> dict[str, Any]:
 
 @pytest.fixture(scope="module")
 def game_settings(port: int) -> dict[str, Any]:
-    """The settings of the module's game."""
     return settings_of(port, hook_networks=["127.0.0.1/32"])
 
 
 def token_of(game: Game, name: str, password: str, scope: str = "usual") -> str:
-    """A new token of an account."""
     login = {"username": name, "password": password, "scope": scope}
     return str(Web(game.ports.web).get_done("POST", "token/", login)["token"])
 
 
 def make_account(admin: Player, name: str, password: str) -> None:
-    """An account without a character, as an owner makes one for a peer."""
+    """Make an account without a character, as an owner does for a peer."""
     run(admin, f"create_account({name!r}, '', {password!r})")
 
 
 @pytest.fixture(scope="module")
 def owner(game: Game, port: int) -> Peer:
-    """A peer of the owner's: it may run every assistant."""
+    """A peer with the owner's account, which may control every assistant."""
     peer = Peer(port, token_of(game, ADMIN_NAME, ADMIN_PASSWORD))
     peer.wait()
     return peer
@@ -252,7 +247,7 @@ def owner(game: Game, port: int) -> Peer:
 
 @pytest.fixture(scope="module")
 def stranger(game: Game, port: int) -> Peer:
-    """A peer with an account like any player's."""
+    """A peer with a player's account."""
     with game.log_in_admin() as admin:
         make_account(admin, "Peer", "lantern-oak-51")
     peer = Peer(port, token_of(game, "Peer", "lantern-oak-51"))
@@ -262,7 +257,7 @@ def stranger(game: Game, port: int) -> Peer:
 
 @pytest.fixture
 def rested(game: Game) -> None:
-    """Ada may act, has met nobody and is asked by nobody; nobody of her staff is there."""
+    """Ada may act, has met nobody and has no request open; no staff are online."""
     with game.log_in_admin() as admin:
         run(
             admin,

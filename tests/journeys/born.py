@@ -1,8 +1,8 @@
-"""Asks for a fork of a mother that becomes a program, and ends as that does.
+"""Asks a mother process for a fork that becomes a program, and exits with its code.
 
     python -I -S born.py SOCKET PROGRAM ARGUMENT...
 
-What a game's portal runs in place of the program. It loads next to nothing.
+A game's portal runs this in place of the program. It imports next to nothing.
 """
 
 import json

@@ -1,4 +1,4 @@
-"""A game whose characters, objects and rooms stand on other classes than Evennia's own."""
+"""Other base classes for a game's characters, objects and rooms."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ LINES = {
 
 
 def stand_on(bases: Mapping[str, str], typeclasses: Path) -> None:
-    """Let a game's classes stand on others.
+    """Change the base classes of a game's typeclasses.
 
     Args:
-        bases: paths of the new bases, by the game's module of which the class is changed.
+        bases: paths of the new bases, by the module of the class that is changed.
         typeclasses: the game's folder of that name.
     """
     for name, base in bases.items():

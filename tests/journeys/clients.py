@@ -1,7 +1,7 @@
-"""Players: a telnet client and a webclient that a test types through and reads with deadlines.
+"""Players: a telnet client and a webclient, both of which read with deadlines.
 
-Both clients only read while a test waits for something; what arrives in between stays in the
-socket. `expect` searches what came since the last match, so every line is matched at most once.
+Both clients only read while a test waits for something; text that arrives in between stays in the
+socket. `expect` searches the text after the last match, so every line is matched at most once.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ PASSWORD = "lanterns-are-bright"
 
 
 class Player(ABC):
-    """What both kinds of client share: a transcript, and waiting for words in it."""
+    """The common part of both clients: a transcript, and waiting for text in it."""
 
     def __init__(self) -> None:
         self.transcript = ""
@@ -40,11 +40,11 @@ class Player(ABC):
 
     @abstractmethod
     def close(self) -> None:
-        """Go away without a word, as a closed window does."""
+        """Disconnect without a word, as a closed window does."""
 
     @abstractmethod
     def _receive(self, timeout_seconds: float) -> str:
-        """Text that came within the time, or an empty string.
+        """Return text that came in time, or an empty string.
 
         Raises:
             ConnectionError: the server has closed the connection.
@@ -54,7 +54,7 @@ class Player(ABC):
         """Wait until `pattern` is seen after the last match, and return the match.
 
         Raises:
-            AssertionError: it was not seen in time; the message ends with what was.
+            AssertionError: it was not seen in time; the message ends with the recent text.
         """
         regex = re.compile(pattern)
         end = monotonic() + timeout_seconds
@@ -77,29 +77,28 @@ class Player(ABC):
         return self.expect(pattern, timeout_seconds)
 
     def watch(self, seconds: float) -> str:
-        """Read on for a while and return only what came in it."""
+        """Read on for a while and return only the new text."""
         start, end = len(self.transcript), monotonic() + seconds
         while (remaining := end - monotonic()) > 0:
             self.transcript += self._receive(remaining)
         return self.transcript[start:]
 
     def count(self, text: str) -> int:
-        """How often `text` is in the transcript so far."""
         return self.transcript.count(text)
 
     def create_account(self, name: str, password: str = PASSWORD) -> None:
-        """Make an account as a newcomer does at the login screen."""
+        """Create an account as a newcomer does at the login screen."""
         created = r"new account '?\w+'? was created"
         answer = self.ask(f"create {name} {password}", rf"Is this what you intended|{created}")
         if "intended" in answer[0]:
             self.ask("y", created)
 
     def log_in(self, name: str, password: str = PASSWORD) -> None:
-        """Log in and stand in the game as a character."""
+        """Log in, and become the account's character."""
         self.ask(f"connect {name} {password}", r"You become .*", timeout_seconds=30)
 
     def come_back(self) -> None:
-        """Take up the character again, where a crash of the server has left it."""
+        """Become the character again after a crash of the server."""
         self.ask("ic", r"You become|already puppeting")
 
     def _describe(self, wanted: str) -> str:
@@ -121,7 +120,7 @@ class TelnetClient(Player):
     """A plain telnet client that declines every option it is offered.
 
     Attributes:
-        received: every byte that came, options and colours too.
+        received: all received bytes, options and colours too.
     """
 
     def __init__(self, port: int, timeout_seconds: float = WAIT_SECONDS) -> None:
@@ -135,7 +134,6 @@ class TelnetClient(Player):
         self._socket.sendall(line.encode().replace(b"\xff", b"\xff\xff") + b"\r\n")
 
     def close(self) -> None:
-        """Close the socket."""
         self._socket.close()
 
     def _receive(self, timeout_seconds: float) -> str:
@@ -153,7 +151,7 @@ class TelnetClient(Player):
 
 
 def decode_telnet(stream: bytes) -> tuple[bytes, bytes, bytes]:
-    """Split a telnet stream into its text, the refusals to send back, and an unfinished rest."""
+    """Split a telnet stream into its text, the refusals to send back, and an incomplete rest."""
     text, replies = bytearray(), bytearray()
     at = 0
     while at < len(stream):
@@ -173,7 +171,7 @@ def decode_telnet(stream: bytes) -> tuple[bytes, bytes, bytes]:
 
 
 def _measure_command(stream: bytes, at: int) -> int:
-    """Length in bytes of the telnet command at `at`; 0 when it is not all there yet."""
+    """Length in bytes of the telnet command at `at`; 0 while it is incomplete."""
     if at + 1 >= len(stream):
         return 0
     if stream[at + 1] == SB:
@@ -250,7 +248,7 @@ class WebsocketClient(Player):
 
 
 def read_session_id(web_port: int, timeout_seconds: float) -> str:
-    """The browser session that the webclient's page carries, from the page itself."""
+    """The browser session id, read from the webclient's page."""
     opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
     url = f"http://127.0.0.1:{web_port}/webclient/"
     with opener.open(url, timeout=timeout_seconds) as page:
@@ -260,6 +258,6 @@ def read_session_id(web_port: int, timeout_seconds: float) -> str:
 
 
 def read_html(markup: str) -> str:
-    """The text a person reads of a piece of the webclient's HTML."""
+    """The text that a person reads of the webclient's HTML."""
     text = re.sub(r"<br\s*/?>", "\n", markup)
     return html.unescape(re.sub(r"<[^>]*>", "", text)).replace("\xa0", " ")

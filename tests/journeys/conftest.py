@@ -1,4 +1,4 @@
-"""Running games for the journeys: one database built per test run, one game started per module."""
+"""Games for the journeys: one database built per test run, one game started per module."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def model_server() -> Iterator[FakeModel]:
 
 @pytest.fixture
 def model(model_server: FakeModel) -> FakeModel:
-    """The scripted model that the games ask; as new for each test."""
+    """The scripted model that the games ask, reset for each test."""
     model_server.reset()
     return model_server
 
@@ -51,7 +51,7 @@ def model(model_server: FakeModel) -> FakeModel:
 def _build_once(
     factory: pytest.TempPathFactory, name: str, make: GameFolder, build: Callable[[Game], None]
 ) -> Path:
-    """The root of a stopped game, built by whichever worker of the run comes first."""
+    """The root of a stopped game, built by the first worker that needs it."""
     shared = factory.getbasetemp()
     # Each xdist worker has a folder of its own inside the one of the run.
     if "PYTEST_XDIST_WORKER" in os.environ:

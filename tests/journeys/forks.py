@@ -1,4 +1,4 @@
-"""The mother that a test worker has its games' processes forked of, begun when first asked."""
+"""The mother process from which a test worker forks its games' processes, started when needed."""
 
 from __future__ import annotations
 
@@ -28,30 +28,30 @@ START_SECONDS, LOOK_SECONDS = 90.0, 0.01
 
 
 class Running(Protocol):
-    """A program that runs: what of `subprocess.Popen` its fork has too."""
+    """A running program: the part of `subprocess.Popen` that `Fork` has too."""
 
     @property
     def pid(self) -> int:
-        """Its number."""
+        """Its process id."""
 
     def poll(self) -> int | None:
-        """How it ended, or None."""
+        """Its exit code, or None."""
 
     def wait(self, timeout: float | None = None) -> int:
-        """Wait for its end, and tell how it was."""
+        """Wait for its end, and return its exit code."""
 
     def terminate(self) -> None:
-        """Ask it to end."""
+        """Send SIGTERM."""
 
     def kill(self) -> None:
-        """End it in the middle of whatever it does."""
+        """Send SIGKILL."""
 
 
 class Fork:
     """A program that runs in a fork; killed with whoever holds this.
 
     Attributes:
-        pid: its number.
+        pid: its process id.
     """
 
     def __init__(self, line: socket.socket) -> None:
@@ -61,16 +61,16 @@ class Fork:
         self.pid = int(self._told.readline())
 
     def poll(self) -> int | None:
-        """How it ended, or None."""
+        """Its exit code, or None."""
         with suppress(TimeoutError):
             return self.wait(0)
         return None
 
     def wait(self, timeout: float | None = None) -> int:
-        """Wait for its end, and tell how it was.
+        """Wait for its end, and return its exit code.
 
         Raises:
-            TimeoutError: it goes on.
+            TimeoutError: it still runs.
         """
         if self._code is None:
             readable, _, _ = select.select([self._line], [], [], timeout)
@@ -82,11 +82,9 @@ class Fork:
         return self._code
 
     def terminate(self) -> None:
-        """Ask it to end."""
         self._send(signal.SIGTERM)
 
     def kill(self) -> None:
-        """End it in the middle of whatever it does."""
         self._send(signal.SIGKILL)
 
     def _send(self, number: int) -> None:
@@ -98,14 +96,14 @@ class Fork:
 def begin(
     program: Sequence[str], library: Path, folder: Path, env: Mapping[str, str], log: BinaryIO
 ) -> Running:
-    """Run a Python program in a fork, or for itself where that may be none; see `command_of`.
+    """Run a Python program in a fork, or else in a process of its own; see `command_of`.
 
     Args:
         program: a script of this environment, and its arguments.
-        library: the folder in front of a game's search path.
-        folder: where it runs.
+        library: the first folder on a game's search path.
+        folder: its working directory.
         env: its environment.
-        log: the file that gets what it writes.
+        log: the file that gets its output.
     """
     command = command_of(program, library)
     if command == program:
@@ -130,15 +128,14 @@ def begin(
 
 
 def command_of(program: Sequence[str], library: Path) -> list[str]:
-    """The command that runs a Python program in a fork, or the program where it may be none.
+    """The command that runs a Python program in a fork, or the program itself.
 
-    None is used where this is no test, at night, when every process loads for itself what it needs,
-    and where it would have loaded something else than the game: a plugin that is installed, or one
-    without a guard.
+    No fork is used outside tests; in the thorough profile, where every process imports for itself;
+    and where another plugin would be imported: an installed one, or one without a guard.
 
     Args:
         program: a script of this environment, and its arguments.
-        library: the folder in front of a game's search path.
+        library: the first folder on a game's search path.
     """
     plugin = library / "evennia_ai"
     is_as_usual = (
@@ -153,7 +150,7 @@ def command_of(program: Sequence[str], library: Path) -> list[str]:
 
 
 def fill(library: Path) -> None:
-    """Make the folder in front of a game's search path: the plugin, and what is read first."""
+    """Make the first folder on a game's search path: the plugin, and `sitecustomize`."""
     library.mkdir()
     (library / "evennia_ai").symlink_to(ROOT / "evennia_ai")
     shutil.copy(HERE / "sitecustomize.py", library)

@@ -1,7 +1,7 @@
 """Real Evennia games in temporary folders: made, started, reloaded, killed and cleaned up.
 
 A bare game is started by Evennia's own launcher, as an owner would do it; ours runs the launcher's
-commands and gets its orders without it. `GameFolder` functions make the folder: a bare
+commands and sends its orders without it. `GameFolder` functions make the folder: a bare
 `evennia --init` game, or this repository's own game.
 """
 
@@ -77,8 +77,6 @@ GameFolder = Callable[["Game"], None]
 
 @dataclass(frozen=True)
 class Ports:
-    """The ports of one game, all on loopback."""
-
     telnet: int
     web: int
     web_internal: int
@@ -90,10 +88,10 @@ class Game:
     """One game folder and the processes that belong to it.
 
     Attributes:
-        folder: the game folder, where `server/` and `world/` are.
-        ports: where it listens.
-        env: the environment its processes get; change it before `start`.
-        settings: settings that are written into its secret_settings.py by `write_settings`.
+        folder: the game folder, with `server/` and `world/` in it.
+        ports: the ports that it listens on.
+        env: the environment of its processes; change it before `start`.
+        settings: settings that `write_settings` writes into its secret_settings.py.
     """
 
     def __init__(self, root: Path) -> None:
@@ -109,7 +107,7 @@ class Game:
 
     @classmethod
     def make(cls, root: Path, make_folder: GameFolder) -> Self:
-        """A new game with a folder made by `make_folder`; nothing of it runs yet."""
+        """Make a new game with a folder made by `make_folder`; nothing of it runs yet."""
         root.mkdir(parents=True)
         game = cls(root)
         forks.fill(game.root / "lib")
@@ -118,7 +116,7 @@ class Game:
 
     @classmethod
     def copy(cls, template: Path, root: Path) -> Self:
-        """A new game with all that is in the root of a stopped one, on ports of its own."""
+        """Copy the root of a stopped game, on ports of its own."""
         root.mkdir(parents=True)
         game = cls(root)
         shutil.copytree(template / "lib", game.root / "lib", symlinks=True)
@@ -128,12 +126,12 @@ class Game:
     # ---- driving it --------------------------------------------------------------------------
 
     def launch(self, *arguments: str, timeout_seconds: float = START_SECONDS) -> str:
-        """Run the `evennia` launcher in the game folder and return what it wrote."""
+        """Run the `evennia` launcher in the game folder and return its output."""
         command = forks.command_of([str(LAUNCHER), *arguments], self.root / "lib")
         return self._run(command, timeout_seconds)
 
     def run_python(self, *arguments: str, timeout_seconds: float = START_SECONDS) -> str:
-        """Run Python in the game folder and environment and return what it wrote."""
+        """Run Python in the game folder and environment and return its output."""
         return self._run([sys.executable, *arguments], timeout_seconds)
 
     def run_shell(self, script: str, timeout_seconds: float = START_SECONDS) -> str:
@@ -182,7 +180,7 @@ class Game:
         """Start the game and wait until a player could log in by telnet and by webclient.
 
         Args:
-            by_launcher: as its owner does it, which collects the files of its web pages too.
+            by_launcher: start it as its owner does, which also collects the files of its web pages.
 
         Raises:
             AssertionError: it did not get so far; the message holds the ends of its logs.
@@ -213,7 +211,7 @@ class Game:
             line.wait_for_status()
 
     def _twistd(self, name: str, path: str) -> list[str]:
-        """The command that runs a game's portal or server, as Evennia's launcher has it."""
+        """The command that runs a game's portal or server, as Evennia's launcher does."""
         program = [
             str(LAUNCHER.with_name("twistd")),
             f"--python={EVENNIA / 'server' / path}",
@@ -228,7 +226,7 @@ class Game:
         self.open_webclient(START_SECONDS).close()
 
     def reload(self) -> None:
-        """The server restarts, the portal keeps the players connected: `evennia reload`."""
+        """Restart the server while the portal keeps the players connected: `evennia reload`."""
         with self._open_orders() as line:
             line.give(SERVER_RELOAD)
             line.wait_for_status()
@@ -236,7 +234,7 @@ class Game:
             line.wait_for_status()
 
     def kill_server(self) -> None:
-        """End the server process as a power cut would; the portal goes on."""
+        """Kill the server process, as a power cut would; the portal goes on."""
         pid = self.read_pid("server")
         os.kill(pid, signal.SIGKILL)
         processes.wait_for_reaping(pid, 10)
@@ -258,7 +256,7 @@ class Game:
         return int((self.folder / "server" / f"{name}.pid").read_text())
 
     def write_settings(self) -> None:
-        """Write ports and `settings` to the end of secret_settings.py, once."""
+        """Write ports and `settings` to the end of secret_settings.py, replacing earlier ones."""
         path = self.folder / "server/conf/secret_settings.py"
         mark = "# ---- set by the tests\n"
         kept = path.read_text().split(mark)[0] if path.exists() else ""
@@ -290,7 +288,6 @@ class Game:
 
     @property
     def database(self) -> Path:
-        """The SQLite file."""
         return self.folder / "server/evennia.db3"
 
     def query(self, sql: str) -> list[tuple[Any, ...]]:
@@ -311,7 +308,7 @@ class Game:
     # ---- the end -----------------------------------------------------------------------------
 
     def clean_up(self) -> None:
-        """End every process of the game, however it stands, and give its ports back."""
+        """Kill every process of the game, whatever its state, and release its ports."""
         if not self._is_clean:
             self._is_clean = True
             self._guardian.dismiss()
@@ -336,7 +333,7 @@ def _await_login(player: Client, timeout_seconds: float) -> Client:
 
 
 def make_bare_folder(game: Game) -> None:
-    """A folder as `evennia --init` makes it."""
+    """Make a folder by `evennia --init`."""
     processes.run(
         [LAUNCHER, "--init", game.folder.name],
         cwd=game.root,
@@ -347,7 +344,7 @@ def make_bare_folder(game: Game) -> None:
 
 
 def make_product_folder(game: Game) -> None:
-    """A folder with this repository's own game in it."""
+    """Make a folder with this repository's own game in it."""
     game.folder.mkdir()
     for name in COPIED:
         shutil.copytree(ROOT / name, game.folder / name, ignore=LEFT_OUT)
@@ -355,7 +352,7 @@ def make_product_folder(game: Game) -> None:
 
 
 def make_environment(library: Path) -> dict[str, str]:
-    """The environment of a game: this process's, without what would reach into the game."""
+    """The environment of a game: that of this process, without variables that affect a game."""
     env = {k: v for k, v in os.environ.items() if not k.startswith(FOREIGN_VARIABLES)}
     # Evennia's launcher looks for `twistd` on the path.
     env["PATH"] = f"{LAUNCHER.parent}{os.pathsep}{env.get('PATH', os.defpath)}"

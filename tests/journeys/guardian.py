@@ -1,9 +1,9 @@
-"""Ends a game's processes when the test run that started them is gone, however it went.
+"""Kills a game's processes when the test run that started them is gone, for any reason.
 
     python -m tests.journeys.guardian FOLDER
 
-waits for the end of its standard input, which comes when whoever holds the other side closes it or
-dies, be it by a SIGKILL; then it kills every process whose command line names FOLDER.
+waits for the end of its standard input, which comes when the process at the other side closes it or
+dies, even by SIGKILL; then it kills every process whose command line names FOLDER.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""A web server of a test's own that a game tells of tasks; it does as it is told."""
+"""A web server for the push notifications of tasks, with answers that a test sets."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ WAIT_SECONDS = 30.0
 
 @dataclass
 class Receiver:
-    """What comes, and what is answered.
+    """The received notifications, and the answers to the next ones.
 
     Attributes:
-        status: of the next answers; 0: none comes until `release`.
+        status: status of the next answers; 0 to answer nothing until `release`.
         location: the header of that name, or "".
-        heard: what came, with its headers in small letters, the oldest first.
+        heard: received headers, with names in lower case, and bodies, the oldest first.
     """
 
     port: int = 0
@@ -33,20 +33,19 @@ class Receiver:
 
     @property
     def url(self) -> str:
-        """Where it is."""
         return f"http://127.0.0.1:{self.port}/told"
 
     @property
     def states(self) -> list[str]:
-        """The states that it was told of."""
+        """The task states that it was notified of."""
         told = [json.loads(body).get("statusUpdate") for _, body in self.heard]
         return [each["status"]["state"].removeprefix("TASK_STATE_") for each in told if each]
 
     def wait_for(self, count: int) -> None:
-        """Wait until so much has come.
+        """Wait until so many notifications have come.
 
         Raises:
-            AssertionError: it has not by then.
+            AssertionError: they have not come in time.
         """
         end = time.monotonic() + WAIT_SECONDS
         while len(self.heard) < count:
@@ -54,10 +53,10 @@ class Receiver:
             time.sleep(0.05)
 
     def wait_for_end(self) -> None:
-        """Wait until it was told that the task is completed.
+        """Wait for the notification that the task is completed.
 
         Raises:
-            AssertionError: it has not been by then.
+            AssertionError: it has not come in time.
         """
         end = time.monotonic() + WAIT_SECONDS
         while "COMPLETED" not in self.states:
@@ -65,11 +64,10 @@ class Receiver:
             time.sleep(0.05)
 
     def release(self) -> None:
-        """Answer whatever hangs."""
+        """Let the requests that hang be answered."""
         self._released.set()
 
     def answer(self, handler: BaseHTTPRequestHandler) -> None:
-        """Take one request."""
         body = handler.rfile.read(int(handler.headers["Content-Length"]))
         named = {name.lower(): value for name, value in handler.headers.items()}
         self.heard.append((named, body))
@@ -83,7 +81,7 @@ class Receiver:
 
 
 def is_signed(heard: tuple[dict[str, str], bytes], token: str) -> bool:
-    """True where a request is from whoever was told the token."""
+    """True if a request is signed with the token."""
     headers, body = heard
     signed = hmac.new(token.encode(), f"{headers['x-evennia-ai-time']}.".encode() + body, "sha256")
     return headers["x-evennia-ai-signature"] == f"sha256={signed.hexdigest()}"
@@ -95,8 +93,6 @@ def receiving(**given: Any) -> Iterator[Receiver]:
     made = Receiver(**given)
 
     class Handler(BaseHTTPRequestHandler):
-        """Hands every request on."""
-
         def do_POST(self) -> None:
             made.answer(self)
 

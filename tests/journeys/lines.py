@@ -1,4 +1,4 @@
-"""What the library's people say and show, as patterns a player's transcript is searched for."""
+"""The lines of the library's residents, as patterns to search a transcript for."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The official MCP client, as an owner's coding assistant has it, and requests by hand."""
+"""The official MCP client, as an owner's coding assistant uses it, and raw requests."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ MODES = ("legacy", "auto")  # the handshake of 2025, and the newest protocol tha
 
 
 class Staff:
-    """Somebody with a token, and the client."""
+    """A user of the MCP client, with a token."""
 
     def __init__(self, port: int, token: str) -> None:
         self.port, self.token = port, token
         self.url = f"http://127.0.0.1:{port}/mcp"
 
     def do(self, use: Callable[[Client], Awaitable[T]], mode: str = "auto") -> T:
-        """Connect, do something, and end the connection."""
+        """Connect, use the client, and disconnect."""
 
         async def main() -> T:
             headers = {"Authorization": f"Bearer {self.token}"}
@@ -46,7 +46,7 @@ class Staff:
         return asyncio.run(main())
 
     def tools(self, mode: str = "auto") -> dict[str, Any]:
-        """The tools that are offered, by name."""
+        """The offered tools, by name."""
 
         async def use(client: Client) -> dict[str, Any]:
             return {tool.name: tool for tool in (await client.list_tools()).tools}
@@ -54,17 +54,17 @@ class Staff:
         return self.do(use, mode)
 
     def call(self, name: str, mode: str = "auto", /, **arguments: Any) -> CallToolResult:
-        """One call; the client itself compares the result with the tool's schema."""
+        """Make one call; the client itself checks the result against the tool's schema."""
         return self.do(lambda client: client.call_tool(name, arguments), mode)
 
     def told(self, name: str, /, **arguments: Any) -> Any:
-        """The value of a call that has to go well."""
+        """The value of a call that must succeed."""
         result = self.call(name, **arguments)
         assert not result.is_error, sentence(result)
         return result.structured_content
 
     def fault(self, name: str, /, **arguments: Any) -> str:
-        """The sentence of a call that has to go wrong."""
+        """The error text of a call that must fail."""
         result = self.call(name, **arguments)
         assert result.is_error, result.structured_content
         assert result.structured_content is None
@@ -73,10 +73,10 @@ class Staff:
     def raw(
         self, body: bytes | None = None, method: str = "POST", path: str = "/mcp", **headers: str
     ) -> Raw:
-        """One request as it is given.
+        """Send one request as given.
 
         Args:
-            body: else a ping.
+            body: a ping if None.
             headers: with `_` for `-`; an empty one is not sent.
         """
         sent = {
@@ -90,7 +90,7 @@ class Staff:
 
 
 def sentence(result: CallToolResult) -> str:
-    """The text of a result for people, which goes before its value as JSON."""
+    """The text of a result for people, which precedes its value as JSON."""
     texts = [str(getattr(block, "text", "")) for block in result.content]
     if result.structured_content is not None:
         assert result.structured_content == json.loads(texts.pop())
@@ -99,7 +99,6 @@ def sentence(result: CallToolResult) -> str:
 
 @pytest.fixture(scope="module")
 def game_settings(port: int) -> dict[str, Any]:
-    """Nobody is made to wait, and there is an MCP server."""
     config = {"writes_per_minute": 0, "tokens_per_minute": 100, "reads_per_minute": 0}
     server = {"port": port}
     return {
@@ -110,18 +109,17 @@ def game_settings(port: int) -> dict[str, Any]:
 
 
 def token(game: Game, scope: str, name: str = ADMIN_NAME, password: str = ADMIN_PASSWORD) -> str:
-    """A new token of an account."""
     login = {"username": name, "password": password, "scope": scope}
     return str(Web(game.ports.web).get_done("POST", "token/", login)["token"])
 
 
 @pytest.fixture(scope="module")
 def reader(game: Game, port: int) -> Staff:
-    """The owner's assistant, with a token as it is made where nobody says more."""
+    """A client with a token of the usual scope, which only reads."""
     return Staff(port, token(game, "usual"))
 
 
 @pytest.fixture(scope="module")
 def writer(game: Game, port: int) -> Staff:
-    """The same, with a token that may change things."""
+    """A client with a token that may change things."""
     return Staff(port, token(game, "write"))

@@ -1,14 +1,14 @@
-"""A process that has loaded libraries, and of which a game's and its workers' are forked.
+"""A process with imported libraries, from which a game's and its workers' processes are forked.
 
     python mother.py SOCKET PADDING ROOM...
 
-Most of the processor time of a start goes into loading what is the same in every game: Twisted,
-Django, pydantic's models. Here that is loaded once. Nothing is loaded that reads settings or
+Most of the processor time of a start goes into importing what is the same in every game: Twisted,
+Django, pydantic's models. Here that is imported once. Nothing is imported that reads settings or
 variables, starts a thread or chooses a reactor, so that a fork finds what an interpreter of its own
 would find: its arguments, environment, folder, search path and output are those of the request, and
-Evennia, the game and most of the plugin are loaded in it. The padding makes room for a fork's
-command line. Whoever asks is told a fork's number, and then how it ended. It ends with whoever
-holds its standard input.
+it imports Evennia, the game and most of the plugin itself. The padding makes room for a fork's
+command line. The requester gets a fork's process id, and then its exit code. The mother ends with
+the holder of its standard input.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ HEAD = 8
 
 
 def load(rooms: list[str]) -> None:
-    """Load libraries, and these rooms of the plugin whole."""
+    """Import libraries, and these packages of the plugin completely."""
     for name in LIBRARIES:
         importlib.import_module(name)
     for room in rooms:
@@ -67,7 +67,7 @@ def load(rooms: list[str]) -> None:
 
 
 def load_verbs() -> None:
-    """Load Evennia's table of verbs, which needs nothing, without its package, which does."""
+    """Import Evennia's table of verbs, which needs nothing, without its package, which does."""
     name = "evennia.utils.verb_conjugation.conjugate"
     path = Path(str(distribution("evennia").locate_file(f"{name.replace('.', '/')}.py")))
     loader = SourceFileLoader(name, str(path))
@@ -78,7 +78,7 @@ def load_verbs() -> None:
 
 
 def serve(listener: socket.socket) -> dict[str, Any]:
-    """Have a fork for each request; returns its request in the fork."""
+    """Fork for each request; returns the request in the fork."""
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nobody here waits for them
     while True:
         readable, _, _ = select.select([listener, sys.stdin], [], [])
@@ -104,7 +104,7 @@ def serve(listener: socket.socket) -> dict[str, Any]:
 
 
 def await_end(child: int, asker: socket.socket) -> None:
-    """Tell how a program ended; where nobody waits for that any longer, end it."""
+    """Report a program's exit code; kill the program once nobody waits for it."""
     ended = os.pidfd_open(child)
     select.select([ended, asker], [], [])
     if not select.select([ended], [], [], 0)[0]:
@@ -122,7 +122,7 @@ def receive(asker: socket.socket) -> tuple[dict[str, Any], list[int]]:
 
 
 def become(request: dict[str, Any], search_path: list[str]) -> None:
-    """Take on what the request says, as an interpreter takes it on that is called so."""
+    """Adopt the request, as an interpreter that is started with it would."""
     sys.argv = list(request["command"])
     sys.orig_argv = [sys.executable, *sys.argv]
     show("\0".join(sys.orig_argv).encode())
@@ -136,7 +136,7 @@ def become(request: dict[str, Any], search_path: list[str]) -> None:
 
 
 def show(command: bytes) -> None:
-    """Let /proc tell this command line, by which a game's processes are found."""
+    """Make /proc show this command line, by which a game's processes are found."""
     stat = Path("/proc/self/stat").read_text().rpartition(")")[2].split()
     first, last = int(stat[45]), int(stat[46])
     assert len(command) < last - first, f"no room for {command!r}"

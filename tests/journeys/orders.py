@@ -1,7 +1,7 @@
 """Orders to a game's portal, as Evennia's launcher gives them.
 
-The launcher loads all of Evennia and of the game for each, which takes longer than what it orders.
-The journeys in which the launcher has a part call it: to start, to install and to remove.
+The launcher imports all of Evennia and of the game for each order, which takes longer than the
+order itself. Journeys that are about the launcher call it: to start, to install and to remove.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ END_OF_BOX = b"\0\0"
 
 
 class OrderLine:
-    """A connection to a portal, which tells on it when its server has come or gone."""
+    """A connection to a portal, which reports on it that its server has come or gone."""
 
     def __init__(self, port: int, timeout_seconds: float) -> None:
         self._socket = socket.create_connection(("127.0.0.1", port), timeout_seconds)
@@ -30,7 +30,7 @@ class OrderLine:
         """Give an order.
 
         Args:
-            command: for `SERVER_START`, what the portal runs.
+            command: for `SERVER_START`, the command that the portal runs.
         """
         self._orders += 1
         box = {
@@ -42,11 +42,11 @@ class OrderLine:
         self._socket.sendall(AmpBox(box).serialize())
 
     def wait_for_status(self) -> None:
-        """Wait until the portal says that its server has come or gone.
+        """Wait until the portal reports that its server has come or gone.
 
         Raises:
             AssertionError: it hung up instead.
-            TimeoutError: it says nothing.
+            TimeoutError: it reports nothing.
         """
         received = b""
         while True:

@@ -1,8 +1,8 @@
 """Free ports that stay ours: claimed by a lock file, so that parallel test workers never share one.
 
 Asking the system for port 0 would do for one bind, but a game binds its ports again at every
-restart, and the system may by then have given them to somebody else's outgoing connection. The
-range lies below those.
+restart, and the system may by then have given them to an outgoing connection. The range lies below
+those.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Starting, watching and ending the processes of a game, without ever sleeping.
+"""Starting, watching and ending the processes of a game.
 
 An end is waited for on the process itself (a pidfd), a log line on a `tail -F` that follows the
 file. Only processes whose command line names the game's own folder are ever signalled.
@@ -26,10 +26,10 @@ def run(
     log: Path,
     timeout_seconds: float,
 ) -> str:
-    """Run a command to its end and return what it wrote; `log` gets it too.
+    """Run a command to its end and return its output, which `log` gets too.
 
-    Output goes to a file and not a pipe, for a daemon that the command leaves behind would keep a
-    pipe open for ever.
+    Output goes to a file and not a pipe, because a daemon that the command leaves behind would keep
+    a pipe open for ever.
 
     Raises:
         AssertionError: it failed or took too long; the message holds its output.
@@ -59,7 +59,7 @@ def run(
 
 
 def find_processes(folder: Path) -> list[int]:
-    """Ids of the running processes whose command line names `folder`, but for this one."""
+    """Ids of the running processes whose command line names `folder`, without this one."""
     found = []
     for entry in Path("/proc").iterdir():
         if not entry.name.isdigit() or int(entry.name) == os.getpid():
@@ -71,7 +71,7 @@ def find_processes(folder: Path) -> list[int]:
 
 
 def kill_processes(folder: Path, timeout_seconds: float = 10.0) -> list[int]:
-    """End every process whose command line names `folder`, at once; returns their ids."""
+    """Kill every process whose command line names `folder`; returns their ids."""
     killed = find_processes(folder)
     for pid in killed:
         with suppress(ProcessLookupError):
@@ -99,10 +99,10 @@ def wait_for_end(pid: int, timeout_seconds: float) -> None:
 
 
 def wait_for_reaping(pid: int, timeout_seconds: float) -> None:
-    """Wait until nobody finds an ended process under its number any more.
+    """Wait until an ended process is reaped, so that its id is free.
 
-    Its number is taken until init has read how it ended, which takes init of a container a second
-    or two; meanwhile twistd says that a server of that number is running, and starts none.
+    Init of a container takes a second or two for that; meanwhile twistd says that a server of that
+    id is running, and starts none.
 
     Raises:
         AssertionError: it is still there.
@@ -118,7 +118,7 @@ def wait_for_reaping(pid: int, timeout_seconds: float) -> None:
 
 
 class FollowedLog:
-    """A log file that is being followed from its beginning."""
+    """A log file that is followed from its beginning."""
 
     def __init__(self, stream: int, path: Path) -> None:
         self._stream = stream
@@ -129,7 +129,7 @@ class FollowedLog:
         """Wait until the log holds `pattern`.
 
         Raises:
-            AssertionError: it does not in time; the message ends with what it holds.
+            AssertionError: it does not in time; the message ends with the log's end.
         """
         end = monotonic() + timeout_seconds
         while True:

@@ -1,4 +1,4 @@
-"""Doing what README says, as a reader would: its install steps are read from it and carried out.
+"""README's install steps, read from it and carried out as a reader would.
 
 The steps stand between `<!-- install -->` and `<!-- /install -->` as fenced blocks:
 
@@ -6,8 +6,8 @@ The steps stand between `<!-- install -->` and `<!-- /install -->` as fenced blo
     ```python   lines for the file that the block's first line, a comment, names
     ```text     lines to type in the game as its owner
 
-A python block's lines that its file already has are there to show the place: the new ones go right
-after the one before them, or before the first. A block without such lines goes to the file's end.
+A python block's lines that its file already has show the place: the new ones go right after the one
+before them, or before the first. A block without such lines goes to the file's end.
 """
 
 from __future__ import annotations
@@ -58,12 +58,12 @@ def _read_step(kind: str, lines: list[str]) -> Step:
 
 
 def install_checkout(script: str) -> str:
-    """The script with `pip install evennia-ai` turned into a proof that it is installed already."""
+    """The script with `pip install evennia-ai` replaced by a check that it is installed."""
     return PIP_LINE.sub("python -c 'import evennia_ai'", script)
 
 
 def edit_file(path: Path, lines: Sequence[str]) -> None:
-    """Bring a python block into its file."""
+    """Merge a python block into its file."""
     path.write_text("\n".join(insert_lines(path.read_text().splitlines(), lines)) + "\n")
 
 

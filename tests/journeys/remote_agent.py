@@ -1,6 +1,7 @@
-"""An agent by the official SDK, a program: `python -m tests.journeys.remote_agent PORT`.
+"""An agent by the official SDK, as a program: `python -m tests.journeys.remote_agent PORT`.
 
-It does as it is told at `/control`, and tells at `/heard` what came. `Agent` is the test's end.
+Its behaviour is set at `/control`, and `/heard` returns all that it received. A test talks to it
+through `Agent`.
 """
 
 from __future__ import annotations
@@ -46,37 +47,35 @@ NAME = "Atlas"
 
 
 class Agent:
-    """A running agent, seen from a test."""
+    """A running agent, as a test uses it."""
 
     def __init__(self, port: int) -> None:
         self.port = port
 
     @property
     def url(self) -> str:
-        """Where it is."""
         return f"http://127.0.0.1:{self.port}"
 
     def behave(self, **order: Any) -> None:
-        """Set what it does from now on: see `Program`."""
+        """Set its behaviour from now on: see `Program`."""
         self._ask("POST", "/control", order)
 
     def heard(self) -> list[dict[str, Any]]:
-        """What came: messages with their metadata, and cancels, the oldest first."""
+        """The received messages with their metadata, and cancels, the oldest first."""
         return list(self._ask("GET", "/heard"))
 
     def cancels(self) -> list[str]:
-        """The ids of the tasks that were called off."""
+        """The ids of the cancelled tasks."""
         return [each["task"] for each in self.heard() if each["kind"] == "cancel"]
 
     def messages(self) -> list[dict[str, Any]]:
-        """The messages that came."""
         return [each for each in self.heard() if each["kind"] == "message"]
 
     def wait_for(self, count: int, kind: str = "message") -> list[dict[str, Any]]:
-        """Wait until so much of a kind has come.
+        """Wait until so many requests of a kind have come.
 
         Raises:
-            AssertionError: it has not by then.
+            AssertionError: they have not come in time.
         """
         end = time.monotonic() + WAIT_SECONDS
         while True:
@@ -121,11 +120,10 @@ def running(port: int) -> Iterator[Agent]:
 class Program(AgentExecutor):
     """The agent itself.
 
-    What it does is ordered by keys: `does` ("answer", "ask", "consent", "fail", "break",
-    "redirect", "redirect card"), `answers` with which HTTP status (and `code` of JSON-RPC) to
-    addresses that end so,
-    `seconds` before it, `text`, `then` once a question is answered,
-    `size` of an answer, `usage`, and of its card `bindings`, `url`, `description`.
+    Its orders are: `does` ("answer", "ask", "consent", "fail", "break", "redirect", "redirect
+    card"); `answers`, HTTP statuses by the ends of addresses, with the `code` of JSON-RPC;
+    `seconds` before it answers; `text`; `then`, the text once a question is answered; the `size` of
+    an answer; `usage`; and `bindings`, `url` and `description` of its card.
     """
 
     def __init__(self, port: int) -> None:
@@ -134,7 +132,7 @@ class Program(AgentExecutor):
         self.heard: list[dict[str, Any]] = []
 
     def card(self) -> AgentCard:
-        """Its card, as it is ordered."""
+        """Its card, with the ordered changes."""
         paths = {"JSONRPC": "/rpc", "HTTP+JSON": ""}
         interfaces = [
             AgentInterface(
@@ -156,7 +154,7 @@ class Program(AgentExecutor):
         )
 
     async def execute(self, context: RequestContext, event_queue: EventQueue) -> None:
-        """Take one message."""
+        """Handle one message."""
         headers = context.call_context.state.get("headers") or {}
         self.heard.append(
             {
@@ -195,28 +193,27 @@ class Program(AgentExecutor):
             await updater.complete()
 
     async def cancel(self, context: RequestContext, event_queue: EventQueue) -> None:
-        """Call one task off."""
+        """Cancel one task."""
         self.heard.append({"kind": "cancel", "task": context.task_id})
         await TaskUpdater(event_queue, context.task_id, context.context_id).cancel()
 
     async def control(self, request: Request) -> Response:
-        """Take orders, and forget what was heard."""
+        """Take orders, and clear the received messages."""
         self.orders = await request.json()
         self.heard.clear()
         return JSONResponse({})
 
     async def tell(self, _: Request) -> Response:
-        """All that was heard."""
         return JSONResponse(self.heard)
 
     async def show_card(self, _: Request) -> Response:
-        """The card, or the way to another."""
+        """Return the card, or redirect to another."""
         if self.orders.get("does") == "redirect card":
             return RedirectResponse("http://127.0.0.1:1/card.json")
         return JSONResponse(agent_card_to_dict(self.card()))
 
     def app(self) -> Any:
-        """Its addresses, before which it breaks where that is ordered."""
+        """Its routes, behind the failures that are ordered."""
         handler = DefaultRequestHandler(self, InMemoryTaskStore(), self.card())
         inner = Starlette(
             routes=[

@@ -1,7 +1,7 @@
 """A bounded walk through the API by its own OpenAPI schema, as one person, with schemathesis.
 
-The engine is the one that its command line runs. All that it finds is collected, so that a failing
-test shows it, each fault once, with a line of curl that does it again.
+The engine is the one that its command line runs. All faults are collected, so that a failing test
+shows each of them once, with a line of curl that repeats it.
 """
 
 from __future__ import annotations
@@ -52,19 +52,19 @@ After = Callable[[str, str, dict[str, Any], int], None]
 
 @dataclass(frozen=True)
 class Walk:
-    """Who walks, and how far.
+    """The plan of a walk.
 
     Attributes:
-        headers: by which the server knows who asks.
-        spare: headers of an account whose token may be given back; None: it is like the others.
-        name: of an assistant that may be changed in any way.
+        headers: headers that identify the person.
+        spare: headers of an account whose token may be revoked; None to treat it like the others.
+        name: name of an assistant that may be changed in any way.
         doomed: name of an assistant that may be deleted.
-        phases: of those of schemathesis.
-        examples: how many requests are made up for each operation, beside those that are worked out
+        phases: phases of schemathesis.
+        examples: number of generated requests for each operation, beside those that are derived
             from the schema.
-        has_logins: whether names and passwords are tried too.
-        in_every_way: the operations to which what is wrong is sent too; None: all of them.
-        after: told of each response: method, path as in the schema, what stood in it, status.
+        has_logins: True to try names and passwords too.
+        in_every_way: operations that get invalid requests too; None for all.
+        after: called after each response: method, path as in the schema, path parameters, status.
     """
 
     root: str
@@ -81,13 +81,13 @@ class Walk:
 
 @dataclass
 class Seen:
-    """What a walk saw.
+    """The result of a walk.
 
     Attributes:
-        requests: by status.
-        done: the operations of which a request was done.
+        requests: number of requests by status.
+        done: operations with a successful request.
         tried: all operations that were tried.
-        faults: what is wrong, each once.
+        faults: each fault once.
     """
 
     requests: Counter[int] = field(default_factory=Counter)
@@ -102,7 +102,7 @@ class Seen:
 
 
 def walk(plan: Walk) -> Seen:
-    """Send all that the plan asks for, one request after the other."""
+    """Send all requests of the plan, one after the other."""
     seen = Seen()
     for phases in (WORKED_OUT, MADE_UP):
         chosen = [name for name in phases if name in plan.phases]
@@ -154,7 +154,7 @@ def _faults_of(recorder: Any) -> Iterator[tuple[tuple[str, ...], str]]:
 
 
 def _configuration(plan: Walk, phases: list[str]) -> dict[str, Any]:
-    """As it would stand in a schemathesis.toml."""
+    """The contents of an equivalent schemathesis.toml."""
     return {
         "seed": SEED,
         "base-url": plan.root,
@@ -215,5 +215,5 @@ def _exceptions(plan: Walk, phases: list[str]) -> Iterator[dict[str, Any]]:
 
 
 def _of(method: str, path: str) -> dict[str, Any]:
-    """One operation; a method and a path apart would be all of either."""
+    """One operation; a method and a path as separate keys would match all of either."""
     return {"include-name": f"{method} {API}{path}"}

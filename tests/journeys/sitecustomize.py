@@ -1,10 +1,10 @@
-"""Read first by each process of a journey's game: its start costs half as much.
+"""Imported first by each process of a journey's game: its start costs half as much.
 
-Evennia counts things with `inflect`, which has each of its functions rewritten by `typeguard` while
-it is imported: one and a half seconds of processor time in launcher, portal and server, for a check
-of the types that Evennia passes. That check stays on in the tests that run Evennia in their own
-process. On a reload the portal starts a server while the one before still ends: it waits for that
-one's end here, for one that loads in no time would find its port taken.
+Evennia counts things with `inflect`, whose functions are all rewritten by `typeguard` on import:
+one and a half seconds of processor time in launcher, portal and server, to check the types that
+Evennia passes. That check stays on in the tests that run Evennia in their own process. On a reload
+the portal starts a server while the one before still ends: the new one waits here, because after so
+quick an import it would find its port taken.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def is_running(pidfile: Path) -> bool:
 
 
 def await_end_of_one_before() -> None:
-    """Wait until the server before this one has ended; twistd says it where that does not end."""
+    """Wait until the previous server has ended; if it does not, twistd reports it."""
     ends = time.monotonic() + END_SECONDS
     for word in sys.orig_argv:
         if word.startswith(PIDFILE):
@@ -47,7 +47,7 @@ def await_end_of_one_before() -> None:
 
 
 def take_out_guards(edits: list[tuple[str, str, str]]) -> None:
-    """Have this process load files without a guard: the path, what goes, and what comes instead."""
+    """Have this process import files without a guard: path, old text, and new text."""
     usual = SourceFileLoader.get_code
 
     def get_code(self: SourceFileLoader, fullname: str) -> CodeType | None:
@@ -63,7 +63,7 @@ def take_out_guards(edits: list[tuple[str, str, str]]) -> None:
 
 
 def begin() -> None:
-    """Wait for the server before this one; take out guards where `tests.mutants` says so."""
+    """Wait for the previous server; take out guards where `tests.mutants` says so."""
     if any(word.endswith("server/server.py") for word in sys.orig_argv):
         await_end_of_one_before()
     if guards := os.environ.get("GUARDS_OUT"):

@@ -1,4 +1,4 @@
-"""What a journey arranges inside a running game before it begins, and what it looks up there.
+"""Arrangements and look-ups inside a running game.
 
 All of it goes through the owner's own `py` command, as an owner would do it.
 """
@@ -34,16 +34,16 @@ _TROUBLE = re.compile(r"Traceback|could not hear|Unhandled|CRITICAL")
 
 @pytest.fixture
 def quiet_log(game: Game) -> Iterator[None]:
-    """Nothing that a test does leaves a traceback in the server's log."""
+    """The test leaves no traceback in the server's log."""
     start = measure_log(game)
     yield
     assert [] == find_trouble(read_new_log(game, start))
 
 
 def run(owner: Player, code: str, timeout_seconds: float = WAIT_SECONDS) -> str:
-    """Run Python in the game and return what its `told` was given.
+    """Run Python in the game and return the value of its `told`.
 
-    The code sees `me` (the owner's character), `ada`, `brass`, and what `PRELUDE` defines.
+    The code sees `me` (the owner's character), `ada`, `brass`, and all that `PRELUDE` defines.
 
     Raises:
         AssertionError: it raised; the message holds the traceback.
@@ -58,7 +58,7 @@ def run(owner: Player, code: str, timeout_seconds: float = WAIT_SECONDS) -> str:
 
 
 def read_new_log(game: Game, start: int) -> str:
-    """What the server's log got since it was `start` bytes long."""
+    """The server's log from byte `start` on."""
     return (game.folder / "server/logs/server.log").read_bytes()[start:].decode("utf-8", "replace")
 
 
@@ -68,12 +68,12 @@ def measure_log(game: Game) -> int:
 
 
 def find_trouble(log: str) -> list[str]:
-    """The lines of a log that tell of something broken."""
+    """The lines of a log that report something broken."""
     return [line for line in log.splitlines() if _TROUBLE.search(line)]
 
 
 def prompt_of(call: dict[str, Any]) -> str:
-    """The last thing the model was told in one of its calls."""
+    """The last user message in one of the model's calls."""
     told = [m["content"] for m in call["body"]["messages"] if m["role"] == "user"]
     return str(told[-1])
 
@@ -84,5 +84,5 @@ def page_of(words: str, name: str = "Ada") -> str:
 
 
 def line_of(channel: str, words: str, name: str = "Ada") -> str:
-    """A pattern for what an assistant says on a channel."""
+    """A pattern for an assistant's words on a channel."""
     return rf"\[{channel}\] {name}: {re.escape(words)}"

@@ -1,4 +1,4 @@
-"""Programs and browsers that ask a game's web server: with a token, or with a login's cookies."""
+"""Clients of a game's web server: programs with a token, and browsers with a login's cookies."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ CSRF_FIELD = re.compile(r"name=[\"']csrfmiddlewaretoken[\"'] value=[\"'](\w+)[\"
 
 @dataclass(frozen=True)
 class Answer:
-    """What came back.
+    """A response.
 
     Attributes:
-        told: the JSON of the body, or its text where it is none.
+        told: the JSON of the body, or else its text.
     """
 
     status: int
@@ -49,14 +49,14 @@ def status_from(address: str, port: int, path: str, **headers: str) -> int:
 
 
 class _AsItIs(urllib.request.HTTPErrorProcessor):
-    """Gives every response as it is: a redirect and a refusal are what a test looks at."""
+    """Returns every response as it is: redirects and errors are what a test looks at."""
 
     def http_response(self, request: Any, response: Any) -> Any:
         return response
 
 
 class Web:
-    """Somebody who asks the web server of a game.
+    """A client of a game's web server.
 
     Attributes:
         cookies: as a browser keeps them.
@@ -74,14 +74,14 @@ class Web:
 
     @classmethod
     def with_token(cls, port: int, name: str, password: str = PASSWORD) -> Web:
-        """Somebody who got a token for a name and a password, as a script would."""
+        """Log in for a token by name and password, as a script would."""
         web = cls(port)
         login = {"username": name, "password": password}
         web.token = web.get_done("POST", "token/", login)["token"]
         return web
 
     def ask(self, method: str, path: str, body: Any = None, **headers: str) -> Answer:
-        """One request to the API.
+        """Send one request to the API.
 
         Args:
             path: below `/api/ai/`.
@@ -99,13 +99,13 @@ class Web:
         return self._send(urllib.request.Request(self.root + address, data, sent, method=method))
 
     def get_done(self, method: str, path: str, body: Any = None) -> Any:
-        """What a request is told that has to be done."""
+        """The body of the response to a request that must succeed."""
         answer = self.ask(method, path, body)
         assert answer.status in (200, 201, 204), (method, path, answer.status, answer.told)
         return answer.told
 
     def read(self, path: str) -> Any:
-        """What is read there."""
+        """The body at a path, by GET."""
         return self.get_done("GET", path)
 
     def log_in(self, name: str, password: str = PASSWORD) -> None:
@@ -121,7 +121,7 @@ class Web:
 
     @property
     def csrf_token(self) -> str:
-        """What the website's own pages send with a change."""
+        """The token that the website's own pages send with a change."""
         return next(str(each.value) for each in self.cookies if each.name == "csrftoken")
 
     def _send(self, request: urllib.request.Request) -> Answer:
@@ -134,7 +134,7 @@ class Web:
 
 @dataclass(frozen=True)
 class Raw:
-    """A response, as it came."""
+    """A response, undecoded."""
 
     status: int
     text: str
@@ -142,12 +142,12 @@ class Raw:
 
     @property
     def told(self) -> Any:
-        """The JSON of it."""
+        """The body, decoded from JSON."""
         return json.loads(self.text)
 
 
 def ask_raw(port: int, method: str, path: str, data: bytes | None, headers: dict[str, str]) -> Raw:
-    """One request to a server beside the game as it is given; an empty header is not sent."""
+    """Send one request as given to a server beside the game; an empty header is not sent."""
     asking = HTTPConnection("127.0.0.1", port, timeout=WAIT_SECONDS)
     try:
         asking.request(

@@ -1,4 +1,4 @@
-"""A game on PostgreSQL, workers beside it, and a model that answers what nights ask."""
+"""A game on PostgreSQL, workers beside it, and a model that answers the calls of nights."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ WAIT_SECONDS = 60.0
 
 
 def until(is_so: Callable[[], object], seconds: float = WAIT_SECONDS, told: str = "") -> Any:
-    """Look again and again until something is so; returns what was seen.
+    """Poll until a condition holds; returns its value.
 
     Raises:
-        AssertionError: it is not so in time.
+        AssertionError: it does not hold in time.
     """
     ends_at = time.monotonic() + seconds
     while not (seen := is_so()):
@@ -44,11 +44,11 @@ def until(is_so: Callable[[], object], seconds: float = WAIT_SECONDS, told: str 
 
 
 class NightServer:
-    """A chat completions endpoint that answers as `tests.shell.sleep_model` does, or as it is told.
+    """A chat completions endpoint that answers as `tests.shell.sleep_model` does, or as given.
 
     Attributes:
-        asked: the kinds of what it was asked, the oldest first.
-        keys: the keys that came with it.
+        asked: the kinds of the requests, the oldest first.
+        keys: the keys that came with them.
         before: called with the kind before each answer.
     """
 
@@ -84,20 +84,19 @@ class NightServer:
         threading.Thread(target=self._http.serve_forever, daemon=True).start()
 
     def close(self) -> None:
-        """Listen no more."""
         self._http.shutdown()
         self._http.server_close()
 
 
 class Bed:
-    """A running game whose work workers do."""
+    """A running game with workers."""
 
     def __init__(self, game: Game, model: NightServer) -> None:
         self.game, self.model = game, model
         self.workers: list[forks.Running] = []
 
     def start_worker(self, **env: str) -> forks.Running:
-        """Another worker; it may not be at work yet."""
+        """Start another worker, without waiting until it is at work."""
         game = self.game
         with (game.root / "workers.log").open("ab") as log:
             process = forks.begin(
@@ -111,13 +110,13 @@ class Bed:
         return process
 
     def start_workers(self, count: int) -> None:
-        """Start some workers, and wait until all that were started are at work."""
+        """Start some workers, and wait until all running workers are at work."""
         for _ in range(count):
             self.start_worker()
         self.wait_for_workers()
 
     def wait_for_workers(self) -> None:
-        """Wait until all workers that run have said that they live."""
+        """Wait until all running workers have reported."""
         until(self._all_seen, told=self.log())
 
     def _all_seen(self) -> bool:
@@ -126,7 +125,7 @@ class Bed:
         return all(any(f":{pid} " in name for name in names) for pid in running)
 
     def kill(self, pid: int) -> None:
-        """End a worker as a power cut would."""
+        """Kill a worker, as a power cut would."""
         process = next(each for each in self.workers if each.pid == pid)
         os.kill(pid, signal.SIGKILL)
         process.wait(10)
@@ -145,31 +144,28 @@ class Bed:
         self.workers.clear()
 
     def log(self) -> str:
-        """The end of what workers wrote."""
+        """The end of the workers' output."""
         path = self.game.root / "workers.log"
         return path.read_text("utf-8", "replace")[-6000:] if path.exists() else ""
 
     @contextmanager
     def connection(self) -> Iterator[psycopg.Connection[Any]]:
-        """The game's database."""
         given = self.game.settings["DATABASES"]["default"]
         told = {"host": given["HOST"], "port": given["PORT"], "user": given["USER"]}
         with psycopg.connect(dbname=given["NAME"], autocommit=True, **told) as made:
             yield made
 
     def rows(self, sql: str, *values: object) -> list[tuple[Any, ...]]:
-        """Rows of the game's database."""
         with self.connection() as made:
             return made.execute(sql, values).fetchall()
 
     def change(self, sql: str, *values: object) -> None:
-        """Change the game's database."""
         with self.connection() as made:
             made.execute(sql, values)
 
 
 def at_work(bed: Bed) -> list[int]:
-    """The processes of workers that are at a job now."""
+    """The process ids of workers that have a job now."""
     found = bed.rows("SELECT worker FROM evennia_ai_workjob WHERE state = 'running'")
     return [int(name.split(":")[1].split(" ")[0]) for (name,) in found]
 
@@ -183,12 +179,12 @@ def running_bed(
     ledger: dict[str, Any] | None = None,
     model: NightServer | None = None,
 ) -> Iterator[Bed]:
-    """A game with workers set and none at work; all of it ends with this.
+    """A game with workers configured and none running; all of it ends with this.
 
     Args:
-        settings: of the game, over those that it has here.
+        settings: settings of the game, over those that are made here.
         ledger: the database of a ledger that it shares, or None.
-        model: the model that it asks; None: one of its own.
+        model: the model that it asks; None for one of its own.
     """
     with ExitStack() as stack:
         game = Game.make(root / "game", make_product_folder)

@@ -1,4 +1,4 @@
-"""Nights whose calls workers make: an evening, its night, and what is there next morning."""
+"""Nights whose model calls are made by workers: the evening, the night, and the next morning."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ consolidation.wake_up(who, "a test")
 
 
 def fall_asleep(owner: Player, name: str = "ada") -> None:
-    """An evening with ten entries of two audiences, and the beginning of the night."""
+    """Arrange ten entries of two audiences, and begin the night."""
     run(owner, _of(name) + SLEEP)
 
 
@@ -73,13 +73,13 @@ def _of(name: str) -> str:
 
 
 def progress(owner: Player, name: str = "ada") -> list[Any]:
-    """The step that the night is at, and whether it came to its end."""
+    """The current step of the night, and True once it has ended."""
     found: list[Any] = json.loads(run(owner, _of(name) + LOOK))
     return found
 
 
 def morning(bed: Bed, owner: Player, name: str = "ada") -> dict[str, Any]:
-    """What is there once the night's work is done; she is awake then."""
+    """The memories and profiles once the night's work is done; the assistant is awake then."""
     until(lambda: progress(owner, name)[1], NIGHT_SECONDS, f"the night has no end; {bed.log()}")
     found: dict[str, Any] = json.loads(run(owner, _of(name) + MORNING))
     return found

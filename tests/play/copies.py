@@ -1,4 +1,4 @@
-"""Copies of this checkout to run the launcher in, as if somebody had just cloned it."""
+"""Copies of this checkout to run the launcher in, as if newly cloned."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ KEPT = "EVENNIA_AI_SUITE_RUN"
 
 
 def is_foreign(name: str) -> bool:
-    """Tell whether a variable is one that the launcher would heed."""
+    """True for a variable that the launcher would heed."""
     if name == KEPT:
         return False
     return name.startswith(FOREIGN_PREFIXES) or name.endswith("_PORT") or name in FOREIGN_NAMES
@@ -33,7 +33,7 @@ def is_foreign(name: str) -> bool:
 
 @dataclass(frozen=True)
 class Answer:
-    """What a command printed and how it ended."""
+    """The output and exit code of a command."""
 
     code: int
     out: str
@@ -50,7 +50,7 @@ class Copy:
 
     @classmethod
     def make(cls, root: Path, **extra: str) -> Self:
-        """Copy every file that git knows or would take up, and nothing else."""
+        """Copy every file that git tracks or would add, and nothing else."""
         listed = subprocess.check_output(
             ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"], cwd=ROOT
         )
@@ -62,12 +62,11 @@ class Copy:
 
     @property
     def telnet_port(self) -> int:
-        """Where its telnet clients go."""
         return self.claimed.numbers[0]
 
     @property
     def env(self) -> dict[str, str]:
-        """The variables its commands run with: the scripted model, the suite's environment."""
+        """The variables of its commands: the scripted model, the suite's environment, its ports."""
         own = {name: value for name, value in os.environ.items() if not is_foreign(name)}
         names = ("TELNET_PORT", "WEB_PORT", "WEBSOCKET_PORT", "WEB_INNER_PORT", "AMP_PORT")
         ports = dict(zip(names, map(str, self.claimed.numbers), strict=True))
@@ -86,7 +85,7 @@ class Copy:
         return Answer(process.returncode, out, err)
 
     def begin(self, target: str, **extra: str) -> subprocess.Popen[str]:
-        """Start `make` and return at once; what it prints can be read line by line."""
+        """Start `make` and return at once; its output can be read line by line."""
         return subprocess.Popen(
             [
                 "make",
@@ -114,7 +113,7 @@ class Copy:
         return [pid for pid in processes.find(str(self.root)) if pid != os.getpid()]
 
     def kill(self) -> None:
-        """End all that belongs to the copy, as a power cut would."""
+        """Kill all processes of the copy, as a power cut would."""
         pids = self.running()
         for pid in pids:
             with suppress(ProcessLookupError):

@@ -1,4 +1,4 @@
-"""Background programs, and the portal's line: each with a real program at the other end."""
+"""Background programs and the portal's line, each with a real program at the other end."""
 
 from __future__ import annotations
 
@@ -20,17 +20,16 @@ STATUS = {b"_ask": b"4", b"_command": b"MsgStatus", b"status": b""}
 
 
 def begin(tmp_path: Path, script: str) -> BackgroundProgram:
-    """A Python program in the background."""
     return BackgroundProgram(
         [sys.executable, "-c", script], cwd=tmp_path, log=tmp_path / "log", env={}
     )
 
 
 class TestBeside:
-    """A program that runs while something else is done."""
+    """A program that runs in the background."""
 
     def test_what_it_says_is_seen_while_it_runs(self, tmp_path: Path) -> None:
-        """Its last whole line tells how far it is; it gets no input, and its code is told."""
+        """Its last complete line is the progress; it gets no input, and its exit code is known."""
         script = (
             "import sys, time; from pathlib import Path; print(repr(sys.stdin.read()), flush=True);"
             "print('half', end='', flush=True)\n"
@@ -45,21 +44,21 @@ class TestBeside:
         assert "half and half" == program.last_line
 
     def test_it_is_asked_after_while_it_is_waited_for(self, tmp_path: Path) -> None:
-        """Whoever waits can show how far it is."""
+        """A wait calls a function again and again, which can show the progress."""
         script = (
             "import time; from pathlib import Path\nwhile not Path('go').exists(): time.sleep(0.01)"
         )
         assert 0 == begin(tmp_path, script).wait((tmp_path / "go").touch)
 
     def test_it_can_be_left_to_itself(self, tmp_path: Path) -> None:
-        """Whoever has waited enough goes on, and it does too."""
+        """A wait that is ended early leaves the program running."""
         program = begin(tmp_path, "import signal; signal.pause()")
         assert program.wait(lambda: None, lambda: True) is None
         assert program.code is None
         program.end()
 
     def test_it_can_be_given_up(self, tmp_path: Path) -> None:
-        """Nobody waits for it any more: it is ended; a second time does no harm."""
+        """A program can be ended, twice without harm."""
         program = begin(tmp_path, "import signal; signal.pause()")
         program.end()
         program.end()
@@ -68,7 +67,7 @@ class TestBeside:
 
 @pytest.fixture
 def ends() -> Iterator[tuple[PortalLine, socket.socket]]:
-    """A line, and the portal's end of it."""
+    """A portal line, and the socket at its other end."""
     with (
         socket.create_server(("127.0.0.1", 0)) as portal,
         PortalLine(portal.getsockname()[1]) as line,
@@ -79,10 +78,9 @@ def ends() -> Iterator[tuple[PortalLine, socket.socket]]:
 
 
 class TestPortalLine:
-    """What is said to Evennia's portal, read and written by Twisted's own AMP at the other end."""
+    """Messages to Evennia's portal, with Twisted's own AMP at the other end."""
 
     def test_the_server_is_asked_for(self, ends: tuple[PortalLine, socket.socket]) -> None:
-        """One box, with the launcher's command, the operation, and the server's command line."""
         line, portal = ends
         line.start_server(["twistd", "--python=server.py"])
         (box,) = parseString(portal.recv(4096))
@@ -90,7 +88,6 @@ class TestPortalLine:
         assert ["twistd", "--python=server.py"] == pickle.loads(box[b"arguments"])
 
     def test_both_are_stopped_in_order(self, ends: tuple[PortalLine, socket.socket]) -> None:
-        """The server first: the portal ends by itself when the server has gone."""
         line, portal = ends
         line.stop_both()
         boxes = parseString(portal.recv(4096))
@@ -100,7 +97,7 @@ class TestPortalLine:
     def test_the_portal_says_when_the_server_is_up(
         self, ends: tuple[PortalLine, socket.socket]
     ) -> None:
-        """An answer to a question is not yet that; the status is, in however many pieces."""
+        """Only a complete status counts, however it is split; the answer to a question does not."""
         line, portal = ends
         status = AmpBox(STATUS).serialize()
         assert not line.has_server()
@@ -115,7 +112,6 @@ class TestPortalLine:
     def test_a_portal_that_hangs_up_is_an_error(
         self, ends: tuple[PortalLine, socket.socket]
     ) -> None:
-        """It is not waited for in vain."""
         line, portal = ends
         portal.close()
         with pytest.raises(ConnectionResetError, match="hung up"):

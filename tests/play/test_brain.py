@@ -1,4 +1,4 @@
-"""The start of the embedded model in the background: begun, failed, given up."""
+"""The start of the embedded model in the background."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ def checkout(tmp_path: Path) -> Checkout:
 
 
 def not_asked_for(progress: str) -> None:
-    """Progress that this test does not look at."""
+    """Ignore the progress."""
 
 
 def test_a_model_that_cannot_start_is_told_before_the_game_is_begun(
     checkout: Checkout, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The sentence says why, and how to play without it; it is there to be seen at any time."""
+    """The error says why and how to play without the model, and is raised at every later check."""
     (checkout.root / "own.gguf").write_text("not a model")
     monkeypatch.setenv("EVENNIA_AI_LOCAL_MODEL", str(checkout.root / "own.gguf"))
     beginning = brain.ModelStart(checkout)
@@ -47,7 +47,6 @@ def test_a_model_that_cannot_start_is_told_before_the_game_is_begun(
 def test_weights_that_are_here_are_not_fetched(
     checkout: Checkout, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """No program is run for them."""
     (checkout.root / "own.gguf").write_text("GGUF")
     monkeypatch.setenv("EVENNIA_AI_LOCAL_MODEL", str(checkout.root / "own.gguf"))
     brain.ModelStart(checkout).fetch()
@@ -57,7 +56,7 @@ def test_weights_that_are_here_are_not_fetched(
 def test_fetching_is_given_up_with_all_else(
     checkout: Checkout, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Whoever interrupts `make play` does not go on fetching half a gigabyte."""
+    """An interrupted `make play` does not go on fetching half a gigabyte."""
     cache = checkout.root / "cache"
     cache.mkdir()
     monkeypatch.setenv("EVENNIA_AI_LOCAL_MODEL", "")
@@ -75,12 +74,9 @@ def test_fetching_is_given_up_with_all_else(
 
 
 class TestRealModel:
-    """With the model itself."""
-
     pytestmark = [*NEEDS_MODEL]
 
     def test_it_answers_when_it_is_finished(self, checkout: Checkout) -> None:
-        """Begun, waited for, and stopped with what it was begun for."""
         beginning = brain.ModelStart(checkout)
         beginning.fetch()
         beginning.start()
@@ -94,7 +90,7 @@ class TestRealModel:
         assert seen
 
     def test_one_that_has_answered_before_is_not_waited_for(self, checkout: Checkout) -> None:
-        """The game is open while it is loaded; whoever waited for it is gone, and it comes up."""
+        """The game opens while a model that has answered before is still being loaded."""
         beginning = brain.ModelStart(checkout)
         beginning.start()
         try:

@@ -1,4 +1,4 @@
-"""`make play DATABASE_URL=...`: the address, and a game that is made on a real PostgreSQL."""
+"""`make play DATABASE_URL=...`: the address, and a game on a real PostgreSQL."""
 
 from __future__ import annotations
 
@@ -22,7 +22,6 @@ SECRET = "kestrel-94"
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Any]]:
-    """A PostgreSQL server."""
     with any_server(tmp_path_factory.mktemp("postgres")) as found:
         yield found
 
@@ -35,7 +34,7 @@ def address(database: dict[str, Any], name: str = "") -> str:
 
 
 def test_an_address_is_read_as_others_read_it() -> None:
-    """Each part, with what is written as %40; and where no database is named there is none."""
+    """Escapes such as %40 are decoded; no database is used where none is named."""
     found = database_url.read("postgres://me:p%40ss@db.example.com:5433/game?sslmode=require")
     assert ("me", "p@ss", "db.example.com", "5433", "game") == tuple(
         found[key] for key in ("USER", "PASSWORD", "HOST", "PORT", "NAME")
@@ -56,14 +55,13 @@ def test_an_address_is_read_as_others_read_it() -> None:
     ],
 )
 def test_what_is_wrong_is_told_without_the_password(url: str, text: str) -> None:
-    """Before anything is installed or written."""
     with pytest.raises(PlayError, match=text) as caught:
         database_url.asked_for({"DATABASE_URL": url})
     assert SECRET not in str(caught.value)
 
 
 def test_it_is_kept_for_its_owner_alone(tmp_path: Path) -> None:
-    """Until another is named, or the file beside the game again."""
+    """The address stays until another is given, or `sqlite` for the file beside the game."""
     url = f"postgresql://me:{SECRET}@db/game"
     database_url.store(tmp_path, url)
     database_url.store(tmp_path, None)
@@ -75,7 +73,7 @@ def test_it_is_kept_for_its_owner_alone(tmp_path: Path) -> None:
 
 
 def prepare(copy: Copy, url: str) -> subprocess.CompletedProcess[str]:
-    """Make the database of a copy of the game ready, as `make play` does it."""
+    """Prepare the database of a copy of the game, as `make play` does."""
     database_url.store(copy.root / "server", url)
     copy.path("server/logs").mkdir(exist_ok=True)
     command = [sys.executable, "-m", "server.play.database", str(copy.root)]
@@ -85,7 +83,7 @@ def prepare(copy: Copy, url: str) -> subprocess.CompletedProcess[str]:
 
 
 def test_a_game_is_made_in_it(tmp_path: Path, server: dict[str, Any]) -> None:
-    """Tables, the owner and the world are there, twice made is once made, and no file beside it."""
+    """Preparing it twice makes one world, and no SQLite file beside it."""
     with Copy.make(tmp_path / "checkout") as copy, new_database(server) as database:
         for _ in range(2):
             made = prepare(copy, address(database))
@@ -100,7 +98,7 @@ def test_a_game_is_made_in_it(tmp_path: Path, server: dict[str, Any]) -> None:
 def test_a_database_that_cannot_be_used_is_told_in_a_sentence(
     tmp_path: Path, server: dict[str, Any]
 ) -> None:
-    """No such database, and nobody who answers; nothing is made then."""
+    """A missing database and an unreachable server are named, and nothing is made."""
     with Copy.make(tmp_path / "checkout") as copy:
         told = prepare(copy, address(server, "no_such"))
         assert 1 == told.returncode
@@ -113,7 +111,7 @@ def test_a_database_that_cannot_be_used_is_told_in_a_sentence(
 
 
 def test_an_address_that_does_not_open_the_game_is_not_kept(tmp_path: Path) -> None:
-    """The next start has the database that the last good one had."""
+    """The next start uses the database of the last good one."""
     with Copy.make(tmp_path / "checkout") as copy:
         good = "postgresql://me@127.0.0.1:2/game"
         database_url.store(copy.root / "server", good)

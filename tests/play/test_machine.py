@@ -1,4 +1,4 @@
-"""What the launcher uses of the machine: interpreters, environments, other programs, their logs."""
+"""The launcher's view of the machine: interpreters, environments, other programs, their logs."""
 
 from __future__ import annotations
 
@@ -13,8 +13,6 @@ from server.play import environment, logs, processes, pythons
 
 
 class TestPythons:
-    """Which interpreters will do."""
-
     @pytest.mark.parametrize(
         ("version", "expected"),
         [((3, 10), False), ((3, 11), True), ((3, 12), True), ((3, 13), True), ((3, 14), False)],
@@ -22,17 +20,15 @@ class TestPythons:
     def test_only_the_tested_versions_are_supported(
         self, version: tuple[int, int], expected: bool
     ) -> None:
-        """What the suite does not run on, the launcher does not either."""
         assert expected is pythons.is_supported((*version, 0, "final", 0))
 
     def test_every_supported_version_has_its_evennia(self) -> None:
-        """requirements.txt pins one Evennia for each."""
         root = Path(__file__).resolve().parents[2]
         pinned = [environment.pinned_evennia(root, name) for name in pythons.supported_names()]
         assert ["5.0.1", "6.1.0", "6.1.0"] == pinned
 
     def test_what_answers_wrongly_is_not_found(self, tmp_path: Path) -> None:
-        """A shim that only says no, and a program with another version, are passed over."""
+        """A shim that only fails and a program of another version are passed over."""
         fakes = {"python3.11": "exit 127", "python3.12": "echo 3.9", "python3.13": "echo 3.13"}
         for name, line in fakes.items():
             (tmp_path / name).write_text(f"#!/bin/sh\n{line}\n")
@@ -41,7 +37,6 @@ class TestPythons:
         assert {"3.13": str(tmp_path / "python3.13")} == pythons.find_all(environ)
 
     def test_versions_under_pyenv_are_found(self, tmp_path: Path) -> None:
-        """An interpreter that no PATH leads to is found where pyenv keeps it."""
         folder = tmp_path / "versions" / "3.12.9" / "bin"
         folder.mkdir(parents=True)
         (folder / "python3.12").symlink_to(sys.executable)
@@ -55,7 +50,7 @@ class TestEnvironment:
 
     @pytest.fixture
     def spec(self, tmp_path: Path) -> environment.EnvironmentSpec:
-        """An environment that is just as wished."""
+        """An environment that has all that is wanted."""
         for name in environment.DECIDES_WHAT_IS_INSTALLED:
             (tmp_path / name).write_text(name)
         (tmp_path / "venv" / "bin").mkdir(parents=True)
@@ -69,14 +64,12 @@ class TestEnvironment:
         return spec
 
     def test_what_is_as_wished_is_left_alone(self, spec: environment.EnvironmentSpec) -> None:
-        """Nothing has changed: nothing is installed."""
         assert environment.is_ready(spec)
 
     @pytest.mark.parametrize("name", environment.DECIDES_WHAT_IS_INSTALLED)
     def test_a_changed_wish_is_installed(
         self, spec: environment.EnvironmentSpec, name: str
     ) -> None:
-        """Each file that decides what is installed counts."""
         (spec.root / name).write_text("something else")
         assert not environment.is_ready(spec)
 
@@ -89,7 +82,7 @@ class TestEnvironment:
     def test_more_than_wished_is_enough(
         self, spec: environment.EnvironmentSpec, extras: tuple[str, ...], expected: bool
     ) -> None:
-        """Switching to a model that needs less installs nothing; one that needs more does."""
+        """A model that needs fewer extras installs nothing; one that needs more does."""
         fewer = environment.EnvironmentSpec(
             spec.root, spec.folder, spec.interpreter, spec.version, extras, spec.log
         )
@@ -109,7 +102,6 @@ class TestEnvironment:
         ],
     )
     def test_a_failed_install_is_explained(self, said: str, expected: str) -> None:
-        """What pip says in pages is told in a sentence."""
         assert expected in environment.why_pip_failed(said)
 
     @pytest.mark.parametrize(
@@ -122,21 +114,17 @@ class TestEnvironment:
         ],
     )
     def test_uv_trusts_whom_pip_trusts(self, said: str, expected: dict[str, str]) -> None:
-        """Behind a proxy with a certificate of its own, uv would succeed nowhere without it."""
+        """Behind a proxy with a certificate of its own, uv would reach nothing without this."""
         assert expected == environment.trusting(said)
 
     def test_an_environment_tells_what_is_in_it(self) -> None:
-        """The suite's own has this Python and an Evennia that goes with it."""
         version, evennia = environment.describe(Path(sys.executable))
         assert ".".join(map(str, sys.version_info[:2])) == version
         assert {"3.11": "5"}.get(version, "6") == evennia[0]
 
 
 class TestProcesses:
-    """Other programs."""
-
     def test_a_program_gets_no_input(self, tmp_path: Path) -> None:
-        """It reads nothing, and what it says is kept and returned."""
         lines: list[str] = []
         code, said = processes.run(
             [sys.executable, "-c", "print('in:', repr(input.__self__.open(0).read())); print(2)"],
@@ -148,7 +136,6 @@ class TestProcesses:
         assert said in (tmp_path / "log").read_text()
 
     def test_an_interrupted_wait_ends_the_program(self, tmp_path: Path) -> None:
-        """Nobody waits for a program whose launcher has gone."""
         pids: list[int] = []
 
         def interrupt(line: str) -> None:
@@ -166,7 +153,6 @@ class TestProcesses:
         assert not processes.is_alive(pids[0])
 
     def test_what_does_not_end_is_killed(self) -> None:
-        """A program that ignores the request is gone after the grace all the same."""
         script = (
             "import signal; signal.signal(signal.SIGTERM, signal.SIG_IGN);"
             " print('deaf', flush=True); signal.pause()"
@@ -178,7 +164,6 @@ class TestProcesses:
             assert -signal.SIGKILL == deaf.wait()
 
     def test_a_process_is_found_by_its_words(self) -> None:
-        """All words must be there."""
         script = "import signal; print('up', flush=True); signal.pause()  # the-lamp"
         with subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE) as lamp:
             assert lamp.stdout is not None
@@ -202,15 +187,15 @@ class TestProcesses:
         ],
     )
     def test_the_line_that_tells_most_is_blamed(self, said: str, expected: str) -> None:
-        """An error is named if there is one; else the last thing said."""
+        """The line of an error is chosen if there is one, else the last line."""
         assert expected == processes.failure_line(said)
 
 
 class TestLogs:
-    """What portal and server wrote."""
+    """The logs of portal and server."""
 
     def test_the_last_lines_are_shown(self, tmp_path: Path) -> None:
-        """As many as fit a screen, of each file; one that is not there yet is said to be empty."""
+        """Each file shows as many lines as fit a screen; an absent file counts as empty."""
         (tmp_path / "portal.log").write_text("".join(f"line {n}\n" for n in range(80)))
         said: list[str] = []
         logs.show([tmp_path / "portal.log", tmp_path / "server.log"], said.append, follow=False)
@@ -218,7 +203,7 @@ class TestLogs:
         assert ["line 79", "== server.log: nothing yet"] == said[-2:]
 
     def test_following_shows_what_comes(self, tmp_path: Path) -> None:
-        """New lines are shown with the name of their log until the person has had enough."""
+        """New lines carry the name of their log, also after the log was rotated."""
         path = tmp_path / "server.log"
         path.write_text("old\n")
         said: list[str] = []

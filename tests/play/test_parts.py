@@ -1,4 +1,4 @@
-"""The launcher's smaller parts, each by itself: accounts, checks, what is shown and told."""
+"""The launcher's smaller parts: accounts, checks, reports and summaries."""
 
 from __future__ import annotations
 
@@ -25,7 +25,6 @@ MEGABYTE = preflight.MEGABYTE
 
 @pytest.fixture
 def checkout(tmp_path: Path) -> Checkout:
-    """An empty checkout."""
     (tmp_path / "server" / "logs").mkdir(parents=True)
     return Checkout(tmp_path)
 
@@ -34,7 +33,6 @@ class TestCredentials:
     """The owner's account."""
 
     def test_a_generated_account_is_kept_and_never_made_anew(self, checkout: Checkout) -> None:
-        """Asked twice, there is one password, in a file for its owner alone."""
         first = credentials.admin(checkout, {})
         assert first == credentials.admin(checkout, {})
         assert re.fullmatch(r"([a-z]+-){3}\d\d", first.password)
@@ -42,7 +40,6 @@ class TestCredentials:
         assert 0o600 == stat.S_IMODE(checkout.credentials.stat().st_mode)
 
     def test_a_given_password_is_not_written_down(self, checkout: Checkout) -> None:
-        """What the environment says is the owner's to remember."""
         environ = {"EVENNIA_SUPERUSER_PASSWORD": "sesame", "EVENNIA_SUPERUSER_EMAIL": "a@b.example"}
         assert credentials.Admin("admin", "sesame", "a@b.example") == credentials.admin(
             checkout, environ
@@ -50,23 +47,21 @@ class TestCredentials:
         assert not checkout.credentials.exists()
 
     def test_a_given_name_gets_a_generated_password(self, checkout: Checkout) -> None:
-        """A name alone is enough."""
         made = credentials.admin(checkout, {"EVENNIA_SUPERUSER_USERNAME": "keeper"})
         assert ("keeper", True) == (made.username, made.is_ours)
         assert made == credentials.admin(checkout, {"EVENNIA_SUPERUSER_USERNAME": "keeper"})
 
     def test_passwords_differ(self) -> None:
-        """The words are drawn, not fixed."""
         assert 20 == len({credentials.make_password() for _ in range(20)})
 
     def test_the_words_are_worth_drawing_from(self) -> None:
-        """At least 200 different plain words: three of them and a number make some 30 bits."""
+        """Three of at least 200 different words and a number make some 30 bits."""
         words = credentials.WORDS.read_text().split()
         assert len(words) == len(set(words)) >= 200
         assert all(re.fullmatch("[a-z]{3,9}", word) for word in words)
 
     def test_the_cookie_key_stays(self, checkout: Checkout) -> None:
-        """A second start does not log everybody out."""
+        """A new key would log everybody out at the second start."""
         credentials.ensure_secret_key(checkout.secret_key)
         key = checkout.secret_key.read_text()
         credentials.ensure_secret_key(checkout.secret_key)
@@ -76,16 +71,15 @@ class TestCredentials:
 
 
 class Disk(NamedTuple):
-    """A disk with so much room."""
+    """The part of `shutil.disk_usage` that is read."""
 
     free: int
 
 
 class TestPreflight:
-    """What is checked before anything is changed."""
+    """The checks before anything is changed."""
 
     def test_a_full_disk_is_told_with_both_numbers(self, tmp_path: Path) -> None:
-        """How much there is, how much it takes, and where."""
         with pytest.raises(PlayError) as refused:
             preflight.check_disk(
                 tmp_path, 450 * MEGABYTE, "the game", lambda _: Disk(90 * MEGABYTE)
@@ -96,7 +90,6 @@ class TestPreflight:
         )
 
     def test_just_enough_room_is_enough(self, tmp_path: Path) -> None:
-        """At exactly what is needed, it goes on."""
         preflight.check_disk(tmp_path, MEGABYTE, "the game", lambda _: Disk(MEGABYTE))
 
     def test_the_real_disk_is_measured(self, tmp_path: Path) -> None:
@@ -105,21 +98,19 @@ class TestPreflight:
             preflight.check_disk(tmp_path, 10**18, "the game")
 
     def test_a_file_in_the_way_is_named(self, tmp_path: Path) -> None:
-        """Where a folder of the game cannot be made, it says which."""
         (tmp_path / "server").mkdir()
         (tmp_path / "server" / "logs").write_text("")
         with pytest.raises(PlayError, match=r"Cannot make .*/server/logs: File exists"):
             preflight.check_writable(Checkout(tmp_path))
 
     def test_windows_is_told_what_to_do(self) -> None:
-        """There the launcher does not even try."""
         preflight.check_platform("linux")
         with pytest.raises(PlayError, match="WSL"):
             preflight.check_platform("win32")
 
 
 class TestReport:
-    """What is shown while the launcher works."""
+    """The progress that is shown while the launcher works."""
 
     def _show(self, *, is_terminal: bool, seconds: float) -> str:
         moments = iter([0.0, *[seconds] * 9])
@@ -131,12 +122,11 @@ class TestReport:
         return stream.getvalue()
 
     def test_a_step_ends_with_its_time(self) -> None:
-        """Label, dots, minutes and seconds."""
         shown = self._show(is_terminal=False, seconds=5)
         assert "  installing 61 packages " + "." * 28 + " 00:05\n" == shown
 
     def test_a_long_step_speaks_up(self) -> None:
-        """Without a terminal, a step that takes long says how far it is."""
+        """Without a terminal, a long step prints its progress."""
         shown = self._show(is_terminal=False, seconds=75)
         assert "    installing: 12 collected (01:15)\n" == shown.splitlines(keepends=True)[0]
 
@@ -147,7 +137,6 @@ class TestReport:
         assert shown.endswith("\r\x1b[K  installing 61 packages " + "." * 28 + " 00:01\n")
 
     def test_a_failed_step_says_so(self) -> None:
-        """The line of the step that broke ends with that word."""
         stream = io.StringIO()
         with pytest.raises(PlayError), Report(stream, is_terminal=False).step("starting"):
             raise PlayError("no")
@@ -155,23 +144,20 @@ class TestReport:
 
 
 class TestSummary:
-    """What a person is told of the game."""
+    """The summary of an open game."""
 
     def test_a_game_open_to_others_says_so(self, checkout: Checkout) -> None:
-        """Whoever opens it to the network is reminded of it."""
         assert "open to" not in summary.opened(checkout, {}, shows_password=False)
         told = summary.opened(checkout, {"BIND": "0.0.0.0"}, shows_password=False)
         assert "open to      everybody who can reach 0.0.0.0" in told
 
     def test_a_password_is_shown_once(self, checkout: Checkout) -> None:
-        """Afterwards only its place is."""
         password = credentials.admin(checkout, {}).password
         told = {"admin": "admin"}
         assert f"admin / {password}" in summary.opened(checkout, told, shows_password=True)
         assert password not in summary.opened(checkout, told, shows_password=False)
 
     def test_a_password_that_was_given_is_not_shown(self, checkout: Checkout) -> None:
-        """It was never ours."""
         told = summary.opened(checkout, {"admin": "keeper"}, shows_password=True)
         assert "keeper / the password it was made with" in told
 
@@ -179,23 +165,21 @@ class TestSummary:
         ("seconds", "expected"), [(0, "00:00:00"), (59.9, "00:00:59"), (93789, "26:03:09")]
     )
     def test_an_age_is_hours_minutes_seconds(self, seconds: float, expected: str) -> None:
-        """Days are counted in hours."""
         assert expected == summary.age(seconds)
 
 
 class TestBrain:
-    """Which model answers."""
+    """The choice of the model that answers."""
 
     @pytest.mark.parametrize(
         ("system", "machine", "expected"),
         [("linux", "x86_64", True), ("linux", "riscv64", False), ("darwin", "x86_64", False)],
     )
     def test_some_machines_have_no_build(self, system: str, machine: str, expected: bool) -> None:
-        """Where the runtime has no ready-made build, it is not asked for."""
         assert expected is brain.has_a_build(system, machine)
 
     def test_the_owners_settings_are_heeded(self, checkout: Checkout) -> None:
-        """What secret_settings.py says decides before anything is installed."""
+        """secret_settings.py decides before anything is installed."""
         checkout.secret_settings.parent.mkdir()
         checkout.secret_settings.write_text("EVENNIA_AI_MODEL = 'scripted'\n")
         assert "scripted" == brain.choose(checkout, {}).provider
@@ -205,13 +189,11 @@ class TestBrain:
         assert brain.choose(checkout, {}).is_local
 
     def test_weights_that_are_here_need_no_room(self, tmp_path: Path) -> None:
-        """A model file of one's own is not fetched again."""
         (tmp_path / "own.gguf").write_bytes(b"GGUF")
         own = {"EVENNIA_AI_LOCAL_MODEL": str(tmp_path / "own.gguf")}
         assert brain.room_for_weights(own) is None
         assert tmp_path == brain.room_for_weights({"EVENNIA_AI_CACHE_DIR": f"{tmp_path}/a/b"})
 
     def test_nothing_to_stop_is_no_harm(self, checkout: Checkout) -> None:
-        """Where no model was ever started, stopping it says so and does nothing."""
         assert not brain.stop(checkout)
         assert not os.path.exists(checkout.local_model)

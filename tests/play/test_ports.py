@@ -1,4 +1,4 @@
-"""Which ports the game opens: what was asked for, what was kept, what is free."""
+"""The choice of the game's ports: requested, kept from the last start, or free."""
 
 from __future__ import annotations
 
@@ -21,7 +21,6 @@ from tests.journeys.ports import ClaimedPorts
 
 @pytest.fixture
 def numbers() -> Iterator[dict[str, int]]:
-    """A free port for each name."""
     claimed = ClaimedPorts(len(ports.DEFAULTS))
     yield dict(zip(ports.DEFAULTS, claimed.numbers, strict=True))
     claimed.release()
@@ -29,14 +28,13 @@ def numbers() -> Iterator[dict[str, int]]:
 
 @pytest.fixture
 def people() -> Iterator[dict[str, int]]:
-    """Other free ports, for the people of another game."""
+    """Other free ports, for the players of a second game."""
     claimed = ClaimedPorts(len(ports.FOR_PEOPLE))
     yield dict(zip(ports.FOR_PEOPLE, claimed.numbers, strict=True))
     claimed.release()
 
 
 def test_a_newcomers_game_is_open_to_this_machine_only() -> None:
-    """Nothing asked, nothing kept: the usual ports, on loopback."""
     assert ports.Openings(ports.DEFAULTS, "127.0.0.1") == ports.choose({}, {})
 
 
@@ -54,25 +52,23 @@ def test_a_newcomers_game_is_open_to_this_machine_only() -> None:
 def test_what_is_asked_for_comes_before_what_was_kept(
     environ: dict[str, str], kept: dict[str, object], expected: int
 ) -> None:
-    """A port comes from the environment, the long name first, then from the last start."""
+    """The environment, the long name first, wins over the last start."""
     assert expected == ports.choose(environ, kept).telnet
 
 
 @pytest.mark.parametrize("wrong", ["0", "65536", "-1", "telnet", "40 00", "4000.5"])
 def test_what_is_no_port_is_refused_by_name(wrong: str) -> None:
-    """A person who mistyped a port is told which, and what is possible."""
     with pytest.raises(PlayError, match=r"WEB_PORT must be a number from 1 to 65535, not"):
         ports.choose({"WEB_PORT": wrong}, {})
 
 
 def test_no_port_is_given_out_twice() -> None:
-    """Two names on one port are refused before anything starts."""
     with pytest.raises(PlayError, match="once only"):
         ports.choose({"WEB_PORT": "4000"}, {})
 
 
 def test_settings_heed_the_long_names_only(tmp_path: Path) -> None:
-    """A variable that happens to be called WEB_PORT does not move a game typed up by hand."""
+    """An unrelated variable called WEB_PORT does not move a game that is started by hand."""
     ports.keep_choices(tmp_path / ".play.json", {"WEB_PORT": 5555})
     environ = {"WEB_PORT": "1111", "EVENNIA_AI_TELNET_PORT": "2222"}
     openings = ports.for_settings(tmp_path, environ)
@@ -81,32 +77,29 @@ def test_settings_heed_the_long_names_only(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("text", ["", "{", "[1, 2]", "null"])
 def test_a_damaged_note_counts_as_none(tmp_path: Path, text: str) -> None:
-    """What cannot be read is as good as not there."""
     (tmp_path / "note").write_text(text)
     assert {} == ports.read_choices(tmp_path / "note")
 
 
 def test_choices_are_read_back_as_they_were_kept(tmp_path: Path) -> None:
-    """A later command finds the same game."""
     openings = ports.choose({"WEB_PORT": "5000", "BIND": "0.0.0.0"}, {})
     ports.keep_choices(tmp_path / "note", openings.as_choices())
     assert openings == ports.choose({}, ports.read_choices(tmp_path / "note"))
 
 
 def test_the_environment_tells_settings_the_same(tmp_path: Path) -> None:
-    """What the launcher chose is what the game's settings come to."""
+    """The game's settings read the launcher's choice from its environment."""
     openings = ports.choose({"WEB_PORT": "5000", "BIND": "0.0.0.0"}, {})
     assert openings == ports.for_settings(tmp_path, openings.as_environment())
 
 
 def test_free_ports_are_claimed_as_they_are(numbers: dict[str, int]) -> None:
-    """Nothing moves that need not."""
     assert numbers == ports.claim(ports.Openings(numbers)).numbers
 
 
 @pytest.mark.parametrize("name", ports.FOR_PEOPLE)
 def test_a_taken_port_for_people_is_refused(numbers: dict[str, int], name: str) -> None:
-    """Players must find the game where its owner said; the refusal names holder and variable."""
+    """Players need the port that the owner announced, so it must not move."""
     taken = socket.create_server(("127.0.0.1", numbers[name]))
     with taken, pytest.raises(PlayError) as refused:
         ports.claim(ports.Openings(numbers))
@@ -118,7 +111,7 @@ def test_a_taken_port_for_people_is_refused(numbers: dict[str, int], name: str) 
 
 @pytest.mark.parametrize("name", ["WEBSOCKET_PORT", "WEB_INNER_PORT", "AMP_PORT"])
 def test_a_taken_inner_port_moves_by_itself(numbers: dict[str, int], name: str) -> None:
-    """Nobody types an inner port: another one is as good."""
+    """Nobody types an inner port, so any free one will do."""
     with socket.create_server(("127.0.0.1", numbers[name])):
         claimed = ports.claim(ports.Openings(numbers)).numbers
     assert claimed[name] not in numbers.values()
@@ -126,7 +119,6 @@ def test_a_taken_inner_port_moves_by_itself(numbers: dict[str, int], name: str) 
 
 
 def test_an_inner_port_that_was_asked_for_does_not_move(numbers: dict[str, int]) -> None:
-    """Who names a port means it."""
     taken = socket.create_server(("127.0.0.1", numbers["AMP_PORT"]))
     with taken, pytest.raises(PlayError, match="AMP_PORT="):
         ports.claim(ports.Openings(numbers), fixed=["AMP_PORT"])
@@ -134,13 +126,11 @@ def test_an_inner_port_that_was_asked_for_does_not_move(numbers: dict[str, int])
 
 @pytest.mark.parametrize("address", ["192.0.2.1", "no such place"])
 def test_an_address_of_another_machine_is_refused(numbers: dict[str, int], address: str) -> None:
-    """BIND must be an address of this machine."""
     with pytest.raises(PlayError, match=f"BIND={address} is not an address of this machine"):
         ports.claim(ports.Openings(numbers, address))
 
 
 def test_a_game_open_to_all_is_reached_on_loopback() -> None:
-    """The launcher knocks where it can, whatever the game is opened on."""
     assert "127.0.0.1" == ports.Openings(ports.DEFAULTS, "0.0.0.0").host
     assert "192.0.2.7" == ports.Openings(ports.DEFAULTS, "192.0.2.7").host
 
@@ -150,7 +140,7 @@ def test_a_game_open_to_all_is_reached_on_loopback() -> None:
 
 @contextmanager
 def listening(port: int) -> Iterator[None]:
-    """Something else has a port."""
+    """A port in use by something else."""
     with socket.create_server(("127.0.0.1", port)):
         yield
 
@@ -159,7 +149,7 @@ def listening(port: int) -> Iterator[None]:
 def test_hole_c19_inner_ports_of_two_games_that_start_at_once_are_distinct(
     numbers: dict[str, int], people: dict[str, int], tmp_path: Path, name: str
 ) -> None:
-    """Both chose before either had opened anything; the second is given other ones, which stay."""
+    """Both choose before either opens a port; the second gets other ones, and keeps them."""
     with (
         Reservations("the first", tmp_path) as first,
         Reservations("the second", tmp_path) as other,
@@ -175,7 +165,7 @@ def test_hole_c19_inner_ports_of_two_games_that_start_at_once_are_distinct(
 def test_hole_c19_a_port_that_is_put_by_is_refused_with_its_game(
     numbers: dict[str, int], tmp_path: Path
 ) -> None:
-    """Of two games with the same ports for people the second is told of all of them at once."""
+    """A second game with the same public ports learns of all of them at once."""
     with Reservations("the game in /a (process 7)", tmp_path) as first:
         ports.claim(ports.Openings(numbers), (), first)
         with pytest.raises(PlayError) as refused, Reservations("b", tmp_path) as other:
@@ -188,7 +178,7 @@ def test_hole_c19_a_port_that_is_put_by_is_refused_with_its_game(
 
 
 def test_hole_c19_what_was_put_by_is_free_again(numbers: dict[str, int], tmp_path: Path) -> None:
-    """A launcher that ends, however it does, leaves its ports to others; so does one that moves."""
+    """A launcher that ends or gives up a port leaves it to others."""
     with Reservations("the first", tmp_path) as first:
         ports.claim(ports.Openings(numbers), (), first)
     with Reservations("the second", tmp_path) as second:
@@ -200,7 +190,7 @@ def test_hole_c19_what_was_put_by_is_free_again(numbers: dict[str, int], tmp_pat
 
 
 def test_hole_c19_without_a_folder_nothing_is_put_by(tmp_path: Path) -> None:
-    """Where no lock can be made, a game is opened all the same."""
+    """Where no lock file can be made, a game opens all the same."""
     (tmp_path / "file").write_text("")
     with Reservations("the first", tmp_path / "file") as first:
         assert "" == first.take(4000)
@@ -212,7 +202,7 @@ def test_hole_c19_without_a_folder_nothing_is_put_by(tmp_path: Path) -> None:
 def test_hole_c19_ports_are_asked_again_just_before_they_are_opened(
     numbers: dict[str, int], tmp_path: Path
 ) -> None:
-    """What was free before minutes of installing is not by now: it moves, or is refused by name."""
+    """A port that was taken during minutes of installing moves, or is refused by name."""
     with Reservations("the first", tmp_path) as reservations:
         chosen = ports.claim(ports.Openings(numbers), (), reservations)
         with listening(numbers["AMP_PORT"]):
@@ -223,7 +213,7 @@ def test_hole_c19_ports_are_asked_again_just_before_they_are_opened(
 
 
 class Foreign(BaseHTTPRequestHandler):
-    """A server that has nothing to do with us, and answers everything with 501."""
+    """An unrelated server, which answers everything with 501."""
 
     server_version = "Elsewhere/1.0"
 
@@ -233,7 +223,6 @@ class Foreign(BaseHTTPRequestHandler):
 
 @contextmanager
 def foreign_server(port: int) -> Iterator[None]:
-    """A foreign HTTP server on a port."""
     server = HTTPServer(("127.0.0.1", port), Foreign)
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
     thread.start()
@@ -246,7 +235,7 @@ def foreign_server(port: int) -> Iterator[None]:
 
 
 def test_hole_c19_a_foreign_server_on_the_web_port_is_named(numbers: dict[str, int]) -> None:
-    """It answers, but it is not the game: said with port, program, answer, and what to do."""
+    """The message has the port, the program, its answer, and what to do."""
     openings = ports.Openings(numbers)
     with foreign_server(numbers["WEB_PORT"]):
         assert not door.is_open(openings)
@@ -258,7 +247,7 @@ def test_hole_c19_a_foreign_server_on_the_web_port_is_named(numbers: dict[str, i
 
 
 def test_hole_c19_a_foreign_program_on_an_inner_port_is_named(numbers: dict[str, int]) -> None:
-    """A port of the game that somebody else has is why it does not open; its own are none."""
+    """A process of the game itself is not reported as foreign."""
     openings = ports.Openings(numbers)
     assert "" == door.foreign_listener(openings, ())
     with listening(numbers["AMP_PORT"]):
@@ -267,7 +256,7 @@ def test_hole_c19_a_foreign_program_on_an_inner_port_is_named(numbers: dict[str,
 
 
 def test_hole_c19_a_slow_start_is_given_time_as_long_as_it_moves() -> None:
-    """Two minutes without a sign of life are the end of it, and so is a quarter of an hour."""
+    """Patience ends after two minutes without progress, or after 15 minutes in all."""
     now = [0.0]
     patience = Patience(quiet_seconds=120, longest_seconds=900, clock=lambda: now[0])
     for second in range(0, 900, 100):
@@ -285,7 +274,7 @@ def test_hole_c19_a_slow_start_is_given_time_as_long_as_it_moves() -> None:
 
 
 def test_a_slow_start_says_that_it_is_given_time() -> None:
-    """Half a minute is as usual; later it is told that it moves, or how long it is waited for."""
+    """After half a minute the note says that the start moves, or how long it is waited for."""
     now = [0.0]
     patience = Patience(quiet_seconds=120, longest_seconds=900, clock=lambda: now[0])
     patience.record("loading")

@@ -1,4 +1,4 @@
-"""When the look into the database is left out: where it would find just what it left."""
+"""The check of the database, which is skipped where nothing has changed since the last one."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def checkout(tmp_path: Path) -> Checkout:
 
 @pytest.fixture
 def world(checkout: Checkout) -> World:
-    """What the look found there."""
+    """The result of the last check."""
     return World(
         admin="admin",
         is_new=True,
@@ -60,7 +60,7 @@ def world(checkout: Checkout) -> World:
 
 
 def change(sql: str) -> Callable[[Checkout], object]:
-    """Something that happens to the database."""
+    """Run SQL on the game's database."""
 
     def act(checkout: Checkout) -> None:
         with closing(sqlite3.connect(checkout.server / "evennia.db3")) as database:
@@ -70,7 +70,7 @@ def change(sql: str) -> Callable[[Checkout], object]:
 
 
 def test_a_database_as_it_was_left_is_not_looked_into(checkout: Checkout, world: World) -> None:
-    """The same world is told of as before, but for its owner, who is not new any more."""
+    """The saved world is returned, but its owner is no longer new."""
     prepared.save(checkout, OPENINGS, world, ENVIRON)
     assert replace(world, is_new=False) == prepared.load(checkout, OPENINGS, ENVIRON)
 
@@ -87,7 +87,6 @@ def test_a_database_as_it_was_left_is_not_looked_into(checkout: Checkout, world:
 def test_what_players_do_counts_for_nothing(
     checkout: Checkout, world: World, happens: Callable[[Checkout], object]
 ) -> None:
-    """A game that was played goes on at once."""
     prepared.save(checkout, OPENINGS, world, ENVIRON)
     happens(checkout)
     assert prepared.load(checkout, OPENINGS, ENVIRON) is not None
@@ -133,14 +132,13 @@ def test_what_players_do_counts_for_nothing(
 def test_what_the_look_depends_on_is_looked_at_again(
     checkout: Checkout, world: World, happens: Callable[[Checkout], object]
 ) -> None:
-    """Any of it has changed: everything is looked at, as the first time."""
     prepared.save(checkout, OPENINGS, world, ENVIRON)
     happens(checkout)
     assert prepared.load(checkout, OPENINGS, ENVIRON) is None
 
 
 def test_other_openings_and_variables_are_looked_at_again(checkout: Checkout, world: World) -> None:
-    """What the settings heed counts; secrets and passwords are in no digest."""
+    """Variables that the settings read count; secrets and passwords are in no digest."""
     prepared.save(checkout, OPENINGS, world, ENVIRON)
     elsewhere = ports.Openings({**ports.DEFAULTS, "WEB_PORT": 5001})
     secret = {**ENVIRON, "EVENNIA_SUPERUSER_PASSWORD": "a-b-c", "EVENNIA_AI_API_KEY": "x"}
@@ -150,7 +148,7 @@ def test_other_openings_and_variables_are_looked_at_again(checkout: Checkout, wo
 
 
 def test_what_may_turn_out_otherwise_is_not_remembered(checkout: Checkout, world: World) -> None:
-    """Left out of the world, another kind of database, an Evennia that is being worked on."""
+    """These are never skipped: an incomplete world, another database, an editable Evennia."""
     left_out = replace(world, summary=f"{world.summary} ada is not there: the owner is Ada.")
     edited = checkout.root / PACKAGES / "evennia-5.0.1.dist-info/direct_url.json"
     for found in (left_out, replace(world, database="")):

@@ -1,4 +1,4 @@
-"""What keeps the game from being opened: each said in one sentence, and nothing left half done."""
+"""Refusals to open the game: one sentence each, and nothing left half done."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ READ_BY_OLD_PYTHONS = (
 
 @pytest.fixture(scope="module")
 def copy(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Copy]:
-    """A checkout in which nothing was ever done."""
+    """A checkout in which nothing was run yet."""
     with Copy.make(tmp_path_factory.mktemp("refusals") / "checkout") as made:
         yield made
 
@@ -41,12 +41,11 @@ def assert_untouched(copy: Copy) -> None:
 
 @pytest.mark.parametrize("name", READ_BY_OLD_PYTHONS)
 def test_an_old_python_can_read_the_way_in(name: str) -> None:
-    """The files up to the refusal hold no syntax that Python 3.8 does not know."""
+    """The files up to the refusal have no syntax newer than Python 3.8."""
     ast.parse((ROOT / name).read_text(), feature_version=(3, 8))
 
 
 def test_an_unfit_python_is_refused_by_the_way_in(copy: Copy) -> None:
-    """A Python that says it is 3.9 is told what is needed, what was found, and nothing is run."""
     pretend = (
         "import runpy, sys; sys.version_info = (3, 9, 1, 'final', 0);"
         " runpy.run_module('server.play', run_name='__main__')"
@@ -78,7 +77,6 @@ def find_old_python() -> str:
     not find_old_python(), reason="NO OLD PYTHON HERE: neither PATH nor pyenv has 3.8, 3.9 or 3.10"
 )
 def test_a_really_old_python_is_refused(copy: Copy) -> None:
-    """`make play PYTHON=<an old one>` ends with a sentence, not with a SyntaxError."""
     old = find_old_python()
     answer = subprocess.run(
         ["make", "-C", str(copy.root), "play", f"PYTHON={old}"],
@@ -96,7 +94,6 @@ def test_a_really_old_python_is_refused(copy: Copy) -> None:
 
 
 def test_a_taken_port_is_named_with_its_holder_and_its_variable(copy: Copy) -> None:
-    """The person is told which port, who has it, and what to type instead."""
     with socket.create_server(("127.0.0.1", copy.telnet_port)):
         answer = copy.make_target("play")
     assert 0 != answer.code
@@ -107,7 +104,6 @@ def test_a_taken_port_is_named_with_its_holder_and_its_variable(copy: Copy) -> N
 
 
 def test_an_environment_that_is_none_is_refused(copy: Copy) -> None:
-    """EVENNIA_AI_VENV must name an environment."""
     answer = copy.make_target("play", EVENNIA_AI_VENV="/nowhere/at/all")
     assert 0 != answer.code
     assert "EVENNIA_AI_VENV=/nowhere/at/all is not an environment" in answer.err
@@ -115,7 +111,7 @@ def test_an_environment_that_is_none_is_refused(copy: Copy) -> None:
 
 
 def test_half_a_model_is_refused(copy: Copy) -> None:
-    """A model without a place where it answers is said before anything is made."""
+    """A model without an endpoint is refused before anything is made."""
     answer = copy.make_target("play", EVENNIA_AI_MODEL="gpt-x")
     assert 0 != answer.code
     assert "OPENAI_BASE_URL" in answer.err
@@ -123,7 +119,6 @@ def test_half_a_model_is_refused(copy: Copy) -> None:
 
 
 def test_a_settings_file_that_cannot_be_read_is_named(copy: Copy) -> None:
-    """A mistake in secret_settings.py is told with the file and the mistake."""
     path = copy.path("server/conf/secret_settings.py")
     path.write_text("SERVERNAME = 'no end\n")
     answer = copy.make_target("play")
@@ -134,7 +129,6 @@ def test_a_settings_file_that_cannot_be_read_is_named(copy: Copy) -> None:
 
 
 def test_an_unknown_request_lists_the_known(copy: Copy) -> None:
-    """The launcher itself says what it can do."""
     answer = subprocess.run(
         [sys.executable, "-m", "server.play", "dance"],
         cwd=copy.root,
@@ -150,7 +144,7 @@ def test_an_unknown_request_lists_the_known(copy: Copy) -> None:
 
 
 def test_the_owner_may_name_the_account(tmp_path: Path) -> None:
-    """EVENNIA_SUPERUSER_* decide the first account; its password is then nobody's to write down."""
+    """EVENNIA_SUPERUSER_* define the first account, and its password is not written down."""
     account = {
         "EVENNIA_SUPERUSER_USERNAME": "keeper",
         "EVENNIA_SUPERUSER_PASSWORD": "a-lamp-in-the-rain",

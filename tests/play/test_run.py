@@ -1,4 +1,4 @@
-"""The launcher run for real, from a fresh copy of the checkout to a game that players log in to."""
+"""The launcher itself, from a fresh copy of the checkout to a game that players log in to."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ PASSWORD = re.compile(r"admin / ((?:[a-z]+-){3}\d\d)")
 
 @dataclass
 class Opened:
-    """A copy in which the game was opened once, and what that said."""
+    """A copy in which the game was opened once, and the output of that."""
 
     copy: Copy
     first: Answer
@@ -32,13 +32,13 @@ class Opened:
 
 @pytest.fixture(scope="module")
 def opened(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Opened]:
-    """One game for all tests of this module; each leaves it running, or brings it back."""
+    """One game for all tests of this module; each leaves it running, or restarts it."""
     with Copy.make(tmp_path_factory.mktemp("play") / "a checkout") as copy:
         yield Opened(copy, copy.make_target("play"))
 
 
 def knock(copy: Copy) -> TelnetClient:
-    """A telnet client that has been shown the login screen."""
+    """A telnet client at the login screen."""
     client = TelnetClient(copy.telnet_port)
     client.expect(r"connect <name> <password>")
     return client
@@ -54,7 +54,6 @@ def reopen(copy: Copy) -> None:
 
 
 def test_play_returns_with_the_game_open(opened: Opened) -> None:
-    """The first `make play` ends well, and tells where the game is and what to type."""
     assert (0, "") == (opened.first.code, opened.first.err), opened.first
     for promised in (
         "The Lantern Library is open.",
@@ -67,7 +66,7 @@ def test_play_returns_with_the_game_open(opened: Opened) -> None:
 
 
 def test_each_step_is_reported_on_a_line_of_its_own(opened: Opened) -> None:
-    """Where there is no terminal, every step is one plain line: no redrawing, no colours."""
+    """Without a terminal, steps are plain lines: no redrawing, no colours."""
     assert re.search(r"^  Python 3\.\d+, Evennia \d\.\d\.\d \.+ ok$", opened.first.out, re.M)
     assert re.search(
         r"^  database, world \(5 rooms, 2 assistants\) \.+ \d\d:\d\d$", opened.first.out, re.M
@@ -76,7 +75,6 @@ def test_each_step_is_reported_on_a_line_of_its_own(opened: Opened) -> None:
 
 
 def test_the_owner_can_log_in_with_the_printed_password(opened: Opened) -> None:
-    """The password on the screen is the one in the file, and it opens the game."""
     shown = PASSWORD.search(opened.first.out)
     assert shown is not None, opened.first.out
     assert read_password(opened.copy) == shown[1]
@@ -85,20 +83,18 @@ def test_the_owner_can_log_in_with_the_printed_password(opened: Opened) -> None:
 
 
 def test_credentials_are_for_their_owner_alone(opened: Opened) -> None:
-    """Nobody else on the machine may read the password, the cookie key, or the database."""
     for name in ("server/.credentials", "server/.secret_key", "server/evennia.db3"):
         assert 0o600 == stat.S_IMODE(opened.copy.path(name).stat().st_mode)
 
 
 def test_the_password_is_in_no_log(opened: Opened) -> None:
-    """What the launcher runs and keeps does not hold the password."""
     password = read_password(opened.copy)
     for log in opened.copy.path("server/logs").iterdir():
         assert password not in log.read_text(errors="replace"), log.name
 
 
 def test_a_second_play_is_harmless(opened: Opened) -> None:
-    """It says the same, without touching the game or telling the password again."""
+    """It prints the same without touching the game or repeating the password."""
     before = sorted(opened.copy.running())
     answer = opened.copy.make_target("play")
     assert 0 == answer.code, answer
@@ -109,14 +105,14 @@ def test_a_second_play_is_harmless(opened: Opened) -> None:
 
 
 def test_an_open_game_does_not_move(opened: Opened) -> None:
-    """Asking for another port while the game is open names the command that moves it."""
+    """Another port for an open game is refused with the command that moves it."""
     answer = opened.copy.make_target("play", EVENNIA_AI_TELNET_PORT="4123")
     assert 0 != answer.code
     assert "make restart TELNET_PORT=4123" in answer.err
 
 
 def test_two_at_once_do_not_mix(opened: Opened) -> None:
-    """While one command is at work, another says who it is and does nothing."""
+    """While one command runs, another names it and does nothing."""
     with opened.copy.path("server/.play.lock").open("r+") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         lock.truncate(0)
@@ -128,7 +124,6 @@ def test_two_at_once_do_not_mix(opened: Opened) -> None:
 
 
 def test_status_tells_what_runs(opened: Opened) -> None:
-    """Both parts with their process and age, the model and the ports, one line each."""
     answer = opened.copy.make_target("status")
     assert 0 == answer.code
     assert re.search(r"portal +running \(process \d+, up \d\d:\d\d:\d\d\)", answer.out)
@@ -137,7 +132,6 @@ def test_status_tells_what_runs(opened: Opened) -> None:
 
 
 def test_logs_end_where_there_is_no_terminal(opened: Opened) -> None:
-    """Portal's and server's last lines are shown, and the command returns."""
     answer = opened.copy.make_target("logs")
     assert 0 == answer.code
     assert "== portal.log" in answer.out
@@ -146,7 +140,6 @@ def test_logs_end_where_there_is_no_terminal(opened: Opened) -> None:
 
 
 def test_restart_keeps_accounts(opened: Opened) -> None:
-    """After a full stop and start, a player who was there before can log in."""
     with knock(opened.copy) as player:
         player.create_account("Mira")
     before = set(opened.copy.running())
@@ -158,7 +151,7 @@ def test_restart_keeps_accounts(opened: Opened) -> None:
 
 
 def test_a_setting_with_which_no_assistant_can_answer_is_told(opened: Opened) -> None:
-    """The game opens, for people, and says what is wrong and where to correct it."""
+    """The game opens for people, and says what is wrong and where to correct it."""
     settings = opened.copy.path("server/conf/secret_settings.py")
     settings.write_text('EVENNIA_AI_BUDGET_CONFIG = {"no_such_cap": 1}\n')
     try:
@@ -172,7 +165,7 @@ def test_a_setting_with_which_no_assistant_can_answer_is_told(opened: Opened) ->
 
 
 def test_play_recovers_from_a_killed_game(opened: Opened) -> None:
-    """Stale process files of a game that was killed do not keep it from being opened again."""
+    """Stale pid files of a killed game do not prevent the next start."""
     opened.copy.kill()
     assert opened.copy.path("server/portal.pid").exists()
     reopen(opened.copy)
@@ -181,7 +174,6 @@ def test_play_recovers_from_a_killed_game(opened: Opened) -> None:
 
 
 def test_play_recovers_from_a_launcher_killed_while_starting(opened: Opened) -> None:
-    """`kill -9` in the middle of a start leaves nothing that the next one cannot put right."""
     opened.copy.make_target("stop")
     process = opened.copy.begin("play")
     wait_for_line(process.stdout, "database, world")
@@ -192,7 +184,6 @@ def test_play_recovers_from_a_launcher_killed_while_starting(opened: Opened) -> 
 
 
 def test_an_interrupted_play_leaves_nothing_running(opened: Opened) -> None:
-    """SIGTERM in the middle of a start stops what had been started, and says so."""
     opened.copy.make_target("stop")
     process = opened.copy.begin("play")
     wait_for_line(process.stdout, "database, world")
@@ -205,7 +196,6 @@ def test_an_interrupted_play_leaves_nothing_running(opened: Opened) -> None:
 
 
 def test_stop_stops_all_and_may_be_said_twice(opened: Opened) -> None:
-    """Nothing of the game is left, its ports are free, and a second stop only says so."""
     assert "The game is stopped." in opened.copy.make_target("stop").out
     assert [] == opened.copy.running()
     assert not list(opened.copy.path("server").glob("*.pid"))
@@ -216,7 +206,7 @@ def test_stop_stops_all_and_may_be_said_twice(opened: Opened) -> None:
 
 
 def wait_for_line(stream: object, text: str) -> None:
-    """Read what a process prints until a line holds `text`."""
+    """Read a process's output until a line holds `text`."""
     for line in stream:  # type: ignore[attr-defined]
         if text in line:
             return
@@ -224,7 +214,7 @@ def wait_for_line(stream: object, text: str) -> None:
 
 
 def test_a_server_that_cannot_start_is_no_half_open_game(tmp_path: Path) -> None:
-    """If the server ends while starting, the portal is stopped again and the reason is told."""
+    """If the server ends while starting, the portal is stopped and the reason is reported."""
     with Copy.make(tmp_path / "checkout") as copy:
         copy.path("server/conf/broken.py").write_text("raise RuntimeError('the oil is gone')\n")
         copy.path("server/conf/secret_settings.py").write_text(
@@ -245,7 +235,7 @@ def start_plugin_services(portal):
 
 
 def test_hole_c19_a_portal_that_is_slow_is_waited_for(tmp_path: Path) -> None:
-    """Evennia's own launcher gives up after ten seconds; ours waits, and starts the server then."""
+    """Evennia's own launcher gives up after ten seconds, before the server is started."""
     with Copy.make(tmp_path / "checkout") as copy:
         copy.path("server/conf/slow.py").write_text(SLOW_PORTAL)
         copy.path("server/conf/secret_settings.py").write_text(
@@ -272,7 +262,7 @@ if any(word.endswith("portal.py") for word in sys.argv):
 
 
 def test_a_port_taken_at_the_last_moment_is_named(tmp_path: Path) -> None:
-    """Free when it was asked, taken when it is opened: not waited for, but told with its holder."""
+    """The port is free when it is checked and taken when it is opened."""
     with Copy.make(tmp_path / "checkout") as copy:
         port = copy.telnet_port
         copy.path("server/conf/secret_settings.py").write_text(THIEF.format(port=port))
@@ -287,7 +277,7 @@ def test_a_port_taken_at_the_last_moment_is_named(tmp_path: Path) -> None:
 
 
 def test_two_games_side_by_side(opened: Opened, tmp_path: Path) -> None:
-    """The second, told of the same ports, says what to type; typed, both are open."""
+    """The second game, on the same ports, prints the command that opens it beside the first."""
     with Copy.make(tmp_path / "another") as copy:
         taken = ports.read_choices(opened.copy.path("server/.play.json"))
         same = {name: taken[name] for name in ports.DEFAULTS}
@@ -310,7 +300,7 @@ def test_two_games_side_by_side(opened: Opened, tmp_path: Path) -> None:
 
 
 def test_a_stopped_game_is_not_looked_into_again(opened: Opened) -> None:
-    """Nothing has changed: no program loads the game just to find that, and the world is there."""
+    """Nothing has changed, so no program loads the game just to find that out."""
     reopen(opened.copy)
     opened.copy.make_target("stop")
     log = opened.copy.path("server/logs/play.log")

@@ -1,4 +1,4 @@
-"""The template of the empty database: the same as `migrate` makes, and used for nothing else."""
+"""The template of the empty database, which must equal the result of `migrate`."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Migration(migrations.Migration):
 
 
 def contents(path: Path) -> dict[str, object]:
-    """The schema of a database, and all rows of each table but when a migration was applied."""
+    """The schema of a database, and all rows but the times of the migrations."""
     with closing(sqlite3.connect(path)) as database:
         schema = database.execute(SCHEMA).fetchall()
         tables = [name for kind, name, _, _ in schema if kind == "table"]
@@ -48,7 +48,6 @@ def contents(path: Path) -> dict[str, object]:
 
 
 def test_a_template_makes_what_migrate_makes(tmp_path: Path) -> None:
-    """Schema and rows are the same, and the template is for today's migrations and models."""
     migrated, applied = tmp_path / "migrated.db3", tmp_path / "applied.db3"
     environ = {**os.environ, "DJANGO_SETTINGS_MODULE": "server.conf.settings"}
     command = [sys.executable, "-c", MIGRATE, str(migrated)]
@@ -58,7 +57,7 @@ def test_a_template_makes_what_migrate_makes(tmp_path: Path) -> None:
 
 
 def test_a_stale_template_is_not_used(tmp_path: Path) -> None:
-    """With a migration that it does not know Django migrates, and that one is there as well."""
+    """With a migration that the template lacks, Django migrates."""
     last = max(path.stem for path in (ROOT / "evennia_ai/migrations").glob("0*.py"))
     with Copy.make(tmp_path / "checkout") as copy:
         copy.path("evennia_ai/migrations/9999_later.py").write_text(LATER.format(last=last))
@@ -84,7 +83,6 @@ def tables(path: Path) -> list[str]:
 
 
 def test_a_template_is_for_one_key(written: Path, tmp_path: Path) -> None:
-    """It is used for what its first line names, and for that only."""
     database = tmp_path / "game.db3"
     assert not template.apply(database, written, "wrong")
     assert not database.exists()
@@ -93,7 +91,7 @@ def test_a_template_is_for_one_key(written: Path, tmp_path: Path) -> None:
 
 
 def test_a_database_with_anything_in_it_is_left_alone(written: Path, tmp_path: Path) -> None:
-    """Somebody's game is migrated, never made anew."""
+    """A game in use is migrated, never made anew."""
     database = tmp_path / "game.db3"
     with closing(sqlite3.connect(database)) as made:
         made.execute("CREATE TABLE treasure (gold)")
@@ -103,7 +101,7 @@ def test_a_database_with_anything_in_it_is_left_alone(written: Path, tmp_path: P
 
 @pytest.mark.parametrize("damage", ["CREATE TABLE lamp (oil);\nCOMMIT;\n", "COMMIT;\n"])
 def test_a_damaged_template_leaves_nothing(written: Path, tmp_path: Path, damage: str) -> None:
-    """A line that does not run, or an end that is missing: the database is as empty as before."""
+    """A statement that fails and a missing end both leave the database empty."""
     text = written.read_text()
     broken = {"COMMIT;\n": ""}.get(damage, "CREATE TABLE lamp (oil);\nCREATE lamp;\nCOMMIT;\n")
     written.write_text(text.replace(damage, broken))
@@ -113,7 +111,7 @@ def test_a_damaged_template_leaves_nothing(written: Path, tmp_path: Path, damage
 
 
 def test_without_a_template_django_migrates(tmp_path: Path) -> None:
-    """A Django for which there is none, and a database of another kind, are no errors."""
+    """A Django without a template and a database of another kind are no errors."""
     assert not template.apply(tmp_path / "game.db3", tmp_path / "nothing.sql", "right")
     engine = {"ENGINE": "django.db.backends.postgresql", "NAME": "game"}
     assert not template.is_applied(engine, tmp_path)

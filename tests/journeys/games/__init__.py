@@ -2,7 +2,7 @@
 
 To add a game, write one file in `kinds` with `KINDS = (Kind(...),)`. Then, on a Python for each
 Evennia, `EVENNIA_AI_WRITE_TABLES=1 EVENNIA_AI_TEST_PROFILE=thorough pytest tests/journeys/games`
-plays the matrix and writes down what came of it, and `make docs` renews docs/games.md.
+plays the matrix and writes down the outcomes, and `make docs` renews docs/games.md.
 """
 
 import pytest

@@ -17,7 +17,7 @@ GOODBYE = (("assistant remove all", "Remove all assistants"), ("yes", "Removed: 
 
 
 def install(visit: Visit) -> str:
-    """README's steps, in a game that runs and has people in it."""
+    """Follow README's steps in a running game with players in it."""
     visit.answers = visit.probe()
     steps = read_install_steps()
     for step in steps:
@@ -33,13 +33,12 @@ def install(visit: Visit) -> str:
 
 
 def whisper(visit: Visit) -> str:
-    """A whisper is answered by a whisper."""
     visit.whisper(visit.tom, "is this seat taken?")
     return WORKS
 
 
 def say(visit: Visit) -> str:
-    """Its name in what is said is answered aloud; talk without it is not."""
+    """Speech with its name is answered aloud; other speech is not."""
     speech, calls = visit.kind.speech, visit.model.count_calls()
     words = speech.say.partition(" ")[2].format("good evening")
     visit.tom.send("say what a quiet evening")
@@ -51,7 +50,6 @@ def say(visit: Visit) -> str:
 
 
 def page(visit: Visit) -> str:
-    """A page is answered by a page."""
     speech = visit.kind.speech
     answer = re.escape(compose_reply("are you there?"))
     visit.tom.ask(speech.page.format("are you there?"), speech.paged.format(answer))
@@ -59,12 +57,12 @@ def page(visit: Visit) -> str:
 
 
 def own(visit: Visit) -> str:
-    """The part that only this game has."""
+    """Play the part that only this game has."""
     return visit.kind.own(visit) if visit.kind.own else NOTHING
 
 
 def fight_or_leave(visit: Visit) -> str:
-    """A fight with it, or else: who asks leaves the game while it thinks."""
+    """Fight with it, or else leave the game while it thinks."""
     if visit.kind.fight_or_leave:
         return visit.kind.fight_or_leave(visit)
     visit.leave_it_thinking(visit.tom, "will you wait for me?")
@@ -79,7 +77,7 @@ def fight_or_leave(visit: Visit) -> str:
 
 
 def reload(visit: Visit) -> str:
-    """A question from before a reload is answered after it, once."""
+    """A question from before a reload is answered once, after it."""
     visit.leave_it_thinking(visit.tom, "and over a reload?")
     visit.game.reload()
     visit.model.release()
@@ -89,7 +87,7 @@ def reload(visit: Visit) -> str:
 
 
 def uninstall(visit: Visit) -> str:
-    """The assistant ended and README's lines taken out: the game is what it was."""
+    """Remove the assistant and README's lines: the game is as it was."""
     for line, answer in GOODBYE:
         visit.owner.ask(line, answer)
     for name, text in visit.kept.items():

@@ -1,4 +1,4 @@
-"""The matrix as a table: which games there are, and what is written down of how each did."""
+"""The matrix as a table: its games, and the recorded outcomes of each."""
 
 from __future__ import annotations
 
@@ -30,26 +30,22 @@ def all_kinds() -> list[Kind]:
 
 
 def evennia_here() -> str:
-    """The version of the Evennia that the games of this Python run on."""
     return version("evennia")
 
 
 def read_record() -> dict[str, dict[str, Outcomes]]:
-    """All that is written down: outcomes by game, then by Evennia."""
+    """All recorded outcomes, by game, then by Evennia."""
     return json.loads(RECORD.read_text()) if RECORD.exists() else {}
 
 
 def expected(name: str) -> Outcomes | None:
-    """The outcomes that a game has to have here: as written down, of this Evennia if there are any.
-
-    None: nothing is written down of it yet.
-    """
+    """The recorded outcomes of a game, of this Evennia if there are any; None if there are none."""
     tried = read_record().get(name)
     return (tried.get(evennia_here()) or tried[max(tried)]) if tried else None
 
 
 def write_down(name: str, outcomes: Outcomes) -> None:
-    """Write down what came of one game on the Evennia of this Python."""
+    """Record the outcomes of one game on the Evennia of this Python."""
     record = read_record()
     record.setdefault(name, {})[evennia_here()] = outcomes
     known = [kind.name for kind in all_kinds() if kind.name in record]

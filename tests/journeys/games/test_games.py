@@ -1,4 +1,4 @@
-"""Games of other people get an assistant by README's steps, and are as before without it."""
+"""Other people's games get an assistant by README's steps, and are as before without it."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ Found = Callable[[Kind, ExitStack], Game]
 
 @pytest.fixture
 def found(tmp_path: Path, request: pytest.FixtureRequest) -> Found:
-    """Make the game of a kind, with a database and its first start behind it."""
+    """Make the game of a kind, with its database made and its first start done."""
 
     def make(kind: Kind, stack: ExitStack) -> Game:
         root = tmp_path / "theirs"
@@ -52,10 +52,7 @@ def found(tmp_path: Path, request: pytest.FixtureRequest) -> Found:
 
 @by_name
 def test_a_game_of_other_people(kind: Kind, found: Found, model: FakeModel) -> None:
-    """Installed, talked to in each way, disturbed, reloaded and taken out: as it is written down.
-
-    Nothing of it leaves a traceback in the log.
-    """
+    """Each step has the recorded outcome, and none leaves a traceback in the log."""
     with ExitStack() as stack:
         game = found(kind, stack)
         try:
@@ -71,7 +68,7 @@ def test_a_game_of_other_people(kind: Kind, found: Found, model: FakeModel) -> N
 
 
 def play(visit: Visit) -> Outcomes:
-    """Take every step, in order; what fails says at which."""
+    """Take every step in order; an error names its step."""
     outcomes: Outcomes = {}
     assert [] == visit.find_trouble()
     for name, step in STEPS.items():
@@ -85,13 +82,11 @@ def play(visit: Visit) -> Outcomes:
 
 @pytest.mark.parametrize("name", read_record())
 def test_what_is_written_down_is_whole(name: str) -> None:
-    """It is of a game that there is, and tells of each step."""
     assert name in [kind.name for kind in all_kinds()]
     assert list(STEPS) == list(expected(name) or ())
 
 
 def test_games_have_names_of_their_own() -> None:
-    """No row hides another one."""
     names = [kind.name for kind in all_kinds()]
     assert len(names) == len(set(names))
 
@@ -101,5 +96,4 @@ def test_games_have_names_of_their_own() -> None:
     [({"5": "yes", "6": "yes"}, "yes"), ({"5": "yes", "6": "no"}, "5: yes; 6: no"), ({}, "")],
 )
 def test_a_cell_says_where_it_differs(outcomes: Outcomes, cell: str) -> None:
-    """An outcome that is the same on both Evennias stands there once."""
     assert cell == as_cell(outcomes)

@@ -24,18 +24,18 @@ Step = Callable[["Visit"], str]
 
 
 def become(player: Player, name: str, password: str) -> None:
-    """Log in where the game puts whoever logs in into their character."""
+    """Log in where the game puts an account into its character."""
     player.log_in(name, password)
 
 
 @dataclass(frozen=True)
 class Speech:
-    """The ways in which an assistant is spoken to in a game and answers; `{}` stands for words.
+    """The commands that address an assistant in a game, and its answers; `{}` stands for words.
 
     Attributes:
         whisper, say, page: lines that a player types.
-        whispered, said, paged: regular expressions for what that player then reads; what is said
-            aloud is answered with all of it, its name too.
+        whispered, said, paged: regular expressions for the answers; the answer to speech quotes all
+            of it, with the assistant's name.
     """
 
     whisper: str = "whisper edda = {}"
@@ -52,20 +52,20 @@ class Kind:
 
     Attributes:
         name: a word for it, by which a test and a row are found.
-        about: what the documents call it.
+        about: its name in the documents.
         settings: settings of the game beside Evennia's own.
-        found: changes its files and settings before its database is made; what it starts beside
-            the game is ended by the stack. None: it begins as a stock game.
+        found: changes its files and settings before its database is made; programs that it starts
+            beside the game are ended by the stack. None: it begins as a stock game.
         furnish: changes its files before it is started.
         build: makes its world before there is any assistant, typed by its owner.
         log_in: takes somebody with a name and a password into the game.
         arrive: takes a player who has logged in to where the assistant stands.
         settle: gives the new assistant what a body of this game needs, typed by its owner.
         speech: how people speak in it.
-        probes: lines of Tom's that are answered as before when the app is taken out again.
-        own: plays what only this game has.
+        probes: lines of Tom's whose answers must be as before when the app is taken out again.
+        own: plays the part that only this game has.
         fight_or_leave: disturbs the assistant; None: its asker leaves while it thinks.
-        is_quick: whether `make test` plays it too; `make proof` plays all.
+        is_quick: True if `make test` plays it too; `make proof` plays all.
     """
 
     name: str
@@ -88,11 +88,11 @@ class Visit:
     """A game of the matrix while it runs, with its owner and two players in it.
 
     Attributes:
-        kind: what game it is.
+        kind: the row of the matrix.
         game: the game.
         model: the scripted model that its assistants ask.
         kept: the files that README's steps change, as they were before.
-        answers: what the probes were answered with before the app was there.
+        answers: the answers to the probes before the app was installed.
     """
 
     def __init__(self, kind: Kind, game: Game, model: FakeModel, stack: ExitStack) -> None:
@@ -107,11 +107,11 @@ class Visit:
         self.tom, self.bob = (self.enter(name, is_new=True) for name in ("Tom", "Bob"))
 
     def open(self) -> TelnetClient:
-        """Somebody at the login screen, who goes away at the end of the visit."""
+        """A client at the login screen, which is closed at the end of the visit."""
         return self._stack.enter_context(self.game.open_telnet())
 
     def enter(self, name: str, *, is_new: bool = False) -> TelnetClient:
-        """A player who stands where the assistant does."""
+        """A player who stands beside the assistant."""
         player = self.open()
         if is_new:
             player.create_account(name)
@@ -145,7 +145,7 @@ class Visit:
         self.model.wait_for_calls(calls + 1, timeout_seconds=30)
 
     def expect_one_answer(self, player: Player, words: str) -> None:
-        """See that a whisper of this player was answered once, by the time a later one is."""
+        """Check that a whisper was answered once, by the time a later one is."""
         self.whisper(player, f"after {words}")
         assert 1 == len(re.findall(self.whispered(words), player.transcript)), player.transcript
 
@@ -156,7 +156,7 @@ class Visit:
         return {line: self.record(line) for line in self.kind.probes}
 
     def expect_as_before(self) -> None:
-        """See that every probe brings what it brought before the app was there, byte for byte."""
+        """Check that every probe is answered as before the app was installed, byte for byte."""
         for line, told in self.probe().items():
             before = self.answers[line]
             assert before == told, f"{line!r} brought {told}, and {before} before the install"
@@ -175,7 +175,7 @@ class Visit:
             player.ask(FENCE, f"Command '{FENCE}' is not available")
 
     def find_trouble(self) -> list[str]:
-        """Lines of the server's log since this was asked last that tell of something broken."""
+        """Lines of the server's log since the last call that report something broken."""
         log = read_new_log(self.game, self._log_start)
         self._log_start = measure_log(self.game)
         return find_trouble(log)

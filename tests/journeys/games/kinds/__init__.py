@@ -1,1 +1,1 @@
-"""Games of the matrix, a file for each or for a few that differ in one setting."""
+"""Games of the matrix, one file for each or for a few that differ in one setting."""

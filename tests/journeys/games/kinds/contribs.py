@@ -22,12 +22,12 @@ LOOK = {"calls": [{"tool": "look", "arguments": {}}]}
 
 
 def add_legacy_comms(game: Game) -> None:
-    """Put the contrib's commands into the characters' set."""
+    """Add the contrib's commands to the characters' set."""
     edit_file(game.folder / "commands/default_cmdsets.py", LEGACY)
 
 
 def by_alias(visit: Visit) -> str:
-    """On a channel joined by `addcom` it answers; the contrib's commands work."""
+    """It answers on a channel joined by `addcom`, and the contrib's commands work."""
     visit.owner.ask("assistant channel edda public = trigger", "listens to Public: trigger")
     visit.tom.ask("addcom pu = public", "with the alias 'pu'")
     visit.model.queue({"style": "plain", "content": "I am."})
@@ -39,19 +39,19 @@ def by_alias(visit: Visit) -> str:
 
 
 def build_tutorial(owner: Player) -> None:
-    """Build the world as its own page says, and go there."""
+    """Build the world as its documentation says, and go there."""
     owner.ask("batchcommand contrib.tutorials.tutorial_world.build", "Batchfile.* applied", 120)
     begin(owner)
 
 
 def begin(player: Player) -> None:
-    """Go where the tutorial begins, or stay there."""
+    """Go to the start of the tutorial, or stay there."""
     player.send("tutorial")
     player.ask("look", "Welcome to the Evennia tutorial")
 
 
 def look_around(visit: Visit) -> str:
-    """It sees the tutorial's room, which has a `look` of its own, by its tool."""
+    """Its tool sees the tutorial's room, which has a `look` of its own."""
     visit.model.queue(LOOK, {"style": "plain", "content": "A lot."})
     visit.tom.ask("whisper edda = what do you see?", 'Edda whispers: "A lot."')
     assert "Evennia tutorial" in str(visit.model.read_calls()[-1]["body"])

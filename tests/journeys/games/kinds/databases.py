@@ -1,4 +1,4 @@
-"""A game whose database is a PostgreSQL server's."""
+"""A game on PostgreSQL."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ told = connection.vendor, ModelCall.objects.exists()
 
 
 def found(game: Game, stack: ExitStack) -> None:
-    """Its database is a new one of the server that the environment names, or of one of its own."""
+    """Use a new database on the server that the environment names, or on one of its own."""
     server = named_server()
     if not server:
         address = urlsplit(stack.enter_context(running_server(game.root.with_name("postgres"))))
@@ -31,7 +31,7 @@ def found(game: Game, stack: ExitStack) -> None:
 
 
 def kept(visit: Visit) -> str:
-    """The costs of its calls are in that database, and no other one is beside it."""
+    """The costs of its calls are in that database, and no SQLite file is beside it."""
     assert "('postgresql', True)" == run(visit.owner, KEPT)
     assert not visit.game.database.exists()
     return "its tables are in that database"

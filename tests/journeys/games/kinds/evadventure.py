@@ -1,4 +1,4 @@
-"""A game on EvAdventure, where people fight."""
+"""A game on EvAdventure, with combat."""
 
 from __future__ import annotations
 
@@ -34,13 +34,13 @@ tom.strength, edda.hp = 30, 1
 
 
 def found(game: Game, stack: ExitStack) -> None:
-    """Characters, objects and rooms are those of EvAdventure, and its commands are there."""
+    """Use the classes and commands of EvAdventure."""
     stand_on(BASES, game.folder / "typeclasses")
     edit_file(game.folder / "commands/default_cmdsets.py", COMMANDS)
 
 
 def give(visit: Visit) -> str:
-    """It has what characters of this game have, and takes part in what they do."""
+    """It has the attributes of this game's characters, and takes part in their trade."""
     run(visit.owner, 'search_object("Tom")[0].coins = 5')
     visit.tom.ask("give 2 coins to edda", "You give Edda 2 coins")
     seen = run(visit.owner, 'edda = search_object("Edda")[0]\ntold = edda.coins, edda.hp_max')

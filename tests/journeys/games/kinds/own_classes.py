@@ -61,12 +61,12 @@ told = edda.mark, edda.db.strength, (edda.ndb.heard or 0) > 0, tom.mark, script.
 
 
 def found(game: Game, stack: ExitStack) -> None:
-    """Its settings name classes of its own."""
+    """Set base classes of the game's own."""
     (game.folder / "world/own.py").write_text(CLASSES.lstrip())
 
 
 def is_of_this_game(visit: Visit) -> str:
-    """Its body stands on the game's character and does what that does; the rest is the game's."""
+    """Its body is of the game's character class and behaves so; other classes are the game's."""
     assert "('ours', 12, True, 'ours', 'ours')" == run(visit.owner, SEEN)
     return "its body stands on the game's own character class"
 

@@ -75,13 +75,13 @@ LINES = (
 
 
 def furnish(game: Game) -> None:
-    """Write the commands and put them into the characters' set."""
+    """Write the commands and add them to the characters' set."""
     (game.folder / "commands/speech.py").write_text(COMMANDS.lstrip())
     edit_file(game.folder / "commands/default_cmdsets.py", ADDED)
 
 
 def own(visit: Visit) -> str:
-    """Its own commands bring the same bytes as before, to whoever types and whoever hears."""
+    """The game's own commands send the same bytes as before, to speaker and hearers."""
     visit.expect_as_before()
     visit.owner.ask("assistant history edda", "good evening")
     return f"`say`, `tell`, `history`: {len(LINES)} lines, the same bytes as before"

@@ -1,4 +1,4 @@
-"""A game of descriptions, masks and recogs."""
+"""A game on rpsystem, with descriptions, masks and recogs."""
 
 from __future__ import annotations
 
@@ -22,17 +22,17 @@ SPEECH = Speech(
 
 
 def found(game: Game, stack: ExitStack) -> None:
-    """Characters, objects and rooms are those of rpsystem."""
+    """Use the classes of rpsystem."""
     stand_on(RPSYSTEM, game.folder / "typeclasses")
 
 
 def describe(owner: Player) -> None:
-    """Let people see a stone giant."""
+    """Give it the description of a stone giant."""
     owner.ask(f"py {SDESC}", "a stone giant")
 
 
 def masked(visit: Visit) -> str:
-    """By a recog it is called too; behind a mask a player is somebody else, and is answered."""
+    """It answers to a recog, and treats a masked player as somebody else."""
     visit.bob.ask("recog stone giant as Rocky", "You will now remember")
     visit.bob.ask("say Rocky, who am I?", 'Rocky says, "I heard: Rocky, who am I\\?"')
     visit.bob.ask("whisper stone giant = a secret", 'Rocky whispers "I heard: a secret"')

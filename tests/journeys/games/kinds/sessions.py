@@ -1,4 +1,4 @@
-"""Games of each `MULTISESSION_MODE`, with guests, and where nobody is put into a character."""
+"""Games of each `MULTISESSION_MODE`, with guests, and without automatic puppeting."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ TWO = {"MAX_NR_CHARACTERS": 2, "MAX_NR_SIMULTANEOUS_PUPPETS": 2}
 
 
 def expect_the_end(player: Player) -> None:
-    """See that the server closes a connection."""
+    """Check that the server closes a connection."""
     with pytest.raises(AssertionError, match=CLOSED):
         player.expect("nothing more comes")
 
@@ -35,7 +35,7 @@ def one_at_a_time(visit: Visit) -> str:
 
 
 def one_character(visit: Visit) -> str:
-    """Two connections in one character both read the answer."""
+    """Two connections to one character both read the answer."""
     again = visit.enter("Tom")
     visit.whisper(again, "who reads this?")
     visit.tom.expect(visit.whispered("who reads this?"))
@@ -60,13 +60,13 @@ def two_characters(visit: Visit) -> str:
 
 
 def many(visit: Visit) -> str:
-    """The same, after two connections in one character."""
+    """The same, after two connections to one character."""
     one_character(visit)
     return f"{two_characters(visit)}, at all its connections"
 
 
 def play_another(visit: Visit) -> Player:
-    """A second connection of Tom's, in a second character of his."""
+    """A second connection of Tom's, with a second character."""
     player = visit.open()
     player.ask(f"connect Tom {PASSWORD}", "You become|Account|account")
     player.ask("charcreate Wil", "Created new character Wil")
@@ -75,7 +75,7 @@ def play_another(visit: Visit) -> Player:
 
 
 def leave(player: Player) -> None:
-    """Quit, and be gone."""
+    """Quit, and wait for the end of the connection."""
     player.send("quit")
     expect_the_end(player)
 
