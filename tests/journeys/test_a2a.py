@@ -1,4 +1,4 @@
-"""An agent elsewhere gives an assistant of a running game tasks, by the official A2A client."""
+"""An external agent gives an assistant of a running game tasks, by the official A2A client."""
 
 from __future__ import annotations
 
@@ -44,12 +44,12 @@ TALK = {"style": "plain", "content": "Good evening. What may I look up for you?"
 
 
 def attach(tool: str, **arguments: Any) -> dict[str, Any]:
-    """A model's behaviour: it attaches something, however long that is."""
+    """A model's behaviour: it attaches something, without a limit of length."""
     return {"calls": [{"tool": tool, "arguments": arguments}], "ignores_limit": True}
 
 
 def send(peer: Peer, said: Message, binding: str = "JSONRPC", **wanted: Any) -> StreamResponse:
-    """The answer to one message: a task, or words."""
+    """The answer to one message: a task or a message."""
     request = SendMessageRequest(message=said, configuration=SendMessageConfiguration(**wanted))
 
     async def use(client: Any) -> StreamResponse:
@@ -60,18 +60,18 @@ def send(peer: Peer, said: Message, binding: str = "JSONRPC", **wanted: Any) -> 
 
 
 def made_of(task: Task) -> list[dict[str, Any]]:
-    """The first part of each thing that a task made."""
+    """The first part of each artifact of a task."""
     return [dict(MessageToDict(each.parts[0])) for each in task.artifacts]
 
 
 def seen_by(model: FakeModel) -> str:
-    """All that the model was shown with its last call."""
+    """The messages of the model's last call, as JSON."""
     return json.dumps(model.read_calls()[-1]["body"]["messages"], ensure_ascii=False)
 
 
 @contextmanager
 def listening(peer: Peer, path: str, body: Any = None, **headers: str) -> Iterator[HTTPResponse]:
-    """A stream, as it comes."""
+    """An open stream."""
     asking = HTTPConnection("127.0.0.1", peer.port, timeout=WAIT_SECONDS)
     sent = {
         "Authorization": f"Bearer {peer.token}",
@@ -87,13 +87,12 @@ def listening(peer: Peer, path: str, body: Any = None, **headers: str) -> Iterat
 
 
 def numbers_in(text: str) -> list[int]:
-    """The numbers of a stream's events."""
+    """The ids of a stream's events."""
     return [int(number) for number in re.findall(r"^id: (\d+)", text, re.MULTILINE)]
 
 
 @pytest.mark.parametrize("binding", BINDINGS)
 def test_a_task_is_given_and_answered(stranger: Peer, model: FakeModel, binding: str) -> None:
-    """From the card to the report, by either binding; the same task is got again and listed."""
     model.queue(report("In the north wing."))
     task = stranger.send(message("Where is the atlas?"), binding)
     assert ("COMPLETED", "In the north wing.") == (state_of(task), answer_of(task))
@@ -103,7 +102,7 @@ def test_a_task_is_given_and_answered(stranger: Peer, model: FakeModel, binding:
 
 
 def test_a_card_says_how_to_ask(stranger: Peer, model: FakeModel) -> None:
-    """Anybody may have it, with or without a slash; who has it already is told so."""
+    """The card is public, with or without a slash, and can be cached by its ETag."""
     card = stranger.raw("GET", "/.well-known/agent-card.json", Authorization="")
     told = card.told
     assert ("Ada", stranger.url) == (told["name"], told["supportedInterfaces"][0]["url"])
@@ -126,7 +125,7 @@ def test_a_card_says_how_to_ask(stranger: Peer, model: FakeModel) -> None:
 
 
 def test_a_body_says_who_may_ask(game: Game, port: int, stranger: Peer, model: FakeModel) -> None:
-    """The lock `peer` of an assistant's body lets some, and others are told which lock it is."""
+    """The lock `peer` of an assistant's body decides, and a refusal quotes it."""
     with game.log_in_admin() as admin:
         run(admin, "ada.obj.locks.add('peer:perm(Admin)')")
         assert "its lock 'peer:perm(Admin)'" in stranger.refusal(message("And now?"))
@@ -150,20 +149,19 @@ def test_a_body_says_who_may_ask(game: Game, port: int, stranger: Peer, model: F
     ],
 )
 def test_a1_what_is_wrong_has_its_number(stranger: Peer, body: Any, code: int) -> None:
-    """Each kind of mistake has the protocol's own number, and words."""
     error = stranger.raw("POST", body=body).told["error"]
     assert code == error["code"]
     assert error["message"]
 
 
 def test_a1_an_older_protocol_is_told_so(stranger: Peer) -> None:
-    """Who says no version speaks 0.3, which is not spoken here."""
+    """A request without a version speaks protocol 0.3, which is not supported."""
     error = stranger.call("ListTasks", A2A_Version="")["error"]
     assert -32009 == error["code"]
 
 
 def test_a5_a_cancelled_task_stays_cancelled(stranger: Peer, model: FakeModel) -> None:
-    """What is under way is dropped; neither a late answer nor a second cancel changes it."""
+    """Neither a late answer of the model nor a second cancel changes a cancelled task."""
     model.behave(**report("Seven.", kind="hang"))
     task = stranger.ask("Count the lamps.", waits=False)
     model.wait_for_calls(1)
@@ -180,7 +178,7 @@ def test_a5_a_cancelled_task_stays_cancelled(stranger: Peer, model: FakeModel) -
 def test_a5_of_an_unknown_task_nothing_is_told(
     owner: Peer, stranger: Peer, model: FakeModel
 ) -> None:
-    """One that never was and one of somebody else's are the same, by every method."""
+    """A task that never existed and somebody else's get the same answer by every method."""
     model.queue(report("Yes."))
     theirs = owner.ask("Is it raining?").id
     told = set()
@@ -200,7 +198,6 @@ def test_a5_of_an_unknown_task_nothing_is_told(
 
 
 def test_a6_a_stream_tells_all_to_its_end(stranger: Peer, model: FakeModel) -> None:
-    """The task first, then what it made, then its end."""
     model.queue(report("Seven."))
     told = stranger.stream("How many lamps?")
     kinds = [each.WhichOneof("payload") for each in told]
@@ -209,7 +206,7 @@ def test_a6_a_stream_tells_all_to_its_end(stranger: Peer, model: FakeModel) -> N
 
 
 def test_a6_a_stream_goes_on_where_it_broke_off(stranger: Peer, model: FakeModel) -> None:
-    """Events have numbers; who comes back with the last one gets what came after, and no more."""
+    """A client that resumes with its last event id gets the events after it, and no others."""
     model.behave(**report("Seven.", kind="hang"))
     task = stranger.ask("How many lamps?", waits=False)
     model.wait_for_calls(1)
@@ -231,7 +228,7 @@ def test_a6_a_stream_goes_on_where_it_broke_off(stranger: Peer, model: FakeModel
 
 
 def test_a6_an_idle_stream_is_heard_of(stranger: Peer, model: FakeModel) -> None:
-    """Within a quarter of a minute something comes, so that nobody between takes it for dead."""
+    """A ping every quarter of a minute keeps proxies from closing an idle stream."""
     model.behave(**report("Seven.", kind="hang"))
     task = stranger.ask("How many lamps?", waits=False)
     with listening(stranger, f"/tasks/{task.id}:subscribe") as stream:
@@ -241,7 +238,7 @@ def test_a6_an_idle_stream_is_heard_of(stranger: Peer, model: FakeModel) -> None
 
 
 def test_a10_without_a_token_nobody_comes_in(stranger: Peer) -> None:
-    """No token, a wrong one: 401 and how to send one; a question beforehand is free."""
+    """A 401 says how to authenticate; a preflight request needs no token."""
     for header in ("", "Bearer eai_wrong", "Basic YTpi"):
         refused = stranger.raw("POST", body={}, Authorization=header)
         assert (401, "Bearer") == (refused.status, refused.headers["WWW-Authenticate"])
@@ -253,7 +250,7 @@ def test_a10_without_a_token_nobody_comes_in(stranger: Peer) -> None:
 
 
 def test_staff_see_who_asked_and_what_it_cost(game: Game, stranger: Peer, model: FakeModel) -> None:
-    """`assistant peers` has accounts, states and tokens, and not a word of what was asked."""
+    """`assistant peers` shows accounts, states and tokens, and no word of the requests."""
     model.queue(report("In the cellar."))
     task = stranger.ask("Where are the amphorae?")
     with game.log_in_admin() as admin:
@@ -269,7 +266,7 @@ def test_staff_see_who_asked_and_what_it_cost(game: Game, stranger: Peer, model:
 
 
 def test_who_is_forgotten_has_asked_nothing(game: Game, stranger: Peer, model: FakeModel) -> None:
-    """With the person their tasks go, of that assistant."""
+    """Forgetting a person deletes the tasks that they gave to that assistant."""
     model.queue(report("In the cellar."))
     task = stranger.ask("Where are the amphorae?")
     with game.log_in_admin() as admin:
@@ -282,7 +279,7 @@ def test_who_is_forgotten_has_asked_nothing(game: Game, stranger: Peer, model: F
 
 
 def account_of(game: Game) -> int:
-    """The number of the stranger's account."""
+    """The id of the stranger's account."""
     found = game.query("SELECT id FROM accounts_accountdb WHERE username = 'Peer'")
     return int(found[0][0])
 
@@ -292,7 +289,7 @@ def account_of(game: Game) -> int:
 
 @pytest.mark.parametrize("binding", BINDINGS)
 def test_mere_words_are_a_message(stranger: Peer, model: FakeModel, binding: str) -> None:
-    """Where nothing was done there is no task to follow; what it cost is kept all the same."""
+    """A reply without any tool call is a message and no task; its cost is recorded all the same."""
     model.queue(TALK)
     said = send(stranger, message("Good evening!"), binding)
     assert "message" == said.WhichOneof("payload")
@@ -304,7 +301,7 @@ def test_mere_words_are_a_message(stranger: Peer, model: FakeModel, binding: str
 
 
 def test_mere_words_end_a_stream_alone(stranger: Peer, model: FakeModel) -> None:
-    """A stream has one message then; where it takes longer, the task first, as ever."""
+    """A quick reply is the only event of its stream; a slow one is a task from the start."""
     model.queue(TALK)
     (said,) = stranger.stream("Good evening!")
     assert TALK["content"] == said.message.parts[0].text
@@ -315,7 +312,7 @@ def test_mere_words_end_a_stream_alone(stranger: Peer, model: FakeModel) -> None
 
 
 def test_where_a_task_is_told_of_it_stays_one(stranger: Peer, model: FakeModel) -> None:
-    """A report, words after something was done, and what nobody waits for are tasks."""
+    """A report, a reply after a tool call, and a request that is not awaited stay tasks."""
     model.queue(report("It is there."))
     assert "task" == send(stranger, message("Where is it?")).WhichOneof("payload")
     model.queue({"calls": [{"tool": "write_note", "arguments": {"text": "asked"}}]}, TALK)
@@ -329,7 +326,6 @@ def test_where_a_task_is_told_of_it_stays_one(stranger: Peer, model: FakeModel) 
 def test_what_is_attached_goes_with_the_report(
     stranger: Peer, model: FakeModel, binding: str
 ) -> None:
-    """Data, a text, bytes and a link, each with its name and type, and the words at the end."""
     model.queue(
         attach("attach_data", name="counts", data={"lamps": 7, "by room": [3, 4]}),
         attach("attach_file", name="list.csv", content="room,lamps\n", media_type="text/csv"),
@@ -359,7 +355,7 @@ def test_what_is_attached_goes_with_the_report(
 def test_what_is_attached_is_streamed_and_told_and_kept(
     game: Game, stranger: Peer, model: FakeModel
 ) -> None:
-    """As soon as it is there, in the order it came; the same over a restart."""
+    """An attachment is sent at once, in order, and survives a kill of the server."""
     model.queue({**attach("attach_data", name="counts", data={"lamps": 7}), "kind": "hang"})
     model.behave(**report("Seven."))
     with receiving() as receiver:
@@ -396,7 +392,7 @@ def test_what_is_attached_is_streamed_and_told_and_kept(
 def test_what_cannot_be_attached(
     stranger: Peer, model: FakeModel, arguments: dict[str, str], told: str
 ) -> None:
-    """The model is told why, and goes on without it."""
+    """The model reads the reason, and goes on without the attachment."""
     model.queue(attach("attach_file", **{"name": "x.txt", **arguments}))
     model.behave(**report("There is none."))
     task = stranger.ask("Send me the file.")
@@ -405,7 +401,7 @@ def test_what_cannot_be_attached(
 
 
 def test_the_same_name_takes_its_place(stranger: Peer, model: FakeModel) -> None:
-    """What is attached again is there once, as it was attached last."""
+    """An attachment of the same name replaces the earlier one."""
     model.queue(
         attach("attach_file", name="a.txt", content="first"),
         attach("attach_file", name="b.txt", content="other"),
@@ -418,13 +414,13 @@ def test_the_same_name_takes_its_place(stranger: Peer, model: FakeModel) -> None
 
 
 def test_nobody_else_has_a_use_for_it(game: Game, model: FakeModel) -> None:
-    """In talks of the game the tools are not shown, and by hand they say why not."""
+    """Outside a task, attaching is refused with the reason."""
     with game.log_in_admin() as admin:
         admin.ask("aiexec Ada attach_data name=x data={}", "nobody has given one")
 
 
 def test_files_of_text_are_read(stranger: Peer, model: FakeModel) -> None:
-    """Text, CSV and JSON come to the model, quoted, with their names."""
+    """Text, CSV and JSON reach the model, quoted, with their names."""
     parts = [
         {"text": "How many lamps?"},
         {
@@ -454,7 +450,6 @@ def test_files_of_text_are_read(stranger: Peer, model: FakeModel) -> None:
     ],
 )
 def test_other_files_are_refused(stranger: Peer, part: dict[str, str], told: str) -> None:
-    """By the protocol's own error, which names the type."""
     said = {"messageId": "m", "role": "ROLE_USER", "parts": [{"text": "See:"}, part]}
     error = stranger.call("SendMessage", {"message": said})["error"]
     assert UNSUPPORTED == error["code"]
@@ -462,7 +457,7 @@ def test_other_files_are_refused(stranger: Peer, part: dict[str, str], told: str
 
 
 def test_what_a_peer_takes_is_kept_to(stranger: Peer, model: FakeModel) -> None:
-    """JSON in place of text, no file of a type it does not take, and no task that cannot end."""
+    """A peer that accepts only JSON gets JSON; one that accepts nothing of ours is refused."""
     model.queue(
         attach("attach_file", name="x.csv", content="a,b", media_type="text/csv"),
         attach("attach_data", name="counts", data={"lamps": 7}),
@@ -482,7 +477,6 @@ def test_what_a_peer_takes_is_kept_to(stranger: Peer, model: FakeModel) -> None:
 
 @pytest.mark.parametrize("path", ["", "/message:send"])
 def test_a_body_that_is_no_json(stranger: Peer, path: str) -> None:
-    """Both bindings say so by the protocol's own error."""
     refused = stranger.raw("POST", path, b"hello", Content_Type="text/plain")
     assert 415 == refused.status
     assert "application/json here, not text/plain" in refused.told["error"]["message"]

@@ -1,4 +1,4 @@
-"""Addresses that a game tells of tasks: those that answer, fail, hang, and lead elsewhere."""
+"""Push notifications of tasks: receivers that answer, fail, hang, and redirect."""
 
 from __future__ import annotations
 
@@ -30,27 +30,27 @@ TOKEN = "shown-to-whom-it-concerns"
 
 @pytest.fixture(scope="module")
 def game_settings(port: int) -> dict[str, Any]:
-    """Addresses of this machine may be told, and little time is lost on those that fail."""
+    """Settings that allow receivers on this machine, with short time-outs and pauses."""
     return settings_of(
         port, hook_networks=["127.0.0.1/32"], hook_seconds=1.0, hook_pause_seconds=2.0
     )
 
 
 def sending(text: str, task: str = "", hook: dict[str, Any] | None = None) -> dict[str, Any]:
-    """What `SendMessage` takes: a message with an address, whose end is not waited for."""
+    """Parameters of `SendMessage` with a push address, whose end is not waited for."""
     said = {"messageId": str(uuid4()), "role": "ROLE_USER", "parts": [{"text": text}]}
     config = {"returnImmediately": True, "taskPushNotificationConfig": hook}
     return {"message": {**said, "taskId": task}, "configuration": config}
 
 
 def begin(peer: Peer, model: FakeModel) -> str:
-    """A task that is at work until the model is released."""
+    """Begin a task that works until the model is released."""
     model.behave(**report("Seven.", kind="hang"))
     return peer.ask("How many lamps?", waits=False).id
 
 
 def test_a7_an_address_is_told_to_the_end(stranger: Peer, model: FakeModel) -> None:
-    """What it made and its end, in order, each signed with the token that the peer gave."""
+    """Artifact and end come in order, each signed with the token that the peer gave."""
     with receiving() as receiver:
         task = begin(stranger, model)
         stranger.hook(task, receiver.url, TOKEN)
@@ -63,7 +63,6 @@ def test_a7_an_address_is_told_to_the_end(stranger: Peer, model: FakeModel) -> N
 
 
 def test_a7_a_question_and_a_cancel_are_told(owner: Peer, model: FakeModel) -> None:
-    """The question with its choices, and that the task was called off."""
     notes = [
         {"calls": [{"tool": "write_note", "arguments": {"text": f"step {number}"}}]}
         for number in range(5)
@@ -87,7 +86,7 @@ def test_a7_a_question_and_a_cancel_are_told(owner: Peer, model: FakeModel) -> N
 
 @pytest.mark.parametrize("status", [500, 429, 0])
 def test_a7_one_that_fails_is_told_later(stranger: Peer, model: FakeModel, status: int) -> None:
-    """A mistake of the receiver's, or no answer at all, is tried again, and nothing is left out."""
+    """An error of the receiver, or no answer, is retried, and no event is left out."""
     with receiving(status=status) as receiver:
         task = begin(stranger, model)
         stranger.hook(task, receiver.url)
@@ -102,7 +101,7 @@ def test_a7_one_that_fails_is_told_later(stranger: Peer, model: FakeModel, statu
 
 
 def test_a7_after_three_failures_it_rests_and_is_probed(stranger: Peer, model: FakeModel) -> None:
-    """A machine that fails is left alone for a while; when it is well, it is told all."""
+    """A receiver that recovers gets all that it missed."""
     with receiving(status=503) as receiver:
         task = begin(stranger, model)
         stranger.hook(task, receiver.url)
@@ -114,7 +113,7 @@ def test_a7_after_three_failures_it_rests_and_is_probed(stranger: Peer, model: F
 
 
 def test_a7_what_it_does_not_want_is_not_sent_again(stranger: Peer, model: FakeModel) -> None:
-    """A 4xx is the end of that one thing; the next is told all the same."""
+    """A 4xx drops that one event; the next one is sent all the same."""
     with receiving(status=404) as receiver:
         task = begin(stranger, model)
         stranger.hook(task, receiver.url)
@@ -127,7 +126,7 @@ def test_a7_what_it_does_not_want_is_not_sent_again(stranger: Peer, model: FakeM
 def test_a7_nothing_is_sent_to_where_an_answer_points(
     game: Game, stranger: Peer, model: FakeModel
 ) -> None:
-    """A redirect, to this machine or any other, is not followed."""
+    """A redirect, to this machine or another, is not followed."""
     with receiving() as inner, receiving(status=307) as receiver:
         receiver.location = inner.url
         task = begin(stranger, model)
@@ -155,7 +154,6 @@ def test_a7_nothing_is_sent_to_where_an_answer_points(
 def test_a7_an_address_within_is_refused(
     stranger: Peer, model: FakeModel, url: str, told: str
 ) -> None:
-    """Private networks, this machine, and what is not an address: refused when it is given."""
     task = begin(stranger, model)
     params = {"taskId": task, "url": url}
     error = stranger.call("CreateTaskPushNotificationConfig", params)["error"]
@@ -175,7 +173,7 @@ def test_a7_an_address_within_is_refused(
 def test_a7_an_address_that_is_refused_begins_no_task(
     game: Game, stranger: Peer, model: FakeModel, more: dict[str, Any], told: str
 ) -> None:
-    """Nothing is asked and nothing is paid where the peer is told of a mistake."""
+    """A mistake in the push address costs no model call."""
     model.behave(**report("Seven."))
     asked = model.count_calls()
     before = game.query("SELECT count(*) FROM evennia_ai_pendingtask")
@@ -187,7 +185,7 @@ def test_a7_an_address_that_is_refused_begins_no_task(
 
 
 def test_a7_an_address_that_comes_with_an_answer(owner: Peer, model: FakeModel) -> None:
-    """It is told all that follows the answer."""
+    """A push address that is sent with an answer gets all that follows."""
     notes = [
         {"calls": [{"tool": "write_note", "arguments": {"text": f"step {number}"}}]}
         for number in range(5)
@@ -205,7 +203,7 @@ def test_a7_an_address_that_comes_with_an_answer(owner: Peer, model: FakeModel) 
 
 
 def test_a7_a_message_that_is_sent_again_is_told_once(stranger: Peer, model: FakeModel) -> None:
-    """It is the same task, and has the same address."""
+    """A repeated message is the same task, with the same push address."""
     model.behave(**report("Seven.", kind="hang"))
     with receiving() as receiver:
         said = sending("How many lamps?", hook={"url": receiver.url})
@@ -220,7 +218,7 @@ def test_a7_a_message_that_is_sent_again_is_told_once(stranger: Peer, model: Fak
 
 
 def test_a7_a_restart_loses_nothing(game: Game, stranger: Peer, model: FakeModel) -> None:
-    """What could not be told before a kill is told after it."""
+    """An event that could not be delivered before a kill is delivered after it."""
     with receiving(status=503) as receiver:
         task = begin(stranger, model)
         stranger.hook(task, receiver.url)

@@ -1,4 +1,4 @@
-"""A peer that means harm: too much, too long, for ever; each is refused, and the game goes on."""
+"""A hostile peer: floods, huge requests, open streams; each is refused, and the game goes on."""
 
 from __future__ import annotations
 
@@ -56,19 +56,18 @@ told = '%.1f %d' % (found[int(len(found) * 0.99)], len(found))
 
 @pytest.fixture(scope="module")
 def game_settings(port: int) -> dict[str, Any]:
-    """Four tasks of one account at one time, and 200 streams."""
     return settings_of(port, tasks_per_peer=AT_ONCE, streams_per_peer=STREAMS)
 
 
 def quiet_lag(admin: Player) -> float:
-    """Milliseconds that the game lags where nobody asks anything of it, on this machine now."""
+    """Milliseconds that the idle game lags on this machine now."""
     run(admin, MEASURE)
     time.sleep(2.0)
     return float(run(admin, MEASURED).split()[0])
 
 
 def give(peer: Peer) -> str:
-    """A task, and its id or why there is none."""
+    """Give a task; returns its id, or the reason why there is none."""
     said = {"messageId": str(uuid4()), "role": "ROLE_USER", "parts": [{"text": "Count the lamps."}]}
     config = {"returnImmediately": True}
     answer = peer.call("SendMessage", {"message": said, "configuration": config})
@@ -80,7 +79,7 @@ def give(peer: Peer) -> str:
 def test_a_hundred_tasks_at_once(
     game: Game, enter: Enter, stranger: Peer, model: FakeModel
 ) -> None:
-    """Four are taken, the others told to wait; players are answered, and the game hardly lags."""
+    """Four tasks are taken, the others are told to wait, and the game hardly lags."""
     model.behave(**report("Seven.", kind="hang"))
     tom = enter("Tom")
     with game.log_in_admin() as admin:
@@ -103,7 +102,7 @@ def test_a_hundred_tasks_at_once(
 
 
 def test_a_task_of_ten_megabytes(stranger: Peer) -> None:
-    """It is refused by its length, and by what comes where its length is not said."""
+    """The Content-Length alone is enough for a refusal."""
     whole = json.dumps({"text": "x" * 10_000_000}).encode()
     for path in ("", "/message:send"):
         refused = stranger.raw("POST", path, b"{}", length=len(whole))
@@ -111,7 +110,7 @@ def test_a_task_of_ten_megabytes(stranger: Peer) -> None:
 
 
 def test_streams_left_open(game: Game, stranger: Peer, model: FakeModel) -> None:
-    """Two hundred wait at the same time; one more is told so, and closed ones make room."""
+    """Two hundred streams are held; one more is refused, and closed ones make room."""
     model.behave(**report("Seven.", kind="hang"))
     task = give(stranger)
     with game.log_in_admin() as admin, ExitStack() as stack:
@@ -140,7 +139,7 @@ def test_streams_left_open(game: Game, stranger: Peer, model: FakeModel) -> None
 def test_a_stream_ends_with_its_token(
     game: Game, port: int, stranger: Peer, model: FakeModel
 ) -> None:
-    """What happens after a token was revoked is told to nobody who came in by it."""
+    """A revoked token gets none of the later events, also on an open stream."""
     model.behave(**report("The north wing.", kind="hang"))
     peer = Peer(port, token_of(game, "Peer", "lantern-oak-51"))
     task = give(peer)
@@ -158,7 +157,6 @@ def test_a_stream_ends_with_its_token(
 def test_ids_of_others_and_answers_sent_again(
     owner: Peer, stranger: Peer, model: FakeModel
 ) -> None:
-    """A forged id is not a task; an answer to what is over, or to something else, never counts."""
     model.queue(report("Seven."))
     task = owner.ask("How many lamps?")
     assert "You have no task" in stranger.refusal(message("yes", task.id))
@@ -169,12 +167,11 @@ def test_ids_of_others_and_answers_sent_again(
 
 
 def page_token(at: str) -> str:
-    """A token of a page after a task that was changed then."""
+    """A page token after a task that was changed at that time."""
     return base64.urlsafe_b64encode(f"{at} {NOBODY}".encode()).decode()
 
 
 def test_what_makes_no_sense(stranger: Peer) -> None:
-    """Files, no words, ids and lists that are none: each says what would be right."""
     file = {"messageId": "m", "role": "ROLE_USER", "parts": [{"raw": "AAAA"}]}
     for said, told in (
         (file, "A file of the type '' is not understood here"),

@@ -1,4 +1,4 @@
-"""What an assistant asks a peer before it goes on, and how that is answered, over a kill too."""
+"""Questions of an assistant to a peer, and their answers, also after a kill of the server."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ LATE_SECONDS = 30.0
 
 
 def steps(model: FakeModel, count: int, then: dict[str, Any]) -> None:
-    """Let the model look something up so many times, and do something else after that."""
+    """Let the model take so many steps, and then behave differently."""
     notes = (
         {"calls": [{"tool": "write_note", "arguments": {"text": f"step {number}"}}]}
         for number in range(count)
@@ -43,7 +43,7 @@ def steps(model: FakeModel, count: int, then: dict[str, Any]) -> None:
 
 
 def ask_to_the_limit(peer: Peer, model: FakeModel, then: dict[str, Any]) -> Any:
-    """A task that has met a limit, and asks."""
+    """A task that has reached a limit, and asks."""
     steps(model, 5, then)
     task = peer.ask("Look it all up.")
     assert "INPUT_REQUIRED" == state_of(task), task
@@ -51,7 +51,7 @@ def ask_to_the_limit(peer: Peer, model: FakeModel, then: dict[str, Any]) -> Any:
 
 
 def wait_for(peer: Peer, task: str, state: str) -> Any:
-    """A task as soon as it stands so."""
+    """A task as soon as it is in a state."""
     end = time.monotonic() + LATE_SECONDS
     while state_of(found := peer.get(task)) != state:
         assert time.monotonic() < end, found
@@ -60,7 +60,7 @@ def wait_for(peer: Peer, task: str, state: str) -> Any:
 
 
 def test_a2_a_limit_asks_the_peer(owner: Peer, model: FakeModel) -> None:
-    """What is asked, why, and what can be answered stand in the task, for whoever gets it."""
+    """The task holds the question, the reason and the choices, also when it is got again."""
     task = ask_to_the_limit(owner, model, report("All of it."))
     asked = question_of(task)
     assert KIND == asked["kind"]
@@ -74,7 +74,6 @@ def test_a2_a_limit_asks_the_peer(owner: Peer, model: FakeModel) -> None:
 
 
 def test_a2_a_stream_tells_the_question_and_what_follows(owner: Peer, model: FakeModel) -> None:
-    """One stream sees the question, the answer's effect and the end."""
     steps(model, 5, report("All of it."))
     with ThreadPoolExecutor(1) as pool:
         streaming = pool.submit(owner.stream, "Look it all up.")
@@ -89,7 +88,6 @@ def test_a2_a_stream_tells_the_question_and_what_follows(owner: Peer, model: Fak
 
 
 def test_a3_a_yes_lets_it_go_on(owner: Peer, model: FakeModel) -> None:
-    """The task goes on with what was granted, and ends with its report."""
     task = ask_to_the_limit(owner, model, report("All of it."))
     ended = owner.answer(task.id, "yes")
     assert ("COMPLETED", "All of it.") == (state_of(ended), answer_of(ended))
@@ -97,7 +95,7 @@ def test_a3_a_yes_lets_it_go_on(owner: Peer, model: FakeModel) -> None:
 
 
 def test_a3_a_no_ends_it_as_in_the_game(owner: Peer, stranger: Peer, model: FakeModel) -> None:
-    """A no, and nobody there who could say yes, end it with the limit's name and what there is."""
+    """A no, and a peer without the right to decide, end it with the limit's name."""
     task = ask_to_the_limit(owner, model, {"content": "I found the first half."})
     refused = owner.answer(task.id, "no")
     steps(model, 5, {"content": "I found the first half."})
@@ -108,7 +106,7 @@ def test_a3_a_no_ends_it_as_in_the_game(owner: Peer, stranger: Peer, model: Fake
 
 
 def test_a4_answers_are_understood_or_asked_for_again(owner: Peer, model: FakeModel) -> None:
-    """The id in the metadata goes before the words; anything else leaves the question open."""
+    """The `choice_id` wins over the words; anything else leaves the question open."""
     task = ask_to_the_limit(owner, model, report("All of it."))
     wrong = owner.refusal(message("perhaps", task.id))
     assert (
@@ -122,7 +120,7 @@ def test_a4_answers_are_understood_or_asked_for_again(owner: Peer, model: FakeMo
 
 
 def test_a4_a_second_answer_comes_too_late(owner: Peer, model: FakeModel) -> None:
-    """Whoever answers again is told who answered what; the same message never counts twice."""
+    """A second answer is told of the first; the same message never counts twice."""
     steps(model, 10, report("All of it."))
     task = owner.ask("Look it all up.")
     said = message("yes", task.id)
@@ -143,7 +141,7 @@ def test_a4_a_second_answer_comes_too_late(owner: Peer, model: FakeModel) -> Non
 def test_a8_a_kill_while_it_asks(
     game: Game, owner: Peer, model: FakeModel, is_killed_working: bool
 ) -> None:
-    """After `kill -9` the question is open still, and its answer lets the task come to its end."""
+    """After a kill the question is still open, and its answer completes the task."""
     task = ask_to_the_limit(owner, model, report("All of it."))
     game.kill_server()
     steps(model, 5, report("All of it."))
@@ -174,7 +172,7 @@ def test_a8_a_kill_while_it_asks(
 def test_a8_what_nobody_takes_up_again_has_failed(
     game: Game, owner: Peer, model: FakeModel
 ) -> None:
-    """A task whose request is lost has failed, in words; it is not at work for ever."""
+    """A task whose request is lost fails with a reason instead of working for ever."""
     model.behave(**report("All of it.", kind="hang"))
     task = owner.ask("Count the lamps.", waits=False)
     model.wait_for_calls(1)
@@ -186,7 +184,7 @@ def test_a8_what_nobody_takes_up_again_has_failed(
 
 
 def test_a9_who_has_no_right_decides_nothing(owner: Peer, stranger: Peer, model: FakeModel) -> None:
-    """A peer without the right is asked of no limit, and answers none, its own or another's."""
+    """A peer without the right answers no limit, neither its own nor another's."""
     task = ask_to_the_limit(owner, model, report("All of it."))
     assert f"You have no task '{task.id}' with Ada." in stranger.refusal(message("yes", task.id))
     number = int(question_of(task)["question"])
@@ -203,7 +201,7 @@ def test_a9_who_has_no_right_decides_nothing(owner: Peer, stranger: Peer, model:
 def test_a9_an_order_needs_the_right_and_danger_a_word(
     game: Game, owner: Peer, stranger: Peer, model: FakeModel
 ) -> None:
-    """To act is for who may run it; before something dangerous the peer says so by `choice_id`."""
+    """Only a peer that may control her can order; dangerous acts need its `choice_id`."""
     told = stranger.refusal(message("Dig a cellar.", order=True))
     assert "You may not control Ada" in told
     line = "Speak in short sentences."

@@ -1,4 +1,4 @@
-"""A guard of EvAdventure is adopted, talks, is killed in combat and revived, and let go again."""
+"""A guard of EvAdventure is adopted, talks, is killed in combat and revived, and is released."""
 
 from __future__ import annotations
 
@@ -54,12 +54,11 @@ BRAM = "bram = search_object('Bram')[0]\n"
 
 @pytest.fixture(scope="module")
 def game_settings() -> dict[str, Any]:
-    """Nobody is made to wait."""
     return UNHURRIED
 
 
 def rows_of(game: Game, number: int) -> dict[str, list[Any]]:
-    """All that the database has of a being: its row, tags, attributes and scripts."""
+    """All rows of an object: its own, tags, attributes and scripts."""
     attributes = (
         "SELECT a.db_key, a.db_category, a.db_value, a.db_strvalue, a.db_lock_storage "
         "FROM typeclasses_attribute a JOIN objects_objectdb_db_attributes l "
@@ -89,7 +88,7 @@ def whisper_of(words: str, name: str = "Bram") -> str:
 
 
 def test_a_guard_is_adopted_and_let_go(game: Game, enter: Enter, model: FakeModel) -> None:
-    """He is what he was all the while, silent while he is dead, and as before in the end."""
+    """Adopted, he stays what he was; dead, he is silent; released, his rows are as before."""
     start = measure_log(game)
     (game.folder / "world/guards.py").write_text(GUARDS)
     tom = enter("Tom")
@@ -117,7 +116,7 @@ def test_a_guard_is_adopted_and_let_go(game: Game, enter: Enter, model: FakeMode
 
 
 def test_without_the_app_he_is_what_he_was(stock: Path, tmp_path: Path, model: FakeModel) -> None:
-    """Taken out of a game with nobody released: he stays, and the log says what is left to do."""
+    """Without the app an adopted guard stays, and the log says what is left to do."""
     with Game.copy(stock, tmp_path / "theirs") as game:
         game.ask_model_at(model.base_url, MODEL_NAME)
         (game.folder / "world/guards.py").write_text(GUARDS)
@@ -150,7 +149,7 @@ def test_without_the_app_he_is_what_he_was(stock: Path, tmp_path: Path, model: F
 
 
 def is_his_own(admin: Player) -> None:
-    """The game's commands and searches know his class, and no other."""
+    """Check that the game's commands and searches see his own class only."""
     admin.ask("typeclass/list", "Core typeclasses")
     admin.ask("examine bram", r"world\.guards\.Guard")
     seen = run(

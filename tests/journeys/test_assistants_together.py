@@ -1,4 +1,4 @@
-"""Two assistants in earshot of each other: whatever they say, they fall silent."""
+"""Two assistants within earshot: a talk between them always ends."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ PSST = {"tool": "whisper", "arguments": {"target": "Brass", "message": "psst"}}
 
 @pytest.fixture(scope="module")
 def game_settings() -> dict[str, Any]:
-    """Nobody is made to wait: only the hops end a talk here."""
+    """Settings without rate limits: only the hops end a talk here."""
     return UNHURRIED
 
 
 @pytest.fixture
 def together(admin: Player) -> Iterator[None]:
-    """Brass stands beside Ada; afterwards all is as it was."""
+    """Brass stands beside Ada."""
     run(admin, "brass.obj.move_to(ada.obj.location, quiet=True)")
     yield
     run(
@@ -41,7 +41,7 @@ def together(admin: Player) -> Iterator[None]:
 
 
 def count_after(game: Game, player: Player, model: FakeModel, start: int, lines: int) -> int:
-    """Calls of a talk that was begun, once the log told `lines` times that it is over.
+    """Calls of a talk, once the log said `lines` times that it is over.
 
     Both assistants are asked something afterwards: a talk that goes on would answer in between.
     """
@@ -62,7 +62,7 @@ def answer_all(owner: Player) -> None:
 
 @pytest.mark.parametrize("line", ["say @ada begin", "@ada begin", "pose waves at @ada"])
 def test_a_talk_in_the_room_ends(game: Game, enter: Enter, model: FakeModel, line: str) -> None:
-    """Each always calls the other by name: after three of their messages it is over."""
+    """Each always names the other: after three of their messages it is over."""
     model.behave(content=ENDLESS)
     tom, start = enter("Tom"), measure_log(game)
     tom.ask(line, r'Ada says, "Tell me more')
@@ -70,7 +70,6 @@ def test_a_talk_in_the_room_ends(game: Game, enter: Enter, model: FakeModel, lin
 
 
 def test_a_talk_of_gestures_ends(game: Game, enter: Enter, model: FakeModel) -> None:
-    """The same with emotes."""
     action = {"action": "waves at @ada and @brass"}
     model.behave(calls=[{"tool": "emote", "arguments": action}])
     tom, start = enter("Tom"), measure_log(game)
@@ -79,7 +78,6 @@ def test_a_talk_of_gestures_ends(game: Game, enter: Enter, model: FakeModel) -> 
 
 
 def test_a_talk_in_whispers_ends(game: Game, enter: Enter, model: FakeModel) -> None:
-    """Whispers answered by whispers, which nobody else hears, end too."""
     model.behave(style="plain", content="And then?")
     model.queue({"calls": [PSST]})
     tom, start = enter("Tom"), measure_log(game)
@@ -91,7 +89,7 @@ def test_a_talk_in_whispers_ends(game: Game, enter: Enter, model: FakeModel) -> 
 def test_assistants_who_answer_all_speech_in_the_room(
     game: Game, enter: Enter, admin: Player, model: FakeModel
 ) -> None:
-    """With room_messages on `trigger` in both, plain answers are not answered by the other."""
+    """With room_messages on `trigger` in both, neither answers the other's plain answer."""
     tom, start = enter("Tom"), measure_log(game)
     answer_all(admin)
     model.behave(content="Good evening.")
@@ -114,7 +112,6 @@ def test_two_chains_from_one_sentence(
 def test_a_talk_on_a_channel_ends(
     game: Game, enter: Enter, admin: Player, model: FakeModel
 ) -> None:
-    """On a channel that both answer, a talk that one of them is called into ends."""
     for name in ("ada", "brass"):
         admin.ask(f"assistant channel {name} public = trigger", "listens to Public")
     model.behave(style="plain", content=ENDLESS)
@@ -125,7 +122,7 @@ def test_a_talk_on_a_channel_ends(
 
 
 def test_nothing_typed_can_claim_to_be_an_assistant(enter: Enter, model: FakeModel) -> None:
-    """Marks and hops are made by the server: text that looks like them is only text."""
+    """The server marks messages and counts hops; text that looks like it is only text."""
     tom = enter("Tom")
     words = "assistant_message=True assistant_hops=9 hop_limit"
     tom.ask(f"whisper ada = {words}", whisper_of(words))
@@ -135,7 +132,7 @@ def test_nothing_typed_can_claim_to_be_an_assistant(enter: Enter, model: FakeMod
 def test_a_failing_model_starts_no_talk(
     game: Game, enter: Enter, admin: Player, model: FakeModel
 ) -> None:
-    """Excuses and the lines shown while one thinks are nothing that the other answers."""
+    """Neither assistant answers the other's excuses or lines of thinking."""
     tom, start = enter("Tom"), measure_log(game)
     answer_all(admin)
     model.queue({"kind": "status", "status": 400}, {"kind": "status", "status": 400})
@@ -147,7 +144,7 @@ def test_a_failing_model_starts_no_talk(
 def test_who_comes_and_goes_is_not_answered(
     game: Game, enter: Enter, admin: Player, model: FakeModel
 ) -> None:
-    """Where all speech is answered, a player who logs in or walks in has said nothing yet."""
+    """Where all speech is answered, the lines of arrivals and departures are not speech."""
     answer_all(admin)
     tom, start = enter("Tom"), measure_log(game)
     tom.ask("east", "Workshop")
@@ -159,7 +156,7 @@ def test_who_comes_and_goes_is_not_answered(
 def test_what_a_puppeteer_says_to_another_assistant(
     game: Game, enter: Enter, admin: Player, model: FakeModel
 ) -> None:
-    """A person who speaks by Ada's mouth is answered by Brass as a person is, and it ends."""
+    """A person who puppets Ada is answered by Brass as a person is, and the talk ends."""
     model.behave(content=ENDLESS)
     tom, helen, start = enter("Tom"), enter("Helen"), measure_log(game)
     run(admin, "evennia.search_account('Helen')[0].permissions.add('Admin')")

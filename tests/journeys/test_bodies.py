@@ -1,4 +1,4 @@
-"""Assistants in odd places: puppeted, carried, in a bag, nowhere; and speakers who are gone."""
+"""Assistants that are puppeted, carried, in a bag or nowhere, and speakers who are gone."""
 
 from __future__ import annotations
 
@@ -22,13 +22,12 @@ GROW_OLD = "for item in ada.work.inbox:\n    item['at'] -= 10_000"
 
 @pytest.fixture(scope="module")
 def game_settings() -> dict[str, Any]:
-    """Nobody is made to wait."""
     return UNHURRIED
 
 
 @pytest.fixture
 def puppeteer(enter: Enter, elsewhere: Player) -> Player:
-    """Helen, who is staff but no superuser, in Ada's body."""
+    """Helen, who is staff but no superuser, puppeting Ada."""
     helen = enter("Helen")
     run(elsewhere, "evennia.search_account('Helen')[0].permissions.add('Admin')")
     helen.ask("ic helen", "You become Helen|already puppeting")
@@ -54,7 +53,7 @@ def elsewhere(admin: Player) -> Iterator[Player]:
 def test_who_looks_through_her_eyes_sees_what_she_hears(
     enter: Enter, puppeteer: Player, admin: Player, model: FakeModel
 ) -> None:
-    """Her player sees whispers, speech and channels; she goes on hearing and answering."""
+    """Her puppeteer sees whispers, speech and channels, and she still answers."""
     run(admin, "operations.set_channel(ada, 'public', 'ignore')")
     tom = enter("Tom", by="websocket")
     tom.ask("whisper ada = psst", whisper_of("psst"))
@@ -72,7 +71,7 @@ def test_who_looks_through_her_eyes_sees_what_she_hears(
 
 
 def test_what_her_player_says_is_context(enter: Enter, puppeteer: Player, model: FakeModel) -> None:
-    """She does not answer her own mouth, but knows what it said when she is asked next."""
+    """She does not answer her own words, but remembers them when she is asked next."""
     tom = enter("Tom")
     puppeteer.ask("say @ada the tide turns at nine", "You say")
     puppeteer.ask("pose lights @ada a lamp", "Ada lights")
@@ -98,7 +97,7 @@ PRIVATE_LINES = (
 def test_what_her_player_does_is_not_told_to_others(
     enter: Enter, puppeteer: Player, model: FakeModel
 ) -> None:
-    """The output of her player's commands, and their private words, stay out of her context."""
+    """Output of her puppeteer's commands and their private words stay out of her context."""
     tom, mira = enter("Tom"), enter("Mira")
     for line, seen in PRIVATE_LINES:
         puppeteer.ask(line, seen)
@@ -111,7 +110,6 @@ def test_what_her_player_does_is_not_told_to_others(
 
 @pytest.mark.parametrize("leave", ["ic helen", "ooc", "quit"])
 def test_after_her_player_left_she_is_herself(enter: Enter, puppeteer: Player, leave: str) -> None:
-    """Puppeted and left again, she stands where she stood, and answers."""
     tom = enter("Tom")
     puppeteer.ask(leave, "You become Helen|You go OOC|[Qq]uit")
     tom.ask("whisper ada = hello", whisper_of("hello"))
@@ -122,7 +120,7 @@ def test_after_her_player_left_she_is_herself(enter: Enter, puppeteer: Player, l
 def test_a_superuser_in_her_body_is_no_error_of_hers(
     enter: Enter, elsewhere: Player, model: FakeModel
 ) -> None:
-    """While the owner looks through her eyes she does not act, and that stops nothing for good."""
+    """A superuser in her body makes her pause; it neither counts as an error nor locks her."""
     elsewhere.ask("ic ada", "You become Ada")
     tom = enter("Tom")
     for number in range(6):
@@ -134,7 +132,6 @@ def test_a_superuser_in_her_body_is_no_error_of_hers(
 
 
 def test_carried_by_a_person(enter: Enter, elsewhere: Player, model: FakeModel) -> None:
-    """In somebody's hands she answers the carrier's whisper, page and look, and can be put down."""
     run(elsewhere, "ada.obj.locks.add('get:all()')")
     tom = enter("Tom")
     tom.ask("get ada", "You pick up")
@@ -147,7 +144,7 @@ def test_carried_by_a_person(enter: Enter, elsewhere: Player, model: FakeModel) 
 
 
 def test_in_a_bag(enter: Enter, elsewhere: Player, model: FakeModel) -> None:
-    """In a bag that somebody carries she hears no talk of the room; pages and whispers go out."""
+    """In a carried bag she hears no speech of the room, but pages and whispers still work."""
     tom = enter("Tom")
     run(
         elsewhere,
@@ -163,7 +160,7 @@ def test_in_a_bag(enter: Enter, elsewhere: Player, model: FakeModel) -> None:
 
 
 def test_nowhere(enter: Enter, elsewhere: Player, model: FakeModel) -> None:
-    """Without a place nobody can whisper to her; page and channel still work, looking is told."""
+    """Without a location she cannot be whispered to; page and channel work, and looking fails."""
     run(elsewhere, "operations.set_channel(ada, 'public', 'ignore')\nada.obj.location = None")
     tom = enter("Tom")
     tom.ask("whisper ada = hello?", "Could not find 'ada'")
@@ -197,7 +194,7 @@ LEAVING = {
 def test_a_speaker_who_is_gone_when_the_answer_comes(
     enter: Enter, admin: Player, model: FakeModel, way: str, line: str, waits: bool
 ) -> None:
-    """The next one is answered; the message waits for its time, unless others hear the answer."""
+    """The next person is answered; a private message of one who is gone waits until it expires."""
     name = "Gone" + "".join(c for c in way + line[:4] if c.isalpha())
     gone, mira = enter(name), enter("Mira")
     model.queue({"kind": "hang"})

@@ -1,4 +1,4 @@
-"""Caps on what assistants may use, in a running game: reached, raised, shared, and kept."""
+"""Caps on the use of assistants in a running game: reached, raised, shared, and kept."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ print(passed, refused, flush=True)
 
 @pytest.fixture(scope="module")
 def game_settings() -> dict[str, Any]:
-    """Caps of tokens and of money for the whole game, and what its model costs."""
+    """Caps of tokens and of money for the whole game, and the prices of its model."""
     uncapped = {"tokens_per_day": 0, "calls_per_minute": 0}
     capped = {**uncapped, "tokens_per_month": GAME_CAP, "cost_per_month": 50.0}
     budget = {"game": capped, "assistant": uncapped, "player": {"tokens_per_day": 0}}
@@ -117,7 +117,7 @@ def game_settings() -> dict[str, Any]:
 
 @pytest.fixture(autouse=True)
 def rested(game: Game) -> Iterator[None]:
-    """Nothing is used yet, and nothing of the test leaves a traceback."""
+    """Nothing is used yet, and the test leaves no traceback."""
     with game.log_in_admin() as owner:
         run(owner, START_ANEW)
     start = measure_log(game)
@@ -126,7 +126,7 @@ def rested(game: Game) -> Iterator[None]:
 
 
 def take_steps(model: FakeModel, count: int) -> None:
-    """Let the model look something up so many times; asked again, it answers with words."""
+    """Let the model take so many steps, and then answer with words."""
     calls = [{"tool": "write_note", "arguments": {"text": f"step {n}"}} for n in range(count)]
     model.queue(*({"calls": [call]} for call in calls))
     model.behave(content="So much I found.")
@@ -142,7 +142,7 @@ def nearly_use_up(tom: Player, owner: Player) -> None:
 
 
 def totals(game: Game) -> tuple[int, int, int]:
-    """Of the whole game this month: tokens used, tokens held, and calls."""
+    """The whole game's tokens used, tokens held, and calls this month."""
     [(used, held, calls)] = game.query(
         "SELECT prompt_tokens + completion_tokens, held_tokens, calls"
         " FROM evennia_ai_budgettotal WHERE scope = 'game' AND length(period) = 7"
@@ -153,7 +153,7 @@ def totals(game: Game) -> tuple[int, int, int]:
 def test_l15_a_cap_in_the_middle_of_a_task_and_a_yes(
     enter: Enter, admin: Player, model: FakeModel
 ) -> None:
-    """After one step of three staff are asked on their screen; on a yes she goes on to the end."""
+    """After one step of three staff are asked; on a yes she goes on to the end."""
     tom = enter("Tom")
     nearly_use_up(tom, admin)
     model.reset()
@@ -175,7 +175,7 @@ def test_l15_a_cap_in_the_middle_of_a_task_and_a_yes(
 def test_l15_a_cap_in_the_middle_of_a_task_and_a_no(
     game: Game, enter: Enter, admin: Player, model: FakeModel
 ) -> None:
-    """The player hears how far she came, staff read what to raise; a raise outlasts a restart."""
+    """The player gets the partial result, staff read what to raise; a raise survives a restart."""
     tom = enter("Tom")
     nearly_use_up(tom, admin)
     model.reset()
@@ -206,7 +206,7 @@ def test_l15_a_cap_in_the_middle_of_a_task_and_a_no(
 def test_r26_a_model_without_a_price_is_not_asked_where_money_is_capped(
     enter: Enter, admin: Player, model: FakeModel
 ) -> None:
-    """Staff read what to write where; the player reads a line in character, and no call is made."""
+    """Staff read which setting to write; the player reads a line in character."""
     failure = next(resident.failure for resident in RESIDENTS if resident.name == "Brass")
     run(admin, "brass.db.llm_model = 'newest-model'")
     try:
@@ -242,7 +242,7 @@ def second_process(game: Game) -> Iterator[subprocess.Popen[str]]:
 def test_l15_two_processes_share_one_ledger_and_one_cap(
     game: Game, enter: Enter, admin: Player, model: FakeModel
 ) -> None:
-    """Both use up what is left, at one time: never a token over the cap, and none uncounted."""
+    """Both spend the rest at the same time: no token over the cap, and none uncounted."""
     run(admin, f"{SPEND}\nspend('Brass', {GAME_CAP - SHARED})")
     run(admin, "ada.db.safety_config = {'on_limit': {'mode': 'unattended'}}")
     tom, highest = enter("Tom"), 0

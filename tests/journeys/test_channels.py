@@ -1,4 +1,4 @@
-"""Channels: what Ada does on each, several assistants on one, and what bots bring from outside."""
+"""Channels: the modes, several assistants on one channel, and relays from outside."""
 
 from __future__ import annotations
 
@@ -49,7 +49,6 @@ NEWEST_TURN = (
 
 @pytest.fixture(scope="module")
 def game_settings() -> dict[str, Any]:
-    """Nobody is made to wait."""
     return UNHURRIED
 
 
@@ -68,7 +67,7 @@ def set_mode(owner: Player, mode: str, name: str = "ada") -> None:
 def test_what_she_does_on_a_channel_is_set_by_its_mode(
     enter: Enter, admin: Player, model: FakeModel, by: str
 ) -> None:
-    """`trigger` answers all, `context` takes note, `ignore` waits for her name, `leave` ends it."""
+    """`trigger` answers all, `context` remembers, `ignore` waits for her name, `leave` ends it."""
     model.behave(style="plain", content="Yes.")
     tom = enter("Tom", by=by)
     set_mode(admin, "trigger")
@@ -91,7 +90,7 @@ def test_what_she_does_on_a_channel_is_set_by_its_mode(
 def test_what_is_for_somebody_else_is_left_alone(
     enter: Enter, admin: Player, model: FakeModel
 ) -> None:
-    """Even where she answers all, what names another or is her own is none of hers."""
+    """Even in mode `trigger`, she answers nothing that names somebody else."""
     tom = enter("Tom")
     set_mode(admin, "trigger")
     tom.ask("public @mira come here", "Tom: @mira come here")
@@ -102,7 +101,7 @@ def test_what_is_for_somebody_else_is_left_alone(
 
 
 def test_a_channel_is_heard_by_those_after_her(enter: Enter, admin: Player) -> None:
-    """Who joined the channel after assistants did still gets all that is said there (F5)."""
+    """A player who joined the channel after assistants did still gets all messages (F5)."""
     for name in ("ada", "brass"):
         set_mode(admin, "leave", name)
         set_mode(admin, "context", name)
@@ -116,7 +115,7 @@ def test_a_channel_is_heard_by_those_after_her(enter: Enter, admin: Player) -> N
 def test_two_assistants_on_one_channel_answer_for_themselves(
     enter: Enter, admin: Player, model: FakeModel
 ) -> None:
-    """With both in mode trigger each answers once, and neither answers the other."""
+    """With both in mode `trigger` each answers once, and neither answers the other."""
     set_mode(admin, "trigger")
     set_mode(admin, "trigger", "brass")
     model.behave(style="plain", content="Good evening.")
@@ -133,7 +132,7 @@ def test_two_assistants_on_one_channel_answer_for_themselves(
 def test_a_relay_is_a_bot_whatever_its_text_says(
     enter: Enter, admin: Player, bots: None, model: FakeModel, relay: str
 ) -> None:
-    """The bot is the sender, believed 0.4 at most; its nick is text; the channel is answered."""
+    """The bot is the sender, trusted 0.4 at most, whatever nick its text shows."""
     set_mode(admin, "ignore")
     model.behave(style="plain", content="No.")
     tom = enter("Tom")
@@ -148,9 +147,9 @@ def test_a_relay_is_a_bot_whatever_its_text_says(
 
 
 def test_a_feed_is_a_bot_too(admin: Player, bots: None, model: FakeModel) -> None:
-    """A headline that Evennia's RSS bot brings is the bot's, and is answered as such.
+    """A headline of Evennia's RSS bot is the bot's message, and is answered as such.
 
-    Nobody else listens: for players Evennia's own bot fails, it names its sender by a number.
+    Nobody else listens: the bot of Evennia fails for players, as it names its sender by a number.
     """
     run(
         admin,
@@ -183,7 +182,6 @@ def send_by(owner: Player, relay: str, words: str) -> None:
 def test_a_bot_of_any_kind_is_a_bot(
     enter: Enter, admin: Player, bots: None, model: FakeModel
 ) -> None:
-    """A game's own bot that speaks on a channel is believed as little."""
     set_mode(admin, "trigger")
     model.behave(style="plain", content="No.")
     tom = enter("Tom")
@@ -200,7 +198,7 @@ def test_a_bot_of_any_kind_is_a_bot(
 def test_a_bot_is_never_whispered_to(
     enter: Enter, admin: Player, bots: None, model: FakeModel
 ) -> None:
-    """Neither an excuse nor a page of the model's reaches a bot, which would publish it."""
+    """A bot would publish an excuse or a page of the model."""
     set_mode(admin, "ignore")
     tom = enter("Tom")
     watch = (
@@ -222,7 +220,7 @@ def test_a_bot_is_never_whispered_to(
 
 
 def test_a_flood_of_a_relay_is_bounded(enter: Enter, admin: Player, model: FakeModel) -> None:
-    """What a bot brings counts as one person's: the limits of one player hold for all of it."""
+    """All that a bot relays counts as one player's."""
     set_mode(admin, "trigger")
     few = "{'calls_per_player': 2, 'batch_messages': 5, 'queued_per_player': 0}"
     run(admin, f"ada.db.hearing_config = {few}")
@@ -248,7 +246,7 @@ def test_a_flood_of_a_relay_is_bounded(enter: Enter, admin: Player, model: FakeM
 def test_the_games_own_announcements_are_nobodys(
     enter: Enter, admin: Player, model: FakeModel
 ) -> None:
-    """A line on a channel without a sender breaks nothing and is not answered."""
+    """A channel message without a sender breaks nothing and is not answered."""
     set_mode(admin, "trigger")
     tom = enter("Tom")
     run(admin, "channel('Public').msg('@ada the server restarts soon')")

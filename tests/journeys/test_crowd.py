@@ -1,4 +1,4 @@
-"""A crowd: two hundred players in one room, all talking."""
+"""Two hundred players in one room, all talking."""
 
 from __future__ import annotations
 
@@ -33,7 +33,6 @@ for n in range({MANY}):
 
 @pytest.fixture(scope="module")
 def crowd(game: Game) -> None:
-    """Two hundred characters stand around Ada."""
     with game.log_in_admin() as owner:
         run(owner, ASSEMBLE, 60)
 
@@ -41,7 +40,7 @@ def crowd(game: Game) -> None:
 def test_only_those_who_address_her_are_answered(
     enter: Enter, admin: Player, model: FakeModel
 ) -> None:
-    """All say something within seconds: four name her, four are answered, and the game goes on."""
+    """All speak within seconds: the four who name her are answered, and the game goes on."""
     tom, mira = enter("Tom"), enter("Mira", by="websocket")
     run(admin, ALL_TALK)
     for _ in range(5):
@@ -71,7 +70,7 @@ def test_everybody_at_once_is_answered_or_told(
 
 
 def test_web_pages_are_opened_while_players_come_and_go(game: Game, enter: Enter) -> None:
-    """The web's writes and the game's do not lock each other out of the database."""
+    """Web requests and the game do not lock each other out of the database."""
     with ThreadPoolExecutor(4) as pool:
         pages = []
         for _ in range(12):

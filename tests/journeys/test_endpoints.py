@@ -1,4 +1,4 @@
-"""A game whose assistants have models behind the LiteLLM proxy, in three tongues."""
+"""A game whose assistants have models behind the LiteLLM proxy, by three protocols."""
 
 from __future__ import annotations
 
@@ -30,7 +30,6 @@ def game(template: Path, litellm: str, tmp_path_factory: pytest.TempPathFactory)
 @pytest.mark.parametrize("model", MODELS)
 @pytest.mark.usefixtures("quiet_log")
 def test_a_player_is_answered_after_a_tool(enter: Enter, admin: Player, model: str) -> None:
-    """The model looks around by a tool, reads what came of it, and answers in a whisper."""
     run(admin, f"ada.db.llm_model = {model!r}")
     tom = enter(f"Tom{model}")
     tom.ask("whisper ada = please look around", 'Ada whispers: "I see tables."', 60)
@@ -38,7 +37,6 @@ def test_a_player_is_answered_after_a_tool(enter: Enter, admin: Player, model: s
 
 @pytest.mark.parametrize("model", MODELS)
 def test_check_says_that_all_is_well(admin: Player, model: str) -> None:
-    """The four lines an owner reads before players come."""
     run(admin, f"ada.db.llm_model = {model!r}")
     told = admin.ask("assistant check ada", r"context.*read, in", 60)
     assert "work (native)" in admin.transcript, told

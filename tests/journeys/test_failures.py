@@ -1,4 +1,4 @@
-"""The model misbehaves in every way a model server can: the game goes on and the player is told."""
+"""A model that fails in every way a server can: the game goes on and the player is told."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ NEVER_SHOWN = ("Traceback", "Error", "error", "Exception", "timeout", "503", "50
 
 @pytest.fixture(scope="module")
 def game_settings() -> dict[str, Any]:
-    """A short deadline, so that waiting for it does not take long, and nobody is made to wait."""
+    """A short deadline, so that waiting for it does not take long, and no rate limits."""
     return {"EVENNIA_AI_CALL_DEADLINE_SECONDS": DEADLINE_SECONDS, **UNHURRIED}
 
 
@@ -81,7 +81,7 @@ def test_a_player_is_told_and_staff_know_why(
 
 
 def test_a_model_that_cannot_be_reached(enter: Enter, admin: Player, model: FakeModel) -> None:
-    """A refused connection is told like any other failure, and staff read where to look."""
+    """Staff read the address that refused the connection."""
     tom = enter("Tom")
     model.refuse_connections()
     tom.send("whisper ada = hello?")
@@ -110,7 +110,6 @@ def test_a_model_that_stays_down_is_left_in_peace(
 
 
 def test_the_game_goes_on_while_the_model_hangs(enter: Enter, model: FakeModel) -> None:
-    """Another player's every `look` is answered while the model still says nothing."""
     tom, mira = enter("Tom"), enter("Mira", by="websocket")
     model.behave(kind="hang")
     tom.send("whisper ada = hello?")
@@ -122,7 +121,7 @@ def test_the_game_goes_on_while_the_model_hangs(enter: Enter, model: FakeModel) 
 
 
 def test_a_call_that_is_given_up_is_closed(enter: Enter, model: FakeModel) -> None:
-    """Past the deadline the connection to the model is closed, so that it stops working for us."""
+    """The closed connection makes the model stop working on the answer."""
     tom = enter("Tom")
     model.behave(kind="hang")
     tom.send("whisper ada = hello?")
@@ -150,7 +149,6 @@ def expect_well(player: Player, model: FakeModel) -> None:
 def test_an_odd_answer_is_still_an_answer(
     enter: Enter, model: FakeModel, behaviour: dict[str, Any]
 ) -> None:
-    """An answer in an unusual form reaches the player as words, without the form."""
     tom = enter("Tom")
     model.queue(behaviour)
     tom.ask("whisper ada = in your words?", whisper_of("in your words?"))
@@ -172,7 +170,7 @@ WHISPER = {"tool": "whisper", "arguments": {"target": "Tom", "message": "The fir
 def test_a_wrong_tool_call_can_be_mended(
     enter: Enter, model: FakeModel, call: dict[str, Any]
 ) -> None:
-    """A call that cannot be run is explained to the model, and its next try is what players see."""
+    """The model reads why a call failed, and players see only its next try."""
     tom = enter("Tom")
     model.queue({"calls": [call]}, {"calls": [WHISPER]})
     tom.ask("whisper ada = again?", r'Ada whispers: "The first\."')
@@ -180,9 +178,9 @@ def test_a_wrong_tool_call_can_be_mended(
 
 
 def test_both_calls_of_one_answer(enter: Enter, model: FakeModel) -> None:
-    """Two different things to say in one answer are said, in order, and the same one only once.
+    """Two different messages in one answer are sent in order, a repeated one only once.
 
-    What is to be said aloud in answer to a whisper is whispered too.
+    Speech in answer to a whisper is whispered too.
     """
     tom, mira = enter("Tom"), enter("Mira", by="websocket")
     second = {"tool": "say", "arguments": {"message": "The second."}}

@@ -1,4 +1,4 @@
-"""A model that fails now and then, in a running game: almost everybody is answered all the same."""
+"""A model that fails now and then in a running game: almost every question is answered."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ FAULTS: tuple[dict[str, Any], ...] = (
 
 @pytest.fixture(scope="module")
 def game_settings() -> dict[str, Any]:
-    """Nobody is made to wait; breakers are as they come."""
+    """Settings without rate limits, with the default breakers."""
     return UNHURRIED
 
 
 def faulty_calls(seed: int, count: int) -> list[dict[str, Any]]:
-    """So many calls, of which one in twenty is answered with one of the faults."""
+    """Behaviours for so many calls, of which one in twenty is a fault."""
     chance, faults = Random(seed), iter(FAULTS * count)
     return [next(faults) if chance.random() < SHARE else {} for _ in range(count)]
 
@@ -44,7 +44,7 @@ def faulty_calls(seed: int, count: int) -> list[dict[str, Any]]:
 def test_with_one_fault_in_twenty_calls_almost_all_are_answered(
     game: Game, enter: Enter, admin: Player, model: FakeModel
 ) -> None:
-    """Three players whisper forty times each; at least 114 of the 120 are answered."""
+    """Of 120 whispers by three players at least 114 are answered."""
     people = [enter(name) for name in PEOPLE]
     model.queue(*faulty_calls(6, 3 * EACH * len(PEOPLE)))
     answered = 0

@@ -1,4 +1,4 @@
-"""Forks of a mother: each is what a process of its own would be, and ends with whoever asked."""
+"""Forks of the mother: like processes of their own, and ended with their requester."""
 
 from __future__ import annotations
 
@@ -40,21 +40,21 @@ LOADED = "import sys\nprint([name in sys.modules for name in {!r}])"
 
 @pytest.fixture
 def library(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The folder in front of a game's search path, by day."""
+    """The first folder on a game's search path, in the quick profile."""
     monkeypatch.setenv("EVENNIA_AI_TEST_PROFILE", "quick")
     forks.fill(tmp_path / "lib")
     return tmp_path / "lib"
 
 
 def write(library: Path, text: str) -> list[str]:
-    """A program in front of which a library stands, and its arguments."""
+    """A program beside a library, and its arguments."""
     path = library.with_name("program.py")
     path.write_text(text)
     return [str(path), "--lamp=oil", "a b"]
 
 
 def see(command: list[str], library: Path) -> tuple[int, str, dict[str, Any]]:
-    """How a program ended, what it told of errors, and what it saw."""
+    """The exit code of a program, its stderr, and its view of its process."""
     env = {**os.environ, "PYTHONPATH": str(library), "LAMP": "oil"}
     done = subprocess.run(
         command, cwd=library, env=env, capture_output=True, text=True, timeout=60, check=False
@@ -63,7 +63,6 @@ def see(command: list[str], library: Path) -> tuple[int, str, dict[str, Any]]:
 
 
 def test_a_fork_sees_what_a_process_of_its_own_sees(library: Path) -> None:
-    """Its arguments, environment, folder, search path, command line and way out."""
     program = write(library, LOOKS)
     command = forks.command_of(program, library)
     assert program != command[:3], "tests use forks"
@@ -73,7 +72,7 @@ def test_a_fork_sees_what_a_process_of_its_own_sees(library: Path) -> None:
 
 
 def test_nothing_of_one_game_is_loaded_before(library: Path) -> None:
-    """No settings, no reactor; what the lowest rooms need is there."""
+    """No settings and no reactor are imported; the plugin's lowest packages are."""
     program = write(library, LOADED.format((*LEFT_OUT, "evennia_ai.core.settings.paths")))
     done = subprocess.run(
         forks.command_of(program, library), capture_output=True, text=True, check=True, timeout=60
@@ -82,7 +81,7 @@ def test_nothing_of_one_game_is_loaded_before(library: Path) -> None:
 
 
 def test_a_fork_ends_with_whoever_asked_for_it(library: Path) -> None:
-    """A test that gives up on a program leaves nothing of it running."""
+    """A test that gives up on a program leaves none of it running."""
     asker = subprocess.Popen(
         forks.command_of(write(library, LASTS), library), stdout=subprocess.PIPE, text=True
     )
@@ -103,7 +102,7 @@ while True:
 
 
 def begun(library: Path, log: Path) -> forks.Running:
-    """A program that runs, and has said so in the log."""
+    """A running program that has written so to the log."""
     log.touch()
     with log.open("ab") as told:
         program = forks.begin(write(library, ASKED_TO_END), library, library, os.environ, told)
@@ -113,7 +112,6 @@ def begun(library: Path, log: Path) -> forks.Running:
 
 
 def test_a_fork_is_asked_to_end_and_is_killed(library: Path) -> None:
-    """As a process of its own is: its number is its own, and it tells how it ended."""
     asked, killed = (begun(library, library.with_name(name)) for name in ("asked", "killed"))
     assert isinstance(asked, forks.Fork), "tests use forks"
     for program, way, code in (
@@ -131,7 +129,7 @@ def test_a_fork_is_asked_to_end_and_is_killed(library: Path) -> None:
 def test_another_plugin_is_loaded_by_each_process(
     library: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A plugin that is installed, one without a guard, and every process at night."""
+    """An installed plugin, one without a guard, and the thorough profile use no fork."""
     program = write(library, LOOKS)
     for name, value in (("GUARDS_OUT", "[]"), ("EVENNIA_AI_TEST_PROFILE", "thorough")):
         with monkeypatch.context() as patch:

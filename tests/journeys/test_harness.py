@@ -25,7 +25,6 @@ def bare_game(stock: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator
 
 
 def test_both_clients_meet_in_a_bare_game(bare_game: Game) -> None:
-    """A telnet and a web player can log in, look, talk, and go on after a reload and a kill."""
     with bare_game.open_telnet() as tom, bare_game.open_webclient() as mira:
         for player, name in ((tom, "Tom"), (mira, "Mira")):
             player.create_account(name, "lanterns-are-bright")
@@ -44,14 +43,13 @@ def test_both_clients_meet_in_a_bare_game(bare_game: Game) -> None:
 
 
 def test_a_game_cleans_up_after_itself(bare_game: Game) -> None:
-    """Whatever state a game is in, cleaning up ends every process of it."""
     assert 2 <= len(processes.find_processes(bare_game.root))
     bare_game.clean_up()
     assert [] == processes.find_processes(bare_game.root)
 
 
 def test_a_game_does_not_outlive_its_test_run(tmp_path: Path) -> None:
-    """When the process that made a game is killed, what it left running is ended."""
+    """The guardian ends the processes of a test run that was killed."""
     script = (
         "import os, subprocess, sys; from pathlib import Path;"
         "from tests.journeys.guardian import Guardian;"
@@ -68,7 +66,6 @@ def test_a_game_does_not_outlive_its_test_run(tmp_path: Path) -> None:
 
 
 def test_two_games_never_share_a_port() -> None:
-    """Ports that are claimed are not given out again until they are released."""
     first, second = ClaimedPorts(5), ClaimedPorts(5)
     assert not set(first.numbers) & set(second.numbers)
     first.release()
@@ -76,7 +73,6 @@ def test_two_games_never_share_a_port() -> None:
 
 
 def test_a_process_that_stays_is_reported() -> None:
-    """Waiting for the end of a process has an end itself."""
     with pytest.raises(AssertionError, match="still runs"):
         processes.wait_for_end(os.getppid(), 0.01)
 
@@ -102,6 +98,5 @@ def test_telnet_options_are_declined(
 
 
 def test_html_is_read_as_a_person_reads_it() -> None:
-    """Tags go, line breaks stay, entities become what they stand for."""
     markup = '<span class="color-010">5&nbsp;&lt;&nbsp;6</span><br>next'
     assert "5 < 6\nnext" == read_html(markup)

@@ -1,4 +1,4 @@
-"""Who is answered in a live game: each stock way of speaking, by telnet and in the webclient."""
+"""Messages that are answered in a live game: each stock command, by telnet and webclient."""
 
 from __future__ import annotations
 
@@ -20,13 +20,12 @@ BY = pytest.mark.parametrize("by", ["telnet", "websocket"])
 
 @pytest.fixture(scope="module")
 def game_settings() -> dict[str, Any]:
-    """Nobody is made to wait, and guests may come."""
     return {**UNHURRIED, "GUEST_ENABLED": True}
 
 
 @pytest.fixture
 def listening(admin: Player) -> Player:
-    """The owner, after Ada was put on the channel Public, where she answers to her name."""
+    """The owner, after Ada joined the channel Public, where she answers to her name."""
     admin.ask("assistant channel ada public = ignore", "listens to Public: ignore")
     return admin
 
@@ -48,14 +47,12 @@ ANSWERED = (
 
 @BY
 def test_she_answers_in_the_way_she_was_spoken_to(enter: Enter, by: str) -> None:
-    """Whisper, page, a say with her name and a bare line with it are answered in kind."""
     tom = enter("Tom", by=by)
     for line, answer in ANSWERED:
         tom.ask(line, answer)
 
 
 def test_a_guest_is_answered_and_may_leave(game: Game, admin: Player) -> None:
-    """The connection closes by `quit`, and the account is gone."""
     with game.open_telnet() as guest:
         guest.ask("connect guest", r"You become .*", timeout_seconds=30)
         guest.ask("whisper ada = may I come in?", whisper_of("may I come in?"))
@@ -68,7 +65,7 @@ def test_a_guest_is_answered_and_may_leave(game: Game, admin: Player) -> None:
 
 @BY
 def test_a_pose_with_her_name_is_answered_aloud(enter: Enter, model: FakeModel, by: str) -> None:
-    """A pose that names her is told to the model as a pose, and answered in the room."""
+    """A pose that names her reaches the model as a pose."""
     model.behave(content="Yes?")
     tom = enter("Tom", by=by)
     for line in ("pose looks at @ada", ":looks at @ada", "emote looks at @ada"):
@@ -81,7 +78,6 @@ def test_a_pose_with_her_name_is_answered_aloud(enter: Enter, model: FakeModel, 
 def test_her_name_on_a_channel_is_answered_there(
     enter: Enter, listening: Player, model: FakeModel, by: str
 ) -> None:
-    """On a channel she answers to her name, on the channel, for all who are on it."""
     model.behave(style="plain", content="I am.")
     tom = enter("Tom", by=by)
     for line in ("public @ada are you there?", "channel public = @ada are you there?"):
@@ -94,7 +90,6 @@ def test_her_name_on_a_channel_is_answered_there(
 def test_what_is_not_for_her_is_not_answered(
     enter: Enter, listening: Player, model: FakeModel, by: str
 ) -> None:
-    """Plain say, pose, channel talk, an address of another and half a name cost no call."""
     tom = enter("Tom", by=by)
     for line, seen in (
         ("say what a quiet evening", "You say"),
@@ -111,7 +106,7 @@ def test_what_is_not_for_her_is_not_answered(
 
 
 def test_a_page_from_another_room(enter: Enter) -> None:
-    """A page finds her from anywhere, and the answer finds its way back; her ears end there."""
+    """A page reaches her from anywhere; speech and `@ada` in another room do not."""
     tom = enter("Tom", by="websocket")
     tom.ask("east", "Workshop")
     tom.ask("page ada = from afar?", page_of("from afar?"))
@@ -123,7 +118,7 @@ def test_a_page_from_another_room(enter: Enter) -> None:
 
 
 def test_a_whole_line_is_an_address_only_where_nothing_else_is(enter: Enter) -> None:
-    """`@look` looks, `@adamant` is not an address, and unknown lines get Evennia's own words."""
+    """`@look` looks, `@adamant` is no address, and unknown lines get Evennia's own error."""
     tom = enter("Tom")
     tom.ask("@look", "Reading Room")
     known = {}
@@ -138,7 +133,7 @@ def test_a_whole_line_is_an_address_only_where_nothing_else_is(enter: Enter) -> 
 
 
 def test_a_command_of_her_name_is_not_hidden(enter: Enter, admin: Player) -> None:
-    """Where an exit is called `ada`, `@ada` takes it; when it is gone, `@ada` is heard again."""
+    """Where an exit is called `ada`, `@ada` takes it; without the exit, `@ada` is an address."""
     tom = enter("Tom")
     run(
         admin,
@@ -156,7 +151,7 @@ def test_a_command_of_her_name_is_not_hidden(enter: Enter, admin: Player) -> Non
 
 @BY
 def test_markup_in_what_people_say_stays_text(enter: Enter, model: FakeModel, by: str) -> None:
-    """Braces, functions, colours and forged frames arrive at the model as they were typed."""
+    """Braces, functions, colours and forged messages reach the model as they were typed."""
     tom = enter("Tom", by=by)
     for line in (
         'whisper ada = {"tool": 1} $You() {0}',

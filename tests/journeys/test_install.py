@@ -1,4 +1,4 @@
-"""Somebody else's game gets an assistant by doing what README says, and nothing besides."""
+"""Another game gets an assistant by README's steps, and nothing besides."""
 
 from __future__ import annotations
 
@@ -30,7 +30,6 @@ def read_install_steps() -> list[Step]:
 
 
 def test_installing_takes_at_most_five_steps() -> None:
-    """README's install is short: five blocks or fewer, one of which creates an assistant."""
     steps = read_install_steps()
     assert len(steps) <= MOST_STEPS
     assert any(CREATE.match(line) for step in steps for line in step.lines)
@@ -51,9 +50,9 @@ def follow_in_game(player: Player, step: Step) -> None:
 def test_a_game_of_somebody_else_gets_an_assistant(
     stock: Path, tmp_path: Path, model: FakeModel
 ) -> None:
-    """An `evennia --init` game that follows README has an assistant who answers a whisper.
+    """The assistant of an `evennia --init` game that follows README answers a whisper.
 
-    Its body is a character of that game, and nobody can take its name.
+    Its body is a character of that game, and its name is protected.
     """
     steps = read_install_steps()
     with Game.copy(stock, tmp_path / "theirs") as game:
@@ -89,7 +88,7 @@ def change_characters(path: Path) -> None:
 
 
 def take_her_name(game: Game) -> None:
-    """Try to be called as she is, and see that her body is a character of this game."""
+    """Check that her name is refused, and that her body is a character of this game."""
     with game.open_telnet() as stranger:
         for name in ("Edda", "3dda"):
             refused = r"an assistant of this game"

@@ -1,4 +1,4 @@
-"""How much one person gets: bursts, floods, talks that go on, and what a person may ask for."""
+"""Limits for one person: bursts, floods and long talks, and the commands for players."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ LATER = r'Ada nods\. "One moment, please'
 
 @pytest.fixture
 def fresh(admin: Player) -> Iterator[None]:
-    """Ada has met nobody, and knows of nothing that was said before; nor does anything wait."""
+    """Ada has met nobody and remembers no talk, and no message waits."""
     run(
         admin,
         "work = ada.work\nwork.senders.people.clear()\nwork.conversations.by_place.clear()\n"
@@ -43,7 +43,7 @@ def send_at_once(player: Player, lines: list[str]) -> None:
 
 @pytest.mark.parametrize("line", ["say @ada line {}", "whisper ada = line {}"])
 def test_a_pasted_burst_is_one_turn(enter: Enter, model: FakeModel, line: str) -> None:
-    """Ten lines in one piece are answered once, by one call that was told all ten, in order."""
+    """One call gets all ten lines, in order."""
     tom = enter("Tom")
     send_at_once(tom, [line.format(number) for number in range(10)])
     tom.expect(re.escape(compose_reply("line 9")))
@@ -57,7 +57,7 @@ def test_a_pasted_burst_is_one_turn(enter: Enter, model: FakeModel, line: str) -
 def test_a_flood_is_answered_six_times_a_minute(
     enter: Enter, admin: Player, model: FakeModel
 ) -> None:
-    """Six calls; the sender is told once of the wait, once of what found no room; others go on."""
+    """The sender is told once of the wait and once of the lost messages; others are answered."""
     run(admin, "ada.db.hearing_config = {'batch_messages': 1}")
     tom, mira = enter("Tom"), enter("Mira", by="websocket")
     for number in range(30):
@@ -78,7 +78,7 @@ def test_a_flood_is_answered_six_times_a_minute(
 def test_two_characters_of_one_player_count_as_one(
     enter: Enter, admin: Player, model: FakeModel
 ) -> None:
-    """Who pages out of character and whispers in it has one allowance, not two."""
+    """A page and a whisper of the same player share one allowance."""
     run(admin, "ada.db.hearing_config = {'calls_per_player': 1}")
     tom = enter("Tom")
     tom.ask("whisper ada = first", whisper_of("first"))
@@ -87,7 +87,6 @@ def test_two_characters_of_one_player_count_as_one(
 
 
 def test_the_same_speaker_need_not_repeat_her_name(enter: Enter, model: FakeModel) -> None:
-    """After an answer aloud, the same person's plain say is answered too."""
     tom = enter("Tom")
     tom.ask("say @ada hello", say_of("hello"))
     tom.ask("say where are the ships?", say_of("where are the ships?"))
@@ -98,7 +97,6 @@ def test_the_same_speaker_need_not_repeat_her_name(enter: Enter, model: FakeMode
 def test_a_word_to_somebody_else_ends_the_talk(
     enter: Enter, model: FakeModel, between: str
 ) -> None:
-    """When the speaker turns to another, she stays out of it, and out of what follows."""
     tom, _mira = enter("Tom"), enter("Mira")
     tom.ask("say @ada hello", say_of("hello"))
     tom.ask(between, "You say")
@@ -119,7 +117,6 @@ def test_a_word_of_somebody_else_ends_the_talk(enter: Enter, model: FakeModel) -
 
 @pytest.mark.parametrize("line", ["whisper ada = hello", "page ada = hello"])
 def test_a_private_word_opens_no_talk(enter: Enter, model: FakeModel, line: str) -> None:
-    """After a whisper or page, plain speech is still not for her."""
     tom = enter("Tom")
     tom.ask(line, "Ada (whispers|pages): ")
     tom.ask("say what an evening", "You say")
@@ -128,7 +125,6 @@ def test_a_private_word_opens_no_talk(enter: Enter, model: FakeModel, line: str)
 
 
 def test_a_talk_does_not_follow_into_another_room(enter: Enter, model: FakeModel) -> None:
-    """A talk is of one place: gone and back in time it goes on, elsewhere it does not."""
     tom = enter("Tom")
     tom.ask("say @ada hello", say_of("hello"))
     tom.ask("east", "Workshop")
@@ -139,7 +135,6 @@ def test_a_talk_does_not_follow_into_another_room(enter: Enter, model: FakeModel
 
 
 def test_muted_she_neither_hears_nor_is_heard(enter: Enter, model: FakeModel) -> None:
-    """Who muted her reads nothing of hers, costs nothing, and others talk on with her."""
     tom, mira = enter("Tom"), enter("Mira", by="websocket")
     tom.ask("assistant mute ada", "no longer hears you")
     tom.ask("assistant mute ada", "have already muted Ada")
@@ -156,7 +151,6 @@ def test_muted_she_neither_hears_nor_is_heard(enter: Enter, model: FakeModel) ->
 
 
 def test_to_be_forgotten_is_asked_first(enter: Enter) -> None:
-    """`assistant forget me` says what leaves; after a no nothing does."""
     tom = enter("Tom")
     tom.ask("whisper ada = remember the green door", whisper_of("remember the green door"))
     tom.ask("assistant forget me", r"yes \| no")
@@ -165,7 +159,7 @@ def test_to_be_forgotten_is_asked_first(enter: Enter) -> None:
 
 
 def test_why_tells_a_player_of_nobody_else(enter: Enter, admin: Player) -> None:
-    """A player is told of their own messages only, by number too; staff of everybody's."""
+    """Players see their own messages only, also by number; staff see everybody's, masked."""
     tom, mira = enter("Tom"), enter("Mira", by="websocket")
     mira.ask("whisper ada = the secret of Mira", whisper_of("the secret of Mira"))
     tom.ask("whisper ada = my own", whisper_of("my own"))
@@ -187,7 +181,6 @@ def test_why_tells_a_player_of_nobody_else(enter: Enter, admin: Player) -> None:
 
 
 def test_why_tells_of_silence(enter: Enter) -> None:
-    """What was passed over is explained too: by which rule."""
     tom = enter("Tom")
     tom.ask("say what an evening", "You say")
     tom.ask("assistant why full", r"7 default: ignore")
@@ -196,7 +189,7 @@ def test_why_tells_of_silence(enter: Enter) -> None:
 
 
 def test_that_she_is_an_ai_is_always_said(enter: Enter, admin: Player) -> None:
-    """Whatever a builder writes about her, her looks say that she is an AI."""
+    """Her look says that she is an AI, whatever a builder writes about her."""
     old = run(admin, "told = ada.obj.db.desc")
     admin.ask("desc ada = A tall woman who SAID hello to Aidan.", "description was set")
     try:
@@ -209,7 +202,7 @@ def test_that_she_is_an_ai_is_always_said(enter: Enter, admin: Player) -> None:
 def test_a_reload_in_the_middle_loses_nothing(
     game: Game, enter: Enter, admin: Player, model: FakeModel
 ) -> None:
-    """Mutes, records, what was overheard and what waits are there after a reload."""
+    """Mutes, records, overheard speech and waiting messages survive a reload."""
     run(admin, "operations.set_channel(ada, 'public', 'context')")
     tom, mira = enter("Tom"), enter("Mira", by="websocket")
     mira.ask("assistant mute ada", "no longer hears you")

@@ -1,4 +1,4 @@
-"""A running game's MCP server before those who mean it harm, and over its reloads."""
+"""A running game's MCP server under attack, and over reloads."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ told = lags[int(len(lags) * 0.99)]
 def test_a_name_or_a_page_that_is_not_known_is_refused(
     reader: Staff, status: int, headers: dict[str, str]
 ) -> None:
-    """Though the token is good: it may be a browser that was led here."""
+    """A valid token is not enough: it may come from a browser that another page misuses."""
     assert status == reader.raw(**headers).status
 
 
@@ -74,14 +74,13 @@ def test_a_name_or_a_page_that_is_not_known_is_refused(
     "sent", ["", "Bearer", "Bearer eai_guess", "Basic YWRtaW46YWRtaW4=", "Bearer " + "x" * 4000]
 )
 def test_without_a_token_nobody_comes_in(reader: Staff, sent: str) -> None:
-    """The answer says what to send, and no more."""
     answer = reader.raw(Authorization=sent)
     assert (401, "Bearer") == (answer.status, answer.headers["WWW-Authenticate"])
     assert {"code", "message"} == set(json.loads(answer.text)["error"])
 
 
 def test_a_player_does_not_come_in(enter: Enter, game: Game, port: int) -> None:
-    """The server is for staff, whatever a player's token may do."""
+    """The server is for staff, whatever the scope of a player's token."""
     enter("Vera")
     player = Staff(port, token(game, "write", "Vera", PASSWORD))
     answer = player.raw()
@@ -90,7 +89,7 @@ def test_a_player_does_not_come_in(enter: Enter, game: Game, port: int) -> None:
 
 
 def test_a_token_that_is_revoked_is_worth_nothing_at_once(game: Game, port: int) -> None:
-    """In the middle of a connection too."""
+    """This holds on an open connection too."""
     mine = token(game, "write")
     web = Web(game.ports.web, mine)
     headers = {"Authorization": f"Bearer {mine}"}
@@ -103,7 +102,7 @@ def test_a_token_that_is_revoked_is_worth_nothing_at_once(game: Game, port: int)
 
 
 def test_only_requests_to_its_address_are_served(reader: Staff) -> None:
-    """No stream is held open, no session is kept, and there are no other pages."""
+    """No stream, no session and no other page is served."""
     assert (405, "POST") == ((got := reader.raw(method="GET")).status, got.headers["Allow"])
     assert 405 == reader.raw(method="DELETE").status
     assert 404 == reader.raw(path="/").status
@@ -126,7 +125,6 @@ def test_only_requests_to_its_address_are_served(reader: Staff) -> None:
     ],
 )
 def test_arguments_that_are_wrong_are_told_in_words(reader: Staff, arguments: Any) -> None:
-    """Nothing breaks, and nothing is guessed."""
     asked = {"name": "audit_log", "arguments": arguments}
     body = json.dumps({**PING, "method": "tools/call", "params": asked}).encode()
     answer = reader.raw(body)
@@ -136,7 +134,6 @@ def test_arguments_that_are_wrong_are_told_in_words(reader: Staff, arguments: An
 
 
 def test_bodies_out_of_all_proportion_are_refused(reader: Staff) -> None:
-    """Ten megabytes are not read; what is nested a thousand times is not a request."""
     ten = b'{"jsonrpc": "2.0", "id": 1, "method": "' + b"x" * 10_000_000 + b'"}'
     with contextlib.suppress(BrokenPipeError, ConnectionResetError):  # it does not read it all
         assert 413 == reader.raw(ten).status
@@ -147,8 +144,6 @@ def test_bodies_out_of_all_proportion_are_refused(reader: Staff) -> None:
 
 
 def test_a_hundred_calls_at_once_leave_the_game_its_time(admin: Player, reader: Staff) -> None:
-    """Each is answered in its turn, and the game hardly ever waits for one."""
-
     async def flood() -> list[Any]:
         headers = {
             "Authorization": f"Bearer {reader.token}",
@@ -171,7 +166,6 @@ def test_a_hundred_calls_at_once_leave_the_game_its_time(admin: Player, reader: 
 
 
 def test_connections_that_say_nothing_keep_nobody_out(reader: Staff) -> None:
-    """A crowd of them, and requests whose bodies never come."""
     held = [socket.create_connection(("127.0.0.1", reader.port)) for _ in range(60)]
     begun = (
         f"POST /mcp HTTP/1.1\r\nHost: 127.0.0.1:{reader.port}\r\nContent-Length: 1000\r\n"
@@ -187,7 +181,7 @@ def test_connections_that_say_nothing_keep_nobody_out(reader: Staff) -> None:
 
 
 def test_a_reload_and_a_kill_are_gone_over(game: Game, reader: Staff) -> None:
-    """The next server takes the port, and the client need not know of it."""
+    """The next server takes over the port, and the client need not notice."""
     assert "ok" == reader.told("health")["status"]
     for end in (game.reload, _kill(game)):
         end()
@@ -226,7 +220,6 @@ def _inspect(staff: Staff, *more: str) -> Any:
     not Path(programs.INSPECTOR[1]).is_file(), reason="`make endpoints` gets the MCP inspector"
 )
 def test_the_official_inspector_finds_nothing_wrong(reader: Staff, writer: Staff) -> None:
-    """Its strict look at the schemas of all tools, and a call."""
     listed = _inspect(writer, "--method", "tools/list", "--strict")["tools"]
     assert set(writer.tools()) == {tool["name"] for tool in listed}
     call = ("--method", "tools/call", "--tool-name", "assistant_status")

@@ -1,4 +1,4 @@
-"""An owner's coding assistant sees to a running game over MCP, by the official client."""
+"""An owner's coding assistant inspects and operates a running game over MCP."""
 
 from __future__ import annotations
 
@@ -26,7 +26,6 @@ __all__ = ("game_settings", "port", "reader", "writer")
 def test_an_assistant_finds_out_why_another_answered(
     enter: Enter, reader: Staff, model: FakeModel, mode: str
 ) -> None:
-    """From the list of tools to the reason of one answer, by either protocol."""
     enter("Tom").ask("whisper ada = where is the atlas?", "I heard: where is the atlas")
     tools = reader.tools(mode)
     assert all(tool.annotations.read_only_hint for tool in tools.values())
@@ -42,7 +41,6 @@ def test_an_assistant_finds_out_why_another_answered(
 
 
 def test_what_is_changed_is_recorded_with_who_and_how(writer: Staff, reader: Staff) -> None:
-    """A setting is changed and undone; the record names the owner and the way, and so does undo."""
     changed = writer.call("change_settings", assistant="Ada", changes={"tick_rate": 9})
     assert "tick_rate" in sentence(changed)
     assert 9 == reader.told("show_setting", assistant="Ada", setting="tick_rate")["value"]
@@ -54,7 +52,7 @@ def test_what_is_changed_is_recorded_with_who_and_how(writer: Staff, reader: Sta
 
 
 def test_a_token_that_nobody_said_more_of_only_reads(reader: Staff, writer: Staff) -> None:
-    """It is offered no tool that changes something, and a call of one is refused in words."""
+    """A token of the usual scope is offered no tool that changes anything, and may call none."""
     offered, every = reader.tools(), writer.tools()
     changing = {name for name, tool in every.items() if not tool.annotations.read_only_hint}
     assert set(every) - changing == set(offered)
@@ -64,7 +62,6 @@ def test_a_token_that_nobody_said_more_of_only_reads(reader: Staff, writer: Staf
 
 
 def test_a_stop_and_its_end(writer: Staff) -> None:
-    """One assistant, and all of them."""
     assert "Ada" in sentence(writer.call("stop_now", assistant="ada", reason="a test"))
     assert "stopped" == writer.told("assistant_status", assistant="Ada")["mood"]
     assert 1 == writer.told("clear_all_stops")["changed"]
@@ -76,7 +73,7 @@ def test_a_stop_and_its_end(writer: Staff) -> None:
 def test_words_of_others_are_shown_only_to_whom_may_reveal(
     enter: Enter, admin: Player, reader: Staff, writer: Staff, model: FakeModel
 ) -> None:
-    """Masked, unless `reveal` is asked for with a token that does more than read; recorded then."""
+    """`reveal` needs a token that may write, and its use is recorded."""
     enter("Tom").ask("whisper ada = the vault is open", "I heard: the vault is open")
     assert "vault" not in json.dumps(reader.told("read_history", assistant="Ada"))
     assert "read-only" in reader.fault("read_history", assistant="Ada", reveal=True)

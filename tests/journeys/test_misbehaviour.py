@@ -35,7 +35,6 @@ TOO_LONG = {
 
 
 def whisper(message: str) -> dict[str, Any]:
-    """A call of `whisper`."""
     return {"tool": "whisper", "arguments": {"target": "Tom", "message": message}}
 
 
@@ -45,7 +44,7 @@ LOST: dict[str, Any] = {"tool": "look", "arguments": {"target": "the moon"}}
 
 @pytest.fixture(scope="module")
 def game_settings() -> dict[str, Any]:
-    """Nobody is made to wait, and nobody is asked at a limit."""
+    """Settings without rate limits, and without questions at limits."""
     return {**UNHURRIED, "EVENNIA_AI_SAFETY_CONFIG": {"on_limit": {"mode": "unattended"}}}
 
 
@@ -59,7 +58,7 @@ def anew(admin: Player) -> Iterator[None]:
 
 
 def conversation(owner: Player) -> list[dict[str, Any]]:
-    """What is stored of it, which a service would take."""
+    """The stored history, which a service would accept."""
     history: list[dict[str, Any]] = json.loads(bytes.fromhex("".join(run(owner, HISTORY).split())))
     for message in history:
         message.pop("private_to", None)
@@ -118,7 +117,7 @@ def test_it_ends_well(
     heard: list[str],
     kept: str,
 ) -> None:
-    """The player reads what was meant for them and nothing else, and the next question works."""
+    """The player reads the intended words and nothing else, and the next question works."""
     tom = enter("Tom")
     model.queue(*answers)
     tom.send("whisper ada = hello?")
@@ -164,7 +163,7 @@ def test_it_is_told(
     calls: int,
     heard: str,
 ) -> None:
-    """The player reads one line in character, staff the stop reason; nothing of it is kept."""
+    """The player reads one line in character, staff the stop reason; the history stays empty."""
     tom = enter("Tom")
     model.behave(**usual)
     tom.ask("whisper ada = hello?", re.escape(heard))
@@ -179,11 +178,10 @@ def test_it_is_told(
 
 
 def expect_well(tom: Player, model: FakeModel) -> None:
-    """A normal question is answered as ever."""
     tom.ask("whisper ada = and now?", whisper_of("and now?"))
 
 
 def turns(history: list[dict[str, Any]]) -> list[list[dict[str, Any]]]:
-    """A conversation in parts that begin with what was heard."""
+    """A conversation in parts that begin with a user message."""
     starts = [place for place, message in enumerate(history) if message["role"] == "user"]
     return [history[a:b] for a, b in zip(starts, [*starts[1:], len(history)], strict=True)]

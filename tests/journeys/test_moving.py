@@ -28,7 +28,6 @@ SECONDS = 60.0
 
 @pytest.fixture(scope="module")
 def game_settings() -> dict[str, Any]:
-    """Nobody is made to wait."""
     return UNHURRIED
 
 
@@ -36,7 +35,7 @@ def game_settings() -> dict[str, Any]:
 def other(
     template: Path, model_server: FakeModel, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Game]:
-    """Another game of the same kind, with people of its own."""
+    """Another game of the same kind, with players of its own."""
     with Game.copy(template, tmp_path_factory.mktemp("other") / "game") as made:
         made.ask_model_at(model_server.base_url, MODEL_NAME)
         made.settings |= UNHURRIED
@@ -54,10 +53,10 @@ rows.of(ada.pk, indexed_as="").update(indexed_as="-")
 
 
 def until(is_so: Callable[[], bool]) -> None:
-    """Wait until something is so.
+    """Poll until a condition holds.
 
     Raises:
-        AssertionError: it is not by then.
+        AssertionError: it does not hold in time.
     """
     end = time.monotonic() + SECONDS
     while not is_so():
@@ -79,7 +78,7 @@ def account(stack: ExitStack, game: Game, name: str) -> Player:
 
 
 def read(admin: Player, name: str) -> None:
-    """Wait until vectors of all that an assistant remembers are made."""
+    """Wait until an assistant's memories all have vectors."""
     run(
         admin,
         "from evennia_ai import operations\n"
@@ -97,7 +96,7 @@ def read(admin: Player, name: str) -> None:
 
 
 def told(admin: Player, player: Player, model: FakeModel, name: str) -> str:
-    """What the model is told when a player asks an assistant that begins anew."""
+    """The prompt for a player's question to an assistant with a new conversation."""
     read(admin, name)
     admin.ask(f"history reset {name}", "new conversation|begins anew|forgotten|starts")
     player.ask(f"whisper {name} = {QUESTION}", whisper_of(name.capitalize(), QUESTION), SECONDS)
@@ -105,23 +104,23 @@ def told(admin: Player, player: Player, model: FakeModel, name: str) -> str:
 
 
 def exported(game: Game, admin: Player, name: str) -> Path:
-    """The file of an assistant, as a game writes it."""
+    """The exported file of an assistant."""
     admin.ask(f"assistant export {name} all", "and all it knows, including private words", SECONDS)
     found = (game.folder / "server" / "ai_exports").glob(f"assistant-{name}*.zip")
     return max(found, key=lambda path: path.stat().st_mtime)
 
 
 def parts(path: Path) -> dict[str, bytes]:
-    """The parts of a file, but for the times, versions and records in it."""
+    """The parts of a file, without times, versions and records."""
     with zipfile.ZipFile(io.BytesIO(path.read_bytes())) as archive:
         wanted = ("settings.json", "state.json", "who.jsonl", "memories.jsonl", "profiles.jsonl")
         return {name: archive.read(name) for name in wanted}
 
 
 def test_there_and_back(game: Game, other: Game, admin: Player, model: FakeModel) -> None:
-    """Tom is told there what he told here, under whatever id; nobody else is, there or here.
+    """Tom's secret is recalled for Tom alone, in both games, whatever his id.
 
-    In the other game Tom's number is Mira's, and the room's and the assistant's names are the same.
+    In the other game Tom's number is Mira's, and the names of room and assistant are the same.
     """
     starts = measure_log(game), measure_log(other)
     with ExitStack() as stack:
@@ -151,7 +150,7 @@ def test_there_and_back(game: Game, other: Game, admin: Player, model: FakeModel
 
 
 def test_a_reload_in_the_middle(game: Game, admin: Player) -> None:
-    """Nothing of one that was on its way is left, as after a kill; then it comes in, whole."""
+    """A reload in the middle of an import leaves no part of it; the next try is complete."""
     counts = ("evennia_ai_memory", "evennia_ai_entityprofile", "scripts_scriptdb")
 
     def rows() -> list[Any]:

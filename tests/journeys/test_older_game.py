@@ -1,8 +1,8 @@
-"""A game made before the rooms got their names of today goes on with them.
+"""A game whose database an older version of the package made.
 
 `games/older.sql` is the database of the Lantern Library as the code of 24 November 2026 left it
 (commit ea80e09, Evennia 5.0.1): Tom told Ada of his boat, Ada has a goal, a setting of its own and
-a question to staff that is open, Brass is stopped, and there is a line of lore.
+an open question to staff, Brass is stopped, and there is a line of lore.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ OLDER = Path(__file__).with_name("games") / "older.sql"
 def game(
     template: Path, model_server: FakeModel, tmp_path_factory: pytest.TempPathFactory, port: int
 ) -> Iterator[Game]:
-    """The older game under the code of today, after the `migrate` that its owner is told to run."""
+    """The older game under today's code, after the `migrate` that its owner is told to run."""
     model_server.reset()
     with Game.copy(template, tmp_path_factory.mktemp("older") / "game") as game:
         game.database.unlink()
@@ -62,7 +62,6 @@ def _give_token(connection: sqlite3.Connection) -> None:
 
 
 def test_all_of_an_older_game_is_there(game: Game, admin: Player, model: FakeModel) -> None:
-    """Memory, goal, setting, question, stop, lore and audit log: each is found and can be used."""
     admin.ask("assistant questions", "1 +Ada asks about a limit")
     admin.ask("assistant answer 1 no", "Ada")
     admin.ask("assistant status brass", "stopped by admin")
@@ -80,7 +79,7 @@ def test_all_of_an_older_game_is_there(game: Game, admin: Player, model: FakeMod
 
 
 def test_an_older_token_does_what_it_did_and_only_reads_over_mcp(game: Game, port: int) -> None:
-    """By REST it changes what it could; that it may do so over MCP nobody has said."""
+    """By REST it may still write; over MCP nobody has granted it more than reading."""
     web, staff = Web(game.ports.web, TOKEN), Staff(port, TOKEN)
     web.get_done("POST", "assistants/Ada/stop/")
     assert not staff.told("assistant_status", assistant="Ada")["enabled"]

@@ -1,4 +1,4 @@
-"""Two games and the ledger that they share, set up as docs/scale.md says: one cap over both."""
+"""Two games that share a ledger, set up as docs/scale.md says: one cap over both."""
 
 from __future__ import annotations
 
@@ -51,17 +51,16 @@ class Ledger:
         self._server, self.database = server, database
 
     def stop(self) -> None:
-        """End it, and all connections with it, as a machine is taken down in order."""
+        """Shut it down in order, with all its connections."""
         pid = self._server.get_pid()
         os.kill(pid, signal.SIGINT)
         processes.wait_for_end(pid, 30)
 
     def start(self) -> None:
-        """Start it again, with all that it had."""
+        """Start it again, with all its data."""
         self._server.start()
 
     def query(self, sql: str) -> list[tuple[Any, ...]]:
-        """Rows of a query."""
         told = {name.lower(): self.database[name] for name in ("HOST", "PORT", "USER")}
         with psycopg.connect(**told, dbname=self.database["NAME"]) as connection:
             return connection.execute(sql).fetchall()
@@ -69,7 +68,7 @@ class Ledger:
 
 @pytest.fixture(scope="module")
 def ledger() -> Iterator[Ledger]:
-    """A server of its own, with nothing in it."""
+    """An empty server."""
     with (
         # Not in the folder of pytest, which another run closes to the server's user meanwhile.
         tempfile.TemporaryDirectory(prefix="evennia_ai_ledger_") as folder,
@@ -101,7 +100,7 @@ def games(
     ledger: Ledger,
     tmp_path_factory: pytest.TempPathFactory,
 ) -> Iterator[tuple[Game, Game]]:
-    """Both, running; the second has the name of the first, by mistake."""
+    """Both games, running; the second has the name of the first, by mistake."""
     model_server.reset()
     made = []
     caps = {**UNHURRIED["EVENNIA_AI_BUDGET_CONFIG"], "all_games": {"tokens_per_month": CAP}}
@@ -129,7 +128,7 @@ def games(
 
 @pytest.fixture
 def staff(games: tuple[Game, Game]) -> Iterator[tuple[Player, Player]]:
-    """The owner of each."""
+    """The owners of both games."""
     first, second = (game.log_in_admin() for game in games)
     with first, second:
         for owner in (first, second):
@@ -139,7 +138,7 @@ def staff(games: tuple[Game, Game]) -> Iterator[tuple[Player, Player]]:
 
 @pytest.fixture
 def players(games: tuple[Game, Game], staff: tuple[Player, Player]) -> Iterator[list[Player]]:
-    """Tom in the one, Mira in the other."""
+    """Tom in the first game, Mira in the second."""
     made: list[Player] = []
     for game, name in zip(games, ("Tom", "Mira"), strict=True):
         player = game.open_telnet()
@@ -152,7 +151,7 @@ def players(games: tuple[Game, Game], staff: tuple[Player, Player]) -> Iterator[
 
 
 def used(owner: Player) -> list[int]:
-    """Tokens that `assistant budget` tells: of this game today, and of all games."""
+    """Tokens by `assistant budget`: of this game today, and of all games."""
     today = r"today +([\d,]+) tok"
     told = owner.ask("assistant budget", rf"{today}(?:.|\n)*All games together(?:.|\n)*?{today}")
     return [int(number.replace(",", "")) for number in told.groups()]
@@ -165,7 +164,7 @@ def test_two_games_on_one_ledger(
     ledger: Ledger,
     model: FakeModel,
 ) -> None:
-    """A name twice, a ledger that is stopped, and the last room under a cap, spent once."""
+    """A name used twice, a stopped ledger, and a cap that both games share."""
     first, second = staff
     owners = "SELECT owner FROM evennia_ai_ledgergame"
     before = ledger.query(owners)
@@ -203,7 +202,7 @@ def test_two_games_on_one_ledger(
 
 
 def _takes_a_name_of_its_own(game: Game, owner: Player, player: Player) -> None:
-    """It is refused under the other's; its staff read why, also who come in later."""
+    """The second game is refused under the first one's name; its staff read why."""
     assert re.search(TAKEN, owner.transcript)
     player.ask("whisper ada = anybody?", FAILURE_PATTERN)
     owner.expect(TAKEN)
@@ -220,7 +219,7 @@ def _takes_a_name_of_its_own(game: Game, owner: Player, player: Player) -> None:
 def _outlasts_a_stop(
     ledger: Ledger, staff: tuple[Player, Player], players: list[Player], model: FakeModel
 ) -> None:
-    """No call is made while it is stopped, which is told; then both games go on by themselves."""
+    """A stopped ledger means no model calls; both games recover by themselves."""
     ledger.stop()
     before = model.count_calls()
     for owner, player in zip(staff, players, strict=True):

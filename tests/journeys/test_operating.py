@@ -35,7 +35,7 @@ ANONYMOUS = 20
 
 @pytest.fixture(scope="module")
 def game_settings() -> dict[str, Any]:
-    """Nobody is made to wait, and staff may read the metrics."""
+    """Settings with few limits, in which staff may read the metrics."""
     config = {
         "metrics": "staff",
         "writes_per_minute": 0,
@@ -53,7 +53,7 @@ def program(game: Game) -> Web:
 
 @pytest.fixture(autouse=True)
 def edda(game: Game, program: Web, model: FakeModel) -> Iterator[None]:
-    """Edda, made over HTTP and deleted after; nothing leaves a traceback in the log."""
+    """Edda, made over HTTP and deleted after the test, which leaves no traceback in the log."""
     start = measure_log(game)
     made = program.ask("POST", "assistants/", EDDA)
     assert (201, "Edda") == (made.status, made.told["key"])
@@ -71,13 +71,13 @@ def answer_of(words: str) -> str:
 
 
 def versions(program: Web, event: str) -> list[dict[str, Any]]:
-    """The entries of Edda's record of one kind, the newest first."""
+    """The entries of one kind in Edda's record, the newest first."""
     entries: list[dict[str, Any]] = program.read(f"{ONE}audit/?event={event}")["entries"]
     return entries
 
 
 def test_without_a_port_nothing_of_the_mcp_server_is_there(admin: Player) -> None:
-    """A game that has none imports nothing for it."""
+    """A game without an MCP server imports nothing for it."""
     names = ("mcp", "uvicorn", "starlette", "evennia_ai.api.mcp.calls")
     assert "[]" == run(admin, f"import sys; told = [n for n in {names} if n in sys.modules]")
 
@@ -85,7 +85,7 @@ def test_without_a_port_nothing_of_the_mcp_server_is_there(admin: Player) -> Non
 def test_made_over_http_talked_to_by_telnet_and_explained_over_http(
     enter: Enter, program: Web
 ) -> None:
-    """She stands in the room and answers; why, at what cost and what she did is all told."""
+    """The API tells why she answered, what it cost, and all that she did."""
     assert EDDA == {name: program.read(ONE)[name] for name in EDDA}
     tom = enter("Tom")
     tom.ask("look scribe", re.escape(EDDA["desc"]))
@@ -119,7 +119,7 @@ def test_made_over_http_talked_to_by_telnet_and_explained_over_http(
 def test_stopped_in_game_seen_over_http_and_the_state_before(
     enter: Enter, admin: Player, program: Web
 ) -> None:
-    """Status, health and the record tell of the stop; the state before is there; HTTP clears it."""
+    """The record holds the state before a stop in the game, and the API clears the stop."""
     tom = enter("Tom")
     tom.ask("whisper edda = before", answer_of("before"))
     halted = program.read("health/")["assistants"]["stopped"]
@@ -146,7 +146,7 @@ def test_stopped_in_game_seen_over_http_and_the_state_before(
 
 
 def test_a_moment_leads_to_the_state_it_had(program: Web) -> None:
-    """Of a moment between two changes, and of one before her there is none."""
+    """A moment between two changes has a state; one before she was made has none."""
     program.get_done("PATCH", f"{ONE}configuration/", {"max_history": 41})
     between = datetime.now(UTC).isoformat()
     program.get_done("PATCH", f"{ONE}configuration/", {"max_history": 42})
@@ -159,7 +159,6 @@ def test_a_moment_leads_to_the_state_it_had(program: Web) -> None:
 
 
 def test_told_over_http_heard_in_the_room(enter: Enter, program: Web, model: FakeModel) -> None:
-    """An instruction makes her speak, and so does a tool that is run by hand."""
     tom = enter("Tom")
     say = {"tool": "say", "arguments": {"message": "Supper is ready."}}
     model.queue({"calls": [say]})
@@ -179,7 +178,6 @@ def test_told_over_http_heard_in_the_room(enter: Enter, program: Web, model: Fak
 
 
 def test_configured_on_either_side_seen_on_the_other(admin: Player, program: Web) -> None:
-    """A change over HTTP is shown in game, one in game over HTTP, and both are in the record."""
     path = "execution_config.max_iterations_per_tick"
     program.get_done("PATCH", f"{ONE}configuration/", {path: 3, "max_history": 44})
     admin.ask("assistant config edda show max_history", r"\b44\b")
@@ -196,7 +194,7 @@ def test_configured_on_either_side_seen_on_the_other(admin: Player, program: Web
 def test_a_question_is_answered_over_http(
     enter: Enter, admin: Player, program: Web, model: FakeModel
 ) -> None:
-    """At her limit she asks staff on their screen; a program answers, and she goes on."""
+    """She asks staff on their screen; a program answers, and she goes on."""
     note = {"tool": "write_note", "arguments": {"text": "a step"}}
     model.queue(*({"calls": [note]} for _ in range(5)))
     model.behave(content="I found all of it.")
@@ -215,7 +213,7 @@ def test_a_question_is_answered_over_http(
 def test_cloned_and_deleted_over_http_gone_in_game_with_its_record_kept(
     game: Game, enter: Enter, admin: Player, program: Web
 ) -> None:
-    """The copy answers and knows nothing of the talk; the record of the deleted is in a file."""
+    """A clone knows nothing of the talk; the record of a deleted assistant is in a file."""
     tom = enter("Tom")
     tom.ask("whisper edda = a secret", answer_of("a secret"))
     clone = program.ask("POST", f"{ONE}clone/", {"key": "Vesna"})
@@ -236,7 +234,7 @@ def test_cloned_and_deleted_over_http_gone_in_game_with_its_record_kept(
 
 
 def test_health_and_metrics(game: Game, enter: Enter, program: Web) -> None:
-    """Health is for everybody and names nobody; metrics count, for staff only."""
+    """Health is public and names nobody; metrics are for staff."""
     enter("Tom").ask("whisper edda = hello", answer_of("hello"))
     nobody = Web(game.ports.web)
     health = nobody.read("health/")
@@ -255,7 +253,7 @@ def test_health_and_metrics(game: Game, enter: Enter, program: Web) -> None:
     "path", [ONE, f"{ONE}status/", f"{ONE}events/", f"{ONE}audit/", "assistants/Nobody/"]
 )
 def test_who_may_not(game: Game, enter: Enter, path: str) -> None:
-    """A player is told 403, whether there is such an assistant or not; nobody is told 401."""
+    """The answer does not depend on whether such an assistant exists."""
     enter("Tom")
     tom = Web.with_token(game.ports.web, "Tom")
     refused = tom.ask("GET", path)
@@ -267,7 +265,7 @@ def test_who_may_not(game: Game, enter: Enter, path: str) -> None:
 
 
 def test_hole_c14_c15_c16_one_client_harms_nobody_else(game: Game, program: Web) -> None:
-    """Through portal and server: what it forges lifts nothing, and it leaves nothing behind."""
+    """Forged headers lift no limit, and refused requests leave no session behind."""
     port, count = game.ports.web, "SELECT COUNT(*) FROM django_session"
     sessions = game.query(count)
     forged = [f"203.0.113.{number}" for number in range(ANONYMOUS + 20)]
@@ -288,7 +286,6 @@ def test_hole_c14_c15_c16_one_client_harms_nobody_else(game: Game, program: Web)
 
 
 def test_a_browser_needs_the_csrf_token_to_change_something(game: Game) -> None:
-    """Logged in by the website's own form: it reads at once, and a change wants the token."""
     browser = Web(game.ports.web)
     browser.log_in(ADMIN_NAME, ADMIN_PASSWORD)
     assert "Edda" == browser.read(ONE)["key"]
@@ -303,7 +300,7 @@ def test_a_browser_needs_the_csrf_token_to_change_something(game: Game) -> None:
 def test_a_kill_while_the_model_answers_leaves_record_and_state_agreeing(
     game: Game, enter: Enter, program: Web, model: FakeModel
 ) -> None:
-    """The command and HTTP tell the same after it, and the token is still good."""
+    """The command and the API agree after the kill, and the token is still valid."""
     tom = enter("Tom")
     tom.ask("whisper edda = first", answer_of("first"))
     program.get_done("PATCH", f"{ONE}configuration/", {"max_history": 43})

@@ -1,4 +1,4 @@
-"""Staff who play nobody run assistants all the same: by telnet, in the webclient, after a crash."""
+"""Staff operate assistants out of character: by telnet, by webclient, and after a crash."""
 
 from __future__ import annotations
 
@@ -32,29 +32,26 @@ WORDS = {
 
 @pytest.fixture(scope="module")
 def game_settings() -> dict[str, Any]:
-    """Nobody is made to wait."""
     return UNHURRIED
 
 
 def by_telnet(game: Game) -> Player:
-    """A telnet client at the login screen."""
     return game.open_telnet()
 
 
 def by_webclient(game: Game) -> Player:
-    """The webclient at the login screen."""
     return game.open_webclient()
 
 
 @pytest.fixture(autouse=True, scope="module")
 def asks_first(game: Game) -> None:
-    """Ada asks staff before she does what is dangerous."""
+    """Ada asks staff before she does anything dangerous."""
     with game.log_in_admin() as owner:
         run(owner, f"ada.db.context_configs = {ASK_FIRST!r}\nada.db.confirm_by = 'staff'")
 
 
 def want_something(tom: Player, model: FakeModel) -> None:
-    """Let Ada want something dangerous, of which staff are asked."""
+    """Let Ada want something dangerous, for which she asks staff."""
     wanted = {"tool": "get", "arguments": {"item": "lamp"}}
     answer = {"tool": "whisper", "arguments": {"target": "Tom", "message": "I have to ask."}}
     model.queue({"calls": [wanted]}, {"calls": [answer]})
@@ -65,7 +62,6 @@ def want_something(tom: Player, model: FakeModel) -> None:
 def test_each_command_without_a_character(
     game: Game, enter: Enter, model: FakeModel, connect: Callable[[Game], Player]
 ) -> None:
-    """All that staff need is there, and does what it does in character."""
     tom = enter("Tom")
     with connect(game) as owner:
         owner.log_in(ADMIN_NAME, ADMIN_PASSWORD)
@@ -86,7 +82,7 @@ def test_each_command_without_a_character(
 
 
 def test_after_a_kill_the_first_line_counts(game: Game, enter: Enter) -> None:
-    """Whoever was connected, and whoever connects anew, is obeyed at the first line."""
+    """The first command after a kill works, on an old connection and on a new one."""
     tom = enter("Tom")
     with game.log_in_admin() as owner:
         owner.ask("assistant emergency stop ada", r"Ada is stopped\.")
@@ -104,7 +100,6 @@ def test_after_a_kill_the_first_line_counts(game: Game, enter: Enter) -> None:
 
 
 def test_a_player_without_a_character_may_no_more_than_with_one(game: Game, enter: Enter) -> None:
-    """The commands of staff are not there, and what is for all refuses what is not theirs."""
     mira = enter("Mira")
     mira.ask("ooc", "You go OOC")
     mira.ask("assistant emergency stop ada", "You may not")

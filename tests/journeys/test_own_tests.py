@@ -1,4 +1,4 @@
-"""A game's own tests of its assistant run as the documents say, by Evennia's own command."""
+"""The tests that the documents show run by Evennia's own command."""
 
 from __future__ import annotations
 

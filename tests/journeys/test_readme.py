@@ -1,4 +1,4 @@
-"""README's install steps are followed as a reader would follow them."""
+"""The reading of README's install steps."""
 
 from __future__ import annotations
 
@@ -28,7 +28,6 @@ assistant create Edda
 
 
 def test_only_the_marked_steps_are_read() -> None:
-    """The blocks between the marks are the steps, in their order."""
     assert [
         Step("bash", ("pip install evennia-ai", "evennia migrate")),
         Step("python", ('INSTALLED_APPS += ("evennia_ai",)',), "server/conf/settings.py"),
@@ -45,7 +44,6 @@ def test_only_the_marked_steps_are_read() -> None:
     ],
 )
 def test_a_readme_that_cannot_be_followed_is_refused(readme: str, problem: str) -> None:
-    """What is missing in README is said."""
     with pytest.raises(ValueError, match=problem):
         read_steps(readme)
 
@@ -59,7 +57,6 @@ def test_a_readme_that_cannot_be_followed_is_refused(readme: str, problem: str) 
     ],
 )
 def test_only_pip_is_replaced(line: str) -> None:
-    """Installing from the registry becomes a proof that the checkout is importable; no more."""
     assert "python -c 'import evennia_ai'\nls" == install_checkout(f"{line}\nls")
 
 
@@ -78,5 +75,5 @@ FILE = ["import a", "", "class C(B):", "    def f(self):", "        super().f()"
     ],
 )
 def test_new_lines_go_where_the_known_ones_show(block: list[str], expected: list[str]) -> None:
-    """Lines the file has already are the place; a block without any goes to the end."""
+    """Lines that the file has already show the place; a block without any goes to the end."""
     assert expected == insert_lines(FILE, block)

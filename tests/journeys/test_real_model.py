@@ -72,7 +72,6 @@ def real_game(template: Path, tmp_path_factory: pytest.TempPathFactory) -> Itera
 
 @pytest.fixture(scope="module")
 def owner(real_game: Game) -> Iterator[Player]:
-    """The owner, who looks inside."""
     with real_game.log_in_admin() as player:
         yield player
 
@@ -86,14 +85,14 @@ def _newcomer(game: Game, name: str) -> Player:
 
 @pytest.fixture(scope="module")
 def tom(real_game: Game) -> Iterator[Player]:
-    """Who asks."""
+    """The player who asks."""
     with _newcomer(real_game, "Tom") as player:
         yield player
 
 
 @pytest.fixture(scope="module")
 def mira(real_game: Game) -> Iterator[Player]:
-    """Who stands by."""
+    """A bystander."""
     with _newcomer(real_game, "Mira") as player:
         yield player
 
@@ -123,7 +122,7 @@ def test_a_request_is_answered_by_the_real_model(
     line: str,
     expected: str,
 ) -> None:
-    """Ada, thinking for herself, answers whoever asked, the way they asked, in plain words."""
+    """Ada answers in plain words, the way she was asked."""
     said = tom.ask(line, expected, REPLY_SECONDS)[1]
     assert re.search(r"\w", said)
     assert [] == [word for word in NEVER_SHOWN if word in said]
@@ -137,7 +136,6 @@ def test_a_request_is_answered_by_the_real_model(
 
 
 def test_the_conversation_is_one_that_services_take(tom: Player, owner: Player) -> None:
-    """Of all that was asked and answered, and Mira read nothing that was whispered or paged."""
     history: list[dict[str, Any]] = json.loads(bytes.fromhex("".join(run(owner, HISTORY).split())))
     for message in history:
         message.pop("private_to", None)
@@ -145,14 +143,13 @@ def test_the_conversation_is_one_that_services_take(tom: Player, owner: Player) 
 
 
 def test_a_program_asks_it_by_its_provider_alone(owner: Player) -> None:
-    """Its provider alone finds the game's model, which is held to the tool that is chosen."""
+    """The provider's name alone finds the game's model, which must call the chosen tool."""
     run(owner, OWN_CLIENT)
     told = owner.expect(r"asked by a program: .*|failed: .*", REPLY_SECONDS)[0]
     assert re.fullmatch(r"asked by a program: \['ring'\] [1-9]\d*", told.strip()), told
 
 
 def test_nobody_else_reads_it(tom: Player, mira: Player) -> None:
-    """What was whispered or paged to Tom, Mira never saw."""
     mira.ask("look", "The Reading Room")
     assert "Ada whispers" not in mira.transcript
     assert "Ada pages" not in mira.transcript

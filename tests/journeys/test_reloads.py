@@ -1,4 +1,4 @@
-"""A game with MCP servers that is reloaded again and again: it always comes back."""
+"""A game with MCP servers that is reloaded again and again."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ RELOADS = int(os.environ.get("EVENNIA_AI_RELOADS", "3"))
 
 @pytest.fixture(scope="module")
 def game_settings() -> dict[str, Any]:
-    """Three MCP servers, one of which takes its time to end."""
+    """Three MCP servers, one of which is slow to end."""
     almanac = {"command": [sys.executable, SERVERS, "almanac"]}
     slow = {"command": [*almanac["command"], "lingers"]}
     return {**UNHURRIED, "EVENNIA_AI_MCP_SERVERS": {"one": almanac, "two": almanac, "slow": slow}}
@@ -34,7 +34,7 @@ def game_settings() -> dict[str, Any]:
 def test_a_game_with_mcp_servers_comes_back_from_each_reload(
     game: Game, enter: Enter, model: FakeModel
 ) -> None:
-    """The server that ends is out of the way in time, and leaves none of its programs behind."""
+    """The old server ends in time, and leaves none of its programs behind."""
     tom = enter("Tom")
     for number in range(RELOADS):
         wait_for_servers(game, number + 1)
@@ -52,14 +52,14 @@ def test_a_game_with_mcp_servers_comes_back_from_each_reload(
 
 
 def wait_for_servers(game: Game, starts: int) -> None:
-    """Wait until each MCP server is connected after so many starts of the game."""
+    """Wait until each MCP server has connected after so many starts of the game."""
     with processes.follow(game.folder / "server/logs/server.log") as log:
         for name in ("one", "two", "slow"):
             log.wait_for(rf"(?s)(?:mcp server {name}: connected.*?){{{starts}}}", 60)
 
 
 def children_of(pid: int) -> list[int]:
-    """The programs that a process has started and that run."""
+    """The running child processes of a process."""
     found = []
     for path in Path("/proc").glob("[0-9]*/stat"):
         with suppress(OSError):  # it has ended meanwhile

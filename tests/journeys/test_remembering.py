@@ -1,4 +1,4 @@
-"""An assistant remembers in a real game: the store on the disk, reloads, kills, nights, rights."""
+"""Memory in a real game: the store on the disk, reloads, kills, nights, privacy."""
 
 from __future__ import annotations
 
@@ -29,12 +29,11 @@ STORE = "server/ai_memory"
 
 @pytest.fixture(scope="module")
 def game_settings() -> dict[str, Any]:
-    """Nobody is made to wait."""
     return UNHURRIED
 
 
 def wait_until_read(admin: Player) -> None:
-    """Wait until the store has read all that waits for it, or forgotten it."""
+    """Wait until the store has indexed or deleted all that it has to."""
     run(
         admin,
         "from evennia_ai.runtime import services\n"
@@ -54,7 +53,7 @@ def wait_until_read(admin: Player) -> None:
 
 
 def ask_anew(game: Game, admin: Player, player: Player, model: FakeModel) -> str:
-    """What the model is told with a question, when the conversation itself is gone."""
+    """The prompt for a question in a new conversation."""
     wait_until_read(admin)
     admin.ask("history reset ada", "new conversation|begins anew|forgotten|starts")
     player.ask(f"whisper ada = {QUESTION}", whisper_of(QUESTION), READ_SECONDS)
@@ -64,7 +63,7 @@ def ask_anew(game: Game, admin: Player, player: Player, model: FakeModel) -> str
 def test_what_was_whispered_is_remembered_for_its_speaker_alone(
     game: Game, enter: Enter, admin: Player, model: FakeModel
 ) -> None:
-    """Over a reload and a kill Tom is remembered; Mira is told nothing of it."""
+    """Over a reload and a kill Tom's secret is recalled for Tom, and never for Mira."""
     tom, mira = enter("Tom"), enter("Mira", by="websocket")
     tom.ask(f"whisper ada = {SECRET}", whisper_of(SECRET))
     assert MARK in ask_anew(game, admin, tom, model)
@@ -83,7 +82,6 @@ def test_what_was_whispered_is_remembered_for_its_speaker_alone(
 def test_a_night_and_a_whisper_that_wakes_her(
     game: Game, enter: Enter, admin: Player, model: FakeModel
 ) -> None:
-    """Put to sleep by hand she sleeps; whoever speaks to her is answered."""
     tom = enter("Tom")
     admin.ask("aimemory ada sleep", r"asleep|sleeps")
     admin.ask("assistant status ada", r"(?i)asleep")
@@ -94,7 +92,7 @@ def test_a_night_and_a_whisper_that_wakes_her(
 def test_without_her_store_she_goes_on_talking(
     game: Game, enter: Enter, admin: Player, model: FakeModel
 ) -> None:
-    """Where it cannot be opened staff are told so; where it is lost it is made anew by itself."""
+    """A store that cannot be opened is reported to staff; a lost one is rebuilt by itself."""
     enter("Tom").ask(f"whisper ada = {SECRET}", whisper_of(SECRET))
     wait_until_read(admin)
     game.stop()
@@ -114,7 +112,7 @@ def test_without_her_store_she_goes_on_talking(
 def test_a_person_reads_and_forgets(
     game: Game, enter: Enter, admin: Player, model: FakeModel
 ) -> None:
-    """`assistant memory` shows it; once forgotten it is in no prompt and no file of the store."""
+    """A forgotten memory is in no prompt and in no file of the store."""
     tom = enter("Tom")
     tom.ask(f"whisper ada = {SECRET}", whisper_of(SECRET))
     tom.ask("assistant memory", rf"(?s)things? about you.*{MARK}")
@@ -132,7 +130,7 @@ def test_a_person_reads_and_forgets(
 def test_an_owner_moves_the_vectors_of_before(
     game: Game, enter: Enter, admin: Player, model: FakeModel
 ) -> None:
-    """Typed as the documents say: tried first, then done, and done once however often."""
+    """The documented commands: a dry run, the move, and a second move without effect."""
     enter("Tom").ask(f"whisper ada = {SECRET}", whisper_of(SECRET))
     wait_until_read(admin)
     game.stop()

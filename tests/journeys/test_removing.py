@@ -1,4 +1,4 @@
-"""A game gets assistants, lives with them, and is rid of them: its log is clean and all works."""
+"""A game gets assistants, and removes them and the package without a trace."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ PICKLED = (
 def test_a_game_is_as_if_they_had_never_been_there(
     stock: Path, tmp_path: Path, model: FakeModel
 ) -> None:
-    """Installed, played, removed, uninstalled: no line of the log, and no row, tells of it."""
+    """Afterwards no line of the log and no row of the database mentions the package."""
     with Game.copy(stock, tmp_path / "theirs") as game:
         game.ask_model_at(model.base_url, MODEL_NAME)
         files = [game.folder / name for name in CHANGED]
@@ -82,14 +82,14 @@ except ModuleNotFoundError as error:
 
 
 def uninstall(game: Game) -> None:
-    """Let the game's Python find the package no more, wherever else it is installed."""
+    """Hide the package from the game's Python, even where it is installed."""
     (game.root / "lib" / "evennia_ai").unlink()
     gone = "raise ModuleNotFoundError('No module named evennia_ai', name='evennia_ai')"
     (game.root / "lib" / "evennia_ai.py").write_text(gone)
 
 
 def install(game: Game) -> None:
-    """README's steps in the game's files, and its tables."""
+    """Apply README's steps to the game's files, and migrate."""
     for step in read_steps((ROOT / "README.md").read_text()):
         if step.kind == "python":
             edit_file(game.folder / step.file, step.lines)
@@ -97,7 +97,7 @@ def install(game: Game) -> None:
 
 
 def live_with_them(admin: Player) -> None:
-    """Three of them, one with an account, one adopted; a token, and a set kept by its path."""
+    """Three assistants: one with an account, one adopted; a token, and a stored command set."""
     admin.ask("assistant create Edda = Edda copies charts.", "Edda is awake")
     admin.ask("whisper edda = hello", whisper_of("hello", "Edda"))
     admin.ask("assistant create Brass", "Brass is awake")
@@ -111,7 +111,7 @@ def live_with_them(admin: Player) -> None:
 
 
 def is_a_game(admin: Player) -> None:
-    """People look, speak, whisper and page, and beings of the game are what they were."""
+    """The game's own commands work, and its characters are what they were."""
     admin.ask("look", "Limbo", 60)
     admin.ask("whisper bram = hello", "You whisper to Bram")
     admin.ask("say hello, Bram", "You say")

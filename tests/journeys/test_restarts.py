@@ -1,4 +1,4 @@
-"""Nobody's question is lost, and none is answered twice, whatever happens to the server."""
+"""No question is lost, and none is answered twice, over kills, reloads and stops."""
 
 from __future__ import annotations
 
@@ -23,12 +23,11 @@ ADA = "assistants/Ada/"
 
 @pytest.fixture(scope="module")
 def game_settings() -> dict[str, Any]:
-    """Nobody is made to wait."""
     return UNHURRIED
 
 
 def expect_one_answer(player: Player, words: str) -> None:
-    """See that `words` were answered once by the time a later question is."""
+    """Check that `words` were answered once, by the time a later question is."""
     later = f"after {words}"
     player.ask(f"whisper ada = {later}", whisper_of(later), ANSWER_SECONDS)
     assert 1 == player.count(whisper_text(words)), player.transcript
@@ -39,7 +38,6 @@ def whisper_text(words: str) -> str:
 
 
 def test_a_kill_while_the_model_answers(game: Game, enter: Enter, model: FakeModel) -> None:
-    """A question in the model's hands when the server is killed is answered after it, once."""
     tom, mira = enter("Tom"), enter("Mira", by="websocket")
     model.behave(kind="hang")
     tom.send("whisper ada = before the kill?")
@@ -58,7 +56,7 @@ def test_a_kill_while_the_model_answers(game: Game, enter: Enter, model: FakeMod
 def test_hole_d27_a_kill_and_its_person_comes_back_later(
     game: Game, enter: Enter, model: FakeModel
 ) -> None:
-    """Nothing is asked while nobody is there to hear it; then it is answered, exactly once."""
+    """No call is made while the asker is away; on return there is exactly one answer."""
     tom = enter("Tom")
     model.queue({"kind": "hang"})
     tom.send("whisper ada = are you still there?")
@@ -77,7 +75,6 @@ def test_hole_d27_a_kill_and_its_person_comes_back_later(
 
 
 def test_a_reload_while_the_model_answers(game: Game, enter: Enter, model: FakeModel) -> None:
-    """A question in the model's hands when the game reloads is answered after it, exactly once."""
     tom = enter("Tom")
     model.queue({"kind": "hang"})
     tom.send("whisper ada = before the reload?")
@@ -88,7 +85,7 @@ def test_a_reload_while_the_model_answers(game: Game, enter: Enter, model: FakeM
 
 
 def test_a_kill_right_after_the_answer(game: Game, enter: Enter, model: FakeModel) -> None:
-    """A question that was answered just before the server was killed is not answered again."""
+    """A question that was answered just before the kill is not answered again."""
     tom = enter("Tom")
     tom.ask("whisper ada = just in time?", whisper_of("just in time?"))
     game.kill_server()
@@ -113,7 +110,7 @@ turns.settle = settle_and_die
 def test_a_kill_in_the_moment_in_which_an_answer_is_noted(
     game: Game, enter: Enter, admin: Player, model: FakeModel
 ) -> None:
-    """What is noted as said has left the server by then: whoever asked reads it, and once."""
+    """An answer that is recorded as said has left the server by then."""
     tom = enter("Tom")
     run(admin, KILL_WHEN_NOTED)
     server = game.read_pid("server")
@@ -126,7 +123,6 @@ def test_a_kill_in_the_moment_in_which_an_answer_is_noted(
 
 
 def test_a_full_stop_and_start_keeps_what_waits(game: Game, enter: Enter, model: FakeModel) -> None:
-    """A question asked just before the game is stopped is answered when it runs again."""
     model.behave(kind="hang")
     enter("Tom").send("whisper ada = before the night?")
     model.wait_for_calls(1)
@@ -139,7 +135,7 @@ def test_a_full_stop_and_start_keeps_what_waits(game: Game, enter: Enter, model:
 
 
 def test_a_kill_while_a_program_waits(game: Game, model: FakeModel) -> None:
-    """What it told by a name is done after the kill, once, and its answer can be had again."""
+    """A named request is done once, after the kill, and its answer can be read again."""
     program = Web.with_token(game.ports.web, ADMIN_NAME, ADMIN_PASSWORD)
     body = {"instruction": "count the lamps", "name": "lamps-1"}
     report = {"tool": "report", "arguments": {"message": "Seven lamps."}}
@@ -159,7 +155,6 @@ def test_a_kill_while_a_program_waits(game: Game, model: FakeModel) -> None:
 
 
 def test_no_process_is_left_behind(game: Game) -> None:
-    """A game that was stopped leaves nothing running, and can be started again."""
     pids = [game.read_pid(name) for name in ("server", "portal")]
     assert set(pids) <= set(processes.find_processes(game.root))
     game.stop()

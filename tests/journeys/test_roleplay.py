@@ -1,4 +1,4 @@
-"""An assistant in somebody's game of descriptions and masks, made as rpsystem's own page says."""
+"""An assistant in a game of descriptions and masks, set up as rpsystem's documentation says."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ KEYS = re.compile("Quillon|Zephira")
 
 
 def test_nobody_is_told_who_anybody_is(tmp_path: Path, model: FakeModel) -> None:
-    """By whisper, say, emote and mask: the names are those that are seen, in both directions."""
+    """By whisper, say, emote and mask, only visible names are used, in both directions."""
     steps = read_install_steps()
     with Game.make(tmp_path / "masked", make_bare_folder) as game:
         try:
@@ -42,7 +42,7 @@ def test_nobody_is_told_who_anybody_is(tmp_path: Path, model: FakeModel) -> None
 
 
 def play(game: Game, model: FakeModel) -> None:
-    """Two who know nobody talk to it; then one of them puts on a mask."""
+    """Two strangers talk to it; then one of them puts on a mask."""
     model.behave(style="plain", content="Hm.")
     with game.open_telnet() as tom, game.open_telnet() as mira:
         for player, name, sdesc in ((tom, "Quillon", "a tall man"), (mira, "Zephira", "a nun")):
@@ -67,7 +67,7 @@ def play(game: Game, model: FakeModel) -> None:
 
 
 def mask(tom: Player, mira: Player, model: FakeModel) -> None:
-    """Behind a mask he is somebody whom it never met, and who is still answered."""
+    """Behind a mask he is a stranger, who is still answered."""
     tom.ask("mask a grinning wolf", "You wear a mask as")
     tom.ask("whisper stone giant = who am I?", 'A stone giant whispers "Hm."')
     asked = str(model.read_calls()[-1]["body"])
@@ -80,5 +80,5 @@ def mask(tom: Player, mira: Player, model: FakeModel) -> None:
 
 
 def told(model: FakeModel) -> str:
-    """The last line of what the model was told last."""
+    """The last line of the newest prompt."""
     return prompt_of(model.read_calls()[-1]).splitlines()[-1]

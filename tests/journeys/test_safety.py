@@ -1,4 +1,4 @@
-"""Stopping, locking, hushing and limits in a running game, with the processes a game really has."""
+"""Stops, locks, hushing and limits in a running game."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ ENDS_SECONDS = 30.0
 
 @pytest.fixture(scope="module")
 def game_settings() -> dict[str, Any]:
-    """Nobody is made to wait; many messages may, and a model is left alone for a second."""
+    """Settings without rate limits; many messages may wait, and a breaker reopens in a second."""
     return {
         "EVENNIA_AI_HEARING_CONFIG": HEARING,
         "EVENNIA_AI_BREAKER_CONFIG": {"timeout_seconds": 1.0},
@@ -33,7 +33,7 @@ def game_settings() -> dict[str, Any]:
 
 @pytest.fixture(autouse=True)
 def rested(game: Game) -> Iterator[None]:
-    """Ada may act, has met nobody and is asked by nobody; nothing of it leaves a traceback."""
+    """Ada may act, has met nobody and has no request; the test leaves no traceback."""
     with game.log_in_admin() as owner:
         run(
             owner,
@@ -52,7 +52,6 @@ def does(tool: str, **arguments: Any) -> dict[str, Any]:
 
 
 def restart(game: Game) -> None:
-    """Stop the whole game and start it again."""
     game.stop()
     game.start()
 
@@ -67,14 +66,14 @@ BY_ADMIN = '"by": "admin", "via": "game"'
 
 
 def expect_audited(game: Game, start: int, line: str) -> None:
-    """See a line in what the server's log got since."""
+    """Check that the server's log got an audit line since `start`."""
     assert f"[AI_AUDIT] {line}" in read_new_log(game, start)
 
 
 def test_b11_a_stop_while_the_model_hangs_and_a_hundred_wait(
     game: Game, enter: Enter, admin: Player, model: FakeModel
 ) -> None:
-    """The socket closes, nothing is done afterwards, and each who waited is told exactly once."""
+    """The call is closed, nothing is done afterwards, and each asker is told exactly once."""
     people = {name: enter(name) for name in ("Tom", "Mira", "Edda", "Wil")}
     model.behave(kind="hang", **does("whisper", target="Tom", message="Too late."))
     people["Tom"].send("whisper ada = the first")
@@ -115,7 +114,7 @@ def test_b11_a_stop_while_the_model_hangs_and_a_hundred_wait(
 def test_b10_a_stop_outlasts_the_process(
     game: Game, enter: Enter, admin: Player, model: FakeModel, again: Callable[[Game], None]
 ) -> None:
-    """What was in flight is not taken up again, and nobody is answered until it is cleared."""
+    """The call in flight is not resumed, and nobody is answered until the stop is cleared."""
     model.behave(kind="hang")
     enter("Tom").send("whisper ada = before")
     model.wait_for_calls(1)
@@ -139,7 +138,7 @@ def test_b10_a_stop_outlasts_the_process(
 def test_b9_five_failures_lock_her_until_somebody_who_may_unlocks_her(
     game: Game, enter: Enter, admin: Player, model: FakeModel
 ) -> None:
-    """She stays locked over a restart; a Builder without her lock is refused, and that is noted."""
+    """The lock survives a restart; a Builder without the right is refused and audited."""
     tom = enter("Tom")
     model.behave(content=" ")
     run(admin, "ada.db.safety_config = {'cooling': {'mode': 'lock'}}")
@@ -174,7 +173,7 @@ def test_b9_five_failures_lock_her_until_somebody_who_may_unlocks_her(
 def test_a_service_in_trouble_locks_nobody(
     game: Game, enter: Enter, admin: Player, model: FakeModel, status: int
 ) -> None:
-    """It is left alone, and asked now and then; when it answers, so does she, by herself."""
+    """The service is retried now and then; once it answers, so does she."""
     tom = enter("Tom")
     model.behave(kind="status", status=status)
     for number in range(12):
@@ -195,7 +194,6 @@ def test_a_service_in_trouble_locks_nobody(
 def test_b8_a_stop_of_one_is_none_of_the_others(
     enter: Enter, admin: Player, model: FakeModel
 ) -> None:
-    """Brass answers while Ada is stopped; `stop all` stops him too, and says whom it stopped."""
     tom = enter("Tom")
     admin.ask("assistant emergency stop ada", r"Ada is stopped\.")
     tom.ask("page brass = hello", "Brass pages: ")
@@ -210,7 +208,7 @@ def test_b8_a_stop_of_one_is_none_of_the_others(
 def test_hushed_she_is_quiet_here_and_hears_a_whisper(
     game: Game, enter: Enter, model: FakeModel
 ) -> None:
-    """Who is in the room sees it; it drops what was said aloud, and outlasts a reload."""
+    """The room sees it; it drops an answer aloud that is in flight, and survives a reload."""
     tom, mira = enter("Tom"), enter("Mira")
     model.queue({"kind": "hang"})
     tom.send("say @ada hello")
@@ -230,7 +228,6 @@ def test_hushed_she_is_quiet_here_and_hears_a_whisper(
 
 
 def test_to_hush_is_a_right_that_can_be_taken(enter: Enter, admin: Player) -> None:
-    """A lock on her body says who may."""
     run(admin, "ada.obj.locks.add('hush:perm(Admin)')")
     enter("Tom").ask("hush ada", "You may not decide when Ada speaks")
     admin.ask("hush ada 1", "Ada nods and is quiet here for a minute")
@@ -239,7 +236,7 @@ def test_to_hush_is_a_right_that_can_be_taken(enter: Enter, admin: Player) -> No
 
 
 def take_steps(model: FakeModel, count: int) -> None:
-    """Let the model look something up so many times; asked again, it has only words."""
+    """Let the model take so many steps, and then answer with words."""
     model.queue(*(does("write_note", text=f"step {number}") for number in range(count)))
     model.behave(content="I found the first half.")
 
@@ -247,7 +244,7 @@ def take_steps(model: FakeModel, count: int) -> None:
 def test_l1_a_yes_at_a_limit_grants_exactly_what_was_asked(
     enter: Enter, admin: Player, model: FakeModel
 ) -> None:
-    """Five steps, a question on the screen of staff, a yes, five more, a no, and a last word."""
+    """Five steps, a yes, five more, a no, and a last word."""
     tom = enter("Tom")
     take_steps(model, 10)
     tom.send("whisper ada = look it all up")
@@ -269,7 +266,7 @@ def test_l1_a_yes_at_a_limit_grants_exactly_what_was_asked(
 def test_l1_with_nobody_to_ask_she_says_at_once_how_far_she_came(
     game: Game, enter: Enter, model: FakeModel
 ) -> None:
-    """No staff online: five steps and a last word, without a wait."""
+    """With no staff online she does not wait for an answer."""
     tom = enter("Tom")
     take_steps(model, 5)
     start = measure_log(game)

@@ -1,4 +1,4 @@
-"""The OpenAPI schema against the running server: what it says holds, whoever asks whatever."""
+"""The OpenAPI schema against the running server, for people of different rights."""
 
 from __future__ import annotations
 
@@ -71,17 +71,17 @@ WORKED_OUT = ("examples", "coverage")
 
 @dataclass(frozen=True)
 class Person:
-    """One of the rights, and what may be done with it.
+    """A person of certain rights, and the walk that they take.
 
     Attributes:
-        name: the account; "": nobody.
-        may: the operations of which a request may be done; None: most.
+        name: the account; "" for nobody.
+        may: the operations that may succeed; None for most.
         phases, examples, has_logins: see `Walk`. Links from one answer to the next lead to the
-            residents too, so only who has no say over them follows these.
-        is_thorough: what is wrong is sent to each operation; what is worked out, to every second
-            one. All of it by everybody only in `make proof`: one serializer tells what is wrong,
-            and who has no right is refused whatever they send, which tests/api/test_rights.py
-            holds.
+            residents too, so only a person without a right over them follows these.
+        is_thorough: True to send invalid requests to each operation, and derived ones to every
+            second one. Everybody sends all of it only in `make proof`: one serializer reports what
+            is invalid, and a person without a right is refused whatever they send, which
+            tests/api/test_rights.py checks.
     """
 
     name: str
@@ -119,7 +119,6 @@ if IS_THOROUGH:
 
 @pytest.fixture(scope="module")
 def game_settings() -> dict[str, Any]:
-    """Nobody is counted, neither by the assistants nor by the API."""
     return {**UNHURRIED, "EVENNIA_AI_API_CONFIG": API_CONFIG}
 
 
@@ -133,9 +132,9 @@ def owner(game: Game) -> Web:
 
 @pytest.fixture(autouse=True)
 def cleared(game: Game, owner: Web, model: FakeModel) -> Iterator[None]:
-    """Two assistants to be changed and deleted; after it all that it made is deleted.
+    """Two assistants to be changed and deleted; afterwards everything new is deleted.
 
-    Nothing of it leaves a traceback in the game's log.
+    The test leaves no traceback in the game's log.
     """
     start = measure_log(game)
     for name in (PROBE, DOOMED):
@@ -156,7 +155,7 @@ def cleared(game: Game, owner: Web, model: FakeModel) -> Iterator[None]:
 
 
 def headers_of(game: Game, name: str) -> dict[str, str]:
-    """What an account sends, so that the server knows it."""
+    """The headers that identify an account."""
     if not name:
         return {}
     with game.log_in_admin() as admin:
@@ -164,7 +163,7 @@ def headers_of(game: Game, name: str) -> dict[str, str]:
 
 
 def wrongly_asked(owner: Web, person: Person) -> set[tuple[str, str]] | None:
-    """The operations to which somebody sends what is wrong, too; None: all of them."""
+    """The operations to which a person sends invalid requests too; None for all."""
     if IS_THOROUGH or (person.is_thorough and person.phases != WORKED_OUT):
         return None
     if not person.is_thorough:
@@ -176,7 +175,7 @@ def wrongly_asked(owner: Web, person: Person) -> set[tuple[str, str]] | None:
 
 
 def look_over(game: Game, owner: Web, person: Person) -> Seen:
-    """Walk through the whole API as somebody; what the walk stops or deletes is made anew."""
+    """Walk through the whole API as a person; what the walk stops or deletes is restored."""
 
     def after(method: str, path: str, values: dict[str, Any], status: int) -> None:
         if status != 200:
@@ -207,10 +206,7 @@ def look_over(game: Game, owner: Web, person: Person) -> Seen:
 def test_the_server_keeps_to_its_schema(
     game: Game, owner: Web, enter: Enter, model: FakeModel, person: Person
 ) -> None:
-    """No 5xx, nothing that the schema does not tell of, nothing done without the right to it.
-
-    And the game lives on.
-    """
+    """No 5xx, no undocumented response, and nothing done without the right to it."""
     model.behave(content="As you wish.")
     seen = look_over(game, owner, person)
     assert not seen.faults, seen.describe()

@@ -1,4 +1,4 @@
-"""A small soak of two games that share a ledger: workers and servers are killed, nobody is lost."""
+"""A small soak of two games that share a ledger, while workers and servers are killed."""
 
 from __future__ import annotations
 

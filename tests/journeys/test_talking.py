@@ -22,25 +22,22 @@ FORCE_BEATS = (
 
 @pytest.fixture(scope="module")
 def game_settings() -> dict[str, Any]:
-    """Nobody is made to wait."""
     return UNHURRIED
 
 
 def heard_by(call: dict[str, Any]) -> str:
-    """The last thing the model was told in one of its calls."""
+    """The last user message in one of the model's calls."""
     told = [m["content"] for m in call["body"]["messages"] if m["role"] == "user"]
     return str(told[-1])
 
 
 @pytest.mark.parametrize("by", ["telnet", "websocket"])
 def test_a_whisper_is_answered_by_a_whisper(enter: Enter, by: str) -> None:
-    """Whoever whispers to Ada is whispered to, by telnet and in the webclient."""
     tom = enter("Tom", by=by)
     tom.ask("whisper ada = where are the storms?", whisper_of("where are the storms?"))
 
 
 def test_a_reply_is_plain_text_in_the_webclient(enter: Enter, model: FakeModel) -> None:
-    """Markup, colour codes and function calls in a reply are shown as the model wrote them."""
     words = "<b>5 < 6</b> |rred|n {0} $random(1,2)"
     model.queue({"calls": [{"tool": "whisper", "arguments": {"target": "Tom", "message": words}}]})
     tom = enter("Tom", by="websocket")
@@ -52,7 +49,6 @@ def test_a_reply_is_plain_text_in_the_webclient(enter: Enter, model: FakeModel) 
 
 
 def test_say_with_her_name_is_answered_aloud(enter: Enter) -> None:
-    """`say @ada ...` is answered by say, so that everybody in the room hears it."""
     tom, mira = enter("Tom"), enter("Mira")
     tom.send("say @ada books about ships?")
     for player in (tom, mira):
@@ -60,7 +56,6 @@ def test_say_with_her_name_is_answered_aloud(enter: Enter) -> None:
 
 
 def test_a_whisper_stays_between_two(enter: Enter) -> None:
-    """Who stands by does not read what Ada whispers to somebody else."""
     tom, mira = enter("Tom"), enter("Mira")
     tom.ask("whisper ada = keep this secret", whisper_of("keep this secret"))
     mira.ask("whisper ada = what did he say?", whisper_of("what did he say?"))
@@ -68,7 +63,7 @@ def test_a_whisper_stays_between_two(enter: Enter) -> None:
 
 
 def test_talk_between_others_disturbs_nobody(enter: Enter, model: FakeModel) -> None:
-    """A say without her name is not answered, and costs no call to the model."""
+    """Speech without an address costs no model call."""
     tom = enter("Tom")
     tom.ask("say what a quiet evening", "You say")
     tom.ask("say ada is nice", "You say")
@@ -79,7 +74,6 @@ def test_talk_between_others_disturbs_nobody(enter: Enter, model: FakeModel) -> 
 
 
 def test_two_players_at_once_get_their_own_answers(enter: Enter, model: FakeModel) -> None:
-    """Two people whispering at the same time are both answered, each with what they asked."""
     tom, mira = enter("Tom"), enter("Mira", by="websocket")
     model.behave(delay_seconds=0.5)
     tom.send("whisper ada = the lamp?")
@@ -91,7 +85,6 @@ def test_two_players_at_once_get_their_own_answers(enter: Enter, model: FakeMode
 
 
 def test_questions_in_a_row_are_answered_in_order(enter: Enter) -> None:
-    """Somebody who types three questions without waiting gets three answers, in that order."""
     tom = enter("Tom")
     questions = ["first?", "second?", "third?"]
     for question in questions:
@@ -102,7 +95,7 @@ def test_questions_in_a_row_are_answered_in_order(enter: Enter) -> None:
 
 
 def test_a_newcomer_is_told_how_to_talk_to_ada(enter: Enter) -> None:
-    """The first thing a new player sees says what to type, and typing it works."""
+    """The suggested commands work."""
     newcomer = enter("Wren")
     newcomer.expect(r"\(You can talk to Ada: whisper ada = hello, or say @ada hello\.\)")
     newcomer.ask("whisper ada = hello", whisper_of("hello"))
@@ -111,7 +104,7 @@ def test_a_newcomer_is_told_how_to_talk_to_ada(enter: Enter) -> None:
 
 
 def test_a_slow_answer_is_seen_coming(enter: Enter, model: FakeModel) -> None:
-    """After two seconds Ada is seen thinking, by all and only once; then she answers."""
+    """After two seconds everybody sees Ada think, once."""
     tom, mira = enter("Tom"), enter("Mira")
     model.queue({"delay_seconds": 4})
     tom.send("whisper ada = a hard one?")
@@ -123,7 +116,7 @@ def test_a_slow_answer_is_seen_coming(enter: Enter, model: FakeModel) -> None:
 
 
 def test_nothing_happens_and_nothing_is_spent(admin: Player, model: FakeModel) -> None:
-    """Beats with an empty inbox make no call to the model."""
+    """Beats with an empty inbox make no model call."""
     admin.ask(FORCE_BEATS, r"forced \d\d+ beats")
     admin.ask("whisper ada = still there?", whisper_of("still there?"))
     admin.ask(FORCE_BEATS, r"forced \d\d+ beats")
@@ -132,7 +125,7 @@ def test_nothing_happens_and_nothing_is_spent(admin: Player, model: FakeModel) -
 
 
 def test_the_key_is_sent_but_kept_nowhere(game: Game, admin: Player, model: FakeModel) -> None:
-    """The API key reaches the model, and neither the database, the logs nor the owner's screen."""
+    """The API key is in neither the database, the logs nor the owner's screen."""
     echo = json.dumps({"error": {"message": f"Incorrect API key provided: {API_KEY}"}})
     model.queue({"kind": "status", "status": 401, "body": echo})
     admin.ask("whisper ada = one?", r"\[assistant\] Ada")

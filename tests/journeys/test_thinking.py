@@ -1,4 +1,4 @@
-"""Several steps in one turn, in a running game: tools of all kinds, a crash on the way, a yes."""
+"""Several steps in one turn: tools of all kinds, a crash in between, and questions."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ ALMANAC = str(ROOT / "tests/mcp/servers.py")
 
 @pytest.fixture(scope="module")
 def game_settings() -> dict[str, Any]:
-    """An MCP server, a model that stands in, and nobody is made to wait."""
+    """MCP servers, a fallback model, and no rate limits."""
     return {
         "EVENNIA_AI_MCP_SERVERS": {
             "almanac": {"command": [sys.executable, ALMANAC, "almanac"]},
@@ -39,7 +39,7 @@ def game_settings() -> dict[str, Any]:
 
 @pytest.fixture(autouse=True, scope="module")
 def connected(game: Game) -> None:
-    """Both MCP servers are there, which the game does not wait for."""
+    """Both MCP servers are connected, which the game itself does not wait for."""
     with processes.follow(game.folder / "server/logs/server.log") as log:
         for name in ("almanac", "oracle"):
             log.wait_for(f"mcp server {name}: connected", 60)
@@ -67,13 +67,13 @@ def whispers(words: str) -> dict[str, Any]:
 
 
 def results(model: FakeModel, number: int = -1) -> list[dict[str, Any]]:
-    """The tool results that the model was shown in one of its calls."""
+    """The tool results in one of the model's calls."""
     messages = model.read_calls()[number]["body"]["messages"]
     return [json.loads(m["content"]) for m in messages if m["role"] == "tool"]
 
 
 def test_she_looks_twice_and_answers(enter: Enter, model: FakeModel) -> None:
-    """Three model calls, one turn: each is shown what came of those before."""
+    """Three model calls make one turn, and each sees the results of those before."""
     tom = enter("Tom")
     model.queue(
         does(use("inspect_location")),
@@ -87,7 +87,7 @@ def test_she_looks_twice_and_answers(enter: Enter, model: FakeModel) -> None:
 
 
 def test_words_and_a_gesture_in_one_reply(enter: Enter, model: FakeModel) -> None:
-    """Both happen, in order, for one model call; before others nothing shows of a whisper."""
+    """One reply does both, in order; a gesture in answer to a whisper is whispered."""
     tom, mira = enter("Tom"), enter("Mira", by="websocket")
     model.queue(does(use("emote", action="nods slowly."), whispers("So it is.")))
     tom.ask("say @ada is it so?", r'Ada nods slowly\.[\s\S]*Ada whispers: "So it is\."')
@@ -103,7 +103,7 @@ def test_words_and_a_gesture_in_one_reply(enter: Enter, model: FakeModel) -> Non
 
 @pytest.mark.usefixtures("quiet_log")
 def test_a_tool_of_an_mcp_server(enter: Enter, admin: Player, model: FakeModel) -> None:
-    """Its tools are on offer, it is asked, and status shows it. Of a whisper it hears nothing."""
+    """Its tools are offered and shown in the status; private words are kept from it."""
     tom = enter("Tom")
     model.queue(
         does(use("almanac__tide", harbour="Greyport", day=2)),
@@ -127,7 +127,7 @@ def test_a_tool_of_an_mcp_server(enter: Enter, admin: Player, model: FakeModel) 
 
 
 def test_a_tool_of_an_mcp_server_after_a_yes(enter: Enter, admin: Player, model: FakeModel) -> None:
-    """Who is asked reads which server, which tool, with what, and what a yes does; then it is."""
+    """The question names the server, the tool, its arguments, and the effect of a yes."""
     tom = enter("Tom")
     model.queue(does(use("oracle__tide", harbour="|rGreyport", day=2)), does(whispers("May I?")))
     told = (
@@ -144,7 +144,7 @@ def test_a_tool_of_an_mcp_server_after_a_yes(enter: Enter, admin: Player, model:
 
 
 def test_killed_between_two_steps(game: Game, enter: Enter, model: FakeModel) -> None:
-    """She spoke and looked, then the server was killed: she goes on, and says nothing twice."""
+    """After the kill she goes on, and says nothing twice."""
     tom = enter("Tom")
     model.queue(does(whispers("Let me see."), use("look")), {"kind": "hang"})
     tom.ask("whisper ada = what is here?", r'Ada whispers: "Let me see\."')
@@ -161,7 +161,7 @@ def test_killed_between_two_steps(game: Game, enter: Enter, model: FakeModel) ->
 
 
 def test_another_model_stands_in(enter: Enter, admin: Player, model: FakeModel) -> None:
-    """The endpoint fails: the scripted model answers, and `assistant why` tells staff."""
+    """The scripted model answers for a failing endpoint, and `assistant why` shows it."""
     tom = enter("Tom")
     model.behave(kind="status", status=500)
     tom.ask("whisper ada = anybody there?", r'Ada whispers: "I heard you: "anybody there\?"')
@@ -169,7 +169,7 @@ def test_another_model_stands_in(enter: Enter, admin: Player, model: FakeModel) 
 
 
 def test_a_yes_before_she_acts(enter: Enter, admin: Player, model: FakeModel) -> None:
-    """What is dangerous waits for the one who asked; then it is done, and she says so."""
+    """A dangerous act waits for the asker's yes; then it is done, and she says so."""
     tom = enter("Tom")
     thing = "'evennia.objects.objects.DefaultObject', key='lamp', location=ada.obj.location"
     run(admin, f"create_object({thing})")
@@ -186,7 +186,6 @@ def test_a_yes_before_she_acts(enter: Enter, admin: Player, model: FakeModel) ->
 
 
 def test_a_goal_is_worked_on_unasked(enter: Enter, admin: Player, model: FakeModel) -> None:
-    """Given a goal and a quick pace she acts by herself; when it is reached she is silent."""
     tom = enter("Tom")
     run(admin, "ada.db.autonomy_config = {'seconds': 1, 'acts_per_hour': 3}\nada.db.tick_rate = 1")
     model.queue(

@@ -1,4 +1,4 @@
-"""Two games on this machine whose assistants ask each other: chains end, and both ledgers agree."""
+"""Two games whose assistants ask each other: chains end, and both ledgers agree."""
 
 from __future__ import annotations
 
@@ -43,9 +43,9 @@ class Side:
     """One of the two games.
 
     Attributes:
-        port: where its A2A server answers.
-        token: with which the other game asks here.
-        account: the number of the account that it asks with.
+        port: port of its A2A server.
+        token: the other game's token here.
+        account: the id of the other game's account here.
     """
 
     game: Game
@@ -54,7 +54,7 @@ class Side:
     account: int = 0
 
     def spent(self, wanted: str) -> list[int]:
-        """Tokens of model calls, each, for which a condition holds; once all have ended."""
+        """Tokens of each model call that meets a condition, once all calls have ended."""
         sql = (
             "SELECT prompt_tokens + completion_tokens FROM evennia_ai_modelcall WHERE "
             f"state != 'released' AND {wanted}"
@@ -70,7 +70,7 @@ class Side:
         return sum(self.spent(f"person = '*#{self.account}'"))
 
     def spent_elsewhere(self) -> int:
-        """Tokens of all tasks that were handed to the other game."""
+        """Tokens of all tasks that were delegated to the other game."""
         return sum(self.spent("purpose = 'remote'"))
 
 
@@ -93,7 +93,7 @@ def remotes(port: int) -> dict[str, Any]:
 def sides(
     template: Path, model_server: FakeModel, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[tuple[Side, Side]]:
-    """Both, running; each has a token of the other's in its environment."""
+    """Both games, running; each has a token of the other in its environment."""
     model_server.reset()
     ports = ClaimedPorts(2)
     made = []
@@ -119,7 +119,7 @@ def sides(
 
 
 def _prepare(side: Side, other: Side, model: FakeModel) -> None:
-    """Make the account of the other game, and its token; the game is stopped again."""
+    """Make the other game's account and token; the game is stopped again."""
     game = side.game
     game.ask_model_at(model.base_url, MODEL_NAME)
     unattended = {"on_limit": {"mode": "unattended"}}
@@ -135,13 +135,13 @@ def _prepare(side: Side, other: Side, model: FakeModel) -> None:
 
 
 def hands_on(specialist: str) -> dict[str, Any]:
-    """A model's behaviour: it hands its task to somebody of the other game."""
+    """A model's behaviour: it delegates its task to an assistant of the other game."""
     arguments = {"task": "Where is the atlas?", "specialist": specialist}
     return {"calls": [{"tool": "delegate_task", "arguments": arguments}]}
 
 
 def results(model: FakeModel) -> list[str]:
-    """What each tool brought, in the order in which models read it."""
+    """The result of each tool, in the order in which models read it."""
     found = []
     for call in model.read_calls():
         last = call["body"]["messages"][-1]
@@ -152,7 +152,7 @@ def results(model: FakeModel) -> list[str]:
 
 
 def begin(side: Side, model: FakeModel, *answers: dict[str, Any]) -> None:
-    """Somebody asks Ada of a game, and she answers after what was arranged."""
+    """Tom asks Ada of a game, and she answers after the arranged answers."""
     model.queue(*answers, SAYS)
     with side.game.open_telnet() as tom:
         tom.log_in("Tom")
@@ -160,7 +160,7 @@ def begin(side: Side, model: FakeModel, *answers: dict[str, Any]) -> None:
 
 
 def test_a_chain_over_two_games_ends(sides: tuple[Side, Side], model: FakeModel) -> None:
-    """Each hands it on to the other: the third assistant may not, and says so; ledgers agree."""
+    """The third assistant of a chain may delegate no further, and says so."""
     first, second = sides
     begin(
         first,
@@ -185,7 +185,7 @@ def test_a_chain_over_two_games_ends(sides: tuple[Side, Side], model: FakeModel)
 
 
 def test_a_chain_that_comes_back_is_a_circle(sides: tuple[Side, Side], model: FakeModel) -> None:
-    """Whoever waits for the end of a chain is not asked in it: nobody waits for the time-out."""
+    """An assistant that waits for a chain cannot be asked in it, so nobody waits in vain."""
     first, _ = sides
     with first.game.open_telnet() as tom:
         model.queue(hands_on("far-ada"), hands_on("far-ada"), report("She waits for me."), SAYS)
@@ -197,7 +197,7 @@ def test_a_chain_that_comes_back_is_a_circle(sides: tuple[Side, Side], model: Fa
 def test_a_peer_can_claim_more_hops_and_no_fewer(
     sides: tuple[Side, Side], model: FakeModel
 ) -> None:
-    """What a peer says of its chain can end it sooner; nonsense counts as nothing."""
+    """A peer's claim can only end a chain sooner; an invalid one is ignored."""
     first, _ = sides
     peer = Peer(first.port, first.token)
     for hops in (3, 99, 1e300):

@@ -1,4 +1,4 @@
-"""The guided `assistant create`, as a clumsy owner goes through it by telnet."""
+"""The guided `assistant create`, used by a clumsy owner over telnet."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def _reaches(owner: Player, line: str, step: int) -> None:
 
 @pytest.mark.usefixtures("quiet_log")
 def test_lost_lines_and_a_lost_line(game: Game, model: FakeModel) -> None:
-    """Commands typed in it are told how; cut off, it is gone; begun anew, it makes somebody."""
+    """Game commands are explained, a dropped connection drops the menu, and a new one works."""
     with game.log_in_admin() as owner:
         _reaches(owner, "assistant create", 1)
         owner.ask("say hello all", "'say' is a game command, which does not work here")

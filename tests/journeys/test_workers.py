@@ -1,4 +1,4 @@
-"""Workers beside a real game on PostgreSQL: vectors, nights, kills, stops, what is told of it."""
+"""Workers beside a real game on PostgreSQL: vectors, nights, kills, stops, and reports."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def bed() -> Iterator[Bed]:
 
 @pytest.fixture(scope="module")
 def game(bed: Bed) -> Game:
-    """For the report of a failure."""
+    """The game, for the report of a failure."""
     return bed.game
 
 
@@ -62,12 +62,12 @@ def owner(bed: Bed) -> Iterator[Player]:
 
 
 def remember(owner: Player, count: int) -> None:
-    """Put memories into Ada's table, and let vectors be made."""
+    """Add memories of Ada's, and let their vectors be made."""
     run(owner, REMEMBER.format(count=count))
 
 
 def test_memories_get_vectors_by_workers(bed: Bed, owner: Player) -> None:
-    """What is remembered waits while nobody is at work, and has a vector once somebody is."""
+    """Memories wait while no worker runs, and get vectors once one does."""
     remember(owner, 100)
     until(lambda: bed.rows(JOBS)[0][0])
     assert [(0,)] == bed.rows(VECTORS)
@@ -81,7 +81,7 @@ NIGHT_KINDS = ("importance", "facts", "portrait", "questions", "insights")
 
 
 def killer(bed: Bed, moments: set[str]) -> None:
-    """Kill the worker that asks the model, the first time it is asked something of each kind."""
+    """Kill the worker that asks the model, once for each kind of request."""
     left, lock = set(moments), threading.Lock()
 
     def before(kind: str) -> None:
@@ -96,7 +96,7 @@ def killer(bed: Bed, moments: set[str]) -> None:
 
 
 def test_any_worker_is_killed_at_every_step_of_a_night(bed: Bed, owner: Player) -> None:
-    """Whichever of three is at it when it dies: nothing is lost, and nothing is there twice."""
+    """Whichever of three workers dies, nothing is lost and nothing is made twice."""
     bed.start_workers(3 - len(bed.workers))
     fall_asleep(owner)
     undisturbed = morning(bed, owner)
@@ -131,7 +131,7 @@ WHEN (NEW.kind = 'embed' AND NEW.state = 'done') EXECUTE FUNCTION linger();
 
 
 def test_a_worker_is_killed_with_vectors_in_its_hands(bed: Bed, owner: Player) -> None:
-    """The last step of a night that workers have: another makes them, and each is there once."""
+    """Another worker makes the vectors, and each exists once."""
     bed.end_workers()
     (name,) = bed.rows("SELECT current_database()")[0]
     bed.change(f"ALTER DATABASE {name} SET client_connection_check_interval = '100ms'")
@@ -147,12 +147,12 @@ def test_a_worker_is_killed_with_vectors_in_its_hands(bed: Bed, owner: Player) -
 
 
 def whisper_of_model() -> str:
-    """What the model of nights answers in a talk."""
+    """The answer of the night model in a talk."""
     return "They spoke about the weather"
 
 
 def test_without_workers_health_says_so_and_talk_goes_on(bed: Bed, owner: Player) -> None:
-    """What waits is told in the status and in `health/`; words find what has no vector yet."""
+    """Memories without vectors are still found by their words."""
     bed.end_workers()
     remember(owner, 20)
     until(lambda: bed.rows(JOBS)[0][0])
@@ -198,19 +198,19 @@ class Gate:
         """Wait until the model is asked.
 
         Raises:
-            AssertionError: it is not; the message has what game and workers wrote.
+            AssertionError: it is not; the message has the output of game and workers.
         """
         is_asked = self.is_asked.wait(120)
         assert is_asked, f"{bed.log()}\n{bed.game.describe_logs()}"
 
     def open(self) -> None:
-        """Let everything through from here on."""
+        """Let all requests through from here on."""
         self._model.before = lambda kind: None
         self.is_open.set()
 
 
 def test_a_worker_that_is_asked_to_end_finishes_what_it_is_at(bed: Bed, owner: Player) -> None:
-    """SIGTERM in mid-call: the answer is used, and the process ends as it should."""
+    """After a SIGTERM in mid-call the answer is still used, and the exit code is 0."""
     bed.end_workers()
     bed.start_workers(1)
     gate = Gate(bed, "facts")
@@ -228,7 +228,7 @@ def test_a_worker_that_is_asked_to_end_finishes_what_it_is_at(bed: Bed, owner: P
 
 
 def test_a_stop_takes_back_what_workers_are_at(bed: Bed, owner: Player) -> None:
-    """Nothing of a stopped assistant's is used or stays on the board, its words least of all."""
+    """No result for a stopped assistant is used, and none of its jobs stays on the board."""
     bed.start_workers(2 - len(bed.workers))
     gate = Gate(bed, "facts")
     fall_asleep(owner)
@@ -248,7 +248,7 @@ def test_a_stop_takes_back_what_workers_are_at(bed: Bed, owner: Player) -> None:
 
 
 def test_a_night_goes_on_over_a_reload(bed: Bed, owner: Player) -> None:
-    """What the server before put up is taken back; facts are there once."""
+    """Jobs of the previous server are withdrawn, and facts exist once."""
     bed.start_workers(2 - len(bed.workers))
     gate = Gate(bed, "facts")
     fall_asleep(owner)
@@ -265,7 +265,7 @@ def test_a_night_goes_on_over_a_reload(bed: Bed, owner: Player) -> None:
 
 
 def test_what_ends_every_worker_is_given_up_in_words(bed: Bed, owner: Player) -> None:
-    """A portion is halved; the one memory that does it is found by its words alone from then on."""
+    """A memory that crashes every worker is found only by its words from then on."""
     bed.end_workers()
     remember(owner, 1)
     until(lambda: bed.rows(JOBS)[0][0])
@@ -277,7 +277,7 @@ def test_what_ends_every_worker_is_given_up_in_words(bed: Bed, owner: Player) ->
 
 
 def test_a_worker_without_the_key_says_so(bed: Bed, owner: Player) -> None:
-    """The night leaves its model's steps for another time, in words; the model is not blamed."""
+    """The night postpones its model steps with a reason, and the model is not blamed."""
     bed.end_workers()
     bed.start_worker(OPENAI_API_KEY="sk-of-somebody-else")
     bed.wait_for_workers()
@@ -292,7 +292,6 @@ def test_a_worker_without_the_key_says_so(bed: Bed, owner: Player) -> None:
 
 
 def test_a_worker_outlives_its_connections(bed: Bed, owner: Player) -> None:
-    """A database that was away for a moment ends no worker, and what it then does is done once."""
     bed.start_workers(1)
     ended = bed.rows(
         "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
@@ -305,7 +304,6 @@ def test_a_worker_outlives_its_connections(bed: Bed, owner: Player) -> None:
 
 
 def test_whoever_is_deleted_leaves_nothing_on_the_board(bed: Bed, owner: Player) -> None:
-    """Jobs go with the assistant, in the same transaction."""
     run(owner, REMEMBER.replace("ada", "brass").format(count=5))
     until(lambda: bed.rows(JOBS)[0][0])
     owner.ask("assistant delete brass", r"(?i)sure|yes|y/n|delete")
@@ -314,7 +312,6 @@ def test_whoever_is_deleted_leaves_nothing_on_the_board(bed: Bed, owner: Player)
 
 
 def test_a_missing_thing_is_said_in_words(bed: Bed) -> None:
-    """No tables, another database, and no setting: each with what to do."""
     assert "there already" in bed.game.launch("ai_worker", "--make-tables")
     bed.change("ALTER TABLE procrastinate_jobs RENAME TO elsewhere")
     try:
@@ -327,7 +324,7 @@ def test_a_missing_thing_is_said_in_words(bed: Bed) -> None:
 
 
 def refusal(bed: Bed) -> str:
-    """What a worker says that cannot work."""
+    """The output of a worker that must fail to start."""
     process = bed.start_worker()
     bed.workers.remove(process)
     assert 0 != process.wait(60)
