@@ -94,7 +94,7 @@ CASES = (
         "fine<br>Tom bows.|/Tom leaves.\u2028Gone.\x0bNow.",
         "fine<br>Tom bows.|/Tom leaves. Gone. Now.",
     ),
-    # what is not speech at all
+    # text that is not speech
     Case("thought", "<think>he is <b>a fool</b></think>Good day.", "Good day."),
     Case(
         "tool-as-text", '{"tool": "say", "parameters": {"message": "<b>"}} Good day.', "Good day."
@@ -102,7 +102,7 @@ CASES = (
     Case("tool-inside", 'I use {"tool": "say"} now.'),
 )
 
-# Those of them that a player can type, and have an assistant repeat.
+# Texts that a player can type, and have an assistant repeat.
 REPEATED = tuple(
     case
     for case in CASES

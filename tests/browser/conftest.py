@@ -68,9 +68,8 @@ def open_tab(browser: Browser, equipment: Equipment) -> OpenTab:
 def listener(browser: Browser, equipment: Equipment, game: Game) -> Iterator[BrowserPlayer]:
     """Mira, who stands beside Ada and reads in her browser."""
     with game.log_in_admin() as owner:
-        # What is asked by a whisper is answered by every way there is, and at any length: there is
-        # room for a flood, however full her context is of earlier ones.
-        # All that is written is said, so that what would be Markdown reaches the page as well.
+        # A whisper may be answered in every way, and at any length, however full her context is.
+        # Answers are not stripped of Markdown, so that it reaches the page as well.
         free = "ada.db.private_words = 'free'; ada.db.llm_max_tokens = 2000"
         free += "; ada.db.plain_speech = False"
         run(owner, f"channel('Public').connect(ada.obj); {free}")

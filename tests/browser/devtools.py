@@ -36,7 +36,7 @@ FLAGS = (
     "--hide-scrollbars",
     "--window-size=1000,640",
     "--remote-debugging-pipe",
-    # No name is ever looked up: what the tests do not answer themselves leads nowhere.
+    # No name is resolved: requests that the tests do not answer lead nowhere.
     "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",
 )
 ANSWER_SECONDS = 20.0

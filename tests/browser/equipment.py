@@ -17,7 +17,7 @@ LIBRARIES = ROOT / ".venvs" / "browser" / "node_modules"
 BROWSERS = ("chromium", "chromium-browser", "google-chrome-stable", "google-chrome")
 ADVICE = "`make browser` gets what is missing"
 
-# How the path of an address ends, and the file that is served for it.
+# The served files, by the ends of the paths that they are served for.
 SERVED = {
     "/jquery-3.2.1.min.js": "jquery/dist/jquery.min.js",
     "/bootstrap/4.0.0-beta/css/bootstrap.min.css": "bootstrap/dist/css/bootstrap.min.css",
@@ -28,7 +28,7 @@ SERVED = {
     "/css/goldenlayout-dark-theme.css": "golden-layout/src/css/goldenlayout-dark-theme.css",
     "/favico-0.3.10.min.js": "favico.js/favico-0.3.10.min.js",
 }
-# What finds in a page whatever keeps people out of it.
+# Finds violations of accessibility in a page.
 AXE = "axe-core/axe.min.js"
 CONTENT_TYPES = {".js": "text/javascript", ".css": "text/css"}
 

@@ -122,7 +122,7 @@ class Tab:
         """The incidents since the last call, or else the next one."""
         end = monotonic() + timeout_seconds
         while not (taken := self.take_incidents()) and (remaining := end - monotonic()) > 0:
-            # A script that merely ran is told by no event, so look again after a moment too.
+            # A script that only set its mark sends no event, so look again after a moment too.
             self._browser.hear(min(remaining, 0.1))
         return taken
 
@@ -158,7 +158,7 @@ class Tab:
         target = event["targetInfo"]
         if target["type"] == "page" and target.get("openerId") == self._target:
             self.incidents.append(f"a window opened: {target['url']}")
-            # It would cover this tab, and a browser hurries for no page that is not seen.
+            # It would cover this tab, and a browser throttles pages in the background.
             self._browser.send("Target.closeTarget", {"targetId": target["targetId"]})
 
     def _note_error(self, event: dict[str, Any]) -> None:
@@ -171,7 +171,7 @@ def compose_answer(library: Path) -> dict[str, Any]:
     """The answer to a request for a file elsewhere, from a local file."""
     headers = {
         "Content-Type": CONTENT_TYPES[library.suffix],
-        # The page asks for most of them with a digest, which is only checked with this.
+        # The page gives digests for most of them, which are only checked with this header.
         "Access-Control-Allow-Origin": "*",
     }
     return {

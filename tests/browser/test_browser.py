@@ -18,7 +18,7 @@ from tests.journeys import processes
 from tests.journeys.game import ROOT
 
 PINNED = json.loads(Path(__file__).with_name("package.json").read_text("utf-8"))["dependencies"]
-# What each piece of HTML brings about when a page takes it for such, and how that is told.
+# The incident of each piece of HTML in a page.
 NOTICED = {
     "<script>window.scriptRan='now'</script>": "a script ran: now",
     "<img src=x onerror=window.scriptRan='late'>": "a script ran: late",

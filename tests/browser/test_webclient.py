@@ -23,7 +23,7 @@ FONTS = "fonts.googleapis.com"
 ASK = "whisper ada = go on"
 HOSTILE = "<b>bold</b> |lclook|ltme|le {{x}} $You() http://evil.example"
 every_route = pytest.mark.parametrize("route", ROUTES, ids=[route.name for route in ROUTES])
-# Each text by one way, each way by several: what is tried with another Evennia's page too.
+# Each text by one way, each way by several: also run on the other Evennia.
 ONE_WAY = [(case, ROUTES[number % len(ROUTES)]) for number, case in enumerate(CASES)]
 OTHER_WAYS = [pair for pair in itertools.product(CASES, ROUTES) if pair not in ONE_WAY]
 
@@ -144,7 +144,7 @@ def test_what_staff_are_told_is_text(
 
 def test_links_of_others_are_found(mira: BrowserPlayer, admin: Player) -> None:
     """The control: the page does make links of other text, and the checks above find them."""
-    # Evennia takes such marks out of what is typed, but not out of what is made of it.
+    # Evennia strips such marks from typed text, but not from text that code makes.
     admin.send("py self.location.msg_contents('Click ~lcsay clicked~ltme~le'.replace('~', '|'))")
     said = hear(mira, "Click me")
     assert "<a>" in said.oddities

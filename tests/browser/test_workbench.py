@@ -19,7 +19,7 @@ from tests.journeys.game import Game
 from tests.journeys.staging import run
 
 ASK_FIRST = {"tick_event": {"dangerous_requires_confirm": True}}
-# Letters of the texts together that go into one field.
+# The most characters of all texts together that go into one field.
 MOST = 600
 LOOKS = ((WIDE, "light"), (NARROW, "dark"))
 

@@ -113,7 +113,7 @@ def test_what_was_opened_stays_open(live: Page, model: FakeModel, enter: Enter) 
     model.queue(says("One."))
     tom.ask("say ada, count", "One.")
     live.wait_for("count", "answered", "tool say")
-    sleep(1)  # what the end of the turn changes is on the page as well
+    sleep(1)  # until the changes of the turn's end are on the page too
     opened = live.tab.run(OPEN_FIRST)
     live.tab.run(AGE)
     tom.ask("hush ada", "Ada")

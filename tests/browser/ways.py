@@ -12,7 +12,7 @@ from dataclasses import dataclass
 HOME = "/ai/"
 ADA = f"{HOME}assistants/Ada/"
 EDDA = f"{HOME}assistants/Edda/"
-# Something of all that a page can be about, with these texts in it; `told` names what has a number.
+# One of everything that a page can show, with these texts in it; `told` has the numbers.
 ARRANGE = """
 from evennia_ai import audit
 texts = {texts!r}

@@ -14,7 +14,7 @@ from typing import Any
 from tests.browser.tab import Tab
 from tests.journeys.clients import WAIT_SECONDS, Player
 
-# What the webclient itself makes of a message: a block, colours and line breaks, with classes.
+# The webclient's own markup of a message: a block, colours and line breaks, with classes.
 PLAIN_TAGS = frozenset(("div", "span", "br"))
 PLAIN_ATTRIBUTES = frozenset(("class",))
 

@@ -16,7 +16,7 @@ from tests.journeys.game import ADMIN_NAME, ADMIN_PASSWORD
 
 WIDE, NARROW = (1000, 760), (360, 740)
 SCHEMES = ("light", "dark")
-# As a page says it; each of so many tries takes the two seconds of one.
+# The page's words for a slow search, and the most tries, of two seconds each.
 SLOW, SEARCHES = "the store of memories did not answer within", 20
 LOG_IN = """
 (name, password) => {
@@ -42,7 +42,7 @@ LINKS = """
 () => [...document.querySelectorAll("header nav a, nav.tabs a")].map(
     link => [link.innerText, link.getAttribute("href")])
 """
-# Rules that speak of a page's parts and not of taste.
+# Every violation, with up to three elements.
 RUN_AXE = """
 () => axe.run(document).then(found => found.violations.map(
     each => `${each.id}: ${each.nodes.map(node => node.html).slice(0, 3).join(" ")}`))
@@ -56,7 +56,7 @@ OVERFLOW = """
         .map(each => each.outerHTML.slice(0, 120)).slice(0, 5);
 }
 """
-# All that can be worked with, and what of it has the focus.
+# The number of controls on the page.
 WORKED = """
 () => [...document.querySelectorAll(
     "a[href], button, input:not([type=hidden]), select, textarea, summary, [tabindex='0']")]
@@ -72,7 +72,7 @@ MARK_FOCUSED = """
 }
 """
 FOCUSED_TEXT = "() => document.activeElement ? document.activeElement.innerText : ''"
-# What has the focus then: the thing itself, what opens the part of the page that it is in, or "".
+# Returns the focused element's type; "summary" if it is in closed details; "" if there is none.
 FOCUS = """
 const focus = wanted => {
     if (!wanted) { return ""; }
@@ -101,7 +101,7 @@ selector => {
     return found;
 }
 """.replace("FOCUS", FOCUS)
-# A keyboard alone chooses a file in a window of the system, which no test can see.
+# By the keyboard a file is chosen in a window of the system, which no test can reach.
 CHOOSE_FILE = """
 (selector, text) => {
     const chosen = new DataTransfer();
@@ -129,7 +129,7 @@ class Workbench:
         self._wait_for("/auth/login/")
         self.tab.run(LOG_IN, name, password)
         self._wait_for(HOME)
-        self.tab.take_incidents()  # the login page of Evennia loads from elsewhere
+        self.tab.take_incidents()  # Evennia's login page loads files from elsewhere
 
     def visit(self, path: str) -> None:
         """Open a page, and wait until it is complete."""
@@ -140,7 +140,7 @@ class Workbench:
         end = monotonic() + WAIT_SECONDS
         elsewhere = "still on its way"
         while elsewhere and monotonic() < end:
-            # A page that is left while it is asked gives no answer.
+            # A page that is left in the meantime gives no answer.
             with suppress(AssertionError):
                 elsewhere = self.tab.run(IS_LOADED, self._root + path, 2_000)
         assert not elsewhere, f"{path} did not open: it is {elsewhere}"

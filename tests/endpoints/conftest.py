@@ -65,7 +65,7 @@ def litellm(new_folder: NewFolder, aimock: str) -> Iterator[str]:
     folder = new_folder("litellm")
     config = write_config(folder, aimock)
     command = (*programs.LITELLM, "--config", str(config), "--host", "127.0.0.1")
-    # It would else ask its makers for prices, and wait for them.
+    # Otherwise it would fetch prices from the internet, and wait for them.
     env = {"LITELLM_LOCAL_MODEL_COST_MAP": "True"}
     command += ("--telemetry", "False", "--port", "{port}")
     with programs.running(command, folder=folder, ready="/health/liveliness", env=env) as root:

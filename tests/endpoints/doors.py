@@ -13,7 +13,7 @@ from typing import Any
 
 MASTER_KEY = "sk-master"
 KEY = "sk-x"
-# aimock lists some models that are known; this is one of them.
+# One of the models that aimock lists.
 KNOWN = "gpt-4o"
 MODELS = {"gpt": f"openai/{KNOWN}", "claude": "anthropic/claude-3-5-sonnet-20241022"}
 MODELS["llama"] = "ollama_chat/llama3.2"
@@ -55,7 +55,7 @@ def bell(arguments: str, content: str = "") -> dict[str, Any]:
     return {**said, "toolCalls": [{"name": "ring_bell", "arguments": arguments}]}
 
 
-# What is asked, and the answer. The first that fits is taken.
+# Requests and their answers; the first match is taken.
 ANSWERS: tuple[tuple[dict[str, Any], dict[str, Any]], ...] = (
     (
         {"userMessage": "please look", "toolResultContains": "long oak tables"},

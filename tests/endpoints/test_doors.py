@@ -18,7 +18,7 @@ from tests.endpoints.doors import DOORS, KEY, KNOWN, MASTER_KEY, Door
 
 RING = "Ring the bell three times."
 CALLS = 120
-# So many of them at least are answered where five answers in a hundred are faults.
+# Answered calls, at the least, of `CALLS` with five faults in a hundred.
 FEWEST_ANSWERED = 114
 
 
@@ -72,7 +72,7 @@ def test_good_words_beside_a_bad_call_are_kept(
     reply = caller.ask(endpoint_of(door), "Ring it badly.", (PROBE,))
     assert "Gladly, at once." == reply.content
     (call,) = reply.tool_calls
-    # A proxy that reads the arguments itself passes none on, and the tool's schema refuses that.
+    # A proxy that parses the arguments itself passes none on, which the tool's schema refuses.
     assert call.problem or {} == call.arguments
 
 

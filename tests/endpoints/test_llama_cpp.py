@@ -18,7 +18,7 @@ from tests.endpoints.conftest import Caller
 from tests.profiles import IS_THOROUGH
 from tests.real_model import NEEDS_MODEL
 
-# It reads a long prompt on a processor that does other things as well.
+# A long prompt takes minutes on a busy processor.
 DEADLINE_SECONDS = 300.0
 
 pytestmark = [*NEEDS_MODEL, pytest.mark.xdist_group("real_model")]

@@ -24,7 +24,7 @@ def main() -> int:
         socket.send_fds(mother, [len(body).to_bytes(8)], [0, 1, 2])
         mother.sendall(body)
         code = mother.makefile("rb").read().rpartition(b"\n")[2]
-    # Of one that was killed itself nothing is heard.
+    # A killed mother sends nothing.
     return int(code or b"1")
 
 

@@ -10,7 +10,7 @@ RPSYSTEM = {
     "objects": "evennia.contrib.rpg.rpsystem.ContribRPObject",
     "rooms": "evennia.contrib.rpg.rpsystem.ContribRPRoom",
 }
-# The lines of classes as `evennia --init` writes them.
+# The class lines that `evennia --init` writes.
 LINES = {
     "accounts": "class Account(DefaultAccount):",
     "characters": "class Character(ObjectParent, DefaultCharacter):",

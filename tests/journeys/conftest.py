@@ -60,7 +60,7 @@ def _build_once(
     with (shared / f"{name}.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         if not done.exists():
-            # What another worker's failed attempt left would be in the way.
+            # Another worker's failed attempt may have left files.
             shutil.rmtree(root, ignore_errors=True)
             with Game.make(root, make) as game:
                 build(game)
@@ -100,7 +100,7 @@ def game(
         game.settings |= game_settings
         game.start()
         with game.log_in_admin() as owner:
-            # Summaries are model calls of their own, in the middle of what the tests count.
+            # Summaries are model calls of their own, among those that the tests count.
             run(owner, "ada.db.compact_enabled = brass.db.compact_enabled = False")
         yield game
 

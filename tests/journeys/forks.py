@@ -21,7 +21,7 @@ from typing import BinaryIO, Protocol
 
 ROOT = Path(__file__).resolve().parents[2]
 HERE = Path(__file__).parent
-# What the floors of tests/test_floors.py keep free of Evennia, of Django and of the clock.
+# Packages that tests/test_floors.py keeps free of Evennia, of Django and of the clock.
 ROOMS = tuple(f"evennia_ai.{room}" for room in ("core", "engine", "errors", "resilience"))
 COMMAND_BYTES = 4096
 START_SECONDS, LOOK_SECONDS = 90.0, 0.01
@@ -88,7 +88,7 @@ class Fork:
         self._send(signal.SIGKILL)
 
     def _send(self, number: int) -> None:
-        if self.poll() is None:  # until it is waited for, nobody else gets its number
+        if self.poll() is None:  # its id is not reused before it is waited for
             with suppress(ProcessLookupError):
                 os.kill(self.pid, number)
 

@@ -35,11 +35,11 @@ ROOT = Path(__file__).resolve().parents[2]
 LAUNCHER = Path(sys.executable).with_name("evennia")
 EVENNIA = Path(str(distribution("evennia").locate_file("evennia")))
 ADMIN_NAME, ADMIN_PASSWORD = "admin", "kestrel-harbour-94"
-# Nothing but a game's environment holds this key.
+# Only a game's environment holds this key.
 API_KEY = "sk-journey-2b7e151628aed2a6abf7158809cf4f3c"
 START_SECONDS = 90.0
 GAVE_UP = "Connection to Evennia timed out. Try again."
-# For modules that are about something else: every line is answered at once and for itself.
+# No rate limits and no batching: every line is answered at once and on its own.
 UNHURRIED = {
     "EVENNIA_AI_HEARING_CONFIG": {
         "calls_per_player": 1000,
@@ -196,8 +196,8 @@ class Game:
             ) from error
 
     def _start_by_launcher(self) -> None:
-        # Evennia's launcher says that all is well (exit 0) whatever came of it, and gives up
-        # on a portal that takes more than ten seconds: then the server is still to be started.
+        # Evennia's launcher exits with 0 whatever happened, and gives up on a portal that takes
+        # more than ten seconds: then the server is still to be started.
         while GAVE_UP in self.launch("start"):
             pass
 
@@ -324,7 +324,7 @@ class Game:
 
 def _await_login(player: Client, timeout_seconds: float) -> Client:
     try:
-        # What is typed before the login screen is there may be lost.
+        # A line that is typed before the login screen is there may be lost.
         player.expect(r"\bconnect\b", timeout_seconds)
     except BaseException:
         player.close()
@@ -376,10 +376,10 @@ def make_settings(ports: Ports) -> Mapping[str, Any]:
         "WEBSOCKET_CLIENT_PORT": ports.websocket,
         "WEBSOCKET_CLIENT_INTERFACE": "127.0.0.1",
         "AMP_PORT": ports.amp,
-        # On a busy machine the launcher of Evennia 6.1 takes a game that runs for none after 2 s.
+        # After 2 s, Evennia 6.1's launcher on a busy machine takes a running game for stopped.
         "AMP_CONNECT_TIMEOUT": 60,
         "SECRET_KEY": "only-for-tests-" + "0123456789" * 4,
-        # Each login would take a quarter of a second of processor time; older games have these.
+        # MD5, because PBKDF2 takes a quarter of a second per login; older games use PBKDF2.
         "PASSWORD_HASHERS": [
             f"django.contrib.auth.hashers.{name}PasswordHasher" for name in ("MD5", "PBKDF2")
         ],

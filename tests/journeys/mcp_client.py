@@ -20,7 +20,7 @@ from tests.journeys.web import Raw, Web, ask_raw
 T = TypeVar("T")
 WAIT_SECONDS = 70.0
 PING = {"jsonrpc": "2.0", "id": 1, "method": "ping"}
-MODES = ("legacy", "auto")  # the handshake of 2025, and the newest protocol that both know
+MODES = ("legacy", "auto")  # the handshake of 2025, and the newest protocol that both support
 
 
 class Staff:

@@ -46,7 +46,7 @@ LIBRARIES = (
     *("drf_spectacular.utils", "rest_framework.authentication"),
     *("rest_framework.mixins", "rest_framework.permissions", "sekizai.models"),
 )
-# The bytes that tell the length of a request.
+# The number of bytes that hold the length of a request.
 HEAD = 8
 
 
@@ -59,7 +59,7 @@ def load(rooms: list[str]) -> None:
         for module in pkgutil.walk_packages(getattr(package, "__path__", ()), f"{room}."):
             importlib.import_module(module.name)
     load_verbs()
-    # What it makes of all there is of Unicode is made once.
+    # It builds its table of all Unicode characters once, here.
     importlib.import_module("evennia_ai.core.text.cleaning").one_line("\0")
     gc.collect()
     gc.freeze()
@@ -79,7 +79,7 @@ def load_verbs() -> None:
 
 def serve(listener: socket.socket) -> dict[str, Any]:
     """Fork for each request; returns the request in the fork."""
-    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nobody here waits for them
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nothing here waits for children
     while True:
         readable, _, _ = select.select([listener, sys.stdin], [], [])
         if sys.stdin in readable:
@@ -147,7 +147,7 @@ def main() -> None:
     path, rooms, search_path = sys.argv[1], sys.argv[3:], sys.path[2:]
     load(rooms)
     with socket.socket(socket.AF_UNIX) as listener:
-        # It is there once it is listened to.
+        # It gets its name only once it listens.
         listener.bind(f"{path}-")
         listener.listen(100)
         os.rename(f"{path}-", path)

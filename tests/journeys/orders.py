@@ -13,7 +13,7 @@ from typing import Self
 
 from twisted.protocols.amp import ASK, COMMAND, AmpBox, parseString
 
-# The names that Evennia has for them, and their values, in `evennia.server.portal.amp`.
+# Names and values as in `evennia.server.portal.amp`.
 SERVER_RELOAD, SERVER_START, PORTAL_SHUTDOWN, SERVER_SHUTDOWN = b"\x0e", b"\x0f", b"\x10", b"\x11"
 ORDER, STATUS = b"MsgLauncher2Portal", b"MsgStatus"
 END_OF_BOX = b"\0\0"

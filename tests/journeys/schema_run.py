@@ -13,14 +13,14 @@ from typing import Any
 
 from tests.journeys.web import API
 
-# What is worked out from the schema, always the same, and what is made up. The first says which
-# assistant is meant: else most of it would only be told that there is none of such a name.
+# Phases whose requests are derived from the schema, always the same, and phases that generate them.
+# The first name an existing assistant: otherwise most requests would only get a 404.
 WORKED_OUT, MADE_UP = ("examples", "coverage"), ("fuzzing", "stateful")
 SEED = 6
 MOST_SHOWN = 12
-# In form these are right, and in meaning they need not be, which no schema can tell: a room that is
-# there, a name without signs that nobody sees, a setting and its value, a moment in words, a choice
-# that is offered, what one tool takes, a text that is not about the assistant itself, a card.
+# Requests that fit the schema and may still be refused, by rules that no schema can express: a room
+# that exists, a name without invisible characters, a setting and its value, a time in words, an
+# offered choice, the arguments of one tool, a text that is not about the assistant itself, a card.
 MEANT = (
     ("POST", "assistants/"),
     ("POST", "adopt/"),
@@ -112,7 +112,7 @@ def walk(plan: Walk) -> Seen:
 
 
 def _walk(plan: Walk, phases: list[str], seen: Seen) -> None:
-    # Loaded by the one worker that walks, and not by each that looks for tests here.
+    # Imported only by the worker that walks, and not by each that collects tests here.
     import schemathesis
     from schemathesis import engine
     from schemathesis.engine import events
@@ -193,7 +193,7 @@ def _key(name: str, dictionary: str, phases: list[str]) -> Any:
 
 def _phase(name: str, phases: list[str]) -> dict[str, Any]:
     enabled = {"enabled": name in phases}
-    # Names that it reads in a response may be those of assistants which are not for it to change.
+    # Names from a response may be those of assistants that the walk must not change.
     return enabled if name == "stateful" else enabled | {"extra-data-sources": {"responses": False}}
 
 

@@ -33,11 +33,11 @@ from tests.journeys.web import Web
 
 __all__ = ("owner", "port", "quiet_log", "rested", "stranger")
 pytestmark = pytest.mark.usefixtures("quiet_log", "rested")
-# After so long whoever was let in is looked at again, and a moment more.
+# The interval at which an open connection's token is checked again, and a moment more.
 LET_IN_SECONDS = 2.5
 NOBODY = "0b7e4c1a-0000-4000-8000-000000000000"
 MANY, ROUNDS, STREAMS, AT_ONCE = 100, 3, 200, 4
-# Beyond what the machine lags by itself; twenty clients of the test share its cores with the game.
+# Beyond the lag of the idle game; twenty clients of the test share its cores.
 MOST_LAG_MS = 100.0
 MEASURE = """
 from twisted.internet import reactor

@@ -161,7 +161,7 @@ def test_a8_a_kill_while_it_asks(
         end = time.monotonic() + LATE_SECONDS
         while (found := state_of(owner.get(task.id))) == "WORKING":
             assert time.monotonic() < end
-        if found == "INPUT_REQUIRED":  # the limit was met anew
+        if found == "INPUT_REQUIRED":  # the limit was reached again
             owner.answer(task.id, "yes")
         assert state_of(owner.get(task.id)) in ("COMPLETED", "FAILED")
         return

@@ -69,7 +69,7 @@ def rows_of(game: Game, number: int) -> dict[str, list[Any]]:
         "JOIN objects_objectdb_db_tags l ON t.id = l.tag_id "
         f"WHERE l.objectdb_id = {number} ORDER BY t.db_key"
     )
-    # What a fight leaves with a being is the game's own.
+    # The fight's script is the game's own.
     scripts = (
         f"SELECT db_key FROM scripts_scriptdb WHERE db_obj_id = {number} "
         "AND db_key != 'combathandler'"

@@ -16,7 +16,7 @@ from tests.journeys.staging import line_of, page_of, prompt_of, quiet_log, run
 __all__ = ("quiet_log",)
 pytestmark = pytest.mark.usefixtures("quiet_log")
 WAITING = "told = [item['sender_name'] for item in ada.work.inbox], ada.work.is_ticking"
-# Nobody waits so long.
+# Older than any message may wait.
 GROW_OLD = "for item in ada.work.inbox:\n    item['at'] -= 10_000"
 
 

@@ -67,8 +67,8 @@ room = 2 * call.estimated_prompt_tokens + 1300 + call.prompt_tokens // 2
 spend('Ada', {OWN_CAP} - room - total.prompt_tokens - total.completion_tokens)
 ada.db.budget_config = {{'assistant': {{'tokens_per_month': {OWN_CAP}}}}}
 """
-# A second server process, which uses the ledger as a game does. Its second line of input lets it
-# end, once nothing is left.
+# A second process, which uses the ledger as a game does. Its second line of input lets it end, once
+# the cap is reached.
 SECOND_PROCESS = """
 import os, select, sys, time
 os.environ["DJANGO_SETTINGS_MODULE"] = "server.conf.settings"
@@ -134,7 +134,7 @@ def take_steps(model: FakeModel, count: int) -> None:
 
 def nearly_use_up(tom: Player, owner: Player) -> None:
     """Leave room for one of three steps."""
-    # After the first reply the prompt's estimate is corrected by what the service counted.
+    # After the first reply, the service's token count corrects the estimates of prompts.
     for words in ("hello", "hello again"):
         tom.ask(f"whisper ada = {words}", whisper_of(words))
     run(owner, LEAVE_ONE_CALL)
@@ -258,7 +258,7 @@ def test_l15_two_processes_share_one_ledger_and_one_cap(
             highest = max(highest, used + held)
             if SPENT in answer[0]:
                 break
-        # How a call ended is written within a second; until then all that it held counts.
+        # A call is settled within a second; until then its whole reservation counts.
         run(admin, "from evennia_ai.budget import ledger\nledger.store().flush()")
         told, _ = other.communicate("\n", timeout=ENDS_SECONDS)
     passed, refused = map(int, told.split())

@@ -15,7 +15,7 @@ from tests.journeys.staging import line_of, prompt_of, quiet_log, run
 __all__ = ("quiet_log",)
 pytestmark = pytest.mark.usefixtures("quiet_log")
 
-# Bots as Evennia makes them, but for the connection to the world outside.
+# Bots as Evennia makes them, without their connections to the outside.
 MAKE_BOTS = """
 from evennia.accounts import bots
 public = channel("Public")

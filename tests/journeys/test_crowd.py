@@ -20,7 +20,7 @@ from evennia.utils.create import create_object
 for n in range({MANY}):
     create_object("world.characters.Character", key=f"Guest{{n:03}}", location=ada.obj.location)
 """
-# Everybody says one thing by the stock command, twenty of them in each fiftieth of a second.
+# Everybody says one line by the stock command, twenty of them every 20 ms.
 ALL_TALK = f"""
 from twisted.internet import reactor
 def talk(n):

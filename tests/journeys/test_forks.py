@@ -14,7 +14,7 @@ import pytest
 
 from tests.journeys import forks, processes
 
-# What a program sees of the process that it runs in.
+# Prints a program's view of its process.
 LOOKS = """
 import json, os, signal, sys, threading
 seen = dict(
@@ -33,7 +33,7 @@ import os, select
 print(os.getpid(), flush=True)
 select.select([], [], [])
 """
-# What looks at the folder, or at settings, when it is imported, or belongs to one process alone.
+# Modules that read the folder or settings on import, or belong to one process alone.
 LEFT_OUT = ("evennia.settings_default", "evennia.utils", "twisted.internet.reactor", "numpy")
 LOADED = "import sys\nprint([name in sys.modules for name in {!r}])"
 

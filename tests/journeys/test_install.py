@@ -17,7 +17,7 @@ MOST_STEPS = 5
 CREATE = re.compile(r"assistant create (\w+)")
 
 
-# What a game has done with its characters before: its module imports ours, and it has needs.
+# A game may have changed its characters: its module imports ours, and sets attributes.
 OWN_CHARACTER = """
     def at_object_creation(self):
         super().at_object_creation()

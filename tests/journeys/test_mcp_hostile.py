@@ -33,7 +33,7 @@ from tests.journeys.web import Web
 __all__ = ("game_settings", "port", "reader", "writer")
 
 CALLS = 100
-# Tests share the processor with other tests: with three times its share of work it is 25 ms.
+# It is 25 ms on a processor with three times its share of work, as other tests may cause.
 MOST_LAG_SECONDS = 0.100
 LISTEN = """
 from twisted.internet import reactor, task
@@ -135,7 +135,7 @@ def test_arguments_that_are_wrong_are_told_in_words(reader: Staff, arguments: An
 
 def test_bodies_out_of_all_proportion_are_refused(reader: Staff) -> None:
     ten = b'{"jsonrpc": "2.0", "id": 1, "method": "' + b"x" * 10_000_000 + b'"}'
-    with contextlib.suppress(BrokenPipeError, ConnectionResetError):  # it does not read it all
+    with contextlib.suppress(BrokenPipeError, ConnectionResetError):  # it closes early
         assert 413 == reader.raw(ten).status
     deep = b'{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"health","arguments":'
     answer = reader.raw(deep + b'{"a":' * 1000 + b"1" + b"}" * 1000 + b"}}")

@@ -171,7 +171,7 @@ def test_it_is_told(
     assert calls == model.count_calls()
     assert [] == conversation(admin)
     model.reset()
-    # The same mistake again and again lets Tom wait.
+    # A mistake that the model repeats makes Tom wait.
     admin.ask("assistant emergency clear ada", "Ada")
     expect_well(tom, model)
     assert 1 == tom.count(heard)

@@ -25,7 +25,7 @@ from tests.journeys.web import Web
 
 __all__ = ("port",)
 
-# A token of the owner's, as the code of that day made it.
+# A token of the owner's, as the code of that day made them.
 TOKEN = "eai_3b7e151628aed2a6abf7158809cf4f3c-of-november"
 OLDER = Path(__file__).with_name("games") / "older.sql"
 

@@ -70,7 +70,7 @@ class Ledger:
 def ledger() -> Iterator[Ledger]:
     """An empty server."""
     with (
-        # Not in the folder of pytest, which another run closes to the server's user meanwhile.
+        # Not in pytest's folder, from which another run may take the server user's read access.
         tempfile.TemporaryDirectory(prefix="evennia_ai_ledger_") as folder,
         own_server(Path(folder)) as server,
         new_database(as_settings(server.get_uri())) as database,
@@ -168,7 +168,7 @@ def test_two_games_on_one_ledger(
     first, second = staff
     owners = "SELECT owner FROM evennia_ai_ledgergame"
     before = ledger.query(owners)
-    games[0].launch("status")  # whose reactor runs too
+    games[0].launch("status")  # this command runs a reactor too, and must not register as a game
     assert before == ledger.query(owners) != [("",)]
     _takes_a_name_of_its_own(games[1], second, players[1])
     run(first, SPEND)
@@ -230,5 +230,5 @@ def _outlasts_a_stop(
     ledger.start()
     said = f"{whisper_of('back?')}|{FAILURE_PATTERN}"
     for player in players:
-        # It may be left alone for a moment still, which is told.
+        # The ledger may be left alone for a moment longer.
         until(lambda player=player: "whispers" in player.ask("whisper ada = back?", said)[0])

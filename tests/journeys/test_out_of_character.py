@@ -17,7 +17,7 @@ __all__ = ("quiet_log",)
 pytestmark = pytest.mark.usefixtures("quiet_log")
 
 ASK_FIRST = {"tick_event": {"dangerous_requires_confirm": True}}
-# What is typed, and how its answer begins.
+# Typed lines, and patterns in their answers.
 WORDS = {
     "assistant": "Ada",
     "assistant status ada": "Ada",

@@ -20,7 +20,7 @@ from tests.profiles import IS_THOROUGH
 from tests.real_model import NEEDS_MODEL
 
 STATE_DIR = "server/.local_model"
-# Fetching 491 MB and loading it, on a slow line and a busy machine.
+# To fetch and load 491 MB, on a slow line and a busy machine.
 MODEL_SECONDS = 600.0
 REPLY_SECONDS = 300.0
 PASSED_ON = ("EVENNIA_AI_LOCAL_MODEL", "EVENNIA_AI_CACHE_DIR")
@@ -59,7 +59,7 @@ def real_game(template: Path, tmp_path_factory: pytest.TempPathFactory) -> Itera
     """The Lantern Library with the embedded model in place of the scripted one."""
     with Game.copy(template, tmp_path_factory.mktemp("real") / "game") as game:
         game.env |= {name: os.environ[name] for name in PASSED_ON if name in os.environ}
-        # How well it answers is asked here, not how fast it is beside other tests.
+        # This tests its answers, not its speed beside other tests.
         game.settings |= UNHURRIED | {"EVENNIA_AI_CALL_DEADLINE_SECONDS": REPLY_SECONDS}
         local = ("-m", "evennia_ai.llm.local")
         game.run_python(*local, "start", "--state-dir", STATE_DIR, timeout_seconds=MODEL_SECONDS)
@@ -97,7 +97,7 @@ def mira(real_game: Game) -> Iterator[Player]:
         yield player
 
 
-# A question in each way, and what is none; what it is asked besides in `make proof`.
+# A question in each way, and lines that are none; more of them for `make proof`.
 ASKED = [
     pytest.param("whisper ada = hello!", WHISPERED, id="a greeting"),
     pytest.param("say @ada what do you see?", SAID, id="what she sees"),

@@ -62,7 +62,7 @@ def children_of(pid: int) -> list[int]:
     """The running child processes of a process."""
     found = []
     for path in Path("/proc").glob("[0-9]*/stat"):
-        with suppress(OSError):  # it has ended meanwhile
+        with suppress(OSError):  # the process has ended in the meantime
             parent = int(path.read_text().rpartition(")")[2].split()[1])
             found += [int(path.parent.name)] * (parent == pid)
     return found

@@ -19,7 +19,7 @@ from tests.journeys.staging import find_trouble, measure_log, quiet_log, read_ne
 __all__ = ("quiet_log",)
 pytestmark = pytest.mark.usefixtures("quiet_log", "fresh")
 SETTING = "EVENNIA_AI_REMOTE_SPECIALISTS"
-# Cards are seen for the first time again: what a test before had the agent tell is not a change.
+# Forget all cards, so that one that an earlier test changed does not count as changed.
 FRESH = """
 from evennia_ai.models import RemoteTask, ToolPin
 from evennia_ai.runtime import services
@@ -542,7 +542,7 @@ def test_a_stop_reaches_the_agent(
         admin.ask(line if line.startswith("history") else f"assistant {line}", r"Ada\b")
     assert message["task"] == agent.wait_for(1, "cancel")[0]["task"]
     wait_for_row(game, "failed")
-    if calls > 1:  # what waits for an answer goes on waiting, and is answered anew
+    if calls > 1:  # the message still waits, and is answered again
         tom.expect(r'Ada says, "There it is')
     assert calls == model.count_calls()
 
@@ -558,7 +558,7 @@ def test_killed_while_waiting(game: Game, enter: Enter, agent: Agent, model: Fak
     while [("",)] == rows(game, "task"):
         assert time.monotonic() < end
         time.sleep(0.05)
-    held = [(4000, 10_000_000)]  # what the ledger counts after a kill
+    held = [(4000, 10_000_000)]  # the reservation, which the ledger counts after a kill
     assert held == rows(game, "tokens, cost_nano")
     start = measure_log(game)
     model.queue(says("I know it myself."))

@@ -14,9 +14,9 @@ from tests.journeys.test_adopting import whisper_of
 
 CHANGED = ("server/conf/settings.py", "commands/default_cmdsets.py")
 TROUBLE = re.compile(r"\[(WW|EE|!!)\]|Traceback|Error\b|evennia_ai|\[assistant\]")
-# Evennia says so of whoever asks for a page without a proxy, as the test's webclient does.
+# Evennia logs this for a page request without a proxy, as the test's webclient makes.
 OUR_CLIENT = "ip_from_request"
-# All that the game's own tables name of ours, as the database tells it.
+# All columns of the game's own tables that could name something of ours.
 NAMED = (
     "SELECT db_typeclass_path FROM objects_objectdb",
     "SELECT db_typeclass_path FROM accounts_accountdb",

@@ -16,7 +16,7 @@ from tests.journeys.staging import find_trouble, measure_log, read_new_log, run
 from tests.journeys.web import API, Web
 from tests.profiles import IS_THOROUGH
 
-# No request waits for another minute; a model that hangs is none of this.
+# No rate limits.
 API_CONFIG = {
     "reads_per_minute": 0,
     "writes_per_minute": 0,
@@ -35,7 +35,7 @@ PEOPLE = {
 }
 PROBE, DOOMED = "Probe", "Doomed"
 RESIDENTS = ("Ada", "Brass")
-# The second is that of the schema's own example.
+# The schema's own example has the second.
 ROOM, SCRIPTORIUM = "The Reading Room", "The Scriptorium"
 MAKE_PEOPLE = f"""
 kinds = {{'Guest': 'evennia.accounts.accounts.DefaultGuest'}}
@@ -92,9 +92,8 @@ class Person:
     is_thorough: bool = False
 
 
-# Of what is walked through an admin may do all that a superuser may: what is worked out is sent by
-# the one, and what is made up by the other. What a builder or a guest sends others by day send too:
-# a superuser and nobody.
+# On this walk an admin may do all that a superuser may: the superuser sends the derived requests
+# and the admin the generated ones. Builder and guest walk only in `make proof`.
 RIGHTS = [
     pytest.param(Person(ADMIN_NAME, None, has_logins=True, is_thorough=True), id="superuser"),
     pytest.param(
@@ -169,7 +168,7 @@ def wrongly_asked(owner: Web, person: Person) -> set[tuple[str, str]] | None:
     if not person.is_thorough:
         return person.may or set()
     paths = owner.read("schema/")["paths"].items()
-    # Of each path with several methods at least one.
+    # Every second one: at least one of each path with several methods.
     each = sorted((path.removeprefix(API), way.upper()) for path, ways in paths for way in ways)
     return {(method, path) for path, method in each[::2]}
 

@@ -13,7 +13,7 @@ from tests import postgres
 from tests.journeys.game import ROOT
 from tests.profiles import IS_THOROUGH
 
-# A worker that starts costs more than all that it does here; each kind of kill is there anyhow.
+# Starting a worker costs more than its work here; the quick run has each kind of kill too.
 MESSAGES, STARTS, KILL_EVERY_SECONDS = (120, 2, 2) if IS_THOROUGH else (60, 2, 8)
 
 

@@ -18,7 +18,7 @@ from tests.journeys.staging import run
 from tests.journeys.worker_bed import Bed, at_work, running_bed, until
 from tests.journeys.worker_nights import fall_asleep, morning
 
-# Memories of Ada's, which nobody said: as a game's own code puts them in.
+# Memories that a game's own code adds, without a speaker.
 REMEMBER = """
 from evennia_ai.core.memory.recollection import Recollection, place_audience
 from evennia_ai.memory import indexing
@@ -40,8 +40,7 @@ JOBS = "SELECT count(*) FROM evennia_ai_workjob"
 
 @pytest.fixture(scope="module")
 def bed() -> Iterator[Bed]:
-    # Another run of pytest on this machine takes from the database's user the right to read below
-    # pytest's own folder.
+    # Not in pytest's folder, from which another run may take the database user's read access.
     with (
         TemporaryDirectory(prefix="evennia-ai-workers-") as folder,
         running_bed(Path(folder), {}) as made,
@@ -116,12 +115,12 @@ def test_any_worker_is_killed_at_every_step_of_a_night(bed: Bed, owner: Player) 
     assert calls + len(NIGHT_KINDS) == len(bed.model.asked) - calls
     assert [(0,)] == bed.rows(JOBS)
     assert bed.model.keys == {f"Bearer {bed.game.env['OPENAI_API_KEY']}"}
-    # What was sent twice is paid for twice: no cap is passed by a worker's death.
+    # A call that is sent twice is counted twice, so that a worker's death passes no cap.
     paid = "SELECT state, count(*) FROM evennia_ai_modelcall GROUP BY state"
     assert len(bed.model.asked) == sum(count for _, count in bed.rows(paid))
 
 
-# A result of that kind is written slowly, and not at all once its worker is gone.
+# Such a result is written slowly, and not at all once its worker is gone.
 LINGER = """
 CREATE FUNCTION linger() RETURNS trigger LANGUAGE plpgsql AS
 'BEGIN PERFORM pg_sleep(30); RETURN NEW; END';
@@ -223,7 +222,7 @@ def test_a_worker_that_is_asked_to_end_finishes_what_it_is_at(bed: Bed, owner: P
     assert 0 == process.wait(30)
     bed.start_workers(2)
     assert {} == morning(bed, owner)["put_off"]
-    assert asked + 1 == bed.model.asked.count("facts")  # the other audience's
+    assert asked + 1 == bed.model.asked.count("facts")  # for the other audience
     assert "has ended" in bed.log()
 
 

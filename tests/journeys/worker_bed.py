@@ -73,7 +73,7 @@ class NightServer:
                     self.end_headers()
                     self.wfile.write(written)
                 except OSError:
-                    pass  # whoever asked was killed
+                    pass  # the worker that asked was killed
 
             def log_message(self, *given: object) -> None:
                 pass

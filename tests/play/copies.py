@@ -18,7 +18,7 @@ from tests.journeys.ports import ClaimedPorts
 ROOT = Path(__file__).resolve().parents[2]
 RUN_SECONDS = 240.0
 LEFT_OUT = ("tests/", "docs/", "benchmarks/")
-# What the person who runs the tests has set must not decide what the launcher does in them.
+# Variables of the person who runs the tests must not change what the launcher does.
 FOREIGN_PREFIXES = ("EVENNIA_", "OPENAI_", "MAKE", "MFLAGS", "PYTEST_", "COV_", "DJANGO_")
 FOREIGN_NAMES = ("PYTHON", "BIND", "DATABASE_URL")
 KEPT = "EVENNIA_AI_SUITE_RUN"

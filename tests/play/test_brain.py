@@ -61,7 +61,7 @@ def test_fetching_is_given_up_with_all_else(
     cache.mkdir()
     monkeypatch.setenv("EVENNIA_AI_LOCAL_MODEL", "")
     monkeypatch.setenv("EVENNIA_AI_CACHE_DIR", str(cache))
-    # Held by another fetcher, it waits: nothing is fetched in this test.
+    # The lock makes it wait for another fetcher: nothing is fetched in this test.
     with (cache / "fetch.lock").open("a") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         beginning = brain.ModelStart(checkout)

@@ -7,5 +7,5 @@ plays the matrix and writes down the outcomes, and `make docs` renews docs/games
 
 import pytest
 
-# What the steps and the games see is shown when it is not what was expected.
+# Failed assertions in these modules show their values.
 pytest.register_assert_rewrite(f"{__name__}.steps", f"{__name__}.visit", f"{__name__}.kinds")

@@ -12,7 +12,7 @@ from tests.journeys.games.visit import WORKS, Step, Visit
 from tests.journeys.test_install import follow_in_game, follow_on_disk, read_install_steps
 
 NOTHING = ""
-# How an owner ends it before the lines come out; pairs of a line and what it is answered with.
+# The owner's lines before README's lines are taken out, with their answers.
 GOODBYE = (("assistant remove all", "Remove all assistants"), ("yes", "Removed: 1 "))
 
 

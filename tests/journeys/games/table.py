@@ -14,7 +14,7 @@ from tests.journeys.games.visit import Kind
 
 RECORD = Path(__file__).with_name("outcomes.json")
 NOT_YET = "not yet"
-# What came of each step, by its name, in the order of the steps.
+# The outcome of each step, by its name, in the order of the steps.
 Outcomes = dict[str, str]
 
 

@@ -14,12 +14,12 @@ from tests.journeys.game import ADMIN_NAME, ADMIN_PASSWORD, Game
 from tests.journeys.staging import find_trouble, measure_log, read_new_log
 
 WORKS = "yes"
-# Evennia's answer to this ends what a line before it brought.
+# Evennia's answer to this marks the end of the output of the line before.
 FENCE = "zzfence"
 FENCED = b"Command 'zzfence'"
-# What a portal sends at intervals, whatever is typed: telnet's "no operation".
+# A portal sends telnet's "no operation" at intervals.
 KEEPALIVE = b"\xff\xf1"
-# A step in a running game: what came of it, in words for the table. It raises where it failed.
+# A step in a running game: returns its outcome in words for the table, or raises.
 Step = Callable[["Visit"], str]
 
 

@@ -25,7 +25,7 @@ def found(game: Game, stack: ExitStack) -> None:
         places = parse_qs(address.query).get("host") or [address.hostname or ""]
         server = {"HOST": places[0], "PORT": address.port or "", "USER": address.username or ""}
     database = stack.enter_context(new_database(server))
-    stack.callback(game.clean_up)  # before its database goes
+    stack.callback(game.clean_up)  # before its database is dropped
     game.settings["DATABASES"] = {"default": database}
     (game.folder / "server/evennia.db3").unlink(missing_ok=True)
 
@@ -37,5 +37,5 @@ def kept(visit: Visit) -> str:
     return "its tables are in that database"
 
 
-# No `look`: the server gives rows in another order after each start, and Evennia takes it.
+# No `look`: PostgreSQL returns rows in another order after each start, and Evennia keeps it.
 KINDS = (Kind("postgresql", "PostgreSQL", probes=("history", "assistant"), found=found, own=kept),)

@@ -66,7 +66,7 @@ ADDED = (
     "        self.add(CmdTell)",
     "        self.add(CmdHistory)",
 )
-# What players of such a game type, mistakes too.
+# Lines that players of such a game type, mistakes too.
 LINES = (
     *("say hello, all", "'and good night", "say", "tell bob the tide turns at |rnine"),
     *("t tom hm", "t tom so"),

@@ -46,7 +46,7 @@ def one_character(visit: Visit) -> str:
 def two_characters(visit: Visit) -> str:
     """Two characters of an account whisper at once; each is answered where it asked."""
     other = play_another(visit)
-    # In mode 2 the second login has taken Tom over.
+    # In mode 2 the second login has taken over Tom.
     visit.tom.ask("ic Tom", "You become|already puppeting")
     other.send(visit.kind.speech.whisper.format("and what am I?"))
     visit.whisper(visit.tom, "what am I?")
@@ -55,7 +55,7 @@ def two_characters(visit: Visit) -> str:
     assert not re.search(visit.whispered("what am I?"), other.transcript)
     leave(other)
     visit.tom.ask("ooc", "You go OOC")
-    visit.tom.ask("ic Tom", "You become")  # and is whom the next login plays
+    visit.tom.ask("ic Tom", "You become")  # so that the next login plays him
     return "each of a player's characters is answered where it asked"
 
 
