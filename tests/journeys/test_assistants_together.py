@@ -144,7 +144,7 @@ def test_a_failing_model_starts_no_talk(
 def test_who_comes_and_goes_is_not_answered(
     game: Game, enter: Enter, admin: Player, model: FakeModel
 ) -> None:
-    """Where all speech is answered, the lines of arrivals and departures are not speech."""
+    """Arrivals and departures are not speech, even for an assistant that answers all speech."""
     answer_all(admin)
     tom, start = enter("Tom"), measure_log(game)
     tom.ask("east", "Workshop")

@@ -57,7 +57,7 @@ def test_only_those_who_address_her_are_answered(
 def test_everybody_at_once_is_answered_or_told(
     enter: Enter, admin: Player, model: FakeModel
 ) -> None:
-    """When all two hundred name her at once, her queue stays bounded and she recovers."""
+    """All two hundred name her at once: her queue stays bounded, and she recovers."""
     tom = enter("Tom")
     run(admin, ALL_TALK.replace("what a crowd", "@keeper and I?"))
     tom.ask("look brass", "Could not find")

@@ -133,7 +133,7 @@ def test_a_whole_line_is_an_address_only_where_nothing_else_is(enter: Enter) -> 
 
 
 def test_a_command_of_her_name_is_not_hidden(enter: Enter, admin: Player) -> None:
-    """Where an exit is called `ada`, `@ada` takes it; without the exit, `@ada` is an address."""
+    """An exit called `ada` takes `@ada`; without the exit, `@ada` is an address."""
     tom = enter("Tom")
     run(
         admin,

@@ -106,7 +106,7 @@ def test_a_word_to_somebody_else_ends_the_talk(
 
 
 def test_a_word_of_somebody_else_ends_the_talk(enter: Enter, model: FakeModel) -> None:
-    """When another person speaks in between, she waits to be named again."""
+    """If another person speaks in between, she waits to be named again."""
     tom, mira = enter("Tom"), enter("Mira", by="websocket")
     tom.ask("say @ada hello", say_of("hello"))
     mira.ask("say good evening, all", "You say")

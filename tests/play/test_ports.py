@@ -190,7 +190,7 @@ def test_hole_c19_what_was_put_by_is_free_again(numbers: dict[str, int], tmp_pat
 
 
 def test_hole_c19_without_a_folder_nothing_is_put_by(tmp_path: Path) -> None:
-    """Where no lock file can be made, a game opens all the same."""
+    """If no lock file can be made, a game opens all the same."""
     (tmp_path / "file").write_text("")
     with Reservations("the first", tmp_path / "file") as first:
         assert "" == first.take(4000)
