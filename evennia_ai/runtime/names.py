@@ -126,7 +126,7 @@ def as_others_see(line: str, listener: Being, *, is_pose: bool) -> str:
     key, instead = str(listener.key), name_of(listener, None)
     own = shown(listener, listener)
     # With the game's markup it can be nothing but a reference.
-    if own != key:
+    if own != key and key in own:
         line = line.replace(own, instead)
     # Without markup a key such as Will may be a word; only a pose is certain to refer to somebody.
     return re.sub(rf"(?<!\w){re.escape(key)}(?!\w)", lambda _: instead, line) if is_pose else line
