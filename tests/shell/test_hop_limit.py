@@ -202,7 +202,8 @@ class TestMarks(HopTest):
 
     def test_what_is_no_number_grants_nothing(self) -> None:
         for value in (True, -1, 2.0, "9", None):
-            heard = read(("Tom whispers: x", {"type": "whisper", GRANTED_MARK: value}), self.tom, 0)
+            line = ("Tom whispers: x", {"type": "whisper", GRANTED_MARK: value})
+            heard = read(line, self.tom, self.ada)
             assert heard is not None
             assert 0 == heard.hops_granted
 
