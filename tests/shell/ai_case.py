@@ -1,4 +1,4 @@
-"""What the tests of the staff's commands share: a command line that is typed for real."""
+"""Test cases for staff commands: command lines typed as in the game."""
 
 from __future__ import annotations
 
@@ -24,12 +24,11 @@ UNKNOWN = "There is no assistant named edda. There are: Ada."
 
 
 class StaffCommandSet(CmdSet):
-    """The commands of this part."""
+    """The commands under test."""
 
     key = "StaffCommandSet"
 
     def at_cmdset_creation(self) -> None:
-        """Fill the set."""
         for command in COMMANDS:
             self.add(command())
 
@@ -38,13 +37,12 @@ class StaffCommandTest(ShellTest):
     """Tom, a developer, and Mira, nobody special, type lines at the game's own command line."""
 
     def setUp(self) -> None:
-        """Both have the commands, as everybody does who has the character's command set."""
         super().setUp()
         for person in (self.tom, self.mira):
             person.cmdset.add(StaffCommandSet)
 
     def typed(self, line: str) -> str:
-        """What Tom's client shows for a line, all messages in their order."""
+        """Type a line as Tom; return all that his client shows for it, in order."""
         sent = evennia.SESSION_HANDLER.data_out
         sent.reset_mock()
         self.tom.execute_cmd(line, session=self.session)
@@ -52,19 +50,19 @@ class StaffCommandTest(ShellTest):
         return self.shown()
 
     def shown(self) -> str:
-        """What was sent to a client since the last line."""
+        """All text sent to clients since the last line."""
         calls = evennia.SESSION_HANDLER.data_out.call_args_list
         texts = [call.kwargs["text"] for call in calls if "text" in call.kwargs]
         plain = [text if isinstance(text, str) else text[0] for text in texts]
         return "\n".join(str(strip_ansi(str(text))) for text in plain).strip()
 
     def of_mira(self, line: str) -> list[str]:
-        """What Mira is shown for a line."""
+        """Type a line as Mira; return the messages that she is shown."""
         self.forget()
         self.type(self.mira, line)
         seen: list[Any] = self.mira.seen
         return seen
 
     def lock_out(self) -> None:
-        """Take Tom's say over Ada from him; he stays staff."""
+        """Take control of Ada from Tom, who stays staff."""
         self.ada.locks.add("ai_control:false()")

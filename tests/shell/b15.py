@@ -1,7 +1,7 @@
-"""What the model check and the soak walk through: assistants, people, time, and what goes wrong.
+"""The world of the model check and the soak test: assistants, people, time and faults.
 
-Nothing of it is a double but the model, the clock and the people's screens. `World` does one thing
-at a time, looks at everything after it, and raises when something is not as it has to be.
+Only the model, the clock and the people's screens are doubles. `World` does one thing at a time,
+checks everything after it, and raises when an invariant is broken.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ OLD_TALK = [
     for number in range(9)
     for role in ("user", "assistant")
 ]
-# What may be heard of one that is stopped.
+# The lines that a stopped assistant may still be heard with.
 WHILE_STOPPED = ("returned", "hushed", "unhushed", "deaf")
 STOPPED = (State.STOPPED, State.SAFETY_LOCKOUT)
 FREE = {"safety_config": {}, "budget_config": {}, "execution_config": {"sub_agents_enabled": True}}
@@ -54,10 +54,10 @@ class World:
 
     Args:
         scripts: the assistants. Each asks the model of its own name.
-        people: characters, with those first who may control the assistants.
-        clock: everybody's.
-        pump: lets happen what is due.
-        has_reactor: whether the clock is the process's reactor too.
+        people: characters; the first may control the assistants.
+        clock: the clock of all assistants.
+        pump: runs everything that is due.
+        has_reactor: whether the clock is also the process's reactor.
     """
 
     def __init__(
@@ -87,13 +87,13 @@ class World:
         self.server = Server(self.scripts, self.model, clock, has_reactor=has_reactor)
 
     def close(self) -> None:
-        """Nothing is watched any more."""
+        """Stop watching the log."""
         globalLogPublisher.removeObserver(self._traces)
 
     # ---- what happens --------------------------------------------------------------------------
 
     def send(self, person: str, key: str, way: str = "whisper", more: str = "") -> None:
-        """Somebody says something to an assistant."""
+        """Let a person say something to an assistant."""
         sent = self.accounts.begin(person, key)
         speaker, body = self.people[person], self.scripts[key].obj
         words = f"{sent.token} {more}".strip()
@@ -109,7 +109,7 @@ class World:
         self.settle()
 
     def _refused(self, sent: Sent) -> None:
-        """It did not get into the inbox: then the record says why."""
+        """Check that the record says why a message did not get into the inbox."""
         records = self.scripts[sent.key].work.decisions.newest()
         steps = [step for step, _ in records[0].steps] if records else []
         known = {"silent", "refused", "hushed"} & set(steps)
@@ -124,7 +124,7 @@ class World:
         self.settle()
 
     def sum_up(self, key: str) -> None:
-        """Older talk is long, and summed up."""
+        """Give an assistant a long conversation, and let it be summed up."""
         script = self.scripts[key]
         state.write(script, conversation_history=OLD_TALK)
         script.work.history = list(OLD_TALK)
@@ -133,7 +133,7 @@ class World:
         self.settle()
 
     def end_tool(self, index: int = 0, *, fails: bool = False) -> None:
-        """A tool that takes a while ends."""
+        """End one of the running slow tools."""
         if b15_tools.BEGUN:
             begun = b15_tools.BEGUN.pop(index % len(b15_tools.BEGUN))
             if fails:
@@ -143,7 +143,7 @@ class World:
         self.settle()
 
     def pass_time(self, seconds: float) -> None:
-        """Time goes by, and each timer fires in its own moment; then comes a beat."""
+        """Let time pass, each timer at its own moment; then every assistant's timer fires."""
         end = self.clock.seconds() + seconds
         while self.clock.calls and (due := self.clock.calls[0].getTime()) <= end:
             self.clock.advance(max(0.0, due - self.clock.seconds()))
@@ -155,12 +155,12 @@ class World:
         self.settle()
 
     def questions(self) -> list[tuple[Any, Question]]:
-        """The open questions of all."""
+        """All open questions, each with its assistant."""
         pending = approvals.pending
         return [(script, q) for script in self.scripts.values() for q in pending(script)]
 
     def decide(self, text: str, index: int = 0) -> None:
-        """Whoever may answers a question, or one that is closed."""
+        """Answer an open question; with none open, one that is closed."""
         found = self.questions()
         number = found[index % len(found)][1].number if found else 1
         told: Deferred[Any] = operations.answer(number, self.staff, text, is_staff=True)
@@ -168,33 +168,33 @@ class World:
         self.settle()
 
     def do(self, act: Callable[..., Any], key: str = "", /, *arguments: Any, **more: Any) -> None:
-        """Something is done to an assistant, or without a name to all at once."""
+        """Do something to one assistant, or without a key to all at once."""
         target = self.scripts[key] if key else list(self.scripts.values())
         act(target, *arguments, **more)
         self.settle()
 
     def set(self, key: str, **values: Any) -> None:
-        """Somebody changes settings of an assistant."""
+        """Change settings of an assistant."""
         state.write(self.scripts[key], **values)
         self.settle()
 
     # ---- restarts ------------------------------------------------------------------------------
 
     def reload(self) -> None:
-        """The server ends as it should, and starts again."""
+        """Shut the server down in order, and start it again."""
         self.server.end()
         self._observe()
         self.server.start_again()
         self.settle()
 
     def crash(self) -> None:
-        """The process is killed, and started again."""
+        """Kill the process, and start it again."""
         self.server.kill()
         self.server.start_again()
         self.settle()
 
     def crash_while_speaking(self, kind: str = "answer") -> None:
-        """The process is killed in the moment in which somebody hears an answer."""
+        """Kill the process in the moment in which somebody hears an answer."""
         snapshot = Snapshot(self.scripts, self.model)
         Listener.on_hearing.append(snapshot.take)
         try:
@@ -210,7 +210,7 @@ class World:
             self.settle()
 
     def stop_while_speaking(self, kind: str = "answer") -> None:
-        """Somebody who hears an answer stops her at its first word."""
+        """Stop an assistant at the moment in which somebody hears its answer."""
         stop = partial(operations.stop, reason="enough", by="Tom")
         Listener.on_hearing.append(stop)
         try:
@@ -224,11 +224,11 @@ class World:
     # ---- looking -------------------------------------------------------------------------------
 
     def stored(self, key: str) -> list[Mapping[str, Any]]:
-        """What is stored of an inbox."""
+        """The stored inbox of an assistant."""
         return list(state.read(self.scripts[key], "pending_events"))
 
     def settle(self) -> None:
-        """Let happen what is due, and look at everything."""
+        """Run everything that is due, and check all invariants."""
         self._pump()
         self._observe()
         self.check()
@@ -245,7 +245,7 @@ class World:
             self._under_way[key] = set(noted["events"]) if has_effect else set()
 
     def _listen(self) -> Counter[tuple[str, str, str]]:
-        """Who heard which of our lines of whom, and how often, since this was asked last."""
+        """Count the fixed lines that each person heard of each assistant since the last call."""
         lines: Counter[tuple[str, str, str]] = Counter()
         in_time = self._heard_in_time()
         for name, person in self.people.items():
@@ -260,7 +260,7 @@ class World:
         return lines
 
     def _heard_in_time(self) -> set[str]:
-        """What somebody heard before a stop: who hears it in the same breath hears no more."""
+        """Lines that somebody heard before the stop; others may hear the same just after it."""
         return {
             message.shown
             for person in self.people.values()
@@ -270,13 +270,13 @@ class World:
 
     @staticmethod
     def _line_of(message: Any, names: Iterable[str]) -> str:
-        """Which of our lines it is, or ""."""
+        """The name in LINES of the line in a message, or ""."""
         name = getattr(message.sender, "key", "")
         told = {word: LINES[word].replace("{name}", name) for word in names}
         return next((word for word, line in told.items() if line in message.shown), "")
 
     def _closed(self, sent: Sent, lines: Counter[tuple[str, str, str]]) -> None:
-        """A message is not in the inbox any more: what became of it?"""
+        """Note the end of a message that has left the inbox."""
         told = {word for word in LINES if lines[sent.person, sent.key, word]}
         if sent.answers:
             self.accounts.close(sent, "answered")
@@ -330,7 +330,7 @@ class World:
     # ---- the end -------------------------------------------------------------------------------
 
     def drain(self) -> None:
-        """Let everything that waits come to an end, and see that each message came to one."""
+        """Let everything that waits end, and check that each message came to exactly one end."""
         self.model.ready.clear()
         self.model.choose = str
         self.model.is_late = False

@@ -1,4 +1,4 @@
-"""What is watched of a walk: what people hear, what becomes of each message, and the ledger."""
+"""Accounts of a walk: the fate of each message, the answers heard, and the ledger."""
 
 from __future__ import annotations
 
@@ -24,16 +24,16 @@ COUNTERS = (
     "held_cost_nano", "granted_tokens", "granted_calls",
 )  # fmt: skip
 ADDED = COUNTERS[:7]
-# The last is what another failed beside: it is logged with that one, never alone.
+# The last is the cause logged with another failure, never alone.
 EXPECTED = ("the gears are stuck", "it fell into the sea", "evennia_ai.errors.ToolError: ")
 MOST_SAID = 1000
 
 
 class Traces:
-    """Reads the log for what nobody expected: each traceback of it is wrong.
+    """Collects unexpected tracebacks from the log.
 
     Args:
-        wrong: where they are put.
+        wrong: the list they are added to.
     """
 
     def __init__(self, wrong: list[str]) -> None:
@@ -60,16 +60,16 @@ class Traces:
 
 
 class Listener(Person):
-    """Keeps beside every message whether who sent it was stopped then.
+    """Keeps every message, and those whose sender was stopped at that moment.
 
     Attributes:
-        on_hearing: called with each message, in the moment that it is heard.
+        on_hearing: called with the speaker's script, at the moment a message is heard.
     """
 
     on_hearing: list[Callable[[Any], None]] = []
 
     def at_msg_receive(self, text: Any = None, from_obj: Any = None, **kwargs: Any) -> Any:
-        """Keep it."""
+        """Keep the message."""
         heard = super().at_msg_receive(text=text, from_obj=from_obj, **kwargs)
         script = getattr(from_obj, "assistant_script", None)
         if script is not None and script.pk is not None:
@@ -86,8 +86,8 @@ class Sent:
 
     Attributes:
         key: the assistant it was sent to.
-        event_id: what it waits as, "" before that is known.
-        answers: utterances that were heard and are for it.
+        event_id: its id in the inbox; "" before that is known.
+        answers: the numbers of the utterances heard that answer it.
     """
 
     token: str
@@ -98,13 +98,13 @@ class Sent:
 
 
 class Accounts:
-    """What became of each message: exactly one thing.
+    """The fate of each message: exactly one end.
 
     Attributes:
-        open: messages of which nothing has become yet.
-        ends: how many came to which end.
-        said: utterances and who heard them, the newest thousand.
-        wrong: what must not be.
+        open: messages without an end yet.
+        ends: the number of messages for each end.
+        said: utterances and their hearers, the newest thousand.
+        wrong: broken invariants.
     """
 
     def __init__(self) -> None:
@@ -115,23 +115,23 @@ class Accounts:
         self.sent = self.doubled = 0
 
     def asker(self, token: str) -> str:
-        """Who sent a message, or "" when it is none that waits."""
+        """The sender of an open message; "" for any other token."""
         return self.open[token].person if token in self.open else ""
 
     def begin(self, person: str, key: str) -> Sent:
-        """One more message."""
+        """Open one more message."""
         self.sent += 1
         sent = Sent(f"m{self.sent}", person, key)
         self.open[sent.token] = sent
         return sent
 
     def close(self, sent: Sent, end: str) -> None:
-        """It came to this end."""
+        """Close a message with this end."""
         del self.open[sent.token]
         self.ends[end] += 1
 
     def hear(self, person: str, text: str) -> None:
-        """Somebody heard an answer."""
+        """Note that somebody heard an answer."""
         found = UTTERANCE.search(text)
         if found is None:
             return
@@ -156,7 +156,7 @@ class Accounts:
 
 
 def check_ledger() -> None:
-    """No counter is negative, and what the game has used is the sum of its calls."""
+    """Check that no counter is negative, and that each scope's totals are the sums of its calls."""
     ledger.store().flush()
     below = [Q(**{f"{name}__lt": 0}) for name in COUNTERS]
     wrong = BudgetTotal.objects.filter(reduce(or_, below)).values()

@@ -1,4 +1,4 @@
-"""What tests of walks share: two assistants as new, in a game in which nothing was spent yet."""
+"""The test case of walks: two new assistants in a game in which nothing was spent yet."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class WalkedCase(ShellTest):
     character_typeclass = Listener
 
     def begin(self) -> World:
-        """Two assistants as new, and an empty ledger."""
+        """Make two new assistants and an empty ledger."""
         self.end_all()
         ledger.start_anew()
         BudgetTotal.objects.all().delete()

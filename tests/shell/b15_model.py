@@ -1,7 +1,6 @@
-"""A model that answers when a walk says so, in every good and bad way, and notes what it is asked.
+"""A model that answers on command, in every good and bad way, and notes what it is asked.
 
-Whoever it answers for writes into each answer which messages it is for, so that whoever hears it
-knows.
+Each answer names the messages that it answers, so that a listener can match them.
 """
 
 from __future__ import annotations
@@ -32,12 +31,12 @@ class Held:
     """A model call that is not answered.
 
     Attributes:
-        key: whose it is.
+        key: the assistant that asked.
         tokens: the messages that it is to answer.
-        asker: who sent them, or "".
-        tools: names of what is on offer.
-        usage: what the service reports of it.
-        is_open: whether whoever asked waits still.
+        asker: their sender, or "".
+        tools: names of the tools on offer.
+        usage: the token usage that the service reports.
+        is_open: whether the caller still waits.
     """
 
     key: str
@@ -57,7 +56,7 @@ def _reply(held: Held, *calls: tuple[str, dict[str, Any]], text: str | None = No
 
 
 def _answer(held: Held, words: str) -> bytes:
-    """What a good model does."""
+    """Answer as a good model does."""
     if "report" in held.tools:
         return _reply(held, ("report", {"message": words}))
     if held.asker and int(words.split()[0][1:]) % 2:
@@ -130,7 +129,7 @@ FAULTS: Mapping[str, Making] = {
     "too long": _error(lambda: ContextLengthError(400, "too long")),
     "no reply": _error(lambda: ModelReplyError("not a completion")),
 }
-# What ends a turn without a word.
+# The ways that end a turn without a word.
 WORDLESS = ("noop", "ring")
 EVERY: Mapping[str, Making] = {**GOOD, **STEPS, **BAD, **FAULTS}
 
@@ -139,20 +138,20 @@ class WalkedModel:
     """Answers for all assistants, each of which names itself as its model.
 
     Args:
-        asker_of: gives who sent a message, or "".
+        asker_of: gives the sender of a message, or "".
 
     Attributes:
         scripts: the assistants by key.
         ready: ways in which the next calls are answered at once.
         held: calls that wait for an answer.
         is_silent: whether no call is answered at once, whatever was chosen.
-        is_late: whether a call that is cancelled is answered in that very moment.
+        is_late: whether a cancelled call is answered at that very moment.
         wrong: calls that should never have been made.
-        posted: requests so far.
+        posted: the number of requests so far.
         chosen: messages that were answered without a word.
         choose: gives the way in which a call is answered at once, or "" to let it wait.
-        usage_of: gives what the service reports of a request.
-        till: what it sent, by its own count.
+        usage_of: gives the usage that the service reports for a request.
+        till: its own count of all that it sent.
     """
 
     rate_limit_info = None
@@ -192,11 +191,11 @@ class WalkedModel:
         return held.deferred
 
     def _little(self, body: Mapping[str, Any]) -> Mapping[str, int]:
-        """Few tokens, and not the same each time."""
+        """Few tokens, and a different number each time."""
         return {"prompt_tokens": 5 + self.posted % 7, "completion_tokens": 1 + self.posted % 3}
 
     def _count(self, held: Held, made: bytes | Exception) -> None:
-        """Note what leaves for good."""
+        """Note an answer that leaves for good."""
         if isinstance(made, bytes):
             self.till.answered(held.key, made, is_awaited=held.is_open)
         elif isinstance(made, (ModelTimeoutError, ModelReplyError)):
@@ -217,7 +216,7 @@ class WalkedModel:
         return held
 
     def _give_up(self, held: Held) -> None:
-        """Whoever asked waits no longer; a late model answers in that very moment."""
+        """Close a call whose caller no longer waits; a late model answers at that very moment."""
         held.is_open = False
         if held in self.held:
             self.held.remove(held)
@@ -246,7 +245,7 @@ class WalkedModel:
         return EVERY[kind](held, f"u{self._number} for {' '.join(held.tokens) or 'nobody'}.")
 
     def die(self) -> list[Held]:
-        """The process ends: nobody waits for anything. Returns what waited."""
+        """End the process, in which nobody waits any more; return the waiting calls."""
         gone, self.held, self.ready = self.held, [], []
         self.till.killed(held.key for held in gone)
         return gone

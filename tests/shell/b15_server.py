@@ -1,4 +1,4 @@
-"""A server process that ends, in order or killed, and starts again with what is stored."""
+"""A server process that is shut down or killed, and started again from the database."""
 
 from __future__ import annotations
 
@@ -22,18 +22,18 @@ from tests.shell.b15_model import WalkedModel
 
 
 def _bury(*remains: Any) -> None:
-    """Keep what a killed process leaves for ever: collected, it would still run its last lines."""
+    """Keep a killed process's remains alive: collected generators would run on."""
     ctypes.pythonapi.Py_IncRef(ctypes.py_object(remains))
 
 
 class Server:
-    """The assistants of a process, and all that they have in memory.
+    """The assistants of one process, with everything they hold in memory.
 
     Args:
         scripts: by key; each start puts new ones into it.
-        model: what answers for all of them.
-        clock: everybody's.
-        has_reactor: whether the clock is the process's reactor too.
+        model: the model of all of them.
+        clock: the clock of all of them.
+        has_reactor: whether the clock is also the process's reactor.
     """
 
     def __init__(
@@ -52,7 +52,7 @@ class Server:
         pool.set_transport(services.endpoint(), self.model)
 
     def end(self) -> None:
-        """Everything ends as it should, with all hooks."""
+        """Shut down in order, with all hooks."""
         for script in self.scripts.values():
             script._pause_task(auto_pause=True)
         ledger.store().stop()
@@ -60,18 +60,18 @@ class Server:
         self._forget()
 
     def kill(self) -> None:
-        """Everything ends at once: only the database is left."""
+        """End at once: only the database is left."""
         for script in self.scripts.values():
             if script.ndb._task is not None and script.ndb._task.running:
                 script.ndb._task.stop()
         owner = ledger.store().owner
         self._forget()
         machine, number, _, token = owner.split(":")
-        # As if the process had been another one, which has ended.
+        # The owner's process number becomes one that has ended, as after a real kill.
         ModelCall.objects.filter(owner=owner).update(owner=f"{machine}:{number}:0:{token}")
 
     def _forget(self) -> None:
-        """All that is in memory is gone."""
+        """Drop everything that is in memory."""
         works = [(script, script.work, script.work.in_flight) for script in self.scripts.values()]
         _bury(works, self.model.die(), list(self.clock.calls), dict(WAITING))
         _bury(list(b15_tools.BEGUN), task_waits.every(), services.pacer())
@@ -86,7 +86,7 @@ class Server:
         pacer_of.cache_clear()
 
     def start_again(self) -> None:
-        """A process begins with what is stored."""
+        """Start a process from the database."""
         self._connect()
         for key, script in self.scripts.items():
             script.work = None
@@ -99,9 +99,9 @@ class Server:
 
 
 class Snapshot:
-    """What is stored of the assistants in one moment, to go back to it.
+    """The stored state of the assistants at one moment, to be restored.
 
-    From that moment on the model is silent, so that nobody hears what never happened.
+    From that moment on the model is silent, so that nobody hears an answer that is undone later.
     """
 
     def __init__(self, scripts: Mapping[str, Any], model: WalkedModel) -> None:
@@ -110,11 +110,10 @@ class Snapshot:
 
     @property
     def is_taken(self) -> bool:
-        """Whether the moment has come."""
         return bool(self._rows)
 
     def take(self, _: Any = None) -> None:
-        """This is the moment, unless it has been already."""
+        """Take the snapshot, unless it was taken already."""
         if not self._rows:
             self._model.is_silent = True
             self._rows = {
@@ -123,7 +122,7 @@ class Snapshot:
             }
 
     def restore(self) -> None:
-        """Go back to it."""
+        """Write the snapshot back."""
         self._model.is_silent = False
         for key, rows in self._rows.items():
             for attribute in self._scripts[key].db_attributes.all():

@@ -1,4 +1,4 @@
-"""What a model sent, by its own count: the ledger has to agree with it, whatever else it holds."""
+"""A model's own count of the tokens it sent, with which the ledger has to agree."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from typing import Any, NamedTuple
 from evennia_ai.budget import ledger
 from evennia_ai.models import ModelCall
 
-# A prompt holds at least the rules of the game: no estimate is as small as what is reported.
+# A prompt holds at least the rules of the game, so estimates are always larger than reports.
 MOST_REPORTED = 20
 
 
 class Figures(NamedTuple):
-    """What a service reported of one answer."""
+    """The usage that a service reported for one answer."""
 
     key: str
     prompt: int
@@ -23,7 +23,7 @@ class Figures(NamedTuple):
 
 
 def figures_of(body: bytes) -> tuple[int, int] | None:
-    """The tokens that an answer reports; None where it reports nothing that can be."""
+    """The tokens that an answer reports, or None where it reports nothing usable."""
     try:
         usage = json.loads(body)["usage"]
         prompt, completion = usage["prompt_tokens"], usage["completion_tokens"]
@@ -37,9 +37,9 @@ class Till:
 
     Attributes:
         sent: answers that somebody waited for.
-        doubtful: answers that came too late, or that a process took that was killed then: either
-            what they report counts, or what was held for them.
-        unknown: requests, by assistant, of which nobody knows what they cost.
+        doubtful: answers that came too late, or to a process that was killed: either the reported
+            tokens count or those that were held.
+        unknown: the number of requests of unknown cost, by assistant.
     """
 
     def __init__(self) -> None:
@@ -49,7 +49,7 @@ class Till:
         self._unwritten: list[Figures] = []
 
     def answered(self, key: str, body: bytes, *, is_awaited: bool) -> None:
-        """An answer leaves."""
+        """Count an answer that leaves."""
         found = figures_of(body)
         if found is None:
             self.unknown[key] += 1
@@ -59,22 +59,22 @@ class Till:
             self.doubtful[Figures(key, *found)] += 1
 
     def given_up(self, key: str) -> None:
-        """A request was broken off, or failed in the middle."""
+        """Count a request that was broken off, or failed in the middle."""
         self.unknown[key] += 1
 
     def written(self) -> None:
-        """The ledger has written down how calls ended, so that no kill can undo it."""
+        """Note that the ledger has written how calls ended, so that no kill can undo it."""
         self.sent.update(self._unwritten)
         self._unwritten.clear()
 
     def killed(self, waiting: Iterable[str]) -> None:
-        """The process that asked is gone, and with it what it had not written down."""
+        """Note that the process that asked is gone, with all that it had not written."""
         self.doubtful.update(self._unwritten)
         self._unwritten.clear()
         self.unknown.update(waiting)
 
     def check(self) -> None:
-        """Raise AssertionError where the ledger says otherwise. Nothing may be under way."""
+        """Raise AssertionError where the ledger disagrees. No call may be under way."""
         ledger.store().flush()
         self.written()
         rows = list(ModelCall.objects.exclude(state="released").values())
@@ -94,7 +94,6 @@ class Till:
 
 
 def _key(row: dict[str, Any]) -> str:
-    """Whose call it was, as it is named in the game."""
     return str(row["assistant"]).capitalize()
 
 
@@ -103,6 +102,6 @@ def _is_told(row: dict[str, Any]) -> bool:
 
 
 def _counted(row: dict[str, Any]) -> tuple[int, int]:
-    """What a row counts as: while it is open, what it holds."""
+    """The tokens that a row counts for; while it is open, those it holds."""
     name = "estimated_{}_tokens" if row["state"] == "open" else "{}_tokens"
     return row[name.format("prompt")], row[name.format("completion")]

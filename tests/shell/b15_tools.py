@@ -1,4 +1,4 @@
-"""Tools of a game that note every run, and whether whoever ran them was allowed to act."""
+"""Tools of a game that note every run, and any run while their assistant was stopped."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from evennia_ai.errors import ToolError
 from evennia_ai.runtime import state
 from evennia_ai.tools import tool
 
-# Tools that were run while their assistant was stopped or locked.
+# Runs while the assistant was stopped or locked.
 WRONG: list[str] = []
 # Tools that were begun and have not ended.
 BEGUN: list[Deferred[str]] = []

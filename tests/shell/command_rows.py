@@ -1,6 +1,6 @@
-"""Each way of each word that people type about assistants, and what it needs.
+"""A table of all commands about assistants, with the right that each needs.
 
-A line is typed with `{a}` as the assistant's name. Below `lines` stand the rows of one command.
+`{a}` stands for the assistant's name.
 """
 
 from __future__ import annotations
@@ -16,16 +16,15 @@ ANYBODY = "anybody"
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One way to type a word.
+    """One way to type a command.
 
     Attributes:
-        line: what is typed.
-        act: what it needs, a name in `operations.rights.acts.ACTS`, or ANYBODY.
-        shows: what is read when it is done; several texts with " / " between, one of which is.
-        told: in which states even who may do it is told that, or how, it cannot be.
-        is_hidden: for whom it is not, there is no such command.
-        is_word_for_staff: a player reads that the word is for staff, whatever comes after it.
-        then: what is typed after it where it asks, opens a menu or an editor.
+        line: the line that is typed.
+        act: the right it needs, a name in `operations.rights.acts.ACTS`, or ANYBODY.
+        shows: the text shown when it is done, or several with " / " between, of which one is shown.
+        told: the states in which even a person with the right is told that it cannot be done.
+        is_hidden: whether the command does not exist for people without the right.
+        then: the line typed next, where it asks a question or opens a menu or an editor.
     """
 
     line: str
@@ -37,7 +36,6 @@ class Row:
 
     @property
     def is_of_one(self) -> bool:
-        """Whether it is about an assistant that the line names."""
         return "{a}" in self.line
 
 

@@ -1,4 +1,4 @@
-"""A game with one of each kind of person, who type lines about one assistant in each state."""
+"""A game with a person of each rank, who type commands about an assistant in each state."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ REFUSALS = ("You may not control", "You may not do that", "You may not raise", "
 
 
 def outcome_of(shown: str, row: Row) -> str:
-    """What a person got, by what was read."""
+    """Classify the reply to a line."""
     if any(words in shown for words in REFUSALS):
         return REFUSED
     if "is not available" in shown:
@@ -53,7 +53,7 @@ def outcome_of(shown: str, row: Row) -> str:
 
 
 def expected(row: Row, who: str, standing: str) -> str:
-    """What a person should get for a line, by what the line needs."""
+    """The outcome that a person should get for a line."""
     is_missing = standing == MISSING and row.is_of_one
     if row.act == ANYBODY:
         return (UNKNOWN if row.is_hidden else TOLD) if is_missing else _done_or_told(row, standing)
@@ -61,7 +61,7 @@ def expected(row: Row, who: str, standing: str) -> str:
     if who not in STAFF and row.is_hidden:
         return UNKNOWN
     if is_missing:
-        # Players learn first that a word is for staff; but a lock can name anybody for a stop.
+        # Players are told first that a command is for staff; but a lock can let anybody stop.
         is_for_staff = who not in STAFF and "emergency" not in row.line
         return REFUSED if is_for_staff else TOLD
     return _done_or_told(row, standing) if has_right else REFUSED
@@ -76,9 +76,8 @@ class CommandWorld(HearingTest):
     """Superuser, admin, two builders, a player and a guest, with accounts of their own."""
 
     def setUp(self) -> None:
-        """All are in the room; one of the builders has a say over Ada."""
         super().setUp()
-        # What is exported and archived goes nowhere near the game's own files.
+        # Keep exports and archives away from the game's own files.
         folder = self.enterContext(TemporaryDirectory())
         self.enterContext(override_settings(GAME_DIR=folder))
         self.channel("Public", self.tom)
@@ -95,7 +94,7 @@ class CommandWorld(HearingTest):
         else:
             body = create_object(Person, key=name.title(), location=self.room1, home=self.room1)
         body.account = account
-        # Nobody here has a client, so what an account is told would go nowhere.
+        # Nobody here has a client, so messages to an account would be lost.
         account.msg = body.msg
         body.cmdset.add(AssistantCmdSet)
         body.locks.cache_lock_bypass(body)
@@ -116,13 +115,13 @@ class CommandWorld(HearingTest):
         return account
 
     def make_brutus(self) -> None:
-        """A guard of the game's, over whom staff have a say."""
+        """Make a guard of the game, which staff may control."""
         if not ObjectDB.objects.filter(db_key="Brutus").exists():
             brutus = create_object(Guard, key="Brutus", location=self.room1)
             brutus.locks.add("edit:perm(Builder)")
 
     def make_ada(self) -> None:
-        """Ada as new; whom her lock names is the same each time."""
+        """Make Ada anew, with the same people named in her lock each time."""
         self.end_all()
         self.make_brutus()
         AccountDB.objects.filter(username__in=("Ada", "Oriel")).delete()
@@ -140,14 +139,14 @@ class CommandWorld(HearingTest):
         pump()
 
     def print_of(self) -> tuple[tuple[int, int], dict[str, str]]:
-        """All that is stored of assistants: what a refused line leaves as it was."""
+        """Everything stored of assistants, which a refused line must leave as it was."""
         counts = AssistantScript.objects.count(), AccountDB.objects.count()
         if self.ada_script.pk is None:
             return counts, {}
         return counts, {each.key: str(each.value) for each in self.ada_script.attributes.all()}
 
     def restore(self, before: tuple[tuple[int, int], dict[str, str]], standing: str) -> None:
-        """Let everything be as before: a setting is unset, and for all else Ada is made anew."""
+        """Undo a line: unset changed settings, or, after any other change, make Ada anew."""
         counts, kept = self.print_of()
         changed = {name for name in {*kept, *before[1]} if kept.get(name) != before[1].get(name)}
         if counts == before[0] and not changed & {*STATE, "enabled", *before[1]}:
@@ -159,7 +158,7 @@ class CommandWorld(HearingTest):
             self.put(standing)
 
     def shown(self, who: str, row: Row, standing: str) -> str:
-        """What a person reads who types a line."""
+        """The text that a person is shown for a line."""
         person = self.people[who]
         person.ndb.messages = []
         self.type(person, row.line.format(a=NOBODY if standing == MISSING else "Ada"))

@@ -1,4 +1,4 @@
-"""A long talk, and a model that sums it up."""
+"""A test case of conversation compaction, with a long history."""
 
 from __future__ import annotations
 
@@ -18,13 +18,11 @@ from evennia_ai.runtime import state
 from tests.shell.support import ShellTest, pump
 
 SECRET = "the key is under the third stone"
-
-
 TOLD = {"prompt_tokens": 900, "completion_tokens": 80}
 
 
 def turn_of(number: int, text: str = "", owner: str = "") -> list[Message]:
-    """A turn of three messages, long enough that nobody keeps it word for word."""
+    """A turn of three messages, long enough to be summed up."""
     call = ToolCall(f"c{number}", "say", {"message": f"answer {number}"})
     told = user_message(f'Tom says to you: "question {number} {text or "about storms " * 12}"')
     turn = [told, call_message(call), result_message(call, ToolResult(True, "said"))]
@@ -35,7 +33,7 @@ class CompactionCase(ShellTest):
     """Ada has talked a lot: sixteen turns."""
 
     def setUp(self) -> None:
-        """A history of 48 messages, of which 18 are to stay."""
+        """Write a history of 48 messages, of which 18 are to stay."""
         super().setUp()
         self.remember([message for number in range(16) for message in turn_of(number)])
 
@@ -46,7 +44,7 @@ class CompactionCase(ShellTest):
         state.write(self.ada_script, conversation_history=history)
 
     def compact(self, *answers: bytes | Exception, **options: Any) -> list[CompactionOutcome]:
-        """Sum up; what came of it is in the list as soon as it is known."""
+        """Sum up; the outcome is in the list as soon as it is known."""
         self.model.answers.extend(answers)
         found: list[CompactionOutcome] = []
         running = compaction.compact_conversation_history(self.ada_script, **options)
@@ -55,13 +53,12 @@ class CompactionCase(ShellTest):
         return found
 
     def stored(self) -> list[Message]:
-        """The conversation as the database has it."""
+        """The stored conversation, which has to equal the one in memory."""
         kept = list(state.read(self.ada_script, "conversation_history"))
         assert kept == self.ada_script.work.history
         return kept
 
     def is_due(self, **options: Any) -> bool:
-        """Whether it would be done now."""
         client = self.ada_script.client()
         count = preparation.counter_of(client).count
         return compaction.is_due(self.ada_script, client, count, **options)

@@ -1,4 +1,4 @@
-"""What tests of settings share: Ada as she was made, and what is stored of her settings."""
+"""A test case of settings: Ada as she was made, and her stored settings."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ class ConfiguringTest(SafetyTest):
     """Ada, as she was made."""
 
     def setUp(self) -> None:
-        """Without the haste of the other tests."""
+        """Remove the short times that the other tests set."""
         super().setUp()
         self.ada_script.attributes.remove("hearing_config")
 
     def set(self, path: str, value: Any) -> Result:
-        """Tom sets something."""
+        """Change a setting as Tom."""
         return changing.set_setting(self.ada_script, path, value, by="Tom")
 
     def kept(self) -> dict[str, Any]:
-        """All that is stored of Ada's settings, read anew from the database."""
+        """All stored settings of Ada, read anew from the database."""
         script = ScriptDB.objects.get(id=self.ada_script.id)
         script.attributes.reset_cache()
         return {name: state.read(script, name) for name in SCHEMAS if script.attributes.has(name)}

@@ -1,4 +1,4 @@
-"""What tests of delegation share: Ada, who may hand tasks on, and specialists."""
+"""A test case of delegation: Ada, who may delegate tasks, and specialists."""
 
 from __future__ import annotations
 
@@ -26,10 +26,9 @@ def reports(message: str = "Seven lamps.") -> bytes:
 
 
 class DelegationTest(TaskTest):
-    """Ada may hand tasks to Brass, who has the tag. Her clock is everybody's."""
+    """Ada may delegate tasks to Brass, who has the tag; both have the same clock."""
 
     def setUp(self) -> None:
-        """Ada, and Brass."""
         super().setUp()
         self.brass_script, self.brass = self.make_specialist("Brass")
         self.allow(self.ada_script)
@@ -43,25 +42,25 @@ class DelegationTest(TaskTest):
         return script, body
 
     def allow(self, script: Any, **config: Any) -> None:
-        """Let an assistant hand tasks on."""
+        """Let an assistant delegate tasks."""
         state.write(script, execution_config={"sub_agents_enabled": True, **config})
 
     def limit(self, script: Any, **safety: Any) -> None:
-        """Set some of an assistant's limits."""
+        """Set some safety limits of an assistant."""
         state.write(script, safety_config=safety)
 
     def names(self, prefix: str = "delegation_") -> list[str]:
-        """What was recorded, by name."""
+        """The names of recorded events, in order."""
         return [name for name, _, _ in self.happened if name.startswith(prefix)]
 
     def open_tasks(self) -> int:
-        """How many tasks wait for a report, of anybody's."""
+        """The number of tasks that wait for a report."""
         return delegations.count_of(self.ada_script) + delegations.count_of(self.brass_script)
 
     # ---- questions -----------------------------------------------------------------------------
 
     def questions(self) -> list[Any]:
-        """The open questions of all assistants, with whose they are."""
+        """The open questions of all assistants, each with its script."""
         return [
             (script, question)
             for script in operations.list_assistants()
@@ -69,17 +68,17 @@ class DelegationTest(TaskTest):
         ]
 
     def prompts(self) -> list[str]:
-        """What is asked."""
+        """The prompts of all open questions."""
         return [question.asking.prompt for _, question in self.questions()]
 
     def decide(self, choice: str) -> None:
-        """Tom answers the one open question."""
+        """Answer the one open question as Tom."""
         ((script, question),) = self.questions()
         wanted = next(item for item in YES_NO if item.id == choice)
         approvals.give(script, question, wanted, self.tom.account)
         pump()
 
     def pass_time(self, seconds: float) -> None:
-        """Let time go by, and everything that is due then happen."""
+        """Let time pass, and run everything that is due."""
         self.clock.advance(seconds)
         pump()

@@ -1,4 +1,4 @@
-"""What tests of errands share: ears for the record, and the outcome of a Deferred."""
+"""Test cases of errands: recorded events, model calls, and the outcome of a Deferred."""
 
 from __future__ import annotations
 
@@ -26,37 +26,36 @@ def reports_of(message: str = "An hour past noon.") -> bytes:
 
 
 def confirm(script: Any) -> None:
-    """Let an assistant do nothing dangerous without a yes."""
+    """Let an assistant do nothing dangerous without a confirmation."""
     configs = {"tick_event": {"dangerous_requires_confirm": True}}
     state.write(script, context_configs=configs)
 
 
 class TaskTest(ToolTest):
-    """Ada, and ears for the record.
+    """Ada, and a listener to the record.
 
     Attributes:
-        happened: what was recorded, as (event, assistant, facts).
+        happened: the recorded events, as (event, assistant, facts).
     """
 
     def setUp(self) -> None:
-        """From now on."""
         super().setUp()
         self.happened = record_of(self)
 
     def facts(self, wanted: str) -> list[dict[str, Any]]:
-        """What was recorded under one name."""
+        """The facts recorded under one name."""
         return [facts for name, _, facts in self.happened if name == wanted]
 
     def asked(self, call: int) -> str:
-        """What a call of the model ended with: the newest message."""
+        """The newest message of a model call."""
         return str(self.model.bodies[call]["messages"][-1]["content"])
 
     def result(self, call: int) -> dict[str, Any]:
-        """The tool's result that a call of the model ended with."""
+        """The tool result that is the newest message of a model call."""
         return dict(json.loads(self.asked(call)))
 
     def tools_of(self, call: int) -> set[str]:
-        """The tools that were on offer in a call of the model."""
+        """The names of the tools on offer in a model call."""
         return {item["function"]["name"] for item in self.model.bodies[call]["tools"]}
 
 
@@ -74,14 +73,14 @@ class ErrandTest(TaskTest):
             yield lines
 
     def outcome(self, asked: Deferred[Any]) -> list[Any]:
-        """What came of a Deferred after all that is due: a value, or an error; [] if nothing."""
+        """The value or error of a Deferred, after all that is due; [] while it has none."""
         outcomes: list[Any] = []
         pump()
         asked.addBoth(lambda outcome: outcomes.append(getattr(outcome, "value", outcome)))
         return outcomes
 
     def refused(self, asked: Deferred[Any], reason: Reason, words: str) -> None:
-        """It failed with one of our errors, for this reason and in these words."""
+        """Check that it failed with a NoAnswerError of this reason and these words."""
         (error,) = self.outcome(asked)
         assert isinstance(error, NoAnswerError), error
         assert (reason, True) == (error.reason, words in str(error)), str(error)

@@ -1,9 +1,9 @@
-"""A world in memory for the property of private words, with a model that repeats all to everybody.
+"""A world in memory for the property of private words, with a model that repeats all it knows.
 
-Rooms, people and the game's own lists are doubles. What decides is real: turns and what they hold,
-conversation, notebook, projects, the guard, the toolbox, the tools that speak and write, the facts
-of the record, and what staff are shown. Each player's private words are a word of their own, such
-as `canary3x7`, and whatever anybody can see, hear or read is kept with who did.
+Rooms, people and the game's own lists are doubles. The code that decides is real: turns and the
+audiences they hold, conversation, notebook, projects, the guard, the toolbox, the tools that speak
+and write, the recorded facts, and what staff are shown. Each player's private words are a canary
+such as `canary3x7`, and everything that anybody can see, hear or read is kept with its reader.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ def _spec(name: str, category: ToolCategory, *names: str, **more: Any) -> ToolSp
     return ToolSpec(name, f"{name}s", given, category, **more)
 
 
-# Tools whose real ones need a database; what they are given is seen by whom the table says.
+# Doubles of tools that need a database; each shows its arguments to whom the real one would.
 DOUBLES = {
     spec.name: spec
     for spec in (
@@ -118,19 +118,18 @@ class Being:
 
     @property
     def id(self) -> int:
-        """The number in its id."""
         return int(self.dbref.lstrip("#"))
 
     def access(self, *_: Any, **__: Any) -> bool:
-        """No lock is shut."""
+        """Let everybody pass every lock."""
         return True
 
     def filter_visible(self, beings: Sequence[Being], _: Any) -> list[Being]:
-        """All is seen."""
+        """Show everything."""
         return list(beings)
 
     def at_pre_say(self, text: str, **_: Any) -> str:
-        """Whatever is said may be said."""
+        """Let everything be said."""
         return text
 
     def get_display_name(self, _: Any = None) -> str:
@@ -138,12 +137,12 @@ class Being:
         return self.key
 
     def msg(self, text: Any = None, **_: Any) -> None:
-        """What a player is sent is seen by that player."""
+        """Note that the player sees the text."""
         if self.db_account_id is not None:
             self.world.see(self.db_account_id, f"sent by {self.world.acting}", str(text))
 
     def msg_contents(self, text: Any, exclude: Any = (), mapping: Any = None, **_: Any) -> None:
-        """Whoever is in the room and has a player sees it."""
+        """Send a text to all in the room."""
         for being in self.contents:
             if being not in exclude:
                 being.msg(f"{text} {mapping.get('speech', mapping.get('action'))}")
@@ -164,16 +163,16 @@ class Values:
         self.kept: dict[str, Any] = {}
 
     def get(self, name: str, default: Any = None, return_obj: bool = False) -> Any:
-        """A value; nothing is ever an object of its own here."""
+        """A value; an attribute object never exists here."""
         return None if return_obj else self.kept.get(name, default)
 
     def find(self, name: str) -> SimpleNamespace | None:
-        """A value as an attribute has it, to be read."""
+        """The attribute itself, to be read."""
         value = self.kept.get(name)
         return None if value is None else SimpleNamespace(db_value=value, value=value)
 
     def put(self, name: str, value: Any) -> None:
-        """Keep a value."""
+        """Store a value."""
         self.kept[name] = value
 
 
@@ -189,7 +188,7 @@ class Script:
 
 
 class Folk(PeopleLookup):
-    """The people of this world, as a call names them."""
+    """The people of this world, looked up by name or id."""
 
     def __init__(self, world: World) -> None:
         self.world = world
@@ -213,17 +212,17 @@ class Folk(PeopleLookup):
 
 @dataclass(frozen=True)
 class Guards:
-    """What keeps words in, each as it is; a mutant has one of them out.
+    """The safeguards of private words; a mutant turns one of them off.
 
     Attributes:
-        confined: asks at all where words leave.
-        asks_again: asks who listens when the words leave, and not when the turn began.
-        event_held: what an event says that it holds.
+        confined: whether calls through which words leave are checked at all.
+        asks_again: whether listeners are looked up when the words leave, not when the turn begins.
+        event_held: the audiences that an event holds.
         task_audience: the audience that a task takes along.
-        remembers_held: a checkpoint has what the turn held.
-        one_audience: the entries that one call of a night holds.
-        is_look_masked: private words are masked to whoever's they are not.
-        keeps_private: what is kept of a private turn is marked as private.
+        remembers_held: whether a checkpoint stores what the turn held.
+        one_audience: chooses the entries that one call of a night holds.
+        is_look_masked: whether private words are masked for everybody else.
+        keeps_private: whether the messages of a private turn are stored as private.
     """
 
     confined: bool = True
@@ -237,7 +236,7 @@ class Guards:
 
 
 class Doubles:
-    """The toolbox beside the real tools; each call is seen by whom its way reaches."""
+    """The toolbox: real tools, and doubles whose calls are seen by whom they would reach."""
 
     def __init__(self, world: World, script: Script) -> None:
         self.world, self.script = world, script
@@ -266,8 +265,8 @@ class World:
     """Three players, two rooms, an assistant and a specialist.
 
     Attributes:
-        seen: what each player saw or could read, with the way by which it came.
-        written: what logs and the record have.
+        seen: the texts that each player saw or could read, each with its way.
+        written: the texts in logs and the record.
     """
 
     def __init__(self, random: Random, guards: Guards | None = None) -> None:
@@ -287,7 +286,6 @@ class World:
             being.move_to(self.rooms[0])
 
     def id_of(self, being: Being) -> str:
-        """The id of a character, or of an account."""
         return f"*{being.dbref}" if being in self.accounts.values() else being.dbref
 
     def see(self, number: int, way: str, text: str) -> None:
@@ -295,7 +293,7 @@ class World:
         self.seen.append((number, way, text))
 
     def leaks(self) -> Iterator[str]:
-        """Every canary that somebody else saw, and every one in a log or the record."""
+        """Every canary that another player saw, and every one in a log or the record."""
         for number, way, text in self.seen:
             for found in CANARY.finditer(text):
                 if int(found[1]) != number:
@@ -307,23 +305,23 @@ class World:
     # ---- what happens ----------------------------------------------------------------------
 
     def step(self) -> None:
-        """One thing that happens."""
+        """Do one thing at random."""
         acts = (self.walk, self.night, self.overhear, self.reset, *[self.ask] * 6)
         self.random.choice(acts)()
 
     def walk(self) -> None:
-        """Somebody goes somewhere."""
+        """Move somebody to a random room."""
         self.random.choice(list(self.people.values())).move_to(self.random.choice(self.rooms))
 
     def reset(self) -> None:
-        """A conversation begins anew, and memories may be forgotten; notes and projects stay."""
+        """Start a conversation anew, perhaps without memories; notes and projects stay."""
         script = self.random.choice(self.scripts)
         script.work.history = []
         if self.random.random() < 0.5:
             script.memories = []
 
     def overhear(self) -> None:
-        """Somebody whispered something that needs no answer."""
+        """Whisper something that needs no answer."""
         number, script = self.random.choice(PLAYERS), self.random.choice(self.scripts)
         item = Overheard("whisper", f"*#{number}", f"Player{number}", "", self.canary(number), 0.9)
         script.work.overheard = [*script.work.overheard, item][-3:]
@@ -334,7 +332,7 @@ class World:
         return f"canary{number}x{self.canaries}"
 
     def ask(self) -> None:
-        """Somebody says or whispers something, and is answered, while others walk about."""
+        """Let somebody say or whisper something and be answered, while others walk about."""
         script, number = self.random.choice(self.scripts), self.random.choice(PLAYERS)
         person, room = self.people[number], script.obj.location
         source = self.random.choice(("whisper", "say", "say", "page"))
@@ -363,7 +361,7 @@ class World:
         self.answer(script, event)
 
     def answer(self, script: Script, event: Event) -> Turn:
-        """One turn: the prompt, somebody walks in, the model does what it likes, all is kept."""
+        """Run a turn: the prompt, people who walk in, random calls, and what is stored."""
         script.work.inbox = [event.as_stored()]
         turn = turns.load(script, script.work.inbox[0], 1)
         turn.held = self._changed(turn, event)
@@ -388,7 +386,7 @@ class World:
         return turn.held if given == event.held else turn.held - event.held | given
 
     def prompt(self, script: Script, turn: Turn) -> str:
-        """All that the model is told, as the shell puts it together."""
+        """Everything that the model is sent, assembled as the shell does."""
         turn.said.append(user_message(turn_text(turn.events, turn.overheard)))
         notes = notebook.newest(script, turn)
         turn.hold(*(person_audience(note["person"]) for note in notes if note["is_private"]))
@@ -403,7 +401,7 @@ class World:
         return str(parts)
 
     def known(self, script: Script, turn: Turn) -> list[Recollection]:
-        """The memories that a turn is told; it holds their audiences."""
+        """The memories that a turn is given; the turn then holds their audiences."""
         if turn.event.source == "page":
             return []
         seeker = seeker_of(script, turn)
@@ -412,7 +410,7 @@ class World:
         return found
 
     def restarted(self, script: Script, turn: Turn) -> Turn:
-        """The turn as it is taken up again from its checkpoint."""
+        """The turn, resumed from its checkpoint."""
         noted = turns.as_noted(turn)
         if not self.guards.remembers_held:
             noted |= {"held": [], "is_private": False}
@@ -423,7 +421,7 @@ class World:
         return again
 
     def call(self, script: Script, event: Event, words: str) -> ToolCall:
-        """A call of the model's that holds all it knows."""
+        """A random call of the model that contains all it knows."""
         name = self.random.choice(list(self.specs))
         number = f"c{self.random.getrandbits(40):x}"
         if self.random.random() < 0.05:
@@ -457,7 +455,7 @@ class World:
         return result
 
     def keep(self, script: Script, turn: Turn, prompt: str) -> None:
-        """What is kept of a turn: conversation, memory, and what others may read of it."""
+        """Store what a turn leaves: conversation, memory, and what others may read of it."""
         event = turn.event
         is_private = turn.is_private if self.guards.keeps_private else False
         kept = history_entries(turn.said, event.person, turn.asides, is_private=is_private)
@@ -476,7 +474,7 @@ class World:
                 self.see(number, "goals", goal)
 
     def remember(self, script: Script, turn: Turn, text: str) -> None:
-        """A memory of the turn, known to those who may know of it."""
+        """Store a memory of the turn, for those who may know of it."""
         place = place_audience("say", script.obj.location.dbref)
         whose = person_audience(turn.event.person)
         audience = whose if turn.is_private else place
@@ -485,7 +483,7 @@ class World:
         script.memories = [*script.memories, new][-12:]
 
     def night(self) -> None:
-        """Facts are drawn from what is remembered; the model writes down all it was shown."""
+        """Draw facts from memories; the model writes down all it was shown."""
         for script in self.scripts:
             found = self.guards.one_audience(script.memories, 20)
             if not found:
@@ -538,13 +536,13 @@ class World:
 
 @dataclass(frozen=True)
 class _Before:
-    """A guard that asked who listens when the turn began: whoever came since is not seen."""
+    """A mutant of the guard that knows only those present when the turn began."""
 
     guard: PrivateWordsGuard
     then: list[Being]
 
     def __call__(self, turn: Turn, spec: ToolSpec, call: ToolCall) -> ToolCall | ToolResult:
-        """As the guard, with the room as it was."""
+        """Ask the guard, with the room as it was then."""
         room = self.guard.script.obj.location
         now = list(room.contents)
         room.contents[:] = [b for b in now if b in self.then or b.db_account_id is None]
@@ -556,10 +554,10 @@ class _Before:
 
 
 class _Open(PrivateView):
-    """A look to which nothing is masked."""
+    """A view in which nothing is masked."""
 
     def may_see(self, audience: str) -> bool:
-        """Whatever it is."""
+        """Show everything."""
         return True
 
 

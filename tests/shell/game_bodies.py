@@ -18,7 +18,7 @@ class Satchel:
         self.owner = owner
 
     def weight(self) -> int:
-        """Weight in stones; it needs what the character was made with."""
+        """Weight in stones, which needs the strength set at creation."""
         return int(self.owner.db.strength) // 2
 
 
@@ -29,22 +29,21 @@ class GameCharacter(DefaultCharacter):
 
     @lazy_property
     def satchel(self) -> Satchel:
-        """What it carries things in."""
         return Satchel(self)
 
     def at_object_creation(self) -> None:
-        """Begin with strength; any player may enter it."""
+        """Set the strength, and let any player puppet it."""
         super().at_object_creation()
         self.db.strength = 12
         self.locks.add("puppet:all();get:all()")
 
     def at_object_post_creation(self) -> None:
-        """Loosen the locks again, when all else is done."""
+        """Loosen the locks again, after everything else."""
         super().at_object_post_creation()
         self.locks.add("puppet:all()")
 
     def at_msg_receive(self, text: Any = None, from_obj: Any = None, **kwargs: Any) -> Any:
-        """Count what is heard, by weight; nothing is while there is wax in the ears."""
+        """Count what is heard, by weight; with wax in the ears nothing is heard."""
         self.ndb.heard = (self.ndb.heard or 0) + self.satchel.weight()
         if self.db.has_wax:
             return False
@@ -61,8 +60,8 @@ class Brickman(AssistantMixin, GameCharacter):
 
 
 class Statue(GameCharacter):
-    """No ears."""
+    """A body that does not hear for an assistant."""
 
 
 class Anybody(AssistantMixin, DefaultCharacter):
-    """A base class of which every character could be an assistant."""
+    """A base class that makes every character a possible assistant."""

@@ -1,4 +1,4 @@
-"""Beings of a game with EvAdventure's rules, which know nothing of assistants."""
+"""NPCs of a game with EvAdventure's rules, which know nothing of assistants."""
 
 from __future__ import annotations
 
@@ -12,39 +12,37 @@ class Guard(EvAdventureNPC):
     """A guard that cannot act when it is dead, and not while the game has put it to sleep."""
 
     def can_act(self) -> bool | str:
-        """Not with no hit points left, and not while a flag of the game is set."""
+        """Refuse without hit points, and while a flag of the game is set."""
         if self.db.is_asleep:
             return False
         return self.hp > 0 or "{name} lies dead on the ground."
 
     def at_object_delete(self) -> bool:
-        """Not one that the game keeps."""
+        """Refuse while the game keeps it."""
         return not self.db.is_kept
 
 
 class Faulty(EvAdventureNPC):
-    """A being whose hook is broken."""
+    """An NPC whose hook raises."""
 
     def can_act(self) -> bool:
-        """Never comes to an answer."""
         raise ZeroDivisionError("hit points by none")
 
 
 class CmdPolish(Command):
-    """Something that can be done with a guard."""
+    """A command about a guard."""
 
     key = "polish"
 
 
 class GuardCmdSet(CmdSet):
-    """Commands that a guard brings along."""
+    """The commands of a guard."""
 
     key = "GuardCmdSet"
 
     def at_cmdset_creation(self) -> None:
-        """Fill the set."""
         self.add(CmdPolish())
 
 
 class Patrol(DefaultScript):
-    """A script that the game has on a guard."""
+    """A script of the game on a guard."""

@@ -1,4 +1,4 @@
-"""What tests of questions share: people with sessions, who come, are told things, and go."""
+"""A test case of questions: people with sessions, who log in, are asked, and log out."""
 
 from __future__ import annotations
 
@@ -24,11 +24,10 @@ class QuestionsTest(ShellTest):
     """Tom, who controls Ada, is online; others log in as a test needs them.
 
     Attributes:
-        records: what was written down, oldest first: the word and its facts.
+        records: the recorded events, oldest first, each with its facts.
     """
 
     def setUp(self) -> None:
-        """Ada is controlled by builders, and the record is read."""
         super().setUp()
         self.ada.locks.add("ai_control:perm(Builder)")
         for person in (self.tom, self.mira):
@@ -39,10 +38,10 @@ class QuestionsTest(ShellTest):
         self.waits: list[Deferred[Answer]] = []
 
     def tearDown(self) -> None:
-        """Nobody waits for an answer after a test."""
+        """Cancel all waits for an answer."""
         for wait in self.waits:
             wait.cancel()
-        # The test base takes its session out, also where the test did.
+        # The test base removes its session, which a test may have removed already.
         evennia.SESSION_HANDLER.setdefault(self.session.sessid, self.session)
         super().tearDown()
 
@@ -51,11 +50,11 @@ class QuestionsTest(ShellTest):
             self.records.append((event.removeprefix("question_"), facts))
 
     def events(self) -> list[str]:
-        """What was written down about questions, in order."""
+        """The recorded events about questions, in order."""
         return [event for event, _ in self.records]
 
     def limit(self, key: str = "tick 1", prompt: str = PROMPT, **more: Any) -> ApprovalRequest:
-        """Something a limit asks."""
+        """A question of a limit."""
         return ApprovalRequest(
             f"{key} max_iterations", "safety.limit.max_iterations", prompt, **more
         )
@@ -63,7 +62,7 @@ class QuestionsTest(ShellTest):
     def put(
         self, script: Any = None, asking: ApprovalRequest | None = None, **options: Any
     ) -> list[Any]:
-        """An assistant (Ada) asks. What comes of it is put into the list, once."""
+        """Let an assistant (Ada) ask; the answer or failure is added to the list, once."""
         wait = approvals.ask(script or self.ada_script, asking or self.limit(), **options)
         came: list[Any] = []
         wait.addBoth(came.append)
@@ -75,14 +74,14 @@ class QuestionsTest(ShellTest):
         return [question.number for question in approvals.pending(script or self.ada_script)]
 
     def damage(self) -> None:
-        """What is stored of Ada's questions makes no sense any more."""
+        """Corrupt the stored questions of Ada."""
         StoredQuestion.objects.filter(assistant=self.ada_script.pk).update(question="3")
         asked.drop_copy(self.ada_script)
 
     def reply(
         self, number: int, text: str, person: Any = None, *, is_staff: bool = False
     ) -> Result:
-        """A person (Tom) answers."""
+        """Answer as a person (Tom)."""
         by = person or self.tom
         got: list[Result] = []
         operations.answer(number, by, text, is_staff=is_staff).addCallback(got.append)
@@ -91,7 +90,7 @@ class QuestionsTest(ShellTest):
         return result
 
     def log_in(self, name: str, permission: str = "Player") -> Any:
-        """Somebody with an account comes. The account."""
+        """Make an account, and log it in."""
         account = create_account(name, "", "password-of-a-test")
         account.permissions.clear()
         account.permissions.add(permission)
@@ -100,21 +99,21 @@ class QuestionsTest(ShellTest):
         return account
 
     def come_back(self, account: Any) -> None:
-        """An account logs in by a session of its own."""
+        """Log an account in, by a session of its own."""
         session = log_in(account)
         self.addCleanup(evennia.SESSION_HANDLER.pop, session.sessid, None)
 
     def log_out(self, account: Any) -> None:
-        """All sessions of an account end as if the portal said so."""
+        """End all sessions of an account, as if the portal did."""
         disconnect = self.backups[1]  # the test base puts a double in its place
         for session in account.sessions.all():
             disconnect(session, sync_portal=False)
         pump()
 
     def told(self, account: Any) -> list[str]:
-        """The lines about questions that an account was shown, as its client shows them."""
+        """The lines about questions that an account's client shows."""
         return [line for line in lines_shown(account) if "uestion " in line]
 
     def questions_of(self, person: Any, *, is_staff: bool = False) -> Result:
-        """What a person is listed."""
+        """The list of questions that a person is shown."""
         return operations.questions(person, is_staff=is_staff)

@@ -1,4 +1,4 @@
-"""What tests of the ledger share: a store, calls made with it, and what the database then holds."""
+"""A test case of the ledger: a store, calls made with it, and the rows of the database."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def capped(scope: str = "game", **caps: Any) -> BudgetConfig:
 
 
 def need(prompt: int = 60, completion: int = 40, **changes: Any) -> CostEstimate:
-    """What a call needs: 100 tokens unless a test wants it different."""
+    """The estimate of a call: 100 tokens unless a test changes it."""
     return CostEstimate(
         TokenUsage(prompt, completion), **{"model": "openai/mini", "price": FREE} | changes
     )
@@ -42,11 +42,10 @@ class LedgerTest(TestCase):
     """An empty ledger, and the store of one server process.
 
     Attributes:
-        recorded: what was put on record meanwhile: (event, subject, facts).
+        recorded: the recorded events: (event, subject, facts).
     """
 
     def setUp(self) -> None:
-        """Nothing is on record yet."""
         super().setUp()
         self.store = LedgerStore()
         self.recorded = record_of(self)
@@ -69,18 +68,18 @@ class LedgerTest(TestCase):
     def use(
         self, prompt: int, completion: int, config: BudgetConfig = OPEN, **who: Any
     ) -> Reservation:
-        """A whole call that uses exactly this."""
+        """Reserve and settle a call that uses exactly these tokens."""
         reservation = self.reserve(config, wanted=need(prompt, completion), **who)
         self.store.settle(reservation, TokenUsage(prompt, completion), who.get("at", NOON))
         self.store.flush()
         return reservation
 
     def price(self, dollars: float) -> Price:
-        """The same price for every token: so many dollars for a million."""
+        """The same price for every token, in dollars for a million."""
         return Price(Decimal(str(dollars)), Decimal(str(dollars)))
 
     def total(self, account: BudgetAccount = FOR_EVER) -> Total:
-        """What the database holds of an account."""
+        """The stored totals of an account."""
         return read_total(account)
 
     def assert_consistent(self) -> None:

@@ -1,4 +1,4 @@
-"""A way into each limit of the inventory, as it is met in a game by a model or a person."""
+"""A way to reach each limit of the inventory, as a model or a person does in a game."""
 
 from __future__ import annotations
 
@@ -24,22 +24,22 @@ NOON = 1_795_262_430.0
 TOKENS = {"prompt_tokens": 100, "completion_tokens": 10}
 LAST = completion("So far so good.", usage=TOKENS)
 EVENTS = ("safety_limit_checkpoint", "limit_denied")
-# A dollar a token, so that the same figures do for tokens and for money.
+# A dollar a token, so that the same figures serve for tokens and for money.
 PRICES = {"a-model": {"input": 1_000_000, "output": 1_000_000}}
-# Beside a prompt: too little for a step and what is kept for a last word, enough for the latter.
+# Tokens beyond a prompt: enough for a last word, too few for a step and a last word.
 LITTLE = 700
 
 
 def look(number: int) -> bytes:
-    """An answer that does something harmless which is like nothing before."""
+    """An answer with a harmless call, unlike any before."""
     return completion(None, ("write_note", {"text": f"thing {number}"}), usage=TOKENS)
 
 
 class LimitCase(DelegationTest):
-    """Ada meets one limit after the other, each as an assistant that was just made.
+    """Ada reaches one limit after the other, each as a newly made assistant.
 
     Attributes:
-        at_record: what was recorded, each with how many model calls there had been.
+        at_record: the recorded events, each with the number of model calls before it.
     """
 
     environ = {
@@ -49,7 +49,6 @@ class LimitCase(DelegationTest):
     }
 
     def setUp(self) -> None:
-        """The clock of a test is the model's, too."""
         super().setUp()
         self.at_record: list[tuple[str, Mapping[str, Any], int]] = []
         audit.LISTENERS.append(self._note)
@@ -60,7 +59,7 @@ class LimitCase(DelegationTest):
             self.at_record.append((event, facts, len(self.model.bodies)))
 
     def begin_anew(self, way: Way, mode: str) -> None:
-        """Ada and Brass as new, with the limit set so low that it is met."""
+        """Make Ada and Brass anew, with the limit so low that it is reached."""
         self.end_all()
         ledger.start_anew()
         BudgetTotal.objects.all().delete()
@@ -71,7 +70,7 @@ class LimitCase(DelegationTest):
         self.model = ScriptedModel()
         services.pool.cache_clear()
         pool = services.pool()
-        # As of a process whose time a test moves.
+        # A process whose time the test moves.
         pool._reactor, pool.breakers = self.clock, CircuitBreakerRegistry(clock=self.clock.seconds)
         pool.set_transport(services.endpoint(), self.model)
         self.ada_script, self.ada = self.make("Ada")
@@ -90,19 +89,19 @@ class LimitCase(DelegationTest):
         pump()
 
     def meet(self, way: Way, mode: str) -> None:
-        """Begin anew, and do what leads to the limit."""
+        """Begin anew, and do what reaches the limit."""
         self.begin_anew(way, mode)
         self.model.answers.extend((*way.answers, *way.last))
         way.act(self)
         pump()
 
     def nobody_may_answer(self) -> None:
-        """Whoever could be asked is not there."""
+        """Take control of Ada and Brass from everybody who could be asked."""
         for body in (self.ada, self.brass):
             body.locks.add("ai_control:id(99999);ai_configure:id(99999)")
 
     def end(self) -> None:
-        """Let whatever is under way come to its end, well."""
+        """Answer everything that is under way."""
         for _ in range(5):
             while self.model.waiting:
                 asked = self.model.bodies[-1].get("tools", ())
@@ -111,11 +110,11 @@ class LimitCase(DelegationTest):
                 pump()
 
     def answers(self) -> list[str]:
-        """What Tom was told of Ada, but for the lines in which she is seen to think."""
+        """The lines that Tom was told by Ada, without those in which she is seen to think."""
         return [line for line in self.tom.heard_from(self.ada) if "think" not in line]
 
     def on_record(self, kind: LimitKind) -> list[tuple[str, Mapping[str, Any]]]:
-        """What the stored record says of a limit, the oldest first."""
+        """The stored record of a limit, oldest first."""
         audit.flush()
         log = auditing.audit_log(self.ada_script, limit=100, events=EVENTS)
         entries = [(entry["event"], entry["details"]) for entry in log.data.entries]
@@ -149,12 +148,12 @@ def _two_beats(case: LimitCase) -> None:
 
 def _twice_at_once(case: LimitCase) -> None:
     _whisper(case)
-    # A turn waits for its task, so a second one at a time comes from beside it.
+    # A turn waits for its task, so a second task at the same time comes from outside the turn.
     case.start("delegate_task", {"task": "Count the chairs."}).addErrback(lambda failure: None)
 
 
 def _spend(name: str) -> Callable[[LimitCase], None]:
-    """Set a cap so that it has room for the step under way and for a last word, and no more."""
+    """Set a cap with just enough room for the current step and a last word."""
 
     def act(case: LimitCase) -> None:
         answers = list(case.model.answers)
@@ -178,13 +177,13 @@ def _alone(case: LimitCase) -> None:
 
 @dataclass(frozen=True)
 class Way:
-    """How one limit is met.
+    """A way to reach one limit.
 
     Attributes:
-        settings: what of Ada's is set.
-        answers: what the model answers on the way.
-        last: what it answers after the limit.
-        act: what happens.
+        settings: Ada's settings.
+        answers: the answers of the model before the limit.
+        act: the steps that reach the limit.
+        last: the answers of the model after it.
     """
 
     kind: LimitKind

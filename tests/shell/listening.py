@@ -1,4 +1,4 @@
-"""What tests of hearing share: the newest record of what reached Ada, and how it was judged."""
+"""A test case of hearing: the newest record of what reached Ada, and its verdict."""
 
 from __future__ import annotations
 
@@ -17,32 +17,32 @@ OPEN = "send:all();listen:all();control:perm(Builder)"
 
 
 class HearingTest(ShellTest):
-    """Looks at Ada's records of what she heard."""
+    """Access to Ada's records of what she heard."""
 
     def records(self, script: Any = None) -> list[DecisionTrace]:
-        """All that an assistant (Ada) keeps, the newest first."""
+        """All records of an assistant (Ada), newest first."""
         newest: list[DecisionTrace] = (script or self.ada_script).work.decisions.newest()
         return newest
 
     def heard(self) -> Heard:
-        """What Ada heard last."""
+        """The last thing that Ada heard."""
         return self.records()[0].heard
 
     def judged(self, script: Any = None) -> str:
-        """How the newest message was judged: rule, its name, and the result."""
+        """The verdict on the newest message: rule, its name, and the result."""
         verdict = self.records(script)[0].verdict
         return f"{verdict.rule} {verdict.name} {verdict.outcome.value}"
 
     def steps(self, script: Any = None) -> list[str]:
-        """What became of the newest message."""
+        """The steps recorded for the newest message."""
         return [step for step, _ in self.records(script)[0].steps]
 
     def bodies(self) -> list[str]:
-        """The words of all that Ada heard, the oldest first."""
+        """The words of all that Ada heard, oldest first."""
         return [record.heard.body for record in reversed(self.records())]
 
     def prompt(self, number: int = -1) -> str:
-        """What the model was told in this turn."""
+        """The newest message that the model was sent in a call."""
         told: str = self.model.bodies[number]["messages"][-1]["content"]
         return told
 
@@ -55,20 +55,20 @@ class HearingTest(ShellTest):
         return made
 
     def person(self, being: Any) -> str:
-        """By what limits count a being."""
+        """The id by which limits count a being."""
         return incoming.person_of(being)
 
     def set(self, **values: Any) -> None:
-        """Set something of Ada's as her owner does, at the prompt of a game."""
+        """Set attributes of Ada as her owner does, at a Python prompt in the game."""
         for name, value in values.items():
             setattr(self.ada_script.db, name, value)
 
     def stored(self, name: str) -> Any:
-        """A value of Ada's as it is in the database."""
+        """A stored value of Ada."""
         return state.read(self.ada_script, name)
 
     def restart(self) -> None:
-        """End as a server does that is shut down, and begin again."""
+        """Shut Ada down as a server does, and start her again."""
         self.ada_script.at_server_shutdown()
         self.ada_script.at_start()
         pump()

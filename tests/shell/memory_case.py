@@ -1,4 +1,4 @@
-"""What tests of remembering share: memories put in by hand, a store that can fail, and time."""
+"""A test case of memory: memories put in by hand, a store that can fail, and time."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ class FailingStore(Mem0Store):
 
     Attributes:
         is_down: whether it raises.
-        is_model_down: whether it finds by words alone.
-        calls: what it was asked, by name.
+        is_model_down: whether only the search by words works.
+        calls: the names of the calls it got.
         before_add: called in the middle of an add.
     """
 
@@ -42,26 +42,22 @@ class FailingStore(Mem0Store):
             raise MemoryStoreError("the store was unplugged")
 
     def add(self, collection: int, items: Any) -> list[bytes]:
-        """Put memories in."""
         self._asked("add")
         if self.before_add is not None:
             self.before_add()
         return super().add(collection, items)
 
     def search_words(self, sought: MemoryQuery) -> ByWords:
-        """Look for words."""
         self._asked("words")
         return super().search_words(sought)
 
     def search(self, sought: MemoryQuery) -> list[Hit]:
-        """Look for a text."""
         self._asked("search")
         if self.is_model_down:
             raise MemoryStoreError("the model was unplugged")
         return super().search(sought)
 
     def remove(self, collection: int, keys: Any) -> None:
-        """Take memories out."""
         self._asked("remove")
         super().remove(collection, keys)
 
@@ -75,11 +71,10 @@ class MemoryTest(ShellTest):
     """Ada, Tom and Mira, and memories of theirs.
 
     Attributes:
-        store: where Ada's vectors are, in memory.
+        store: the store of Ada's vectors, in memory.
     """
 
     def setUp(self) -> None:
-        """A store of this test alone."""
         services.memory.cache_clear()
         self.addCleanup(services.memory.cache_clear)
         super().setUp()
@@ -89,11 +84,11 @@ class MemoryTest(ShellTest):
         self.clock.advance(1_000_000)
 
     def id_of(self, person: Any) -> str:
-        """Whom memories of a person are counted to."""
+        """The id to which a person's memories are counted."""
         return person_of(person)
 
     def remember(self, text: str, audience: str = WORLD, *, person: Any = None, **more: Any) -> str:
-        """Let Ada know something, and find it. Returns its key."""
+        """Add a memory to Ada and to the index. Returns its key."""
         key = new_key()
         said_by = self.id_of(person) if person is not None else ""
         options = {"kind": "fact", "at": self.clock.seconds(), **more}
@@ -103,7 +98,7 @@ class MemoryTest(ShellTest):
         return key
 
     def secret(self, text: str, person: Any, **more: Any) -> str:
-        """Something a person told Ada alone."""
+        """Something that a person told Ada in private."""
         return self.remember(text, person_audience(self.id_of(person)), person=person, **more)
 
     def said_here(self, text: str, person: Any, **more: Any) -> str:
@@ -112,13 +107,13 @@ class MemoryTest(ShellTest):
         return self.remember(text, here, person=person, **more)
 
     def catch_up(self) -> None:
-        """Let the store be told of all that waits."""
+        """Let the store take in everything that waits."""
         indexing.soon(self.ada_script)
         self.clock.advance(0)
         pump()
 
     def turn(self, body: str, *, source: str = "whisper", person: Any = None, **more: Any) -> Turn:
-        """A turn for something that somebody (Tom) says to Ada."""
+        """A turn for something that a person (Tom) says to Ada."""
         who = person or self.tom
         fields: dict[str, Any] = {
             "id": "e1",
@@ -142,10 +137,10 @@ class MemoryTest(ShellTest):
         return Mem0Store.keys(self.store, self.ada_script.pk)
 
     def prompts(self) -> str:
-        """All that the model was ever sent."""
+        """Everything that the model was ever sent."""
         return "\n".join(str(message) for body in self.model.bodies for message in body["messages"])
 
     def waiting_rows(self) -> tuple[int, int]:
-        """How many of Ada's memories wait to be read, and to be removed."""
+        """The numbers of Ada's memories that wait to be indexed, and to be removed."""
         status = indexing.status(self.ada_script)
         return status.waiting, status.removed

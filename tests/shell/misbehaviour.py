@@ -1,4 +1,4 @@
-"""Ways in which a model misbehaves, as rows: what it answers, and what has to come of it."""
+"""Ways in which a model misbehaves, as rows: its answers, and the expected outcome."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def look(call_id: Any = "call_1", **arguments: str) -> dict[str, Any]:
 
 
 def answer(content: Any = None, calls: Calls | None = None, **more: Any) -> str:
-    """A completion as JSON text; further members of the whole, or `finish` and `message`."""
+    """A completion as JSON text; `more` holds further members, or `finish` and `message`."""
     finish, message = more.pop("finish", "stop"), more.pop("message", {})
     message = {"role": "assistant", "content": content, **message}
     if calls is not None:
@@ -47,7 +47,7 @@ def answer(content: Any = None, calls: Calls | None = None, **more: Any) -> str:
 
 
 def does(*calls: dict[str, Any]) -> str:
-    """A completion that holds these calls."""
+    """A completion with these calls."""
     return answer(None, list(calls), finish="tool_calls")
 
 
@@ -62,13 +62,13 @@ class Row:
 
     Attributes:
         answers: bodies of the first replies, or behaviours of the scripted server.
-        then: of all later ones.
+        then: the body of all later replies.
         ends: the stop reason.
-        heard: what Tom hears of Ada.
-        kept: the calls of the stored turn, those of one reply joined by "+", "!" behind what
-            failed; "" when nothing is stored.
-        asked: how many model calls that takes.
-        detail: what is in the cause that staff read.
+        heard: the lines that Tom hears from Ada.
+        kept: the calls of the stored turn; "+" joins those of one reply, "!" marks a failed one;
+            "" when nothing is stored.
+        asked: the number of model calls.
+        detail: a part of the cause that staff read.
     """
 
     name: str
@@ -82,22 +82,22 @@ class Row:
 
 
 def mended(name: str, bad: str, kept: str) -> Row:
-    """A reply that cannot be run as it is; told what is wrong, the model does better."""
+    """A reply that cannot be run; told what is wrong, the model does better."""
     return Row(name, (bad,), kept=f"{kept} whisper", asked=2)
 
 
 def for_ever(name: str, bad: str, detail: str) -> Row:
-    """The same wrong reply for ever: the fourth ends the turn, and nothing of it is kept."""
+    """The same wrong reply each time: the fourth ends the turn, and nothing of it is stored."""
     return Row(name, (), "max_iterations", (WORN,), "", 4, bad, detail)
 
 
 def said(name: str, reply: str, words: str, kept: str = "whisper") -> Row:
-    """An odd reply that is an answer all the same."""
+    """An odd reply that still counts as an answer."""
     return Row(name, (reply,), heard=(f'Ada whispers: "{words}"',), kept=kept)
 
 
 def silent(name: str, reply: str, detail: str) -> Row:
-    """A reply that holds nothing: the player is told, and nothing is kept."""
+    """An empty reply: the player is told, and nothing is stored."""
     return Row(name, (reply,), "parse_error", (SORRY,), "", 1, detail=detail)
 
 

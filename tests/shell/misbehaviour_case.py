@@ -1,4 +1,4 @@
-"""Tom, Ada, and a model that is a real server which misbehaves; how each row is checked."""
+"""The test case of misbehaving models: a real server, and the check of each row."""
 
 from __future__ import annotations
 
@@ -35,7 +35,6 @@ class MisbehaviourTest(HearingTest):
 
     @classmethod
     def setUpClass(cls) -> None:
-        """One server for all."""
         super().setUpClass()
         stack = ExitStack()
         cls.addClassCleanup(stack.close)
@@ -48,7 +47,7 @@ class MisbehaviourTest(HearingTest):
         }
 
     def setUp(self) -> None:
-        """The real way to the server, and a lamp to be taken."""
+        """Use the real transport to the server, and put a lamp into the room."""
         super().setUp()
         self.set(safety_config={"on_limit": {"mode": "unattended"}}, private_words="free")
         # All rows together are more than one minute or one player may have.
@@ -60,11 +59,11 @@ class MisbehaviourTest(HearingTest):
         self.lamp = create_object(DefaultObject, "lamp", self.room1)
 
     def wait_for(self, deferred: Any) -> None:
-        """Let the reactor run until a Deferred has fired."""
+        """Run the reactor until a Deferred has fired."""
         self.run_until(lambda: deferred.called)
 
     def run_until(self, is_done: Any) -> None:
-        """Let the reactor run, sockets and all."""
+        """Run the reactor, sockets included."""
         end = reactor.seconds() + WAIT_SECONDS
         while not is_done():
             assert reactor.seconds() < end, f"nothing came of it in {WAIT_SECONDS:g} s"
@@ -72,12 +71,12 @@ class MisbehaviourTest(HearingTest):
         pump()
 
     def is_idle(self) -> bool:
-        """Whether nobody waits for an answer."""
+        """True when nobody waits for an answer."""
         works = [script.work for script in operations.list_assistants()]
         return not any(work.inbox or work.is_ticking for work in works)
 
     def begin(self, *answers: str | Mapping[str, Any], then: str = WELL) -> None:
-        """Everything is as new, and the model has these answers."""
+        """Reset everything, and give the model these answers."""
         operations.reset_history(self.ada_script)
         state.write(self.ada_script, consecutive_errors=0)
         services.pool().breakers.reset_all()
@@ -87,7 +86,7 @@ class MisbehaviourTest(HearingTest):
         self.prepare(*answers, then=then)
 
     def prepare(self, *answers: str | Mapping[str, Any], then: str = WELL) -> None:
-        """What the model answers next, and then for ever."""
+        """Set the next answers of the model, and the one for all later calls."""
         self.server.queue(*[self._as_behaviour(a) for a in answers])
         self.server.behave(**self._as_behaviour(then))
 
@@ -96,7 +95,7 @@ class MisbehaviourTest(HearingTest):
         return {"kind": "status", "status": 200, "body": reply} if isinstance(reply, str) else reply
 
     def whispered(self, line: str = ASK) -> str:
-        """Tom types a line, and how Ada's turn ended."""
+        """Type a line as Tom; return how Ada's turn ended."""
         self.type(self.tom, line)
         self.run_until(self.is_idle)
         return self.ending()
@@ -112,7 +111,7 @@ class MisbehaviourTest(HearingTest):
         return step.removeprefix("failed: ")
 
     def last_step(self) -> tuple[str, str]:
-        """The end in Ada's newest record, and its detail."""
+        """The last step in Ada's newest record, and its detail."""
         beside = ("went another way", "cools off")
         return [step for step in self.records()[0].steps if step[0] not in beside][-1]
 
@@ -125,7 +124,7 @@ class MisbehaviourTest(HearingTest):
         return [history[a:b] for a, b in pairwise([*starts, len(history)])]
 
     def check(self, row: Row) -> None:
-        """One row, and that a normal question is answered after it."""
+        """Check one row, and that a normal question is answered after it."""
         self.begin(*row.answers, then=row.then)
         ends = self.whispered()
         kept = [acts(turn) for turn in self.turns()]
@@ -137,7 +136,7 @@ class MisbehaviourTest(HearingTest):
         self.expect_well()
 
     def expect_well(self) -> None:
-        """A normal question is answered as ever, and the model is told what was before."""
+        """Check that a normal question is answered, and that the model is sent a valid history."""
         operations.clear(self.ada_script)
         self.forget()
         before = len(self.turns())
@@ -150,7 +149,7 @@ class MisbehaviourTest(HearingTest):
         assert [] == complaints(told)
 
     def check_all(self, rows: Iterable[Row]) -> None:
-        """Every row on its own."""
+        """Check every row on its own."""
         for row in rows:
             with self.subTest(row.name):
                 self.check(row)

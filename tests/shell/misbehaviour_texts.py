@@ -200,7 +200,7 @@ TOO_LONG = {
 
 
 def failed(name: str, behaviour: Mapping[str, Any], detail: str, asked: int = 1) -> Row:
-    """No answer comes back."""
+    """A model call that fails, with its cause."""
     return Row(name, (behaviour,) * asked, "llm_error", (SORRY,), "", asked, detail=detail)
 
 
@@ -221,7 +221,7 @@ WIRE = (
 
 
 def tool(name: str, parameters: Any) -> str:
-    """A completion as a model writes it that is held to a schema."""
+    """A completion of a model that is held to a schema."""
     return answer(_told(name, parameters))
 
 

@@ -1,4 +1,4 @@
-"""A receiver of OTLP over HTTP, on a free port, which keeps what it is sent."""
+"""A receiver of OTLP over HTTP, on a free port, that keeps the requests it is sent."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import (
 
 
 class Receiver:
-    """Takes what is sent to `address`.
+    """Receives requests at `address`.
 
     Attributes:
-        bodies: the requests as they came.
-        paths: where they came to.
-        status: what is answered.
+        bodies: the bodies of all requests.
+        paths: their paths.
+        status: the status to answer with.
     """
 
     def __init__(self) -> None:
@@ -28,10 +28,7 @@ class Receiver:
         receiver = self
 
         class Handler(BaseHTTPRequestHandler):
-            """Answers one request."""
-
             def do_POST(self) -> None:
-                """Keep the spans."""
                 receiver.bodies.append(self.rfile.read(int(self.headers["Content-Length"])))
                 receiver.paths.append(self.path)
                 self.send_response(receiver.status)
@@ -40,22 +37,21 @@ class Receiver:
                 self.wfile.write(ExportTraceServiceResponse().SerializeToString())
 
             def log_message(self, *args: object) -> None:
-                """Tell nobody."""
+                pass
 
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
         threading.Thread(target=self._server.serve_forever, daemon=True).start()
 
     @property
     def address(self) -> str:
-        """The address without a path."""
         return f"http://127.0.0.1:{self._server.server_address[1]}"
 
     def requests(self) -> list[ExportTraceServiceRequest]:
-        """All that came, decoded."""
+        """All requests, decoded."""
         return [ExportTraceServiceRequest.FromString(body) for body in self.bodies]
 
     def spans(self) -> list[Any]:
-        """All spans that came, the first to end first."""
+        """All spans, in the order in which they ended."""
         return [
             span
             for request in self.requests()
@@ -65,7 +61,6 @@ class Receiver:
         ]
 
     def end(self) -> None:
-        """Take no more."""
         self._server.shutdown()
         self._server.server_close()
 

@@ -1,4 +1,4 @@
-"""A game whose own commands send what people say as bare text, each in one of three ways."""
+"""Commands of a game that send speech as bare text, each in a different way."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class CmdSaySent(CmdBareSay):
     """
 
     def func(self) -> None:
-        """Name the sender, and not what it is."""
+        """Name the sender, but not the kind of message."""
         words = self.args.strip()
         for being in self.caller.location.contents:
             being.msg(f'{self.caller.key} says, "{words}"', from_obj=self.caller)
@@ -72,7 +72,7 @@ class CmdBareWhisper(Command):
 
 
 def set_of(*kinds: type[Command]) -> type[CmdSet]:
-    """A command set with these commands, to be put over the game's."""
+    """A command set with these commands, above those of the game."""
 
     class OwnSpeech(CmdSet):
         key = "OwnSpeech"
@@ -88,6 +88,6 @@ def set_of(*kinds: type[Command]) -> type[CmdSet]:
 def use(person: Any, *kinds: type[Command]) -> None:
     """Let somebody speak by these commands alone."""
     person.cmdset.remove("OwnSpeech")
-    # It knows sets by where they are in memory, and a new one may be where another was.
+    # The cache knows sets by their memory address, which a new set may share with an old one.
     _CMDSET_MERGE_CACHE.clear()
     person.cmdset.add(set_of(*kinds))

@@ -27,13 +27,13 @@ class Person(DefaultCharacter):
 
     @property
     def seen(self) -> list[str]:
-        """The same as shown text."""
+        """Everything that reached this person, as shown text."""
         return [message.shown for message in self.messages]
 
     def heard_from(self, speaker: Any) -> list[str]:
-        """What of it came from one speaker, as shown text."""
+        """The shown text of all messages from one speaker."""
         return [message.shown for message in self.messages if message.sender == speaker]
 
 
 class AttentivePerson(HearsForAssistant, Person):
-    """A body for an assistant that is a person of this game."""
+    """A person that can be an assistant's body."""

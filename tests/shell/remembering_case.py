@@ -1,4 +1,4 @@
-"""What the tests of people's rights share: memories of Tom and Mira, and all that is stored."""
+"""A test case of people's rights: memories of Tom and Mira, and everything that is stored."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class RememberingTest(StaffCommandTest):
     """Mira, a player with an account of her own, and Tom, who is staff; both have the commands."""
 
     def setUp(self) -> None:
-        """An empty store, and Mira's account."""
+        """Use an empty store, and give Mira an account."""
         services.memory.cache_clear()
         self.addCleanup(services.memory.cache_clear)
         super().setUp()
@@ -39,7 +39,7 @@ class RememberingTest(StaffCommandTest):
         self.forget()
 
     def remember(self, text: str, person: str = "", audience: str = "", **more: Any) -> Memory:
-        """Let Ada remember something: of a person in private, else in the room."""
+        """Add a memory to Ada: a person's private one, else one of the room."""
         place = place_audience("", self.room1.dbref)
         memory = Recollection(
             key=new_key(),
@@ -55,7 +55,7 @@ class RememberingTest(StaffCommandTest):
         return Memory.objects.get(key=memory.key)
 
     def know(self, person: str, name: str, *attributes: str) -> EntityProfile:
-        """Let Ada have a profile of somebody."""
+        """Give Ada a profile of somebody."""
         known = [{"text": text, "audience": "world", "at": 0.0} for text in attributes]
         given = {"name": name, "attributes": known, "entity_type": "player"}
         profile, _ = EntityProfile.objects.update_or_create(
@@ -67,7 +67,7 @@ class RememberingTest(StaffCommandTest):
         return profile
 
     def settle(self) -> None:
-        """Let everything be done that waits for a moment: the store is told, the record written."""
+        """Run everything that waits for a moment: indexing, and writing the record."""
         self.clock.advance(0)
         pump()
         self.clock.advance(1)
@@ -78,7 +78,7 @@ class RememberingTest(StaffCommandTest):
         return list(rows.of(self.ada_script.pk).order_by("pk").values_list("text", flat=True))
 
     def answer(self, person: Any, line: str, *answers: str) -> str:
-        """What a person reads who types a line, and then answers."""
+        """Type a line and then answers as a person; return the text shown."""
         person.ndb.messages = []
         for each in (line, *answers):
             self.type(person, each)
@@ -86,19 +86,19 @@ class RememberingTest(StaffCommandTest):
         return "\n".join(person.seen)
 
     def facts(self, event: str) -> list[dict[str, Any]]:
-        """The details of Ada's recorded facts of a kind."""
+        """The details of Ada's recorded events of a kind."""
         from_record = audit_rows(self.ada_script, event)
         return [dict(entry.details) for entry in from_record]
 
 
 def audit_rows(script: Any, event: str) -> list[Any]:
-    """Entries of a record, the newest first."""
+    """Entries of a record, newest first."""
     audit.flush()
     return list(audit.application().page(script, limit=100, events=(event,)))
 
 
 def stored() -> dict[str, list[str]]:
-    """Every value of every table as text, by its table; what Evennia packed is unpacked."""
+    """Every value of every table as text, by table; values packed by Evennia are unpacked."""
     found: dict[str, list[str]] = {}
     with connection.cursor() as cursor:
         for table in connection.introspection.table_names(cursor):
@@ -116,7 +116,7 @@ def _text(value: Any) -> str:
 
 
 def where(word: str, script: Any) -> list[str]:
-    """Where a word is to be found: tables, what is in memory, and the store of vectors."""
+    """The places that contain a word: tables, memory, and the store of vectors."""
     places = [table for table, texts in stored().items() if any(word in text for text in texts)]
     work = script.work
     places += [f"work.{name}" for name in work.__slots__ if word in _deep(getattr(work, name))]
@@ -138,6 +138,6 @@ def _deep(value: Any) -> str:
 
 
 def _insides(service: Any) -> list[Any]:
-    """The store behind the service, and what it holds."""
+    """The store behind the service, if it is open."""
     store = service._store
     return [store] if store is not None else []

@@ -1,4 +1,4 @@
-"""What tests of rights share: people of each rank with accounts, and lines that they type."""
+"""A test case of rights: people of each rank with accounts, who type commands."""
 
 from __future__ import annotations
 
@@ -19,14 +19,13 @@ class RightsTest(ShellTest):
     """Bea and Bob are builders, Ann is an admin, Pia a player; all stand beside Ada."""
 
     def setUp(self) -> None:
-        """Nobody of them is online."""
         super().setUp()
         self.bea, self.bob = self.person("Bea", "Builder"), self.person("Bob", "Builder")
         self.ann, self.pia = self.person("Ann", "Admin"), self.person("Pia", "Player")
         self.tom.cmdset.add(AssistantCmdSet)
 
     def person(self, name: str, permission: str, of_body: str = "Player") -> Any:
-        """A character, and the account that plays it."""
+        """A character, with the account that plays it."""
         account = create_account(name, "", "lanterns-are-bright")
         account.permissions.clear()
         account.permissions.add(permission)
@@ -39,34 +38,34 @@ class RightsTest(ShellTest):
         return body
 
     def line(self, person: Any, line: str) -> str:
-        """What somebody reads who types a line."""
+        """Type a line as a person; return the text shown."""
         person.ndb.messages = []
         self.type(person, line)
         return "\n".join(person.seen)
 
     def come_online(self, account: Any) -> Any:
-        """An account logs in. Its session."""
+        """Log an account in. Returns its session."""
         session = log_in(account)
         self.addCleanup(evennia.SESSION_HANDLER.pop, session.sessid, None)
         return session
 
     def begin_anew(self, script: Any) -> None:
-        """An assistant is started as after a restart of the game."""
+        """Start an assistant as after a restart of the game."""
         script.at_pause()
         script.at_start()
         self.answer_at_once(script)
         pump()
 
     def as_before(self, control: str = "perm(Builder)") -> None:
-        """Let Ada's body be as older versions made it."""
+        """Give Ada's body the locks that older versions made."""
         for kind in ("ai_control", "control", "delete", "edit"):
             self.ada.locks.remove(kind)
         self.ada.locks.add(f"control:{control};delete:perm(Admin);edit:perm(Admin)")
 
     def set(self, **settings: Any) -> None:
-        """Settings of Ada."""
+        """Change settings of Ada."""
         state.write(self.ada_script, **settings)
 
     def made(self, name: str) -> Any:
-        """The assistant of a name."""
+        """The assistant of this name."""
         return operations.find_assistant(name)

@@ -1,4 +1,4 @@
-"""A game of short descriptions, masks and recognition: Evennia's rpsystem, as its games use it."""
+"""A game with Evennia's rpsystem: short descriptions, masks and recognition."""
 
 from __future__ import annotations
 
@@ -18,25 +18,25 @@ from tests.shell.support import ShellTest, pump
 
 
 class RolePlayer(Person, ContribRPCharacter):
-    """A player's character of such a game, that keeps every message."""
+    """A player's character of an rpsystem game, which keeps every message."""
 
     def process_language(self, text: str, speaker: Any, language: str, **kwargs: Any) -> str:
-        """Whoever does not speak a language hears its first letters."""
+        """Show speech in an unknown language by first letters only."""
         if language and language not in (self.db.languages or ()):
             text = f'"{"".join(word[0] for word in text.strip(chr(34)).split())}"'
         return str(super().process_language(text, speaker, language, **kwargs))
 
 
 class RoleGolem(AssistantMixin, RolePlayer):
-    """A body for an assistant on the class of such a game."""
+    """An assistant's body of the same class."""
 
 
 class RoleThing(ContribRPObject):
-    """Anything else there."""
+    """An object of the game."""
 
 
 class RolePlace(ContribRPRoom):
-    """A room there."""
+    """A room of the game."""
 
 
 class Talkative(ScriptedModel):
@@ -58,7 +58,7 @@ class Talkative(ScriptedModel):
 
 
 def prompt_of(body: Any) -> str:
-    """All that a call sends to the model, its own calls included."""
+    """Everything that a call sends to the model, its own earlier calls included."""
     return repr(body["messages"])
 
 
@@ -69,7 +69,7 @@ class RolePlayTest(ShellTest):
     introduced to anybody, and nobody is staff.
 
     Attributes:
-        golem_key: what Golem is really called.
+        golem_key: Golem's real key.
     """
 
     character_typeclass = RolePlayer
@@ -78,7 +78,6 @@ class RolePlayTest(ShellTest):
     room_typeclass = RolePlace
 
     def setUp(self) -> None:
-        """Descriptions for all, and the commands."""
         super().setUp()
         self.account.permissions.clear()
         self.account.is_superuser = False
@@ -94,27 +93,27 @@ class RolePlayTest(ShellTest):
         self.forget()
 
     def forget(self) -> None:
-        """Nobody has heard anything yet, nor was the model asked."""
+        """Forget all messages and model calls."""
         super().forget()
         self.model.bodies.clear()
 
     def prompts(self) -> list[str]:
-        """All that was sent to the model since then, call by call."""
+        """Everything sent to the model since the last `forget`, call by call."""
         return [prompt_of(body) for body in self.model.bodies]
 
     def heard(self, script: Any = None) -> DecisionTrace:
-        """What an assistant (Golem) heard last."""
+        """The last record of an assistant (Golem)."""
         newest: DecisionTrace = (script or self.golem_script).work.decisions.newest()[0]
         return newest
 
     def read(self, person: Any, line: str) -> str:
-        """What somebody reads who types a line."""
+        """Type a line as a person; return the text shown."""
         person.ndb.messages = []
         self.type(person, line)
         return "\n".join(person.seen)
 
     def settle(self) -> None:
-        """Let everything be done that waits for a moment."""
+        """Run everything that waits for a moment."""
         for _ in range(2):
             self.clock.advance(1)
             pump()

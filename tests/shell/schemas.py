@@ -1,4 +1,4 @@
-"""Schemas that tests of arguments begin with."""
+"""Schemas for tests of arguments."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ SPEC = make_spec(
 
 
 def taking(**properties: Any) -> ToolSpec:
-    """A tool that needs arguments of these schemas and takes no others."""
+    """A tool that requires arguments of these schemas and takes no others."""
     schema = {
         "type": "object",
         "properties": properties,
@@ -26,5 +26,5 @@ def taking(**properties: Any) -> ToolSpec:
 
 
 def remote(schema: Any) -> ToolSpec:
-    """A tool whose schema somebody else wrote."""
+    """A tool with a schema of another server."""
     return ToolSpec("ring", "To ring.", schema)

@@ -1,4 +1,4 @@
-"""Ada by night: a clock that begins at midnight, a journal, and a model for the night."""
+"""A test case of nights: a clock that begins at midnight, a journal, and a model."""
 
 from __future__ import annotations
 
@@ -25,7 +25,6 @@ class SleepCase(HearingTest):
     """Ada's nights last from two to six; it is midnight."""
 
     def setUp(self) -> None:
-        """Nothing is remembered yet."""
         super().setUp()
         self.addCleanup(self._forget_store)
         self.model: NightModel = NightModel()
@@ -41,19 +40,19 @@ class SleepCase(HearingTest):
         services.memory.cache_clear()
 
     def wait(self, seconds: float) -> None:
-        """Time passes; no timer fires but those of her clock."""
+        """Let time pass; only timers of her clock fire."""
         self.clock.advance(seconds)
         pump()
 
     def beat(self, times: int = 1) -> None:
-        """Her timer fires."""
+        """Fire her timer."""
         for _ in range(times):
             self.ada_script.at_repeat()
             pump()
             self.clock.advance(0)
 
     def sleep_through(self) -> dict[str, Any]:
-        """Put her to sleep, and let her do all the night's work. What the night came to."""
+        """Put her to sleep and run all the night's work. Returns the night's result."""
         consolidation.put_to_sleep(self.ada_script, "a test")
         for _ in range(100):
             if not state.read(self.ada_script, "consolidation_progress")["step"]:
@@ -63,7 +62,7 @@ class SleepCase(HearingTest):
         return found
 
     def note(self, text: str, owner: str = "", **options: Any) -> str:
-        """An entry of her journal, of what Tom said here or, with an owner, in private."""
+        """An entry of her journal: said here by Tom or, with an owner, in private."""
         person = self.persons[owner or options.pop("by", "Tom")]
         audience = person_audience(person) if owner else place_audience("say", self.room1.dbref)
         memory = Recollection(
@@ -80,38 +79,38 @@ class SleepCase(HearingTest):
         return memory.key
 
     def stored(self, *kinds: str) -> list[Memory]:
-        """What is remembered."""
+        """All stored memories of these kinds."""
         found = rows.of(self.ada_script.pk).order_by("id")
         return list(found.filter(kind__in=kinds) if kinds else found)
 
     def texts(self, *kinds: str) -> list[str]:
-        """The words of it."""
+        """Their texts."""
         return [row.text for row in self.stored(*kinds)]
 
     def holding(self, *kinds: str) -> list[str]:
-        """The words of what is remembered and still holds."""
+        """The texts of those that are not superseded."""
         return [row.text for row in self.stored(*kinds) if row.superseded_at is None]
 
     @property
     def mode(self) -> str:
-        """Awake or asleep, as the database has it."""
+        """The mode by the database: "awake" or "asleep"."""
         return "asleep" if modes.is_asleep(self.ada_script) else "awake"
 
     def told_facts(self, event: str) -> list[Any]:
-        """What the record tells of one kind of event, the oldest first."""
+        """The facts recorded for one kind of event, oldest first."""
         return [facts for name, _, facts in self.recorded if name == event]
 
 
 class NightCase(SleepCase):
-    """Looks at what was asked and what is remembered then."""
+    """Access to the model's calls and the night's progress."""
 
     def asked(self, kind: str) -> list[Any]:
-        """What the model was asked of one kind, the oldest first."""
+        """The model calls of one kind, oldest first."""
         return [body for body in self.model.bodies if kind_of(body) == kind]
 
     @property
     def progress(self) -> dict[str, Any]:
-        """How far the night is, as the database has it."""
+        """The stored progress of the night."""
         found: dict[str, Any] = state.read(self.ada_script, "consolidation_progress")
         return found
 

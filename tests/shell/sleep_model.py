@@ -12,7 +12,7 @@ from twisted.internet.defer import Deferred, fail, succeed
 from evennia_ai.llm.scripted import ScriptedModel, completion
 
 TOKENS = {"prompt_tokens": 900, "completion_tokens": 80}
-# What a prompt begins to ask for, by words that only it has.
+# The kinds of prompts, by words that only that prompt has.
 KINDS = {
     "Below are entries, each": "importance",
     "entries of its diary": "facts",
@@ -25,13 +25,13 @@ _LINE = re.compile(r'^\d+(?: \(\w+ \d+ \w+ \d+\))?: (".*")$', re.MULTILINE)
 
 
 def kind_of(body: Mapping[str, Any]) -> str:
-    """What a request asks for; "turn" is a turn of the assistant's."""
+    """The kind of a request; "turn" is a turn of the assistant."""
     system = body["messages"][0]["content"]
     return next((kind for words, kind in KINDS.items() if words in system), "turn")
 
 
 def told(body: Mapping[str, Any]) -> str:
-    """What a request shows beside its instructions."""
+    """The user message of a request."""
     text: str = body["messages"][-1]["content"]
     return text
 
@@ -44,12 +44,12 @@ def lines(body: Mapping[str, Any], title: str = "Entries") -> list[str]:
 
 
 def topic(text: str) -> str:
-    """What a text is about, by the one word of it that is a topic."""
+    """The first topic word in a text."""
     return next((word for word in ("harbour", "cellar", "attic") if word in text), "weather")
 
 
 def content_for(body: Mapping[str, Any]) -> str:
-    """What it writes."""
+    """The content of the answer to a request."""
     kind, about = kind_of(body), topic(told(body))
     if kind == "importance":
         count = len(lines(body))
@@ -67,7 +67,7 @@ def content_for(body: Mapping[str, Any]) -> str:
 
 
 def answer_to(body: Mapping[str, Any]) -> bytes:
-    """Its answer as a completion."""
+    """The answer to a request, as a completion."""
     return completion(content_for(body), usage=TOKENS)
 
 
@@ -75,8 +75,8 @@ class NightModel(ScriptedModel):
     """Answers what the night asks, unless a test gives `answers`; turns wait for `waiting`.
 
     Attributes:
-        down: what every call fails with, or None.
-        holds: what it is asked for is held in `waiting`, by kind.
+        down: the exception that every call fails with, or None.
+        holds: the kinds of requests that are held in `waiting`.
     """
 
     def __init__(self) -> None:
@@ -86,11 +86,10 @@ class NightModel(ScriptedModel):
 
     @property
     def kinds(self) -> list[str]:
-        """What it was asked for, the oldest first."""
+        """The kinds of all requests, oldest first."""
         return [kind_of(body) for body in self.bodies]
 
     def post(self, body: Mapping[str, Any]) -> Deferred[bytes]:
-        """Take one request."""
         if self.answers or kind_of(body) in self.holds:
             return super().post(body)
         self.bodies.append(body)

@@ -1,4 +1,4 @@
-"""What tests of stops share: many questions at once, what is logged, and what is recorded."""
+"""A test case of stops: many waiting messages, the log, and the record."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ Records = list[tuple[str, dict[str, Any]]]
 
 
 class SafetyTest(HearingTest):
-    """Ada may have many questions waiting."""
+    """A test case with many messages waiting for Ada."""
 
     @contextmanager
     def audited(self) -> Iterator[Records]:
-        """The records of a block: what, and the facts."""
+        """The records made in a block: event and facts."""
         records: Records = []
 
         def listen(event: str, _: str, facts: dict[str, Any]) -> None:
@@ -40,19 +40,19 @@ class SafetyTest(HearingTest):
 
     @contextmanager
     def logged(self) -> Iterator[list[str]]:
-        """The errors that are logged in a block."""
+        """The errors logged in a block."""
         lines: list[str] = []
         with mock.patch.object(logger, "log_err", lines.append):
             yield lines
 
     def queue(self, count: int, person: Any = None) -> None:
-        """So many messages of a person (Tom) wait, beside any that is being answered."""
+        """Put this many messages of a person (Tom) into the inbox."""
         person = person or self.tom
         for number in range(count):
             self.ada_script.enqueue(self.event(f"m{person.id}-{number}", person))
 
     def event(self, event_id: str, person: Any) -> Event:
-        """One message of a person that is to wait."""
+        """A message of a person, to be put into the inbox."""
         return Event(
             id=event_id,
             kind="message",
@@ -68,5 +68,5 @@ class SafetyTest(HearingTest):
         )
 
     def returns(self, person: Any) -> int:
-        """How often a person was told that no answer will come."""
+        """The number of times a person was told that no answer will come."""
         return int(person.heard_from(self.ada).count(RETURNED))

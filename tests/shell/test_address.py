@@ -1,4 +1,4 @@
-"""A whole line that begins with @name, and the help of the commands."""
+"""A line that begins with @name, and the help of the commands."""
 
 from __future__ import annotations
 
@@ -13,40 +13,34 @@ from tests.shell.listening import HearingTest
 
 
 class CmdAda(Command):
-    """A command of the game's that is called like her."""
+    """A command of the game with an assistant's name."""
 
     key = "ada"
 
     def func(self) -> None:
-        """Show that it ran."""
         self.msg(f"ran with {self.args!r}")
 
 
+# Python 3.13 and later remove the indentation of docstrings.
 Unindented = type("Unindented", (CmdAssistant,), {"__doc__": cleandoc(CmdAssistant.__doc__ or "")})
 
 
 class GameCmdSet(CmdSet):
-    """A game with such a command."""
-
     key = "GameCmdSet"
 
     def at_cmdset_creation(self) -> None:
-        """Fill the set."""
         self.add(CmdAda())
 
 
 class TestAddress(HearingTest):
-    """Tom types at the prompt."""
-
     def setUp(self) -> None:
-        """With our command set."""
         super().setUp()
         self.ada.aliases.add("keeper")
         self.tom.cmdset.add(AssistantCmdSet)
         self.forget()
 
     def test_it_is_said_aloud(self) -> None:
-        """In any case, by name or alias, with or without a comma; everybody hears it."""
+        """A line that begins with @ and a name or alias is said aloud, so everybody hears it."""
         for line in ("@ada hello", "@ADA, hello", "@keeper: hello", "@ada", "  @ada   hello "):
             with self.subTest(line=line):
                 self.forget()
@@ -55,7 +49,6 @@ class TestAddress(HearingTest):
                 assert "2 direct_address trigger" == self.judged()
 
     def test_anything_else_is_an_unknown_command(self) -> None:
-        """In Evennia's words, and nobody hears it."""
         brass = self.make("Brass", location=self.room2)[1]
         assert brass.location == self.room2
         for line in (
@@ -75,7 +68,7 @@ class TestAddress(HearingTest):
                 assert shown.startswith(f"Command '{line}' is not available.")
 
     def test_a_slip_is_answered_with_what_was_meant(self) -> None:
-        """As Evennia does without us."""
+        """Our handling of unknown commands keeps Evennia's suggestions."""
         self.type(self.tom, "whispr Ada = hello")
         self.type(self.tom, "inventary")
         assert self.tom.seen[-1].endswith('Maybe you meant "inventory" or "aiinteract"?')
@@ -84,36 +77,29 @@ class TestAddress(HearingTest):
         assert "{x}" in self.tom.seen[-1]
 
     def test_a_command_of_that_name_is_not_hidden(self) -> None:
-        """The game's own goes before."""
         self.tom.cmdset.add(GameCmdSet)
         self.type(self.tom, "@ada hello")
         assert ["ran with ' hello'"] == self.tom.seen
         assert [] == self.records()
 
     def test_without_a_room_nothing_is_said(self) -> None:
-        """Nor for somebody who has none."""
         self.tom.location = None
         self.type(self.tom, "@ada hello")
         assert self.tom.seen[-1].startswith("Command '@ada hello' is not available.")
         assert not say_to_assistant(self.account, "@ada hello")
 
     def test_a_thing_of_her_name_is_none_of_her(self) -> None:
-        """Only an assistant is talked to like this."""
         create_object("evennia.objects.objects.DefaultObject", key="Robot", location=self.room1)
         assert not say_to_assistant(self.tom, "@robot hello")
 
     def test_a_nick_of_the_players_own_still_works(self) -> None:
-        """What somebody has taught the game is done first."""
         self.tom.nicks.add("@ada", "say Dear @ada,")
         self.type(self.tom, "@ada")
         assert 'Tom says, "Dear @ada,"' == self.mira.seen[0]
 
 
 class TestHelp(HearingTest):
-    """`help assistant` and `assistant`."""
-
     def test_players_read_their_part_and_staff_all(self) -> None:
-        """Nobody is shown what they may not do, with docstrings as later Pythons keep them too."""
         for command in (CmdAssistant(), Unindented()):
             for person, is_staff in ((self.tom, True), (self.mira, False)):
                 shown = command.get_help(person, None)
@@ -124,7 +110,6 @@ class TestHelp(HearingTest):
                         assert is_staff is (word in shown)
 
     def test_who_is_here_is_said_to_players(self) -> None:
-        """And that they are AIs, and how to talk to them."""
         shown = self.call(CmdAssistant(), "", caller=self.mira)
         assert "Ada is here, an AI. To talk: whisper Ada = hello, or say @Ada hello" == shown
         self.ada.location = self.room2

@@ -1,4 +1,4 @@
-"""`assistant adopt` and `assistant release`: a being of the game has a mind for a while."""
+"""`assistant adopt` and `assistant release`: NPCs of a game that have a mind for a while."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ LINKED = {
 
 
 def rows_of(being: Any) -> dict[str, list[Any]]:
-    """All that the database has of a being, its attributes' values among it."""
+    """All database rows of a being, including its attributes' values."""
     found: dict[str, list[Any]] = {}
     with connection.cursor() as cursor:
         for table, column in LINKED.items():
@@ -49,10 +49,9 @@ def rows_of(being: Any) -> dict[str, list[Any]]:
 
 
 class AdoptingTest(StaffCommandTest):
-    """Bram, a guard of the game with all that a being may have, stands in the room."""
+    """Bram, an NPC with everything that a game's object may have, stands in the room."""
 
     def setUp(self) -> None:
-        """Tom has all commands; records go to a folder of the test's."""
         super().setUp()
         for person in (self.tom, self.mira):
             person.cmdset.add(AssistantCmdSet)
@@ -60,7 +59,7 @@ class AdoptingTest(StaffCommandTest):
         self.bram = self.guard("Bram")
 
     def guard(self, name: str) -> Any:
-        """A guard with attributes, tags, aliases, locks, commands and a script of the game's."""
+        """A guard with attributes, tags, aliases, locks, commands and a script."""
         made = create_object(
             Guard,
             key=name,
@@ -76,14 +75,14 @@ class AdoptingTest(StaffCommandTest):
         return made
 
     def adopted(self, being: Any = None, name: str = "") -> Any:
-        """The script of a being that is given a mind."""
+        """Adopt a being. Returns its script."""
         made = operations.adopt(being or self.bram, name, person=self.tom)
         assert made.ok, made.message
         self.answer_at_once(made.data.script)
         return made.data.script
 
     def refused(self, being: Any, *words: str, name: str = "") -> Any:
-        """The refusal of a being, which says these words and changes nothing."""
+        """Check that adopting fails with these words and changes nothing; return the problem."""
         before, count = rows_of(being), ScriptDB.objects.count()
         result = operations.adopt(being, name, person=self.tom)
         assert not result.ok, being
@@ -95,10 +94,7 @@ class AdoptingTest(StaffCommandTest):
 
 
 class TestAdopt(AdoptingTest):
-    """A mind is given."""
-
     def test_it_answers_and_stays_what_it_is(self) -> None:
-        """Typed by staff; no row of the game's changes, and it talks."""
         before = rows_of(self.bram)
         shown = self.typed("assistant adopt bram")
         assert "Bram has a mind now. Try: whisper Bram = hello" in shown
@@ -114,13 +110,11 @@ class TestAdopt(AdoptingTest):
         assert {"patrol", "Bram"} == {each.key for each in self.bram.scripts.all()}
 
     def test_that_it_is_an_ai_is_seen(self) -> None:
-        """By whoever looks; its description stays."""
         self.adopted()
         assert "(Bram is an AI.)" in self.bram.get_display_desc(self.tom)
         assert "A broad man." == self.bram.db.desc
 
     def test_a_name_of_its_own(self) -> None:
-        """It is called by that as well, and its key stays."""
         assert "Grim is Bram now" in self.typed("assistant adopt bram = Grim")
         script = operations.find_assistant("grim")
         self.answer_at_once(script)
@@ -131,7 +125,6 @@ class TestAdopt(AdoptingTest):
             self.forget()
 
     def test_a_restart_finds_it_again(self) -> None:
-        """From the database alone, as after a kill."""
         script = self.adopted()
         number = self.bram.pk
         script.at_server_shutdown()
@@ -148,7 +141,6 @@ class TestAdopt(AdoptingTest):
         assert 'Bram whispers: "Back."' in self.tom.heard_from(again.obj)
 
     def test_a_mob_that_is_no_character(self) -> None:
-        """One of tutorial_world, a thing with a ticker, talks and is what it was."""
         ghost = create_object(Mob, key="ghost", location=self.room1)
         ghost.locks.add("control:perm(Builder)")
         before = rows_of(ghost)
@@ -160,7 +152,7 @@ class TestAdopt(AdoptingTest):
         assert (before, Mob) == (rows_of(ghost), type(ghost))
 
     def test_it_stays_at_its_post_and_builders_run_it(self) -> None:
-        """By locks of its own; one that the game sets on the being goes first."""
+        """A lock that the game sets on the being overrides our default locks."""
         script = self.adopted()
         assert not self.bram.access(self.bram, "tool_move", default=True)
         assert "" == str(self.bram.locks.get("tool_move"))
@@ -173,7 +165,6 @@ class TestAdopt(AdoptingTest):
         assert self.bram.access(self.bram, "tool_move", default=True)
 
     def test_it_is_on_record(self) -> None:
-        """The record names who adopted whom; the script says how that is ended."""
         script = self.adopted()
         entries = operations.audit_log(script, events=("adopted",)).data.entries
         assert [f"Bram ({self.bram.dbref}) is its body from now on"] == [
@@ -187,7 +178,6 @@ class TestRefused(AdoptingTest):
     """Beings that cannot have a mind, each told why."""
 
     def test_whoever_is_a_players(self) -> None:
-        """A character somebody is in, or has, by whatever Evennia knows it."""
         assert ProblemKind.CONFLICT is self.refused(self.mira, "Someone controls Mira's body")
         owner = create_account("Nell", "", "testpassword")
         listed, _ = owner.create_character(key="Nellie")
@@ -204,7 +194,7 @@ class TestRefused(AdoptingTest):
         self.refused(self.bram, "Bram is a character of Nell's")
 
     def test_what_staff_made_is_the_games(self) -> None:
-        """Evennia gives it to their account as it does players theirs; who plays it keeps it."""
+        """Evennia lists an NPC among the characters of the account that created it."""
         self.typed(f"create/drop Oswin:{Guard.path}")
         oswin = ObjectDB.objects.get(db_key="Oswin")
         assert oswin in self.account.characters
@@ -220,7 +210,6 @@ class TestRefused(AdoptingTest):
         assert "is a character of TestAccount's" in made.message
 
     def test_whatever_is_no_being(self) -> None:
-        """A room, an exit, an assistant, somebody who is not there."""
         self.refused(self.room2, "is a room; adopt a character or an object")
         self.refused(self.exit, "is an exit; adopt a character or an object")
         result = operations.adopt(self.ada, person=self.tom)
@@ -237,7 +226,6 @@ class TestRefused(AdoptingTest):
         assert "Bram has a mind" in self.typed(f"assistant adopt {self.bram.dbref}")
 
     def test_whom_one_has_no_say_over(self) -> None:
-        """Being staff is not enough; nor a permission of the being's that one lacks."""
         self.account.is_superuser = False
         self.account.save()
         for person in (self.account, self.tom):
@@ -253,13 +241,11 @@ class TestRefused(AdoptingTest):
         self.adopted()
 
     def test_players_may_not(self) -> None:
-        """It is a word for staff."""
         shown = self.of_mira("assistant adopt bram")
         assert any("is for staff" in line for line in shown)
         assert operations.find_assistant("bram") is None
 
     def test_names_that_would_be_taken_for_others(self) -> None:
-        """As `create` refuses them, the being's own names among them."""
         self.refused(self.bram, "There is an assistant named Ada already", name="Ada")
         self.refused(self.bram, "There is a character named mira already", name="mira")
         self.refused(self.bram, "say is a command of the game", name="say")
@@ -276,10 +262,7 @@ class TestRefused(AdoptingTest):
 
 
 class TestRelease(AdoptingTest):
-    """The mind is taken away."""
-
     def test_it_is_exactly_as_before(self) -> None:
-        """Each row of the being, its class and what it listens to; the record is put away."""
         watch, gossip = (create_channel(key, locks=OPEN) for key in ("Watch", "Gossip"))
         watch.connect(self.bram)
         before = rows_of(self.bram)
@@ -304,7 +287,6 @@ class TestRelease(AdoptingTest):
         assert operations.find_assistant("bram") is None
 
     def test_it_hears_nothing_afterwards(self) -> None:
-        """A turn under way is dropped, and the asker told; then it is a guard like any."""
         script = self.adopted()
         self.type(self.tom, "whisper bram = hello")
         assert operations.release(script, by="Tom").ok
@@ -317,7 +299,7 @@ class TestRelease(AdoptingTest):
         self.adopted()
 
     def test_who_was_made_is_deleted_instead(self) -> None:
-        """And who was adopted is not: each is told the other way."""
+        """Adopted assistants are released, created ones deleted; each refusal names the other."""
         assert "Ada was made with its body" in self.typed("assistant release ada")
         script = self.adopted()
         result = lifecycle.delete_assistant(script, by="Tom")
@@ -326,7 +308,6 @@ class TestRelease(AdoptingTest):
         assert self.bram.pk is not None
 
     def test_a_hook_that_refuses_leaves_it_whole(self) -> None:
-        """It is stopped, hears, and can be released when that is mended."""
         script = self.adopted()
         script.at_script_delete = lambda: False
         result = operations.release(script, by="Tom")
@@ -338,7 +319,6 @@ class TestRelease(AdoptingTest):
         assert operations.release(script, by="Tom").ok
 
     def test_who_may(self) -> None:
-        """Whoever may delete it; a lock of the being's says who."""
         self.adopted()
         self.bram.locks.add("ai_delete:false()")
         assert "You may not control Bram" in self.typed("assistant release bram")
@@ -349,7 +329,6 @@ class TestLostBody(AdoptingTest):
     """The game deletes the body."""
 
     def test_it_keeps_what_it_knows_and_goes_on_in_another(self) -> None:
-        """Locked meanwhile, over a restart too; then it has its settings, talk and locks again."""
         script = self.adopted(name="Grim")
         state.write(script, persona="Grim counts his keys.")
         self.ask("whisper bram = hello", whispers("Hm."))
@@ -379,7 +358,6 @@ class TestLostBody(AdoptingTest):
         assert 'Oswin whispers: "New boots."' in self.tom.heard_from(body)
 
     def test_every_word_about_it_has_an_answer(self) -> None:
-        """None of the looks of staff fails without a body; it can be deleted."""
         script = self.adopted()
         self.bram.delete()
         words = (
@@ -399,7 +377,6 @@ class TestLostBody(AdoptingTest):
         assert lifecycle.delete_assistant(script, by="Tom").ok
 
     def test_who_may_give_it_another(self) -> None:
-        """Whoever may set it up, by the locks that it had."""
         script = self.adopted(name="Grim")
         self.bram.locks.add("ai_configure:false()")
         self.bram.delete()
@@ -412,7 +389,6 @@ class TestLostBody(AdoptingTest):
         assert script.obj is None
 
     def test_one_that_was_made_keeps_it_too(self) -> None:
-        """Ada's body goes, and she lives on in a guard, who is not a player's to enter or take."""
         self.ada.delete()
         pump()
         script = self.ada_script
@@ -422,7 +398,6 @@ class TestLostBody(AdoptingTest):
         assert script is self.bram.assistant_script
 
     def test_a_deletion_that_the_game_refuses_takes_nothing(self) -> None:
-        """The assistant goes on."""
         script = self.adopted()
         self.bram.db.is_kept = True
         assert not self.bram.delete()
@@ -431,6 +406,5 @@ class TestLostBody(AdoptingTest):
         assert 'Bram whispers: "Still here."' in self.tom.heard_from(self.bram)
 
     def test_one_with_a_body_gets_no_second(self) -> None:
-        """It has to be released first."""
         self.adopted(name="Grim")
         self.refused(self.guard("Oswin"), "There is an assistant named Grim", name="Grim")

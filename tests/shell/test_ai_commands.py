@@ -1,4 +1,4 @@
-"""`aigoal` and the notebook, and who has the commands of staff at all."""
+"""`aigoal` and the notebook, and access to staff commands."""
 
 from __future__ import annotations
 
@@ -13,10 +13,7 @@ NO_GOAL = "Ada has no goal, and does nothing unasked. To give it one: assistant 
 
 
 class TestWhoHasThem(StaffCommandTest):
-    """Staff, and who is staff says the game's setting."""
-
     def test_for_a_player_they_do_not_exist(self) -> None:
-        """Neither at the command line nor in help; nothing is done."""
         for line in ("aigoal ada = rule the world", "/history reset ada", "aiexec ada say"):
             assert any("is not available" in seen for seen in self.of_mira(line)), line
         assert [] == operations.list_goals(self.ada_script).data.goals
@@ -25,7 +22,6 @@ class TestWhoHasThem(StaffCommandTest):
             assert command().access(self.tom, "cmd"), command
 
     def test_help_lists_them(self) -> None:
-        """With how each is typed."""
         shown = self.typed("help")
         for name in ("aiaudit", "aiexec", "aigoal", "aiinteract", "aimemory", "history"):
             assert name in shown, name
@@ -33,24 +29,20 @@ class TestWhoHasThem(StaffCommandTest):
         assert "aimemory lore remove <number>" in self.typed("help aimemory")
 
     def test_a_slip_of_the_finger(self) -> None:
-        """Finds what was meant."""
         self.tom.cmdset.add(AssistantCmdSet)
         assert '"aigoal"' in self.typed("aigaol")
         assert "aimemory" in self.typed("aimemori")
 
     @override_settings(EVENNIA_AI_STAFF_LOCK="all()")
     def test_the_setting_decides(self) -> None:
-        """A game may count everybody as staff; control of Ada is another matter."""
+        """A game may count everybody as staff, which still gives nobody control of Ada."""
         assert [NO_GOAL] == self.of_mira("aigoal ada")
         refused = "You may not control Ada: that needs its lock 'ai_control:perm(Builder)'."
         assert [refused] == self.of_mira("aigoal ada = rule the world")
 
 
 class TestGoals(StaffCommandTest):
-    """`aigoal`, and `assistant goal` with it."""
-
     def test_goals_are_given_seen_and_ended(self) -> None:
-        """With and without a priority; the most pressing is first."""
         for line, expected in (
             ("aigoal ada", NO_GOAL),
             ("aigoal ada = Find the |ratlas", "Ada has goal 1."),
@@ -63,14 +55,13 @@ class TestGoals(StaffCommandTest):
             assert expected.strip() == self.typed(line), line
 
     def test_names_of_several_words(self) -> None:
-        """The longest name that is one counts."""
+        """The longest matching name counts."""
         self.make("Old")
         self.make("Old Tom")
         assert "Old Tom has goal 1." == self.typed("aigoal old tom 7 = Sleep")
         assert "Old has goal 1." == self.typed("aigoal old = Wake")
 
     def test_what_is_typed_wrongly_changes_nothing(self) -> None:
-        """Each answer says what is wrong and how it is typed."""
         for line, expected in (
             (
                 "aigoal ada high = x",
@@ -91,7 +82,6 @@ class TestGoals(StaffCommandTest):
         assert [] == operations.list_goals(self.ada_script).data.goals
 
     def test_goals_need_a_say_over_her(self) -> None:
-        """Whoever is staff without it looks, and does nothing."""
         self.typed("aigoal ada = Sort")
         self.lock_out()
         for line in ("aigoal ada = x", "aigoal ada done 1", "aigoal ada drop 1"):
@@ -103,7 +93,6 @@ class TestNotes(StaffCommandTest):
     """`aimemory <name> notes`; the rest of it is in test_ai_commands_memory."""
 
     def note(self, text: str, person: str, is_private: bool) -> None:
-        """Let Ada have a note."""
         notes = state.read(self.ada_script, "notes")
         note = {
             "number": len(notes) + 1,
@@ -115,11 +104,10 @@ class TestNotes(StaffCommandTest):
         state.write(self.ada_script, notes=[*notes, note])
 
     def test_an_empty_one(self) -> None:
-        """Is said to be so."""
         assert "Ada's notebook:\n  nothing" == self.typed("aimemory ada notes")
 
     def test_the_notebook_without_what_was_private(self) -> None:
-        """Tom reads what is open and what he said in private himself, and that there is more."""
+        """Staff read open notes and their own private ones, and the number of the others."""
         tom, mira = f"*#{self.account.id}", f"#{self.mira.id}"
         self.note("The |rlamp is out", mira, False)
         self.note("Tom likes storms", tom, True)
@@ -131,7 +119,6 @@ class TestNotes(StaffCommandTest):
         assert "spy" not in "\n".join(lines)
 
     def test_more_is_answered_with_how_it_is_typed(self) -> None:
-        """As is a name that nobody has."""
         for line in ("aimemory ada notes lamps", "aimemory ada dance"):
             assert "Usage: aimemory [<name>]" in self.typed(line).replace("\n", " "), line
         assert self.typed("aimemory edda").startswith(UNKNOWN)

@@ -1,4 +1,4 @@
-"""A tool's schema in words, for whoever runs it by hand."""
+"""A tool's schema in words, for people who run the tool by hand."""
 
 from __future__ import annotations
 
@@ -23,13 +23,11 @@ SCHEMA: dict[str, Any] = {
 
 
 def test_what_a_tool_takes_in_a_few_words() -> None:
-    """What may be left out stands in brackets."""
     assert "target, message, [times], [loud], [tags], [speed], [size], [code]" == takes(SCHEMA)
     assert "nothing" == takes({"type": "object"})
 
 
 def test_a_schema_in_words() -> None:
-    """Types, bounds, choices, and what may be left out."""
     lines = explain(SCHEMA)
     assert "  target         text: whom to tell" == lines[0]
     assert (

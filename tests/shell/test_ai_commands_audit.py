@@ -12,10 +12,9 @@ from tests.shell.ai_case import REFUSED_SETTINGS, UNKNOWN, StaffCommandTest
 
 
 class AuditTest(StaffCommandTest):
-    """Ada's record has something in it, by Tom."""
+    """Ada, with a few changes on record by Tom."""
 
     def setUp(self) -> None:
-        """A few changes."""
         super().setUp()
         self.folder = TemporaryDirectory()
         self.addCleanup(self.folder.cleanup)
@@ -27,10 +26,7 @@ class AuditTest(StaffCommandTest):
 
 
 class TestLooking(AuditTest):
-    """The newest entries, and what she was like."""
-
     def test_the_newest_entries(self) -> None:
-        """What, when and by whom; markup in it is text."""
         shown = self.typed("aiaudit ada")
         for expected in ("Version", "When", "ConfigurationChanged", "GoalCreated", "|ratlas"):
             assert expected in shown, expected
@@ -40,13 +36,11 @@ class TestLooking(AuditTest):
         assert by_tom[0].rstrip().endswith("Tom")
 
     def test_one_kind_of_them(self) -> None:
-        """Others are left out."""
         shown = self.typed("aiaudit ada GoalCreated")
         assert "GoalCreated" in shown
         assert "ConfigurationChanged" not in shown
 
     def test_a_long_record_is_shown_in_parts(self) -> None:
-        """A screen at a time, and the line to type for what is older."""
         for number in range(110):
             state.write(self.ada_script, max_history=50 + number)
         assert "Page [1/" in self.typed("aiaudit ada")
@@ -56,7 +50,6 @@ class TestLooking(AuditTest):
         assert "GoalCreated" in self.typed(older.removeprefix("Older: "))
 
     def test_what_she_was_like(self) -> None:
-        """At a version and at a time; the goal has its words, and markup in them is text."""
         shown = self.typed("aiaudit ada GoalCreated")
         line = next(line for line in shown.split("\n") if "GoalCreated" in line)
         version = int(line.split()[0])
@@ -68,13 +61,11 @@ class TestLooking(AuditTest):
         assert "is not over yet" in self.typed("aiaudit ada at 2199-01-01")
 
     def test_two_versions_are_compared(self) -> None:
-        """And what is not a version is answered with how it is typed."""
         assert "interaction_enabled" in self.typed("aiaudit ada diff 1 4")
         for line in ("diff", "diff 1", "diff 1 b", "diff 1 2 3"):
             assert "Usage: aiaudit <name>" in self.typed(f"aiaudit ada {line}"), line
 
     def test_what_is_typed_wrongly(self) -> None:
-        """Says how it is typed."""
         for line in ("aiaudit ada two words", "aiaudit ada at", "aiaudit ada check now"):
             assert "Usage: aiaudit <name>" in self.typed(line), line
         assert self.typed("aiaudit edda").startswith(UNKNOWN)
@@ -83,22 +74,18 @@ class TestLooking(AuditTest):
 
 
 class TestKeeping(AuditTest):
-    """`check`, `export` and `archive`."""
-
     def test_the_record_agrees(self) -> None:
-        """Nothing differs."""
         agrees = "The record of Ada agrees with what it stores."
         assert agrees == self.typed("aiaudit ada check")
 
     def test_it_is_written_into_a_file(self) -> None:
-        """Inside the game's folder; the path is told."""
+        """The file is inside the game's folder."""
         shown = self.typed("aiaudit ada export")
         written = [path for path in Path(self.folder.name).rglob("*") if path.is_file()]
         assert 1 == len(written), shown
         assert written[0].name in shown.replace("\n", "")
 
     def test_export_and_archive_need_a_say_over_her(self) -> None:
-        """Looking does not."""
         self.lock_out()
         for word in ("export", "archive"):
             assert REFUSED_SETTINGS == self.typed(f"aiaudit ada {word}"), word

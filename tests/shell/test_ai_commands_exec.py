@@ -1,4 +1,4 @@
-"""`aiexec`: tools seen, and run by hand."""
+"""`aiexec`: tools listed, and run by hand."""
 
 from __future__ import annotations
 
@@ -8,10 +8,7 @@ from tests.shell.support import says
 
 
 class TestSeeing(StaffCommandTest):
-    """What she can do, what one tool takes, and what was called."""
-
     def test_all_tools_with_what_they_take(self) -> None:
-        """A row each; what may be left out stands in brackets."""
         shown = self.typed("aiexec ada")
         self.typed("q")
         assert shown.startswith("Ada has ")
@@ -19,14 +16,12 @@ class TestSeeing(StaffCommandTest):
             assert expected in shown, expected
 
     def test_one_tool_in_words(self) -> None:
-        """Its description, and each argument."""
         shown = self.typed("aiexec ada whisper ?")
         assert shown.startswith("whisper (")
         assert "  target         text" in shown
         assert "  message        text" in shown
 
     def test_an_unknown_tool(self) -> None:
-        """Is answered with near names and how it is typed."""
         for line in ("aiexec ada wisper", "aiexec ada wisper ?", "aiexec ada wisper {}"):
             shown = self.typed(line)
             assert "Ada has no tool 'wisper'. Did you mean whisper?" in shown, line
@@ -35,7 +30,6 @@ class TestSeeing(StaffCommandTest):
         assert self.typed("aiexec edda say ?").startswith(UNKNOWN)
 
     def test_what_was_called(self) -> None:
-        """The newest first, and how often each."""
         assert self.typed("aiexec ada log").startswith("Ada has not called a tool yet")
         self.ask("say @ada hello", says("Hello |rTom."))
         shown = self.typed("aiexec ada log")
@@ -45,10 +39,8 @@ class TestSeeing(StaffCommandTest):
 
 
 class TestRunning(StaffCommandTest):
-    """`aiexec <name> <tool> ...`: it happens in the game."""
-
     def test_a_tool_is_run_as_she_would(self) -> None:
-        """By pairs and by JSON; the caller is told what came of it."""
+        """Arguments are given as text, as pairs, and as JSON."""
         self.forget()
         self.typed("aiexec ada say Good evening, all of you.")
         shown = self.typed('aiexec ada whisper {"target": "Mira", "message": "psst |r"}')
@@ -62,14 +54,12 @@ class TestRunning(StaffCommandTest):
         assert "; I did it." in why
 
     def test_names_of_several_words(self) -> None:
-        """Come first, as ever."""
         _, body = self.make("Old Tom")
         self.forget()
         self.typed("aiexec old tom say message = Ho")
         assert ['Old Tom says, "Ho"'] == self.mira.heard_from(body)
 
     def test_what_is_typed_wrongly_is_not_run(self) -> None:
-        """With what would be right."""
         self.forget()
         for line, expected in (
             ("aiexec ada whisper Hello all", "whisper: say which value is which"),
@@ -83,7 +73,6 @@ class TestRunning(StaffCommandTest):
         assert [] == self.mira.heard_from(self.ada)
 
     def test_it_needs_a_say_over_her(self) -> None:
-        """Looking does not."""
         self.lock_out()
         self.forget()
         assert REFUSED == self.typed("aiexec ada say message = Ho")
@@ -91,7 +80,6 @@ class TestRunning(StaffCommandTest):
         assert self.typed("aiexec ada say ?").startswith("say (")
 
     def test_a_stopped_assistant_does_nothing(self) -> None:
-        """Not by hand either."""
         operations.stop(self.ada_script, "test")
         self.forget()
         shown = self.typed("aiexec ada say message = Ho")

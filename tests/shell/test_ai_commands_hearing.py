@@ -1,4 +1,4 @@
-"""`aiinteract`: how she hears, and how she would take a message."""
+"""`aiinteract`: how she hears, and how she would judge a message."""
 
 from __future__ import annotations
 
@@ -9,10 +9,7 @@ from tests.shell.support import whispers
 
 
 class TestTrying(StaffCommandTest):
-    """`aiinteract <name> test <message>`: nothing is said and nothing changes."""
-
     def test_a_message_is_judged_as_said_and_as_whispered(self) -> None:
-        """Outcome, rule, when it applies, trust and what that is made of."""
         lines = self.typed("aiinteract ada test hello there").split("\n")
         assert "Ada would take this from Tom" == lines[0]
         as_say = "ignore, by rule 7 default (Anything else.), trust 0.4 (say 0.4)"
@@ -20,7 +17,6 @@ class TestTrying(StaffCommandTest):
         assert lines[2].startswith("  as a whisper: trigger, by rule 3 direct_message (A whisper")
 
     def test_each_way_of_saying_it(self) -> None:
-        """Named ones alone; a page and a pose too."""
         for line, expected in (
             ("say @ada hello", "as a say: trigger, by rule 2 direct_address"),
             ("page hello", "as a page: trigger, by rule 3 direct_message"),
@@ -31,7 +27,6 @@ class TestTrying(StaffCommandTest):
             assert expected in self.typed(f"aiinteract ada test {line}"), line
 
     def test_the_verdict_is_that_of_the_real_message(self) -> None:
-        """What is tried and what is then said are judged alike, whatever is set."""
         state.write(self.ada_script, room_messages="context", trigger_permissions=["Builder"])
         for line in ("hello", "@ada hello", "@mira hello", "@Nobody hello"):
             shown = self.typed(f"aiinteract ada test say {line}")
@@ -41,7 +36,7 @@ class TestTrying(StaffCommandTest):
             assert told in shown, line
 
     def test_nothing_is_said_queued_recorded_or_ended(self) -> None:
-        """Not even the talk that somebody else's word would end."""
+        """A tried message does not even end Mira's conversation, as a real one would."""
         work = self.ada_script.work
         work.conversations.begin(f"room {self.room1.dbref}", f"#{self.mira.id}", 0.0, 60.0)
         before = (work.decisions.count, dict(work.conversations.by_place), list(work.inbox))
@@ -54,7 +49,6 @@ class TestTrying(StaffCommandTest):
         assert ([], []) == (changing, self.mira.seen)
 
     def test_what_would_keep_her_silent_is_said_too(self) -> None:
-        """A stop, and a hush in the room."""
         operations.hush(self.ada_script, self.tom)
         assert "now nobody would be answered: it is hushed in Room" in self.typed(
             "aiinteract ada test hello"
@@ -65,7 +59,6 @@ class TestTrying(StaffCommandTest):
         )
 
     def test_there_must_be_something_to_judge(self) -> None:
-        """Words, and an assistant that runs."""
         nothing = "There is nothing to check: type what would be said."
         assert nothing == self.typed("aiinteract ada test")
         shown = self.typed("aiinteract ada test |r")
@@ -76,10 +69,7 @@ class TestTrying(StaffCommandTest):
 
 
 class TestSeeing(StaffCommandTest):
-    """`aiinteract <name>`."""
-
     def test_how_she_hears(self) -> None:
-        """Settings, mutes, hushes, talks; nothing of it is markup."""
         state.write(self.ada_script, trigger_permissions=["|rBuilder"], channel_configs={"P": "x"})
         operations.set_muted(self.ada_script, self.mira, True)
         operations.hush(self.ada_script, self.tom, 2)
@@ -99,7 +89,6 @@ class TestSeeing(StaffCommandTest):
             assert expected in shown, expected
 
     def test_what_she_heard_last(self) -> None:
-        """Who, how, what, and what became of it."""
         self.ask("whisper ada = hello", whispers("Hello."))
         self.type(self.tom, "say good evening")
         shown = self.typed("aiinteract ada")
@@ -107,17 +96,13 @@ class TestSeeing(StaffCommandTest):
         assert "Tom, say 'good evening': ignore" in shown
 
     def test_wrong_settings_are_told(self) -> None:
-        """With what is wrong about them."""
         state.write(self.ada_script, room_messages="often")
         self.type(self.tom, "say hello")
         assert "ignored              room_messages is 'often'" in self.typed("aiinteract ada")
 
 
 class TestSwitching(StaffCommandTest):
-    """`aiinteract <name> on | off`."""
-
     def test_she_is_deaf_and_hears_again(self) -> None:
-        """At once."""
         self.typed("aiinteract ada off")
         assert state.read(self.ada_script, "interaction_enabled") is False
         assert "ignore, by rule 0 interaction_disabled" in self.typed("aiinteract ada test hello")
@@ -125,14 +110,12 @@ class TestSwitching(StaffCommandTest):
         assert state.read(self.ada_script, "interaction_enabled") is True
 
     def test_it_needs_a_say_over_her(self) -> None:
-        """Looking and trying do not."""
         self.lock_out()
         assert REFUSED_SETTINGS == self.typed("aiinteract ada off")
         assert state.read(self.ada_script, "interaction_enabled") is True
         assert self.typed("aiinteract ada").startswith("Ada: hears and answers")
 
     def test_what_it_does_not_know(self) -> None:
-        """Is answered with how it is typed."""
         for line in ("aiinteract ada loud", "aiinteract ada on now"):
             assert "Usage: aiinteract [<name>]" in self.typed(line), line
         assert self.typed("aiinteract edda").startswith(UNKNOWN)

@@ -1,4 +1,4 @@
-"""`aimemory`: what an assistant remembers, for staff, with each look on record."""
+"""`aimemory`: an assistant's memories, for staff, with each look on record."""
 
 from __future__ import annotations
 
@@ -23,20 +23,17 @@ from tests.shell.remembering_case import RememberingTest
 
 
 class StaffTest(RememberingTest):
-    """Tom looks after Ada."""
+    """Tom manages Ada."""
 
     def typed(self, line: str) -> str:
-        """What Tom is shown for a line, the record written."""
+        """Type a line as Tom, and let the record be written."""
         shown = super().typed(line)
         self.settle()
         return f"{shown}\n{self.shown()}".strip() if self.shown() != shown else shown
 
 
 class TestLooking(StaffTest):
-    """What there is, listed, sought, and one alone."""
-
     def test_the_overview(self) -> None:
-        """Counts by kind, whom she knows, and how the index is."""
         self.remember("Mira came in", self.miras)
         self.remember("The lamp is out", "", WORLD, kind="fact")
         self.know(self.miras, "Mira")
@@ -47,7 +44,6 @@ class TestLooking(StaffTest):
         assert "hashing" in shown
 
     def test_pages_and_kinds(self) -> None:
-        """The newest first, 20 on a page."""
         for number in range(25):
             self.remember(f"entry {number}.", kind="journal")
         self.remember("a fact", "", WORLD, kind="fact")
@@ -64,7 +60,7 @@ class TestLooking(StaffTest):
             assert "is neither a kind nor a page" in self.typed(f"aimemory ada {line}"), line
 
     def test_search(self) -> None:
-        """What is most alike comes first; where the store is down, words are compared."""
+        """The best match comes first; while the store is down, words are compared."""
         self.remember("The lighthouse is dark", "", WORLD, kind="fact")
         self.remember("Tom sells fish", "", WORLD, kind="fact")
         shown = self.typed("aimemory ada search the dark lighthouse")
@@ -77,7 +73,6 @@ class TestLooking(StaffTest):
         assert "Search for what?" in self.typed("aimemory ada search")
 
     def test_one_alone_says_why_she_has_it(self) -> None:
-        """Where from, how far it is believed, what it was drawn from and what came of it."""
         entry = self.remember("Mira came in", self.miras)
         fact = self.remember(
             "Mira is late", "", WORLD, kind="fact", cites=(entry.key,), tags=("x",)
@@ -91,7 +86,7 @@ class TestLooking(StaffTest):
         assert "Ada has no memory 999999" in self.typed("aimemory ada show 999999")
 
     def test_a_look_at_what_is_private_is_recorded(self) -> None:
-        """Whose, how many, who looked, and no word; what is open to all is not."""
+        """The record holds whose memories and how many were seen, by whom, and no word of them."""
         self.remember("Mira came in", self.miras)
         self.remember("The lamp is out", "", WORLD, kind="fact")
         self.typed("aimemory ada list facts")
@@ -107,7 +102,6 @@ class TestLooking(StaffTest):
         assert "came" not in str([*told, *shown])
 
     def test_whom_she_knows(self) -> None:
-        """All, and one by name, account or number."""
         assert "Ada knows nobody yet." in self.typed("aimemory ada profiles")
         self.know(self.miras, "Mira", "likes storms")
         self.know("*#999", "Old Tom", "is gone")
@@ -121,10 +115,7 @@ class TestLooking(StaffTest):
 
 
 class TestChanging(StaffTest):
-    """What needs a say over her."""
-
     def test_added_corrected_forgotten(self) -> None:
-        """Each is on record; numbers stay."""
         assert "Ada knows that now, as number" in self.typed("aimemory ada add The lamp is out.")
         (memory,) = Memory.objects.filter(text="The lamp is out.")
         assert ("world", "manual") == (memory.audience, memory.importance_by)
@@ -137,13 +128,12 @@ class TestChanging(StaffTest):
             assert ["Tom"] == [told["by"] for told in self.facts(event)], event
 
     def test_nothing_of_herself(self) -> None:
-        """That belongs in her persona; nor what is empty."""
+        """Facts about herself belong in her persona."""
         for text in ("Ada is a rude assistant.", ""):
             assert "remembers nothing new" in self.typed(f"aimemory ada add {text}"), text
         assert [] == self.texts()
 
     def test_a_person_is_forgotten_after_asking(self) -> None:
-        """By name; whoever says no changes nothing."""
         self.remember("Mira came in", self.miras)
         assert "Should Ada forget mira?" in self.typed("aimemory ada forget person mira")
         assert "Ada forgets nothing." == self.typed("no").strip()
@@ -155,7 +145,7 @@ class TestChanging(StaffTest):
             assert "Usage: aimemory" in self.typed(f"aimemory ada {line}"), line
 
     def test_another_command_instead_of_an_answer_is_a_no_and_is_run(self) -> None:
-        """In this order; a question of a player's own is left alike, without how it is typed."""
+        """The question is closed first, then the command is run."""
         self.remember("Mira came in", self.miras)
         for asks in ("aimemory ada forget person mira", "assistant forget everything ada"):
             self.typed(asks)
@@ -164,7 +154,6 @@ class TestChanging(StaffTest):
         assert ["Mira came in"] == self.texts()
 
     def test_all_of_a_person_in_a_file(self) -> None:
-        """For the owner of the game alone; where it is is told."""
         self.remember("Mira came in", self.miras)
         with TemporaryDirectory() as folder, override_settings(GAME_DIR=folder):
             self.typed("aimemory ada export person mira reveal")
@@ -176,7 +165,6 @@ class TestChanging(StaffTest):
         assert "About whom?" in self.typed("aimemory ada export mira")
 
     def test_read_anew(self) -> None:
-        """After another embedding model, say."""
         for number in range(3):
             self.remember(f"entry {number}.")
         Memory.objects.update(indexed_as="another/8")
@@ -185,7 +173,6 @@ class TestChanging(StaffTest):
         assert "of another model" not in self.typed("aimemory ada")
 
     def test_whoever_has_no_say_only_looks(self) -> None:
-        """All that changes something is refused; nothing is changed."""
         memory = self.remember("Mira came in", self.miras)
         self.lock_out()
         for line in (
@@ -204,7 +191,6 @@ class TestChanging(StaffTest):
         assert "Mira came in" in self.typed("aimemory ada list reveal")
 
     def test_sleep_and_wake(self) -> None:
-        """For so many hours; what makes no sense is said."""
         assert "Ada sleeps until " in self.typed("aimemory ada sleep 2")
         assert "asleep" in control.status(self.ada_script).message
         assert "Ada is awake." in self.typed("aimemory ada wake")
@@ -218,10 +204,7 @@ class TestChanging(StaffTest):
 
 
 class TestReset(StaffTest):
-    """`history reset` and memories."""
-
     def test_memories_stay_unless_told(self) -> None:
-        """`all` asks; `/history reset` does as ever."""
         self.remember("Mira came in", self.miras)
         self.know(self.miras, "Mira")
         state.write(self.ada_script, conversation_history=[], notes=[{"text": "x"}])
@@ -237,10 +220,10 @@ class TestReset(StaffTest):
 
 
 class TestWell(StaffTest):
-    """Whether her memory works, in what shows how she is."""
+    """The state of her memory, in every place that reports it."""
 
     def views(self) -> list[tuple[str, str]]:
-        """State and problem as `aimemory`, `assistant status` and health tell them to programs."""
+        """State and problem of memory, as three operations report them to programs."""
         memory = operations.memory_status(self.ada_script).data
         status = operations.status(self.ada_script).data.memory
         health = monitoring.health(with_reasons=True).data
@@ -252,21 +235,20 @@ class TestWell(StaffTest):
         ]
 
     def alarms(self) -> list[bool]:
-        """Whether `aimemory`, `assistant` and `assistant status` show staff a problem."""
+        """True for each of `aimemory`, `assistant` and `assistant status` that shows a problem."""
         lines = (("aimemory ada", "problem  "), ("assistant", "cannot be searched"))
         every = (*lines, ("assistant status ada", "memory    cannot be searched"))
         return [words in self.typed(line) for line, words in every]
 
     def test_all_agree_that_all_is_well(self) -> None:
-        """Nothing is told of it."""
         self.remember("Mira came in", self.miras)
         assert [("ok", "")] * 3 == self.views()
         assert [False] * 3 == self.alarms()
 
     def test_all_agree_that_the_store_is_down(self) -> None:
-        """A server that is not there, asked for real; when it is another one, all is well again."""
+        """The server is asked over a real socket."""
         with socket.socket() as held, pytest.MonkeyPatch.context() as patch:
-            held.bind(("127.0.0.1", 0))  # bound, and nobody listens
+            held.bind(("127.0.0.1", 0))  # bound, but nothing listens
             patch.setenv("EVENNIA_AI_MEMORY_STORE", "qdrant")
             patch.setenv("EVENNIA_AI_MEMORY_URL", f"http://127.0.0.1:{held.getsockname()[1]}")
             services.memory.cache_clear()
@@ -282,7 +264,7 @@ class TestWell(StaffTest):
         assert [("ok", "")] * 3 == self.views()
 
     def test_all_agree_on_another_embedding_model(self) -> None:
-        """What cannot be compared is not found, though the store is up."""
+        """Memories that cannot be compared are not found, although the store is up."""
         self.remember("Mira came in", self.miras)
         Memory.objects.update(indexed_as="another/8")
         self.ada_script.work.indexing = None
@@ -291,13 +273,13 @@ class TestWell(StaffTest):
         assert [True] * 3 == self.alarms()
 
     def test_none_is_wanted(self) -> None:
-        """That is as it was set, and nobody is called for it."""
+        """A store that is switched off is no problem."""
         services.memory().absence = "EVENNIA_AI_MEMORY_STORE is 'none': nothing is found"
         assert {"off"} == {told for told, _ in self.views()}
         assert "ok" == monitoring.health().data.status
 
     def test_deleted_with_her(self) -> None:
-        """Rows, profiles and vectors; another's stay, and a copy has none of them."""
+        """Her rows, profiles and vectors are deleted; a clone gets none of them."""
         self.remember("Mira came in", self.miras)
         self.know(self.miras, "Mira")
         number = self.ada_script.pk

@@ -1,4 +1,4 @@
-"""Who answers where several assistants hear a line: whom it calls, else as many as are wanted."""
+"""The choice of who answers, where several assistants hear a line."""
 
 from __future__ import annotations
 
@@ -22,10 +22,9 @@ SAYS = completion(None, ("say", {"message": "Well."}))
 
 
 class AnswerersTest(HearingTest):
-    """Ada, Brass and Cole stand in the room, and each would answer what is said to nobody."""
+    """Ada, Brass and Cole stand in the room, and each would answer undirected speech."""
 
     def setUp(self) -> None:
-        """All heed the room, and share a clock."""
         super().setUp()
         self.scripts = [self.ada_script, *(self.make(name)[0] for name in ("Brass", "Cole"))]
         for script in self.scripts:
@@ -35,7 +34,7 @@ class AnswerersTest(HearingTest):
         self.forget()
 
     def say(self, line: str, answer: bytes = NOOP, person: Any = None) -> list[str]:
-        """Somebody (Tom) types a line; who was asked for an answer then."""
+        """Type a line as a person (Tom). Returns the assistants that called their model."""
         before = [script.work.calls for script in self.scripts]
         self.model.answers.extend([answer] * 3)
         self.type(person or self.tom, line)
@@ -48,14 +47,13 @@ class TestOpenLines(AnswerersTest):
     """What is said to nobody."""
 
     def test_one_answers(self) -> None:
-        """The others know of it, and `assistant why` says whom they left it to."""
+        """The others overhear the line, and their records name the one they left it to."""
         assert ["Ada"] == self.say("say what a quiet evening")
         for script in self.scripts[1:]:
             assert ((LEFT, "to Ada"),) == self.records(script)[0].steps
             assert ["what a quiet evening"] == [each.body for each in script.work.overheard]
 
     def test_who_spoke_last_with_somebody_goes_on(self) -> None:
-        """Tom talks with Brass, Mira with Cole; each goes on with the same."""
         assert ["Brass"] == self.say("say @brass hello")
         assert ["Cole"] == self.say("say @cole hello", person=self.mira)
         for _ in range(2):
@@ -63,7 +61,7 @@ class TestOpenLines(AnswerersTest):
             assert ["Cole"] == self.say("say and today?", person=self.mira)
 
     def test_else_each_in_turn(self) -> None:
-        """Long after the last talk none is asked twice before the others were."""
+        """After the last conversation has ended, nobody is chosen twice before the others were."""
         chosen = []
         for _ in range(6):
             self.clock.advance(400)
@@ -71,28 +69,24 @@ class TestOpenLines(AnswerersTest):
         assert sorted(["Ada", "Brass", "Cole"]) == sorted(chosen[:3]) == sorted(chosen[3:])
 
     def test_a_line_that_calls_one_is_that_ones(self) -> None:
-        """Also at its end, and where another just spoke with the player."""
+        """Being addressed counts more than having just spoken with the player."""
         assert ["Ada"] == self.say("say Ada, hello", SAYS)
         assert ["Cole"] == self.say("say Cole, and you?")
         assert ["Brass"] == self.say("say what do you think, Brass?")
 
     def test_a_line_that_calls_two_is_theirs(self) -> None:
-        """Each who is called answers, and nobody else."""
         assert ["Ada", "Cole"] == self.say("say @ada @cole hello")
 
     def test_who_cannot_answer_does_not_take_the_place(self) -> None:
-        """One is stopped, one was asked to be quiet here: the third answers."""
         operations.stop(self.ada_script, "test")
         operations.hush(self.scripts[1], self.tom, 10)
         assert ["Cole"] == self.say("say hello")
 
     def test_who_has_been_muted_does_not_either(self) -> None:
-        """It does not even hear it."""
         state.mute(self.ada_script, self.person(self.tom), is_muted=True)
         assert ["Brass"] == self.say("say hello")
 
     def test_two_lines_at_once_are_two(self) -> None:
-        """Each is answered by one."""
         self.model.answers.extend([NOOP] * 6)
         for words in ("hello", "is anybody here?"):
             self.tom.execute_cmd(f"say {words}")
@@ -100,7 +94,6 @@ class TestOpenLines(AnswerersTest):
         assert 2 == len(self.model.bodies)
 
     def test_two_people_who_say_the_same_are_two(self) -> None:
-        """Each of them is answered by one."""
         self.model.answers.extend([NOOP] * 6)
         for person in (self.tom, self.mira):
             person.execute_cmd("say hello")
@@ -108,46 +101,39 @@ class TestOpenLines(AnswerersTest):
         assert 2 == len(self.model.bodies)
 
     def test_bots_do_not_answer_each_other(self) -> None:
-        """What one says to nobody is not a line for the others."""
+        """An assistant's undirected speech is not answered by the others."""
         assert ["Ada"] == self.say("say good evening", SAYS)
         assert 1 == len(self.model.bodies)
 
     def test_a_restart_in_the_moment_loses_nothing_else(self) -> None:
-        """Whoever is gone when the moment is over does not answer; another one does."""
+        """If the chosen assistant is restarted before the choice is made, another one answers."""
         self.model.answers.append(NOOP)
         self.tom.execute_cmd("say hello")
         self.restart()
         assert [0, 1] == [script.work.calls for script in self.scripts[:2]]
 
     def test_whispers_are_no_matter_of_this(self) -> None:
-        """Each who is whispered to answers."""
         assert ["Brass"] == self.say("whisper Brass = hello")
         assert ["Ada"] == self.say("whisper Ada = hello")
 
 
 class TestHowMany(AnswerersTest):
-    """The setting of the game, and of a room."""
-
     @override_settings(EVENNIA_AI_ANSWERS_PER_LINE=2)
     def test_two(self) -> None:
-        """Two of three, and with the next line the third is one of them."""
         assert ["Ada", "Brass"] == self.say("say hello")
         self.clock.advance(400)
         assert "Cole" in self.say("say hello")
 
     @override_settings(EVENNIA_AI_ANSWERS_PER_LINE=0)
     def test_0_is_no_limit(self) -> None:
-        """All that hear it answer."""
         assert ["Ada", "Brass", "Cole"] == self.say("say hello")
 
     def test_a_room_has_its_own(self) -> None:
-        """It goes before the game's."""
         self.room1.db.ai_answers_per_line = 2
         self.addCleanup(self.room1.attributes.remove, "ai_answers_per_line")
         assert 2 == len(self.say("say hello"))
 
     def test_what_makes_no_sense_is_logged_and_one_answers(self) -> None:
-        """With the room and the setting in the line."""
         self.room1.db.ai_answers_per_line = "all"
         self.addCleanup(self.room1.attributes.remove, "ai_answers_per_line")
         with mock.patch.object(logger, "log_err") as logged:
@@ -158,16 +144,12 @@ class TestHowMany(AnswerersTest):
 
     @override_settings(EVENNIA_AI_ANSWERS_PER_LINE=-1)
     def test_the_games_is_checked_at_the_start(self) -> None:
-        """Its name is in what is said."""
         with pytest.raises(ConfigurationError, match="EVENNIA_AI_ANSWERS_PER_LINE is -1"):
             services.check_settings()
 
 
 class TestOtherWays(AnswerersTest):
-    """Everything else that is heard in the open."""
-
     def test_a_channel(self) -> None:
-        """One of those who listen to all of it answers; whoever is called, where somebody is."""
         bodies = [script.obj for script in self.scripts[1:]]
         channel = self.channel("Public", *bodies, self.tom)
         for script in self.scripts:
@@ -181,14 +163,14 @@ class TestOtherWays(AnswerersTest):
         assert [1, 1] == [script.work.calls for script in self.scripts[1:]]
 
     def test_those_who_need_not_call_it(self) -> None:
-        """A permission lets a player be answered by one, too."""
+        """A player with a trigger permission is answered by one, too."""
         for script in self.scripts:
             state.write(script, room_messages="ignore", trigger_permissions=("Developer",))
             script.work.drop_cached_settings()
         assert 1 == len(self.say("say hello"))
 
     def test_a_talk_that_goes_on_with_two(self) -> None:
-        """Both were called and answered; one of them goes on."""
+        """Two assistants were addressed and answered; only one of them goes on."""
         for script in self.scripts:
             hearing = state.read(script, "hearing_config") | {"engagement_seconds": 60}
             state.write(script, room_messages="ignore", hearing_config=hearing)

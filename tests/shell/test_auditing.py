@@ -1,4 +1,4 @@
-"""The record as staff and programs read it: what she did, what she was like, what changed."""
+"""The record as staff and programs read it: events, past states and changes."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class TestMoments:
         ],
     )
     def test_what_is_a_time(self, text: str, expected: str) -> None:
-        """Without a zone it is the game's, which is UTC here."""
+        """A time without a zone is in the game's, which is UTC here."""
         assert expected == times.moment_of(text, NOW).isoformat()
 
     @pytest.mark.parametrize(
@@ -59,14 +59,14 @@ class TestMoments:
     )
     @override_settings(TIME_ZONE="Europe/Berlin")
     def test_a_time_is_typed_as_it_is_shown(self, text: str, expected: str) -> None:
-        """In the game's zone, whose name may stand there, also where an hour comes twice."""
+        """The name of the zone may follow, which settles an hour that comes twice."""
         moment = times.moment_of(text, NOW)
         assert expected == moment.isoformat()
         assert moment == times.moment_of(times.as_shown(moment.timestamp()), NOW)
 
     @override_settings(TIME_ZONE="America/Sao_Paulo")
     def test_a_zone_without_a_name_of_its_own(self) -> None:
-        """Its hours stand there, as they are shown; of another zone no name is known."""
+        """The offset stands in place of a name; names of other zones are refused."""
         shown = times.as_shown(NOW.timestamp())
         assert "2026-11-21 14:00 -03" == shown
         assert times.moment_of(shown, NOW) == NOW
@@ -98,49 +98,43 @@ class TestMoments:
         ],
     )
     def test_what_is_none(self, text: str) -> None:
-        """It is said what would be one."""
         with pytest.raises(ValueError, match=r"not a time; a time is like 2026-11-21, ") as caught:
             times.moment_of(text, NOW)
         assert 200 > len(str(caught.value))
 
     def test_what_is_not_over_yet(self) -> None:
-        """It is said how late it is."""
         with pytest.raises(ValueError, match="is not over yet: it is 2026-11-21 17:00 UTC"):
             times.moment_of("2026-11-21 17:01", NOW)
 
 
 class AuditingTest(ShellTest):
-    """Ada did a few things."""
+    """Ada's record, with a folder of its own for archives."""
 
     def setUp(self) -> None:
-        """Archives go where nobody misses them."""
         super().setUp()
         self.folder = archive_folder(self)
 
     def log(self, **options: Any) -> dict[str, Any]:
-        """A page of Ada's record."""
+        """A page of Ada's record, as plain data."""
         return plain_data(auditing.audit_log(self.ada_script, **options))
 
     def state(self, *version: int, **at: str) -> dict[str, Any]:
-        """What Ada was like."""
+        """Ada's state at a version or a time, as plain data."""
         return plain_data(auditing.audit_state(self.ada_script, *version, **at))
 
     def newest(self) -> int:
-        """The version of Ada's record."""
+        """The newest version of Ada's record."""
         audit.flush()
         return int(audit.application().version("Ada"))
 
     def refused(self, result: Result, problem: ProblemKind) -> str:
-        """The sentence of something that is not ok."""
+        """Check the problem of a failed result. Returns its message."""
         assert (False, problem) == (result.ok, result.problem)
         return result.message
 
 
 class TestLog(AuditingTest):
-    """`audit_log`."""
-
     def test_the_newest_first(self) -> None:
-        """Each with its version, time, words and details."""
         self.ada_script.db.persona = "a keeper"
         operations.stop(self.ada_script, "enough", by="Tom")
         entries = self.log()["entries"]
@@ -153,7 +147,6 @@ class TestLog(AuditingTest):
         assert datetime.fromisoformat(entries[0]["at"]).tzinfo
 
     def test_pages(self) -> None:
-        """All of it comes, once, a few at a time."""
         for number in range(7):
             self.ada_script.db.persona = f"number {number}"
         audit.flush()
@@ -169,7 +162,6 @@ class TestLog(AuditingTest):
         assert len(whole) == page["count"]
 
     def test_only_some_events(self) -> None:
-        """Those of these names; of none there is said so."""
         self.ada_script.db.persona = "a keeper"
         operations.stop(self.ada_script, "enough")
         found = self.log(events=("EmergencyStopTriggered",))
@@ -178,7 +170,7 @@ class TestLog(AuditingTest):
         assert (True, "The record of Ada has no such entry.") == (result.ok, result.message)
 
     def test_only_what_somebody_did(self) -> None:
-        """In any case; where more is looked through than at once, the answer leads on."""
+        """If too many entries have to be searched, the answer says where to go on."""
         operations.stop(self.ada_script, "enough", by="Tom")
         operations.clear(self.ada_script, by="Mira")
         found = self.log(by="tom ")
@@ -190,13 +182,12 @@ class TestLog(AuditingTest):
         assert ["EmergencyStopTriggered"] == [entry["event"] for entry in found["entries"]]
 
     def test_a_program_says_for_whom_it_acts(self) -> None:
-        """Who silences an assistant, and who wakes it, is on record."""
+        """The record names the person for whom a program disables or enables an assistant."""
         operations.set_enabled(self.ada_script, False, by="Tom")
         operations.set_enabled(self.ada_script, True, by="Mira")
         assert [1, 1] == [len(self.log(by=name)["entries"]) for name in ("Tom", "Mira")]
 
     def test_only_of_a_day(self) -> None:
-        """In the game's time zone; what is not a time is said."""
         operations.stop(self.ada_script, "enough", by="Tom")
         assert self.log(day="today")["entries"] == self.log()["entries"]
         assert [] == self.log(day="yesterday")["entries"]
@@ -204,23 +195,19 @@ class TestLog(AuditingTest):
         assert told.startswith("'soon' is not a time; a time is like today, yesterday")
 
     def test_the_games_own(self) -> None:
-        """What concerns no single assistant."""
+        """Events of no single assistant are in the game's record."""
         operations.add_lore("The mill is old.", keywords=["mill"], by="Tom")
         entry = plain_data(auditing.audit_log(None))["entries"][0]
         assert ("lore_changed", "Tom") == (entry["event"], entry["details"]["by"])
         assert "of the game" in auditing.audit_log(None).message
 
     def test_a_page_is_bounded(self) -> None:
-        """Whatever is asked for."""
         for limit in (0, -1, 10**6):
             assert 1 <= len(self.log(limit=limit)["entries"]) <= auditing.MOST_ENTRIES
 
 
 class TestMomentsOfRecord(AuditingTest):
-    """`find_version`."""
-
     def test_a_version_a_time_or_now(self) -> None:
-        """What is typed is one of them; nothing typed is the newest."""
         self.ada_script.db.persona = "a keeper"
         newest = self.newest()
         assert 7 == auditing.find_version(self.ada_script, " 7 ")
@@ -232,10 +219,7 @@ class TestMomentsOfRecord(AuditingTest):
 
 
 class TestState(AuditingTest):
-    """`audit_state` and `audit_difference`."""
-
     def test_as_it_was_at_a_version(self) -> None:
-        """Before a change and after it."""
         self.ada_script.db.persona = "a keeper"
         before = self.newest()
         self.ada_script.db.persona = "a pirate"
@@ -246,22 +230,18 @@ class TestState(AuditingTest):
         assert (before, self.newest()) == (then["version"], now["version"])
 
     def stopped(self, found: Mapping[str, Any]) -> bool:
-        """Whether she was stopped."""
         return bool(found["state"]["is_stopped"])
 
     def test_as_it_was_at_a_time(self) -> None:
-        """Now is a time as well."""
         self.ada_script.db.persona = "a keeper"
         assert self.newest() == self.state(at="0 seconds ago")["version"]
 
     def test_before_there_was_any(self) -> None:
-        """It is said, with the time as it was understood."""
         result = auditing.audit_state(self.ada_script, at="2020-01-01")
         told = self.refused(result, ProblemKind.NOT_FOUND)
         assert "Ada has no record of 2020-01-01T00:00:00+00:00." == told
 
     def test_what_makes_no_sense(self) -> None:
-        """Versions there are not, a time that is none, and both at once."""
         newest = self.newest()
         for version in (0, -1, newest + 1):
             told = self.refused(
@@ -274,7 +254,6 @@ class TestState(AuditingTest):
         assert "not both" in self.refused(both, ProblemKind.INVALID)
 
     def test_what_changed(self) -> None:
-        """By path, with what was there and what is; a value in a container has its own."""
         operations.stop(self.ada_script, "enough", by="Tom")
         self.ada_script.db.execution_config = {"calls_per_reply": 2}
         first = self.newest()
@@ -292,7 +271,7 @@ class TestState(AuditingTest):
 
     @override_settings(EVENNIA_AI_MEMORY_CONFIG={"recall_limit": 7})
     def test_what_nobody_had_set_is_told_as_it_held(self) -> None:
-        """The default, or the game's value; of a group each key, set or not."""
+        """An unset value is shown as its default, or as the game's value."""
         first = self.newest()
         self.ada_script.db.interaction_enabled = False
         self.ada_script.db.memory_config = {"recall_limit": 3}
@@ -307,7 +286,6 @@ class TestState(AuditingTest):
         assert (True, {"recall_limit": 7}) == (then["interaction_enabled"], then["memory_config"])
 
     def test_backwards_and_nothing(self) -> None:
-        """From the later to the earlier the other way round; from one to itself nothing."""
         first = self.newest()
         self.ada_script.db.persona = "a pirate"
         last = self.newest()
@@ -318,23 +296,19 @@ class TestState(AuditingTest):
         assert ([], "Nothing of Ada changed") == (result.data["changes"], result.message[:22])
 
     def test_a_difference_to_nothing(self) -> None:
-        """Either version may be missing."""
         for pair in ((1, 10**6), (10**6, 1)):
             result = auditing.audit_difference(self.ada_script, *pair)
             assert "has no version 1000000" in self.refused(result, ProblemKind.NOT_FOUND)
 
 
 class TestFiles(AuditingTest):
-    """`export_audit` and `archive_audit`."""
-
     def fill(self) -> None:
-        """A record long enough for something of it to be archived."""
+        """Make the record long enough to be archived."""
         for number in range(120):
             audit.record("bell", self.ada_script, number=number)
         audit.flush()
 
     def test_an_export(self) -> None:
-        """Every event, a line each; the record stays as it is."""
         self.ask("whisper Ada = hello", whispers("Good evening."))
         before = self.newest()
         found = plain_data(operations.export_audit(self.ada_script))
@@ -347,7 +321,7 @@ class TestFiles(AuditingTest):
         assert before == self.newest()
 
     def test_two_exports_do_not_meet(self) -> None:
-        """However alike two names are, each has its file."""
+        """Similar names do not lead to the same file."""
         scripts = [self.make(name)[0] for name in ("Old Edda", "Old-Eda")]
         paths = [plain_data(operations.export_audit(script))["path"] for script in scripts]
         assert 2 == len(set(paths))
@@ -355,7 +329,7 @@ class TestFiles(AuditingTest):
             assert self.folder.resolve() in Path(path).resolve().parents
 
     def test_a_folder_that_cannot_be_written(self) -> None:
-        """It is said which, and nothing is left half done."""
+        """The message names the folder."""
         self.fill()
         (self.folder / "file").write_text("x")
         wrong = {"archive_folder": str(self.folder / "file"), "keep_events": 5}
@@ -365,14 +339,13 @@ class TestFiles(AuditingTest):
             assert str(self.folder / "file") in told
 
     def test_wrong_settings(self) -> None:
-        """Their path is named."""
         for act in (operations.export_audit, operations.archive_audit):
             with override_settings(EVENNIA_AI_AUDIT_CONFIG={"keep_day": 3}):
                 told = self.refused(act(self.ada_script), ProblemKind.UNAVAILABLE)
             assert "keep_day" in told
 
     def test_an_archive(self) -> None:
-        """What is old is put away and dropped; what she is like is still known, and recorded."""
+        """Old events are archived and dropped; the current state is still known."""
         self.ask("whisper Ada = hello", whispers("Good evening."))
         self.ada_script.db.persona = "a keeper"
         self.fill()
@@ -392,6 +365,5 @@ class TestFiles(AuditingTest):
         assert [] == auditing.check_audit(self.ada_script).data
 
     def test_nothing_to_archive(self) -> None:
-        """Is no mistake."""
         found = plain_data(operations.archive_audit(self.ada_script, by="Tom"))
         assert ("", 0) == (found["path"], found["count"])

@@ -1,4 +1,4 @@
-"""`check_audit`: the record and the state agree, and where they do not it is found."""
+"""`check_audit`: differences between the record and the stored state."""
 
 from __future__ import annotations
 
@@ -21,31 +21,30 @@ LOOKS = completion("Let me see.", ("look", {}))
 
 
 class CheckTest(ShellTest):
-    """Looks for differences, in memory and in the database."""
+    """Compares Ada's record with her state."""
 
     def rows(self, **options: Any) -> dict[str, tuple[Any, Any]]:
-        """What the two tell differently, by path."""
+        """The differences by path: the record's value and the stored one."""
         found = log.check_audit(self.ada_script, **options).data
         return {row["path"]: (row["record"], row["state"]) for row in found}
 
     def agree(self) -> None:
-        """They tell the same, whatever is asked."""
+        """Check that there are no differences, in memory and in the database."""
         self.clock.advance(0)
         audit.flush()
         for fresh in (False, True):
             assert {} == self.rows(fresh=fresh)
 
     def tamper(self, **values: Any) -> None:
-        """Change what is stored past the record."""
+        """Change stored values without the record."""
         for name, value in values.items():
             AttributeHandler.add(self.ada_script.attributes, name, value)
 
 
 class TestAgree(CheckTest):
-    """Whatever happens to an assistant goes on record with what it changes."""
+    """After every kind of event the record and the state agree."""
 
     def test_from_the_beginning(self) -> None:
-        """Made, and never used."""
         self.agree()
         result = log.check_audit(self.ada_script)
         assert (True, "The record of Ada agrees with what it stores.") == (
@@ -64,7 +63,6 @@ class TestAgree(CheckTest):
         assert [("usage.calls", 0, 3)] == [tuple(row.values()) for row in rows]
 
     def test_a_talk(self) -> None:
-        """Tools, ticks, tokens, a failure."""
         self.ask("whisper Ada = hello", whispers("Hello."))
         self.ask("say @ada look around", LOOKS, says("A fine room."))
         self.ask("whisper Ada = hello?", ModelReplyError("no such model"))
@@ -72,7 +70,6 @@ class TestAgree(CheckTest):
         self.agree()
 
     def test_settings(self) -> None:
-        """Set, set anew, unset; long ones, secret ones, numbers named like secrets."""
         db = self.ada_script.db
         db.persona = "a keeper"
         db.llm_max_tokens = 500
@@ -89,7 +86,6 @@ class TestAgree(CheckTest):
         assert "hunter2" not in told
 
     def test_stops(self) -> None:
-        """A lockout, a stop, let go on."""
         self.ada_script.trigger_emergency_stop("the same again", cause=Cause.REPEAT)
         self.agree()
         operations.stop(self.ada_script, "x" * 5000, by="Tom")
@@ -98,14 +94,13 @@ class TestAgree(CheckTest):
         self.agree()
 
     def test_a_stop_in_the_middle_of_a_call(self) -> None:
-        """What is cut off counts once."""
+        """A call that is cut off is counted once."""
         self.type(self.tom, "whisper Ada = hello")
         operations.stop(self.ada_script, "enough")
         pump()
         self.agree()
 
     def test_goals(self) -> None:
-        """Begun, reached, given up."""
         for text in ("find  the lamp", "sweep", "x" * 400):
             operations.add_goal(self.ada_script, text, 7)
         self.agree()
@@ -114,20 +109,19 @@ class TestAgree(CheckTest):
         self.agree()
 
     def test_history(self) -> None:
-        """A new conversation changes nothing of this."""
+        """A new conversation changes no recorded state."""
         self.ask("whisper Ada = hello", whispers("Hello."))
         operations.reset_history(self.ada_script, by="Tom")
         self.agree()
 
     def test_a_short_log(self) -> None:
-        """However few calls are kept."""
         for most in (1, 0, 5):
             self.ada_script.db.max_log_entries = most
             self.ask("say @ada look around", LOOKS, says("A fine room."))
             self.agree()
 
     def test_many_tools(self) -> None:
-        """A model that makes up names."""
+        """Made-up tool names are counted together beyond the limit of the log."""
         self.ada_script.db.max_log_entries = 3
         for number in range(4):
             self.ask("whisper Ada = go", completion(None, (f"tool_{number}", {})), whispers("No."))
@@ -135,28 +129,25 @@ class TestAgree(CheckTest):
 
 
 class TestDiffer(CheckTest):
-    """What was changed past the record is found, and named."""
+    """Changes that bypass the record are found and named."""
 
     def differ(self, expected: dict[str, tuple[Any, Any]]) -> None:
-        """These differences and no others, in memory and in the database."""
+        """Check that these are the only differences, in memory and in the database."""
         assert expected == self.rows()
         assert expected == self.rows(fresh=True)
 
     def test_a_setting(self) -> None:
-        """With both values."""
         self.tamper(persona="a pirate")
         self.differ({"settings.persona": ("", "a pirate")})
         told = log.check_audit(self.ada_script).message
         assert 'Ada: 1 differences.\n  settings.persona: record "", state "a pirate"' == told
 
     def test_a_secret_setting(self) -> None:
-        """Without the secret."""
         self.tamper(llm_extra_params={"api_key": "hunter2", "seed": 1})
         assert "hunter2" not in str(self.rows())
         assert ["settings.llm_extra_params"] == list(self.rows())
 
     def test_a_stop(self) -> None:
-        """That nobody told of; and one of another cause."""
         self.tamper(emergency_stop=True)
         self.differ({"is_stopped": (False, True)})
         self.tamper(emergency_stop=False)
@@ -168,7 +159,6 @@ class TestDiffer(CheckTest):
         self.differ({})
 
     def test_goals(self) -> None:
-        """One more, one less, one changed, one that was never reached."""
         operations.add_goal(self.ada_script, "find the lamp")
         operations.add_goal(self.ada_script, "sweep")
         stored = state.read(self.ada_script, "current_goals")
@@ -186,7 +176,7 @@ class TestDiffer(CheckTest):
         )
 
     def test_a_question(self) -> None:
-        """That nobody asked; one that is answered is open no longer."""
+        """An answered question no longer counts as open."""
         asked = Question(ApprovalRequest("k", "tool.x", "may I?", "", "Ada"), number=3)
         answered = Question(
             ApprovalRequest("k", "tool.x", "may I?", "", "Ada"), number=4, choice="yes"
@@ -196,7 +186,6 @@ class TestDiffer(CheckTest):
         self.differ({"questions.3": (None, {"kind": "tool.x", "key": "k"})})
 
     def test_counts(self) -> None:
-        """Calls, tokens, ticks, tools."""
         self.ask("whisper Ada = hello", whispers("Hello."))
         usage, metrics = (dict(state.read(self.ada_script, n)) for n in ("usage", "metrics"))
         self.tamper(usage={**usage, "calls": 9, "ticks": 8})
@@ -212,14 +201,13 @@ class TestDiffer(CheckTest):
         )
 
     def test_tools_that_are_counted_together(self) -> None:
-        """Under the name for all others."""
+        """A rare tool counted under the name for all others is no difference."""
         self.ask("whisper Ada = hello", whispers("Hello."))
         metrics = dict(state.read(self.ada_script, "metrics"))
         self.tamper(metrics={**metrics, "tool_calls": {OTHERS: 1}})
         self.differ({})
 
     def test_the_log(self) -> None:
-        """A call that is told differently, and one that the record does not have."""
         self.ask("whisper Ada = hello", whispers("Hello."))
         [entry] = state.read(self.ada_script, "execution_log")
         self.tamper(execution_log=[{**entry, "tick": 99}, {**entry, "duration_ms": 5}])
@@ -228,7 +216,7 @@ class TestDiffer(CheckTest):
         assert (None, 99) == tuple(side["tick"] for side in found["execution_log.0"])
 
     def test_what_only_the_database_has(self) -> None:
-        """Another process changed it: memory says one thing, the database another."""
+        """Another process changed the database behind this one's cache."""
         self.ada_script.db.persona = "a keeper"
         row = self.ada_script.attributes.get("persona", return_obj=True)
         Attribute.objects.filter(pk=row.pk).update(db_value="a pirate")

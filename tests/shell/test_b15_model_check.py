@@ -1,4 +1,4 @@
-"""Random walks over everything that can happen: whatever comes, safety holds and nobody is lost."""
+"""Random walks over everything that can happen: safety holds, and no message is lost."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ from tests.shell.b15_model import BAD, EVERY, FAULTS, GOOD, STEPS
 
 USUAL_WALKS = 400 if IS_THOROUGH else 12 if postgres.is_sampled() else 40
 WALKS = int(os.environ.get("EVENNIA_AI_WALKS", USUAL_WALKS))
-USUAL_SEED = 859_799_840  # whose walks once met a server killed while a task was waited for
+USUAL_SEED = 859_799_840  # once found a fault: a server killed during a wait for a task
 LENGTH = int(os.environ.get("EVENNIA_AI_WALK_STEPS", "30"))
-# Making a failing walk shorter takes minutes.
+# Shrinking a failing walk takes minutes.
 PHASES = (
     (Phase.generate, Phase.shrink) if os.environ.get("EVENNIA_AI_SHRINK") else (Phase.generate,)
 )
@@ -79,15 +79,16 @@ ACTS: dict[str, Callable[..., Any]] = {
 
 
 def find_person() -> Any:
-    """Somebody who is there."""
+    """The character Mira."""
     return Listener.objects.all_family().get(db_key="Mira")
 
 
 class Walk(RuleBasedStateMachine):
-    """One walk. What has to hold is looked at by the world, after every step.
+    """One walk. The world checks its invariants after every step.
 
     Args:
-        ends: what becomes of the messages of all walks together.
+        case: the test case, which makes the world.
+        ends: counts the ends of the messages of all walks.
     """
 
     on_step: Callable[[str], None] | None = None
@@ -99,7 +100,7 @@ class Walk(RuleBasedStateMachine):
         self._ends = ends
 
     def act(self, name: str, *arguments: Any, **more: Any) -> None:
-        """One step."""
+        """Take a step in the world."""
         if Walk.on_step is not None:
             Walk.on_step(f"{name} {[a for a in arguments if isinstance(a, (str, int))]} {more}")
         self.is_broken = True
@@ -108,125 +109,113 @@ class Walk(RuleBasedStateMachine):
 
     @property
     def is_asked(self) -> bool:
-        """Whether a model call waits."""
         return bool(self.world.model.held)
 
     @initialize(sent=st.lists(st.tuples(PEOPLE, WAYS), min_size=1, max_size=3))
     def it_begins(self, sent: list[tuple[str, str]]) -> None:
-        """There is always something to answer."""
+        """Begin with messages, so that there is something to answer."""
         self.somebody_speaks("Ada", sent)
 
     @rule(key=KEYS, sent=st.lists(st.tuples(PEOPLE, WAYS), min_size=1, max_size=3))
     def somebody_speaks(self, key: str, sent: list[tuple[str, str]]) -> None:
-        """Messages, to whoever it is and in whatever state."""
+        """Send messages to an assistant in any state."""
         for person, way in sent:
             self.act("send", person, key, way)
 
     @rule(key=KEYS, sent=st.lists(st.tuples(PEOPLE, WAYS), min_size=1, max_size=3))
     def somebody_asks(self, key: str, sent: list[tuple[str, str]]) -> None:
-        """The same, of one that may act."""
+        """Send messages to an assistant that may act."""
         self.act("do", operations.clear, key)
         self.somebody_speaks(key, sent)
 
     @rule(kinds=st.lists(st.sampled_from(sorted(EVERY)), max_size=4), is_late=st.booleans())
     def the_model_will_answer_at_once(self, kinds: list[str], is_late: bool) -> None:
-        """The next calls need not wait."""
+        """Choose answers for the next calls, which then do not wait."""
         self.world.model.ready = list(kinds)
         self.world.model.is_late = is_late
 
     @precondition(lambda self: self.is_asked)
     @rule(kind=st.sampled_from(sorted(GOOD)), index=SMALL)
     def the_model_answers(self, kind: str, index: int) -> None:
-        """It ends a turn well."""
         self.act("answer", kind, index)
 
     @precondition(lambda self: self.is_asked)
     @rule(kinds=st.lists(st.sampled_from(sorted(STEPS)), min_size=1, max_size=3), index=SMALL)
     def the_model_takes_steps(self, kinds: list[str], index: int) -> None:
-        """It uses tools first."""
         for kind in kinds:
             self.act("answer", kind, index)
 
     @precondition(lambda self: self.is_asked)
     @rule(kinds=st.lists(st.sampled_from(sorted({**BAD, **FAULTS})), min_size=1, max_size=3))
     def the_model_goes_wrong(self, kinds: list[str]) -> None:
-        """It says what makes no sense, or the service fails."""
         for kind in kinds:
             self.act("answer", kind)
 
     @rule(key=KEYS)
     def older_talk_is_summed_up(self, key: str) -> None:
-        """One more call of the model, for which nobody waits."""
+        """Make one more model call, for which nobody waits."""
         self.act("sum_up", key)
 
     @precondition(lambda self: bool(b15_tools.BEGUN))
     @rule(index=SMALL, fails=st.booleans())
     def a_tool_ends(self, index: int, fails: bool) -> None:
-        """One that takes a while, well or not."""
         self.act("end_tool", index, fails=fails)
 
     @rule(seconds=TIMES)
     def time_passes(self, seconds: float) -> None:
-        """Timers fire, from a moment to a quarter of an hour."""
+        """Let between half a second and a quarter of an hour pass."""
         self.act("pass_time", seconds)
 
     @precondition(lambda self: bool(self.world.questions()))
     @rule(text=st.sampled_from(("yes", "yes", "no", "N", "perhaps", "drop", "take")), index=SMALL)
     def somebody_decides(self, text: str, index: int) -> None:
-        """An open question is answered."""
         self.act("decide", text, index)
 
     @rule(text=st.sampled_from(("yes", "no")))
     def somebody_decides_too_late(self, text: str) -> None:
-        """Perhaps there is none."""
+        """Answer a question, of which there may be none."""
         self.act("decide", text)
 
     @rule(key=KEYS, limits=LIMITS)
     def a_limit_is_set(self, key: str, limits: dict[str, Any]) -> None:
-        """So low that questions come often; or it makes no sense."""
+        """Set limits so low that questions come often, or to nonsense."""
         self.act("set", key, **limits)
 
     @rule(key=KEYS, act=st.sampled_from(sorted(ACTS)))
     def somebody_interferes(self, key: str, act: str) -> None:
-        """Staff or a player."""
         self.act("do", ACTS[act], key)
 
     @precondition(lambda self: self.is_asked)
     @rule(kind=st.sampled_from(("answer", "several", "call brass")))
     def somebody_stops_her_while_she_speaks(self, kind: str) -> None:
-        """At the first word that is heard."""
         self.act("stop_while_speaking", kind)
 
     @precondition(lambda self: self.is_asked)
     @rule(index=SMALL)
     def a_tool_stops_her(self, index: int) -> None:
-        """Between two calls of one reply."""
+        """Stop her between two calls of one reply."""
         self.act("answer", "stop midway", index)
 
     @rule()
     def all_are_stopped(self) -> None:
-        """At once."""
         self.act("do", operations.stop_all, "", "a test", by="Tom")
 
     @rule(is_orderly=st.booleans())
     def the_server_ends(self, is_orderly: bool) -> None:
-        """And starts again."""
         self.act("reload" if is_orderly else "crash")
 
     @precondition(lambda self: self.is_asked)
     @rule(kind=st.sampled_from(("answer", "text", "several")))
     def the_server_is_killed_while_she_speaks(self, kind: str) -> None:
-        """The worst of moments."""
+        """Kill the server while somebody hears an answer."""
         self.act("crash_while_speaking", kind)
 
     @invariant()
     def states_are_known(self) -> None:
-        """No other than those four."""
         states = [emergency.state_of(script) for script in self.world.scripts.values()]
         assert all(isinstance(each, emergency.State) for each in states)
 
     def teardown(self) -> None:
-        """At the end each message has come to one end."""
         try:
             if not self.is_broken:
                 self.world.drain()
@@ -236,20 +225,20 @@ class Walk(RuleBasedStateMachine):
 
 
 class TestWalks(WalkedCase):
-    """The same ones each time, as all properties are tried here; new ones in `make proof`."""
+    """The same walks in each run; new ones in `make proof`."""
 
     @pytest.fixture(autouse=True)
     def _seed(self, request: pytest.FixtureRequest) -> None:
-        """The seed of the walks; `--hypothesis-seed` walks those of another one."""
+        """The seed of the walks, which `--hypothesis-seed` sets."""
         given = request.config.getoption("--hypothesis-seed")
         own = SystemRandom().getrandbits(32) if IS_THOROUGH else USUAL_SEED
         self.seed = own if given is None else int(given)
 
     def walk(self, walks: int, number: int) -> Counter[str]:
-        """Walk so often, as a seed says. What became of all messages.
+        """Take this many walks from a seed. Returns the ends of all messages.
 
         Raises:
-            Exception: something is not as it has to be; its note says how to walk there again.
+            Exception: an invariant is broken; a note says how to repeat the walks.
         """
         ends: Counter[str] = Counter()
         again = f"pytest {__file__} -k b15 --hypothesis-seed={number} (EVENNIA_AI_WALKS={walks})"
@@ -274,17 +263,16 @@ class TestWalks(WalkedCase):
         return ends
 
     def test_b15_no_walk_breaks_anything(self) -> None:
-        """No tool while stopped, no call after a kill, no message lost or doubled; books add up."""
+        """No tool while stopped, no call after a kill, no message lost or doubled, no free call."""
         ends = self.walk(WALKS, self.seed)
         assert {"answered", "returned", "refused", "excused"} <= ends.keys()
 
     def test_hole_d30_a_seed_walks_the_same_walks(self) -> None:
-        """What fails once can be walked again; another seed walks elsewhere."""
         first, same, other = (self.traces(number) for number in (7, 7, 8))
         assert first == same != other
 
     def traces(self, number: int) -> list[str]:
-        """The steps of some short walks."""
+        """The steps of two short walks."""
         steps: list[str] = []
         Walk.on_step = steps.append
         self.addCleanup(setattr, Walk, "on_step", None)

@@ -1,4 +1,4 @@
-"""What watches over the money of random walks: it objects where the ledger counts too little."""
+"""The model's own count in random walks, which finds a ledger that counts too little."""
 
 from __future__ import annotations
 
@@ -13,34 +13,28 @@ from tests.shell.b15_case import WalkedCase
 
 
 def half_of_the_usage() -> None:
-    """What settled calls used is written down by half."""
     rows = ModelCall.objects.filter(state="settled")
     rows.update(prompt_tokens=F("prompt_tokens") / 2, completion_tokens=F("completion_tokens") / 2)
 
 
 def a_call_is_missing() -> None:
-    """One of them went past the ledger."""
     ModelCall.objects.filter(state="settled").order_by("key")[:1].get().delete()
 
 
 def a_summary_is_missing() -> None:
-    """The summary did."""
     ModelCall.objects.filter(purpose="summary").delete()
 
 
 def what_was_cut_off_is_free() -> None:
-    """A call that was broken off counts as never made."""
     ModelCall.objects.filter(state="cut_off").update(state="released")
 
 
 def what_was_cut_off_counts_nothing() -> None:
-    """It is kept, without a token."""
     rows = ModelCall.objects.filter(state="cut_off")
     rows.update(prompt_tokens=0, completion_tokens=0)
 
 
 def one_too_many() -> None:
-    """An answer is counted twice."""
     row = ModelCall.objects.filter(state="settled").order_by("key")[:1].get()
     row.pk = "another"
     row.save(force_insert=True)
@@ -57,10 +51,10 @@ LIES = (
 
 
 class TestTill(WalkedCase):
-    """All that costs, once: an answer, a summary, a call that is broken off, impossible usage."""
+    """A walk with every kind of cost: answers, a summary, a cut-off call, impossible usage."""
 
     def walked(self) -> World:
-        """The walk, at its end."""
+        """A finished walk."""
         world = self.begin()
         self.addCleanup(world.close)
         world.send("Tom", "Ada")
@@ -78,13 +72,12 @@ class TestTill(WalkedCase):
         return world
 
     def test_hole_d30_the_model_counts_the_money(self) -> None:
-        """What the ledger holds is what the model sent; each way of counting less is found."""
         till = self.walked().model.till
         assert {"turn", "summary"} <= set(ModelCall.objects.values_list("purpose", flat=True))
         assert {"settled", "cut_off"} <= set(ModelCall.objects.values_list("state", flat=True))
         till.check()
         for lie in LIES:
-            with self.subTest(lie.__doc__), transaction.atomic():
+            with self.subTest(lie.__name__), transaction.atomic():
                 lie()
                 with pytest.raises(AssertionError):
                     till.check()

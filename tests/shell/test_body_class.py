@@ -1,4 +1,4 @@
-"""The body of an assistant is a character of the game's own."""
+"""An assistant's body, built on the game's own character class."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ BODIES = "tests.shell.game_bodies"
 
 @contextmanager
 def process_of_game(base: str) -> Iterator[None]:
-    """A process of a game whose characters are of this class: ours is built when it is needed."""
+    """A process of a game with this character class, in which our body class is built anew."""
     names = vars(assistant_character)
     before = assistant_character.AssistantCharacter
     del names["AssistantCharacter"]
@@ -50,26 +50,21 @@ def process_of_game(base: str) -> Iterator[None]:
 
 @override_settings(BASE_CHARACTER_TYPECLASS=f"{BODIES}.GameCharacter")
 class BodyTest(HearingTest):
-    """The game's own class is `GameCharacter`."""
+    """A game whose character class is `GameCharacter`."""
 
     @classmethod
     def setUpClass(cls) -> None:
-        """Another process than that of other tests."""
         cls.enterClassContext(process_of_game(f"{BODIES}.GameCharacter"))
         super().setUpClass()
 
     def setUp(self) -> None:
-        """Tom has our commands."""
         super().setUp()
         self.tom.cmdset.add_default(AssistantCmdSet)
         self.forget()
 
 
 class TestDefaultBody(BodyTest):
-    """What an assistant gets where nobody names another."""
-
     def test_hole_a1_it_stands_on_the_games_class(self) -> None:
-        """It has all that a character of this game has, and Evennia knows it as one."""
         assert isinstance(self.ada, GameCharacter)
         assert isinstance(self.ada, AssistantMixin)
         assert (12, 8, 6) == (self.ada.db.strength, self.ada.hit_points, self.ada.satchel.weight())
@@ -78,7 +73,6 @@ class TestDefaultBody(BodyTest):
         assert "already exists" in GameCharacter.validate_name("ADA", account=self.account)
 
     def test_the_games_hooks_are_called(self) -> None:
-        """She hears, and so do they; what the game does not let in she does not hear."""
         self.ada.ndb.heard = 0
         self.type(self.tom, "whisper ada = hello")
         assert (["hello"], 6) == (self.bodies(), self.ada.ndb.heard)
@@ -88,7 +82,6 @@ class TestDefaultBody(BodyTest):
         assert (["hello"], 12) == (self.bodies(), self.ada.ndb.heard)
 
     def test_hole_a1_nobody_enters_it(self) -> None:
-        """Loose locks of the game's class do not hold for her; she is not a player's character."""
         golem = self.make("Brick", typeclass=Brickman)[1]
         copied = clone_assistant(self.ada_script, "Copy").data.character
         for body in (self.ada, golem, copied):
@@ -102,7 +95,6 @@ class TestDefaultBody(BodyTest):
         assert create_object(GameCharacter, key="Roy").access(self.account2, "puppet")
 
     def test_hole_a1_a_body_of_before_goes_on(self) -> None:
-        """A row as it was stored when the body stood on Evennia's own class hears and answers."""
         body = create_object(DefaultCharacter, key="Edda", location=self.room1)
         body.locks.add("get:false();puppet:perm(Admin);tool_move:false();control:perm(Builder)")
         ObjectDB.objects.filter(pk=body.pk).update(db_typeclass_path=OURS)
@@ -128,13 +120,11 @@ class TestOwnBody(BodyTest):
     """A body of a class that staff name."""
 
     def test_hole_a1_a_class_is_named(self) -> None:
-        """Behind the name, as in Evennia's own `create`."""
         self.type(self.tom, f"assistant create Brick:{BODIES}.Brickman = A golem of few words.")
         assert "Brick is awake" in self.tom.seen[-1]
         assert type(operations.find_assistant("Brick").obj) is Brickman
 
     def test_hole_a1_a_class_that_will_not_do(self) -> None:
-        """It is told what is wrong with it, and what would be right; nothing is made."""
         count = ObjectDB.objects.count()
         for path, why in (
             ("evennia.objects.objects.DefaultRoom", "is a class of rooms or exits"),
@@ -149,7 +139,6 @@ class TestOwnBody(BodyTest):
         assert count == ObjectDB.objects.count()
 
     def test_the_menu_takes_one_too(self) -> None:
-        """With the name; it is shown at the end."""
         self.type(self.tom, "assistant create")
         self.type(self.tom, f"Brick:{BODIES}.Satchel")
         assert any("is not a typeclass of objects" in line for line in self.tom.seen)
@@ -160,7 +149,6 @@ class TestOwnBody(BodyTest):
         assert type(operations.find_assistant("Brick").obj) is Brickman
 
     def test_the_menu_asks_for_a_class(self) -> None:
-        """In a step of its own; one without ears is given some, and stays of that class."""
         self.type(self.tom, "assistant create")
         for line in ("Grim", f"{BODIES}.Satchel"):
             self.type(self.tom, line)
@@ -174,7 +162,6 @@ class TestOwnBody(BodyTest):
         assert ["hello"] == [record.heard.body for record in self.records(body.assistant_script)]
 
     def test_the_three_lines_of_the_docs(self) -> None:
-        """What a developer copies has ears."""
         game = ModuleType("typeclasses.characters")
         game.Character = GameCharacter  # type: ignore[attr-defined]
         modules = {"typeclasses": ModuleType("typeclasses"), game.__name__: game}
@@ -184,26 +171,24 @@ class TestOwnBody(BodyTest):
         assert issubclass(golem, GameCharacter)
 
     def test_the_name_of_before(self) -> None:
-        """Games that name the mixin as it was called first go on."""
         assert HearsForAssistant is AssistantMixin
 
 
 class TestBuilding(HearingTest):
-    """How the default body comes to its class, in games of every kind."""
+    """The base of the default body, in games of every kind."""
 
     def base_of(self, path: str) -> tuple[Any, list[str]]:
-        """The class of a game where characters are of this class, and what the log says."""
+        """Our body class in a game with this character class, and the warnings logged."""
         told: list[str] = []
         with process_of_game(path), mock.patch.object(logger, "log_warn", told.append):
             return class_from_module(BODY), told
 
     def test_a_base_with_ears_needs_no_more(self) -> None:
-        """A game may give all its characters ears."""
         built, _ = self.base_of(f"{BODIES}.Anybody")
         assert issubclass(built, Anybody)
 
     def test_hole_a1_a_game_that_imports_ours_first(self) -> None:
-        """Its half-imported module is not waited for: Evennia's class stands in, and is told of."""
+        """A half-imported module is not waited for: Evennia's class is used, with a warning."""
         half = ModuleType("half_imported")
         half.__spec__ = mock.Mock(_initializing=True)
         with mock.patch.dict(sys.modules, half_imported=half):
@@ -213,16 +198,13 @@ class TestBuilding(HearingTest):
         assert "Import `AssistantMixin` there" in told[-1]
 
     def test_a_base_that_cannot_be_had(self) -> None:
-        """As Evennia does: its own class stands in."""
         built, _ = self.base_of("no.such.Character")
         assert issubclass(built, DefaultCharacter)
 
     def test_a_game_whose_characters_are_all_ours(self) -> None:
-        """It stands on Evennia's class, as before."""
         built, _ = self.base_of(OURS)
         assert issubclass(built, AssistantMixin)
 
     def test_nothing_else_is_made_up(self) -> None:
-        """A wrong name is an error, as in any module."""
         with pytest.raises(AttributeError, match="AssistantCharacters"):
             _ = assistant_character.AssistantCharacters

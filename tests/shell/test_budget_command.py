@@ -1,8 +1,9 @@
-"""`assistant budget`: what was used, of what, by whom; and allowing more."""
+"""`assistant budget`: usage by period and player, and allowing more."""
 
 from __future__ import annotations
 
 from datetime import UTC, datetime
+from decimal import Decimal
 from typing import Any
 
 from django.core import checks
@@ -11,6 +12,7 @@ from django.test.utils import override_settings
 
 from evennia_ai.apps import check_tables
 from evennia_ai.budget import ledger
+from evennia_ai.commands import CmdAssistant
 from evennia_ai.commands.upkeep import usage_lines
 from evennia_ai.core.safety.prices import Price
 from evennia_ai.core.turn.turn import TokenUsage
@@ -23,6 +25,7 @@ from tests.shell.support import ShellTest, one_by_one
 
 HALF_PAST_TWO = datetime(2026, 11, 21, 14, 48, tzinfo=UTC).timestamp()
 FREE = need().price
+TEN_DOLLARS = Price(Decimal(10), Decimal(10))  # for a million tokens
 CAPS = {
     "assistant": {"tokens_per_day": 200_000, "cost_per_month": 20},
     "game": {"tokens_per_day": 2_000_000},
@@ -30,10 +33,10 @@ CAPS = {
 
 
 class BudgetTest(ShellTest):
-    """Ada has made calls for Tom, for Mira and for nobody."""
+    """Ada, with calls in the ledger."""
 
     def setUp(self) -> None:
-        """The clock stands in the afternoon of a day in November."""
+        """Set the clock to an afternoon in November."""
         super().setUp()
         ledger.start_anew()
         self.addCleanup(ledger.start_anew)
@@ -43,7 +46,7 @@ class BudgetTest(ShellTest):
     def use(
         self, tokens: int, person: Any = None, price: Price | None = FREE, name: str = "Ada"
     ) -> None:
-        """A call of so many tokens."""
+        """Settle a call of this many tokens."""
         billing = ledger.BillingContext(name, person_of(person) if person else "")
         reservation = ledger.store().reserve(
             billing, need(tokens, 1, price=price), OPEN, HALF_PAST_TWO
@@ -51,26 +54,16 @@ class BudgetTest(ShellTest):
         ledger.store().settle(reservation, TokenUsage(tokens, 0), HALF_PAST_TWO)
 
     def told(self, line: str, person: Any = None) -> str:
-        """What a person is shown who types a line."""
-        return str(self.call(self.command(), line, caller=person or self.tom))
-
-    def command(self) -> Any:
-        """The command under test."""
-        from evennia_ai.commands import CmdAssistant
-
-        return CmdAssistant()
+        """Type a line as a person (Tom). Returns the text shown."""
+        return str(self.call(CmdAssistant(), line, caller=person or self.tom))
 
 
 @override_settings(EVENNIA_AI_BUDGET_CONFIG=CAPS)
 class TestShown(BudgetTest):
-    """What staff see."""
-
     def test_l15_what_was_used_and_by_whom(self) -> None:
-        """Today, this month, and whose calls it was; and the same of the whole game."""
-        dollars = Price(*map(type(FREE.input), (10, 10))) if FREE else None
-        self.use(30_500, self.tom, dollars)
-        self.use(15_000, self.mira, dollars)
-        self.use(4_500, None, dollars)
+        self.use(30_500, self.tom, TEN_DOLLARS)
+        self.use(15_000, self.mira, TEN_DOLLARS)
+        self.use(4_500, None, TEN_DOLLARS)
         self.use(50_000, self.mira, name="Edda")
         shown = budget_of(self.ada_script).message.splitlines()
         assert [
@@ -86,13 +79,11 @@ class TestShown(BudgetTest):
         ] == [line.replace("TestAccount2", "Mira").replace("TestAccount", "Tom") for line in shown]
 
     def test_before_the_first_call(self) -> None:
-        """Nothing is used, and nobody used it."""
         result = budget_of(self.ada_script)
         assert "  by player    nobody yet" in result.message.splitlines()
         assert [0.0] * 6 == [row["used"] for row in result.data.standings]
 
     def test_for_programs(self) -> None:
-        """The same as plain data, with seconds."""
         self.use(1000, self.tom)
         data = budget_of(self.ada_script).data
         today = next(row for row in data.standings if row["name"] == "tokens_per_day")
@@ -107,14 +98,14 @@ class TestShown(BudgetTest):
         assert {person_of(self.tom): 1.0} == data.players
 
     def test_status_counts_what_was_granted(self) -> None:
-        """The cap that is shown is the one that holds."""
+        """The cap shown includes what was granted."""
         self.use(1000, self.tom)
         ledger.store().flush()
         raise_budget(self.ada_script, "tokens_per_day", "50,000", "Bea")
         assert "1,000 of 250,000" == today_of(self.ada_script)
 
     def test_a_price_that_nobody_knows_is_told(self) -> None:
-        """What money it was is then not the whole truth."""
+        """A cost from an unknown price is shown as unknown."""
         self.use(1000, self.tom, None)
         shown = budget_of(self.ada_script).message.splitlines()
         assert "  month              unknown          $20.00   on 1 Dec" in shown
@@ -122,20 +113,17 @@ class TestShown(BudgetTest):
         assert "Of 1 call this month the price is not known: EVENNIA_AI_PRICES" == last
 
     def test_what_is_known_of_the_price_is_shown(self) -> None:
-        """Beside what is not; in the usage and at a glance too."""
         self.use(1000, self.tom, None)
         assert "unknown in all" in caps.usage(self.ada_script).message
         assert any("1 call, 1,000 tokens, unknown" in line for line in self.usage())
-        self.use(50_000, self.tom, Price(*map(type(FREE.input), (10, 10))))
+        self.use(50_000, self.tom, TEN_DOLLARS)
         assert any("51,000 tokens, $0.50 + unknown" in line for line in self.usage())
         assert "$0.50 + unknown" in budget_of(self.ada_script).message
 
     def usage(self) -> list[str]:
-        """What `assistant usage` shows."""
         return usage_lines(caps.usage(self.ada_script))
 
     def test_a_player_who_is_gone_keeps_their_number(self) -> None:
-        """Nobody is left out of the sum."""
         reservation = ledger.store().reserve(
             ledger.BillingContext("Ada", "*#9999"), need(), OPEN, HALF_PAST_TWO
         )
@@ -143,7 +131,6 @@ class TestShown(BudgetTest):
         assert "*#9999 100 %" in budget_of(self.ada_script).message
 
     def test_wrong_caps_are_said(self) -> None:
-        """Where, and what would be right."""
         self.ada_script.db.budget_config = {"assistant": {"tokens_per_day": "many"}}
         result = budget_of(self.ada_script)
         assert (False, True) == (
@@ -154,10 +141,7 @@ class TestShown(BudgetTest):
 
 @override_settings(EVENNIA_AI_BUDGET_CONFIG=CAPS)
 class TestRaised(BudgetTest):
-    """Allowing more, until the day ends."""
-
     def test_it_is_raised_and_recorded(self) -> None:
-        """By so much, by whom, and shown as added."""
         result = raise_budget(self.ada_script, "tokens_per_day", "50,000", "Tom")
         assert "Ada: tokens_per_day is raised by 50,000, until the day ends." == result.message
         facts = {"cap": "tokens_per_day", "amount": 50_000.0, "by": "Tom"}
@@ -167,13 +151,11 @@ class TestRaised(BudgetTest):
         assert "250,000   in 09:12 (50,000 of it granted)" in budget_of(self.ada_script).message
 
     def test_money_is_raised_in_dollars(self) -> None:
-        """With or without the sign."""
         result = raise_budget(self.ada_script, "cost_per_month", "$2.50", "Tom")
         assert "Ada: cost_per_month is raised by $2.50, until the month ends." == result.message
         assert "$22.50" in budget_of(self.ada_script).message
 
     def test_what_cannot_be_raised(self) -> None:
-        """An unknown cap, one that is not set, and no amount."""
         for text, name, amount in (
             ("There is no cap 'tokens'; there are tokens_total, ", "tokens", "5"),
             ("Ada has no cap tokens_total: there is nothing to raise.", "tokens_total", "5"),
@@ -191,21 +173,16 @@ class TestRaised(BudgetTest):
 
 @override_settings(EVENNIA_AI_BUDGET_CONFIG=CAPS)
 class TestCommand(BudgetTest):
-    """What is typed."""
-
     def test_staff_look(self) -> None:
-        """With a name, without one, and at the whole game."""
         assert self.told("budget Ada").startswith("Ada  ")
         assert self.told("budget").startswith("Ada  ")
         assert self.told("budget game").startswith("The whole game  ")
         assert "There is no assistant named Bob." in self.told("budget Bob")
 
     def test_players_do_not_look(self) -> None:
-        """Who used how much is staff's business."""
         assert "'assistant budget' is for staff." in self.told("budget Ada", self.mira)
 
     def test_who_controls_her_raises_her_caps(self) -> None:
-        """The lock of her body decides; a refusal is recorded."""
         line = "budget Ada raise tokens_per_day 1000"
         assert "raised by 1,000" in self.told(line)
         self.ada.locks.add("ai_control:false()")
@@ -214,7 +191,6 @@ class TestCommand(BudgetTest):
         assert ["budget_raised", "control_refused"] == [event for event, _, _ in self.recorded]
 
     def test_the_games_caps_need_an_admin(self) -> None:
-        """And what is refused is recorded."""
         line = "budget game raise tokens_per_day 1000"
         assert "The whole game: tokens_per_day is raised by 1,000" in self.told(line)
         self.tom.permissions.clear()
@@ -227,7 +203,6 @@ class TestCommand(BudgetTest):
         assert ["budget_raised", "control_refused"] == [event for event, _, _ in self.recorded]
 
     def test_half_a_line_is_answered_with_a_whole_one(self) -> None:
-        """What is missing is shown."""
         for line in (
             "budget Ada raise",
             "budget Ada raise tokens_per_day",
@@ -238,10 +213,8 @@ class TestCommand(BudgetTest):
 
 
 class TestCheck(BudgetTest):
-    """A game whose owner forgot `evennia migrate`."""
-
     def test_missing_tables_are_an_error(self) -> None:
-        """With what to type; while `migrate` itself runs nothing is missing."""
+        """While `migrate` itself runs, nothing is reported missing."""
         assert [] == check_tables(None)
         with connection.cursor() as cursor:
             cursor.execute("ALTER TABLE evennia_ai_budgettotal RENAME TO elsewhere")

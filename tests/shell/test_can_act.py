@@ -26,10 +26,9 @@ DEAD = "Bram lies dead on the ground."
 
 
 class AbilityTest(HearingTest):
-    """Bram, a guard with hit points, was adopted."""
+    """Bram, an adopted guard with hit points."""
 
     def setUp(self) -> None:
-        """Tom has our commands."""
         super().setUp()
         self.tom.cmdset.add(AssistantCmdSet)
         self.bram: Any = create_object(Guard, key="Bram", location=self.room1, home=self.room1)
@@ -37,24 +36,22 @@ class AbilityTest(HearingTest):
         self.answer_at_once(self.script)
 
     def kill(self) -> None:
-        """As many hits as it takes."""
+        """Take all of Bram's hit points."""
         self.bram.at_damage(self.bram.hp)
 
     def beat(self) -> None:
-        """The timer fires, and everything that is due happens."""
+        """Fire the timer, and run everything that is due."""
         self.script.at_repeat()
         pump()
 
     def told(self, person: Any = None) -> int:
-        """The times that somebody was told that he is dead."""
+        """The number of times that somebody (Tom) was told that Bram is dead."""
         return int((person or self.tom).seen.count(DEAD))
 
 
 class TestUnable(AbilityTest):
-    """He is dead, and nothing of him goes on."""
-
     def test_whispers_are_answered_by_the_game_once(self) -> None:
-        """No call is made; each who asks is told, once, until he stands up again."""
+        """No model call is made; each person who asks is told once, until he recovers."""
         self.kill()
         for line in ("whisper bram = hello", "say Bram, hello", "whisper bram = hello?"):
             self.type(self.tom, line)
@@ -71,7 +68,7 @@ class TestUnable(AbilityTest):
         assert 2 == self.told()
 
     def test_what_is_under_way_is_dropped(self) -> None:
-        """A call in flight is cancelled with the next beat; nobody waits, and nothing is stored."""
+        """The next beat cancels a call in flight."""
         self.type(self.tom, "whisper bram = hello")
         assert 1 == len(self.model.bodies)
         self.kill()
@@ -84,7 +81,7 @@ class TestUnable(AbilityTest):
         assert [DEAD] == self.tom.heard_from(self.bram)
 
     def test_an_answer_that_comes_in_before_the_beat_is_dropped(self) -> None:
-        """Its tool does not run, nor does one in the middle of several."""
+        """Its tool does not run, although the call was not cancelled yet."""
         self.type(self.tom, "whisper bram = hello")
         self.kill()
         self.model.answer(says("A last word."))
@@ -96,7 +93,6 @@ class TestUnable(AbilityTest):
         assert "dropped" in steps
 
     def test_it_dies_between_two_tools(self) -> None:
-        """The first stays done, the second is not."""
         self.bram.at_assistant_said = lambda *said, **kwargs: self.kill()
         self.ask(
             "say Bram, hello",
@@ -109,7 +105,7 @@ class TestUnable(AbilityTest):
         assert ["Bram groans"] == self.tom.heard_from(self.bram)
 
     def test_it_neither_speaks_nor_acts_by_hand(self) -> None:
-        """By whatever way words leave; and a tool that somebody runs is refused with the reason."""
+        """Every way of sending words refuses, and so does a tool that staff run."""
         self.kill()
         for way, arguments in (
             (outgoing.say, ("Boo.",)),
@@ -128,7 +124,6 @@ class TestUnable(AbilityTest):
         assert f"Bram cannot do anything now: {DEAD}" in results[0].message
 
     def test_a_goal_waits(self) -> None:
-        """It begins nothing by itself either."""
         operations.add_goal(self.script, "patrol the walls", priority=10)
         self.kill()
         self.beat()
@@ -136,7 +131,6 @@ class TestUnable(AbilityTest):
         self.bram.heal(9)
 
     def test_staff_see_why(self) -> None:
-        """In its status, in the list and in `why`."""
         self.kill()
         for line in ("assistant status bram", "assistant why bram"):
             self.type(self.tom, "whisper bram = hello")
@@ -144,7 +138,6 @@ class TestUnable(AbilityTest):
             assert DEAD.rstrip(".") in self.tom.seen[-1], line
 
     def test_who_asks_by_code_is_told(self) -> None:
-        """The reason, in words."""
         failures: list[Any] = []
         self.bram.ask("What is the watchword?", asker=self.tom).addErrback(failures.append)
         pump()
@@ -154,10 +147,8 @@ class TestUnable(AbilityTest):
 
 
 class TestHook(AbilityTest):
-    """The hook itself."""
-
     def test_what_it_may_say(self) -> None:
-        """True, False, a text; and any flag of the game's in its place."""
+        """The hook may return True, False or a text."""
         for flag, expected in ((True, UNABLE_LINE), (False, "")):
             self.bram.db.is_asleep = flag
             assert expected == ability.inability(self.bram)
@@ -167,12 +158,11 @@ class TestHook(AbilityTest):
         del self.bram.can_act
 
     def test_who_says_nothing_can(self) -> None:
-        """A being of a class that has no such hook, and a body that we make."""
+        """A class without the hook, and a body that we make, can act."""
         assert "" == ability.inability(self.ada)
         assert self.ada.can_act() is True
 
     def test_one_that_fails_is_told_to_the_log_once(self) -> None:
-        """And its body does nothing."""
         faulty = create_object(Faulty, key="Wretch", location=self.room1)
         give_ears(faulty)
         with mock.patch.object(logger, "log_err") as told:

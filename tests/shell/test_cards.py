@@ -1,4 +1,4 @@
-"""Character cards in the game: brought in after asking, told below the rules, and given back."""
+"""Character cards in a game: imported after a question, shown below the rules, and exported."""
 
 from __future__ import annotations
 
@@ -54,39 +54,35 @@ CARD = new_card(
 
 
 class CardTest(RememberingTest):
-    """A game with a folder for what is brought in."""
+    """A game with one card, a picture, in its import folder."""
 
     def setUp(self) -> None:
-        """With one card in it, as a picture."""
         super().setUp()
         self.game = Path(self.enterContext(TemporaryDirectory()))
         self.enterContext(override_settings(GAME_DIR=str(self.game)))
         self.put("edda.png", as_png(CARD))
 
     def put(self, name: str, content: bytes) -> None:
-        """Put a file into the folder."""
+        """Put a file into the import folder."""
         folder = self.game / "server" / "ai_imports"
         folder.mkdir(parents=True, exist_ok=True)
         (folder / name).write_bytes(content)
 
     def given(self, line: str, answer: str = "yes") -> str:
-        """What Tom is shown for a line, after he answered its question."""
+        """Type a line as Tom, and answer its question. Returns the text shown."""
         return f"{self.typed(line)}\n{self.typed(answer)}"
 
     def edda(self) -> Any:
-        """The assistant that is made of the card."""
+        """The assistant made from the card."""
         return operations.find_assistant("Edda")
 
     def exported(self, script: Any, kind: str = "json") -> dict[str, Any]:
-        """The fields of its card as it is given back."""
+        """The fields of an assistant's exported card."""
         return dict(read_card(cards.export_card(script, kind)).data)
 
 
 class TestImporting(CardTest):
-    """A card makes an assistant, or is given to one."""
-
     def test_it_is_shown_before_it_is_stored(self) -> None:
-        """What is used, what is not; a no stores nothing."""
         shown = self.given("assistant import edda.png", "no")
         for part in (
             "The card of Edda, for Edda. It stores:",
@@ -104,7 +100,7 @@ class TestImporting(CardTest):
         assert (None, 0) == (self.edda(), CardFile.objects.count())
 
     def test_the_whole_is_shown_page_by_page(self) -> None:
-        """Nothing that a model will be told is kept back; the yes still counts."""
+        """Everything that a model will read is shown, and a later yes still counts."""
         lines = [f"Line {number} of what she is." for number in range(60)]
         book = {"entries": [{"constant": True, "content": "It rains.\n\n" + "y" * 400 + " end."}]}
         card = new_card(
@@ -120,19 +116,16 @@ class TestImporting(CardTest):
         assert "Edda is awake" in self.typed("yes")
 
     def test_a_page_may_be_left_by_the_answer(self) -> None:
-        """Whoever has read enough types it at once."""
         self.put("long.json", as_json(new_card(name="Edda", description="x\n" * 200)))
         assert "Nothing is stored." in self.given("assistant import long.json", "no")
         assert "Edda is awake" in self.given("assistant import long.json")
 
     def test_blanks_without_end(self) -> None:
-        """A line that a pattern would try in each of its ways is answered."""
         blanks = " " * 2_000
         for line in (f"x{blanks}as{blanks}=", f"x{blanks}as{blanks}y{blanks}= a = b"):
             assert "Which card, and for whom?" in self.typed(f"assistant import {line}")
 
     def test_an_assistant_is_made_of_it(self) -> None:
-        """With its persona, notes and lore, in the room, and on record; its picture comes back."""
         assert "Edda is awake in Room" in self.given("assistant import edda.png")
         script = self.edda()
         assert "Personality: dry" in state.read(script, "persona")
@@ -151,7 +144,6 @@ class TestImporting(CardTest):
         )
 
     def test_under_another_name_and_pasted(self) -> None:
-        """What is typed is JSON; the card keeps its own name."""
         line = as_json(CARD).decode()
         assert "Orla is awake" in self.given(f"assistant import {line} as Orla")
         script = operations.find_assistant("Orla")
@@ -159,7 +151,6 @@ class TestImporting(CardTest):
         assert b"" == bytes(CardFile.objects.get(assistant=script.pk).picture)
 
     def test_it_is_given_to_one_that_there_is(self) -> None:
-        """In place of the card before; undo takes the settings back."""
         before = state.read(self.ada_script, "persona")
         shown = self.given("assistant import edda.png = ada")
         assert "This replaces Ada's persona and what came from an earlier card." in shown
@@ -174,7 +165,6 @@ class TestImporting(CardTest):
         assert before == state.read(self.ada_script, "persona")
 
     def test_what_cannot_be(self) -> None:
-        """Each says what is wrong, and nothing is stored."""
         self.put("bad.png", as_png(CARD)[:-40])
         self.put("long.json", as_json(new_card(name="Long", description="x" * 20_001)))
         self.put("named.json", b'{"name": "Tom"}')
@@ -205,13 +195,11 @@ class TestImporting(CardTest):
             assert "create that folder" in self.typed("assistant import edda.png")
 
     def test_its_lore_is_no_memory(self) -> None:
-        """Whoever lets her forget all has the card's lore still."""
         self.given("assistant import edda.png = ada")
         operations.forget_all(self.ada_script, by="Tom")
         assert 1 == rows.of(self.ada_script.pk, kind=MemoryKind.LORE).count()
 
     def test_it_ends_with_the_assistant(self) -> None:
-        """Card and lore go, and nothing is left of them."""
         self.given("assistant import edda.png")
         script = self.edda()
         number = script.pk
@@ -222,10 +210,7 @@ class TestImporting(CardTest):
 
 
 class TestExporting(CardTest):
-    """A card goes out as it came, but for what was changed since."""
-
     def test_what_was_changed_is_in_it(self) -> None:
-        """The persona, and the notes; all else stays."""
         self.given("assistant import edda.png = ada")
         self.typed("assistant config ada set persona Edda bakes.")
         fields = self.exported(self.ada_script, "png")
@@ -234,13 +219,11 @@ class TestExporting(CardTest):
             assert CARD.data[name] == fields[name], name
 
     def test_one_that_had_no_card_has_one_made(self) -> None:
-        """Of who it is, with the lore that it alone knows."""
         self.typed("assistant config ada set persona Ada keeps the lighthouse.")
         fields = self.exported(self.ada_script)
         assert ("Ada", "Ada keeps the lighthouse.") == (fields["name"], fields["description"])
 
     def test_files(self) -> None:
-        """A picture where it came as one, else JSON; for the game's owner alone."""
         for line, ending in (
             ("export ada", "json"),
             ("export ada png", "png"),
@@ -255,10 +238,7 @@ class TestExporting(CardTest):
 
 
 class TestTold(CardTest):
-    """What a model reads of a card."""
-
     def test_notes_stand_below_the_rules_and_quoted(self) -> None:
-        """In one line that nothing in it ends; ours are there whole, and the persona filled in."""
         self.given("assistant import edda.png = ada")
         self.ask("whisper Ada = hello", whispers("Good evening."))
         head = self.model.bodies[0]["messages"][0]["content"]
@@ -269,7 +249,7 @@ class TestTold(CardTest):
         assert "Ada copies charts for Tom in the Room. {{unknown}}" in head
 
     def test_lore_is_told_where_its_words_are_said(self) -> None:
-        """Up to three messages before, with its macros filled in; not by a regular expression."""
+        """Keywords match up to three messages back; regular expressions are not used."""
         self.given("assistant import edda.png = ada")
         self.ask("whisper Ada = Where is the atlas?", whispers("Away."))
         self.ask("whisper Ada = And now?", whispers("Still."))

@@ -1,4 +1,4 @@
-"""A limit whose setting is changed while a person is asked about it: the question is withdrawn."""
+"""A limit that is changed while a person is asked about it: the question is withdrawn."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ from tests.shell.limit_ways import ASKED, PRICES, WAYS, LimitCase, Way, look, wa
 from tests.shell.support import pump
 
 CHECKPOINT = "safety_limit_checkpoint"
-# What a setting that is no count of one is raised to.
+# The raised values of settings for which 5 is not enough.
 ENOUGH = {
     LimitKind.TASK_TOKENS: 100_000,
     LimitKind.TICK_SECONDS: 90,
     LimitKind.DELEGATION_SECONDS: 150,
     LimitKind.MESSAGE_CHARACTERS: 10_000,
 }
-# Of these there is always one.
+# Limits that cannot be removed by 0.
 NEVER_GONE = (LimitKind.ITERATIONS, LimitKind.DELEGATES_AT_ONCE)
 CHANGED = "the cap was changed meanwhile"
 
 
 def way_of(kind: LimitKind) -> Way:
-    """The way into a limit; to that on delegations before the delegate's model is given up."""
+    """The way to a limit; for delegation seconds one before the delegate's call times out."""
     way = next(way for way in WAYS if way.kind is kind)
     if kind is not LimitKind.DELEGATION_SECONDS:
         return way
@@ -36,21 +36,20 @@ def way_of(kind: LimitKind) -> Way:
 
 @override_settings(EVENNIA_AI_PRICES=PRICES)
 class TestChangedLimits(LimitCase):
-    """Ada asks Tom for more, and he gives it by her settings."""
+    """Ada asks Tom for more, and he changes her settings instead."""
 
     def set_limit(self, kind: LimitKind, value: object) -> None:
-        """Set what a limit is."""
+        """Set the value of a limit."""
         told = update_settings(self.ada_script, {LIMITS[kind].path: value})
         assert told.ok, told.message
         pump()
 
     def number(self) -> int:
-        """The number of the one question that is open."""
+        """The number of the one open question."""
         ((_, question),) = self.questions()
         return int(question.number)
 
     def test_each_limit_of_an_assistant(self) -> None:
-        """Raised or taken away: it goes on, without a grant on record, and nobody is asked."""
         kinds = [kind for kind in ASKED if not kind.startswith("cost.")]
         kinds.remove(LimitKind.MODEL_CALL_SECONDS)  # a setting of the process
         for kind in kinds:
@@ -67,7 +66,6 @@ class TestChangedLimits(LimitCase):
                     assert [] == self.prompts()
 
     def test_the_new_value_is_the_limit(self) -> None:
-        """Neither more nor less, also of what is read when a tick begins."""
         for kind in (LimitKind.ITERATIONS, LimitKind.MODEL_CALLS):
             with self.subTest(kind.value):
                 self.begin_anew(way_of(kind), "interactive")
@@ -80,7 +78,6 @@ class TestChangedLimits(LimitCase):
                 self.decide("no")
 
     def test_a_change_that_is_not_enough_leaves_the_question(self) -> None:
-        """Lower, the same, or still less than what is wanted."""
         kind = LimitKind.MESSAGE_CHARACTERS
         for value in (10, 20, 21):
             with self.subTest(value=value):

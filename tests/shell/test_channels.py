@@ -1,4 +1,4 @@
-"""Channels: who is heard there, what is done with it, and who hears the answer."""
+"""Channels: messages heard there, and the assistant's answers."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from evennia_ai.runtime import state
 from tests.shell.listening import HearingTest
 from tests.shell.support import pump
 
-# Each row: how `channel_configs` is set, what is said there, and how Ada takes it.
+# Each row: `channel_configs`, the words said there, and Ada's verdict.
 MODES: tuple[tuple[Any, str, str], ...] = (
     ({}, "hello all", "7 default ignore"),
     ({}, "@ada hello", "2 direct_address trigger"),
@@ -28,15 +28,14 @@ MODES: tuple[tuple[Any, str, str], ...] = (
 
 
 def tells(message: str, channel: str = "Public") -> bytes:
-    """An answer on a channel."""
+    """An answer that speaks on a channel."""
     return completion(None, ("channel", {"channel": channel, "message": message}))
 
 
 class ChannelTest(HearingTest):
-    """Ada, Tom's and Mira's accounts listen to Public."""
+    """Ada and the accounts of Tom and Mira listen to Public."""
 
     def setUp(self) -> None:
-        """Everybody counts as online: their lines are kept by their characters."""
         super().setUp()
         self.public = self.channel("Public", self.tom, self.mira)
         for person in (self.tom, self.mira):
@@ -53,16 +52,13 @@ class ChannelTest(HearingTest):
         return channel_msg
 
     def say(self, text: str, sender: Any = None, **options: Any) -> None:
-        """Somebody (Tom's account) says something on Public."""
+        """Say something on Public, as Tom's account."""
         self.public.msg(text, senders=sender or self.account, **options)
         pump()
 
 
 class TestHeard(ChannelTest):
-    """What reaches her."""
-
     def test_the_bare_words_reach_her(self) -> None:
-        """Without prefix and name, with the channel's name beside them, by the server's marks."""
         self.say("|ghello|n {all} $You()")
         heard = self.heard()
         assert (Source.CHANNEL, "hello {all} $You()") == (heard.source, heard.body)
@@ -72,12 +68,10 @@ class TestHeard(ChannelTest):
         assert (False, False, 0) == (heard.is_relayed, heard.from_assistant, heard.hops)
 
     def test_an_announcement_of_the_game_is_not_heard(self) -> None:
-        """A broadcast without a sender is nobody's question."""
         self.public.msg("@ada the server restarts")
         assert [] == self.records()
 
     def test_all_modes(self) -> None:
-        """By the channel's name in any case; an address always counts."""
         for configs, text, judged in MODES:
             with self.subTest(configs=configs, text=text):
                 self.set(channel_configs=configs)
@@ -85,7 +79,6 @@ class TestHeard(ChannelTest):
                 assert judged == self.judged()
 
     def test_a_channel_has_a_trust_of_its_own(self) -> None:
-        """As its owner set it, addressed or not."""
         self.set(channel_configs={"Public": {"mode": "context", "trust": 0.25}})
         for text in ("hello all", "@ada hello"):
             self.say(text)
@@ -95,7 +88,6 @@ class TestHeard(ChannelTest):
         assert 0.6 == self.records()[0].verdict.trust
 
     def test_a_line_dressed_for_a_client_is_undressed(self) -> None:
-        """Prefix and name go, also those of a pose; what is said is not believed to be more."""
         for line, body in (
             ("[Public] TestAccount: hello", "hello"),
             ("|w[Public]|n TestAccount: |rhello|n", "hello"),
@@ -111,20 +103,17 @@ class TestHeard(ChannelTest):
                 assert "TestAccount" == heard.sender_name
 
     def test_a_channel_that_is_gone_is_not_heard(self) -> None:
-        """Nor does it fail."""
         number = self.public.id
         self.public.delete()
         self.ada.msg(("[Public] Tom: @ada", {"from_channel": number}), from_obj=self.tom)
         assert [] == self.records()
 
     def test_she_does_not_end_delivery_for_those_after_her(self) -> None:
-        """Everybody hears what is said, and the channel's own hooks run."""
         self.say("hello all")
         for person in (self.tom, self.mira):
             assert ["hello all"] == person.seen
 
     def test_what_she_is_unable_to_hear_does_not_disturb_the_channel(self) -> None:
-        """An error in her ears is hers alone."""
         work = self.ada_script.work
         records, work.decisions = work.decisions, None
         self.say("hello all")
@@ -132,27 +121,23 @@ class TestHeard(ChannelTest):
         assert ["hello all"] == self.mira.seen
 
     def test_whoever_she_muted_as_a_channel_does_not_reach_her(self) -> None:
-        """The channel's own mute list holds for her too."""
         self.public.mute(self.ada)
         self.say("@ada hello")
         assert [] == self.records()
 
 
 class TestAnswer(ChannelTest):
-    """The tool `channel`."""
-
     def ask_there(self, *answers: bytes) -> None:
-        """Tom asks her on Public."""
+        """Ask her on Public as Tom."""
         self.model.answers.extend(answers)
         self.say("@ada hello", self.tom)
 
     def refusal(self) -> str:
-        """What the model was told after its first call."""
+        """The result of the model's first call."""
         told: str = self.model.bodies[1]["messages"][-1]["content"]
         return told
 
     def test_everybody_there_hears_her(self) -> None:
-        """With the marks of the server, and the bare words."""
         self.ask_there(tells("Good |revening."))
         for person in (self.tom, self.mira):
             message = person.messages[-1]
@@ -163,40 +148,34 @@ class TestAnswer(ChannelTest):
             )
 
     def test_her_own_words_do_not_come_back(self) -> None:
-        """Even where she answers all that is said."""
         self.set(channel_configs={"Public": "trigger"})
         self.ask_there(tells("I am @ada, and this is for all."))
-        assert "2 direct_address trigger" == self.judged()  # her own words are not even kept
+        assert "2 direct_address trigger" == self.judged()  # the newest record is still Tom's
         assert (1, []) == (len(self.model.bodies), self.waiting())
 
     def test_plain_text_goes_where_the_question_came_from(self) -> None:
-        """A model without tools answers on the channel."""
         self.ask_there(completion("Good evening."))
         assert "Good evening." == self.mira.seen[-1]
 
     def test_a_channel_she_does_not_listen_to_is_refused(self) -> None:
-        """The model reads which there are."""
         self.channel("Staff").disconnect(self.ada)
         self.ask_there(tells("psst", "Staff"), tells("Sorry."))
         assert "you listen to no channel 'Staff'; you listen to Public" in self.refusal()
         assert "Sorry." == self.mira.seen[-1]
 
     def test_a_channel_she_may_not_speak_on_is_refused(self) -> None:
-        """The game's lock holds for her."""
         self.public.locks.add("send:perm(Builder)")
         self.ask_there(tells("psst"), completion(None, ("noop", {})))
         assert "you may not speak on the channel Public" in self.refusal()
         assert ["@ada hello"] == self.mira.seen
 
     def test_four_hundred_characters_are_enough(self) -> None:
-        """Cut at the end of a sentence."""
         self.ask_there(tells("Twelve books. " * 100))
         shown = self.mira.seen[-1]
         assert 400 >= len(shown) > 300
         assert shown.endswith("books.")
 
     def test_nothing_she_says_is_a_pose_of_the_channel(self) -> None:
-        """A colon in front would make her words look like anybody's doing."""
         for written, shown in (
             (":is the king.", "is the king."),
             (" ; : bows.", "bows."),
@@ -211,17 +190,15 @@ class TestAnswer(ChannelTest):
 
 
 class TestDeaf(ChannelTest):
-    """Somebody on the channel has muted her."""
+    """Mira has muted Ada."""
 
     def setUp(self) -> None:
-        """Mira wants to hear nothing of her; what is logged is kept."""
         super().setUp()
         operations.set_muted(self.ada_script, self.mira, True)
         self.logged: list[str] = []
         self.public.at_post_msg = lambda message, **kwargs: self.logged.append(message)
 
     def test_the_others_and_the_log_have_it(self) -> None:
-        """Only who muted her is spared."""
         self.model.answers.append(tells("Good evening."))
         self.say("@ada hello", self.tom)
         assert ["@ada hello", "Good evening."] == self.tom.seen
@@ -229,14 +206,12 @@ class TestDeaf(ChannelTest):
         assert ["@ada hello", "Good evening."] == self.logged
 
     def test_mutes_of_the_channel_hold_too(self) -> None:
-        """Who muted the channel hears neither."""
         self.public.mute(self.tom)
         self.model.answers.append(tells("Good evening."))
         self.say("@ada hello", self.tom)
         assert [] == self.tom.seen
 
     def test_a_listener_who_fails_or_declines_takes_nothing_from_the_others(self) -> None:
-        """As good as by the channel itself, and better."""
         third = self.make("Brass")[1]
         self.public.connect(third)
         self.tom.channel_msg = self._fail
@@ -249,7 +224,6 @@ class TestDeaf(ChannelTest):
         raise RuntimeError("the line is dead")
 
     def test_the_game_may_stop_a_message(self) -> None:
-        """The channel's own hook is asked here as well."""
         self.public.at_pre_msg = lambda message, **kwargs: None
         self.ada_script.db.private_words = "free"
         self.model.answers.append(tells("Good evening."))
@@ -259,15 +233,12 @@ class TestDeaf(ChannelTest):
 
 
 class TestCommand(ChannelTest):
-    """`assistant channel`."""
-
     def channel_command(self, line: str) -> str:
-        """What Tom reads."""
+        """Type `assistant channel` as Tom. Returns the text shown."""
         shown: str = self.call(CmdAssistant(), f"channel {line}")
         return shown
 
     def test_she_is_brought_to_a_channel_and_away(self) -> None:
-        """In every mode; what she has of its trust is kept."""
         staff = self.channel("Staff Talk")
         staff.disconnect(self.ada)
         for line, shown, configs in (
@@ -292,7 +263,6 @@ class TestCommand(ChannelTest):
         assert expected == self.stored("channel_configs")
 
     def test_what_is_wrong_is_said(self) -> None:
-        """And changes nothing."""
         usage = "Usage: assistant channel <name> <channel> = trigger | context | ignore | leave"
         for line in ("", "ada", "ada public", "ada public =", "ada = trigger"):
             assert usage == self.channel_command(line), line

@@ -1,4 +1,4 @@
-"""Who gets what for each line: run for each person in each state, and written down as a table."""
+"""The outcome of each command for each person in each state, also written as a table."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ right is one of the acts in `evennia_ai/operations/rights/acts.py`, which the RE
 
 
 def _cell(row: Row, who: str, outcomes: Outcomes) -> str:
-    """What one person got: a word, and the states in which it was another."""
+    """The outcome for one person when running, and the states in which it differs."""
     states = [standing for standing in STATES if standing != MISSING or row.is_of_one]
     usual = outcomes[row, who, RUNNING]
     others = [s for s in states if outcomes[row, who, s] != usual]
@@ -56,7 +56,7 @@ def _cell(row: Row, who: str, outcomes: Outcomes) -> str:
 
 
 def as_document(outcomes: Outcomes) -> str:
-    """The table, a section for each kind of lines."""
+    """The table, with a section for each kind of command."""
     parts = [HEAD]
     head = ("typed", "needs", *PEOPLE)
     for title, rows in SECTIONS.items():
@@ -71,7 +71,7 @@ def as_document(outcomes: Outcomes) -> str:
     return "\n".join(parts)
 
 
-# What may be typed after a word, or after a command that has no words, and an assistant's name.
+# The verbs that may follow a command and an assistant's name.
 VERBS = {
     "assistant config": set(configuring.VERBS) - {"show"} | {"show tick_rate"},
     "assistant messaging": set(reaching.VERBS),
@@ -94,23 +94,18 @@ CONTEXTS = set(prompts.VERBS["context"]) - {"list", "tick_event"}
 
 
 class TestRows:
-    """The table has all there is to type."""
-
     @pytest.mark.parametrize("command", COMMANDS, ids=lambda command: command.__name__)
     def test_each_command_has_a_row(self, command: type) -> None:
-        """By the name that people type."""
         name = command.key if not command.key.startswith("__") else "@{a}"
         assert any(row.line.lstrip("/").startswith(name) for row in ROWS)
 
     @pytest.mark.parametrize("word", [word for word in CmdAssistant.words if word])
     def test_each_word_has_a_row(self, word: str) -> None:
-        """As a word or as a switch."""
         typed = (f"assistant {word} ", f"aisetup/{word} ")
         assert any(f"{row.line} ".startswith(typed) for row in ROWS)
 
     @pytest.mark.parametrize("start", VERBS)
     def test_what_follows_a_word_has_a_row(self, start: str) -> None:
-        """Each of the verbs; of the contexts one stands for all."""
         lines = [row.line for row in ROWS if row.line.lstrip("/").startswith(start)]
         missing = {
             verb
@@ -121,13 +116,8 @@ class TestRows:
 
 
 class TestRights(CommandWorld):
-    """Each row, each person, each state."""
-
     def test_each_gets_what_the_table_says(self) -> None:
-        """Who has no right changes nothing, and reads what is missing; the table is up to date.
-
-        Rights are no matter of the database: on PostgreSQL each line is typed once.
-        """
+        """Rights do not depend on the database: each line is typed once on PostgreSQL."""
         outcomes: dict[tuple[Row, str, str], str] = {}
         wrong: list[str] = []
         is_sampled = postgres.is_sampled()
