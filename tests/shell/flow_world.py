@@ -206,7 +206,7 @@ class Folk(PeopleLookup):
         return next((being for being in beings if self.world.id_of(being) == being_id), None)
 
     def is_account(self, being: Any) -> bool:
-        """Whether it is one of the accounts."""
+        """True for one of the accounts."""
         return being in self.world.accounts.values()
 
 

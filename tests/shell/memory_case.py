@@ -62,7 +62,6 @@ class FailingStore(Mem0Store):
         super().remove(collection, keys)
 
     def keys(self, collection: int) -> set[str]:
-        """What is in it."""
         self._asked("keys")
         return super().keys(collection)
 

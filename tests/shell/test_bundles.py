@@ -1,4 +1,4 @@
-"""An assistant in a file: what goes along, what never does, and who may know of it afterwards."""
+"""An assistant in a file: its content, what is left out, and who may know of it afterwards."""
 
 from __future__ import annotations
 
@@ -68,10 +68,9 @@ PICTURE = as_png(new_card(name="Ada"))
 
 
 class BundleTest(MemoryTest):
-    """Ada, who knows things of Tom, of Mira and of all; both have accounts."""
+    """Ada, with memories private to Tom, private to Mira, and open to all; both have accounts."""
 
     def setUp(self) -> None:
-        """What Tom told her alone, what Mira did, and what everybody may know."""
         super().setUp()
         self.mira.account = self.account2
         self.toms, self.miras = self.id_of(self.tom), self.id_of(self.mira)
@@ -127,7 +126,7 @@ class BundleTest(MemoryTest):
         return found.data
 
     def brought(self, raw: bytes | None = None, **options: Any) -> AssistantScript:
-        """The assistant of a file, in the same room; its name is Bea."""
+        """The imported assistant of a file, named Bea, in the same room."""
         bundle = read(raw or self.packed()).data
         given = {"key": "Bea", "location": self.room1, "by": "Boss", **options}
         made = bring(bundle, **given)
@@ -138,7 +137,7 @@ class BundleTest(MemoryTest):
         return made.data.script
 
     def told(self, script: AssistantScript, person: Any) -> str:
-        """What a model is told when somebody whispers to an assistant about all of it."""
+        """Everything that a model is sent when somebody whispers about all memories."""
         if not state.read(script, "enabled"):
             operations.control.set_enabled(script, True)
         state.mute(script, self.id_of(person), is_muted=False)
@@ -155,7 +154,7 @@ class BundleTest(MemoryTest):
 
 
 def over(running: Deferred[Any]) -> Any:
-    """What comes of something that is done a little at a time."""
+    """Run a stepwise operation to its end. Returns its result."""
     outcomes: list[Any] = []
     running.addBoth(outcomes.append)
     while not outcomes:
@@ -166,26 +165,26 @@ def over(running: Deferred[Any]) -> Any:
 
 
 def read(raw: bytes) -> Any:
-    """The assistant in a file."""
+    """The result of reading a file."""
     return over(bundle_in.read(raw))
 
 
 def bring(bundle: Any, **options: Any) -> Any:
-    """Bring one in."""
+    """The result of an import."""
     return over(bundle_in.import_bundle(bundle, **options))
 
 
 def members(raw: bytes) -> dict[str, bytes]:
-    """The parts of a file."""
+    """The parts of a file, by name."""
     with zipfile.ZipFile(io.BytesIO(raw)) as archive:
         return {name: archive.read(name) for name in archive.namelist()}
 
 
 def built(raw: bytes, changed: dict[str, Any]) -> bytes:
-    """A file whose parts are others, with hashes and counts as they have to be.
+    """A file with changed parts, and with valid hashes and counts.
 
     Args:
-        changed: plain data, or bytes, by the name of a part or of the manifest's member.
+        changed: plain data or bytes, by the name of a part or of a member of the manifest.
     """
     parts = members(raw)
     head = json.loads(parts.pop(bundle_parts.MANIFEST))
@@ -199,10 +198,7 @@ def built(raw: bytes, changed: dict[str, Any]) -> bytes:
 
 
 class TestWhatGoesAlong(BundleTest):
-    """Everything of the assistant's own."""
-
     def test_all_of_it_arrives(self) -> None:
-        """Memories with dates, trust and links; profiles, goals, notes, card and settings."""
         bea = self.brought(people={"TestAccount": "TestAccount"})
         old, new = (list(rows.of(s.pk).order_by("id")) for s in (self.ada_script, bea))
         same = ("kind", "text", "trust", "importance", "at", "tags", "is_consolidated", "terms")
@@ -229,7 +225,6 @@ class TestWhatGoesAlong(BundleTest):
         assert not state.read(bea, "enabled")
 
     def test_vectors_are_made_here(self) -> None:
-        """Another game has another embedding model: each memory waits for it, and is found."""
         bea = self.brought(people={"TestAccount": "TestAccount"}, enable=True)
         for _ in range(5):
             self.clock.advance(1)
@@ -238,7 +233,6 @@ class TestWhatGoesAlong(BundleTest):
         assert 0 == waiting
 
     def test_rights_money_and_models_stay(self) -> None:
-        """Neither the file has them, nor does a file that somebody wrote them into."""
         raw = self.packed()
         told = members(raw)[bundle_parts.SETTINGS].decode()
         assert not re.search("allowlist|budget|id\\(2\\)|#12", told)
@@ -258,7 +252,6 @@ class TestWhatGoesAlong(BundleTest):
         assert not state.read(bea, "enabled")
 
     def test_what_it_may_cost_is_this_games(self) -> None:
-        """Limits of a task, of acting by itself, of talk among assistants and of a night stay."""
         limits: dict[str, Any] = {
             "safety_config": {"loop": {"max_tokens_per_task": 100_000_000}},
             "autonomy_config": {"acts_per_hour": 1_000},
@@ -287,14 +280,12 @@ class TestWhatGoesAlong(BundleTest):
             assert parts.get(name, state.DEFAULTS[name]) == state.read(bea, name), name
 
     def test_no_id_of_this_game_is_in_the_file(self) -> None:
-        """An id means somebody else elsewhere; but for the record, which people read."""
         parts = members(self.packed())
         del parts[bundle_parts.RECORD]
         text = b"\n".join(parts.values()).decode()
         assert not re.search(r"\*?#\d|account-\d|object-\d", text)
 
     def test_exported_again_it_is_the_same(self) -> None:
-        """But for its name, times, and the record, which begins anew."""
         first = members(self.packed())
         people = {"TestAccount": "TestAccount", "TestAccount2": "TestAccount2"}
         bea = self.brought(people=people)
@@ -307,7 +298,7 @@ class TestWhatGoesAlong(BundleTest):
             assert first[name] == third[name], f"{name} of strangers"
 
     def test_a_look_of_any_length_can_leave(self) -> None:
-        """What no game takes stays behind, and that is said; so do the names that Evennia makes."""
+        """Text too long for an import is cut and reported; Evennia's own aliases are left out."""
         self.ada.db.desc = "x" * 5_000
         self.ada.get_numbered_name(2, self.tom)
         self.ada.aliases.add([f"lamp keeper {letter}" for letter in "abcdefghijklmn"])
@@ -323,7 +314,6 @@ class TestWhatGoesAlong(BundleTest):
         assert not {name for name in names if name.startswith(("an ", "two "))}
 
     def test_what_cannot_leave_is_said(self) -> None:
-        """A file that its own reader would refuse is not written; what broke is told."""
         text = Memory.objects.filter(assistant=self.ada_script.pk).order_by("id").first()
         Memory.objects.filter(pk=text.pk).update(text="x" * 100_001)
         found = over(writing.export_assistant(self.ada_script))
@@ -336,14 +326,12 @@ class TestWhatGoesAlong(BundleTest):
         assert "its stored data is damaged" in found.message
 
     def test_a_stopped_one_arrives_stopped(self) -> None:
-        """Whoever enables it at once is told the way by which it is let go."""
         operations.stop(self.ada_script, "it shouted")
         bea = self.brought(enable=True)
         assert state.is_stopped(bea)
         assert "it shouted" in str(state.read(bea, "lockout"))
 
     def test_its_record_is_put_beside_the_archives(self) -> None:
-        """People can read what it did there; its record here begins with its coming."""
         bea = self.brought()
         audit.flush()
         found = audit.application()
@@ -357,10 +345,9 @@ class TestWhatGoesAlong(BundleTest):
 
 
 class TestWhoMayKnow(BundleTest):
-    """No private word reaches another person by a coincidence of ids."""
+    """No private word reaches another person because ids or names happen to be the same."""
 
     def test_the_same_person_is_told_as_before(self) -> None:
-        """Whom staff said to be Tom hears what Tom told; and nothing of Mira's."""
         bea = self.brought(people={"TestAccount": "TestAccount"})
         before, after = self.told(self.ada_script, self.tom), self.told(bea, self.tom)
         for told in (before, after):
@@ -373,7 +360,6 @@ class TestWhoMayKnow(BundleTest):
         assert not re.search(f"{SECRET}|Mira fears|Tom hums|{ROOM}|{GUILD}", told)
 
     def test_nobody_is_anybody_by_an_id_or_a_name(self) -> None:
-        """Here all ids, names, rooms and factions are those of there, and nobody said so."""
         bea = self.brought()
         here = {row.audience for row in Memory.objects.filter(assistant=bea.pk)}
         there = {row.audience for row in Memory.objects.filter(assistant=self.ada_script.pk)}
@@ -386,7 +372,6 @@ class TestWhoMayKnow(BundleTest):
             assert not re.search(f"{SECRET}|Mira fears|Tom hums|{ROOM}|{GUILD}", told)
 
     def test_who_is_said_to_be_another_gets_that_ones_words_alone(self) -> None:
-        """Crossed over by hand: staff answer for it, and it is on record."""
         bea = self.brought(people={"TestAccount": "TestAccount2"})
         assert SECRET in self.told(bea, self.mira)
         assert SECRET not in self.told(bea, self.tom)
@@ -396,7 +381,6 @@ class TestWhoMayKnow(BundleTest):
         assert b"TestAccount2" in bytes(event.state)
 
     def test_two_imports_share_no_stranger(self) -> None:
-        """A stranger's id is new each time, so that nobody can guess or meet it."""
         one, two = self.brought(), self.brought(key="Cyr")
         away = [
             {row.audience for row in rows.of(each.pk) if row.audience != WORLD}
@@ -406,7 +390,6 @@ class TestWhoMayKnow(BundleTest):
         assert NOBODY not in away[0]
 
     def test_an_assistants_account_is_no_person(self) -> None:
-        """Its own account cannot be said to be a player."""
         account = create.create_account("Brass", "", "a-long-password-1")
         account.db.assistant_body = self.ada
         bundle = read(self.packed()).data
@@ -414,7 +397,6 @@ class TestWhoMayKnow(BundleTest):
         assert "no player's account 'Brass'" in shown.message
 
     def test_wrong_people_are_told_and_nothing_is_stored(self) -> None:
-        """Names that are nobody's, there or here, and one who would be two."""
         bundle = read(self.packed()).data
         wrong = {
             "not exactly one player there who is called 'Zed'": {"Zed": "TestAccount"},
@@ -427,7 +409,6 @@ class TestWhoMayKnow(BundleTest):
         assert operations.find_assistant("Bea") is None
 
     def test_a_name_that_two_had_there_is_nobodys(self) -> None:
-        """Which of them is meant cannot be known: both stay strangers."""
         raw = self.packed()
         who = [json.loads(line) for line in members(raw)[bundle_parts.WHO].splitlines()]
         twice = file.lines_of([*who, {"kind": "account", "name": "testaccount"}])
@@ -437,7 +418,6 @@ class TestWhoMayKnow(BundleTest):
         assert ["TestAccount2"] == shown.data.alike
 
     def test_an_account_that_is_gone_has_no_name(self) -> None:
-        """Its character's name was chosen by its player: it would point at whoever is called so."""
         mira = AccountDB.objects.get(pk=self.account2.pk)
         account = create.create_account("Passing", "", "a-long-password-1")
         gone = self.id_of(account)
@@ -459,7 +439,6 @@ class TestWhoMayKnow(BundleTest):
         assert bring(bundle, key="Bea", location=self.room1).ok
 
     def test_all_names_are_looked_for_at_once(self) -> None:
-        """However many people a file has: the game waits for a statement, not for one of each."""
         raw = self.packed()
         account = create.create_account("Brass", "", "a-long-password-1")
         account.db.assistant_body = self.ada
@@ -479,7 +458,6 @@ class TestWhoMayKnow(BundleTest):
             assert shown == bundle_in.show_bundle(bundle, "Bea", {"testaccount2": "TESTACCOUNT2"})
 
     def test_a_name_that_two_have_here_is_nobodys(self) -> None:
-        """An old database may have "Tom" and "tom": neither is taken for whom was meant."""
         other = create.create_account("Passing", "", "a-long-password-1")
         other.username = "testACCOUNT"
         other.save()
@@ -489,7 +467,6 @@ class TestWhoMayKnow(BundleTest):
         assert ["TestAccount2"] == shown.data.alike
 
     def test_what_would_come_is_shown(self) -> None:
-        """A dry run names people, settings left out and problems, and stores nothing."""
         bundle = read(self.packed()).data
         before = Memory.objects.count()
         shown = bundle_in.show_bundle(bundle, "Ada")
@@ -505,21 +482,20 @@ class TestWhoMayKnow(BundleTest):
 
 
 class TestWrongFiles(BundleTest):
-    """A file is read whole before anything of it is used."""
+    """A file is checked as a whole before any of it is used."""
 
     def setUp(self) -> None:
-        """One good file."""
         super().setUp()
         self.raw = self.packed()
 
     def refused(self, raw: bytes) -> str:
-        """Why a file is not taken."""
+        """The reason why a file is refused."""
         with pytest.raises(ImportFileError) as caught:
             finish(file.read_bundle(raw))
         return str(caught.value)
 
     def zipped(self, parts: dict[str, bytes], comment: bytes = b"") -> bytes:
-        """A zip of some parts."""
+        """A zip file of these parts."""
         stream = io.BytesIO()
         with zipfile.ZipFile(stream, "w", zipfile.ZIP_DEFLATED) as archive:
             for name, raw in parts.items():
@@ -528,7 +504,6 @@ class TestWrongFiles(BundleTest):
         return stream.getvalue()
 
     def test_a_thousand_mutated_files(self) -> None:
-        """Each is refused with a sentence, or is what was written; nothing else ever happens."""
         chance = random.Random(23)
         original = finish(file.read_bundle(self.raw))
         refused = 0
@@ -553,7 +528,6 @@ class TestWrongFiles(BundleTest):
         assert refused > 900
 
     def test_no_text_of_it_holds_a_nul(self) -> None:
-        """PostgreSQL takes none: whatever the database it is left out, and the rest comes along."""
         lines = [json.loads(line) for line in members(self.raw)["memories.jsonl"].splitlines()]
         odd = lines[0] | {"text": "\0a\\u0000\\\0\0b", "tags": ["t\0"]}
         built_of = {bundle_parts.MEMORIES: file.lines_of([odd, *lines[1:]])}
@@ -561,7 +535,6 @@ class TestWrongFiles(BundleTest):
         assert ("a\\u0000\\b", ["t"]) == (first.text, first.tags)
 
     def test_mutated_content_with_right_hashes(self) -> None:
-        """Whoever can write hashes still cannot write an id, a wrong type or a number of nobody."""
         parts = members(self.raw)
         lines = parts[bundle_parts.MEMORIES].decode().splitlines()
         line = json.loads(lines[0])
@@ -584,7 +557,7 @@ class TestWrongFiles(BundleTest):
             for value in values:
                 changed = file.lines_of([line | {name: value}, *map(json.loads, lines[1:])])
                 found = read(built(self.raw, {bundle_parts.MEMORIES: changed}))
-                if found.ok:  # what only lore can judge
+                if found.ok:  # some fields are only checked by lore
                     found = bundle_in.show_bundle(found.data, "Bea")
                 assert not found.ok, (name, value)
                 assert "line 1" in found.message, (name, value)
@@ -603,7 +576,6 @@ class TestWrongFiles(BundleTest):
             assert "state.json" in told
 
     def test_bombs_and_paths(self) -> None:
-        """More than is allowed is not unpacked; a part has one of a few names."""
         for name in ("../../evil.py", "/etc/passwd", "memories.jsonl/", "a/b", "C:\\x"):
             parts = {**members(self.raw), name: b"x"}
             assert "which no assistant has" in self.refused(self.zipped(parts))
@@ -616,7 +588,6 @@ class TestWrongFiles(BundleTest):
         assert self.refused(lying)
 
     def test_a_list_of_parts_that_is_long(self) -> None:
-        """Refused before anything goes through it; so are parts that are larger than any."""
         many = self.zipped({f"{number}": b"" for number in range(300)})
         large = self.zipped({}, b"x" * 20)
         elsewhere = large[:-42] + b"PK\6\7" + bytes(16) + large[-42:]
@@ -630,18 +601,16 @@ class TestWrongFiles(BundleTest):
             finish(file.read_bundle(built(self.raw, {bundle_parts.STATE: state})))
 
     def test_only_what_unpacks_by_pieces_is_unpacked(self) -> None:
-        """A few hundred bytes of bzip2 or LZMA are hundreds of megabytes at once: they are none."""
         for way in (zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA):
             stream = io.BytesIO()
             with zipfile.ZipFile(stream, "w", way) as archive:
                 archive.writestr(bundle_parts.MANIFEST, b"0" * 1_000_000)
             with pytest.MonkeyPatch.context() as patch:
-                patch.setattr(zipfile.ZipFile, "open", None)  # nothing is unpacked to find out
+                patch.setattr(zipfile.ZipFile, "open", None)  # the check unpacks nothing
                 told = self.refused(stream.getvalue())
             assert "manifest.json is not packed by deflate" in told
 
     def test_what_is_no_such_file(self) -> None:
-        """Said in words: something else, a part missing or twice, another version."""
         assert "not a zip file" in self.refused(b"hello")
         assert "not a zip file" in self.refused(b"")
         assert "holds no manifest.json" in self.refused(self.zipped({}))
@@ -659,7 +628,6 @@ class TestWrongFiles(BundleTest):
         assert "its hash is another" in self.refused(self.zipped(other, comment))
 
     def test_more_people_than_are_looked_for(self) -> None:
-        """Refused before a line of them is read; memories have a bound of their own."""
         many = b'{"kind":"account","name":"x"}\n' * (bundle_parts.MOST_WHO + 1)
         told = self.refused(built(self.raw, {bundle_parts.WHO: many}))
         assert "who.jsonl has more than 50,000 lines" in told
@@ -669,7 +637,6 @@ class TestWrongFiles(BundleTest):
             assert "does not end with the end of a line" in told
 
     def test_goals_that_are_no_tree(self) -> None:
-        """A circle, one number twice, one that was never given, one deeper than any: refused."""
         kept = json.loads(members(self.raw)[bundle_parts.STATE])
         (goal,) = kept["goals"]["goals"]
 
@@ -690,7 +657,6 @@ class TestWrongFiles(BundleTest):
         )
 
     def test_two_profiles_of_one_and_a_card_that_is_none(self) -> None:
-        """Refused where it is looked at, not when half of it is stored."""
         lines = members(self.raw)[bundle_parts.PROFILES]
         assert "as a line before is" in self.refused(
             built(self.raw, {bundle_parts.PROFILES: lines + lines})
@@ -701,7 +667,6 @@ class TestWrongFiles(BundleTest):
         assert operations.find_assistant("Bea") is None
 
     def test_a_setting_that_is_none_here(self) -> None:
-        """Named, before anything is made; one of a wrong value too."""
         unknown = built(self.raw, {bundle_parts.SETTINGS: {"moon": 1}})
         assert "'moon', which is not a setting here" in self.refused(unknown)
         wrong = read(built(self.raw, {bundle_parts.SETTINGS: {"tick_rate": "x"}}))
@@ -710,7 +675,6 @@ class TestWrongFiles(BundleTest):
         assert not bring(wrong.data, key="Bea").ok
 
     def test_what_breaks_in_the_middle_leaves_nothing(self) -> None:
-        """Neither in the database, nor in memory, nor on the disk."""
         bundle = read(self.raw).data
         counts = [table.objects.count() for table in (Memory, AssistantScript, CardFile)]
         folder = Path(settings.EVENNIA_AI_AUDIT_CONFIG["archive_folder"])
@@ -732,7 +696,6 @@ class TestWrongFiles(BundleTest):
         assert self.brought(self.raw).key == "Bea"
 
     def test_a_failed_import_leaves_the_record_of_an_earlier_one(self) -> None:
-        """Each has a file of its own, and only its own goes with it."""
         folder = Path(settings.EVENNIA_AI_AUDIT_CONFIG["archive_folder"])
         self.brought(self.raw)
         bea: Any = operations.find_assistant("Bea")
@@ -759,10 +722,9 @@ class TestWrongFiles(BundleTest):
 
 
 class TestMeanwhile(BundleTest):
-    """The game goes on while an assistant is read, written or stored: a step at each turn of it."""
+    """The game goes on during a read, export or import: each turn of the reactor does one step."""
 
     def setUp(self) -> None:
-        """A file, and turns of the reactor that take one small step each."""
         super().setUp()
         self.raw = self.packed()
         self.bundle = read(self.raw).data
@@ -773,12 +735,12 @@ class TestMeanwhile(BundleTest):
         self.before = self.rows()
 
     def rows(self) -> list[int]:
-        """The number of all rows that an import makes."""
+        """The numbers of all rows that an import makes."""
         tables = (Memory, EntityProfile, CardFile, AssistantScript, ScriptDB, ObjectDB)
         return [table.objects.count() for table in tables]
 
     def coming(self, **options: Any) -> tuple[Deferred[Any], list[Any]]:
-        """Bea, of whom some memories are stored; and what comes of her."""
+        """A running import of Bea with some memories stored, and the list for its outcome."""
         given = {"key": "Bea", "location": self.room1, "by": "Boss", **options}
         running, outcomes = bundle_in.import_bundle(self.bundle, **given), list[Any]()
         running.addBoth(outcomes.append)
@@ -789,13 +751,12 @@ class TestMeanwhile(BundleTest):
         return running, outcomes
 
     def assert_nothing_is_left(self) -> None:
-        """Nobody came, and nothing tells that somebody was to."""
+        """Check that no rows and no mark of a running import are left."""
         pump()
         assert self.before == self.rows()
         assert ServerConfig.objects.conf(arriving.ARRIVING) is None
 
     def test_called_off(self) -> None:
-        """As where whoever asked over HTTP waits no longer: nothing is stored, and later it is."""
         running, outcomes = self.coming()
         running.cancel()
         assert isinstance(outcomes[0], Failure)
@@ -803,7 +764,6 @@ class TestMeanwhile(BundleTest):
         assert self.brought(self.raw).key == "Bea"
 
     def test_a_name_that_is_taken_meanwhile(self) -> None:
-        """It is refused at the end, whole; so is a room that is no more."""
         _, outcomes = self.coming()
         room = create.create_object(DefaultRoom, key="Hall")
         _, others = self.coming(key="Cyr", location=room)
@@ -819,7 +779,6 @@ class TestMeanwhile(BundleTest):
         self.assert_nothing_is_left()
 
     def test_no_more_than_two_at_once(self) -> None:
-        """Each may take hundreds of megabytes; the third is told to wait."""
         _, outcomes = self.coming()
         _, others = self.coming(key="Cyr")
         assert "try again in a moment" in read(self.raw).message
@@ -830,7 +789,7 @@ class TestMeanwhile(BundleTest):
         assert read(self.raw).ok
 
     def test_a_process_that_ended_in_the_middle(self) -> None:
-        """The next takes out what it left, and never anything of one that is here."""
+        """The next process deletes the rest of the import, and no existing assistant."""
         number = arriving.begin()
         for _ in store.storing(number, self.bundle, bundle_people.Ids(self.bundle.who, {})):
             pass
@@ -846,7 +805,6 @@ class TestMeanwhile(BundleTest):
         assert not record.exists()
 
     def test_what_is_forgotten_meanwhile_is_not_in_the_file(self) -> None:
-        """It is read again, so that the file is of one moment."""
         running, outcomes = writing.export_assistant(self.ada_script, by="Boss"), list[Any]()
         running.addBoth(outcomes.append)
         for _ in range(3 * self.before[0] // 2):
@@ -862,7 +820,7 @@ class TestMeanwhile(BundleTest):
         assert finish(file.read_bundle(outcomes[0].data)).state.notes == []
 
     def exported_when(self, change: Callable[[], object], most: int = 1) -> Any:
-        """What comes of an export in which something changes when its file is being read back."""
+        """The result of an export during which something changes while its file is read back."""
         original, times = file.read_bundle, itertools.count(1)
 
         def changing(raw: bytes) -> Any:
@@ -875,7 +833,6 @@ class TestMeanwhile(BundleTest):
             return over(writing.export_assistant(self.ada_script, by="Boss"))
 
     def test_what_is_taken_back_while_the_file_is_made_is_not_in_it(self) -> None:
-        """Up to the moment in which it leaves; where that never ends, no file leaves."""
         raw = self.exported_when(lambda: own_memory.forget_everything(self.ada_script, self.tom))
         assert SECRET not in members(raw.data)[bundle_parts.MEMORIES].decode()
         note = {"number": 1, "text": "a", "at": 1.0, "person": self.miras, "is_private": True}
@@ -887,7 +844,6 @@ class TestMeanwhile(BundleTest):
         assert "keep changing" in self.exported_when(change, 9).message
 
     def test_facts_of_a_night_meanwhile_go_along(self) -> None:
-        """An entry that is done goes with what was drawn from it, never without."""
         batch = Batch(self.ada_script.pk, [], new=[self.drawn("Tom likes eels")])
         raw = self.exported_when(batch.write)
         assert "Tom likes eels" in members(raw.data)[bundle_parts.MEMORIES].decode()
@@ -897,12 +853,10 @@ class TestMeanwhile(BundleTest):
         return Recollection(key=new_key(), kind="fact", text=text, audience=WORLD, at=1.0)
 
     def test_who_is_deleted_while_it_is_read_is_said_to_be(self) -> None:
-        """And nothing else is said of it."""
         found = self.exported_when(self.ada_script.delete)
         assert "Ada has been deleted in the meantime." == found.message
 
     def test_all_are_removed_meanwhile(self) -> None:
-        """Not while one is on its way; where its rows or its number went, nobody arrives."""
         _, outcomes = self.coming()
         assert "an assistant is being imported from another game" in removing.remove_all().message
         (number,) = arriving._UNDER_WAY
@@ -921,7 +875,6 @@ class TestMeanwhile(BundleTest):
         assert ServerConfig.objects.conf(arriving.ARRIVING) is None
 
     def test_all_are_stopped_meanwhile(self) -> None:
-        """Whoever stopped all did not know of this one: it is silent until somebody starts it."""
         _, outcomes = self.coming(enable=True)
         emergency.stop_all([self.ada_script], "enough")
         while not outcomes:
@@ -930,7 +883,6 @@ class TestMeanwhile(BundleTest):
         assert not state.read(outcomes[0].data.script, "enabled")
 
     def test_the_right_is_taken_away_meanwhile(self) -> None:
-        """Whoever is banned, or an owner no more, brings in nobody; nor anybody who is renamed."""
         boss = create.create_account("Boss", "", None)
         boss.is_superuser = True
         boss.save()
@@ -954,7 +906,6 @@ class TestMeanwhile(BundleTest):
         assert "the accounts have changed" in outcomes[0].message
 
     def test_who_leaves_the_body_meanwhile_keeps_the_right(self) -> None:
-        """It is an account's, and the body that it played has none without it."""
         boss = create.create_account("Boss", "", None)
         boss.permissions.add("Admin")
         self.mira.account = boss
@@ -965,7 +916,6 @@ class TestMeanwhile(BundleTest):
         assert outcomes[0].ok, outcomes[0].message
 
     def test_whoever_was_asked_everything_waits_for_a_place(self) -> None:
-        """What was answered is not thrown away because others are at it."""
         with writing._ROOM.place(2), writing._ROOM.place(2):
             running, outcomes = bundle_in.import_bundle(self.bundle, key="Bea"), list[Any]()
             running.addBoth(outcomes.append)
@@ -974,7 +924,6 @@ class TestMeanwhile(BundleTest):
         assert over(running.addCallback(lambda _: outcomes[0])).ok
 
     def test_the_record_says_who_did_it_and_by_which_way(self) -> None:
-        """Also of what is done when whoever asked has long gone on."""
         found: list[Any] = []
         audit.LISTENERS.append(lambda *told: found.append(told))
         self.addCleanup(audit.LISTENERS.pop)
@@ -986,16 +935,14 @@ class TestMeanwhile(BundleTest):
 
 
 class TestTyped(BundleTest):
-    """The way by which an owner brings one in."""
+    """`assistant import` as an owner types it."""
 
     def setUp(self) -> None:
-        """Nothing is waited for that long."""
         super().setUp()
         patch = self.enterContext(pytest.MonkeyPatch.context())
         patch.setattr(base, "LOOK_SECONDS", 0.0)
 
     def test_what_breaks_later_is_told(self) -> None:
-        """Evennia would only log it."""
         folder = self.enterContext(tempfile.TemporaryDirectory())
         Path(folder, "ada.zip").write_bytes(self.packed())
         self.tom.cmdset.add(AssistantCmdSet)
@@ -1009,7 +956,6 @@ class TestTyped(BundleTest):
         assert "That went wrong: 'NoneType' object is not callable" in "\n".join(self.tom.seen)
 
     def test_who_is_alike_is_asked_about_before_anything_is_stored(self) -> None:
-        """Each by itself: no keeps one a stranger, yes makes one the same; then it asks again."""
         folder = self.enterContext(tempfile.TemporaryDirectory())
         Path(folder, "ada.zip").write_bytes(self.packed())
         self.tom.cmdset.add(AssistantCmdSet)
@@ -1027,7 +973,6 @@ class TestTyped(BundleTest):
         assert self.miras not in {row.person for row in rows.of(cyr.pk)}
 
     def test_too_many_alike_are_not_asked_about(self) -> None:
-        """Nobody answers that often with care: all stay strangers until they are named."""
         folder = self.enterContext(tempfile.TemporaryDirectory())
         Path(folder, "ada.zip").write_bytes(self.packed())
         self.tom.cmdset.add(AssistantCmdSet)

@@ -1,4 +1,4 @@
-"""What people type: every word of the commands, right, wrong and without what it needs."""
+"""The words of the commands: right, wrong, and incomplete."""
 
 from __future__ import annotations
 
@@ -17,30 +17,27 @@ from evennia_ai.llm.local_transport import places_of_game
 from evennia_ai.llm.scripted import completion
 from evennia_ai.operations.models.choosing import loading_hint
 from evennia_ai.runtime import state
-from tests.shell.support import ShellTest, pump, services, whispers
+from tests.shell.support import ShellTest, pump, whispers
 
 STAYS = "It stays stopped across restarts. To let it go on: "
 
 
 class CommandTest(ShellTest):
-    """Types commands as Tom."""
+    """Commands typed as Tom."""
 
     def assistant(self, line: str, caller: Any = None) -> str:
-        """What the caller is shown for `assistant <line>`."""
+        """The text that the caller is shown for `assistant <line>`."""
         shown: str = self.call(CmdAssistant(), line, caller=caller)
         return shown
 
     def history(self, line: str) -> str:
-        """What Tom is shown for `history <line>`."""
+        """The text that Tom is shown for `history <line>`."""
         shown: str = self.call(CmdHistory(), line)
         return shown
 
 
 class TestOverview(CommandTest):
-    """`assistant` and `assistant status`."""
-
     def test_all_are_listed(self) -> None:
-        """Name, state and model of each."""
         self.make("Brass")
         operations.set_enabled(self.ada_script, False)
         for line in ("", "list"):
@@ -50,12 +47,10 @@ class TestOverview(CommandTest):
                 assert expected in shown
 
     def test_without_any_the_first_step_is_said(self) -> None:
-        """A new game reads how to make one."""
         self.ada_script.delete()
         assert "There is no assistant yet. Make one: assistant create <name>" == self.assistant("")
 
     def test_one_in_detail(self) -> None:
-        """State, model, use, errors and breaker."""
         self.ask("whisper Ada = hello", whispers("Hello."))
         shown = self.assistant("status ada")
         for expected in (
@@ -70,44 +65,35 @@ class TestOverview(CommandTest):
             assert expected in shown
 
     def test_the_only_one_need_not_be_named(self) -> None:
-        """`assistant status` is enough with one; with two the one in the room is meant."""
         assert self.assistant("status").startswith("Ada: awake")
         self.make("Brass", location=self.room2)
         assert self.assistant("status").startswith("Ada: awake")
 
     def test_where_several_could_be_meant_they_are_named(self) -> None:
-        """Nobody is guessed at."""
         self.make("Brass")
         how = "Usage: assistant status [<name>]"
         assert f"Which assistant? There are: Ada, Brass.\n{how}" == self.assistant("status")
 
     def test_an_unknown_name_is_answered_with_the_known(self) -> None:
-        """And its markup is not run."""
         told = (
             "There is no assistant named |rEdda. There are: Ada.\nUsage: assistant status [<name>]"
         )
         assert told == self.assistant("status |rEdda")
 
     def test_a_word_it_does_not_have(self) -> None:
-        """Points to the help."""
         assert "There is no 'assistant dance'. Type: help assistant" == self.assistant("dance ada")
 
     def test_a_wrong_setup_is_shown_and_not_raised(self) -> None:
-        """The status of a badly set assistant is the sentence that says so."""
         state.write(self.ada_script, llm_provider="opnai")
         assert "not set up: llm_provider is 'opnai'" in self.assistant("status ada")
 
     def test_words_are_known_in_any_case_and_as_switches(self) -> None:
-        """`assistant/status ada`, `aisetup STATUS ada`."""
         for line in ("/status ada", "STATUS Ada", "/emergency/clear ada"):
             assert self.assistant(line).startswith("Ada: ")
 
 
 class TestCreate(CommandTest):
-    """`assistant create`."""
-
     def test_one_is_made_where_the_builder_stands(self) -> None:
-        """With the persona that was given; and it answers."""
         shown = self.assistant("create Edda = Edda copies |rcharts = all day.")
         assert "Edda is awake in Room. Try: whisper Edda = hello" == shown
         script = operations.find_assistant("EDDA")
@@ -119,7 +105,6 @@ class TestCreate(CommandTest):
         assert ['Edda whispers: "Hello."'] == self.tom.heard_from(script.obj)
 
     def test_a_name_is_needed_and_must_be_free(self) -> None:
-        """Each refusal says what would be right."""
         for line in ("create = Nobody.", "init ="):
             assert self.assistant(line).startswith(
                 "An assistant needs a name.\nUsage: assistant cr"
@@ -130,10 +115,7 @@ class TestCreate(CommandTest):
 
 
 class TestStartStop(CommandTest):
-    """`assistant start`, `stop`, `emergency` and `history reset`."""
-
     def test_she_is_silenced_and_woken(self) -> None:
-        """Twice is said to be so already."""
         for line, expected in (
             ("start ada", "Ada is already awake."),
             ("stop ada", "Ada is silent. To let it answer: assistant start Ada"),
@@ -144,7 +126,6 @@ class TestStartStop(CommandTest):
             assert expected == self.assistant(line).partition("\n")[0], line
 
     def test_an_emergency_stop_and_its_clearing(self) -> None:
-        """With and without a name, in capitals too, exactly as the seed types it."""
         for line, expected in (
             ("emergency clear", "Ada: Emergency stop is not active."),
             ("emergency stop", f"Ada is stopped. {STAYS}assistant emergency clear Ada"),
@@ -168,12 +149,10 @@ class TestStartStop(CommandTest):
             assert usage == self.assistant(line)
 
     def test_who_stopped_her_is_kept(self) -> None:
-        """Staff read the name of whoever did it."""
         self.assistant("emergency stop ada")
         assert "Ada is stopped: stopped by Tom." in self.sent_to_staff()[-1]
 
     def test_a_reset_clears_conversation_and_stop(self) -> None:
-        """History, errors and the stop are gone; what it has used is not."""
         self.ask("whisper Ada = hello", whispers("Hello."))
         operations.stop(self.ada_script, "test")
         for line in ("reset", "RESET ada", "/reset ada"):
@@ -183,16 +162,12 @@ class TestStartStop(CommandTest):
         assert 1 == state.read(self.ada_script, "usage")["calls"]
 
     def test_a_reset_works_before_she_ever_started(self) -> None:
-        """A paused assistant can be put right too."""
         self.ada_script.work = None
         assert "Ada starts a new conversation." == self.history("reset ada")
 
 
 class TestCheck(CommandTest):
-    """`assistant check`."""
-
     def test_the_endpoint_is_tried_line_by_line(self) -> None:
-        """Five lines and a verdict."""
         self.use_scripted_model()
         for line in ("check", "check ada"):
             shown = self.assistant(line)
@@ -208,21 +183,18 @@ class TestCheck(CommandTest):
             assert shown.endswith("An assistant can work with it.")
 
     def test_what_does_not_work_is_a_no(self) -> None:
-        """The verdict says what to do."""
         self.model.answers.extend([completion("hi"), completion("Ding!"), completion("hi")])
         shown = self.assistant("check")
         assert "tool calls  NO  it answered 'Ding!' instead of a tool call" in shown
         assert shown.endswith("Fix what says NO first.")
 
     def test_a_name_that_nobody_has_is_told(self) -> None:
-        """Among the settings of the one that is meant."""
         state.write(self.ada_script, confirm_by="Tmo")
         assert "Ada: confirm_by is 'Tmo', a name or permission that nobody has" in self.assistant(
             "check ada"
         )
 
     def test_a_context_that_is_too_small(self) -> None:
-        """It is a no with both figures and what to do, for her and for the game."""
         self.use_scripted_model()
         state.write(self.ada_script, max_context_tokens=300)
         for line in ("check", "check ada"):
@@ -232,7 +204,6 @@ class TestCheck(CommandTest):
             assert shown.endswith("Fix what says NO first.")
 
     def test_a_wrong_setup_is_said(self) -> None:
-        """Without asking anybody."""
         state.write(self.ada_script, llm_provider="opnai")
         assert self.assistant("check ada").startswith(
             "The model is not set up: llm_provider is 'opnai'"
@@ -241,7 +212,6 @@ class TestCheck(CommandTest):
         assert [] == self.model.bodies
 
     def test_a_demo_brain_that_is_loaded_is_said(self) -> None:
-        """Since when and what to do; nothing of one that answers, or is not at work."""
         state.write(self.ada_script, llm_provider="local")
         with TemporaryDirectory() as game, override_settings(GAME_DIR=game):
             (folder, _) = places_of_game()
@@ -260,7 +230,6 @@ class TestCheck(CommandTest):
             assert "" == loading_hint(self.ada_script)
 
     def test_the_answer_may_come_later(self) -> None:
-        """The command returns at once; the report follows."""
         assert self.assistant("check") == (
             "Asking the model; this takes a moment.\n"
             "Ada hears Evennia's own commands; nobody has spoken here yet."
@@ -269,21 +238,16 @@ class TestCheck(CommandTest):
         self.model.fail(RuntimeError("|rburst"))
         pump()
         assert ["The check itself failed: |rburst"] == self.tom.seen
-        self.flushed = services.pool()
 
 
 class TestPermission(CommandTest):
-    """Who may type it."""
-
     def test_who_may_type_what(self) -> None:
-        """A player has `assistant` and does not have `history`; staff have both."""
         for person, is_staff in ((self.tom, True), (self.mira, False)):
             assert CmdAssistant().access(person, "cmd")
             assert is_staff is CmdAssistant().counts_as_staff(person)
             assert is_staff is CmdHistory().access(person, "cmd")
 
     def test_what_is_for_staff_does_nothing_for_a_player(self) -> None:
-        """The line says so, and nothing is done."""
         for person in (self.tom, self.mira):
             person.cmdset.add(AssistantCmdSet)
         self.type(self.mira, "assistant emergency stop ada")

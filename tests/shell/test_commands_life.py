@@ -1,4 +1,4 @@
-"""`assistant create`, `clone`, `delete`, `tell`, and what shows how assistants are."""
+"""`assistant create`, `clone`, `delete`, `tell`, and the overview of assistants."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ WIDE = 100
 
 
 class LifeTest(ShellTest):
-    """Types as Tom, who has the commands."""
+    """Tom and Mira have the commands."""
 
     def setUp(self) -> None:
-        """What is put away goes nowhere near the game's own files."""
+        """Keep archives away from the game's own files."""
         super().setUp()
         folder = self.enterContext(TemporaryDirectory())
         self.enterContext(override_settings(GAME_DIR=folder))
@@ -33,7 +33,7 @@ class LifeTest(ShellTest):
             person.cmdset.add(AssistantCmdSet)
 
     def assistant(self, line: str, *answers: str, caller: Any = None) -> str:
-        """What somebody (Tom) is shown for `assistant <line>` and what is answered to it."""
+        """The text that somebody (Tom) is shown for `assistant <line>` and the answers to it."""
         person = caller or self.tom
         self.forget()
         for typed in (f"assistant {line}", *answers):
@@ -42,15 +42,11 @@ class LifeTest(ShellTest):
 
 
 class TestMade(LifeTest):
-    """One more, and one less."""
-
     def test_create_alone_opens_the_menu(self) -> None:
-        """Which can be left again."""
         assert "A new assistant" in self.assistant("create", "quit")
         assert 1 == len(operations.list_assistants())
 
     def test_a_clone_has_her_settings(self) -> None:
-        """Under its own name, where the builder stands."""
         state.write(self.ada_script, tick_rate=9, persona="Ada keeps books.")
         self.make("Old Tom")
         self.assistant("clone ada = New Ada")
@@ -61,7 +57,6 @@ class TestMade(LifeTest):
         assert operations.find_assistant("young tom") is not None
 
     def test_a_delete_asks_first(self) -> None:
-        """What is lost is said; anything but yes keeps her."""
         for answer in ("no", "", "perhaps"):
             shown = self.assistant("delete ada", answer)
             assert "Delete Ada? Its body, account," in shown
@@ -74,7 +69,7 @@ class TestMade(LifeTest):
         assert operations.find_assistant("ada") is None
 
     def test_the_right_is_asked_again_after_the_answer(self) -> None:
-        """Whoever lost it meanwhile deletes nobody; nor does who was too slow."""
+        """A right lost before the answer, or an assistant deleted by then, ends in a message."""
         self.assistant("delete ada")
         self.ada.locks.add("ai_control:false()")
         self.account.is_superuser = False
@@ -88,7 +83,6 @@ class TestMade(LifeTest):
         assert "There is no assistant named Ada." in self.tom.seen[-1]
 
     def test_who_may_not_is_not_asked(self) -> None:
-        """The refusal comes at once."""
         self.ada.locks.add(f"ai_control:id({self.mira.id})")
         self.account.is_superuser = False
         self.tom.locks.cache_lock_bypass(self.tom)
@@ -97,22 +91,18 @@ class TestMade(LifeTest):
         assert "Delete Ada?" not in shown
 
     def test_delete_wants_a_name(self) -> None:
-        """Also where there is one only."""
+        """A name is needed even if there is only one assistant."""
         assert self.assistant("delete").startswith("Which assistant should be deleted?\nUsage:")
 
 
 class TestTold(LifeTest):
-    """`assistant tell`."""
-
     def test_what_comes_back_is_shown(self) -> None:
-        """As soon as it is there; that it takes a moment is said at once."""
         for line in ("tell ada What is the time?", "tell ada = And now?"):
             self.model.answers.append(reports_of("|rNoon."))
             shown = self.assistant(line)
             assert "Ada has been told; you will see the result here.\nAda: |rNoon." == shown
 
     def test_one_who_is_stopped_does_nothing(self) -> None:
-        """And that is what comes back."""
         operations.stop(self.ada_script, "test")
         assert "is told" not in self.assistant("tell ada Dance.")
         assert 1 == len(self.tom.seen)
@@ -120,10 +110,8 @@ class TestTold(LifeTest):
 
 
 class TestOverview(LifeTest):
-    """`assistant` at a glance."""
-
     def test_a_line_for_each_that_fits(self) -> None:
-        """Idle time, model, tokens and money of caps, breakers, questions; long names are cut."""
+        """Long names are cut, and no line is wider than a client's window."""
         self.make("The Keeper of the Long Northern Gallery")
         with override_settings(
             EVENNIA_AI_BUDGET_CONFIG={
@@ -151,7 +139,7 @@ class TestOverview(LifeTest):
         assert max(map(len, shown.splitlines())) <= WIDE
 
     def test_what_needs_a_hand_stands_below(self) -> None:
-        """With what to type, in one line each; what machines call it stands below."""
+        """A line for each says what to type; technical causes stand below it."""
         trigger_emergency_stop(self.ada_script, "dig, 4 times", cause=Cause.REPEAT)
         edda, _ = self.make("Edda")
         operations.set_enabled(edda, False)
@@ -168,7 +156,7 @@ class TestOverview(LifeTest):
             assert [line for line in lines if re.match(expected, line)], expected
 
     def test_a_model_that_cannot_be_is_said_in_the_row(self) -> None:
-        """Whatever else is wrong."""
+        """Other wrong settings do not hide it."""
         state.write(self.ada_script, llm_provider="opnai")
         self.ada_script.db.budget_config = {"assistant": {"tokens_per_day": "many"}}
         row = self.assistant("").splitlines()[1]
@@ -177,28 +165,22 @@ class TestOverview(LifeTest):
 
 
 class TestFigures:
-    """Numbers in few characters."""
-
     def test_numbers(self) -> None:
-        """Three figures and a mark."""
         rows = ((0, "0"), (950, "950"), (41_200, "41.2k"), (200_000, "200k"), (2_000_000, "2M"))
         for number, shown in (*rows, (999_999, "1,000k"), (3_100_000_000, "3.1G")):
             assert shown == short(number)
 
     def test_money(self) -> None:
-        """Whole dollars without cents."""
         assert ["$0.00", "$0.03", "$20", "$1,000"] == [dollars(n) for n in (0, 0.03, 20, 1000)]
 
     def test_spans(self) -> None:
-        """As a clock; days in words."""
         assert ["00:02:10", "23:59:59", "2d 03h"] == [span(n) for n in (130, 86_399, 183_600)]
 
     def test_columns(self) -> None:
-        """What is too long is cut; one column takes what is left of the line."""
+        """One column takes the rest of the line."""
         shown = cropped_rows(("A", "B", "C"), [("abcdef", "x" * 30, 1)], (4, 0, 3), 20)
         assert ["A     B            C", "ab..  xxxxxxxxx..  1"] == shown.splitlines()
 
     def test_signs_that_take_two_columns(self) -> None:
-        """A name in Japanese leaves the next column where it is."""
         shown = cropped_rows(("A", "B"), [("桜", 1), ("Edda", 2)], (16, 3), 78)
         assert ["A     B", "桜    1", "Edda  2"] == shown.splitlines()

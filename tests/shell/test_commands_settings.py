@@ -1,4 +1,4 @@
-"""`assistant config` and `assistant messaging`: settings seen and changed."""
+"""`assistant config` and `assistant messaging`: settings shown and changed."""
 
 from __future__ import annotations
 
@@ -10,19 +10,16 @@ from tests.shell.listening import HearingTest
 
 
 class SettingsTest(HearingTest):
-    """Types as Tom."""
+    """Commands typed as Tom."""
 
     def assistant(self, line: str) -> str:
-        """What Tom is shown for `assistant <line>`."""
+        """The text that Tom is shown for `assistant <line>`."""
         shown: str = self.call(CmdAssistant(), line)
         return shown
 
 
 class TestConfig(SettingsTest):
-    """`assistant config`."""
-
     def test_all_are_listed_under_headings(self) -> None:
-        """What differs is marked, and what is nested has a row."""
         state.write(self.ada_script, tick_rate=10)
         self.tom.cmdset.add(AssistantCmdSet)
         for line in (" config ada", " config", " config ada list", "/config/show ada"):
@@ -36,7 +33,6 @@ class TestConfig(SettingsTest):
                 assert "execution_config.max_iterations_per_tick" in shown
 
     def test_a_long_list_comes_page_by_page(self) -> None:
-        """A screen at a time, by Evennia's pager."""
         shown = self.assistant("config ada")
         assert "Who it is:" in shown
         assert "What she may do:" not in shown
@@ -44,25 +40,22 @@ class TestConfig(SettingsTest):
         self.tom.ndb._more.page_quit()
 
     def test_every_setting_has_a_heading(self) -> None:
-        """A new one is put somewhere by whoever adds it."""
+        """A new setting has to be put under one of the headings."""
         names = [name for name in ATTRIBUTES if name not in STATE]
         assert ["assistant_key", "max_log_entries"] == [n for n in names if group_of(n) == OTHERS]
 
     def test_one_is_explained(self) -> None:
-        """Value, default, type and what it does."""
         state.write(self.ada_script, tick_rate=10)
         shown = self.assistant("config ada show tick_rate")
         assert shown.startswith("tick_rate = 10   (default 5)\n  type      ")
         assert "  does      seconds between beats" in shown
 
     def test_a_container_has_its_keys_below_it(self) -> None:
-        """Each with its value."""
         shown = self.assistant("config ada show execution_config")
         assert "   execution_config.max_iterations_per_tick" in shown
         assert "its keys are in docs/prompts.md\n" in shown
 
     def test_one_is_set_and_unset(self) -> None:
-        """In each way it can be typed, also inside another."""
         for line, number in (
             ("config ada set tick_rate 10", 10),
             ("/config ada set tick_rate 11", 11),
@@ -79,13 +72,11 @@ class TestConfig(SettingsTest):
         assert 7 == state.read(self.ada_script, "execution_config")["max_iterations_per_tick"]
 
     def test_a_name_of_several_words(self) -> None:
-        """With a text of several words after it."""
         script, _ = self.make("Old Tom")
         self.assistant("config old tom set persona Old Tom mends nets,  and grumbles.")
         assert "Old Tom mends nets,  and grumbles." == state.read(script, "persona")
 
     def test_what_cannot_be_set_says_what_could(self) -> None:
-        """Near names, and how it is typed; nothing is changed."""
         shown = self.assistant("config ada set tick_rat 10")
         assert "tick_rate" in shown
         assert "Usage: assistant config <name>" in shown
@@ -94,10 +85,7 @@ class TestConfig(SettingsTest):
 
 
 class TestMessaging(SettingsTest):
-    """`assistant messaging`: how people reach it."""
-
     def test_all_ways_are_shown(self) -> None:
-        """And how each is set."""
         self.set(channel_configs={"Public": {"mode": "trigger", "trust": 0.1}, "Feed": "context"})
         shown = self.assistant("messaging ada")
         for expected in (
@@ -114,7 +102,6 @@ class TestMessaging(SettingsTest):
             assert expected in shown
 
     def test_each_way_is_set(self) -> None:
-        """As the setting of its name."""
         for line, name, value in (
             ("hearing off", "interaction_enabled", False),
             ("hearing ON", "interaction_enabled", True),
@@ -127,7 +114,6 @@ class TestMessaging(SettingsTest):
                 assert value == state.read(self.ada_script, name)
 
     def test_channel_and_account_are_the_words_of_their_own(self) -> None:
-        """The same, typed here."""
         self.channel("Staff Talk").disconnect(self.ada)
         shown = self.assistant("messaging ada channel staff talk = trigger")
         assert "Ada listens to Staff Talk: trigger." == shown
@@ -138,7 +124,6 @@ class TestMessaging(SettingsTest):
         assert "  channel     Staff Talk: trigger" in shown
 
     def test_a_channel_for_a_name_of_several_words(self) -> None:
-        """`assistant channel` finds where the name ends."""
         self.channel("Staff Talk")
         script, _ = self.make("Old Tom")
         assert "Old Tom listens to Staff Talk: context." == self.assistant(

@@ -1,4 +1,4 @@
-"""What is typed wrongly is answered with what is right; nothing fails silently."""
+"""Typing errors, which are answered with the right way to type a command."""
 
 from __future__ import annotations
 
@@ -15,12 +15,11 @@ from evennia_ai.runtime import state
 from tests.recorded import record_of
 from tests.shell.support import ShellTest, pump
 
-HIDDEN = ("rag",)
 TOLD = [name for name, word in CmdAssistant.words.items() if name and word.is_told]
 
 
 class OwnersCommand(CmdAssistant):
-    """A game's own, for admins only."""
+    """A game's own command, for admins only."""
 
     key = "keeper"
     locks = "cmd:all();staff:perm(Admin)"
@@ -30,16 +29,13 @@ class TypingTest(ShellTest):
     """Tom is a developer, Mira nobody special."""
 
     def assistant(self, line: str, caller: Any = None) -> str:
-        """What the caller is shown for `assistant <line>`."""
+        """The text that the caller is shown for `assistant <line>`."""
         shown: str = self.call(CmdAssistant(), line, caller=caller)
         return shown
 
 
 class TestWrongly(TypingTest):
-    """Words without what they need, with too much, or for nobody there is."""
-
     def test_each_says_how_it_is_typed(self) -> None:
-        """The usage line of the very word, whatever is wrong."""
         for line in (
             *(
                 "list all",
@@ -67,7 +63,6 @@ class TestWrongly(TypingTest):
                 assert f"Usage: {CmdAssistant.words[word].how}" in self.assistant(line)
 
     def test_what_was_meant_is_guessed(self) -> None:
-        """Near words and near names."""
         self.make("Old Tom")
         for line, expected in (
             (
@@ -88,7 +83,6 @@ class TestWrongly(TypingTest):
                 assert self.assistant(line).startswith(expected)
 
     def test_players_are_not_offered_words_of_staff(self) -> None:
-        """Nor told more than that they are for staff."""
         assert "There is no 'assistant clne'. Type: help assistant" == self.assistant(
             "clne", self.mira
         )
@@ -99,13 +93,11 @@ class TestWrongly(TypingTest):
         assert "There is no 'assistant status'" in self.assistant("help status", self.mira)
 
     def test_a_switch_that_there_is_not_is_said(self) -> None:
-        """MuxCommand would pass over it in silence."""
         assert "There is no 'assistant dance'" in self.assistant("/dance ada")
         assert "There is no assistant named dance ada." in self.assistant("/start/dance ada")
         assert state.read(self.ada_script, "enabled")
 
     def test_many_names_are_cut(self) -> None:
-        """Nobody scrolls through two hundred."""
         for number in range(21):
             self.make(f"Maid {number:02}")
         shown = self.assistant("status nobody")
@@ -113,17 +105,13 @@ class TestWrongly(TypingTest):
         assert "Maid 19" not in shown
 
     def test_a_word_of_other_packages_leads_to_ours(self) -> None:
-        """And is in no help."""
         assert "More: help aimemory." in self.assistant("/rag ada")
         for shown in (self.assistant("help"), CmdAssistant().get_help(self.tom, None)):
             assert " rag" not in shown
 
 
 class TestHelp(TypingTest):
-    """`help assistant` and `assistant help <word>`."""
-
     def test_each_word_is_in_the_help(self) -> None:
-        """And each in the help is a word."""
         text = CmdAssistant.__doc__ or ""
         lines = [line.strip() for line in text.splitlines()]
         typed = [line.removeprefix("assistant ") for line in lines if line.startswith("assistant ")]
@@ -135,7 +123,6 @@ class TestHelp(TypingTest):
         ]
 
     def test_each_word_is_explained(self) -> None:
-        """What for, and how it is typed."""
         for name in TOLD:
             with self.subTest(name):
                 shown = self.assistant(f"help {name.upper()}")
@@ -143,7 +130,6 @@ class TestHelp(TypingTest):
                 assert CmdAssistant.words[name].text[:20] in shown
 
     def test_who_controls_one_reads_the_part_for_staff(self) -> None:
-        """A player whom a lock names may use its words too."""
         assert "For staff" not in CmdAssistant().get_help(self.mira, None)
         self.ada.locks.add(f"ai_control:id({self.mira.id})")
         assert "For staff" in CmdAssistant().get_help(self.mira, None)
@@ -156,10 +142,7 @@ class TestHelp(TypingTest):
 
 
 class TestInWhoseName(TypingTest):
-    """What the record says, and who is staff."""
-
     def test_what_is_done_is_recorded_as_done_in_the_game(self) -> None:
-        """With the name of whoever typed it."""
         told = record_of(self)
         self.assistant("emergency stop ada", self.mira)
         facts = {"act": "emergency stop", "by": "Mira", "via": "game"}
@@ -167,7 +150,6 @@ class TestInWhoseName(TypingTest):
         assert "" == audit.actor().by
 
     def test_a_command_that_asks_acts_in_its_callers_name_before_and_after(self) -> None:
-        """And not while it waits: others act then."""
         names: list[str] = []
 
         def ask(command: Any, _rest: str) -> Iterator[str]:
@@ -184,7 +166,6 @@ class TestInWhoseName(TypingTest):
         assert "" == audit.actor().by
 
     def test_a_setting_says_who_is_staff(self) -> None:
-        """Of the same command, without a lock of its own."""
         with override_settings(EVENNIA_AI_STAFF_LOCK="all()"):
             assert "Ada: awake" in self.assistant("status ada", self.mira)
         with override_settings(EVENNIA_AI_STAFF_LOCK="false()"):
@@ -194,7 +175,6 @@ class TestInWhoseName(TypingTest):
             assert "You may not do that: status needs false()." == self.assistant("status ada")
 
     def test_a_games_own_lock_goes_before_the_setting(self) -> None:
-        """A subclass with a lock `staff` keeps it, for looking and for its help."""
         self.ada.locks.add("ai_control:false()")
         self.account2.permissions.add("Builder")
         shown = self.call(OwnersCommand(), "status ada", caller=self.mira)
@@ -206,7 +186,7 @@ class TestInWhoseName(TypingTest):
         assert "Ada: awake" in self.call(OwnersCommand(), "status ada", caller=self.mira)
 
     def test_what_breaks_is_said(self) -> None:
-        """Whatever it was; the log has the rest."""
+        """Evennia shows and logs what is raised; afterwards nobody acts in the caller's name."""
         broken = Subcommand(lambda command, rest: 1 / 0, "broken")  # type: ignore[arg-type,return-value]
         command = type("Broken", (CmdAssistant,), {"words": {"break": broken}, "key": "broken"})()
         with pytest.raises(ZeroDivisionError):

@@ -1,4 +1,4 @@
-"""Older talk is summed up by a model: all of it at once, or not at all."""
+"""Compaction of conversations: older messages are summed up by a model, or stay as they are."""
 
 from __future__ import annotations
 
@@ -18,10 +18,7 @@ from tests.shell.support import NOT_A_COMPLETION, pump, whispers
 
 
 class TestSuccess(CompactionCase):
-    """The model sums up."""
-
     def test_a_summary_takes_the_place_of_the_old(self) -> None:
-        """The newest turns stay as they are, in memory and stored."""
         (outcome,) = self.compact(completion("Tom asked ten times about storms.", usage=TOLD))
         assert outcome
         expected = [summary_message("Tom asked ten times about storms."), *self.history[30:]]
@@ -29,7 +26,6 @@ class TestSuccess(CompactionCase):
         assert (1, TokenUsage(900, 80)) == (outcome.calls, outcome.usage)
 
     def test_what_the_model_is_asked(self) -> None:
-        """Our prompt, all that is summed up, and how long it may be; nothing else, and no tools."""
         self.compact(completion("Storms."))
         (body,) = self.model.bodies
         system, lines = body["messages"]
@@ -39,14 +35,13 @@ class TestSuccess(CompactionCase):
         assert {"model", "messages", "max_tokens"} == set(body)
 
     def test_an_earlier_summary_is_taken_over(self) -> None:
-        """It is among what is summed up, and only the new one is left."""
+        """The earlier summary is summed up too, and only the new one is left."""
         self.remember([summary_message("Tom is afraid of geese."), *self.history])
         self.compact(completion("Tom fears geese and asked about storms."))
         assert "Tom is afraid of geese." in self.model.bodies[0]["messages"][1]["content"]
         assert [1] == [len([m for m in self.stored() if summary_text(m)])]
 
     def test_it_is_noted_and_counted(self) -> None:
-        """When, and how much shorter the talk is; its tokens are Ada's."""
         self.clock.advance(77)
         self.compact(completion("Storms.", usage=TOLD))
         noted = state.read(self.ada_script, "last_compaction")
@@ -56,7 +51,6 @@ class TestSuccess(CompactionCase):
         assert (1, TokenUsage(900, 80), None) == (work.calls, work.usage, work.in_flight)
 
     def test_the_next_turn_is_shown_it(self) -> None:
-        """Ada knows what was said before."""
         self.compact(completion("Tom lost his hat at sea."))
         self.ask("whisper Ada = do you remember?", whispers("I do."))
         shown = str(self.model.bodies[-1]["messages"])
@@ -64,7 +58,6 @@ class TestSuccess(CompactionCase):
         assert "question 3 " not in shown
 
     def test_settings_of_the_call(self) -> None:
-        """A model, a prompt and a length of its own."""
         values = {"compact_model": "small", "compact_prompt": "Briefly.", "llm_max_tokens": 50}
         state.write(self.ada_script, **values)
         self.compact(completion("Storms."))
@@ -73,7 +66,7 @@ class TestSuccess(CompactionCase):
         assert "Briefly." == body["messages"][0]["content"]
 
     def test_the_call_fits_the_context(self) -> None:
-        """Half of a small context is not overrun by what is summed up."""
+        """The call may use half of a small context."""
         state.write(self.ada_script, max_context_tokens=1500)
         self.compact(completion("Storms."))
         (body,) = self.model.bodies
@@ -92,7 +85,6 @@ class TestSuccess(CompactionCase):
         assert [summary_message("Storms."), *self.history[30:], *later] == self.stored()
 
     def test_nobody_waits_for_it(self) -> None:
-        """Tom is answered while the model sums up, and both are kept."""
         found = self.compact()
         writing = self.model.waiting.pop()
         self.ask("whisper Ada = hello", whispers("Good evening."))
@@ -106,10 +98,8 @@ class TestSuccess(CompactionCase):
 
 
 class TestPrivate(CompactionCase):
-    """Some of it was whispered."""
-
     def setUp(self) -> None:
-        """Of the old turns two are Tom's secret, and one is Mira's."""
+        """Of the old turns make two private to Tom, and one to Mira."""
         super().setUp()
         history = list(self.history)
         history[3:6] = turn_of(1, SECRET + " of the wall" * 60, "*#1")
@@ -118,7 +108,7 @@ class TestPrivate(CompactionCase):
         self.remember(history)
 
     def test_a_secret_stays_with_whom_it_is_private_to(self) -> None:
-        """Asked apart, kept apart, and shown to nobody else."""
+        """Private words are summed up apart, and their summary stays private."""
         answers = {"*#1": "Tom told where the key is.", None: "Storms."}
         asked = self._answer_each(answers)
         assert {None, "*#1"} == set(asked)
@@ -136,20 +126,20 @@ class TestPrivate(CompactionCase):
             assert expected == sorted(shown)
 
     def test_what_is_short_is_kept_word_for_word(self) -> None:
-        """No model is asked for Mira's three lines, and nothing of them is lost."""
+        """No model is called for Mira's three lines."""
         self._answer_each({"*#1": "Tom told where the key is.", None: "Storms."})
         shown = [summary_text(m) for m in visible_history(self.stored(), "*#2")]
         assert any("Mira's own" in text for text in shown)
 
     def test_one_failure_leaves_all(self) -> None:
-        """The open part was summed up already: it does not matter."""
+        """A finished summary of the open part is dropped, too."""
         (outcome,) = self.compact(completion("Storms."), NOT_A_COMPLETION)
         assert not outcome
         assert 2 == outcome.calls
         assert self.history == self.stored()
 
     def _answer_each(self, answers: dict[str | None, str]) -> dict[str | None, str]:
-        """Answer each call by what it is about; gives what it was about."""
+        """Answer each call by its owner; return the words of each call by owner."""
         asked: dict[str | None, str] = {}
         self.compact()
         while self.model.waiting:
@@ -162,10 +152,8 @@ class TestPrivate(CompactionCase):
 
 
 class TestFailure(CompactionCase):
-    """The model, or something else, does not do its part."""
-
     def test_the_history_is_as_it_was(self) -> None:
-        """Whatever happened, and nothing is tried again for five minutes."""
+        """After any failure nothing is tried again for five minutes."""
         for answer, detail in (
             (NOT_A_COMPLETION, "choices"),
             (ModelReplyError("no"), "no"),
@@ -186,12 +174,11 @@ class TestFailure(CompactionCase):
                 assert self.is_due()
 
     def test_tokens_of_a_failure_are_counted(self) -> None:
-        """They were used."""
         (outcome,) = self.compact(completion("", usage=TOLD))
         assert TokenUsage(900, 80) == outcome.usage == self.ada_script.work.usage
 
     def test_a_model_that_hangs(self) -> None:
-        """After two minutes for all calls together it is given up."""
+        """The deadline is for all calls together."""
         found = self.compact()
         assert math.inf == self.ada_script.work.compact_after
         self.clock.advance(DEADLINE_SECONDS)
@@ -201,7 +188,7 @@ class TestFailure(CompactionCase):
         assert self.history == self.stored()
 
     def test_a_stop_hangs_up(self) -> None:
-        """The model is not left writing for nobody, and may be asked again at once."""
+        """The next compaction need not wait."""
         found = self.compact()
         operations.stop(self.ada_script, "test")
         pump()
@@ -210,7 +197,7 @@ class TestFailure(CompactionCase):
         assert self.is_due()
 
     def test_what_wants_to_see_it_first(self) -> None:
-        """It gets all that will be summed up; when it fails, nothing is."""
+        """If it fails, nothing is summed up."""
         seen: list[list[Message]] = []
 
         async def keep_facts(messages: list[Message]) -> None:

@@ -1,4 +1,4 @@
-"""Compaction that is cut off, and when it is due."""
+"""Compaction that is cut off, and the conditions for compaction."""
 
 from __future__ import annotations
 
@@ -16,16 +16,15 @@ from tests.shell.support import pump
 
 
 class TestStopped(CompactionCase):
-    """Something ends it while the model writes."""
+    """A model that cannot be cancelled, so that its answer comes in late."""
 
     def setUp(self) -> None:
-        """A model that cannot be cancelled: its answer comes after all."""
         super().setUp()
         self.model = StubbornTransport()
         services.pool().set_transport(services.endpoint(), self.model)
 
     def test_a_late_summary_lands_nowhere(self) -> None:
-        """Stop, reset, pause or shutdown: the history is as each of them left it."""
+        """The history stays as a stop, reset, pause or shutdown left it."""
         for name, end in {
             "emergency stop": lambda: operations.stop(self.ada_script, "test"),
             "history reset": lambda: operations.reset_history(self.ada_script),
@@ -44,7 +43,7 @@ class TestStopped(CompactionCase):
                 assert expected == self.stored()
 
     def test_a_stop_while_a_turn_is_under_way_too(self) -> None:
-        """The stop cancels the turn; the summary, which nobody cancels, is refused."""
+        """The stop cancels the turn, but not the summary, which is refused later."""
         self.ada_script.work.in_flight = Deferred()
         found = self.compact()
         operations.stop(self.ada_script, "test")
@@ -54,7 +53,7 @@ class TestStopped(CompactionCase):
         assert self.history == self.stored()
 
     def test_a_reload_in_between(self) -> None:
-        """The next life of the script has the whole history, and can sum it up anew."""
+        """After a reload the script has the whole history, and can sum it up."""
         found = self.compact()
         self.ada_script.work = None
         self.ada_script.at_start()
@@ -65,7 +64,7 @@ class TestStopped(CompactionCase):
         assert self.compact(completion("Storms."))[0]
 
     def test_a_stop_between_two_steps(self) -> None:
-        """Also where it is not the model that is waited for."""
+        """The stop comes during the callback before the model call."""
         gate: Deferred[None] = Deferred()
 
         async def wait(messages: list[Message]) -> None:
@@ -80,7 +79,7 @@ class TestStopped(CompactionCase):
         assert self.history == self.stored()
 
     def test_all_that_was_to_stay_is_gone(self) -> None:
-        """Then there is nothing to put a summary before."""
+        """The summary has no message to stand before."""
         found = self.compact()
         self.remember(turn_of(99))
         self.model.answer(completion("Storms."))
@@ -96,10 +95,8 @@ class TestStopped(CompactionCase):
 
 
 class TestWhen(CompactionCase):
-    """Whether it is done at all."""
-
     def test_by_messages_and_by_tokens(self) -> None:
-        """At eighty per cent of either, and at seventy asleep."""
+        """It is due at 80 % of either limit, and at 70 % while asleep."""
         assert self.is_due()
         state.write(self.ada_script, max_history=61)
         assert not self.is_due()
@@ -109,32 +106,29 @@ class TestWhen(CompactionCase):
         assert self.is_due()
 
     def test_switched_off(self) -> None:
-        """Then the oldest is left away, as it always was."""
+        """The oldest messages are left out instead."""
         state.write(self.ada_script, compact_enabled=False)
         assert not self.is_due()
 
     def test_the_embedded_model_is_not_asked(self) -> None:
-        """It is not shown the conversation, so nobody needs a summary."""
+        """That model is not shown the conversation, so it needs no summary."""
         state.write(self.ada_script, llm_provider="local")
         assert not self.is_due()
         assert not self.compact()[0]
         assert [] == self.model.bodies
 
     def test_nothing_to_sum_up(self) -> None:
-        """A short talk stays as it is, and no model is asked."""
         self.remember(turn_of(1))
         assert ["there is nothing to sum up"] == [o.detail for o in self.compact()]
         assert [] == self.model.bodies
 
     def test_one_at_a_time(self) -> None:
-        """While the model writes, another is neither due nor begun."""
         self.compact()
         assert not self.is_due()
         assert [False] == list(map(bool, self.compact()))
         assert 1 == len(self.model.bodies)
 
     def test_begin_if_due(self) -> None:
-        """It begins beside all else, once, and again when it is due again."""
         client = self.ada_script.client()
         self.model.answers.append(completion("Storms."))
         running = compaction.begin_if_due(self.ada_script, client)

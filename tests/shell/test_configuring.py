@@ -1,4 +1,4 @@
-"""Looking at what an assistant's settings are, and changing them."""
+"""Settings of an assistant, shown and changed."""
 
 from __future__ import annotations
 
@@ -18,10 +18,7 @@ from tests.shell.support import pump, whispers
 
 
 class TestSetting(ConfiguringTest):
-    """One setting."""
-
     def test_the_answer_tells_old_and_new(self) -> None:
-        """And where nothing changes, that."""
         assert "Ada: tick_rate is 10 now (was 5)." == self.set("tick_rate", "10").message
         assert "Ada: tick_rate is already 10." == self.set("tick_rate", 10).message
         told = changing.unset_setting(self.ada_script, "tick_rate")
@@ -30,7 +27,6 @@ class TestSetting(ConfiguringTest):
         assert {"changes": changes} == told.data
 
     def test_a_name_that_nobody_has_is_told(self) -> None:
-        """By the answer and by `assistant check`; it is set all the same."""
         told = "a name or permission that nobody has: nobody is asked."
         known = f"*#{self.account.pk}"
         for path, value, doubt in (
@@ -56,7 +52,7 @@ class TestSetting(ConfiguringTest):
                 changing.update_settings(self.ada_script, {path: None})
 
     def test_one_key_leaves_the_others(self) -> None:
-        """And the last one that goes takes its container along."""
+        """A container is removed when its last key is unset."""
         self.set("max_iterations_per_tick", "7")
         self.set("sub_agents_enabled", "yes")
         assert {"max_iterations_per_tick": 7, "sub_agents_enabled": True} == state.read(
@@ -69,7 +65,6 @@ class TestSetting(ConfiguringTest):
         }
 
     def test_it_goes_on_record(self) -> None:
-        """Once, with who did it; what stays as it is does not."""
         with self.audited() as records:
             self.set("tick_rate", "10")
             self.set("tick_rate", "10")
@@ -77,12 +72,11 @@ class TestSetting(ConfiguringTest):
         assert [("ConfigurationChanged", "tick_rate", "Tom")] == told
 
     def test_the_beat_follows_at_once(self) -> None:
-        """From the next one on."""
         self.set("tick_rate", "30")
         assert 30 == self.ada_script.ndb._task.interval
 
     def test_what_is_switched_off_stops(self) -> None:
-        """What is under way is dropped; switched on again, she goes on with what waits."""
+        """An assistant that is enabled again answers what waits."""
         self.type(self.tom, "whisper Ada = hello")
         self.clock.advance(1)
         pump()
@@ -96,7 +90,6 @@ class TestSetting(ConfiguringTest):
         assert ['Ada whispers: "Hello."'] == self.tom.heard_from(self.ada)
 
     def test_what_was_wrong_before_is_no_reason(self) -> None:
-        """A setting that code broke does not keep others from being set, nor itself from going."""
         state.write(self.ada_script, safety_config={"loup": 1}, prompt_components="x")
         assert self.set("tick_rate", "10").ok
         assert self.set("prompt_templates.stern", "You are {name}.").ok
@@ -105,7 +98,6 @@ class TestSetting(ConfiguringTest):
             assert changing.unset_setting(self.ada_script, name).ok
 
     def test_a_cap_looser_than_the_games_does_not_hold(self) -> None:
-        """The answer says what does."""
         caps = {"assistant": {"tokens_per_day": 1000}}
         with override_settings(EVENNIA_AI_BUDGET_CONFIG=caps):
             told = self.set("budget_config.assistant.tokens_per_day", "5000").message
@@ -115,7 +107,6 @@ class TestSetting(ConfiguringTest):
             )
 
     def test_a_cap_on_money_needs_prices(self) -> None:
-        """Or every call would be refused."""
         path = "budget_config.assistant.cost_per_day"
         with mock.patch.dict(
             "os.environ", {"EVENNIA_AI_MODEL": "m", "OPENAI_BASE_URL": "http://127.0.0.1:9/v1"}
@@ -128,7 +119,6 @@ class TestSetting(ConfiguringTest):
                 assert "no price is set for the model 'custom/other'" in told
 
     def test_it_is_all_the_same_in_every_state(self) -> None:
-        """Stopped, not running, and without a body."""
         self.ada_script.trigger_emergency_stop("test")
         assert self.set("tick_rate", "10").ok
         self.ada_script.pause()
@@ -142,10 +132,7 @@ class TestSetting(ConfiguringTest):
 
 
 class TestSeveral(ConfiguringTest):
-    """Several at once."""
-
     def test_all_or_none(self) -> None:
-        """One that is wrong keeps the others back, and each has its own error."""
         before = self.kept()
         changes = {"tick_rate": 10, "llm_temperature": 7, "speed": 1}
         result = changing.update_settings(self.ada_script, changes)
@@ -153,7 +140,6 @@ class TestSeveral(ConfiguringTest):
         assert before == self.kept()
 
     def test_they_are_judged_together(self) -> None:
-        """A template and that it is applied; a container whole, and one key of it."""
         changes = {
             "prompt_templates": {"stern": "You are {name}."},
             "applied_template": "stern",
@@ -168,15 +154,12 @@ class TestSeveral(ConfiguringTest):
         assert "applied_template is 'stern'; there are default" in result.message
 
     def test_none_and_too_many_are_refused(self) -> None:
-        """With how many there may be."""
         for changes in ({}, {f"x{number}": 1 for number in range(101)}):
             result = changing.update_settings(self.ada_script, changes)
             assert "give 1 to 100 settings at once" in result.message
 
 
 class TestLooking(ConfiguringTest):
-    """What is shown."""
-
     def rows(self) -> dict[str, dict[str, Any]]:
         """All rows, by name."""
         found = changing.configuration(self.ada_script).data["settings"]
@@ -184,7 +167,6 @@ class TestLooking(ConfiguringTest):
         return {row["name"]: row for row in found}
 
     def test_all_are_listed_with_their_keys(self) -> None:
-        """Value, default, what it does and what it takes."""
         self.set("max_iterations_per_tick", "7")
         self.set("context_configs.reflection.max_iterations", "1")
         self.set("channel_configs.Public", "trigger")
@@ -209,7 +191,6 @@ class TestLooking(ConfiguringTest):
         return rows[name]["value"], rows[name]["default"]
 
     def test_what_the_game_sets_is_the_default(self) -> None:
-        """And what of that is wrong is nobody's value."""
         name = "safety_config.loop.max_own_turns"
         with override_settings(EVENNIA_AI_SAFETY_CONFIG={"loop": {"max_own_turns": 7}}):
             assert (7, 7) == self._pair(self.rows(), name)
@@ -217,7 +198,6 @@ class TestLooking(ConfiguringTest):
             assert (None, None) == self._pair(self.rows(), name)
 
     def test_one_is_told(self) -> None:
-        """Also by a key alone; what does not exist is refused."""
         self.set("tick_rate", "10")
         told = changing.show_setting(self.ada_script, "tick_rate")
         assert told.message.startswith(
@@ -227,14 +207,12 @@ class TestLooking(ConfiguringTest):
         assert not changing.show_setting(self.ada_script, "speed").ok
 
     def test_each_row_is_plain(self) -> None:
-        """Also of a group within a group: it goes over HTTP."""
         for path in (*SCHEMAS, *NESTED):
             row = changing.show_setting(self.ada_script, path).data
             assert row == json.loads(json.dumps(row)), path
         assert "safety_config.loop" in NESTED
 
     def test_a_secret_that_code_put_there_is_not_shown(self) -> None:
-        """Neither in the rows nor in the words."""
         state.write(
             self.ada_script, llm_extra_params={"api_key": "hush-hush", "a": {"token": "hh"}}
         )
@@ -245,7 +223,6 @@ class TestLooking(ConfiguringTest):
         assert "'hh'" not in str(shown)
 
     def test_what_code_stored_wrongly_is_shown(self) -> None:
-        """As it is."""
         state.write(self.ada_script, channel_configs="x", context_configs={"tick_event": 5})
         rows = self.rows()
         assert ("x", {"tick_event": 5}) == (
@@ -255,10 +232,7 @@ class TestLooking(ConfiguringTest):
 
 
 class TestRight(ConfiguringTest):
-    """Which right a change needs."""
-
     def test_what_she_may_do_to_the_game_needs_more(self) -> None:
-        """Everything else is for whoever controls her."""
         assert "configure" == changing.act_to_configure(["tick_rate", "speed", "confirm_by"])
         for name in changing.POWERS:
             assert "configure powers" == changing.act_to_configure(["tick_rate", name])

@@ -1,4 +1,4 @@
-"""Whatever anybody types: it is stored and works, or it is refused and nothing changes."""
+"""A property of settings: any input is stored and works, or is refused and changes nothing."""
 
 from __future__ import annotations
 
@@ -43,14 +43,12 @@ DATA = st.recursive(
 
 
 class TestAnyText(ShellTest):
-    """A running assistant."""
-
     def everything(self) -> dict[str, Any]:
-        """What is stored of her settings."""
+        """All stored settings."""
         return {name: self.ada_script.attributes.get(name) for name in SCHEMAS}
 
     def complaint(self) -> str:
-        """What the running assistant says of its settings, in all the places that read them."""
+        """The problems with its settings that a running assistant reports."""
         script = self.ada_script
         script.work.drop_cached_settings()
         ear_settings.read_ear(script)
@@ -66,8 +64,6 @@ class TestAnyText(ShellTest):
         return str(script.work.ear_problem + script.work.safety_problem)
 
     def test_it_works_or_changes_nothing(self) -> None:
-        """For every setting, each key of one, and what is none."""
-
         @settings(parent=settings(), max_examples=max(80, settings().max_examples))
         @given(ANY_PATH, st.one_of(st.sampled_from(WORDS), st.text(max_size=20), DATA))
         @example("llm_provider", "ollama")
