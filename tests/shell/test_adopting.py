@@ -95,6 +95,7 @@ class AdoptingTest(StaffCommandTest):
 
 class TestAdopt(AdoptingTest):
     def test_it_answers_and_stays_what_it_is(self) -> None:
+        """Adopting changes no row of the game's object, which then talks."""
         before = rows_of(self.bram)
         shown = self.typed("assistant adopt bram")
         assert "Bram has a mind now. Try: whisper Bram = hello" in shown
@@ -226,6 +227,7 @@ class TestRefused(AdoptingTest):
         assert "Bram has a mind" in self.typed(f"assistant adopt {self.bram.dbref}")
 
     def test_whom_one_has_no_say_over(self) -> None:
+        """Staff need control of the being, and every permission that the being has."""
         self.account.is_superuser = False
         self.account.save()
         for person in (self.account, self.tom):
@@ -246,6 +248,7 @@ class TestRefused(AdoptingTest):
         assert operations.find_assistant("bram") is None
 
     def test_names_that_would_be_taken_for_others(self) -> None:
+        """The rules of `create` apply, also to the being's own key and aliases."""
         self.refused(self.bram, "There is an assistant named Ada already", name="Ada")
         self.refused(self.bram, "There is a character named mira already", name="mira")
         self.refused(self.bram, "say is a command of the game", name="say")
@@ -287,6 +290,7 @@ class TestRelease(AdoptingTest):
         assert operations.find_assistant("bram") is None
 
     def test_it_hears_nothing_afterwards(self) -> None:
+        """A turn under way is dropped, and the asker is told."""
         script = self.adopted()
         self.type(self.tom, "whisper bram = hello")
         assert operations.release(script, by="Tom").ok
@@ -329,6 +333,7 @@ class TestLostBody(AdoptingTest):
     """The game deletes the body."""
 
     def test_it_keeps_what_it_knows_and_goes_on_in_another(self) -> None:
+        """It is locked without a body, also after a restart, and keeps settings, talk and locks."""
         script = self.adopted(name="Grim")
         state.write(script, persona="Grim counts his keys.")
         self.ask("whisper bram = hello", whispers("Hm."))
@@ -358,6 +363,7 @@ class TestLostBody(AdoptingTest):
         assert 'Oswin whispers: "New boots."' in self.tom.heard_from(body)
 
     def test_every_word_about_it_has_an_answer(self) -> None:
+        """Every staff command works on an assistant without a body, which can still be deleted."""
         script = self.adopted()
         self.bram.delete()
         words = (
@@ -377,6 +383,7 @@ class TestLostBody(AdoptingTest):
         assert lifecycle.delete_assistant(script, by="Tom").ok
 
     def test_who_may_give_it_another(self) -> None:
+        """The locks of the lost body decide."""
         script = self.adopted(name="Grim")
         self.bram.locks.add("ai_configure:false()")
         self.bram.delete()
@@ -389,6 +396,7 @@ class TestLostBody(AdoptingTest):
         assert script.obj is None
 
     def test_one_that_was_made_keeps_it_too(self) -> None:
+        """A created assistant outlives its deleted body too, and can adopt another."""
         self.ada.delete()
         pump()
         script = self.ada_script

@@ -45,6 +45,7 @@ class AnswerersTest(HearingTest):
 
 class TestOpenLines(AnswerersTest):
     def test_one_answers(self) -> None:
+        """The others overhear the line, and their records name the one they left it to."""
         assert ["Ada"] == self.say("say what a quiet evening")
         for script in self.scripts[1:]:
             assert ((LEFT, "to Ada"),) == self.records(script)[0].steps
@@ -58,6 +59,7 @@ class TestOpenLines(AnswerersTest):
             assert ["Cole"] == self.say("say and today?", person=self.mira)
 
     def test_else_each_in_turn(self) -> None:
+        """After the last conversation has ended, nobody is chosen twice before the others were."""
         chosen = []
         for _ in range(6):
             self.clock.advance(400)
@@ -65,6 +67,7 @@ class TestOpenLines(AnswerersTest):
         assert sorted(["Ada", "Brass", "Cole"]) == sorted(chosen[:3]) == sorted(chosen[3:])
 
     def test_a_line_that_calls_one_is_that_ones(self) -> None:
+        """Being addressed counts more than having just spoken with the player."""
         assert ["Ada"] == self.say("say Ada, hello", SAYS)
         assert ["Cole"] == self.say("say Cole, and you?")
         assert ["Brass"] == self.say("say what do you think, Brass?")
@@ -96,10 +99,12 @@ class TestOpenLines(AnswerersTest):
         assert 2 == len(self.model.bodies)
 
     def test_bots_do_not_answer_each_other(self) -> None:
+        """An assistant's undirected speech is not answered by the others."""
         assert ["Ada"] == self.say("say good evening", SAYS)
         assert 1 == len(self.model.bodies)
 
     def test_a_restart_in_the_moment_loses_nothing_else(self) -> None:
+        """If the chosen assistant is restarted before the choice is made, another one answers."""
         self.model.answers.append(NOOP)
         self.tom.execute_cmd("say hello")
         self.restart()
@@ -156,12 +161,14 @@ class TestOtherWays(AnswerersTest):
         assert [1, 1] == [script.work.calls for script in self.scripts[1:]]
 
     def test_those_who_need_not_call_it(self) -> None:
+        """A player with a trigger permission is answered by one, too."""
         for script in self.scripts:
             state.write(script, room_messages="ignore", trigger_permissions=("Developer",))
             script.work.drop_cached_settings()
         assert 1 == len(self.say("say hello"))
 
     def test_a_talk_that_goes_on_with_two(self) -> None:
+        """Two assistants were addressed and answered; only one of them goes on."""
         for script in self.scripts:
             hearing = state.read(script, "hearing_config") | {"engagement_seconds": 60}
             state.write(script, room_messages="ignore", hearing_config=hearing)

@@ -268,6 +268,7 @@ class TestWalks(WalkedCase):
         assert {"answered", "returned", "refused", "excused"} <= ends.keys()
 
     def test_hole_d30_a_seed_walks_the_same_walks(self) -> None:
+        """A failure can be repeated from its seed; another seed takes other walks."""
         first, same, other = (self.traces(number) for number in (7, 7, 8))
         assert first == same != other
 

@@ -54,6 +54,7 @@ class BodyTest(HearingTest):
 
     @classmethod
     def setUpClass(cls) -> None:
+        """Build our body class on the game's, as in a process of its own."""
         cls.enterClassContext(process_of_game(f"{BODIES}.GameCharacter"))
         super().setUpClass()
 
@@ -73,6 +74,7 @@ class TestDefaultBody(BodyTest):
         assert "already exists" in GameCharacter.validate_name("ADA", account=self.account)
 
     def test_the_games_hooks_are_called(self) -> None:
+        """A message that the game's hook blocks does not reach her either."""
         self.ada.ndb.heard = 0
         self.type(self.tom, "whisper ada = hello")
         assert (["hello"], 6) == (self.bodies(), self.ada.ndb.heard)
@@ -82,6 +84,7 @@ class TestDefaultBody(BodyTest):
         assert (["hello"], 12) == (self.bodies(), self.ada.ndb.heard)
 
     def test_hole_a1_nobody_enters_it(self) -> None:
+        """The loose locks of the game's class do not apply to assistants' bodies."""
         golem = self.make("Brick", typeclass=Brickman)[1]
         copied = clone_assistant(self.ada_script, "Copy").data.character
         for body in (self.ada, golem, copied):
@@ -95,6 +98,7 @@ class TestDefaultBody(BodyTest):
         assert create_object(GameCharacter, key="Roy").access(self.account2, "puppet")
 
     def test_hole_a1_a_body_of_before_goes_on(self) -> None:
+        """A body stored before our class was built on the game's still works."""
         body = create_object(DefaultCharacter, key="Edda", location=self.room1)
         body.locks.add("get:false();puppet:perm(Admin);tool_move:false();control:perm(Builder)")
         ObjectDB.objects.filter(pk=body.pk).update(db_typeclass_path=OURS)
@@ -149,6 +153,7 @@ class TestOwnBody(BodyTest):
         assert type(operations.find_assistant("Brick").obj) is Brickman
 
     def test_the_menu_asks_for_a_class(self) -> None:
+        """A body of a class without our mixin gets hearing, and its class stays."""
         self.type(self.tom, "assistant create")
         for line in ("Grim", f"{BODIES}.Satchel"):
             self.type(self.tom, line)
@@ -162,6 +167,7 @@ class TestOwnBody(BodyTest):
         assert ["hello"] == [record.heard.body for record in self.records(body.assistant_script)]
 
     def test_the_three_lines_of_the_docs(self) -> None:
+        """The example in the documentation makes a class that hears."""
         game = ModuleType("typeclasses.characters")
         game.Character = GameCharacter  # type: ignore[attr-defined]
         modules = {"typeclasses": ModuleType("typeclasses"), game.__name__: game}
@@ -171,6 +177,7 @@ class TestOwnBody(BodyTest):
         assert issubclass(golem, GameCharacter)
 
     def test_the_name_of_before(self) -> None:
+        """Games may import the mixin by its first name."""
         assert HearsForAssistant is AssistantMixin
 
 
@@ -198,10 +205,12 @@ class TestBuilding(HearingTest):
         assert "Import `AssistantMixin` there" in told[-1]
 
     def test_a_base_that_cannot_be_had(self) -> None:
+        """Evennia's class is used, as Evennia itself does."""
         built, _ = self.base_of("no.such.Character")
         assert issubclass(built, DefaultCharacter)
 
     def test_a_game_whose_characters_are_all_ours(self) -> None:
+        """Our class cannot be built on itself, so it is built on Evennia's."""
         built, _ = self.base_of(OURS)
         assert issubclass(built, AssistantMixin)
 

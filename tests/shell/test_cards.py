@@ -116,11 +116,13 @@ class TestImporting(CardTest):
         assert "Edda is awake" in self.typed("yes")
 
     def test_a_page_may_be_left_by_the_answer(self) -> None:
+        """The question can be answered before the last page."""
         self.put("long.json", as_json(new_card(name="Edda", description="x\n" * 200)))
         assert "Nothing is stored." in self.given("assistant import long.json", "no")
         assert "Edda is awake" in self.given("assistant import long.json")
 
     def test_blanks_without_end(self) -> None:
+        """A regular expression with much backtracking would take minutes for these lines."""
         blanks = " " * 2_000
         for line in (f"x{blanks}as{blanks}=", f"x{blanks}as{blanks}y{blanks}= a = b"):
             assert "Which card, and for whom?" in self.typed(f"assistant import {line}")
@@ -144,6 +146,7 @@ class TestImporting(CardTest):
         )
 
     def test_under_another_name_and_pasted(self) -> None:
+        """The card is typed as JSON, and keeps its own name."""
         line = as_json(CARD).decode()
         assert "Orla is awake" in self.given(f"assistant import {line} as Orla")
         script = operations.find_assistant("Orla")
@@ -195,6 +198,7 @@ class TestImporting(CardTest):
             assert "create that folder" in self.typed("assistant import edda.png")
 
     def test_its_lore_is_no_memory(self) -> None:
+        """Forgetting everything leaves the card's lore."""
         self.given("assistant import edda.png = ada")
         operations.forget_all(self.ada_script, by="Tom")
         assert 1 == rows.of(self.ada_script.pk, kind=MemoryKind.LORE).count()
@@ -239,6 +243,7 @@ class TestExporting(CardTest):
 
 class TestTold(CardTest):
     def test_notes_stand_below_the_rules_and_quoted(self) -> None:
+        """The notes are one quoted line, which nothing in them can end."""
         self.given("assistant import edda.png = ada")
         self.ask("whisper Ada = hello", whispers("Good evening."))
         head = self.model.bodies[0]["messages"][0]["content"]

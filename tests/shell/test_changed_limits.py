@@ -50,6 +50,7 @@ class TestChangedLimits(LimitCase):
         return int(question.number)
 
     def test_each_limit_of_an_assistant(self) -> None:
+        """A raised or removed limit lets her go on, without a grant on record."""
         kinds = [kind for kind in ASKED if not kind.startswith("cost.")]
         kinds.remove(LimitKind.MODEL_CALL_SECONDS)  # a setting of the process
         for kind in kinds:
@@ -66,6 +67,7 @@ class TestChangedLimits(LimitCase):
                     assert [] == self.prompts()
 
     def test_the_new_value_is_the_limit(self) -> None:
+        """The new value applies even to a limit that is read when a tick begins."""
         for kind in (LimitKind.ITERATIONS, LimitKind.MODEL_CALLS):
             with self.subTest(kind.value):
                 self.begin_anew(way_of(kind), "interactive")
@@ -78,6 +80,7 @@ class TestChangedLimits(LimitCase):
                 self.decide("no")
 
     def test_a_change_that_is_not_enough_leaves_the_question(self) -> None:
+        """The value is lower, the same, or still too small for the message."""
         kind = LimitKind.MESSAGE_CHARACTERS
         for value in (10, 20, 21):
             with self.subTest(value=value):

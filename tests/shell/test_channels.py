@@ -36,6 +36,7 @@ class ChannelTest(HearingTest):
     """Ada and the accounts of Tom and Mira listen to Public."""
 
     def setUp(self) -> None:
+        """Let everybody count as online, and keep channel lines as messages of their characters."""
         super().setUp()
         self.public = self.channel("Public", self.tom, self.mira)
         for person in (self.tom, self.mira):
@@ -59,6 +60,7 @@ class ChannelTest(HearingTest):
 
 class TestHeard(ChannelTest):
     def test_the_bare_words_reach_her(self) -> None:
+        """The words arrive without prefix and name; the server's marks tell channel and sender."""
         self.say("|ghello|n {all} $You()")
         heard = self.heard()
         assert (Source.CHANNEL, "hello {all} $You()") == (heard.source, heard.body)
@@ -88,6 +90,7 @@ class TestHeard(ChannelTest):
         assert 0.6 == self.records()[0].verdict.trust
 
     def test_a_line_dressed_for_a_client_is_undressed(self) -> None:
+        """Only the outer prefix and name are removed; words that imitate a prefix stay words."""
         for line, body in (
             ("[Public] TestAccount: hello", "hello"),
             ("|w[Public]|n TestAccount: |rhello|n", "hello"),
@@ -121,6 +124,7 @@ class TestHeard(ChannelTest):
         assert ["hello all"] == self.mira.seen
 
     def test_whoever_she_muted_as_a_channel_does_not_reach_her(self) -> None:
+        """The channel's own mute list applies to her too."""
         self.public.mute(self.ada)
         self.say("@ada hello")
         assert [] == self.records()
@@ -148,12 +152,14 @@ class TestAnswer(ChannelTest):
             )
 
     def test_her_own_words_do_not_come_back(self) -> None:
+        """Her own words trigger nothing, even where she answers everything."""
         self.set(channel_configs={"Public": "trigger"})
         self.ask_there(tells("I am @ada, and this is for all."))
         assert "2 direct_address trigger" == self.judged()  # the newest record is still Tom's
         assert (1, []) == (len(self.model.bodies), self.waiting())
 
     def test_plain_text_goes_where_the_question_came_from(self) -> None:
+        """A model without tools answers on the channel."""
         self.ask_there(completion("Good evening."))
         assert "Good evening." == self.mira.seen[-1]
 
@@ -176,6 +182,7 @@ class TestAnswer(ChannelTest):
         assert shown.endswith("books.")
 
     def test_nothing_she_says_is_a_pose_of_the_channel(self) -> None:
+        """A leading colon would turn her words into a pose that looks like anybody's."""
         for written, shown in (
             (":is the king.", "is the king."),
             (" ; : bows.", "bows."),
@@ -224,6 +231,7 @@ class TestDeaf(ChannelTest):
         raise RuntimeError("the line is dead")
 
     def test_the_game_may_stop_a_message(self) -> None:
+        """The channel's own hook is asked, although we deliver to each listener ourselves."""
         self.public.at_pre_msg = lambda message, **kwargs: None
         self.ada_script.db.private_words = "free"
         self.model.answers.append(tells("Good evening."))

@@ -101,11 +101,13 @@ class TestRows:
 
     @pytest.mark.parametrize("word", [word for word in CmdAssistant.words if word])
     def test_each_word_has_a_row(self, word: str) -> None:
+        """A word may stand there as a switch."""
         typed = (f"assistant {word} ", f"aisetup/{word} ")
         assert any(f"{row.line} ".startswith(typed) for row in ROWS)
 
     @pytest.mark.parametrize("start", VERBS)
     def test_what_follows_a_word_has_a_row(self, start: str) -> None:
+        """Each verb has a row; one context stands for all."""
         lines = [row.line for row in ROWS if row.line.lstrip("/").startswith(start)]
         missing = {
             verb

@@ -65,6 +65,7 @@ class TestOverview(CommandTest):
             assert expected in shown
 
     def test_the_only_one_need_not_be_named(self) -> None:
+        """With two assistants, the one in the room is meant."""
         assert self.assistant("status").startswith("Ada: awake")
         self.make("Brass", location=self.room2)
         assert self.assistant("status").startswith("Ada: awake")
@@ -84,6 +85,7 @@ class TestOverview(CommandTest):
         assert "There is no 'assistant dance'. Type: help assistant" == self.assistant("dance ada")
 
     def test_a_wrong_setup_is_shown_and_not_raised(self) -> None:
+        """The status shows the error in the settings."""
         state.write(self.ada_script, llm_provider="opnai")
         assert "not set up: llm_provider is 'opnai'" in self.assistant("status ada")
 
@@ -126,6 +128,7 @@ class TestStartStop(CommandTest):
             assert expected == self.assistant(line).partition("\n")[0], line
 
     def test_an_emergency_stop_and_its_clearing(self) -> None:
+        """A name is optional, and words may be in capitals."""
         for line, expected in (
             ("emergency clear", "Ada: Emergency stop is not active."),
             ("emergency stop", f"Ada is stopped. {STAYS}assistant emergency clear Ada"),
@@ -162,6 +165,7 @@ class TestStartStop(CommandTest):
         assert 1 == state.read(self.ada_script, "usage")["calls"]
 
     def test_a_reset_works_before_she_ever_started(self) -> None:
+        """A paused assistant can be reset too."""
         self.ada_script.work = None
         assert "Ada starts a new conversation." == self.history("reset ada")
 
@@ -212,6 +216,7 @@ class TestCheck(CommandTest):
         assert [] == self.model.bodies
 
     def test_a_demo_brain_that_is_loaded_is_said(self) -> None:
+        """Nothing is said of one that is ready, or whose process is another."""
         state.write(self.ada_script, llm_provider="local")
         with TemporaryDirectory() as game, override_settings(GAME_DIR=game):
             (folder, _) = places_of_game()
@@ -230,6 +235,7 @@ class TestCheck(CommandTest):
             assert "" == loading_hint(self.ada_script)
 
     def test_the_answer_may_come_later(self) -> None:
+        """The command returns at once, and the report follows."""
         assert self.assistant("check") == (
             "Asking the model; this takes a moment.\n"
             "Ada hears Evennia's own commands; nobody has spoken here yet."

@@ -93,6 +93,7 @@ class TestWrongly(TypingTest):
         assert "There is no 'assistant status'" in self.assistant("help status", self.mira)
 
     def test_a_switch_that_there_is_not_is_said(self) -> None:
+        """Evennia's MuxCommand would ignore it."""
         assert "There is no 'assistant dance'" in self.assistant("/dance ada")
         assert "There is no assistant named dance ada." in self.assistant("/start/dance ada")
         assert state.read(self.ada_script, "enabled")
@@ -105,6 +106,7 @@ class TestWrongly(TypingTest):
         assert "Maid 19" not in shown
 
     def test_a_word_of_other_packages_leads_to_ours(self) -> None:
+        """The word is not in the help."""
         assert "More: help aimemory." in self.assistant("/rag ada")
         for shown in (self.assistant("help"), CmdAssistant().get_help(self.tom, None)):
             assert " rag" not in shown
@@ -112,6 +114,7 @@ class TestWrongly(TypingTest):
 
 class TestHelp(TypingTest):
     def test_each_word_is_in_the_help(self) -> None:
+        """Each command in the help exists, too."""
         text = CmdAssistant.__doc__ or ""
         lines = [line.strip() for line in text.splitlines()]
         typed = [line.removeprefix("assistant ") for line in lines if line.startswith("assistant ")]
@@ -130,6 +133,7 @@ class TestHelp(TypingTest):
                 assert CmdAssistant.words[name].text[:20] in shown
 
     def test_who_controls_one_reads_the_part_for_staff(self) -> None:
+        """A player whom a lock names may use commands of staff."""
         assert "For staff" not in CmdAssistant().get_help(self.mira, None)
         self.ada.locks.add(f"ai_control:id({self.mira.id})")
         assert "For staff" in CmdAssistant().get_help(self.mira, None)
@@ -150,6 +154,7 @@ class TestInWhoseName(TypingTest):
         assert "" == audit.actor().by
 
     def test_a_command_that_asks_acts_in_its_callers_name_before_and_after(self) -> None:
+        """While it waits for the answer, others act."""
         names: list[str] = []
 
         def ask(command: Any, _rest: str) -> Iterator[str]:
@@ -175,6 +180,7 @@ class TestInWhoseName(TypingTest):
             assert "You may not do that: status needs false()." == self.assistant("status ada")
 
     def test_a_games_own_lock_goes_before_the_setting(self) -> None:
+        """A subclass with a lock `staff` keeps it, also for its help."""
         self.ada.locks.add("ai_control:false()")
         self.account2.permissions.add("Builder")
         shown = self.call(OwnersCommand(), "status ada", caller=self.mira)

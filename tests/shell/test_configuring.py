@@ -27,6 +27,7 @@ class TestSetting(ConfiguringTest):
         assert {"changes": changes} == told.data
 
     def test_a_name_that_nobody_has_is_told(self) -> None:
+        """Such a name is set all the same, with a warning that `assistant check` repeats."""
         told = "a name or permission that nobody has: nobody is asked."
         known = f"*#{self.account.pk}"
         for path, value, doubt in (
@@ -90,6 +91,7 @@ class TestSetting(ConfiguringTest):
         assert ['Ada whispers: "Hello."'] == self.tom.heard_from(self.ada)
 
     def test_what_was_wrong_before_is_no_reason(self) -> None:
+        """A value that code stored wrongly does not block other settings, and can be unset."""
         state.write(self.ada_script, safety_config={"loup": 1}, prompt_components="x")
         assert self.set("tick_rate", "10").ok
         assert self.set("prompt_templates.stern", "You are {name}.").ok
@@ -98,6 +100,7 @@ class TestSetting(ConfiguringTest):
             assert changing.unset_setting(self.ada_script, name).ok
 
     def test_a_cap_looser_than_the_games_does_not_hold(self) -> None:
+        """The answer names the cap that applies."""
         caps = {"assistant": {"tokens_per_day": 1000}}
         with override_settings(EVENNIA_AI_BUDGET_CONFIG=caps):
             told = self.set("budget_config.assistant.tokens_per_day", "5000").message
@@ -107,6 +110,7 @@ class TestSetting(ConfiguringTest):
             )
 
     def test_a_cap_on_money_needs_prices(self) -> None:
+        """Without a price every call would be refused."""
         path = "budget_config.assistant.cost_per_day"
         with mock.patch.dict(
             "os.environ", {"EVENNIA_AI_MODEL": "m", "OPENAI_BASE_URL": "http://127.0.0.1:9/v1"}
@@ -119,6 +123,7 @@ class TestSetting(ConfiguringTest):
                 assert "no price is set for the model 'custom/other'" in told
 
     def test_it_is_all_the_same_in_every_state(self) -> None:
+        """She is stopped, paused, without a body, or not running."""
         self.ada_script.trigger_emergency_stop("test")
         assert self.set("tick_rate", "10").ok
         self.ada_script.pause()
@@ -140,6 +145,7 @@ class TestSeveral(ConfiguringTest):
         assert before == self.kept()
 
     def test_they_are_judged_together(self) -> None:
+        """A template may be applied in the change that adds it."""
         changes = {
             "prompt_templates": {"stern": "You are {name}."},
             "applied_template": "stern",
@@ -191,6 +197,7 @@ class TestLooking(ConfiguringTest):
         return rows[name]["value"], rows[name]["default"]
 
     def test_what_the_game_sets_is_the_default(self) -> None:
+        """An invalid setting of the game has no value."""
         name = "safety_config.loop.max_own_turns"
         with override_settings(EVENNIA_AI_SAFETY_CONFIG={"loop": {"max_own_turns": 7}}):
             assert (7, 7) == self._pair(self.rows(), name)
@@ -198,6 +205,7 @@ class TestLooking(ConfiguringTest):
             assert (None, None) == self._pair(self.rows(), name)
 
     def test_one_is_told(self) -> None:
+        """A key alone is enough."""
         self.set("tick_rate", "10")
         told = changing.show_setting(self.ada_script, "tick_rate")
         assert told.message.startswith(
@@ -207,6 +215,7 @@ class TestLooking(ConfiguringTest):
         assert not changing.show_setting(self.ada_script, "speed").ok
 
     def test_each_row_is_plain(self) -> None:
+        """Rows are sent as JSON over HTTP."""
         for path in (*SCHEMAS, *NESTED):
             row = changing.show_setting(self.ada_script, path).data
             assert row == json.loads(json.dumps(row)), path

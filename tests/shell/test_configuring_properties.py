@@ -64,6 +64,8 @@ class TestAnyText(ShellTest):
         return str(script.work.ear_problem + script.work.safety_problem)
 
     def test_it_works_or_changes_nothing(self) -> None:
+        """Paths are every setting, keys of settings, and nonsense."""
+
         @settings(parent=settings(), max_examples=max(80, settings().max_examples))
         @given(ANY_PATH, st.one_of(st.sampled_from(WORDS), st.text(max_size=20), DATA))
         @example("llm_provider", "ollama")
