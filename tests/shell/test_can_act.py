@@ -124,11 +124,16 @@ class TestUnable(AbilityTest):
         assert f"Bram cannot do anything now: {DEAD}" in results[0].message
 
     def test_a_goal_waits(self) -> None:
+        self.script.clock = self.clock
+        state.write(self.script, autonomy_config={"seconds": 1})
         operations.add_goal(self.script, "patrol the walls", priority=10)
         self.kill()
-        self.beat()
-        assert 0 == len(self.model.bodies)
-        self.bram.heal(9)
+        for calls in (0, 1):
+            for _ in range(3):  # the first beat only begins the wait for an act of its own
+                self.clock.advance(5)
+                self.beat()
+            assert calls == len(self.model.bodies)
+            self.bram.heal(9)
 
     def test_staff_see_why(self) -> None:
         self.kill()

@@ -104,7 +104,7 @@ class TestTold(LifeTest):
 
     def test_one_who_is_stopped_does_nothing(self) -> None:
         operations.stop(self.ada_script, "test")
-        assert "is told" not in self.assistant("tell ada Dance.")
+        assert "has been told" not in self.assistant("tell ada Dance.")
         assert 1 == len(self.tom.seen)
         assert [] == self.model.bodies
 

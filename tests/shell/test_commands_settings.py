@@ -35,7 +35,7 @@ class TestConfig(SettingsTest):
     def test_a_long_list_comes_page_by_page(self) -> None:
         shown = self.assistant("config ada")
         assert "Who it is:" in shown
-        assert "What she may do:" not in shown
+        assert "What it may do:" not in shown
         assert None is not self.tom.ndb._more
         self.tom.ndb._more.page_quit()
 
