@@ -121,7 +121,6 @@ class TestAgree(CheckTest):
             self.agree()
 
     def test_many_tools(self) -> None:
-        """Made-up tool names are counted together beyond the limit of the log."""
         self.ada_script.db.max_log_entries = 3
         for number in range(4):
             self.ask("whisper Ada = go", completion(None, (f"tool_{number}", {})), whispers("No."))
