@@ -1,4 +1,4 @@
-"""Who pays for what assistants do among themselves: whoever began it, for all of it."""
+"""Chains of assistants are paid by the person who began them."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from typing import Any
 from django.test.utils import override_settings
 from twisted.internet.defer import Deferred, succeed
 
+from evennia_ai.agent.compaction import compact_conversation_history
 from evennia_ai.budget import ledger
 from evennia_ai.llm.scripted import completion
 from evennia_ai.messages.incoming import person_of
@@ -28,11 +29,11 @@ ASKED = re.compile(r"You are (\w+)")
 
 
 class Talker:
-    """A model that answers each assistant as a test says, and counts what it sent for whom.
+    """A model that answers each assistant as a test says, and counts its tokens.
 
     Attributes:
-        sent: tokens by its own count, by the assistant that asked.
-        say: given the name of the assistant and the request, what it answers.
+        sent: tokens by the assistant that asked.
+        say: returns the answer, given the name of the assistant and the request.
     """
 
     def __init__(self, say: Say) -> None:
@@ -41,7 +42,7 @@ class Talker:
         self.say = say
 
     def post(self, body: Mapping[str, Any]) -> Deferred[bytes]:
-        """Answer one request; what it took is reported truly."""
+        """Answer one request, and report its true usage."""
         self.calls += 1
         name = self.name_in(body)
         answer = json.loads(self.say(name, body))
@@ -52,17 +53,16 @@ class Talker:
 
     @staticmethod
     def name_in(body: Mapping[str, Any]) -> str:
-        """Whose prompt it is."""
+        """The assistant whose prompt it is."""
         found = ASKED.search(str(body["messages"][0]["content"]))
         return found[1] if found else ""
 
 
 @override_settings(EVENNIA_AI_BUDGET_CONFIG=NO_CAPS)
 class ChainTest(DelegationTest):
-    """Ada, Brass and Cog, whose model a test speaks for, and one clock."""
+    """Ada, Brass and Cog, one clock, and no questions about limits."""
 
     def setUp(self) -> None:
-        """Nobody is asked about limits, and nothing takes time."""
         super().setUp()
         self.clock.advance(NOON)
         self.cog_script, self.cog = self.make_specialist("Cog")
@@ -78,7 +78,7 @@ class ChainTest(DelegationTest):
         return talker
 
     def by_person(self) -> Counter[str]:
-        """Tokens in the ledger, by who is charged."""
+        """Tokens in the ledger, by the person charged."""
         ledger.store().flush()
         found: Counter[str] = Counter()
         for call in ModelCall.objects.all():
@@ -86,15 +86,13 @@ class ChainTest(DelegationTest):
         return found
 
     def assert_all_is(self, person: Any, talker: Talker) -> None:
-        """All that the model sent is charged to one person."""
+        """Assert that all tokens of the model are charged to one person."""
         assert {person_of(person): sum(talker.sent.values())} == self.by_person()
 
 
 class TestTalk(ChainTest):
-    """Assistants that speak with each other because a player spoke."""
-
     def test_hole_d25_hops_are_paid_by_who_began(self) -> None:
-        """What is asked aloud they whisper about, until hops end it: all of it is Tom's."""
+        """Tom asks aloud, and two assistants whisper until the hop limit."""
         others = {"Ada": "Brass", "Brass": "Ada"}
 
         def say(name: str, _: Mapping[str, Any]) -> bytes:
@@ -106,7 +104,6 @@ class TestTalk(ChainTest):
         self.assert_all_is(self.tom, talker)
 
     def test_hole_d25_speech_in_the_open_is_paid_by_who_began(self) -> None:
-        """Each calls the next by name, aloud."""
         others = {"Ada": "Brass", "Brass": "Cog", "Cog": "Ada"}
 
         def say(name: str, _: Mapping[str, Any]) -> bytes:
@@ -118,8 +115,6 @@ class TestTalk(ChainTest):
         self.assert_all_is(self.mira, talker)
 
     def test_hole_d25_two_chains_are_paid_apart(self) -> None:
-        """What Tom began is Tom's, what Mira began is Mira's, though the same two talk."""
-
         def say(name: str, body: Mapping[str, Any]) -> bytes:
             if name == "Brass":
                 return completion(None, ("whisper", {"target": "Ada", "message": "Seven."}))
@@ -135,16 +130,15 @@ class TestTalk(ChainTest):
         assert toms[person_of(self.tom)] == both[person_of(self.tom)]
 
     def test_hole_d25_clients_are_not_told_who_began(self) -> None:
-        """The marks that go along with words name the chain and no person."""
+        """Options of a message reach clients; they name the chain, and no person."""
         self.let(lambda *_: completion(None, ("say", {"message": "Hello."})))
-        self.type(self.tom, "whisper Ada = hello")
-        (options,) = [
-            sent[1] for sent in (self.mira.ndb.sent or ()) if isinstance(sent, tuple)
-        ] or [{}]
+        self.type(self.tom, "say @ada hello")
+        (options,) = [each.options for each in self.mira.messages if each.sender == self.ada]
+        assert options["assistant_message"]
         assert person_of(self.tom) not in options.values()
 
     def test_hole_d25_without_a_limit_of_hops_the_tasks_limits_end_it(self) -> None:
-        """They talk on and on: after as many steps as one task may take, nobody says more."""
+        """The limit is the number of steps of one task."""
         others = {"Ada": "Brass", "Brass": "Ada"}
         for script in self.scripts:
             loop = {"loop": {"max_iterations_per_task": 20}}
@@ -161,17 +155,15 @@ class TestTalk(ChainTest):
 
 
 class TestTasks(ChainTest):
-    """Tasks that are handed on."""
-
     def test_hole_d25_a_delegates_calls_are_paid_by_who_began(self) -> None:
-        """Ada hands on to Brass, Brass to Cog."""
+        """Ada delegates to Brass, and Brass to Cog."""
         talker = self.let(self.one_after_the_other)
         self.type(self.tom, "whisper Ada = count the lamps")
         assert {"Ada", "Brass", "Cog"} == set(talker.sent)
         self.assert_all_is(self.tom, talker)
 
     def one_after_the_other(self, name: str, body: Mapping[str, Any]) -> bytes:
-        """Each hands on what it was asked, and reports or tells what came of it."""
+        """Delegate to the next, then report or tell the result."""
         is_done = body["messages"][-1]["role"] == "tool"
         following = {"Ada": "Brass", "Brass": "Cog"}
         if name in following and not is_done:
@@ -181,7 +173,7 @@ class TestTasks(ChainTest):
         return reports_of()
 
     def circle(self, talker_of: list[Talker]) -> Say:
-        """Whoever is asked hands on to the next, again and again, whatever comes of it."""
+        """Delegate to the next for ever, whatever the result."""
         others = {"Ada": "Brass", "Brass": "Cog", "Cog": "Ada"}
 
         def say(name: str, body: Mapping[str, Any]) -> bytes:
@@ -190,7 +182,7 @@ class TestTasks(ChainTest):
         return say
 
     def test_hole_d25_a_circle_of_delegates_ends_by_the_limits_of_the_task(self) -> None:
-        """One whisper: no more calls than one task may take, but for last words."""
+        """Only the calls for final answers go beyond the limit."""
         for limits, most in (
             ({"max_iterations_per_task": 12, "max_delegations_per_task": 0}, 12),
             ({"max_tokens_per_task": 4_000, "max_delegations_per_task": 0}, 18),
@@ -227,7 +219,7 @@ class TestTasks(ChainTest):
                 assert {person_of(self.tom)} == set(self.by_person())
 
     def test_hole_d25_tasks_are_counted_over_the_chain(self) -> None:
-        """As many are handed on in all as one task may hand on."""
+        """The limit on delegations is shared by the chain."""
         for script in self.scripts:
             loop = {"max_delegations_per_task": 2}
             state.write(script, max_agent_hops=0, safety_config=UNATTENDED | {"loop": loop})
@@ -241,30 +233,25 @@ class TestTasks(ChainTest):
 
 
 class TestSummaries(ChainTest):
-    """Older talk that is summed up."""
-
     def summed_up(self, *lines: tuple[Any, str]) -> dict[str, int]:
-        """What each is charged for the summary of a talk."""
+        """The tokens charged to each person for the summary of a talk."""
         self.let(lambda *_: completion(None, ("say", {"message": "Hello."})))
         for person, line in lines:
             self.type(person, line)
         ledger.store().flush()
         ModelCall.objects.all().delete()
         state.write(self.ada_script, compact_preserve_window=2)
-        from evennia_ai.agent.compaction import compact_conversation_history
-
         self.let(lambda *_: completion("They spoke of storms."))
         compact_conversation_history(self.ada_script)
         pump()
         return dict(self.by_person())
 
     def test_hole_d25_a_talks_summary_is_its_speakers(self) -> None:
-        """One who spoke alone pays for it."""
         lines = [(self.tom, f"say @ada {'storm ' * 60} {n}") for n in range(8)]
         assert {person_of(self.tom)} == set(self.summed_up(*lines))
 
     def test_hole_d25_a_summary_of_several_is_shared_by_tokens(self) -> None:
-        """Tom said three times as much as Mira: three quarters of it are his; one call was made."""
+        """Tom said three times as much as Mira; still one call is counted."""
         lines = [(self.tom, f"say @ada {'storm ' * 120} {n}") for n in range(6)]
         lines += [(self.mira, f"say @ada {'storm ' * 120} {n}") for n in range(2)]
         lines += [(self.mira, "say @ada hello")]
