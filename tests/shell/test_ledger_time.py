@@ -22,10 +22,8 @@ TODAY = BudgetAccount(Scope.GAME, "", "2026-11-21")
 
 
 class TestPeriods(LedgerTest):
-    """A cap counts in its own time."""
-
     def fill(self, cap: str, value: float, at: float) -> LimitReachedError:
-        """Use a cap up, and return how it was refused."""
+        """Use up a cap and return the refusal."""
         config = capped(**{cap: value})
         for _ in range(20):
             try:
@@ -35,7 +33,6 @@ class TestPeriods(LedgerTest):
         raise AssertionError(f"{cap} of {value} never refused")
 
     def test_l15_a_new_period_begins_at_nothing(self) -> None:
-        """The minute, the day, the month; what is counted for ever never begins anew."""
         for cap, value, seconds in (
             ("calls_per_minute", 3, 30),
             ("tokens_per_day", 250, DAY // 2),
@@ -50,7 +47,6 @@ class TestPeriods(LedgerTest):
             self.reserve(capped(tokens_total=250), at=NOON + 400 * DAY)
 
     def test_a_call_over_midnight_counts_to_the_day_it_began(self) -> None:
-        """And what it held there is free again."""
         late = NOON + DAY // 2 - 31
         reservation = self.reserve(at=late)
         self.store.settle(reservation, TokenUsage(5, 5), late + 60)
@@ -60,7 +56,6 @@ class TestPeriods(LedgerTest):
         assert 0 == self.total(TODAY._replace(period="2026-11-22")).calls
 
     def test_a_grant_ends_with_its_period(self) -> None:
-        """Exactly what was granted, on record, and only today."""
         config = capped(tokens_per_day=200)
         hit = self.fill("tokens_per_day", 200, NOON)
         grant(hit, 200, by="Tom")
@@ -80,7 +75,6 @@ class TestPeriods(LedgerTest):
         assert 200 == tomorrow.cap
 
     def test_a_grant_of_money_is_exact(self) -> None:
-        """A dollar is a dollar."""
         wanted = need(price=self.price(10_000))
         config = capped("player", cost_per_month=1.5)
         self.reserve(config, wanted=wanted)
@@ -93,7 +87,6 @@ class TestPeriods(LedgerTest):
         assert (2.0, 2.0) == (caught.value.used, caught.value.cap)
 
     def test_an_amount_that_makes_no_sense_is_refused(self) -> None:
-        """Nothing, less, no number, or more than there is."""
         hit = self.fill("tokens_per_day", 200, NOON)
         for amount in (0, -5, math.nan, math.inf, 1e30):
             with self.subTest(amount=amount), pytest.raises(ConfigurationError, match="amount"):
@@ -101,10 +94,7 @@ class TestPeriods(LedgerTest):
 
 
 class TestWarnings(LedgerTest):
-    """Staff hear once that a cap is near."""
-
     def test_told_once_over_all_processes(self) -> None:
-        """At four fifths, by one process, and again the next day."""
         config = BudgetConfig(
             game=Caps(), assistant=Caps(tokens_per_day=1000), player=Caps(), calls_in_flight=0
         )
@@ -126,10 +116,8 @@ class TestWarnings(LedgerTest):
 
 
 class TestKilled(LedgerTest):
-    """A server process ends in the middle of its calls."""
-
     def killed(self, owner: str) -> None:
-        """A process of that name leaves an open call behind."""
+        """Leave an open call behind, owned by a process of that name."""
         store = LedgerStore()
         store.owner = owner
         self.reserve(store=store)
@@ -141,7 +129,6 @@ class TestKilled(LedgerTest):
         return f"{machine}:{pid}:1:{token}"
 
     def test_its_calls_count_as_cut_off(self) -> None:
-        """At once, where the next process can see that it has ended."""
         self.killed(self.dead())
         self.use(1, 1)
         assert ["cut_off", "settled"] == sorted(call.state for call in ModelCall.objects.all())
@@ -151,7 +138,6 @@ class TestKilled(LedgerTest):
         self.assert_consistent()
 
     def test_the_calls_of_a_living_process_are_left_alone(self) -> None:
-        """Of this machine and of another, until they are surely over: deadline and five minutes."""
         self.reserve()
         self.killed("elsewhere:1:1:abcd")
         other = LedgerStore()
@@ -160,7 +146,6 @@ class TestKilled(LedgerTest):
         self.assert_consistent()
 
     def test_a_call_that_was_closed_by_others_still_counts_as_it_was(self) -> None:
-        """A process that was only slow puts right what others took for cut off."""
         ends = ("settle", "release", "cut_off")
         reservations = [self.reserve(wanted=need(price=self.price(1))) for _ in ends]
         assert 3 == LedgerStore().recover(NOON + 1000)
@@ -179,14 +164,12 @@ class TestKilled(LedgerTest):
         self.assert_consistent()
 
     def test_a_call_is_cut_off_once(self) -> None:
-        """Also where two processes find it at the same moment."""
         self.killed(self.dead())
         found = ModelCall.objects.get()
         assert (True, False) == (upkeep.close_orphan(found), upkeep.close_orphan(found))
         self.assert_consistent()
 
     def test_an_ending_that_waited_long_to_be_written(self) -> None:
-        """The same where the database could not be written to for minutes."""
         clock = Clock()
         self.store = LedgerStore(clock=clock.seconds)
         self.store.settle(self.reserve(), TokenUsage(5, 6), NOON)
@@ -197,21 +180,20 @@ class TestKilled(LedgerTest):
         self.assert_consistent()
 
     def test_a_call_that_ends_late_but_first(self) -> None:
-        """Nobody else has closed it: it counts as always."""
         reservation = self.reserve()
         self.store.settle(reservation, TokenUsage(5, 6), NOON + 1000)
         self.store.flush()
         self.assert_consistent()
 
     def test_where_nobody_can_tell_nobody_has_ended(self) -> None:
-        """On a system that does not say what runs there, calls are closed once they are overdue."""
+        """Without /proc a process has no name, and its calls are closed once overdue."""
         with tempfile.TemporaryDirectory() as folder:
             nowhere = Path(folder)
             assert "" == processes.machine(nowhere)
             assert "" == processes.started(1, nowhere)
 
     def test_who_has_ended(self) -> None:
-        """A process is told from a later one of the same number; of another machine none is."""
+        """A process differs from a later one with its number; another machine's are unknown."""
         owner = owner_of_this_process()
         machine, pid, started, token = owner.split(":")
         assert (False, True) == (is_gone(owner), is_gone(self.dead()))
@@ -221,10 +203,8 @@ class TestKilled(LedgerTest):
 
 
 class TestUpkeep(LedgerTest):
-    """The tables do not grow for ever."""
-
     def test_what_is_old_is_dropped(self) -> None:
-        """Calls and days after 90 days, minutes after one; months and the whole are kept."""
+        """Calls and days are kept for 90 days, minutes for one, months and totals for ever."""
         self.use(5, 5)
         self.use(5, 5, at=NOON + 2 * DAY)
         periods = {account.period for account in accounts_of("Ada", "", NOON)}
@@ -237,20 +217,17 @@ class TestUpkeep(LedgerTest):
         assert 15 == self.total().prompt_tokens
 
     def test_open_calls_are_never_dropped(self) -> None:
-        """They are closed first."""
         self.reserve()
         LedgerStore().recover(NOON + 365 * DAY)
         assert CallState.CUT_OFF == ModelCall.objects.get().state
 
     def test_rows_that_others_dropped_are_made_anew(self) -> None:
-        """What a process remembers of the table is not a promise."""
         self.reserve()
         BudgetTotal.objects.filter(period__contains=":").delete()
         self.use(5, 5)
         assert 12 == BudgetTotal.objects.count()
 
     def test_rows_that_were_mixed_up_are_noticed(self) -> None:
-        """Numbers that stand for other rows now (a backup was put back) change nothing wrong."""
         self.use(5, 5)
         BudgetTotal.objects.filter(scope="game", period="").update(period="x")
         BudgetTotal.objects.filter(scope="game", period="2026-11").update(period="")
@@ -258,7 +235,6 @@ class TestUpkeep(LedgerTest):
         assert 2 == self.total(TODAY).calls
 
     def test_the_memory_of_numbers_is_bounded(self) -> None:
-        """A process that runs for years does not remember every minute."""
         self.use(5, 5)
         self.store.totals._heads.update(
             {BudgetAccount(Scope.GAME, "", f"{n}"): n for n in range(rows.MOST_REMEMBERED)}

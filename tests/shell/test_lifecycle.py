@@ -1,4 +1,4 @@
-"""Making an assistant, changing what it is, and copying it."""
+"""Creating, changing and copying an assistant."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from evennia_ai.operations.result import ProblemKind
 from evennia_ai.runtime import state
 from tests.shell.stopping import SafetyTest
 
-# name, what the answer says
+# A name, and a part of the refusal.
 BAD_NAMES = [
     ("  ", "An assistant needs a name, for example: assistant create Edda"),
     ("x" * (LONGEST_NAME + 1), "has 61 characters; a name has at most 60"),
@@ -32,10 +32,7 @@ BAD_NAMES = [
 
 
 class TestCreate(SafetyTest):
-    """`create_assistant`."""
-
     def test_a_name_that_cannot_be_typed_is_refused(self) -> None:
-        """And the answer says what would be right; nothing is made."""
         count = ObjectDB.objects.count()
         for name, expected in BAD_NAMES:
             with self.subTest(name=name):
@@ -45,7 +42,6 @@ class TestCreate(SafetyTest):
         assert count == ObjectDB.objects.count()
 
     def test_a_name_is_nobody_elses(self) -> None:
-        """Of no other assistant, and of no character of the game."""
         for name, expected in (
             ("ada", "There is an assistant named ada already; choose another name."),
             ("TOM", "There is a character named TOM already; choose another name."),
@@ -54,12 +50,10 @@ class TestCreate(SafetyTest):
             assert (expected, ProblemKind.CONFLICT) == (result.message, result.problem)
 
     def test_names_of_other_scripts_and_signs_are_taken(self) -> None:
-        """As people are called anywhere."""
         for name in ("Ángström", "Мира", "O'Brien", "Odd|lcquit|ltName", "Seven 7", "R2-D2"):
             assert operations.create_assistant(name).ok, name
 
     def test_settings_are_judged_before_anything_is_made(self) -> None:
-        """All of them, as when they are set later; and kept with it."""
         count = ObjectDB.objects.count()
         wrong = {"tick_rate": "fast", "speed": 1}
         result = operations.create_assistant("Edda", settings=wrong)
@@ -76,10 +70,7 @@ class TestCreate(SafetyTest):
 
 
 class TestUpdate(SafetyTest):
-    """`update_assistant` and `describe`."""
-
     def test_each_can_be_changed(self) -> None:
-        """Look, person, place and names; what is not named stays."""
         result = lifecycle.update_assistant(
             self.ada_script,
             desc="Grey.",
@@ -108,13 +99,11 @@ class TestUpdate(SafetyTest):
         assert "Ada is in Room2. Ada is an" in lifecycle.describe(self.ada_script).message
 
     def test_she_answers_to_a_new_name_at_once(self) -> None:
-        """Without a restart."""
         assert lifecycle.update_assistant(self.ada_script, aliases=["keeper"]).ok
         self.type(self.tom, "say @keeper hello")
         assert "queued" in str(self.ada_script.work.decisions.newest()[0].steps)
 
     def test_what_is_wrong_changes_nothing(self) -> None:
-        """Not even what is right beside it."""
         before = lifecycle.describe(self.ada_script).data
         for change, expected in (
             ({}, "Ada: give something to change, one of: desc, persona, location, aliases."),
@@ -133,7 +122,6 @@ class TestUpdate(SafetyTest):
                 assert before == lifecycle.describe(self.ada_script).data
 
     def test_a_place_that_does_not_let_her_in_is_a_conflict(self) -> None:
-        """And she stays where she is."""
         self.room2.at_pre_object_receive = lambda *_, **__: False
         try:
             result = lifecycle.update_assistant(self.ada_script, location=self.room2)
@@ -146,7 +134,6 @@ class TestUpdate(SafetyTest):
         assert self.room1 == self.ada.location
 
     def test_without_a_body_only_the_person_changes(self) -> None:
-        """There is nothing to look at."""
         self.ada_script.obj = None
         result = lifecycle.update_assistant(self.ada_script, desc="Grey.")
         assert (ProblemKind.CONFLICT, "Ada has no body, so only the persona can be changed.") == (
@@ -159,10 +146,8 @@ class TestUpdate(SafetyTest):
 
 
 class TestClone(SafetyTest):
-    """`clone_assistant`."""
-
     def test_what_she_is_goes_along_and_what_she_lived_through_does_not(self) -> None:
-        """Settings, prompts, look, channels and who controls her; no talk, goals, stop, rights."""
+        """Settings, look, channels and control are copied; talk, goals, stop and rights are not."""
         channel = create_channel("Public", locks="listen:all();send:all()")
         assert operations.set_channel(self.ada_script, "Public", "context").ok
         self.ada.db.desc = "Grey."
@@ -196,7 +181,6 @@ class TestClone(SafetyTest):
         assert "" == script.silence
 
     def test_it_is_a_copy(self) -> None:
-        """What is changed in one is not changed in the other; a plain look names the new one."""
         state.write(self.ada_script, execution_config={"calls_per_reply": 2})
         copy = lifecycle.clone_assistant(self.ada_script, "Bea", location=self.room2).data
         state.write(self.ada_script, execution_config={"calls_per_reply": 3})
@@ -205,14 +189,12 @@ class TestClone(SafetyTest):
         assert self.room2 == copy.character.location
 
     def test_what_is_wrong_is_not_copied(self) -> None:
-        """Neither a bad name nor a setting that code broke."""
         assert not lifecycle.clone_assistant(self.ada_script, "Ada").ok
         state.write(self.ada_script, max_agent_hops="many")
         result = lifecycle.clone_assistant(self.ada_script, "Bea")
         assert "Bea is not created: max_agent_hops is 'many'; it must be" in result.message
 
     def test_one_without_a_body_gives_one_with_a_plain_one(self) -> None:
-        """It is nowhere yet."""
         self.ada_script.obj = None
         result = lifecycle.clone_assistant(self.ada_script, "Bea")
         assert "Bea is awake, but in no room" in result.message

@@ -27,24 +27,18 @@ from tests.shell.support import archive_folder, pump
 
 
 class Stubborn(AssistantCharacter):
-    """A body that does not let itself be deleted, while it is told so."""
+    """A body that refuses to be deleted until `may_go` is set."""
 
     may_go = False
 
     def at_object_delete(self) -> bool:
-        """Whether it may."""
         return self.may_go
 
 
 class DeleteTest(SafetyTest):
-    """Ada, who has much to leave.
-
-    Attributes:
-        folder: where records are put.
-    """
+    """An assistant to delete, and a folder for the archives."""
 
     def setUp(self) -> None:
-        """A folder for archives."""
         super().setUp()
         self.folder = archive_folder(self)
 
@@ -56,10 +50,7 @@ class DeleteTest(SafetyTest):
 
 
 class TestDelete(DeleteTest):
-    """`delete_assistant`."""
-
     def test_it_is_no_alarm(self) -> None:
-        """The log has it as what goes its way, and staff online are told of no emergency."""
         self.forget()
         with (
             mock.patch.object(logger, "log_err") as errors,
@@ -72,7 +63,6 @@ class TestDelete(DeleteTest):
         assert not any("emergency" in line for line in self.tom.seen)
 
     def test_nothing_of_her_is_left(self) -> None:
-        """Script, body, account and subscriptions are gone, and her name is free again."""
         create_channel("Public", locks="listen:all();send:all()")
         operations.set_channel(self.ada_script, "Public", "context")
         assert operations.give_account(self.ada_script).ok
@@ -91,7 +81,6 @@ class TestDelete(DeleteTest):
         assert operations.create_assistant("Ada", location=self.room1).ok
 
     def test_whoever_waits_is_told(self) -> None:
-        """Once, and what is under way is dropped; nothing of it comes back."""
         self.type(self.tom, "whisper Ada = hello")
         self.queue(2, self.mira)
         script = self.ada_script
@@ -106,7 +95,6 @@ class TestDelete(DeleteTest):
         pump()
 
     def test_her_record_is_put_away_whole(self) -> None:
-        """Her settings, that she was deleted, by whom and why; and none of it is in the game."""
         operations.set_enabled(self.ada_script, False)
         result = self.delete(reason="she was a test")
         lines = gzip.decompress(Path(result.data).read_bytes()).decode().splitlines()
@@ -117,7 +105,6 @@ class TestDelete(DeleteTest):
         assert str(self.folder) in result.message
 
     def test_what_she_asked_is_closed(self) -> None:
-        """Nobody can answer it any more, and whoever waited for the answer goes on without."""
         came: list[Any] = []
         asking = ApprovalRequest("tick 1 max_iterations", "safety.limit.max_iterations", "May I?")
         approvals.ask(self.ada_script, asking).addBoth(came.append)
@@ -127,7 +114,6 @@ class TestDelete(DeleteTest):
         assert "Ada is stopped" == approvals.why_closed(question.number)
 
     def test_one_who_is_stopped_or_has_no_body_goes_too(self) -> None:
-        """Whatever state it is in."""
         brass, _ = self.make("Brass")
         brass.trigger_emergency_stop("test")
         assert self.delete(brass).ok
@@ -142,7 +128,7 @@ class TestDelete(DeleteTest):
         assert [self.ada_script] == operations.list_assistants()
 
     def test_the_account_of_a_player_stays(self) -> None:
-        """Who can log in to it is not the assistant's; only the tie is cut."""
+        """An account that somebody can log in to is kept; only the link is removed."""
         account = create_account("Keeper", "", "lanterns-are-bright", typeclass=AssistantAccount)
         account.db.assistant_body = self.ada
         assert self.delete().ok
@@ -152,10 +138,7 @@ class TestDelete(DeleteTest):
 
 
 class TestRefused(DeleteTest):
-    """What cannot be deleted now."""
-
     def test_nobody_is_thrown_out_of_her_body(self) -> None:
-        """She stays as before, and goes on."""
         self.account.puppet_object(self.session, self.ada)
         try:
             result = self.delete()
@@ -167,7 +150,6 @@ class TestRefused(DeleteTest):
         assert self.delete().ok
 
     def test_the_first_character_stays(self) -> None:
-        """The game needs it."""
         self.ada_script.obj = ObjectDB.objects.get(id=1)
         try:
             assert "the game's first character" in self.delete().message
@@ -175,7 +157,6 @@ class TestRefused(DeleteTest):
             self.ada_script.obj = self.ada
 
     def test_what_was_refused_half_way_is_whole_and_can_be_tried_again(self) -> None:
-        """It is stopped, has its body and its settings, and the second time it is gone."""
         script, body = self.make("Brass", typeclass=Stubborn, persona="A knocker.")
         result = self.delete(script)
         assert ProblemKind.UNAVAILABLE is result.problem

@@ -1,4 +1,4 @@
-"""An assistant that locked itself: deaf, durable, and free again only by whoever may free it."""
+"""The safety lockout of an assistant, and its clearing."""
 
 from __future__ import annotations
 
@@ -21,19 +21,14 @@ LOOK = completion(None, ("look", {}))
 
 
 class LockoutTest(SafetyTest):
-    """Ada went in circles."""
-
     def lock(self, cause: Cause = Cause.REPEAT) -> None:
-        """As a check of her behaviour does it."""
+        """Lock Ada as a check of her behaviour does."""
         trigger_emergency_stop(self.ada_script, "the same call over and over", cause=cause)
         pump()
 
 
 class TestLocked(LockoutTest):
-    """While she is locked."""
-
     def test_b8_inputs_are_refused_with_a_receipt(self) -> None:
-        """Whoever addresses her is told; nothing waits, no model is asked, no tool runs."""
         self.lock()
         self.type(self.tom, "whisper Ada = hello")
         self.type(self.mira, "say @ada hello")
@@ -43,14 +38,13 @@ class TestLocked(LockoutTest):
         assert ["silent", "told"] == self.steps()
 
     def test_b8_each_message_has_its_receipt(self) -> None:
-        """However soon one follows the other: none is dropped without a word."""
+        """A receipt is not limited in rate, as other notices are."""
         self.lock()
         for number in range(5):
             self.type(self.tom, f"whisper Ada = {number}")
         assert [DEAF] * 5 == self.tom.heard_from(self.ada)
 
     def test_b8_what_waited_is_returned(self) -> None:
-        """The message under way and those behind it, each person once."""
         self.type(self.tom, "whisper Ada = hello")
         self.queue(3, self.mira)
         self.lock()
@@ -59,7 +53,6 @@ class TestLocked(LockoutTest):
         assert [RETURNED] == self.mira.heard_from(self.ada)
 
     def test_b8_other_assistants_are_not_affected(self) -> None:
-        """Brass answers, while a call of his is in flight too."""
         _, brass = self.make("Brass")
         self.type(self.tom, "whisper Brass = hello")
         self.lock()
@@ -68,7 +61,6 @@ class TestLocked(LockoutTest):
         assert ['Brass whispers: "Hello."'] == self.tom.heard_from(brass)
 
     def test_b8_no_timer_moves_her(self) -> None:
-        """Beats pass, however many."""
         self.set(autonomy_config={"seconds": 1})
         operations.add_goal(self.ada_script, "find the atlas")
         self.lock()
@@ -79,7 +71,7 @@ class TestLocked(LockoutTest):
         assert [] == self.model.bodies
 
     def test_a_talk_is_over(self) -> None:
-        """Who goes on talking without her name is not told off for it."""
+        """A person who goes on talking without her name gets no refusal."""
         self.set(hearing_config={"batch_seconds": 0, "cooldown_seconds": 0})
         self.ask("say @ada hello", says("Hello."))
         self.lock()
@@ -88,7 +80,6 @@ class TestLocked(LockoutTest):
         assert [] == self.tom.heard_from(self.ada)
 
     def test_the_cause_is_told(self) -> None:
-        """To staff, in the overview, in the status, each with what clears it."""
         for cause in (Cause.BUDGET, Cause.LOOP, Cause.CASCADE, Cause.CONSECUTIVE_ERRORS):
             with self.subTest(cause):
                 self.lock(cause)
@@ -105,7 +96,6 @@ class TestLocked(LockoutTest):
                 operations.clear(self.ada_script)
 
     def test_five_failures_are_a_lockout(self) -> None:
-        """The one that the seed names, as a wrong setting brings it about for everybody."""
         self.set(llm_provider="opnai")
         for _ in range(5):
             self.type(self.tom, "whisper Ada = hello")
@@ -118,7 +108,7 @@ class TestLocked(LockoutTest):
         )
 
     def test_a_ledger_that_is_away_locks_nobody(self) -> None:
-        """It is not the fault of hers and passes by itself: she answers as soon as it is back."""
+        """It is no fault of hers and passes by itself: she answers as soon as it is back."""
         away = LedgerAwayError("the shared ledger does not answer")
         with patch.object(ledger.store(), "reserve", side_effect=away):
             for number in range(8):
@@ -137,10 +127,7 @@ class TestLocked(LockoutTest):
 
 
 class TestUnlocked(LockoutTest):
-    """Out of it."""
-
     def test_b9_history_and_what_was_spent_are_kept(self) -> None:
-        """She waits for the next message, and answers it with what she knew."""
         self.ask("whisper Ada = hello", whispers("Hello."))
         history, calls = self.stored("conversation_history"), self.stored("usage")["calls"]
         self.set(consecutive_errors=5)
@@ -156,7 +143,6 @@ class TestUnlocked(LockoutTest):
         assert "Hello." in str(self.model.bodies[-1]["messages"])
 
     def test_b9_nothing_but_a_clearing_unlocks(self) -> None:
-        """Not a message, a beat, a start, a setting, or a restart."""
         self.lock()
         operations.set_enabled(self.ada_script, False)
         operations.set_enabled(self.ada_script, True)
@@ -167,7 +153,6 @@ class TestUnlocked(LockoutTest):
         assert [] == self.model.bodies
 
     def test_b10_it_lasts_over_a_restart(self) -> None:
-        """With its cause, since when, and what waited was returned before, not after."""
         self.type(self.tom, "whisper Ada = hello")
         self.lock()
         before = self.stored("lockout")
@@ -177,14 +162,13 @@ class TestUnlocked(LockoutTest):
         assert ([], 1) == (self.tom.heard_from(self.ada), len(self.model.bodies))
 
     def test_b10_it_is_in_the_database(self) -> None:
-        """Another process, which reads it anew, finds the same."""
+        """Another process reads the same."""
         self.lock(Cause.BUDGET)
         self.ada_script.attributes.reset_cache()
         assert State.SAFETY_LOCKOUT is state_of(self.ada_script)
         assert "budget" == self.stored("lockout")["cause"]
 
     def test_b10_a_lockout_that_cannot_be_read_frees_nobody(self) -> None:
-        """Whatever another version, or a hand, wrote there."""
         self.lock()
         for wrong in ({"cause": "bored"}, "repeat", None, []):
             self.ada_script.attributes.add("lockout", wrong)
@@ -193,10 +177,7 @@ class TestUnlocked(LockoutTest):
 
 
 class TestTrouble(LockoutTest):
-    """Something breaks inside the loop."""
-
     def test_b13_an_exception_is_a_named_failure(self) -> None:
-        """She says sorry, staff read the cause, and the next message is answered."""
         self.set(llm_extra_params=7)
         self.type(self.tom, "whisper Ada = hello")
         assert State.WAITING_FOR_EVENT is state_of(self.ada_script)
@@ -208,8 +189,6 @@ class TestTrouble(LockoutTest):
         assert 0 == self.stored("consecutive_errors")
 
     def test_a_database_that_fails_locks_nobody(self) -> None:
-        """However often: staff read that it is the game's, and nobody has to wait for it."""
-
         def locked(execute: Any, sql: str, *rest: Any) -> Any:
             if "evennia_ai_modelcall" in sql and sql.startswith("INSERT"):
                 raise OperationalError("database is locked")
@@ -227,7 +206,6 @@ class TestTrouble(LockoutTest):
         assert 'Ada whispers: "Hello."' == self.tom.heard_from(self.ada)[-1]
 
     def test_b13_sustained_trouble_locks_her(self) -> None:
-        """The state has its name, and there is a record of it."""
         self.set(llm_extra_params=7)
         with self.audited() as records:
             for number in range(5):

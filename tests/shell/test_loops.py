@@ -1,4 +1,4 @@
-"""Talks between assistants end by themselves, in every way there is to talk."""
+"""The end of talks between assistants, by every way of talking."""
 
 from __future__ import annotations
 
@@ -17,17 +17,15 @@ MOST = 3
 
 
 class LoopTest(HearingTest):
-    """Ada and Brass, whose model always answers as `eager` says."""
+    """Two assistants, Ada and Brass, in one room."""
 
     def setUp(self) -> None:
-        """Brass stands beside her."""
         super().setUp()
         self.brass_script, self.brass = self.make("Brass")
         self.brass_script.clock = self.clock
-        self.answers = 0
 
     def talk_until_silent(self, answer: Any) -> int:
-        """Answer every call until nobody asks any more. Returns how many there were."""
+        """Answer every call until none waits. Returns their number."""
         for number in range(50):
             pump()
             if not self.model.waiting:
@@ -36,7 +34,7 @@ class LoopTest(HearingTest):
         raise AssertionError("they never fall silent")
 
     def speaker(self) -> str:
-        """Whose call waits."""
+        """The assistant whose call waits."""
         bodies = self.model.bodies[len(self.model.bodies) - len(self.model.waiting)]
         return "Ada" if "You are Ada" in bodies["messages"][0]["content"] else "Brass"
 
@@ -45,7 +43,7 @@ class LoopTest(HearingTest):
         return "Brass" if name == "Ada" else "Ada"
 
     def audited(self, start: Any, answer: Any) -> tuple[int, list[str]]:
-        """How many answers there were, and what the log says of the end, a line for each."""
+        """The number of answers, and the `hop_limit` lines of the log."""
         with mock.patch.object(logger, "log_info") as told:
             start()
             count = self.talk_until_silent(answer)
@@ -54,10 +52,7 @@ class LoopTest(HearingTest):
 
 
 class TestTwo(LoopTest):
-    """Both answer everything, and address each other."""
-
     def test_in_whispers(self) -> None:
-        """Three messages in a row, and one line in the log."""
         count, lines = self.audited(
             lambda: outgoing.whisper(self.ada, self.brass, "hello", hops=1),
             lambda name: completion(
@@ -68,7 +63,6 @@ class TestTwo(LoopTest):
         assert 'hop_limit Brass {"sender": "Ada", "hops": 3, "cap": 3}' in lines[0]
 
     def test_in_the_room(self) -> None:
-        """They name each other in every word, begun by a player."""
         count, lines = self.audited(
             lambda: self.type(self.tom, "say @ada and @brass, talk!"),
             lambda name: says(f"@{self.other(name)} and you?"),
@@ -78,7 +72,6 @@ class TestTwo(LoopTest):
         assert ([], []) == (self.waiting(), list(self.brass_script.work.inbox))
 
     def test_by_name_only_the_one_named_answers(self) -> None:
-        """Of two in the room the one called, in front or at the end; the other stays out of it."""
         for line in (
             "say Brass, hello",
             "say hello brass",
@@ -96,7 +89,6 @@ class TestTwo(LoopTest):
                 self.clock.advance(100)
 
     def test_by_name_the_talk_of_another_ends(self) -> None:
-        """Whoever talks with Ada and then thanks Brass is answered by Brass alone."""
         self.ask("say Ada, hello", says("Hello."))
         self.clock.advance(5)
         asked = len(self.model.bodies)
@@ -105,7 +97,6 @@ class TestTwo(LoopTest):
         assert (asked + 1, "Brass") == (len(self.model.bodies), self.speaker())
 
     def test_by_bare_names_they_do_not_call_each_other(self) -> None:
-        """The words of an assistant call by @name only."""
         count, _ = self.audited(
             lambda: self.type(self.tom, "say Ada, talk to Brass"),
             lambda name: says(f"{self.other(name)}, and you?"),
@@ -113,7 +104,6 @@ class TestTwo(LoopTest):
         assert 1 == count
 
     def test_in_the_room_with_all_doors_open(self) -> None:
-        """Every rule that owners can open is open: it ends all the same."""
         for script in (self.ada_script, self.brass_script):
             state.write(
                 script,
@@ -128,7 +118,6 @@ class TestTwo(LoopTest):
         assert 2 * MOST >= count
 
     def test_on_a_channel_that_both_answer(self) -> None:
-        """Mode `trigger` is not a way around it."""
         public = self.channel("Public", self.brass)
         for script in (self.ada_script, self.brass_script):
             state.write(script, channel_configs={"Public": "trigger"})
@@ -142,25 +131,23 @@ class TestTwo(LoopTest):
         assert 1 <= len(lines) <= 2
 
     def test_from_one_way_to_another(self) -> None:
-        """The count goes with the talk, from a whisper to a channel to the room."""
         for script in (self.ada_script, self.brass_script):
             state.write(script, private_words="free")
         assert (MOST - 1, 1) == self.from_way_to_way()
         assert ["say", "pose", "whisper"] == self.ways()
 
     def test_what_is_whispered_in_place_of_another_way(self) -> None:
-        """The count goes with what a whispered talk keeps from others, too."""
         assert (MOST - 1, 1) == self.from_way_to_way()
         assert ["whisper"] * 3 == self.ways()
         assert [] == self.mira.heard_from(self.ada) + self.mira.heard_from(self.brass)
 
     def ways(self) -> list[str]:
-        """By which ways Ada heard Brass, and Brass Ada, the newest first."""
+        """The ways by which Ada and Brass heard each other, newest first."""
         records = self.records() + self.records(self.brass_script)
         return [record.heard.source.value for record in records]
 
     def from_way_to_way(self) -> tuple[int, int]:
-        """A talk that begins with a whisper, each answer by another way: answers, and its ends."""
+        """Start a talk whose answers change their way. Returns counts of answers and limits."""
         self.channel("Public", self.brass)
         ways = [
             lambda name: completion(
@@ -176,7 +163,6 @@ class TestTwo(LoopTest):
         return count, len(lines)
 
     def test_the_count_survives_a_restart(self) -> None:
-        """What waited goes on where it was."""
         outgoing.whisper(self.ada, self.brass, "hello", hops=2)
         self.brass_script.at_server_shutdown()
         self.brass_script.at_start()
@@ -187,7 +173,6 @@ class TestTwo(LoopTest):
         assert (3, "4 hop_limit context") == (self.heard().hops, self.judged())
 
     def test_a_batch_counts_as_its_longest(self) -> None:
-        """A message of a person between two of an assistant's does not make it young."""
         state.write(self.brass_script, hearing_config={"batch_seconds": 0, "batch_messages": 5})
         outgoing.whisper(self.ada, self.brass, "one", hops=2)
         outgoing.whisper(self.ada, self.brass, "two", hops=1)
@@ -197,20 +182,18 @@ class TestTwo(LoopTest):
         assert 3 == max(record.heard.hops for record in self.records())
 
     def test_a_player_may_begin_anew(self) -> None:
-        """The end of one talk is not the end of all."""
         answer = lambda name: says(f"@{self.other(name)} and you?")  # noqa: E731
         for _ in range(2):
             count, _ = self.audited(lambda: self.type(self.tom, "say @ada go on"), answer)
             assert 1 <= count <= 2 * MOST
 
     def test_lines_of_fiction_start_nobody(self) -> None:
-        """Thinking, excuses and refusals are shown to assistants too, and answered by none."""
+        """Assistants see such lines, as thinking, excuses and refusals, but do not answer them."""
         outgoing.show(self.ada, "{name} thinks of Brass.", hops=1)
         outgoing.tell(self.ada, self.brass, "{name} coughs at Brass.", hops=1)
         assert 0 == self.talk_until_silent(lambda name: says("Yes?"))
 
     def test_two_that_are_silent_do_not_excuse_themselves_to_each_other(self) -> None:
-        """Neither stopped, nor over a limit."""
         for script in (self.ada_script, self.brass_script):
             script.trigger_emergency_stop("test")
         self.forget()

@@ -1,4 +1,4 @@
-"""Lore: what staff wrote down is told where its words are said, or at its place."""
+"""Lore that is told where its keywords are said, or at its place."""
 
 from __future__ import annotations
 
@@ -22,18 +22,15 @@ HERE = Seeker("*#1", "say", "#2", ("thieves",))
 
 
 class TestLore(MemoryTest):
-    """The world, as it was written down."""
-
     def write(self, text: str, *keywords: str, audience: str = WORLD, **more: Any) -> str:
         """Write down lore. Returns its key."""
         return lore.add(text, keywords=keywords, audience=audience, at=0.0, **more)
 
     def told(self, text: str, seeker: Seeker = HERE) -> list[str]:
-        """The lore that belongs to some words."""
+        """The lore that matches some words."""
         return [entry.text for entry in lore.matching(self.ada_script, text, seeker)]
 
     def test_whole_words(self) -> None:
-        """In any case, one word or several, and no part of a longer one."""
         self.write("The mill is haunted.", "mill", "Old  Tower")
         self.write("Ärger is a river.", "ÄRGER")
         assert ["The mill is haunted."] == self.told("Who owns the MILL?")
@@ -43,26 +40,24 @@ class TestLore(MemoryTest):
             assert [] == self.told(text)
 
     def test_places(self) -> None:
-        """A room's is told there whatever is said, and nowhere else."""
+        """A room's lore is told there whatever is said, and nowhere else."""
         self.write("The floor is wet.", "cellar", audience=place_audience("say", "#2"))
         assert ["The floor is wet."] == self.told("hello")
         assert [] == self.told("the cellar", Seeker("*#1", "say", "#3"))
 
     def test_factions(self) -> None:
-        """A faction's is told to its own, where its words are said."""
         self.write("The password is rust.", "password", audience=faction_audience("thieves"))
         assert ["The password is rust."] == self.told("What is the password?")
         assert [] == self.told("hello")
         assert [] == self.told("What is the password?", Seeker("*#1", "say", "#2", ("guards",)))
 
     def test_a_persons(self) -> None:
-        """Also what only one person may know."""
         self.write("Tom is the heir.", "tom", audience=person_audience("*#1"))
         assert [] == self.told("Tom?")
         assert ["Tom is the heir."] == self.told("Tom?", Seeker("*#1", is_private=True))
 
     def test_order_and_bound(self) -> None:
-        """What was named goes first, then what matters most; four are told."""
+        """Keyword matches come before the place's lore, important ones first, and at most four."""
         self.write("wet", audience=place_audience("say", "#2"), importance=10)
         for number in range(5):
             self.write(f"mill {number}", "mill", importance=number)
@@ -70,7 +65,6 @@ class TestLore(MemoryTest):
         assert ["wet"] == self.told("hello")
 
     def test_an_assistants_own(self) -> None:
-        """Is known to it alone, that of all to all."""
         bo_script, _ = self.make("Bo")
         self.write("Only Ada knows.", "mill", assistant=self.ada_script.pk)
         self.write("All know.", "mill")
@@ -78,7 +72,7 @@ class TestLore(MemoryTest):
         assert ["All know."] == [e.text for e in lore.matching(bo_script, "mill", HERE)]
 
     def test_it_costs_nothing(self) -> None:
-        """It is read once, and again when something changed here, or after a minute."""
+        """Lore is cached until it changes in this process, or for a minute."""
         key = self.write("The mill is haunted.", "mill")
         self.told("mill")
         with self.assertNumQueries(0):
@@ -94,7 +88,6 @@ class TestLore(MemoryTest):
         assert [] == self.told("lake")
 
     def test_one_piece_of_an_assistants_own(self) -> None:
-        """Put right or forgotten by hand as a memory is, it is told so from the next word on."""
         key = self.write("The mill is hers.", "mill", assistant=self.ada_script.pk)
         assert ["The mill is hers."] == self.told("mill")
         assert operations.correct_memory(self.ada_script, key, "The mill is sold.").ok
@@ -103,7 +96,6 @@ class TestLore(MemoryTest):
         assert [] == self.told("mill")
 
     def test_only_lore_is_changed_here(self) -> None:
-        """Not a memory, and not what is not there."""
         key = self.remember("not lore")
         assert not lore.change(key, assistant=self.ada_script.pk, text="x")
         assert not lore.remove(key, assistant=self.ada_script.pk)
@@ -111,7 +103,6 @@ class TestLore(MemoryTest):
         assert not lore.change("0" * 32, text="x")
 
     def test_listing(self) -> None:
-        """By number, what matters most first."""
         self.write("poor", importance=1)
         key = self.write("rich", importance=9)
         number = Memory.objects.get(key=key).id
@@ -120,13 +111,13 @@ class TestLore(MemoryTest):
         assert [] == lore.entries(self.ada_script.pk)
 
     def test_the_model_reads_it(self) -> None:
-        """Also where there is no store at all."""
+        """Lore needs no memory store."""
         self.store.is_down = True
         self.write("The mill is haunted.", "mill")
         self.ask("whisper Ada = Who owns the mill?", whispers("Nobody."))
         assert '- "The mill is haunted."' in self.model.bodies[-1]["messages"][-1]["content"]
 
     def test_no_store_reads_it(self) -> None:
-        """It waits for nothing."""
+        """Lore is not queued for the memory store."""
         self.write("The mill is haunted.", "mill")
         assert 0 == sum(rows.count_waiting(rows.SHARED))

@@ -1,4 +1,4 @@
-"""`aimemory lore`: what staff write down of the game's world."""
+"""The command `aimemory lore`, by which staff write down the game's world."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from tests.shell.remembering_case import RememberingTest
 
 
 class LoreTest(RememberingTest):
-    """Tom, who is a developer, may change lore."""
+    """Tom is a developer, who may change lore."""
 
     def add(self, head: str, text: str) -> int:
-        """Add some; its number."""
+        """Add lore. Returns its number."""
         shown = self.typed(f"aimemory lore add {head} = {text}")
         found = re.fullmatch(r"Lore (\d+) is added\.", shown)
         assert found is not None, shown
@@ -26,10 +26,7 @@ class LoreTest(RememberingTest):
 
 
 class TestLore(LoreTest):
-    """Added, seen, changed, removed."""
-
     def test_for_whom_it_is(self) -> None:
-        """All, a room, a faction; without a word it is for all."""
         room = self.room1.dbref
         self.add("lamp, light house", "The lighthouse is dark.")
         self.add("world atlas", "The atlas is lost.")
@@ -50,7 +47,6 @@ class TestLore(LoreTest):
         assert shown == self.typed("aimemory/lore")
 
     def test_changed_and_removed(self) -> None:
-        """By its number; each is on record, without its words."""
         number = self.add("lamp", "It is dark.")
         changed = f"aimemory lore change {number} = It is = lit."
         assert f"Lore {number} is changed." == self.typed(changed)
@@ -67,7 +63,6 @@ class TestLore(LoreTest):
         assert "dark" not in str(told)
 
     def test_what_cannot_be(self) -> None:
-        """Each says what is wrong."""
         for line, told in (
             ("add = x", "There is no"),
             ("add lamp", "There is no"),
@@ -87,7 +82,7 @@ class TestLore(LoreTest):
         assert [] == self.lore()
 
     def test_who_changes_it(self) -> None:
-        """Whoever looks after the whole game; other staff look."""
+        """Only those who hold the owner lock change lore; other staff read it."""
         self.add("lamp", "It is dark.")
         with self.settings(EVENNIA_AI_OWNER_LOCK="false()"):
             for line in ("add lamp = x", "change 1 = x", "remove 1"):
@@ -97,7 +92,7 @@ class TestLore(LoreTest):
         assert 1 == len(self.lore())
 
     def test_by_a_program(self) -> None:
-        """All of it may change at once; nothing does where one thing is wrong."""
+        """Everything may change at once, and nothing does where one value is wrong."""
         number = self.add("lamp", "It is dark.")
         result = operations.change_lore(
             number, text="It is lit.", keywords=["wick"], audience="faction keepers", importance=9

@@ -1,4 +1,4 @@
-"""Lore packs in the game: brought in whole, again, and given back; told where conditions hold."""
+"""Lore packs in the game: import, export, and lore that is told under conditions."""
 
 from __future__ import annotations
 
@@ -49,35 +49,31 @@ def broken_state(being: Any, quest: str) -> str:
 
 
 class PackTest(CardTest):
-    """A game with a pack in its folder."""
+    """A game with a YAML pack in its folder."""
 
     def setUp(self) -> None:
-        """As YAML."""
         super().setUp()
         self.put("harbour.yaml", YAML.encode())
 
     def changed(self, pack: Any, **more: Any) -> tuple[int, int, int, int]:
-        """What bringing in a pack changes: added, changed, removed, unchanged."""
+        """The counts of an import: added, changed, removed, unchanged."""
         found = lore_packs.read(json.dumps(pack).encode())
         assert found.ok, found.message
         data = lore_packs.import_pack(found.data, by="Tom", **more).data
         return data.added, data.changed, data.removed, data.unchanged
 
     def texts(self) -> list[str]:
-        """All lore of the game."""
+        """The texts of all lore."""
         return [row["text"] for row in operations.list_lore().data.lore]
 
     def told(self, line: str) -> str:
-        """What the model is told in the turn of a line."""
+        """The last message to the model in the turn that a line starts."""
         self.ask(line, whispers("Hm."))
         return str(self.model.bodies[-1]["messages"][-1]["content"])
 
 
 class TestPacks(PackTest):
-    """In, in again, and out."""
-
     def test_it_asks_before_it_stores(self) -> None:
-        """What would change is shown first; then it is there, and on record."""
         shown = self.given("assistant lore import harbour.yaml", "no")
         assert "entries would be 3 added, 0 changed, 0 removed; 0 are unchanged" in shown
         assert [] == self.texts()
@@ -91,7 +87,6 @@ class TestPacks(PackTest):
         )
 
     def test_the_same_again_changes_nothing(self) -> None:
-        """And another changes what is other, and only what came with it."""
         self.typed("aimemory lore add mill = The mill is haunted.")
         a, b = ({"id": name, "text": name, "keywords": [name]} for name in "ab")
         pack = {"pack": "harbour", "entries": [a, b]}
@@ -106,7 +101,6 @@ class TestPacks(PackTest):
         assert ["The mill is haunted."] == self.texts()
 
     def test_what_goes_out_comes_in_again(self) -> None:
-        """A pack, and what was written down here, which keeps its place and its number."""
         self.given("assistant lore import harbour.yaml")
         self.typed(f"aimemory lore add room {self.room1.dbref} stair = Mind the stair.")
         self.typed("aimemory lore add faction Guild oath = We swear by salt.")
@@ -125,7 +119,7 @@ class TestPacks(PackTest):
         }
 
     def test_what_another_game_wrote_down_for_itself(self) -> None:
-        """Is written here from then on: it goes out again, and no later file takes it away."""
+        """The pack of a game's own lore is merged: a later import of it removes nothing."""
         foreign = {"id": "f" * 32, "text": "Salt is dear.", "keywords": ["salt"]}
         pack = {"pack": lore_packs.OWN, "entries": [foreign]}
         assert (1, 0, 0, 0) == self.changed(pack)
@@ -141,7 +135,6 @@ class TestPacks(PackTest):
         assert 2 == len(self.texts())
 
     def test_staff_change_what_is_constant(self) -> None:
-        """It needs no keyword, before or after."""
         entry = {"id": "fog", "text": "Fog hides the reef.", "constant": True}
         self.changed({"pack": "harbour", "entries": [entry]})
         ((number, _),) = lore.entries()
@@ -150,7 +143,6 @@ class TestPacks(PackTest):
         assert operations.change_lore(number, importance=9, keywords=[]).ok
 
     def test_nothing_is_stored_of_what_is_wrong(self) -> None:
-        """Each says which entry and field; JSON can be pasted."""
         room = {**HARBOUR["entries"][0], "audience": "room #99999"}  # type: ignore[index]
         for text, told in (
             (json.dumps({**HARBOUR, "entries": [room]}), "entry 'a'.audience: there is no room"),
@@ -180,10 +172,7 @@ class TestPacks(PackTest):
 
 
 class TestConditions(PackTest):
-    """Lore is told where its words are said and its conditions hold."""
-
     def test_a_tag_of_whoever_asks(self) -> None:
-        """Constant lore is told always, with macros filled in; the secret to a keeper alone."""
         self.given("assistant lore import harbour.yaml")
         told = self.told("whisper Ada = Tell me of the lighthouse.")
         assert "The lighthouse burns whale oil, says Ada." in told
@@ -194,7 +183,6 @@ class TestConditions(PackTest):
 
     @override_settings(EVENNIA_AI_QUEST_STATE=QUESTS)
     def test_each_kind_of_condition(self) -> None:
-        """A tag, an attribute that counts as true or has a value, a quest in a state."""
         conditions: list[tuple[dict[str, Any], Any]] = [
             ({"attribute": "lamp"}, lambda: self.tom.attributes.add("lamp", 1)),
             ({"attribute": "lamp", "value": True}, lambda: self.tom.attributes.add("lamp", True)),
@@ -214,7 +202,6 @@ class TestConditions(PackTest):
             assert "It rains." in self.told("whisper Ada = hello"), condition
 
     def test_a_games_function_that_fails_meets_nothing(self) -> None:
-        """Nor does none at all; the turn goes on."""
         when = [{"quest": "ring", "state": "found"}]
         entry = {"id": "a", "text": "It rains.", "constant": True, "when": when}
         self.changed({"pack": "harbour", "entries": [entry]})
@@ -224,7 +211,6 @@ class TestConditions(PackTest):
                 assert ("hello" in told, "It rains." in told) == (True, False), path
 
     def test_it_leaves_room_for_memories(self) -> None:
-        """However much of it is constant."""
         self.remember("The atlas is in the east tower.", kind="fact", audience=WORLD)
         entries = [{"id": n, "text": n * 1_000, "constant": True} for n in "abcd"]
         self.changed({"pack": "harbour", "entries": entries})
@@ -232,14 +218,12 @@ class TestConditions(PackTest):
         assert (True, True) == ("aaaa" in told, "The atlas is in the east tower." in told)
 
     def test_what_is_long_is_told_whole(self) -> None:
-        """In pieces of which none is cut."""
         words = " ".join(f"Word {number} of it is here." for number in range(40))
         self.changed({"pack": "harbour", "entries": [{"id": "a", "text": words, "constant": True}]})
         told = self.told("whisper Ada = hello")
         assert [] == [n for n in range(40) if f"Word {n} of it is here." not in told]
 
     def test_what_staff_change_holds_until_the_pack_comes_again(self) -> None:
-        """Then the pack is right."""
         self.changed(HARBOUR)
         ((number, _),) = lore.entries()
         assert "changed" in self.typed(f"aimemory lore change {number} = other")

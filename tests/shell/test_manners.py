@@ -1,4 +1,4 @@
-"""How people are dealt with: bursts, cooldown, limits, talks that go on, and what grows old."""
+"""Limits on how people use an assistant: bursts, cooldown, quotas, talks and expiry."""
 
 from __future__ import annotations
 
@@ -22,26 +22,23 @@ SORRY = outgoing.FAILURE_LINE.replace("{name}", "Ada")
 
 
 class MannersTest(HearingTest):
-    """Time passes by hand."""
+    """An assistant with a clock that is advanced by hand."""
 
     def after(self, seconds: float) -> None:
-        """So many seconds later, with all that is due then."""
+        """Let this time pass, and run what is due."""
         self.clock.advance(seconds)
         pump()
 
     def ask_often(self, times: int, person: object = None) -> None:
-        """Somebody (Tom) whispers again and again, and nobody answers yet."""
+        """Somebody (Tom) whispers again and again; nobody answers yet."""
         for number in range(times):
             self.type(person or self.tom, f"whisper Ada = {number}")
 
 
 class TestBurst(MannersTest):
-    """Several messages at once."""
-
     hearing = {"batch_seconds": 0.1, "batch_messages": 3}
 
     def test_a_burst_is_one_turn(self) -> None:
-        """A line for each, the oldest first; one answer."""
         for words in ("one", "two", "three"):
             self.type(self.tom, f"whisper Ada = {words}")
         assert [] == self.model.bodies
@@ -53,14 +50,13 @@ class TestBurst(MannersTest):
         assert ['Ada whispers: "All three."'] == self.tom.heard_from(self.ada)
 
     def test_it_is_bounded(self) -> None:
-        """What does not fit into one turn is the next one's."""
         self.ask_often(5)
         self.model.answers.extend([whispers("Three."), whispers("Two.")])
         self.after(0.1)
         assert [3, 2] == [len(self.prompt(number).split("\n")) for number in (0, 1)]
 
     def test_only_what_belongs_together_is_joined(self) -> None:
-        """Neither other people's words, nor another way, nor another place."""
+        """Words of other people or by another way stay apart."""
         self.type(self.tom, "whisper Ada = one")
         self.type(self.mira, "whisper Ada = two")
         self.type(self.tom, "say @ada three")
@@ -73,12 +69,11 @@ class TestBurst(MannersTest):
         assert told[0].endswith('"four"')
 
     def test_a_question_is_stored_before_the_wait(self) -> None:
-        """A process that dies within the tenth of a second has it."""
+        """A process that dies within the wait still has it."""
         self.type(self.tom, "whisper Ada = one")
         assert ["one"] == [event.body for event in self.waiting()]
 
     def test_all_of_them_are_settled_after_a_crash(self) -> None:
-        """Once an answer to a burst was begun, none of its messages is asked again."""
         self.type(self.tom, "whisper Ada = one")
         self.type(self.tom, "whisper Ada = two")
         self.type(self.mira, "whisper Ada = three")
@@ -94,7 +89,6 @@ class TestBurst(MannersTest):
         assert [] == self.waiting()
 
     def test_a_failure_settles_and_tells_once(self) -> None:
-        """One line of excuse for one burst."""
         self.ask_often(3)
         self.model.answers.append(ModelReplyError("no"))
         self.after(0.1)
@@ -102,12 +96,9 @@ class TestBurst(MannersTest):
 
 
 class TestCooldown(MannersTest):
-    """From one turn of a player's to the next."""
-
     hearing = {"cooldown_seconds": 10}
 
     def test_the_next_turn_waits(self) -> None:
-        """It is not lost, and nobody else waits with it."""
         self.ask("whisper Ada = one", whispers("One."))
         self.type(self.tom, "whisper Ada = two")
         self.after(9)
@@ -119,7 +110,7 @@ class TestCooldown(MannersTest):
         assert 'Ada whispers: "Two."' == self.tom.heard_from(self.ada)[-1]
 
     def test_waiting_does_not_multiply_beats(self) -> None:
-        """However often somebody asks meanwhile, the clock holds few calls for later."""
+        """However often somebody asks, few calls are scheduled."""
         self.ask("whisper Ada = one", whispers("One."))
         self.ask_often(15)
         for _ in range(20):
@@ -132,12 +123,10 @@ class TestCooldown(MannersTest):
 
 
 class TestLimits(MannersTest):
-    """How much one player may ask."""
-
     hearing = {"calls_per_player": 2, "pending_per_player": 3, "queued_per_player": 0}
 
     def test_more_turns_a_minute_are_refused_with_one_line(self) -> None:
-        """Said once a minute, in private, in character; nobody else is touched."""
+        """The line is whispered once a minute; other people are not affected."""
         for _ in range(2):
             self.ask("whisper Ada = hello", completion(None, ("noop", {})))
         for _ in range(3):
@@ -154,7 +143,6 @@ class TestLimits(MannersTest):
         assert [WAIT, 'Ada whispers: "Hello."'] == self.tom.heard_from(self.ada)
 
     def test_more_waiting_messages_are_refused(self) -> None:
-        """Three may wait."""
         self.set(
             hearing_config=state.read(self.ada_script, "hearing_config") | {"calls_per_player": 99}
         )
@@ -164,7 +152,7 @@ class TestLimits(MannersTest):
         assert [WAIT] == self.tom.heard_from(self.ada)
 
     def test_other_characters_and_other_ways_do_not_help(self) -> None:
-        """The account is measured."""
+        """The limit counts per account."""
         twin = create_object("tests.shell.people.Person", key="Twin", location=self.room1)
         twin.account = self.account
         self.put_online(twin, 3)
@@ -182,7 +170,6 @@ class TestLimits(MannersTest):
         assert "refused" in self.steps()
 
     def test_what_was_not_said_to_her_is_refused_without_a_word(self) -> None:
-        """Nobody is told to be quiet who did not speak to her."""
         self.set(room_messages="trigger")
         for _ in range(4):
             self.ask("say what a day", completion(None, ("noop", {})))
@@ -190,7 +177,7 @@ class TestLimits(MannersTest):
         assert "refused" in self.steps()
 
     def test_a_full_inbox_costs_whoever_fills_it(self) -> None:
-        """The loudest loses the oldest of theirs, not the one who asks once."""
+        """The sender with the most messages loses their oldest."""
         self.set(
             hearing_config={"batch_seconds": 0, "pending_per_player": 99, "calls_per_player": 99}
         )
@@ -204,7 +191,7 @@ class TestLimits(MannersTest):
         assert ([SORRY], []) == (self.tom.heard_from(self.ada), self.mira.heard_from(self.ada))
 
     def test_many_that_are_turned_away_do_not_fill_the_log(self) -> None:
-        """Each is told; the log reads once a minute how many there were, and of which setting."""
+        """The log has one line a minute, with the count and the setting."""
         self.set(hearing_config={"pending_per_player": 99, "calls_per_player": 99})
         self.set(max_pending_events=2)
         lines: list[str] = []
@@ -218,12 +205,9 @@ class TestLimits(MannersTest):
 
 
 class TestExpiry(MannersTest):
-    """What waited too long."""
-
     hearing = {"expires_seconds": 100}
 
     def test_an_old_question_is_given_up_and_its_asker_told(self) -> None:
-        """As after a day on which the game was down; what is fresh is answered."""
         self.type(self.mira, "whisper Ada = busy")
         self.type(self.tom, "whisper Ada = old")
         self.ada_script.pause()
@@ -238,8 +222,6 @@ class TestExpiry(MannersTest):
 
 
 class TestEngaged(MannersTest):
-    """After an answer the same speaker need not repeat the name."""
-
     hearing = {"engagement_seconds": 60}
 
     def begin(self) -> None:
@@ -248,18 +230,16 @@ class TestEngaged(MannersTest):
         self.model.answers.clear()
 
     def judge(self, line: str, person: object = None) -> str:
-        """How a line is judged that somebody (Tom) types."""
+        """The verdict on a line that somebody (Tom) types."""
         self.type(person or self.tom, line)
         return self.judged()
 
     def test_the_talk_goes_on(self) -> None:
-        """What Tom says next is for her, also as a pose."""
         self.begin()
         assert "2 continued_address trigger" == self.judge("say and how are you?")
         assert "2 continued_address trigger" == self.judge("pose smiles.")
 
     def test_it_ends_after_a_minute(self) -> None:
-        """Counted from her last answer."""
         self.begin()
         self.after(59)
         self.ask("say still there?", says("I am."))
@@ -269,13 +249,12 @@ class TestEngaged(MannersTest):
         assert "7 default ignore" == self.judge("say hm")
 
     def test_it_ends_when_another_speaks(self) -> None:
-        """She does not butt in between two others."""
+        """She does not answer within a talk of two others."""
         self.begin()
         assert "7 default ignore" == self.judge("say Tom, dinner!", self.mira)
         assert "7 default ignore" == self.judge("say coming")
 
     def test_it_ends_when_he_turns_to_another(self) -> None:
-        """By name in front as by @name."""
         for line in ("say Mira, look at this", "say @mira look", "pose nods to @mira"):
             with self.subTest(line=line):
                 self.begin()
@@ -283,7 +262,6 @@ class TestEngaged(MannersTest):
                 assert "7 default ignore" == self.judge("say and then?")
 
     def test_a_pose_that_names_another_is_for_them(self) -> None:
-        """Without a sign, as people pose; one that names her too goes on with the talk."""
         for line, judged in (
             ("pose waves at Mira.", "7 default ignore"),
             ("pose and Mira laugh.", "7 default ignore"),
@@ -296,12 +274,10 @@ class TestEngaged(MannersTest):
                 self.model.waiting.clear()
 
     def test_nobody_else_has_it(self) -> None:
-        """Mira has to name her."""
         self.begin()
         assert "7 default ignore" == self.judge("say and me?", self.mira)
 
     def test_it_does_not_end_by_what_is_no_speech(self) -> None:
-        """Somebody walks in, handles a thing, whispers or speaks on a channel: the talk goes on."""
         public = self.channel()
         coin = create_object(
             "evennia.objects.objects.DefaultObject", key="coin", location=self.mira
@@ -325,24 +301,21 @@ class TestEngaged(MannersTest):
                 self.ada_script.work.inbox = []
 
     def test_the_words_of_who_muted_her_change_nothing(self) -> None:
-        """She does not hear Mira, so Mira ends no talk of hers."""
         operations.set_muted(self.ada_script, self.mira, True)
         self.begin()
         self.judge("say hello", self.mira)
         assert "2 continued_address trigger" == self.judge("say and then?")
 
     def test_a_whisper_begins_none(self) -> None:
-        """What is private stays so: words in the open are not taken for hers."""
+        """Open words after a private talk are not taken as addressed to her."""
         self.ask("whisper Ada = hello", whispers("Hello."))
         assert "7 default ignore" == self.judge("say what a day")
 
     def test_silence_begins_none(self) -> None:
-        """Who was not answered is not talking with her."""
         self.ask("say @ada hello", completion(None, ("noop", {})))
         assert "7 default ignore" == self.judge("say what a day")
 
     def test_it_stays_where_it_was(self) -> None:
-        """In another room, and on a channel, it has not begun."""
         public = self.channel()
         self.begin()
         public.msg("what a day", senders=self.account)
@@ -352,7 +325,6 @@ class TestEngaged(MannersTest):
         assert "7 default ignore" == self.judge("say what a day")
 
     def test_on_a_channel_it_goes_on_there(self) -> None:
-        """Until somebody else speaks on it."""
         public = self.channel()
         answer = ("channel", {"channel": "Public", "message": "Hello."})
         self.model.answers.append(completion(None, answer))
@@ -365,7 +337,7 @@ class TestEngaged(MannersTest):
         assert "7 default ignore" == self.judged()
 
     def test_with_an_assistant_there_is_none(self) -> None:
-        """Two machines go on only while they are addressed."""
+        """Assistants have to address each other in every message."""
         brass_script, _ = self.make("Brass")
         self.model.answers.extend([says("@brass hello"), says("@ada hello, Ada"), says("Yes.")])
         self.type(self.tom, "say @ada greet Brass")

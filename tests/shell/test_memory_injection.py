@@ -1,4 +1,4 @@
-"""Words that would be a filter, an id or a wildcard somewhere open nobody's memories."""
+"""Filters, ids and wildcards within words, which open nobody's memories."""
 
 from __future__ import annotations
 
@@ -23,10 +23,7 @@ NASTY = ("*", "AND", '{"user_id": "*"}', "person:account-1", "*#1", "world OR 1=
 
 
 class TestInjection(MemoryTest):
-    """Words that would be filters, ids or wildcards somewhere."""
-
     def setUp(self) -> None:
-        """Secrets of all kinds."""
         super().setUp()
         state.write(self.ada_script, memory_config={"min_similarity": 0.0})
         self.secret("the hidden treasure, says Tom", self.tom)
@@ -35,7 +32,6 @@ class TestInjection(MemoryTest):
         self.remember("the hidden treasure of nobody", person_audience("*"))
 
     def test_no_words_are_a_filter(self) -> None:
-        """As a query, a person, a place or a faction."""
         for nasty in NASTY:
             seekers = [
                 Seeker(nasty, "whisper", nasty, (nasty,), True) if nasty != "*#1" else Seeker(),
@@ -50,7 +46,6 @@ class TestInjection(MemoryTest):
                         assert [] == found.result
 
     def test_no_name_opens_anything(self) -> None:
-        """Whatever somebody is called, says, and belongs to."""
         for nasty in NASTY:
             with self.subTest(nasty=nasty):
                 for being in (self.ada, self.mira):
@@ -61,7 +56,6 @@ class TestInjection(MemoryTest):
                 assert "hidden" not in self.recalled(turn)
 
     def test_nobody_is_taken_for_another_by_an_id(self) -> None:
-        """An id that is a part of another, or looks like one."""
         mine = self.id_of(self.tom)
         for other in (mine + "1", mine[1:], mine.replace("#", ""), f" {mine}", mine + "\n"):
             with self.subTest(other=other):
@@ -71,21 +65,20 @@ class TestInjection(MemoryTest):
                 assert [] == found.result
 
     def recalled(self, turn: Any) -> str:
-        """What is recalled in a turn, as text."""
+        """The memories that are recalled in a turn, as text."""
         found: list[Any] = []
         Deferred.fromCoroutine(recalling.recall(self.ada_script, turn)).addCallback(found.append)
         assert "" == found[0].problem
         return str(found[0].memories)
 
     def test_the_control(self) -> None:
-        """Tom gets his own."""
+        """Tom does recall his own secret, so the empty results above mean something."""
         assert "says Tom" in self.recalled(self.turn("the hidden treasure"))
         assert id_of(self.tom) != self.id_of(self.tom)
 
 
 @pytest.mark.parametrize("nasty", [text for text in NASTY if not is_audience(text)])
 def test_audiences_of_a_search_are_checked(nasty: str) -> None:
-    """A store refuses to be asked for anything else."""
     store = FailingStore()
     store.add(1, [])
     with pytest.raises(ValueError, match="is not an audience"):

@@ -1,6 +1,6 @@
-"""No private word of one person is ever in what a model is sent for another, whatever happens.
+"""A property test: no private word of one person is in a request for another.
 
-Everything is real but the model: Ada hears, answers, writes her journal, and is told of earlier.
+Everything is real but the model.
 """
 
 from __future__ import annotations
@@ -54,17 +54,15 @@ HISTORIES = st.lists(
 
 
 class AnsweringTransport(ScriptedModel):
-    """Answers turns as it is told, else with silence, and whatever is asked beside with nothing.
+    """A model that answers turns as scripted, else with silence, and other requests with no facts.
 
     Attributes:
-        repeats: a tool and its arguments, one of them None: there it puts every secret that it is
-            sent, once.
+        repeats: a tool and its arguments; None stands for all secrets in the request. Used once.
     """
 
     repeats: tuple[str, dict[str, Any]] | None = None
 
     def post(self, body: Any) -> Deferred[bytes]:
-        """Take one request."""
         if not body.get("tools"):
             self.bodies.append(body)
             return succeed(completion('{"facts": []}'))
@@ -79,10 +77,9 @@ class AnsweringTransport(ScriptedModel):
 
 
 class TestLeaks(MemoryTest):
-    """Tom, Mira and Eve all have secrets, and talk with Ada about treasures."""
+    """Tom, Mira and Eve have secrets, and talk with Ada about treasures."""
 
     def setUp(self) -> None:
-        """Eve, and an Ada who remembers all that she may tell."""
         super().setUp()
         eve = create_object(Person, key="Eve", location=self.room1)
         eve.account = create_account("Eve", "eve@example.com", "testpassword")
@@ -97,7 +94,7 @@ class TestLeaks(MemoryTest):
         services.pool().set_transport(services.endpoint(), self.model)
 
     def begin(self) -> None:
-        """Nothing has happened yet, and all counts of an hour or a day begin anew."""
+        """Forget everything, and let the limits of an hour or a day expire."""
         self.clock.advance(100_000)
         Memory.objects.all().delete()
         EntityProfile.objects.all().delete()
@@ -120,13 +117,13 @@ class TestLeaks(MemoryTest):
         self.may_be_told: dict[str, set[str]] = {name: set() for name in PEOPLE}
 
     def word(self, owner: str) -> str:
-        """Another word that only an owner may hear of."""
+        """Another word that only its owner may be told."""
         word = f"xyzzy{next(self.words)}q"
         self.secrets[owner].add(word)
         return word
 
     def does(self, name: str, deed: str) -> None:
-        """One step of a history; all that the model is sent in it is sent for that person."""
+        """One step of a history. All requests in it are made for that person."""
         before = len(self.model.bodies)
         self.clock.advance(20)  # no more calls a minute than she may make
         getattr(self, f"do_{deed.replace(' ', '_')}")(name, self.people[name])
@@ -136,7 +133,7 @@ class TestLeaks(MemoryTest):
         self.check(name, before)
 
     def check(self, name: str, before: int) -> None:
-        """Whoever it was sent for, no secret of another's is in it."""
+        """No secret of another person is in the requests since then."""
         asked = self.model.bodies[before:]
         for body in asked:
             self.check_alone(str(body["messages"]))
@@ -149,18 +146,18 @@ class TestLeaks(MemoryTest):
                     assert word not in sent, f"{owner}'s {word} was sent for {name}"
 
     def is_beside(self, body: Any) -> bool:
-        """Whether it is not part of a turn: a summary, or what facts are drawn from."""
+        """Return True for a request outside of turns: a summary, or the extraction of facts."""
         return all(tool["function"]["name"] != "say" for tool in body.get("tools", ()))
 
     def check_alone(self, sent: str) -> None:
-        """What is sent for nobody, as when facts are drawn from talk, mixes no two people's."""
+        """A request for nobody, such as an extraction of facts, mixes no two people's secrets."""
         owners = {
             owner for owner, words in self.secrets.items() for word in words if word in sent
         } - {"thieves"}
         assert len(owners) < 2, f"secrets of {owners} are in one request"
 
     def hear(self, person: Any, body: str, source: str, *answers: bytes) -> None:
-        """Ada hears somebody who is there or pages, and answers."""
+        """Ada hears somebody who is in her room or pages, and answers."""
         if source != "page" and person.location != self.ada.location:
             return
         self.model.answers.extend(answers)
@@ -169,24 +166,20 @@ class TestLeaks(MemoryTest):
         pump()
 
     def do_whisper(self, name: str, person: Any) -> None:
-        """Told in private; Ada repeats it."""
         text = f"my hidden treasure lies at {self.word(name)}"
         self.hear(person, text, "whisper", whispers(f"So, {text}", name))
 
     def do_page(self, name: str, person: Any) -> None:
-        """Told from wherever."""
         self.hear(person, f"my hidden treasure lies at {self.word(name)}", "page", says("Hm."))
 
     def do_say(self, name: str, person: Any) -> None:
-        """Told in the open."""
         self.hear(person, "the hidden treasure lies somewhere", "say", says("Yes, somewhere."))
 
     def do_ask(self, name: str, person: Any) -> None:
-        """A question in private."""
         self.hear(person, QUESTION, "whisper", whispers("I wonder.", name))
 
     def do_ask_aloud(self, name: str, person: Any) -> None:
-        """A question that others hear the answer to."""
+        """Others hear the answer, so the asker's own secrets are withheld, too."""
         before = len(self.model.bodies)
         self.hear(person, QUESTION, "say", says("I wonder."))
         if all(other.location == self.room1 for other in self.people.values()):
@@ -196,44 +189,39 @@ class TestLeaks(MemoryTest):
                 assert word not in sent, f"{name}'s {word} was told before others"
 
     def repeat(self, person: Any, tool: str, **given: str | None) -> None:
-        """A model without discretion, asked aloud, makes use of all that it was sent."""
+        """Ask aloud a model that puts all secrets in its request into a tool call."""
         self.model.repeats = tool, given
         self.hear(person, QUESTION, "say")
         self.model.repeats = None
 
     def do_says_all(self, name: str, person: Any) -> None:
-        """It says it to the room."""
         self.repeat(person, "say", message=None)
 
     def do_stores_all(self, name: str, person: Any) -> None:
-        """It keeps it as a fact."""
         self.repeat(person, "store_memory", text=None)
 
     def do_writes_all(self, name: str, person: Any) -> None:
-        """It writes it into its journal."""
         self.repeat(person, "add_journal_entry", text=None)
 
     def do_notes_all(self, name: str, person: Any) -> None:
-        """It notes it."""
         self.repeat(person, "write_note", text=None)
 
     def do_plans_all(self, name: str, person: Any) -> None:
-        """It makes a project of it."""
         key = f"plan{next(self.words)}"
         self.repeat(person, "create_project", project_key=key, summary=None)
 
     def do_is_told(self, name: str, person: Any) -> None:
-        """What a night made of something private."""
+        """Store a private memory, as reflection would."""
         self.secret(f"The hidden treasure of {name} lies at {self.word(name)}.", person)
 
     def do_concluded(self, name: str, person: Any) -> None:
-        """What a night concluded from it."""
+        """Store an insight that cites a private memory."""
         key = self.secret(f"{name} has a hidden treasure at {self.word(name)}.", person)
         text = f"{name} is rich by a hidden treasure, says {self.word(name)}."
         self.secret(text, person, kind="insight", cites=(key,), trust=0.3)
 
     def do_stores(self, name: str, person: Any) -> None:
-        """The model keeps a fact in a private talk."""
+        """The model stores a fact in a private talk."""
         fact = {"text": f"{name} hid a treasure at {self.word(name)}."}
         answers = completion(None, ("store_memory", fact)), whispers("Kept.", name)
         self.hear(person, "keep this, of the hidden treasure", "whisper", *answers)
@@ -251,30 +239,29 @@ class TestLeaks(MemoryTest):
         self.hear(person, "note this, of the hidden treasure", "whisper", *answers)
 
     def do_moves(self, name: str, person: Any) -> None:
-        """To the other room, or back."""
         person.location = self.room2 if person.location == self.room1 else self.room1
 
     def do_joins(self, name: str, person: Any) -> None:
-        """A faction, or leaves it."""
+        """Join the faction, or leave it."""
         if person.tags.has("thieves", category="faction"):
             person.tags.remove("thieves", category="faction")
         else:
             person.tags.add("thieves", category="faction")
 
     def do_faction(self, name: str, person: Any) -> None:
-        """A secret of the faction, from whomever."""
+        """Store a secret of the faction."""
         text = f"The hidden treasure of the thieves lies at {self.word('thieves')}."
         self.remember(text, faction_audience("thieves"))
 
     def do_overheard(self, name: str, person: Any) -> None:
-        """A whisper that needs no answer, and waits to be told."""
+        """A whisper that needs no answer waits for the next prompt."""
         text = f"hidden treasure at {self.word(name)}"
         self.ada_script.work.muted.clear()
         heard = {"source": "whisper", "person": self.id_of(person), "name": name, "place": "#2"}
         state.overhear(self.ada_script, state.Overheard(body=text, trust=0.9, **heard))
 
     def test_no_secret_of_one_is_sent_for_another(self) -> None:
-        """And everybody gets their own back, when nobody else hears it."""
+        """Everybody does get their own back in private, so nothing passes by silence."""
 
         @settings(deadline=None, max_examples=12, suppress_health_check=[HealthCheck.too_slow])
         @given(HISTORIES)

@@ -1,4 +1,4 @@
-"""How long a message may be, and what becomes of a longer one."""
+"""The limit on the length of a message, and its four modes."""
 
 from __future__ import annotations
 
@@ -15,10 +15,9 @@ GIVEN_BACK = 'Ada shakes a weary head. "That is too long for me. Say it in at mo
 
 
 class SizeTest(HearingTest):
-    """Ada takes twenty characters, unless a test says otherwise; Tom answers for her owner."""
+    """Ada takes twenty characters, and what is recorded about limits is kept."""
 
     def setUp(self) -> None:
-        """What is recorded is kept; nobody is asked yet."""
         super().setUp()
         self.recorded: list[str] = []
         audit.LISTENERS.append(self._note)
@@ -29,12 +28,12 @@ class SizeTest(HearingTest):
             self.recorded.append(event)
 
     def limit(self, on_oversize: str, characters: int = 20) -> None:
-        """Set what holds."""
+        """Set the limit and its mode."""
         size = {"message_characters": characters, "on_oversize": on_oversize}
         self.set(safety_config={"size": size})
 
     def send(self, length: int, *answers: bytes) -> str:
-        """Tom whispers so many characters. Returns what is stored of them, or ""."""
+        """Tom whispers so many characters. Returns the stored text, or ""."""
         self.forget()
         self.model.answers.extend(answers)
         self.tom.execute_cmd(f"whisper Ada = {'x' * length}")
@@ -44,10 +43,7 @@ class SizeTest(HearingTest):
 
 
 class TestOversize(SizeTest):
-    """L11: at most so many characters pass; one more is cut, denied, asked about or allowed."""
-
     def test_l11_the_cap_passes_whole_in_every_mode(self) -> None:
-        """Exactly at the limit nothing happens to it."""
         for mode in ("cut", "deny", "ask", "allow"):
             with self.subTest(mode=mode):
                 self.limit(mode)
@@ -55,7 +51,7 @@ class TestOversize(SizeTest):
         assert [] == self.recorded
 
     def test_l11_one_more_is_cut(self) -> None:
-        """The model is told so, and so is who asks why; a sentence is cut at its end."""
+        """The model and the decision trace say so, and the cut is at the end of a sentence."""
         self.limit("cut")
         assert "x" * 19 + "… (cut)" == self.send(21, NOOP)
         assert ["cut", "queued"] == self.steps()[:2]
@@ -63,7 +59,6 @@ class TestOversize(SizeTest):
         assert "It rains. (cut)" in self.prompt()
 
     def test_l11_one_more_is_denied(self) -> None:
-        """The sender is told each time how long it may be; it is recorded, no model is asked."""
         self.limit("deny")
         for _ in range(2):
             assert "" == self.send(21)
@@ -74,26 +69,23 @@ class TestOversize(SizeTest):
         assert [] == self.model.bodies
 
     def test_l11_one_more_is_allowed(self) -> None:
-        """Whole."""
         self.limit("allow")
         assert "x" * 21 == self.send(21, NOOP)
         assert [] == self.recorded
 
     def test_l11_zero_is_no_limit(self) -> None:
-        """In every mode."""
         for mode in ("cut", "deny", "ask", "allow"):
             with self.subTest(mode=mode):
                 self.limit(mode, characters=0)
                 assert 5000 == len(self.send(5000, NOOP))
 
     def test_l11_the_default_cuts_at_two_thousand(self) -> None:
-        """Without a setting: what it was before there was one."""
+        """Two thousand was the fixed limit before there was a setting."""
         assert (2000, "cut") == (Size().message_characters, Size().on_oversize)
         assert "x" * 2000 == self.send(2000, NOOP)
         assert "x" * 1999 + "… (cut)" == self.send(2001, NOOP)
 
     def test_l11_on_a_channel_and_in_the_room_too(self) -> None:
-        """However it comes."""
         self.limit("deny", characters=30)
         public = self.channel()
         public.msg("@ada " + "x" * 26, senders=self.account)
@@ -102,7 +94,7 @@ class TestOversize(SizeTest):
         assert ["refused", "told"] == self.steps()
 
     def test_l11_what_is_only_overheard_is_short_and_no_record_is_long(self) -> None:
-        """Memory is safe from whoever talks on and on, whatever is allowed."""
+        """With mode `allow`, memory use must stay bounded all the same."""
         self.limit("allow")
         self.set(room_messages="context")
         for _ in range(3):
@@ -112,26 +104,23 @@ class TestOversize(SizeTest):
 
 
 class TestAsking(SizeTest):
-    """L11: where a person is asked. Tom may answer for Ada."""
+    """Tom may answer the questions for Ada's owner."""
 
     def setUp(self) -> None:
-        """Ada's owner is asked, and answers later."""
         super().setUp()
         self.ada.locks.add("ai_control:perm(Builder)")
         self.limit("ask")
 
     def asked(self) -> list[str]:
-        """The open questions, in words."""
+        """The prompts of the open questions."""
         return [question.asking.prompt for question in approvals.pending(self.ada_script)]
 
     def answer(self, text: str) -> None:
-        """Tom answers the oldest question."""
         number = approvals.pending(self.ada_script)[0].number
         operations.answer(number, self.account, text, is_staff=True)
         pump()
 
     def test_l11_a_yes_lets_it_in_whole(self) -> None:
-        """It waits in memory until then; the question says how much more that is."""
         self.send(50)
         assert ([], ["asked"]) == (self.waiting(), self.steps())
         (prompt,) = self.asked()
@@ -142,7 +131,7 @@ class TestAsking(SizeTest):
         assert "limit_denied" not in self.recorded
 
     def test_l11_a_no_gives_it_back(self) -> None:
-        """So does a question that nobody answers, and one that nobody is there to answer."""
+        """So do an unanswered and a dropped question, and one without anybody to ask."""
         for name, end in (
             ("no", lambda: self.answer("no")),
             ("too late", lambda: self.clock.advance(60)),
@@ -161,14 +150,12 @@ class TestAsking(SizeTest):
         assert [] == self.model.bodies
 
     def test_l11_nobody_is_asked_for_more_than_the_sender_may_send(self) -> None:
-        """Who is over the measure is told so, before anybody is bothered."""
         self.set(hearing_config={"calls_per_player": 2, "queued_per_player": 1})
         for _ in range(5):
             self.send(50)
         assert 3 == len(self.asked())
 
     def test_l11_what_became_of_her_meanwhile_counts(self) -> None:
-        """A yes for somebody who muted her, or while she is hushed there, lets nothing in."""
         for name, change in (
             ("muted", lambda is_on: operations.set_muted(self.ada_script, self.tom, is_on)),
             ("hushed", lambda is_on: is_on and operations.hush(self.ada_script, self.mira)),
@@ -182,7 +169,6 @@ class TestAsking(SizeTest):
         assert [] == self.model.bodies
 
     def test_l11_a_stop_while_asked(self) -> None:
-        """Nothing comes in any more, whatever anybody says then."""
         self.send(50)
         operations.stop(self.ada_script, "test")
         operations.answer(1, self.account, "yes", is_staff=True)
@@ -191,7 +177,7 @@ class TestAsking(SizeTest):
         assert ([], []) == (self.waiting(), self.model.bodies)
 
     def test_l11_a_restart_while_asked(self) -> None:
-        """Her next life knows nothing of it; the sender is told that no answer comes."""
+        """The question is lost with the process; the sender is told that no answer comes."""
         self.send(50)
         self.restart()
         self.answer("yes")
@@ -199,7 +185,6 @@ class TestAsking(SizeTest):
         assert "Ada does not seem to hear you." == self.tom.heard_from(self.ada)[-1]
 
     def test_l11_in_the_other_modes_nobody_is_asked(self) -> None:
-        """`unattended` gives it back, `auto_extend` lets so many in as it may."""
         for mode, expected in (("unattended", ""), ("auto_extend", "x" * 50)):
             with self.subTest(mode=mode):
                 size = {"message_characters": 20, "on_oversize": "ask"}

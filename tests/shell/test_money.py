@@ -1,4 +1,4 @@
-"""What calls cost by the model's own count: never more than a cap, and never nothing."""
+"""The cost of calls by the model's own count, which is never above a cap and never zero."""
 
 from __future__ import annotations
 
@@ -34,21 +34,16 @@ LONG = 18_000
 
 
 def capped(**player: float) -> dict[str, Any]:
-    """Caps of a player, and no others."""
+    """Caps for a player only."""
     return {**NO_CAPS, "player": {"tokens_per_day": 0, **player}}
 
 
 class MoneyTest(ShellTest):
-    """Assistants whose model counts what it sends, and a clock that stands at noon.
-
-    Attributes:
-        counted: that model.
-    """
+    """Assistants whose model counts its tokens, and a clock that stands at noon."""
 
     names = ("Ada",)
 
     def setUp(self) -> None:
-        """The assistants, and one clock for all of them."""
         super().setUp()
         self.clock.advance(NOON)
         self.counted = CountedModel()
@@ -63,35 +58,33 @@ class MoneyTest(ShellTest):
         pump()
 
     def rows(self) -> list[ModelCall]:
-        """The calls as the ledger has them, the oldest first."""
+        """The calls in the ledger, oldest first."""
         ledger.store().flush()
         return sorted(ModelCall.objects.all(), key=lambda call: int(call.key.rpartition(".")[2]))
 
     def states(self) -> list[tuple[str, str]]:
-        """How each call ended, and which model it was."""
+        """The state and the model of each call."""
         return [(call.state, call.model) for call in self.rows()]
 
     def total_of(self, person: Any) -> int:
-        """What the ledger has of a player's day, what is held included."""
+        """The tokens of a player's day in the ledger, reservations included."""
         ledger.store().flush()
         accounts = accounts_of("Ada", person_of(person), NOON)
         (today,) = (a for a in accounts if a.scope is Scope.PLAYER and len(a.period) == 10)
         return read_total(today).used(Measure.TOKENS)
 
     def limit(self) -> Mapping[str, Any]:
-        """How long the answer to the last request might have been."""
+        """The fields of the last request that limit the answer."""
         body = self.counted.bodies[-1]
         return {name: body[name] for name in body if "max" in name}
 
 
 @override_settings(EVENNIA_AI_BUDGET_CONFIG=capped(tokens_per_day=20_000))
 class TestCapOfAPlayer(MoneyTest):
-    """A player with 20,000 tokens asks for answers of 18,000."""
-
     names = ("Ada", "Brass", "Cog", "Dot", "Elm")
 
     def ask_all(self) -> None:
-        """Tom whispers to all five at once, and all answers come after that."""
+        """Tom whispers to all five before any of them is answered."""
         self.counted.behave(kind="hang", answer_tokens=LONG)
         for name in self.names:
             self.type(self.tom, f"whisper {name} = tell me all of it")
@@ -100,7 +93,7 @@ class TestCapOfAPlayer(MoneyTest):
             pump()
 
     def test_hole_d22_five_at_once_stay_within_the_cap(self) -> None:
-        """By the model's own count, whether a length is set or not, and round after round."""
+        """That holds whether or not a length is set, and round after round."""
         for script in self.scripts.values():
             state.write(script, max_context_tokens=128_000)
         for length in (None, LONG):
@@ -113,13 +106,12 @@ class TestCapOfAPlayer(MoneyTest):
         assert self.counted.tokens <= self.total_of(self.tom) <= 20_000
 
     def test_hole_d22_what_is_sent_is_what_was_reserved(self) -> None:
-        """The room that a cap leaves is what an answer may have, and what is held for it."""
         self.counted.behave(kind="hang", answer_tokens=LONG)
         state.write(self.ada_script, llm_max_tokens=LONG, max_context_tokens=128_000)
         self.type(self.tom, "whisper Ada = tell me all of it")
         (call,) = self.rows()
         assert {"max_tokens": call.estimated_completion_tokens} == self.limit()
-        last = call.estimated_prompt_tokens + 300
+        last = call.estimated_prompt_tokens + 300  # reserved for a final answer
         held = call.estimated_prompt_tokens + call.estimated_completion_tokens
         assert 20_000 == held + last
         self.counted.release()
@@ -127,7 +119,6 @@ class TestCapOfAPlayer(MoneyTest):
         assert call.estimated_completion_tokens == self.counted.sent[0].completion_tokens
 
     def test_hole_d22_without_room_for_an_answer_nothing_is_sent(self) -> None:
-        """What is left is less than a prompt and a few words: not even a last one is asked for."""
         used = ledger.store().reserve(
             ledger.BillingContext("Brass", person_of(self.tom)),
             ledger.CostEstimate(TokenUsage(19_900)),
@@ -139,7 +130,6 @@ class TestCapOfAPlayer(MoneyTest):
         assert [] == self.counted.bodies
 
     def test_hole_d22_a_model_that_ignores_the_length_is_counted_in_full(self) -> None:
-        """The surplus of the calls under way is all that can be too much; then nothing is sent."""
         self.counted.behave(answer_tokens=LONG, ignores_limit=True)
         for _ in range(5):
             self.type(self.tom, "whisper Ada = tell me all of it")
@@ -149,10 +139,8 @@ class TestCapOfAPlayer(MoneyTest):
 
 @override_settings(EVENNIA_AI_BUDGET_CONFIG=NO_CAPS)
 class TestLength(MoneyTest):
-    """How the model is told how long its answer may be."""
-
     def told_to(self, model: str = "", **values: Any) -> Mapping[str, Any]:
-        """What the request of one whisper says of that."""
+        """The fields that limit the answer in the request of one whisper."""
         if model:
             values["llm_model"] = model
             endpoint = Endpoint("scripted", model)
@@ -162,7 +150,6 @@ class TestLength(MoneyTest):
         return self.limit()
 
     def test_hole_d22_a_length_is_always_sent(self) -> None:
-        """As it is set, else a quarter of the window and no more than any model takes."""
         for expected, model, values in (
             (2_048, "unheard-of", {}),
             (4_096, "gpt-4o", {}),
@@ -176,7 +163,6 @@ class TestLength(MoneyTest):
                 assert {"max_tokens": expected} == self.told_to(model, **values)
 
     def test_hole_d22_prompt_and_answer_fit_into_the_window(self) -> None:
-        """Where the prompt fills most of it, less is asked for."""
         self.counted.behave(content="Yes.")
         long = "storm " * 4_800
         state.write(self.ada_script, safety_config={"size": {"message_characters": 0}})
@@ -187,7 +173,6 @@ class TestLength(MoneyTest):
         assert call.estimated_prompt_tokens + sent <= 8_192
 
     def test_hole_d22_an_endpoint_that_refuses_one_form_is_told_in_the_other(self) -> None:
-        """Once refused, it is never sent again; the refused request costs nothing."""
         self.counted.behave(refuses="max_tokens", content="Yes.")
         for _ in range(2):
             self.type(self.tom, "whisper Ada = hello")
@@ -197,7 +182,6 @@ class TestLength(MoneyTest):
         assert ["settled"] * 2 == [call.state for call in self.rows()]
 
     def test_hole_d22_an_endpoint_that_takes_less_is_asked_for_less(self) -> None:
-        """The number is read from its refusal, and kept."""
         text = "max_tokens is too large: 2048. This model supports at most 1024 completion tokens"
         self.model.answers.append(ModelStatusError(400, text))
         services.pool().set_transport(services.endpoint(), self.model)
@@ -206,7 +190,6 @@ class TestLength(MoneyTest):
         assert [2048, 1024, 1024] == [body["max_tokens"] for body in self.model.bodies]
 
     def test_hole_d22_a_prompt_counted_too_low_is_corrected(self) -> None:
-        """What the service counted of it is what is held for the next one."""
         self.counted.behave(content="Yes.", usage={"prompt_tokens": 6_000})
         for _ in range(2):
             self.type(self.tom, "whisper Ada = hello")
@@ -218,10 +201,7 @@ class TestLength(MoneyTest):
 
 @override_settings(EVENNIA_AI_BUDGET_CONFIG=NO_CAPS)
 class TestUsage(MoneyTest):
-    """What a service reports."""
-
     def test_hole_d23_impossible_usage_is_not_free(self) -> None:
-        """Whatever is said of an answer of 5,000 tokens, most of it counts: as we count it."""
         state.write(self.ada_script, llm_max_tokens=LONG, max_context_tokens=128_000)
         for value in (-1e6, 1e12, "5000", None, float("nan")):
             with self.subTest(value=value):
@@ -234,7 +214,6 @@ class TestUsage(MoneyTest):
                 assert 3_000 < call.completion_tokens < 5_500
 
     def test_hole_d23_thoughts_that_are_only_in_the_total_count(self) -> None:
-        """A proxy that reports thinking nowhere else."""
         usage = {"prompt_tokens": 200, "completion_tokens": 5, "total_tokens": 1_205}
         self.counted.behave(content="Yes.", usage=usage)
         self.type(self.tom, "whisper Ada = hello")
@@ -242,7 +221,6 @@ class TestUsage(MoneyTest):
         assert (200, 1_005) == (call.prompt_tokens, call.completion_tokens)
 
     def test_hole_d23_no_usage_at_all_is_counted_by_ourselves(self) -> None:
-        """The prompt as it was estimated, the answer as it came."""
         self.counted.behave(content="Yes. " * 100, usage=None)
         self.type(self.tom, "whisper Ada = hello")
         (call,) = self.rows()
@@ -252,25 +230,21 @@ class TestUsage(MoneyTest):
 
 @override_settings(EVENNIA_AI_BUDGET_CONFIG=NO_CAPS, EVENNIA_AI_FALLBACK_MODELS=["scripted"])
 class TestAttempts(MoneyTest):
-    """A first model at an address, and the scripted one where it fails."""
-
     environ = {"EVENNIA_AI_MODEL": "big", "OPENAI_BASE_URL": "http://127.0.0.1:9/v1"}
     BIG, SCRIPTED = "custom/big", "scripted/scripted"
 
     def setUp(self) -> None:
-        """The second model answers always."""
         super().setUp()
         self.first = ScriptedModel()
         services.pool().set_transport(services.endpoint(), self.first)
         services.pool().set_transport(Endpoint("scripted", "scripted"), self.counted)
 
     def whisper(self, *answers: bytes | Exception) -> None:
-        """Tom whispers, and the first model does this."""
+        """Tom whispers, and the first model gives these answers."""
         self.first.answers.extend(answers)
         self.type(self.tom, "whisper Ada = hello")
 
     def test_hole_d24_a_first_model_that_times_out_is_a_row(self) -> None:
-        """It was asked, and may be charged for: all that was held counts."""
         self.whisper()
         self.clock.advance(31)
         pump()
@@ -282,7 +256,6 @@ class TestAttempts(MoneyTest):
         ) == self.total_of(self.tom)
 
     def test_hole_d24_an_answer_of_no_use_is_a_row(self) -> None:
-        """It was made; where it says what it cost, that counts, else all that was held."""
         self.whisper(b"{}")
         self.whisper(b"<html>502</html>")
         usage = {"prompt_tokens": 11, "completion_tokens": 22}
@@ -293,7 +266,6 @@ class TestAttempts(MoneyTest):
         assert (11, 22) == (self.rows()[4].prompt_tokens, self.rows()[4].completion_tokens)
 
     def test_hole_d24_a_broken_connection_is_a_row_for_each_attempt(self) -> None:
-        """After a request had gone out; the retry is a call of its own."""
         broken = ModelConnectionError("gone", was_sent=True)
         self.whisper(broken, broken)
         self.clock.advance(2)
@@ -302,7 +274,6 @@ class TestAttempts(MoneyTest):
         assert expected == self.states()
 
     def test_hole_d24_what_was_refused_costs_nothing(self) -> None:
-        """An error status, or nobody there: one row for the answer that came."""
         for error in (ModelStatusError(429, "slow"), ModelConnectionError("nobody there")):
             with self.subTest(error=str(error)):
                 ModelCall.objects.all().delete()
@@ -312,14 +283,12 @@ class TestAttempts(MoneyTest):
                 assert [("settled", self.SCRIPTED)] == self.states()
 
     def test_hole_d24_a_gateway_that_gave_up_may_have_cost(self) -> None:
-        """What is behind it may have answered."""
         self.whisper(ModelStatusError(504, "late"), ModelStatusError(504, "late"))
         self.clock.advance(2)
         pump()
         assert ["cut_off", "cut_off", "settled"] == [call.state for call in self.rows()]
 
     def test_hole_d24_a_cap_ends_the_row_of_attempts(self) -> None:
-        """Where the first attempt used up what there was, no other model is asked."""
         with override_settings(EVENNIA_AI_BUDGET_CONFIG=capped(tokens_per_day=5_000)):
             self.ada_script.work.drop_cached_settings()
             self.whisper(b"{}")

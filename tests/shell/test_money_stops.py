@@ -1,4 +1,4 @@
-"""Who is stopped sends nothing, and nothing gets round the limits by a side door."""
+"""Stopped assistants send nothing, and no way around the limits is open."""
 
 from __future__ import annotations
 
@@ -32,15 +32,15 @@ from evennia_ai.operations.tools.running import execute_tool
 from evennia_ai.runtime import services, state
 from tests.shell.memory_case import MemoryTest
 from tests.shell.support import ShellTest, pump, whispers
-from tests.shell.test_money import NO_CAPS, MoneyTest
+from tests.shell.test_money import NO_CAPS, NOON, MoneyTest
 
 
 class Embeddings:
-    """An embeddings API on loopback, which keeps what it was sent.
+    """An embeddings API on loopback that records its requests.
 
     Attributes:
         asked: the texts of each request.
-        is_down: whether it refuses.
+        is_down: True to answer each request with an error.
     """
 
     def __init__(self) -> None:
@@ -69,7 +69,7 @@ class Embeddings:
                 self.wfile.write(answer)
 
             def log_message(self, *_: Any) -> None:
-                """Nothing."""
+                pass
 
         server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
         self.port = server.server_port
@@ -84,10 +84,9 @@ class Embeddings:
 
 
 class TestEmbeddings(MemoryTest):
-    """Vectors are made by an API elsewhere."""
+    """A game whose vectors are made by an API elsewhere."""
 
     def setUp(self) -> None:
-        """The API runs, and the game is set to it as its owner would."""
         self.api = Embeddings()
         running = self.api.running()
         running.__enter__()
@@ -106,12 +105,12 @@ class TestEmbeddings(MemoryTest):
         service._open_store = lambda: open_embedded(service._embedder, Table(is_shared=True))
 
     def look(self) -> Any:
-        """Look for something in Tom's name."""
+        """Search in Tom's name."""
         seeker = Seeker(self.id_of(self.tom), "whisper", is_private=True)
         return recalling.search(self.ada_script, "the boat Heron", seeker).result
 
     def test_hole_d28_nothing_is_embedded_after_a_stop(self) -> None:
-        """What waited for a service that was down is not sent when its timer ends, nor later."""
+        """A retry was scheduled before the stop."""
         self.api.is_down = True
         self.remember("The boat Heron.")
         assert 1 == len(self.api.asked)
@@ -124,7 +123,6 @@ class TestEmbeddings(MemoryTest):
         assert 1 == indexing.status(self.ada_script).waiting
 
     def test_hole_d28_what_is_kept_meanwhile_waits_until_it_is_cleared(self) -> None:
-        """Nothing is sent, nothing is looked for, nothing is lost; then all goes on by itself."""
         emergency.stop_all([self.ada_script], "test")
         self.remember("The boat Heron.")
         assert self.look() is None
@@ -139,7 +137,7 @@ class TestEmbeddings(MemoryTest):
         assert 1 == len(self.look())
 
     def test_hole_d28_a_run_is_broken_off(self) -> None:
-        """Between two portions: what was not sent yet is not sent."""
+        """The stop comes between two batches."""
         real = services.memory()._embedder.embed_passages
 
         def embed(texts: Any) -> Any:
@@ -156,7 +154,7 @@ class TestEmbeddings(MemoryTest):
         assert 1 == len(sent)
 
     def test_nothing_is_embedded_before_a_stop_of_many_is_stored(self) -> None:
-        """The timer of a quiet moment is cancelled with all the rest, and none begins anew."""
+        """A stop of many is stored in portions, and holds before Ada's own turn comes."""
         others = [self.make(f"Brass{number}")[0] for number in range(emergency.PORTION)]
         self.keep("The boat Heron.")
         indexing.when_quiet(self.ada_script)
@@ -170,14 +168,14 @@ class TestEmbeddings(MemoryTest):
         assert [] == self.api.asked
 
     def keep(self, text: str) -> None:
-        """Let Ada know something that is not read yet."""
+        """Let Ada know something that is not indexed yet."""
         rows.insert(
             self.ada_script.pk,
             [Recollection(new_key(), text=text, audience=WORLD, kind="fact", at=1.0)],
         )
 
     def test_hole_d28_a_start_sends_nothing_for_who_is_stopped(self) -> None:
-        """The store is not even opened, which would ask the model for its dimensions."""
+        """Opening the store would ask the API for its dimensions."""
         emergency.stop_all([self.ada_script], "test")
         self.ada_script.at_pause()
         self.ada_script.at_start()
@@ -188,10 +186,8 @@ class TestEmbeddings(MemoryTest):
 
 @override_settings(EVENNIA_AI_BUDGET_CONFIG=NO_CAPS)
 class TestStopped(MoneyTest):
-    """Ada is stopped."""
-
     def test_hole_d28_no_summary_is_asked_for(self) -> None:
-        """Not even by hand."""
+        """Not even when staff ask for one."""
         self.counted.behave(content="Yes.")
         for number in range(12):
             self.type(self.tom, f"whisper Ada = {number} {'storm ' * 50}")
@@ -205,7 +201,6 @@ class TestStopped(MoneyTest):
         assert "is stopped" in outcome[0].detail
 
     def test_hole_d28_no_attempt_follows_a_stop(self) -> None:
-        """A call that waits for another try is dropped with all the rest."""
         self.counted.behave(kind="status", status=503)
         self.type(self.tom, "whisper Ada = hello")
         assert 1 == len(self.counted.bodies)
@@ -215,14 +210,13 @@ class TestStopped(MoneyTest):
         assert 1 == len(self.counted.bodies)
 
     def test_hole_d28_its_model_is_not_even_checked(self) -> None:
-        """In its name nothing is sent; the game's own model may be tried."""
         emergency.stop_all([self.ada_script], "test")
         report: Any = operations.check_model(self.ada_script).result
         assert "Ada is stopped" in report.lines[0].text
         assert [] == self.counted.bodies
 
     def test_hole_d28_a_call_by_hand_is_broken_off(self) -> None:
-        """A tool of a server elsewhere that is under way is cancelled, and none begins."""
+        """A remote tool under way is cancelled, and no other begins."""
         cancelled: list[bool] = []
         servers = services.remote_servers()
         spec = ToolSpec("far__look", "Look.", {"type": "object", "properties": {}},
@@ -251,14 +245,12 @@ class TestStopped(MoneyTest):
 
 
 class TestSideDoors(MoneyTest):
-    """What might get round a limit."""
-
     def checks(self) -> list[ModelCall]:
-        """Calls of the ledger that were checks."""
+        """The calls in the ledger that were checks of a model."""
         return [call for call in self.rows() if call.purpose == "check"]
 
     def test_hole_d29_a_check_is_counted(self) -> None:
-        """As what it is, for the assistant whose model is tried, or for the game alone."""
+        """It is charged to the assistant whose model is checked, or to the game."""
         for script, name in ((self.ada_script, "ada"), (None, "")):
             with self.subTest(name=name):
                 ModelCall.objects.all().delete()
@@ -272,13 +264,12 @@ class TestSideDoors(MoneyTest):
                 assert self.counted.tokens - before == used > 0
 
     def test_hole_d29_a_model_that_is_chosen_is_counted(self) -> None:
-        """Before anybody has it: it is the game's call."""
+        """A check before the choice is the game's call."""
         check_chosen("", "")
         assert {""} == {call.assistant for call in self.checks()}
 
     @override_settings(EVENNIA_AI_BUDGET_CONFIG={"game": {"tokens_per_day": 1}})
     def test_hole_d29_caps_hold_for_checks(self) -> None:
-        """Where nothing is left nothing is sent, and whoever asked reads why."""
         for script in (self.ada_script, None):
             report: Any = operations.check_model(script).result
             assert "cost.tokens_per_day" in report.lines[0].text
@@ -286,7 +277,7 @@ class TestSideDoors(MoneyTest):
 
     @override_settings(EVENNIA_AI_BUDGET_CONFIG=NO_CAPS)
     def test_hole_d29_further_members_cannot_loosen_limits(self) -> None:
-        """What would is refused where it is set, with a sentence, and not sent where it stands."""
+        """Such a member is refused when it is set, and left out where it is stored already."""
         for member in ("max_completion_tokens", "max_tokens", "n", "best_of", "models"):
             with self.subTest(member=member):
                 self.ada_script.db.llm_extra_params = {}
@@ -305,14 +296,11 @@ class TestSideDoors(MoneyTest):
 
 
 class TestCounters(ShellTest):
-    """`auto_extend` at limits on money, day after day."""
+    """The counters of `auto_extend` at cost limits, day after day."""
 
     def test_hole_d29_counters_of_days_gone_by_are_freed(self) -> None:
-        """However many accounts met a cap: what is kept is of the day that it is.
-
-        A cap that the game sets is extended by the game's own settings, and counted once for all.
-        """
-        self.clock.advance(1_795_262_400.0)
+        """A cap of the game is extended by the game's settings, and counted once for all."""
+        self.clock.advance(NOON)
         auto = {"on_limit": {"mode": "auto_extend", "auto_extend_times": 1}}
         state.write(self.ada_script, safety_config=auto)
         own, of_game = self.ada_script.work.extensions.counts, checkpoints._GAME_EXTENSIONS.counts

@@ -1,4 +1,4 @@
-"""Health and metrics: what a program that watches the game reads."""
+"""Health and metrics, for programs that monitor the game."""
 
 from __future__ import annotations
 
@@ -26,21 +26,20 @@ KINDS = {True: "counter", False: "gauge"}
 
 
 def broken(*_: Any) -> None:
-    """A database that answers nothing."""
+    """Stand in for a database that fails."""
     raise DatabaseError("disk full at 10.0.0.1")
 
 
 class MonitoringTest(ShellTest):
-    """Ada and Brass, and nothing counted yet."""
+    """Ada and Brass, and counters at zero."""
 
     def setUp(self) -> None:
-        """Nothing of other tests is counted."""
         super().setUp()
         observing.start_anew()
         self.brass_script, _ = self.make("Brass")
 
     def health(self, **options: Any) -> dict[str, Any]:
-        """What a monitor reads."""
+        """The health as a monitor reads it."""
         result = monitoring.health(**options)
         assert result.ok
         return dict(plain(result.data))
@@ -55,19 +54,16 @@ class MonitoringTest(ShellTest):
         }
 
     def sample(self, name: str, **labels: str) -> float | None:
-        """One sample of a scrape, None when there is none."""
+        """One sample of a scrape, or None."""
         return self.scrape().get((f"evennia_ai_{name}", tuple(sorted(labels.items()))))
 
     def breaker(self) -> Any:
-        """The breaker of the model."""
+        """The circuit breaker of the model."""
         return services.pool().client(services.endpoint()).circuit_breaker
 
 
 class TestHealth(MonitoringTest):
-    """`health`."""
-
     def test_all_is_well(self) -> None:
-        """Two that wait, and nothing to say."""
         found = self.health()
         assert "ok" == found["status"]
         assert 2 == found["assistants"]["waiting_for_event"]
@@ -77,7 +73,6 @@ class TestHealth(MonitoringTest):
         )
 
     def test_what_each_does_is_counted(self) -> None:
-        """One thinks and has two messages, one is silent."""
         operations.set_enabled(self.brass_script, False)
         self.type(self.tom, "whisper Ada = one")
         self.type(self.mira, "whisper Ada = two")
@@ -87,51 +82,43 @@ class TestHealth(MonitoringTest):
         assert "ok" == found["status"]
 
     def test_one_is_stopped(self) -> None:
-        """The others go on: the game is well."""
         operations.stop(self.ada_script, "x")
         assert ("ok", 1) == (self.health()["status"], self.health()["assistants"]["stopped"])
 
     def test_all_are_stopped(self) -> None:
-        """That is a state of its own, whatever else is wrong."""
         operations.stop_all([self.ada_script, self.brass_script], "x")
         self.breaker().force_open()
         assert "stopped" == self.health()["status"]
 
     def test_no_assistants_at_all(self) -> None:
-        """A game without any is well."""
         self.ada_script.delete()
         self.brass_script.delete()
         found = self.health()
         assert ("ok", 0) == (found["status"], sum(found["assistants"].values()))
 
     def test_an_open_breaker_degrades(self) -> None:
-        """And is named where staff ask for reasons."""
         self.breaker().force_open()
         found = self.health(with_reasons=True)
         assert ("degraded", 1) == (found["status"], found["breakers"])
         assert ["llm:scripted: breaker open"] == found["reasons"]
 
     def test_wrong_settings_degrade(self) -> None:
-        """She would answer, and cannot."""
         self.ada_script.db.safety_config = {"no such": 1}
         found = self.health(with_reasons=True)
         assert ("degraded", 1) == (found["status"], found["assistants"]["unable"])
         assert "no such" in found["reasons"][0]
 
     def test_a_model_that_is_not_set_up_degrades(self) -> None:
-        """What is wrong is for staff."""
         with mock.patch.dict("os.environ", {"EVENNIA_AI_TOOL_MODE": "telepathy"}):
             found = self.health(with_reasons=True)
         assert ("degraded", "not set up") == (found["status"], found["model"])
         assert "EVENNIA_AI_TOOL_MODE" in found["reasons"][0]
 
     def test_a_slow_database_degrades(self) -> None:
-        """Slow is what takes so long."""
         found = self.health(slow_seconds=0.0)
         assert ("degraded", "slow") == (found["status"], found["database"])
 
     def test_a_database_that_fails_degrades(self) -> None:
-        """Memories with it; its error is told nobody here."""
         with connection.execute_wrapper(broken):
             found = self.health(with_reasons=True)
         told = ("degraded", "failed", "failed")
@@ -139,7 +126,7 @@ class TestHealth(MonitoringTest):
         assert ["the database is failed"] == found["reasons"]
 
     def test_it_names_nobody_unless_asked(self) -> None:
-        """No assistant, no person, no service, no word."""
+        """No assistant, person, service or word is in the plain answer."""
         self.type(self.tom, "whisper Ada = the secret of the lamp")
         self.ada_script.db.safety_config = {"no such": 1}
         self.breaker().force_open()
@@ -149,7 +136,6 @@ class TestHealth(MonitoringTest):
             assert word not in told, told
 
     def test_it_costs_one_statement(self) -> None:
-        """However many assistants there are."""
         self.health()
         for name in ("Edda", "Finn", "Gil"):
             self.make(name)
@@ -158,21 +144,16 @@ class TestHealth(MonitoringTest):
             self.health()
 
     def test_one_that_is_deleted_counts_no_more(self) -> None:
-        """Also while something still holds it."""
         self.brass_script.delete()
         assert 1 == sum(self.health()["assistants"].values())
 
     def test_one_that_is_paused(self) -> None:
-        """As while the server shuts down."""
         self.ada_script.pause()
         assert 1 == self.health()["assistants"]["paused"]
 
 
 class TestMetrics(MonitoringTest):
-    """`metrics`."""
-
     def test_they_are_what_the_table_says(self) -> None:
-        """Names, kinds and texts; counters end as counters do; a parser reads all of it."""
         families = {
             family.name: family
             for family in text_string_to_metric_families(monitoring.metrics().decode())
@@ -186,7 +167,6 @@ class TestMetrics(MonitoringTest):
         assert monitoring.METRICS_TYPE.startswith("text/plain")
 
     def test_the_document_lists_them(self) -> None:
-        """With their labels and what they mean."""
         text = DOCUMENT.read_text(encoding="utf-8")
         for name, row in monitoring.METRICS.items():
             labels = ", ".join(f"`{label}`" for label in row.labels)
@@ -194,14 +174,12 @@ class TestMetrics(MonitoringTest):
         assert f"| `{monitoring.TICKS}` |  | {monitoring.TICKS_TEXT} (histogram) |" in text
 
     def test_assistants_by_state(self) -> None:
-        """Every state has a sample, also where nobody is in it."""
         operations.stop(self.brass_script, "x")
         assert 1 == self.sample("assistants", state="stopped")
         assert 1 == self.sample("assistants", state="waiting_for_event")
         assert 0 == self.sample("assistants", state="safety_lockout")
 
     def test_what_waits(self) -> None:
-        """By assistant."""
         self.type(self.tom, "whisper Ada = one")
         assert (1, 0) == (
             self.sample("inbox_events", assistant="Ada"),
@@ -209,7 +187,6 @@ class TestMetrics(MonitoringTest):
         )
 
     def test_questions_and_errors(self) -> None:
-        """By assistant."""
         asked = Question(ApprovalRequest("k", "tool.x", "may I?", "", "Ada"), number=3)
         store.begin(self.ada_script, asked)
         state.write(self.ada_script, consecutive_errors=2)
@@ -219,7 +196,6 @@ class TestMetrics(MonitoringTest):
         )
 
     def test_a_model_call(self) -> None:
-        """Under way, then counted with its tokens; no counter goes back."""
         self.type(self.tom, "whisper Ada = hello")
         assert (1, 0) == (self.sample("model_calls_in_flight"), self.sample("model_calls_total"))
         self.model.answer(whispers("Hello."))
@@ -230,19 +206,16 @@ class TestMetrics(MonitoringTest):
         assert 0 == self.sample("model_cost_dollars_total")
 
     def test_counters_of_the_ledger_never_go_back(self) -> None:
-        """Even where its rows do."""
         seen = observing.observed()
         assert [5, 5, 7] == [seen.rise("calls", value) for value in (5, 3, 7)]
 
     def test_a_ledger_that_cannot_be_read(self) -> None:
-        """The other metrics are told."""
         with connection.execute_wrapper(broken):
             found = {name for name, _ in self.scrape()}
         assert "evennia_ai_assistants" in found
         assert "evennia_ai_model_calls_total" not in found
 
     def test_breakers(self) -> None:
-        """One of three states; credentials in an address are left out."""
         self.breaker().force_open()
         services.pool().breakers.get_or_create("llm:http://me:hunter2@host/v1")
         assert (1, 0) == (
@@ -254,7 +227,6 @@ class TestMetrics(MonitoringTest):
         assert 1 == self.sample("tool_breakers_unwell", assistant="Ada")
 
     def test_a_turn_and_a_stop_are_counted(self) -> None:
-        """As they happen: with the tool that was used and the cause of the stop."""
         self.ask("whisper Ada = hello", whispers("Hello."))
         operations.stop(self.ada_script, "enough")
         assert (1, 1, 0, 1) == (
@@ -266,7 +238,6 @@ class TestMetrics(MonitoringTest):
         assert 1 == self.sample("tick_duration_seconds_count")
 
     def test_facts_are_counted(self) -> None:
-        """Ticks and how long they took, tools, stops and limits: as they are put on record."""
         for seconds, outcome in ((0.2, "answered"), (3.0, "failed")):
             self.tell("TickCompleted", duration_ms=seconds * 1000, outcome=outcome)
         self.tell("ToolExecuted", tool_name="say", success=True, duration_ms=1500)
@@ -293,19 +264,17 @@ class TestMetrics(MonitoringTest):
             assert 1 == self.sample("limits_total", kind=kind, decision=decision)
 
     def tell(self, event: str, **details: Any) -> None:
-        """What listeners to the record are told of Ada."""
+        """Send an event about Ada to the listeners of the audit."""
         for listener in audit.LISTENERS:
             listener(event, "Ada", details)
 
     def test_what_a_game_tells_under_our_names_breaks_nothing(self) -> None:
-        """Details that are missing or no numbers."""
         for event in ("TickCompleted", "ToolExecuted", "EmergencyStopTriggered", "limit_denied"):
             self.tell(event)
             self.tell(event, duration_ms="long", cause=None, tool_name=["x"])
         assert 2 == self.sample("tick_duration_seconds_count")
 
     def test_there_is_an_end_to_names(self) -> None:
-        """A model may make up tools, and a client endpoints: what is too many is counted as one."""
         for number in range(300):
             self.tell("ToolExecuted", tool_name=f"tool_{number}", success=True)
             self.tell("TickCompleted", outcome=f"{number}")
@@ -319,7 +288,6 @@ class TestMetrics(MonitoringTest):
         assert 100 == self.sample("tool_calls_total", tool="(others)")
 
     def test_requests(self) -> None:
-        """By method, route and status; what is none is others."""
         observing.count_request("get", "assistant-list", 200)
         observing.count_request("GET", "assistant-list", 200)
         observing.count_request("BREW", "assistant-list", 9000)
@@ -329,27 +297,23 @@ class TestMetrics(MonitoringTest):
         assert 1 == self.sample("api_requests_total", **others, **labels)
 
     def test_no_person_is_in_it(self) -> None:
-        """Nor a word that was said."""
         self.ask("whisper Ada = the secret lamp", whispers("Under the stairs."))
         told = monitoring.metrics().decode()
         for word in ("Tom", "Mira", "lamp", "stairs", "#"):
             assert word not in told.replace("# HELP", "").replace("# TYPE", ""), word
 
     def test_a_ledger_that_cannot_be_read_is_left_out(self) -> None:
-        """The other metrics are told."""
         with connection.cursor() as cursor:
             cursor.execute("ALTER TABLE evennia_ai_budgettotal RENAME TO elsewhere")
         with one_by_one():
             assert monitoring._read_ledger() is None
 
     def test_a_scrape_is_one_statement(self) -> None:
-        """Whatever was counted."""
         monitoring.metrics()
         with self.assertNumQueries(1):
             monitoring.metrics()
 
     def test_the_lag_is_of_what_is_overdue(self) -> None:
-        """What is due later does not count."""
         calls = [reactor.callLater(seconds, int) for seconds in (0, 60)]
         lag = self.sample("reactor_lag_seconds")
         for call in calls:

@@ -1,4 +1,4 @@
-"""What programs ask by names of their own: asked once, and answered over a restart too."""
+"""Requests that programs name: asked once, and answered after a restart, too."""
 
 from __future__ import annotations
 
@@ -22,28 +22,24 @@ NOON = "An hour past noon."
 
 
 class NamedTest(ErrandTest):
-    """Ada is asked by a name."""
+    """A program asks Ada under one name."""
 
     def put(self, words: str = "When?", **more: Any) -> Any:
-        """Ask her by the name."""
+        """Ask her under the name."""
         return self.ada.ask(words, **{"name": NAME} | more)
 
     def task(self) -> PendingTask:
-        """The one row."""
         return PendingTask.objects.get()
 
     def restart(self) -> None:
-        """The server ends in the middle of it, and starts again: all that waited is forgotten."""
+        """The server ends in the middle of it and starts again; waits in memory are lost."""
         self.ada_script.at_server_shutdown()
         task_waits.start_anew()
         self.ada_script.at_start()
 
 
 class TestOnce(NamedTest):
-    """However often it is asked, it is done once."""
-
     def test_who_asks_again_gets_the_same_answer(self) -> None:
-        """While it is under way, and after it; the model is asked once."""
         first, second = self.put(), self.put()
         self.model.answers.append(reports_of())
         assert [NOON] == self.outcome(first) == self.outcome(second)
@@ -52,14 +48,13 @@ class TestOnce(NamedTest):
         assert (store.ANSWERED, NOON) == (self.task().state, self.task().answer)
 
     def test_without_a_name_nothing_is_kept(self) -> None:
-        """Each is a question of its own."""
         self.model.answers.extend([reports_of(), reports_of("Two.")])
         assert [NOON] == self.outcome(self.ada.ask("When?"))
         assert ["Two."] == self.outcome(self.ada.ask("When?"))
         assert not PendingTask.objects.exists()
 
     def test_a_failure_is_kept_too(self) -> None:
-        """With its reason; to try again takes another name."""
+        """To try again takes another name. A refusal before the start is not kept."""
         self.model.answers.append(says("Hm."))
         operations.set_muted(self.ada_script, self.mira, True)
         self.refused(self.put(asker=self.mira), Reason.REFUSED, "muted")
@@ -72,7 +67,6 @@ class TestOnce(NamedTest):
         self.refused(self.put(), Reason.STOPPED, "it was stopped")
 
     def test_a_name_stands_for_one_task_of_one_person(self) -> None:
-        """Other words are refused; the same name of somebody else is another task."""
         self.model.answers.extend([reports_of(), reports_of("For Mira.")])
         assert [NOON] == self.outcome(self.put())
         self.refused(self.put("Where?"), Reason.TAKEN, "something else was asked")
@@ -82,14 +76,13 @@ class TestOnce(NamedTest):
         assert 2 == PendingTask.objects.count()
 
     def test_what_is_no_name_is_refused(self) -> None:
-        """The text says what would be one."""
         for name in ("a b", "x" * 65, "dinner/7", "naïve"):
             with self.subTest(name):
                 self.refused(self.put(name=name), Reason.INVALID, "1 to 64 of the characters")
         assert ProblemKind.NOT_FOUND is find_request(self.ada_script, None, "a b").problem
 
     def test_who_leaves_takes_nothing_back(self) -> None:
-        """It goes on, and its answer is kept."""
+        """The task goes on, and its answer is kept."""
         asked = self.put()
         pump()
         asked.cancel()
@@ -108,10 +101,7 @@ class TestOnce(NamedTest):
 
 
 class TestRestart(NamedTest):
-    """The server is killed in the middle of it."""
-
     def test_it_is_waited_for_again(self) -> None:
-        """The task is done after the restart; who asks again meanwhile waits for that."""
         self.put().addErrback(lambda _: None)
         pump()
         self.restart()
@@ -123,7 +113,6 @@ class TestRestart(NamedTest):
         assert 1 == PendingTask.objects.count()
 
     def test_it_is_answered_though_nobody_asks_again(self) -> None:
-        """What came of it can be had later, and is asked of no model then."""
         asked = ask(self.ada_script, "When?", name=NAME)
         asked.addErrback(lambda _: None)
         pump()
@@ -138,7 +127,7 @@ class TestRestart(NamedTest):
         assert ([NOON], calls) == (self.outcome(self.put()), len(self.model.bodies))
 
     def test_a_private_question_stays_quiet(self) -> None:
-        """Nothing that others notice is on offer after the restart either."""
+        """Tools that others would notice are not offered after the restart either."""
         self.put(asker=self.mira).addErrback(lambda _: None)
         pump()
         self.restart()
@@ -148,7 +137,7 @@ class TestRestart(NamedTest):
         assert "say" not in self.tools_of(-1)
 
     def test_what_was_cut_off_is_said_so(self) -> None:
-        """It left the inbox, since nobody knows what came of it; that is the answer then."""
+        """It had left the inbox, so that nobody knows its outcome."""
         self.put().addErrback(lambda _: None)
         state.discard(self.ada_script, self.ada_script.work.inbox)
         self.restart()
@@ -156,7 +145,7 @@ class TestRestart(NamedTest):
         self.refused(self.put(), Reason.FAILED, "the game stopped in the middle of it")
 
     def test_its_time_goes_on(self) -> None:
-        """It is late when it would have been late."""
+        """The timeout counts from the first request."""
         self.put(timeout_seconds=30).addErrback(lambda _: None)
         pump()
         self.clock.advance(20)
@@ -166,7 +155,7 @@ class TestRestart(NamedTest):
         self.refused(again, Reason.LATE, "none came within")
 
     def test_a_pause_leaves_the_wait_as_it_is(self) -> None:
-        """A script that is stopped and started in one process has it still."""
+        """Without a restart of the process the wait stays in memory."""
         asked = self.put()
         pump()
         self.ada_script.at_pause()
@@ -177,7 +166,7 @@ class TestRestart(NamedTest):
         assert [NOON] == self.outcome(asked)
 
     def test_what_cannot_be_read_keeps_no_assistant_from_starting(self) -> None:
-        """As a game whose tables are missing; the log says so."""
+        """A game whose tables are missing must start all the same."""
         self.put().addErrback(lambda _: None)
         with self.logged() as lines, mock.patch.object(store, "still_open", side_effect=OSError):
             self.restart()
@@ -186,10 +175,9 @@ class TestRestart(NamedTest):
 
 
 class TestKept(NamedTest):
-    """Rows are few, and go with whom they are about."""
+    """Rows are bounded, and are deleted with those they are about."""
 
     def test_an_outcome_that_cannot_be_kept_is_told(self) -> None:
-        """Who waits gets it; the log says the rest."""
         asked = self.put()
         self.model.answers.append(reports_of())
         with self.logged() as lines, mock.patch.object(store, "close", side_effect=OSError):
@@ -197,7 +185,7 @@ class TestKept(NamedTest):
         assert any("could not be kept" in line for line in lines)
 
     def test_it_is_kept_for_a_day_after_its_time(self) -> None:
-        """The next one by a name drops it."""
+        """The next named request deletes it."""
         self.model.answers.extend([reports_of(), reports_of("Two.")])
         assert [NOON] == self.outcome(self.put())
         PendingTask.objects.update(ends_at=self.clock.seconds() - store.KEPT_SECONDS - 1)
@@ -207,7 +195,6 @@ class TestKept(NamedTest):
         assert (ProblemKind.NOT_FOUND, True) == (missing.problem, NAME in missing.message)
 
     def test_it_goes_with_the_person_and_with_the_assistant(self) -> None:
-        """Nothing of either is left."""
         self.model.answers.extend([reports_of(), reports_of()])
         assert [NOON] == self.outcome(self.put(asker=self.mira))
         assert [NOON] == self.outcome(self.put())

@@ -1,4 +1,4 @@
-"""Nobody takes the name of an assistant, nor an assistant somebody else's."""
+"""Names that could be taken for an assistant's, and an assistant's that could for others'."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from tests.shell.support import pump
 
 GOOD_PASSWORD = "lanterns-are-bright"
 PLAYERS = override_settings(BASE_CHARACTER_TYPECLASS="tests.shell.people.Person")
-# As people type them, each of which would be taken for "Ada" or, an alias, "The Keeper".
+# Names that people would take for "Ada" or for its alias, "The Keeper".
 DISGUISED = (
     "Ada",
     "aDA",
@@ -54,10 +54,9 @@ class CmdOwnWhisper(default_cmds.CmdWhisper):
 
 
 class GameCmdSet(default_cmds.CharacterCmdSet):
-    """What README's install makes of a game's commands."""
+    """The command set that README's install makes: the game's commands, then ours."""
 
     def at_cmdset_creation(self) -> None:
-        """The game's own, then ours."""
         super().at_cmdset_creation()
         self.add(CmdOwnWhisper())
         self.add(AssistantCmdSet)
@@ -65,10 +64,9 @@ class GameCmdSet(default_cmds.CharacterCmdSet):
 
 @override_settings(CMDSET_CHARACTER="tests.shell.test_names.GameCmdSet")
 class NamesTest(HearingTest):
-    """Ada is also called the keeper."""
+    """Ada is also called the keeper; Tom and Mira have our commands."""
 
     def setUp(self) -> None:
-        """Her alias; Tom and Mira have our commands."""
         super().setUp()
         self.ada.aliases.add("the keeper")
         for person in (self.tom, self.mira):
@@ -77,12 +75,12 @@ class NamesTest(HearingTest):
         self.forget()
 
     def type_apart(self, person: Any, line: str) -> None:
-        """Type a line that Django refuses in the middle of storing; tests run in a transaction."""
+        """Type a line whose save is refused, within a savepoint of the test's transaction."""
         with transaction.atomic():
             self.type(person, line)
 
     def old_account(self, name: str) -> Any:
-        """An account from before its name was an assistant's."""
+        """An account that had its name before an assistant took it."""
         made = create_account("Somebody", None, GOOD_PASSWORD)
         self.addCleanup(made.delete)
         type(made).objects.filter(pk=made.pk).update(username=name)
@@ -90,7 +88,7 @@ class NamesTest(HearingTest):
         return made
 
     def old_character(self, name: str, **options: Any) -> Any:
-        """A character from before its name was an assistant's."""
+        """A character that had its name before an assistant took it."""
         made = create_object(Person, key="Somebody", location=self.room1, **options)
         type(made).objects.filter(pk=made.pk).update(db_key=name)
         made.__dict__["db_key"] = name
@@ -98,17 +96,14 @@ class NamesTest(HearingTest):
 
 
 class TestPlayers(NamesTest):
-    """What players make."""
-
     def test_hole_a1_create_ada_pw(self) -> None:
-        """`create Ada <pw>` makes nobody and says why; the website's form goes the same way."""
+        """The command `create` and the website's form both use this method."""
         for name in DISGUISED:
             made, errors = DefaultAccount.create(username=name, password=GOOD_PASSWORD)
             assert made is None, name
             assert "assistant" in " ".join(errors), errors
 
     def test_hole_a1_accounts_by_code_and_guests(self) -> None:
-        """By every other way, a guest's among them."""
         count = DefaultAccount.objects.all_family().count()
         with pytest.raises(NameTakenError, match="Ada is an assistant of this game"):
             create_account("Ada", None, GOOD_PASSWORD)
@@ -118,7 +113,7 @@ class TestPlayers(NamesTest):
         assert count == DefaultAccount.objects.all_family().count()
 
     def test_hole_a1_an_account_is_not_renamed_so(self) -> None:
-        """`name *account = Ada` tells why, and the account keeps its name, also in memory."""
+        """The refused name must not stay in memory either."""
         self.type(self.tom, "@name *TestAccount2 = Ada")
         assert "Ada is an assistant of this game" in self.tom.seen[-1]
         assert "TestAccount2" == self.account2.username
@@ -127,7 +122,7 @@ class TestPlayers(NamesTest):
         self.account2.save()
 
     def test_hole_a1_charcreate(self) -> None:
-        """A player's new character, by the command and by what the website calls."""
+        """The command and the website use different methods."""
         players = class_from_module(settings.BASE_CHARACTER_TYPECLASS)
         for name in DISGUISED:
             told = self.call(CmdCharCreate(), name, caller=self.account)
@@ -139,7 +134,6 @@ class TestPlayers(NamesTest):
 
     @PLAYERS
     def test_hole_a1_a_character_is_not_renamed_so(self) -> None:
-        """Not by the command, not by code, nor is it called so beside; it keeps its name."""
         self.mira.locks.add(f"puppet:pid({self.account2.id})")
         for line in ("@name mira = Ada", "@name mira = 4da", "@alias mira = ada,foe"):
             self.type_apart(self.tom, line)
@@ -154,7 +148,6 @@ class TestPlayers(NamesTest):
 
     @PLAYERS
     def test_other_names_are_free(self) -> None:
-        """Whoever is not taken for her is made, renamed and called as he likes."""
         made, errors = DefaultAccount.create(username="Adam", password=GOOD_PASSWORD)
         self.addCleanup(made.delete)
         assert not errors
@@ -163,13 +156,13 @@ class TestPlayers(NamesTest):
         assert "Adalbert" == self.mira.key
 
     def test_what_is_saved_costs_no_look(self) -> None:
-        """Only names are looked at: what else changes of a character takes no more statements."""
+        """Only a change of name is compared with the assistants'."""
         with self.statements() as taken:
             self.mira.location = self.room2
         assert not [query for query in taken if "ai_assistant" in query["sql"]]
 
     def test_a_new_name_is_compared_with_all_at_once(self) -> None:
-        """Two statements, however many assistants there are, and one more for whom it is like."""
+        """Two queries however many assistants there are, and one more for a match."""
         _, brass = self.make("Brass")
         brass.aliases.add("The Smith")
         self.make("Edda")
@@ -182,17 +175,15 @@ class TestPlayers(NamesTest):
         assert naming.owner_of_name("the-5mith", brass) is None
 
     def test_the_validator_is_in_the_list_once(self) -> None:
-        """However often the app is made ready."""
+        """The app may be made ready more than once."""
         named = [each["NAME"] for each in settings.AUTH_USERNAME_VALIDATORS]
         assert 1 == named.count("evennia_ai.operations.guarding.NoNameOfAnAssistant")
 
 
 class TestStaff(NamesTest):
-    """What staff make, and what was there before."""
-
     @PLAYERS
     def test_hole_a1_staff_are_told(self) -> None:
-        """A character of another class than the players' is made, and staff read of it."""
+        """A character of a class that is not the players' is made all the same."""
         made = create_object(DefaultCharacter, key="4da", location=self.room1)
         assert "4da" == made.key
         told = self.sent_to_staff()[-1]
@@ -202,7 +193,7 @@ class TestStaff(NamesTest):
         assert f"({made.dbref}) called the keeper has a name like" in self.sent_to_staff()[-1]
 
     def test_hole_a1_a_body_is_not_copied_under_its_name(self) -> None:
-        """Evennia's `copy` would make a second one with a second mind; whispers find the first."""
+        """Evennia's `copy` would make a second body with a second script."""
         before = AssistantScript.objects.count()
         for name in ("Ada", "4da"):
             self.type(self.tom, f"copy ada = {name}")
@@ -210,7 +201,7 @@ class TestStaff(NamesTest):
         assert (before, 0) == (AssistantScript.objects.count(), len(search_object("4da")))
 
     def test_hole_a1_clashes_from_before_are_told(self) -> None:
-        """In the log at the start, to staff who log in, and by `assistant check`; none renamed."""
+        """Names from before are reported and not changed."""
         impostor, account = self.old_character("Ada"), self.old_account("A.da")
         with override_settings(GUEST_LIST=["Guest1", "The Keeper"]):
             log: list[str] = []
@@ -235,7 +226,7 @@ class TestStaff(NamesTest):
         impostor.save()
 
     def test_nobody_is_told_of_nothing(self) -> None:
-        """Without a clash staff read nothing, and others never do."""
+        """Players never hear of a clash, and staff only where there is one."""
         guarding.report_clashes()
         guarding.greet_staff(self.account)
         self.old_character("Ada")
@@ -245,18 +236,15 @@ class TestStaff(NamesTest):
 
 
 class TestAssistants(NamesTest):
-    """What an assistant may be called."""
-
     # Evennia's logger calls it, which Python 3.12 advises against.
     @pytest.mark.filterwarnings("ignore:datetime.datetime.utcfromtimestamp:DeprecationWarning")
     def test_a_broken_command_set_keeps_no_name_back(self) -> None:
-        """Evennia goes on without it, and so do we: at the start, and where one is made."""
+        """Evennia starts without such a command set, and so do we."""
         with override_settings(CMDSET_ACCOUNT="tests.shell.no_such_module.AccountCmdSet"):
             assert operations.create_assistant("Edda").ok
             assert not operations.create_assistant("whisper").ok
 
     def test_hole_a1_no_assistant_passes_for_somebody(self) -> None:
-        """Not for the game, its staff, an account, a character or a guest, however written."""
         for name, why in (
             ("SYSTEM", "would be taken for the game itself or its staff (system)"),
             ("Serv3r", "would be taken for the game itself or its staff (server)"),
@@ -278,7 +266,7 @@ class TestAssistants(NamesTest):
             assert "a guest named Guest1" in operations.create_assistant("Guest1").message
 
     def test_hole_a1_nor_by_an_alias(self) -> None:
-        """Neither when it is made nor later; what it is called already may stay."""
+        """An alias that it has already may stay."""
         made = operations.create_assistant("Edda", aliases=["M1ra"])
         assert (ProblemKind.CONFLICT, True) == (made.problem, "looks like Mira" in made.message)
         later = update_assistant(self.ada_script, aliases=["the keeper", "TOM"])
@@ -286,7 +274,6 @@ class TestAssistants(NamesTest):
         assert update_assistant(self.ada_script, aliases=["the keeper", "adda"]).ok
 
     def test_hole_a1_nor_by_another_name_for_its_body(self) -> None:
-        """A builder's `name` and `alias` are judged as the making is."""
         for line, why in (
             ("@name ada = Server", "would be taken for the game itself"),
             ("@name ada = Mira", "There is a character named Mira already"),
@@ -300,10 +287,10 @@ class TestAssistants(NamesTest):
 
 
 class TestWhispers(NamesTest):
-    """Who is meant where two are called the same, as in a game from before."""
+    """Whispers where a character of an older game has the assistant's name."""
 
     def test_hole_a1_whisper_ada_hello(self) -> None:
-        """README's own line reaches the assistant, and says how to reach the other."""
+        """The line of README reaches the assistant, and the answer says how to reach the other."""
         impostor = self.old_character("Ada")
         self.type(self.mira, "whisper ada = hello")
         assert ["hello"] == self.bodies()
@@ -316,14 +303,13 @@ class TestWhispers(NamesTest):
         assert ["hello"] == self.bodies()
 
     def test_hole_a1_an_alias_and_several_at_once(self) -> None:
-        """By her alias too; and others who are named with her get it as ever."""
         self.old_character("nobody else").aliases.add("the keeper")
         self.type(self.tom, "whisper The Keeper, mira = hello")
         assert ["hello"] == self.bodies()
         assert any('Tom whispers: "hello"' in line for line in self.mira.seen)
 
     def test_the_games_own_command_does_the_rest(self) -> None:
-        """Where nobody else is meant it is the game's, as are its help and aliases."""
+        """The help and aliases of the game's command stay, too."""
         own = self.tom.cmdset.current.get("whisper")
         assert isinstance(own, CmdOwnWhisper)
         assert CmdOwnWhisper.__doc__ == own.__doc__
@@ -337,16 +323,15 @@ class TestWhispers(NamesTest):
 
 
 class TestPages(NamesTest):
-    """The same for `page`, whose names are those of accounts."""
+    """Pages, whose names are those of accounts."""
 
     def setUp(self) -> None:
-        """Tom is online."""
         super().setUp()
         self.account.puppet_object(self.session, self.tom)
         self.forget()
 
     def page(self, line: str) -> str:
-        """Tom types it at his client; what that then showed."""
+        """The text that Tom's client shows after this line."""
         sent = evennia.SESSION_HANDLER.data_out
         sent.reset_mock()
         self.tom.execute_cmd(line, session=self.session)
@@ -355,7 +340,7 @@ class TestPages(NamesTest):
         return "\n".join(text if isinstance(text, str) else text[0] for text in texts)
 
     def test_hole_a1_page_ada_my_secret(self) -> None:
-        """It is never kept for an impostor; who means the player, types a star."""
+        """A page for the player is typed with a star."""
         namesake = self.old_account("Ada")
         told = self.page("page ada = my secret")
         self.page("page ada another one")
@@ -369,6 +354,5 @@ class TestPages(NamesTest):
         assert 2 == len(self.bodies())
 
     def test_by_an_alias(self) -> None:
-        """She is paged by it as she is whispered to."""
         self.page("page the keeper = hello")
         assert ["hello"] == self.bodies()

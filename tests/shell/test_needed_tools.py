@@ -1,4 +1,4 @@
-"""Tools by need: few are shown, each that is needed is there or one look away, none is added."""
+"""Tools by need: few are shown, and the others can be found by `find_tools`."""
 
 from __future__ import annotations
 
@@ -29,32 +29,28 @@ ALWAYS = {"say", "whisper", "emote", "look", "noop", "recall_memories", "store_m
 
 
 def names_of(specs: Any) -> list[str]:
-    """Names of tools, without those of other tests' games."""
+    """The names of our tools, without those that other tests register."""
     ours = {name for name, made in TOOL_REGISTRY.items() if made.module.startswith("evennia_ai")}
     return [name for name in specs if name in ours]
 
 
-# Tools of other tests' games are registered as well, and count.
+# Tools that other tests register count as well.
 @override_settings(EVENNIA_AI_MAX_TOOLS_OFFERED=100)
 class NeedCase(ShellTest):
-    """Ada, asked in a whisper; see `shown`."""
-
     def shown(self, text: str, **changes: Any) -> list[str]:
-        """Names of the tools that she is shown for a whisper."""
+        """The names of the tools that she is shown for a whisper."""
         return names_of(shown_for(self.ada_script, turn_of(text, **changes)))
 
 
 class TestSize(NeedCase):
-    """What a trivial whisper costs."""
-
     def sent(self) -> tuple[list[str], list[Any]]:
-        """The texts and the tools of the newest model call; tools of other tests are left out."""
+        """The texts and our tools in the newest model call."""
         body = self.model.bodies[-1]
         tools = [each for each in body["tools"] if names_of([each["function"]["name"]])]
         return [str(message["content"]) for message in body["messages"]], tools
 
     def test_a_trivial_whisper(self) -> None:
-        """It costs less than it may, rules, schemas and all, by our estimate and by tiktoken."""
+        """The bound holds by our estimate and by tiktoken."""
         self.ask(f"whisper Ada = {TRIVIAL}", whispers("I am Ada."))
         texts, tools = self.sent()
         assert len(texts) == 2
@@ -64,43 +60,39 @@ class TestSize(NeedCase):
 
     @override_settings(EVENNIA_AI_TOOLS_BY_NEED=False)
     def test_it_would_cost_more(self) -> None:
-        """With every tool shown it is over the bound: the bound says something."""
+        """The bound means something: with every tool shown it is exceeded."""
         self.ask(f"whisper Ada = {TRIVIAL}", whispers("I am Ada."))
         texts, tools = self.sent()
         assert sum(map(estimate, texts)) + estimate(json.dumps(tools)) > MOST_TOKENS
 
     def test_what_is_always_shown(self) -> None:
-        """These, and nothing else of ours, for a fresh assistant."""
+        """These and no others, for a new assistant."""
         assert ALWAYS == set(self.shown(TRIVIAL))
 
 
 class TestRequests(NeedCase):
-    """Requests that each need a certain tool."""
+    """Requests that each need a certain tool, to an assistant with a use for every tool."""
 
     def setUp(self) -> None:
-        """Ada has a use for every tool."""
         super().setUp()
         equip(self.ada_script)
 
     def test_at_hand(self) -> None:
-        """All are reached, nine of ten at once; and few tools are shown for each."""
+        """All are reachable, and nine of ten are shown at once."""
         found = tally(self.ada_script, AT_HAND)
         assert [] == found.unreachable
         assert found.share_at_once >= 0.9, found.one_look_away
         assert max(found.sizes) < len(on_offer(self.ada_script, turn_of(TRIVIAL)))
 
     def test_set_aside(self) -> None:
-        """All are reached; those in other languages too, if need be by a look."""
+        """Requests that were not used to choose the cues, some in other languages."""
         found = tally(self.ada_script, SET_ASIDE)
         assert [] == found.unreachable
         assert found.share_at_once >= 0.75, found.one_look_away
 
     def test_every_tool_can_be_looked_up(self) -> None:
-        """Each that she may call is shown at once or once its group was looked up.
-
-        Not by a look: when she sleeps is not a speaker's matter, nor what she sets herself to do;
-        and what is attached is for agents elsewhere.
-        """
+        """Each is shown at once, or after its group was looked up."""
+        # Sleep and goals are not a speaker's business, and attachments are for remote agents.
         own = {"create_goal", "go_to_sleep", "split_goal", "attach_data", "attach_file"}
         offered = names_of(on_offer(self.ada_script, turn_of(TRIVIAL)))
         turn = turn_of(TRIVIAL)
@@ -110,10 +102,8 @@ class TestRequests(NeedCase):
 
 
 class TestWhatCallsForThem(NeedCase):
-    """Words, things, the talk so far, and what was looked up."""
-
     def test_the_name_of_a_thing_in_any_language(self) -> None:
-        """It is handled; a way out would be gone; a being is spoken to."""
+        """A thing is handled and an exit is walked; a being is only spoken to."""
         kind = "evennia.objects.objects.DefaultObject"
         create.create_object(kind, "Laterne", location=self.room1)
         assert "get" in self.shown("nimm bitte die Laterne")
@@ -129,12 +119,10 @@ class TestWhatCallsForThem(NeedCase):
         assert "move" not in self.shown(TRIVIAL)
 
     def test_nowhere(self) -> None:
-        """A body without a place has its hands all the same."""
         self.ada.location = None
         assert "get" in self.shown("take it")
 
     def test_what_is_answered_by_a_page_or_on_a_channel(self) -> None:
-        """The tool that answers it is there, whatever the words."""
         for source in ("page", "channel"):
             turn = turn_of(TRIVIAL)
             turn.events = (replace(turn.event, source=source),)
@@ -143,7 +131,7 @@ class TestWhatCallsForThem(NeedCase):
         assert not {"page", "channel"} & set(self.shown(TRIVIAL))
 
     def test_a_matter_goes_on(self) -> None:
-        """What was asked right before counts, and what was called lately; later neither does."""
+        """The message before counts, and a recent call; older ones do not."""
         ask, answer = user_message("Tom says: give me a lamp"), user_message("Tom says: hello")
         assert "get" in self.shown("the brass one", history=[ask])
         assert "get" not in self.shown("the brass one", history=[ask, answer, answer])
@@ -153,7 +141,7 @@ class TestWhatCallsForThem(NeedCase):
         assert "get" not in self.shown("well done", history=[called, *much])
 
     def test_looked_up_in_another_language(self) -> None:
-        """One call more, and it is done; the prompt of the second has the same head."""
+        """The second prompt starts with the tools of the first, for the provider's cache."""
         create.create_object("evennia.objects.objects.DefaultObject", "lamp", location=self.room1)
         looks = completion(None, (FIND_TOOLS, {"query": "hands"}))
         takes = completion(None, ("get", {"item": "lamp"}))
@@ -164,7 +152,7 @@ class TestWhatCallsForThem(NeedCase):
         assert ["lamp"] == [thing.key for thing in self.ada.contents]
 
     def test_the_first_tools_are_always_the_same(self) -> None:
-        """In one order and word for word, so that a provider's cache knows them again."""
+        """A provider's cache needs the same order and the same texts."""
         prompts = [list(shown_for(self.ada_script, turn_of(each.text)).items()) for each in AT_HAND]
         shortest = min(prompts, key=len)
         assert all(shortest == each[: len(shortest)] for each in prompts)
@@ -176,15 +164,15 @@ class TestWhatCallsForThem(NeedCase):
 
 
 class TestWhereAllAreShown(NeedCase):
-    """Work, the night, and whoever wants it so."""
+    """Turns in which every tool is shown."""
 
     def all_of(self, **changes: Any) -> set[str]:
-        """Names of all that are of use to a fresh Ada."""
+        """The names of all tools that are of use to a new assistant."""
         with override_settings(EVENNIA_AI_TOOLS_BY_NEED=False):
             return set(self.shown(TRIVIAL, **changes))
 
     def test_a_task_and_her_own_turns(self) -> None:
-        """Their words do not tell what they will need; a task can be reported."""
+        """Their words do not tell which tools they will need."""
         for kind in (TASK, OWN):
             turn = turn_of(TRIVIAL)
             turn.events = (replace(turn.event, kind=kind),)
@@ -194,20 +182,18 @@ class TestWhereAllAreShown(NeedCase):
             assert (kind == TASK) is ("report" in shown)
 
     def test_without_the_tool_that_finds_them(self) -> None:
-        """Where a lock or a context keeps it away, nothing is out of sight."""
+        """If a lock or a context removes `find_tools`, all tools are shown."""
         every = self.all_of()
         assert FIND_TOOLS not in every
         self.ada.locks.add(f"tool_{FIND_TOOLS}:false()")
         assert every == set(self.shown(TRIVIAL))
 
     def test_a_context_with_a_few_tools(self) -> None:
-        """As the night's: those it names, as far as they exist."""
         names = ["read_journal", "search_journal", "recall_memories", "noop"]
         state.write(self.ada_script, context_configs={"tick_event": {"tool_filter": names}})
         assert sorted(names) == sorted(self.shown(TRIVIAL))
 
     def test_a_setting_that_is_neither(self) -> None:
-        """It is named, and what it must be."""
         wrong = override_settings(EVENNIA_AI_TOOLS_BY_NEED="yes")
         with wrong, pytest.raises(ConfigurationError) as caught:
             services.check_settings()
@@ -215,10 +201,10 @@ class TestWhereAllAreShown(NeedCase):
 
 
 class TestSafety(NeedCase):
-    """What is shown says nothing of what may be done."""
+    """Showing tools grants nothing."""
 
     def test_nothing_can_be_reached_that_could_not(self) -> None:
-        """What a lock forbids is neither shown, nor told of, nor found, nor run."""
+        """A locked tool is not shown, described, found or run."""
         self.ada.locks.add("tool_get:false()")
         create.create_object("evennia.objects.objects.DefaultObject", "lamp", location=self.room1)
         looks = completion(None, (FIND_TOOLS, {"query": "hands"}))
@@ -233,17 +219,17 @@ class TestSafety(NeedCase):
         assert [] == self.ada.contents
 
     def test_what_is_offered_does_not_depend_on_it(self) -> None:
-        """The same tools may be called, shown or not."""
+        """A tool may be called whether it was shown or not."""
         with override_settings(EVENNIA_AI_TOOLS_BY_NEED=False):
             every = set(on_offer(self.ada_script, turn_of(TRIVIAL)))
         assert every | {FIND_TOOLS} == set(on_offer(self.ada_script, turn_of(TRIVIAL)))
 
 
 class TestOfAGame(NeedCase):
-    """Tools of a game's own: always shown, unless they say otherwise."""
+    """Tools of a game are always shown, unless they have a group."""
 
     def register(self, **options: Any) -> None:
-        """A tool of the game; gone after the test."""
+        """Register a tool of the game for the test."""
 
         def price(character: Any) -> str:
             """Tell what a fish costs."""
@@ -253,16 +239,14 @@ class TestOfAGame(NeedCase):
         self.addCleanup(TOOL_REGISTRY.pop, "price")
 
     def is_shown(self, text: str) -> bool:
-        """Whether the model is shown it."""
         return "price" in shown_for(self.ada_script, turn_of(text))
 
     def test_one_that_says_nothing(self) -> None:
-        """Always."""
         self.register(category="safe_chain")
         assert self.is_shown(TRIVIAL)
 
     def test_one_of_a_group(self) -> None:
-        """When a cue of the group is in the message; the model is told that there is such a one."""
+        """A cue of the group shows it; `find_tools` lists it otherwise."""
         self.register(group=ToolGroup("shop", ("buy", "sell")))
         assert not self.is_shown(TRIVIAL)
         assert self.is_shown("I was buying fish")
@@ -270,13 +254,12 @@ class TestOfAGame(NeedCase):
         assert "shop (price)" in shown[FIND_TOOLS].description
 
     def test_a_group_without_cues(self) -> None:
-        """By the words of the tool itself, as those of MCP servers."""
+        """The words of the tool itself are its cues, as for tools of MCP servers."""
         self.register(group=ToolGroup("shop"))
         assert not self.is_shown(TRIVIAL)
         assert self.is_shown("how much are the fish?")
 
     def test_a_group_that_is_none(self) -> None:
-        """It is refused with what would be right."""
         for group, problem in (
             ("shop", "its group is 'shop'; it must be like ToolGroup('shop', ('buy', 'sell'))"),
             (ToolGroup("a shop"), "its group is named 'a shop'; a name is letters, digits, _ and"),

@@ -1,4 +1,4 @@
-"""The last nights as staff read of them: what each made of what."""
+"""The list of the last nights that staff read: the facts of each and their sources."""
 
 from __future__ import annotations
 
@@ -12,14 +12,11 @@ from tests.shell.sleep_case import NightCase
 
 
 class TestNights(NightCase):
-    """`list_nights`."""
-
     def listed(self, **options: object) -> list[Night]:
-        """Her nights."""
         return list_nights(self.ada_script, **options).data.nights  # type: ignore[arg-type]
 
     def test_each_with_what_it_made_of_what(self) -> None:
-        """The newest first, each with its own facts and the entries they were drawn from."""
+        """The newest comes first."""
         first = [self.note(f"Tom said: boat {i} lies in the harbour.") for i in range(3)]
         self.sleep_through()
         consolidation.wake_up(self.ada_script, "a test")
@@ -36,7 +33,7 @@ class TestNights(NightCase):
         assert 1 == len(self.listed(limit=1))
 
     def test_what_is_gone_is_counted(self) -> None:
-        """Forgotten since, it has no words here."""
+        """Facts that were forgotten since are counted without their words."""
         self.note("Tom said: boat 1 lies in the harbour.")
         self.sleep_through()
         rows.remove(self.ada_script.pk, [fact.key for fact in self.stored("fact")])
@@ -44,7 +41,7 @@ class TestNights(NightCase):
         assert ([], 1) == (night.made, night.gone)
 
     def test_private_words_are_masked(self) -> None:
-        """Of what was made and of what it rests on, unless they are revealed."""
+        """Both the facts and their sources are masked until they are revealed."""
         said = "Tom said: boat 9 is stolen."
         self.note(said, owner="Tom")
         self.sleep_through()
@@ -58,7 +55,6 @@ class TestNights(NightCase):
         assert "stolen" in memory["text"]
 
     def test_what_makes_no_sense(self) -> None:
-        """A number of nights that cannot be shown."""
         for limit in (0, 11):
             assert ProblemKind.INVALID == list_nights(self.ada_script, limit=limit).problem
         assert [] == self.listed()

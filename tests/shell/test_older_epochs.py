@@ -1,4 +1,4 @@
-"""What a turn still does that a stop has overtaken: nothing at all, whatever it was about to do."""
+"""A turn that was overtaken by a stop has no more effect."""
 
 from __future__ import annotations
 
@@ -28,10 +28,8 @@ CALL = ToolCall("c1", "say", {"message": "Hello."})
 
 
 class TestKeeper(SafetyTest):
-    """The checkpoints of a turn that began before the stop."""
-
     def overtaken(self, act: Callable[[turns.Turn], object]) -> None:
-        """A stop comes, and then a turn of before it would go on."""
+        """Stop Ada during a turn, and let that turn go on."""
         self.type(self.tom, "whisper Ada = hello")
         stored = self.stored("pending_events")[0]
         turn = turns.of_goal(self.ada_script, Event.from_stored(stored))
@@ -41,27 +39,24 @@ class TestKeeper(SafetyTest):
         assert self.stored("current_tool_call") is None
 
     def test_hole_d30_no_effect_begins_in_an_older_epoch(self) -> None:
-        """It is not even noted: after a clearing nobody would know whose note that is."""
+        """Nor is its intent recorded, which would be ambiguous after the stop is cleared."""
         checkpoints = ScriptCheckpoints(self.ada_script)
         self.overtaken(lambda turn: checkpoints.before_effect(turn, CALL))
 
     def test_hole_d30_an_older_epoch_sets_nothing_down(self) -> None:
-        """What was said so far would be taken up again by the next start."""
+        """The next start would resume such a checkpoint."""
         self.overtaken(ScriptCheckpoints(self.ada_script).checkpoint)
 
 
 class LastGasp(ScriptedModel):
-    """Answers in the very moment in which it is cancelled."""
+    """A model that answers at the moment of its cancellation."""
 
     def _new_outcome(self) -> Deferred[bytes]:
         return Deferred(lambda held: held.callback(completion("They spoke of the sea.")))
 
 
 class TestSummary(SafetyTest):
-    """Older talk is being summed up."""
-
     def test_b11_a_summary_that_comes_with_the_stop_is_dropped(self) -> None:
-        """Also where the model answers while it is cancelled, the talk stays as it was."""
         old = [{"role": "user", "content": f"{n}: {'about the sea ' * 40}"} for n in range(60)]
         state.write(self.ada_script, conversation_history=old)
         self.ada_script.work.history = list(old)
@@ -73,10 +68,8 @@ class TestSummary(SafetyTest):
 
 
 class TestReply(SafetyTest):
-    """A reply with several calls, of which the first stops her."""
-
     def test_b12_nothing_of_a_reply_follows_the_call_that_stops_her(self) -> None:
-        """The next call is not run, be it one that nobody would notice."""
+        """The first of three calls stops her."""
         load_modules([TOOLS])
         b15_tools.WRONG.clear()
         calls = ("pull_the_cord", {}), ("look_it_up", {"number": 1}), ("say", {"message": "Done."})
@@ -91,7 +84,7 @@ class TestWords(SafetyTest):
     character_typeclass = Listener
 
     def test_hole_d30_a_dropped_turn_settles_nothing(self) -> None:
-        """The stop has settled it already: it is in her history once, and counted as cut off."""
+        """The stop has settled it: it is in the history once, and its call counts once."""
         stop = partial(operations.stop, reason="enough")
         Listener.on_hearing.append(stop)
         self.addCleanup(Listener.on_hearing.remove, stop)

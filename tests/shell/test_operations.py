@@ -1,4 +1,4 @@
-"""The one door, and what the game's settings make."""
+"""The operations of one assistant, and the game's settings."""
 
 from __future__ import annotations
 
@@ -26,10 +26,7 @@ from tests.shell.support import ShellTest, pump, whispers
 
 
 class TestOperations(ShellTest):
-    """Results for programs."""
-
     def test_a_created_assistant_is_found_and_listed(self) -> None:
-        """In any case, in order of name, with what it was given."""
         result = operations.create_assistant(
             "  Old   Edda ",
             location=self.room2,
@@ -50,7 +47,7 @@ class TestOperations(ShellTest):
         assert None is operations.find_assistant("")
 
     def test_what_is_missing_to_think_with_is_told_at_once(self) -> None:
-        """Whoever makes one does not learn it from the first whisper that fails."""
+        """Otherwise the first failing whisper would tell it."""
         elsewhere = {"EVENNIA_AI_CACHE_DIR": self.enterContext(TemporaryDirectory())}
         for environ, modules, told in (
             ({"EVENNIA_AI_MODEL": "local"}, {"xllamacpp": None}, 'pip install "evennia-ai[local]"'),
@@ -73,7 +70,6 @@ class TestOperations(ShellTest):
                 assert told in hint, hint
 
     def test_an_assistant_may_be_made_nowhere(self) -> None:
-        """And the message says how it gets into a room."""
         result = operations.create_assistant("Edda")
         assert (
             "Edda is awake, but in no room. Go to its room and type: tel Edda = here"
@@ -82,7 +78,6 @@ class TestOperations(ShellTest):
         assert None is operations.status(result.data.script).data.location
 
     def test_the_status_is_the_same_for_people_and_programs(self) -> None:
-        """One word for the mood, and everything behind it."""
         self.type(self.tom, "whisper Ada = hello")
         result = operations.status(self.ada_script)
         assert "Ada: thinking" == result.message
@@ -111,7 +106,6 @@ class TestOperations(ShellTest):
             assert f"Ada: {mood}" == operations.status(self.ada_script).message
 
     def test_an_assistant_may_have_a_model_of_its_own(self) -> None:
-        """Knobs and provider of one assistant, beside the game's."""
         edda_script, edda = self.make("Edda")
         state.write(
             edda_script,
@@ -129,7 +123,6 @@ class TestOperations(ShellTest):
         assert [] == self.model.bodies
 
     def test_a_script_without_a_body_does_nothing(self) -> None:
-        """Its status is shown, and its beat passes."""
         self.ada_script.obj = None
         self.ada_script.at_repeat()
         pump()
@@ -137,12 +130,11 @@ class TestOperations(ShellTest):
 
 
 class TestJsonMode(ShellTest):
-    """A model that is held to a schema."""
+    """A model that is held to a JSON schema."""
 
     environ = {"EVENNIA_AI_MODEL": "scripted", "EVENNIA_AI_TOOL_MODE": "json"}
 
     def test_a_whisper_is_answered(self) -> None:
-        """The text of the answer is the call."""
         told = '{"tool": "whisper", "parameters": {"target": "Tom", "message": "Hello."}}'
         self.ask("whisper Ada = hello", completion(told))
         assert ['Ada whispers: "Hello."'] == self.tom.heard_from(self.ada)
@@ -150,7 +142,7 @@ class TestJsonMode(ShellTest):
         assert "tools" not in self.model.bodies[0]
 
     def test_she_can_only_answer_who_spoke(self) -> None:
-        """The schema offers one way to speak, to Tom."""
+        """The schema offers whispers to Tom as the only way to speak."""
         told = '{"tool": "whisper", "parameters": {"target": "Tom", "message": "Hello."}}'
         self.ask("whisper Ada = hello", completion(told))
         schema = str(self.model.bodies[0]["response_format"])
@@ -159,7 +151,7 @@ class TestJsonMode(ShellTest):
 
 
 class TestSettings(TestCase):
-    """`evennia_ai` as a Django app: wrong settings are found by the system check."""
+    """Django's system check finds wrong settings."""
 
     def _check(self, environ: dict[str, str] | None = None, **settings: Any) -> list[Any]:
         wanted = {"EVENNIA_AI_MODEL": "scripted", **(environ or {})}
@@ -168,12 +160,10 @@ class TestSettings(TestCase):
         return [each for each in found if (each.id or "").startswith("evennia_ai.")]
 
     def test_right_settings_are_silent(self) -> None:
-        """Nothing is said where nothing is wrong."""
         assert [] == self._check()
         assert [] == self._check(EVENNIA_AI_TOOL_MODULES=["world.tools"])
 
     def test_each_wrong_setting_is_one_error(self) -> None:
-        """Name, value, and what it must be."""
         for environ, settings, expected in (
             (
                 {"EVENNIA_AI_MODEL": "m"},
@@ -218,18 +208,17 @@ class TestSettings(TestCase):
                 assert found.msg.startswith(expected)
 
     def test_a_key_that_is_not_used_is_a_warning(self) -> None:
-        """The owner is told, and the game starts."""
+        """It does not keep the game from starting."""
         (found,) = self._check({"EVENNIA_AI_MODEL": "", "OPENAI_API_KEY": "sk-secret"})
         assert isinstance(found, checks.Warning)
         assert "OPENAI_API_KEY is set but EVENNIA_AI_MODEL is not, so it is not used" == found.msg
         assert "sk-secret" not in str(found)
 
     def test_the_app_has_its_name(self) -> None:
-        """As the install steps write it."""
         assert "AI assistant" == apps.get_app_config("evennia_ai").verbose_name
 
     def test_the_pool_is_made_from_the_settings(self) -> None:
-        """Deadline, cap and name; the environment goes first."""
+        """The environment takes precedence."""
         with (
             mock.patch.dict(os.environ, {"EVENNIA_AI_CALL_DEADLINE_SECONDS": "7.5"}),
             override_settings(
@@ -253,14 +242,13 @@ class TestBrokenTools(ShellTest):
     """A game whose tool module has a mistake."""
 
     def test_it_does_not_keep_her_from_starting(self) -> None:
-        """She goes on with the tools there are."""
         with override_settings(EVENNIA_AI_TOOL_MODULES=["tests.shell.broken_tools"]):
             self.make("Edda")
             self.ask("whisper Edda = hello", whispers("Hello."))
         assert 'Edda whispers: "Hello."' in self.tom.seen
 
     def test_the_mistake_is_named(self) -> None:
-        """The log has the module, its line and what is wrong in it; the Health page as well."""
+        """The log and the Health page name the module and the line."""
         wrong = r"broken_tools.*needs a docstring.*broken_tools.py, line 10"
         with pytest.raises(ConfigurationError, match=wrong):
             load_modules(["tests.shell.broken_tools"])
@@ -271,7 +259,6 @@ class TestBrokenTools(ShellTest):
         assert not any(part["name"] == shown[-1]["name"] for part in equipment().data.parts)
 
     def test_one_module_keeps_no_other_out(self) -> None:
-        """Those behind a broken one in the setting are imported too, and each mistake is told."""
         with pytest.raises(ConfigurationError, match=r"broken_tools.*; .*'world\.tolls'"):
             load_modules(["tests.shell.broken_tools", "world.tolls"])
         load_modules()

@@ -1,4 +1,4 @@
-"""People who play no character type commands about assistants."""
+"""Commands about assistants, typed by accounts that puppet no character."""
 
 from __future__ import annotations
 
@@ -18,28 +18,25 @@ MULTIPLE = "There were multiple matches"
 
 
 class CharacterSet(default_cmds.CharacterCmdSet):
-    """As README has it."""
+    """The character command set of README."""
 
     def at_cmdset_creation(self) -> None:
-        """The game's commands and ours."""
         super().at_cmdset_creation()
         self.add(AssistantCmdSet)
 
 
 class AccountSet(default_cmds.AccountCmdSet):
-    """As README has it."""
+    """The account command set of README."""
 
     def at_cmdset_creation(self) -> None:
-        """The game's commands and ours."""
         super().at_cmdset_creation()
         self.add(AssistantAccountCmdSet)
 
 
 class OutOfCharacterTest(ShellTest):
-    """Tom's account, an admin's, whose session plays nobody."""
+    """Tom's account, an admin's, whose session puppets nobody."""
 
     def setUp(self) -> None:
-        """Both have the sets as README has them; the session leaves its character."""
         super().setUp()
         self.account.cmdset.add_default(AccountSet)
         self.tom.cmdset.add_default(CharacterSet)
@@ -58,10 +55,8 @@ class OutOfCharacterTest(ShellTest):
 
 
 class TestOutOfCharacter(OutOfCharacterTest):
-    """Whoever is out of character can run assistants."""
-
     def test_an_emergency_stop_is_cleared(self) -> None:
-        """An admin stops and clears one, who is who it was in the record."""
+        """The record names the account."""
         assert "Ada is stopped." in self.typed("assistant emergency stop ada")
         assert state.read(self.ada_script, "emergency_stop")
         self.typed("assistant emergency clear ada")
@@ -76,7 +71,7 @@ class TestOutOfCharacter(OutOfCharacterTest):
         assert self.account.key in self.typed("aiaudit ada")
 
     def test_all_that_needs_no_body_is_there(self) -> None:
-        """Each answers for itself, the only assistant being meant where none is named."""
+        """Where no assistant is named, the only one is meant."""
         rows = {
             "assistant": "Ada",
             "assistant status": "Ada",
@@ -104,12 +99,11 @@ class TestOutOfCharacter(OutOfCharacterTest):
             with self.subTest(line=line):
                 shown = self.typed(line)
                 assert told in shown
-                assert shown
                 assert NO_SUCH not in shown
                 assert "Traceback" not in shown
 
     def test_one_is_made_and_deleted(self) -> None:
-        """One that is made stands nowhere, which is said; deleting asks."""
+        """It is in no room, since there is no caller's room."""
         assert "in no room" in self.typed("assistant create Edda = Edda is brief.")
         edda = operations.find_assistant("Edda")
         assert edda is not None
@@ -118,18 +112,16 @@ class TestOutOfCharacter(OutOfCharacterTest):
         assert operations.find_assistant("Edda") is None
 
     def test_a_mute_holds_for_all_characters(self) -> None:
-        """A mute of one who plays nobody holds for the account."""
         self.typed("assistant mute ada")
         self.account.puppet_object(self.session, self.tom)
         assert {incoming.person_of(self.tom)} == self.ada_script.work.muted
 
     def test_what_needs_a_body_is_not_there(self) -> None:
-        """No word of a character's set is taken out of character."""
+        """Commands of the character's set are not available."""
         for line in ("hush ada", "whisper ada = hello", "@ada hello"):
             assert NO_SUCH in self.typed(line)
 
     def test_others_may_no_more_than_in_character(self) -> None:
-        """A player clears nothing, and has no command of staff."""
         self.typed("assistant emergency stop ada")
         self.account.permissions.clear()
         self.account.is_superuser = False
@@ -139,10 +131,10 @@ class TestOutOfCharacter(OutOfCharacterTest):
 
 
 class TestBoth(OutOfCharacterTest):
-    """In character both sets are merged."""
+    """In character, both command sets are merged."""
 
     def test_in_character_the_character_acts(self) -> None:
-        """There is one command of each name, and it acts as the character, where that is."""
+        """Each name is one command, with the character as its caller."""
         self.account.puppet_object(self.session, self.tom)
         for line in ("assistant", "history ada", "aiaudit ada", "hush ada", "aisetup"):
             shown = self.typed(line)
@@ -156,7 +148,7 @@ class TestBoth(OutOfCharacterTest):
 
     @override_settings(MULTISESSION_MODE=2)
     def test_two_sessions_of_one_account(self) -> None:
-        """In mode 2 each session acts as who it is: one in character, one not."""
+        """In this mode each session may be in or out of character."""
         assert NO_SUCH in self.typed("hush ada")
         self.account.puppet_object(self.session, self.tom)
         assert "Ada" in self.typed("hush ada")

@@ -1,4 +1,4 @@
-"""A game with commands of its own under the words of ours."""
+"""Games whose own commands have the names of ours."""
 
 from __future__ import annotations
 
@@ -24,12 +24,11 @@ from tests.shell.support import pump, says
 
 
 class Own(Command):
-    """A command of the game: it shows what it was given, to the letter."""
+    """A command of the game that shows its input unchanged."""
 
     arg_regex = None
 
     def func(self) -> None:
-        """Show it."""
         self.caller.msg(f"[{self.cmdstring}]{self.args}|")
 
 
@@ -41,7 +40,7 @@ class CmdTell(Own):
 
 
 class CmdHistory(Own):
-    """What was said on channels."""
+    """Show what was said on channels."""
 
     key = "@history"
 
@@ -73,10 +72,9 @@ class CmdHush(Own):
 
 
 class OwnCmdSet(default_cmds.CharacterCmdSet):
-    """The game's commands stand before and after ours."""
+    """A set with commands of the game before and after ours."""
 
     def at_cmdset_creation(self) -> None:
-        """Those of both."""
         super().at_cmdset_creation()
         for command in (CmdTell, CmdHistory, CmdSay):
             self.add(command())
@@ -95,7 +93,7 @@ OWN = ("tell", "@history", "say", "whisper", "hush")
 
 
 def words_of(cmdset: Any) -> set[str]:
-    """Everything that the commands of a set answer to."""
+    """All keys and aliases of a set."""
     return set(cmdset.get_all_cmd_keys_and_aliases())
 
 
@@ -104,7 +102,6 @@ class TestOwnCommands(HearingTest):
     """Tom has the commands of that game."""
 
     def setUp(self) -> None:
-        """Tom's commands are the game's."""
         super().setUp()
         self.tom.cmdset.remove_default()
         self.tom.cmdset.add_default(OwnCmdSet)
@@ -112,21 +109,19 @@ class TestOwnCommands(HearingTest):
         self.forget()
 
     def typed(self, line: str) -> list[str]:
-        """What a line shows Tom."""
+        """The lines that a command shows Tom."""
         self.forget()
         self.tom.execute_cmd(line, session=self.session)
         pump()
         return list(self.tom.seen)
 
     def test_each_of_them_is_there_as_it_was(self) -> None:
-        """The game's commands are of its own classes, without anything of ours in them."""
         for word, kind in zip(
             OWN, (CmdTell, CmdHistory, CmdSay, CmdOwnWhisper, CmdHush), strict=True
         ):
             assert kind is type(self.tom.cmdset.current.get(word)), word
 
     def test_they_get_what_is_typed_to_the_letter(self) -> None:
-        """Nothing is paged, no conversation of an assistant is shown."""
         for line, shown in (
             ("tell bob hi", "[tell] bob hi|"),
             ("reply  no, = you", "[reply]  no, = you|"),
@@ -139,14 +134,14 @@ class TestOwnCommands(HearingTest):
         assert [] == self.bodies()
 
     def test_speech_in_the_games_own_way_reaches_her(self) -> None:
-        """Its `say` is heard, and a line that begins with @name goes through it."""
+        """A line that begins with @name uses the game's `say`."""
         assert ["Tom mumbles: what a day"] == self.typed("say what a day")
         self.model.answers.append(says("Hello."))
         assert "Tom mumbles: @ada hello" in self.typed("@ada hello")
         assert (Source.SAY, "@ada hello") == (self.heard().source, self.heard().body)
 
     def test_ours_are_still_there_after_assistant(self) -> None:
-        """Page, hush and history by the words of `assistant`; history by another word too."""
+        """`history` has a name of its own, too."""
         self.typed("assistant page ada = hello")
         assert (Source.PAGE, "hello") == (self.heard().source, self.heard().body)
         self.typed("assistant hush ada 5")
@@ -157,7 +152,6 @@ class TestOwnCommands(HearingTest):
             assert any("conversation" in shown for shown in self.typed(line)), line
 
     def test_those_after_assistant_keep_their_rights(self) -> None:
-        """A player reads that a word is for staff, however it is typed."""
         self.mira.cmdset.add_default(OwnCmdSet)
         for word in ("history", "aiexec", "aimemory"):
             self.forget()
@@ -165,7 +159,7 @@ class TestOwnCommands(HearingTest):
             assert [f"'assistant {word}' is for staff. Type: help assistant"] == self.mira.seen
 
     def test_clashes_are_told(self) -> None:
-        """In the log once, and by `assistant check`, each with what to type."""
+        """They are logged once, and shown by `assistant check`."""
         name_clashes._LastFit.asked = ()
         with mock.patch.object(logger, "log_warn") as told:
             OwnCmdSet()
@@ -180,7 +174,7 @@ class TestOwnCommands(HearingTest):
         assert lines == shown[: len(lines)]
 
     def test_a_word_may_be_called_otherwise(self) -> None:
-        """By the setting, which also leaves one out."""
+        """An empty name leaves the command out."""
         names = {"history": "talks", "hush": "shush", "page": "", "aiexec": "handle"}
         with override_settings(EVENNIA_AI_COMMAND_NAMES=names):
             words = words_of(OwnCmdSet())
@@ -190,7 +184,6 @@ class TestOwnCommands(HearingTest):
             assert ("The game has a command hush",) not in name_clashes.clashes()
 
     def test_help_has_the_words_of_the_game(self) -> None:
-        """By the setting, and where a word of ours is the game's own; help finds them."""
         with override_settings(EVENNIA_AI_COMMAND_NAMES={"hush": "shush", "aimemory": "mind"}):
             made = {command.key: command for command in OwnCmdSet()}
         for word, told, untold in (
@@ -206,38 +199,36 @@ class TestOwnCommands(HearingTest):
         assert made["aihistory"].how.startswith("aihistory [<name>]")
 
     def test_a_wrong_line_is_explained_by_words_that_are_ours(self) -> None:
-        """After `assistant`, the word alone being the game's."""
         shown = self.typed("assistant history Ada nonsense")
         assert "Usage: assistant history [<name>]" in str(shown)
         assert ", history" not in str(shown)
 
 
 class CmdUnknown(Own):
-    """Whatever is not a command."""
+    """The game's answer to unknown commands."""
 
     key = CMD_NOMATCH
 
 
 class CmdSetForUnknown(default_cmds.CharacterCmdSet):
-    """Ours would come after it."""
+    """A set in which the game has a command for unknown lines."""
 
     def at_cmdset_creation(self) -> None:
-        """Those of both."""
         super().at_cmdset_creation()
         self.add(CmdUnknown())
         self.add(AssistantCmdSet)
 
 
 class TestStock(HearingTest):
-    """A game that has Evennia's commands alone."""
+    """A game with Evennia's commands alone."""
 
     def test_all_words_are_ours(self) -> None:
-        """Those that README lists, and the other name of Evennia's own page."""
+        """`tell` is the alias of Evennia's own `page`."""
         assert {*WORDS, "aisetup", "aihistory", "unhush", "tell"} <= words_of(AssistantCmdSet())
         assert () == name_clashes.clashes()
 
     def test_unknown_lines_stay_the_games(self) -> None:
-        """Where it has a command for them; what to do for `@ada hello` is told."""
+        """The clash report says how to answer `@ada hello` from the game's command."""
         path = f"{CmdSetForUnknown.__module__}.{CmdSetForUnknown.__name__}"
         with override_settings(CMDSET_CHARACTER=path):
             kinds = [type(each) for each in CmdSetForUnknown().get_system_cmds()]
@@ -249,7 +240,7 @@ class TestStock(HearingTest):
         AssistantCmdSet()
 
     def test_page_has_no_alias_that_the_games_page_has_not(self) -> None:
-        """Without a stock page, `tell` is nobody's."""
+        """Without Evennia's page, nobody answers to `tell`."""
         with override_settings(
             CMDSET_ACCOUNT="evennia.commands.default.cmdset_session.SessionCmdSet"
         ):
@@ -262,12 +253,11 @@ class TestStock(HearingTest):
     "kind", [each for each in COMMANDS if each.auto_help], ids=lambda kind: kind.key
 )
 def test_no_line_of_help_is_longer_than_a_telnet_window(kind: Any) -> None:
-    """78 columns; Evennia does not wrap help."""
+    """The window has 78 columns, and Evennia does not wrap help."""
     assert [] == [line for line in cleandoc(kind.__doc__).splitlines() if len(line) > WIDTH]
 
 
 def test_every_command_can_be_called_otherwise() -> None:
-    """The table of words is that of the commands."""
     assert set(WORDS) == {kind.key for kind in COMMANDS} - {"__nomatch_command"}
 
 
@@ -282,7 +272,7 @@ def test_every_command_can_be_called_otherwise() -> None:
     ],
 )
 def test_a_wrong_setting_is_told(given: Any, told: str) -> None:
-    """By `evennia check`; and the commands keep their names."""
+    """`evennia check` tells it, and the commands keep their names."""
     with override_settings(EVENNIA_AI_COMMAND_NAMES=given):
         with pytest.raises(ConfigurationError) as raised:
             command_names()

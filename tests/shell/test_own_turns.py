@@ -1,4 +1,4 @@
-"""L14: how many turns of its own an assistant may have in a row, until a person speaks to it."""
+"""The limit (L14) on turns of its own that an assistant may have in a row."""
 
 from __future__ import annotations
 
@@ -16,10 +16,9 @@ NOOP = completion(None, ("noop", {}))
 
 
 class OwnTurnsTest(HearingTest):
-    """Ada works on a goal every second, and may do so three times in a row."""
+    """Ada works on a goal every second, at most three times in a row; Tom may decide for her."""
 
     def setUp(self) -> None:
-        """A goal, a quick pace, and Tom, who may decide for her."""
         super().setUp()
         self.ada.locks.add("ai_control:perm(Builder)")
         self.recorded = record_of(self)
@@ -31,12 +30,12 @@ class OwnTurnsTest(HearingTest):
         pump()
 
     def limit(self, most: int, mode: str = "unattended") -> None:
-        """Set what holds."""
+        """Set the limit and the mode."""
         config = {"loop": {"max_own_turns": most}, "on_limit": {"mode": mode}}
         self.set(safety_config=config)
 
     def act(self, times: int) -> int:
-        """Time passes, and the timer fires; how often she acted."""
+        """Let the timer fire so often. Returns the number of her turns."""
         before = len(self.model.bodies)
         for _ in range(times):
             self.clock.advance(5)
@@ -47,26 +46,21 @@ class OwnTurnsTest(HearingTest):
         return len(self.model.bodies) - before
 
     def own_turns(self) -> int:
-        """What is stored."""
         count: int = state.read(self.ada_script, "own_turns")
         return count
 
     def questions(self) -> list[Any]:
-        """What is open."""
         found: list[Any] = approvals.pending(self.ada_script)
         return found
 
     def answer(self, text: str) -> None:
-        """Tom answers."""
         operations.answer(self.questions()[0].number, self.account, text, is_staff=True)
         pump()
 
 
 class TestLimit(OwnTurnsTest):
-    """So many and no more."""
-
     def test_l14_after_so_many_there_is_none(self) -> None:
-        """What goes beyond is dropped and recorded; she lives, and answers."""
+        """The further turn is dropped and recorded, but she still answers people."""
         assert 3 == self.act(6)
         (facts, *_) = [facts for event, _, facts in self.recorded if event == "limit_denied"]
         assert ("own_turns", 3, 3) == (facts["kind"], facts["used"], facts["cap"])
@@ -75,12 +69,11 @@ class TestLimit(OwnTurnsTest):
         assert "hello" in self.prompt()
 
     def test_l14_the_default_is_twenty_five(self) -> None:
-        """Of a game that sets nothing."""
         self.set(safety_config={"on_limit": {"mode": "unattended"}})
         assert 25 == self.act(30)
 
     def test_l14_a_person_who_speaks_begins_it_anew(self) -> None:
-        """Another assistant does not, nor what is only overheard."""
+        """Another assistant does not, and neither do overheard words."""
         assert 3 == self.act(4)
         self.set(room_messages="context")
         self.type(self.tom, "say what a day")
@@ -93,23 +86,20 @@ class TestLimit(OwnTurnsTest):
         assert (0, 3) == (self.own_turns(), self.act(5))
 
     def test_l14_it_survives_a_restart(self) -> None:
-        """It is stored before she acts, so that no crash makes it forgotten."""
+        """The count is stored before she acts, so that no crash loses it."""
         assert 2 == self.act(2)
         self.restart()
         self.ada_script.at_repeat()
         assert (2, 1) == (self.own_turns(), self.act(4))
 
     def test_l14_zero_is_no_limit(self) -> None:
-        """As of every limit."""
         self.limit(0)
         assert 12 == self.act(12)
 
 
 class TestMore(OwnTurnsTest):
-    """Where somebody, or the mode, grants more."""
-
     def test_l14_a_yes_gives_as_many_again(self) -> None:
-        """One question, while which she does nothing by herself; then exactly so many."""
+        """While the question is open she does nothing by herself."""
         self.limit(3, "interactive")
         assert 3 == self.act(6)
         (question,) = self.questions()
@@ -121,7 +111,7 @@ class TestMore(OwnTurnsTest):
         assert 1 == len(self.questions())
 
     def test_l14_somebody_who_speaks_is_answered_while_she_asks(self) -> None:
-        """The question holds up nobody, and a person's word is as good as a yes."""
+        """Their message also resets the count, as a yes would."""
         self.limit(3, "interactive")
         self.act(4)
         self.ask("whisper Ada = hello", NOOP)
@@ -131,7 +121,6 @@ class TestMore(OwnTurnsTest):
         assert 2 == self.own_turns()
 
     def test_l14_a_no_is_not_asked_about_at_once_again(self) -> None:
-        """After it she waits longer, as after all that came to nothing."""
         self.limit(3, "interactive")
         self.act(4)
         self.answer("no")
@@ -140,14 +129,13 @@ class TestMore(OwnTurnsTest):
         assert [] == self.questions()
 
     def test_l14_by_itself_as_often_as_is_set(self) -> None:
-        """`auto_extend` grants once; a person who speaks begins that anew too."""
+        """`auto_extend` grants once until a person speaks."""
         self.limit(3, "auto_extend")
         assert 6 == self.act(8)
         self.ask("whisper Ada = hello", NOOP)
         assert 6 == self.act(8)
 
     def test_hushed_she_does_nothing_by_herself(self) -> None:
-        """In that room and for that time."""
         operations.hush(self.ada_script, self.mira, 1)
         assert 0 == self.act(3)
         self.clock.advance(60)

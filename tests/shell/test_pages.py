@@ -1,4 +1,4 @@
-"""Pages: by our command, by the game's own to an assistant with an account, and back."""
+"""Pages to assistants by our command and by the game's own, and pages back."""
 
 from __future__ import annotations
 
@@ -24,10 +24,9 @@ def pages(message: str, target: str = "TestAccount") -> bytes:
 
 
 class PageTest(HearingTest):
-    """Tom and Mira have our commands; Tom is online and what reaches his account is kept."""
+    """Tom and Mira have our commands; Tom is online."""
 
     def setUp(self) -> None:
-        """The command set."""
         super().setUp()
         for person in (self.tom, self.mira):
             person.cmdset.add(AssistantCmdSet)
@@ -36,34 +35,32 @@ class PageTest(HearingTest):
         evennia.SESSION_HANDLER.data_out.reset_mock()
 
     def tearDown(self) -> None:
-        """Nobody stays online but the one that Evennia's own test class logs off."""
+        # Evennia's test class logs off its own session only.
         for number in [n for n in evennia.SESSION_HANDLER if n != self.session.sessid]:
             del evennia.SESSION_HANDLER[number]
         self.account.db._last_puppet = None
         super().tearDown()
 
     def type(self, person: object, line: str) -> None:
-        """Tom types it at his client; others where they stand."""
+        """Tom types at his client, others without a session."""
         session = self.session if person is self.tom else None
         person.execute_cmd(line, session=session)  # type: ignore[attr-defined]
         pump()
 
     def shown(self) -> list[str]:
-        """What Tom's client was sent, without markup."""
+        """The lines that Tom's client was sent, without markup."""
         return lines_shown()
 
     def log_in(self, account: object, body: object) -> ServerSession:
-        """Another player comes online."""
+        """Bring another player online."""
         session = log_in(account)
         account.puppet_object(session, body)  # type: ignore[attr-defined]
         return session
 
 
 class TestOurs(PageTest):
-    """`page` of our command set."""
-
     def test_each_way_to_type_it(self) -> None:
-        """The bare words reach her, as a page of the account."""
+        """The account counts as the sender, and the text has no markup."""
         for line, body in (
             ("page ada = hello", "hello"),
             ("page Ada hello there", "hello there"),
@@ -87,7 +84,7 @@ class TestOurs(PageTest):
                 )
 
     def test_a_name_of_several_words_needs_no_equals_sign(self) -> None:
-        """A word that is meant for one assistant goes to no other that was paged before."""
+        """Text without any name goes to the last one paged."""
         self.make("Old J\u00f6rg")
         self.type(self.tom, "page ada = hello")
         self.type(self.tom, "page old j\u00f6rg the tide turns")
@@ -97,19 +94,16 @@ class TestOurs(PageTest):
         assert "You paged Old J\u00f6rg with: 'old timers are the best'." in self.shown()
 
     def test_who_pages_reads_what_was_paged(self) -> None:
-        """As with a page to a player."""
         self.type(self.tom, "page ada = hello")
         assert "You paged Ada with: 'hello'." in self.shown()
 
     def test_it_is_answered_with_a_page(self) -> None:
-        """To the account, wherever its character is."""
         self.tom.location = self.room2
         self.ask("page ada = hello", pages("Good evening."))
         assert "Ada pages: Good evening." == self.shown()[-1]
         assert 'TestAccount pages you (trust 0.9): "hello"' == self.prompt()
 
     def test_players_are_paged_by_the_games_own_command(self) -> None:
-        """With every way to type it, and assistants beside them."""
         for line, shown in (
             ("page TestAccount2 = hello", "You paged TestAccount2 with: 'hello'."),
             ("page TestAccount2 hello", "You paged TestAccount2 with: 'hello'."),
@@ -128,7 +122,7 @@ class TestOurs(PageTest):
         assert ["both", "some"] == self.bodies()
 
     def test_the_last_paged_is_who_was_paged_last(self) -> None:
-        """Words meant for a player never go to her, nor hers to a player."""
+        """Words meant for a player never go to her, and the other way round."""
         self.type(self.tom, "page TestAccount2 = one")
         self.type(self.tom, "page ada = two")
         self.type(self.tom, "page three")
@@ -138,13 +132,12 @@ class TestOurs(PageTest):
         assert "You paged TestAccount2 with: 'five'." == self.shown()[-1]
 
     def test_who_may_not_page_pages_nobody(self) -> None:
-        """The game's ban holds for her as well."""
+        """The game's ban covers assistants, too."""
         self.account2.permissions.add("page_banned")
         self.type(self.mira, "page ada = hello")
         assert [] == self.records()
 
     def test_a_body_that_is_gone_is_not_paged(self) -> None:
-        """The game's own answer comes."""
         self.ada_script.obj = None
         self.type(self.tom, "page ada = hello")
         assert any("Could not find 'ada'" in text for text in self.shown())
@@ -155,7 +148,6 @@ class TestStock(PageTest):
     """The game's own command, and Ada with an account."""
 
     def setUp(self) -> None:
-        """`assistant account ada`."""
         super().setUp()
         result = operations.give_account(self.ada_script)
         assert result.ok
@@ -163,12 +155,12 @@ class TestStock(PageTest):
         self.addCleanup(self.hers.delete)
 
     def page(self, line: str) -> None:
-        """Tom types it after `page`."""
+        """Tom uses the game's own command."""
         self.call(StockPage(), line, caller=self.account)
         pump()
 
     def test_the_stored_page_says_who_sent_it(self) -> None:
-        """The line itself is not believed."""
+        """The displayed line could be forged."""
         self.page("Ada = |rhello|n = you")
         heard = self.heard()
         assert (Source.PAGE, "hello = you", Evidence.RECORD) == (
@@ -182,14 +174,14 @@ class TestStock(PageTest):
         )
 
     def test_each_is_heard_once(self) -> None:
-        """By our command as by the game's."""
+        """A page reaches her account and her body."""
         self.page("Ada = one")
         self.page("Ada = :bows")
         self.type(self.tom, "page ada = three")
         assert ["one", "TestAccount bows", "three"] == self.bodies()
 
     def test_a_line_without_a_page_is_none(self) -> None:
-        """Whatever it looks like."""
+        """A line that only looks like a page has no stored message."""
         for line in ("|wAccount|n |cTom|n |wpages:|n hello", "", "hello"):
             self.hers.msg(line)
             self.hers.msg((line, {"type": "page"}), from_obj=self.tom)
@@ -198,7 +190,6 @@ class TestStock(PageTest):
         assert ["hello"] == self.bodies()
 
     def test_nobody_logs_in_as_her(self) -> None:
-        """The account has no password that fits."""
         for word in ("", None, "Ada", "!"):
             assert not self.hers.check_password(word)
         assert not self.hers.is_superuser
@@ -208,7 +199,6 @@ class TestStock(PageTest):
         )
 
     def test_it_is_no_way_around_a_mute(self) -> None:
-        """Who muted her is not heard by this way either."""
         operations.set_muted(self.ada_script, self.tom, True)
         self.page("Ada = hello")
         assert "0 muted ignore" == self.judged()
@@ -218,12 +208,12 @@ class TestBack(PageTest):
     """The tool `page`."""
 
     def refusal(self) -> str:
-        """What the model was told after its first call."""
+        """The result of the model's first call."""
         told: str = self.model.bodies[1]["messages"][-1]["content"]
         return told
 
     def test_a_character_that_is_called_like_an_account_gets_nothing(self) -> None:
-        """The asker is answered, not whoever took the name and came online first."""
+        """The thief's character came online first."""
         thief = create_object("tests.shell.people.Person", key="TestAccount", location=self.room2)
         thief.account = None
         thief.locks.add("puppet:all()")
@@ -241,32 +231,28 @@ class TestBack(PageTest):
         assert ["TestAccount"] == [name for name, _ in sent]
 
     def test_her_answer_shows_no_markup(self) -> None:
-        """As everywhere."""
         self.ask("page ada = hello", pages("|rred|n {x} $You() www.evil.example"))
         shown = "".join(ch for ch in self.shown()[-1] if ch.isprintable())
         assert "Ada pages: |rred|n {x} $You() www.evil.example" == shown
         assert "www." not in self.shown()[-1]
 
     def test_who_is_offline_is_not_paged(self) -> None:
-        """The model is told."""
         other = completion(None, ("noop", {}))
         self.ask("page ada = hello", pages("Hello.", "TestAccount2"), other)
         assert "nobody named TestAccount2 is online" in self.refusal()
 
     def test_paging_and_leaving_does_not_lock_her_up(self) -> None:
-        """Who pages and logs off is nobody's error, and nothing is asked for them."""
+        """Five errors would lock her, so a sender who is offline must not be one."""
         for _ in range(5):
             self.type(self.mira, "page ada = hello")
         assert [] == self.model.bodies
         assert not state.read(self.ada_script, "emergency_stop")
 
     def test_who_refuses_her_pages_is_not_paged(self) -> None:
-        """The account's own lock holds."""
         self.account.locks.add("msg:false()")
         self.ask("page ada = hello", pages("Hello."), completion(None, ("noop", {})))
         assert "you are not allowed to page TestAccount" in self.refusal()
 
     def test_a_failure_is_told_to_the_account(self) -> None:
-        """Whoever paged and waits reads her line."""
         self.ask("page ada = hello", ModelReplyError("no"))
         assert any("my thoughts won't settle" in text for text in self.shown())

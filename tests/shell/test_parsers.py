@@ -1,4 +1,4 @@
-"""The parsers that need the game's settings, as tests/llm/test_parsers.py has the others."""
+"""Parsers that need the game's settings; tests/llm/test_parsers.py has the others."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ NAMES = tuple(of_the_game())
 
 @pytest.mark.parametrize("name", NAMES)
 def test_hole_c17_d20_the_games_parsers_go_through_a_text_once(name: str) -> None:
-    """Twice as much takes twice the steps, whatever the text degenerates to."""
+    """Twice the length takes about twice the steps, even for degenerate texts."""
     function = of_the_game()[name]
     taken: list[dict[str, int]] = []
     for length in (SHORT, 2 * SHORT):
@@ -41,7 +41,7 @@ def test_hole_c17_d20_the_games_parsers_go_through_a_text_once(name: str) -> Non
 
 
 def patterns() -> Iterator[tuple[str, re.Pattern[str]]]:
-    """Every regular expression that a module of the package keeps, alone or in a table."""
+    """Every regular expression in a module of the package, alone or in a list."""
     for module in pkgutil.walk_packages(evennia_ai.__path__, "evennia_ai."):
         if ".migrations." in module.name or module.name.endswith("__main__"):
             continue
@@ -59,9 +59,9 @@ def _held(value: Any) -> Iterator[re.Pattern[str]]:
 
 
 def repeats_in_repeats(parsed: Iterable[Any], *, is_within: bool = False) -> bool:
-    """Whether what is repeated without end holds what is repeated without end, and may be undone.
+    """Return True if an endless repeat within an endless repeat can be backtracked.
 
-    That is what makes a pattern take exponential time. A possessive repeat is never undone.
+    Such a pattern may take exponential time. A possessive repeat does not backtrack.
     """
     for code, argument in parsed:
         if code in (codes.MAX_REPEAT, codes.MIN_REPEAT):
@@ -97,14 +97,12 @@ def _parts(argument: Any) -> Iterator[Any]:
     ],
 )
 def test_a_repeat_in_a_repeat_is_found(expected: bool, pattern: str) -> None:
-    """The check finds what it is there for."""
     assert expected is repeats_in_repeats(parser.parse(pattern))
 
 
 def test_hole_c17_no_pattern_repeats_what_repeats() -> None:
-    """No text makes a regular expression of the package take exponential time."""
     found = list(patterns())
-    assert 60 < len(found)
+    assert 60 < len(found)  # the walk does find the patterns
     assert not [
         name
         for name, pattern in found

@@ -1,4 +1,4 @@
-"""Vectors that are charged for: reserved before they are asked for, settled after, and capped."""
+"""Embeddings that cost money: reserved, settled and capped as other calls are."""
 
 from __future__ import annotations
 
@@ -11,35 +11,35 @@ from tests.shell.memory_case import MemoryTest
 
 
 class TestPaying(MemoryTest):
-    """The embedding model is somebody's, who sends a bill."""
+    """An embedding model that is charged for."""
 
     def setUp(self) -> None:
-        """Nothing else is counted."""
         super().setUp()
         services.memory()._embedder.is_paid = True
 
     def calls(self) -> list[tuple[str, str, str, int]]:
-        """What the ledger holds: for whom, what for, how it ended, and the tokens."""
+        """The person, purpose, state and tokens of each call in the ledger."""
         ledger.store().flush()
         found = ModelCall.objects.order_by("at", "key")
         return [(c.person, c.purpose, c.state, c.prompt_tokens) for c in found]
 
     def search(self) -> object:
-        """Look for something in Tom's name."""
+        """Search in Tom's name."""
         seeker = Seeker(self.id_of(self.tom), "whisper", is_private=True)
         return recalling.search(self.ada_script, "the boat Heron", seeker).result
 
     def test_what_is_read_and_looked_for_is_counted(self) -> None:
-        """Each request once: nobody's where memories are read, Tom's where he is answered."""
+        """Indexing is charged to nobody, and a search to the person who is answered."""
         self.remember("The boat Heron.")
         self.clock.advance(1)
         assert 1 == len(self.search())
-        assert [("", "embedding", "settled", 4), ("*#1", "embedding", "settled", 4)] == [
-            (person, purpose, state, tokens) for person, purpose, state, tokens in self.calls()
-        ]
+        assert [
+            ("", "embedding", "settled", 4),
+            ("*#1", "embedding", "settled", 4),
+        ] == self.calls()
 
     def test_over_a_cap_words_find_it(self) -> None:
-        """And what is to be read waits; nothing is counted, and nothing is lost."""
+        """Over a cap the search is by words, and indexing waits."""
         state.write(self.ada_script, budget_config={"assistant": {"tokens_per_day": 1}})
         self.remember("The boat Heron.")
         assert 1 == len(self.search())
@@ -49,7 +49,7 @@ class TestPaying(MemoryTest):
         assert 1 == len(self.search())
 
     def test_a_price_that_nobody_knows(self) -> None:
-        """Where costs are capped, nothing is asked that may cost anything; words find it."""
+        """With a cap on cost, a model without a price is not used."""
         state.write(self.ada_script, budget_config={"assistant": {"cost_per_day": 1}})
         self.remember("The boat Heron.")
         assert 1 == len(self.search())
@@ -60,12 +60,12 @@ class TestPaying(MemoryTest):
         assert 1 == len(self.calls())
 
     def test_nothing_is_paid_where_nothing_can_be_found(self) -> None:
-        """No vector is made of a question to an empty memory."""
+        """An empty memory is not searched by vectors."""
         assert [] == self.search()
         assert [] == self.calls()
 
     def test_what_is_broken_off_is_counted(self) -> None:
-        """Nobody knows whether it is on the bill."""
+        """The service may charge for it."""
         self.remember("The boat Heron.")
         self.clock.advance(1)
         self.store.is_model_down = True
@@ -73,7 +73,6 @@ class TestPaying(MemoryTest):
         assert [4, 4] == [tokens for *_, tokens in self.calls()]
 
     def test_nothing_is_counted_where_nothing_is_charged(self) -> None:
-        """As with the models that come with it."""
         services.memory()._embedder.is_paid = False
         self.remember("The boat Heron.")
         self.search()

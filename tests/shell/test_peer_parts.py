@@ -1,4 +1,4 @@
-"""What an assistant makes for a peer is kept within bounds, and forgotten with the person."""
+"""Artifacts of peers' tasks, their bounds, and the budgets of peers."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ CONFIG = A2aConfig(port=4006, assistants=("*",))
 
 
 def file(name: str, text: str = "x") -> dict[str, Any]:
-    """Something made, as it is kept."""
+    """An artifact as it is stored."""
     part = {"file": {"name": name, "type": "text/plain", "text": text}}
     return {"id": f"made:{name}", "name": name, "parts": [part]}
 
@@ -38,14 +38,14 @@ class TestParts(ErrandTest):
     """Ada has a task of a peer's."""
 
     def begin(self, **more: Any) -> PeerTask:
-        """A task that is at work."""
+        """Begin a task."""
         given = Given(str(uuid4()), "Count the lamps.", **more)
         found = tasks.begin(self.ada_script, self.account, given, CONFIG)
         assert found.ok, found.message
         return found.data
 
     def ended(self, task: PeerTask) -> PeerTask:
-        """The same when all that is due was done."""
+        """The same task after all due work."""
         pump()
         task.refresh_from_db()
         tasks.follow(task)
@@ -53,13 +53,13 @@ class TestParts(ErrandTest):
         return task
 
     def is_talk(self, task: PeerTask) -> bool:
-        """True where its answer is marked as mere words."""
+        """True if the answer of the task is marked as mere words."""
         event = peer_store.last_event(task.pk, kind=peer_store.STATUS)
         assert event is not None
         return bool(peer_store.read(event).get("is_talk"))
 
     def test_plain_words_are_marked_over_a_restart_of_whoever_looks(self) -> None:
-        """That is in the tables, so that it makes no difference when anybody looks."""
+        """The mark is stored, so that it does not depend on the time of reading."""
         self.model.answers.extend([completion("Seven."), reports_of("Seven.")])
         talk, told = self.ended(self.begin()), self.ended(self.begin())
         assert [peer_store.COMPLETED] * 2 == [talk.state, told.state]
@@ -67,13 +67,13 @@ class TestParts(ErrandTest):
         assert ["Seven."] == [made["parts"][0]["text"] for made in peer_store.made_of(talk.pk)]
 
     def test_what_is_no_json_is_no_data(self) -> None:
-        """It could be kept, and then not be sent."""
+        """Such data could be stored, but not sent."""
         for data in ({"a": float("nan")}, {"a": "\ud800"}, {"a": "x" * 16_001}):
             with pytest.raises(ValueError, match=r"not JSON|at most"):
                 peer_parts.data_part(data)
 
     def test_there_is_an_end_to_what_is_made(self) -> None:
-        """So many pieces, so many characters, and nothing more of what is over."""
+        """The number and the total length are bounded, and a task that is over takes no more."""
         self.model.answers.append(reports_of("Seven."))
         task = self.begin()
         for number in range(peer_store.MOST_MADE):
@@ -85,14 +85,14 @@ class TestParts(ErrandTest):
         assert not peer_store.make(self.ended(task), file("late"), 1.0)
 
     def test_a_peer_that_takes_only_json_gets_it(self) -> None:
-        """What it takes is kept with the task, and told to the model in words."""
+        """The model is told the accepted types in words."""
         self.model.answers.append(reports_of("Seven."))
         task = self.ended(self.begin(modes=("application/json",)))
         assert [{"data": {"answer": "Seven."}}] == peer_store.made_of(task.pk)[0]["parts"]
         assert "They take no plain text, but: application/json." in self.asked(0)
 
     def test_who_is_forgotten_is_in_no_file(self) -> None:
-        """The name of somebody who is forgotten leaves what was made for others."""
+        """The name is removed from artifacts that were made for others."""
         task = self.begin()
         peer_store.make(task, file("who.txt", f"It was {self.mira.key}."), 1.0)
         forget_everything(self.ada_script, person_of(self.mira))
@@ -101,13 +101,13 @@ class TestParts(ErrandTest):
         assert (True, False) == (told.startswith("It was "), self.mira.key in told)
 
     def use(self, tokens: int) -> None:
-        """The account has used so many today."""
+        """Let the account have used so many tokens today."""
         day = period_of(BudgetSpan.DAY, time.time())
         key = f"*#{self.account.pk}"
         BudgetTotal.objects.create(scope="player", key=key, period=day, prompt_tokens=tokens)
 
     def test_a_peer_has_a_budget_of_its_own(self) -> None:
-        """Past it no task is begun, and it is told what was used, and which setting it is."""
+        """The refusal names the usage and the setting."""
         config = CONFIG.model_copy(update={"peer_tokens_per_day": 5_000})
         given = Given("m1", "Count the lamps.")
         self.use(4_999)
@@ -120,13 +120,13 @@ class TestParts(ErrandTest):
         assert "peer_tokens_per_day in EVENNIA_AI_A2A_CONFIG" in refused.message
 
     def hide_the_ledger(self) -> None:
-        """Let it not be read any more."""
+        """Make the ledger unreadable."""
         with connection.cursor() as cursor:
             cursor.execute("ALTER TABLE evennia_ai_budgettotal RENAME TO elsewhere")
         self.enterContext(one_by_one())
 
     def test_a_ledger_that_cannot_be_read_is_told_a_peer(self) -> None:
-        """It may come again: nothing is begun, and of the game's settings it hears nothing."""
+        """A peer learns nothing of the game's setup."""
         config = CONFIG.model_copy(update={"peer_tokens_per_day": 5_000})
         self.hide_the_ledger()
         found = tasks.begin(self.ada_script, self.account, Given("m1", "Count."), config)
@@ -135,7 +135,7 @@ class TestParts(ErrandTest):
         assert "migrate" not in found.message
 
     def test_a_ledger_that_cannot_be_read_is_told_staff(self) -> None:
-        """With what is to be done."""
+        """Staff read the command that mends it."""
         self.begin()
         self.hide_the_ledger()
         found = list_peers()
@@ -143,7 +143,7 @@ class TestParts(ErrandTest):
         assert "evennia migrate" in found.message
 
     def test_who_asks_is_told_with_the_lowest_cap(self) -> None:
-        """Accounts, how their tasks stand, their cost and budget; of tasks not a word."""
+        """Of several caps the lowest counts, and no words of a task are shown."""
         self.model.answers.append(reports_of("Seven lamps."))
         task = self.ended(self.begin())
         self.use(700)

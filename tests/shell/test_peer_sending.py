@@ -1,4 +1,4 @@
-"""A message of a peer's begins one task, all of it or nothing, and addresses are told in turn."""
+"""Messages of peers, each of which begins one task or none, and their push addresses."""
 
 from __future__ import annotations
 
@@ -32,29 +32,28 @@ SOON = 100.0
 
 
 def hook(key: str = "mine", **more: str) -> dict[str, str]:
-    """An address as the protocol's side hands it over."""
+    """An address as the protocol layer passes it on."""
     empty = {"token": "", "scheme": "", "credentials": ""}
     return {"key": key, "url": "https://there.example/told", **empty, **more}
 
 
 def due(**more: Any) -> list[str]:
-    """The names of the addresses that are to be told something."""
+    """The names of the addresses that are due."""
     given = {"most": 20, "most_of_one": 20, "busy": (), "full": (), **more}
     return [each.hook.key for each in peer_store.due_hooks(time.time() + SOON, **given)]
 
 
 class TestSending(ErrandTest):
-    """Ada is asked by a peer."""
+    """A peer with a token sends tasks to Ada."""
 
     def setUp(self) -> None:
-        """A peer with a token."""
         super().setUp()
         self.known: dict[str, AssistantScript] = {}
         _, self.token = token_store.make(self.account, "peer")
         self.access = self.access_of()
 
     def access_of(self, *, may_change: bool = True, at: float | None = None) -> PeerAccess:
-        """Where the peer asks."""
+        """The peer's access."""
         begun = time.monotonic() if at is None else at
         caller = A2aCaller(
             self.account.pk, "10.0.0.1", self.token.pk, may_change, self.account, begun
@@ -62,13 +61,12 @@ class TestSending(ErrandTest):
         return PeerAccess(CONFIG, "ada", caller, self.known)
 
     def counts(self) -> tuple[int, ...]:
-        """The rows of tasks, of requests and of addresses, and what waits in the inbox."""
+        """The numbers of tasks, requests, addresses and events in the inbox."""
         tables = (PeerTask, PendingTask, PeerHook)
         inbox = len(self.ada_script.work.inbox)
         return (*(table.objects.count() for table in tables), inbox)
 
     def test_an_address_that_is_refused_begins_nothing(self) -> None:
-        """Its name, its words and their lengths are looked at before anything is asked."""
         before = self.counts()
         for bad, told in (
             (hook("a b"), "has a name of at most 64"),
@@ -90,14 +88,14 @@ class TestSending(ErrandTest):
             with failing, pytest.raises(OSError, match="full"):
                 self.access.send(given, "", hook())
             assert before == self.counts()
-        state = mock.patch.object(type(self.ada_script), "enqueue", side_effect=OSError("full"))
-        with state, pytest.raises(OSError, match="full"):
+        failing = mock.patch.object(type(self.ada_script), "enqueue", side_effect=OSError("full"))
+        with failing, pytest.raises(OSError, match="full"):
             self.access.send(given, "", hook())
         assert before == self.counts()
         assert "working" == self.access.send(given, "", hook()).state
 
     def test_a_message_sent_again_is_the_same_task(self) -> None:
-        """An order acts once; other words by its id are another; another peer's id is too."""
+        """The id counts per peer, and together with the words; a finished task is not repeated."""
         given = Given("m1", "Count the lamps.")
         first = self.access.send(given, "", None)
         again = self.access.send(given, "", hook())
@@ -118,7 +116,7 @@ class TestSending(ErrandTest):
             self.access.send(given, "", None)
 
     def test_refusals_come_before_a_look_at_the_host(self) -> None:
-        """Whoever may not give the task has no name looked up."""
+        """Those who may not send a task must not cause a look-up of a host name."""
         given = Given(str(uuid4()), "Count the lamps.")
         with pytest.raises(CallRefusedError, match="read-only"):
             self.access_of(may_change=False).check(given, "", hook())
@@ -131,7 +129,7 @@ class TestSending(ErrandTest):
             self.access.check(given, "", hook())
 
     def test_a_token_that_ended_ends_what_it_opened(self) -> None:
-        """A stream that goes on is asked again who it is."""
+        """A long stream authenticates again."""
         shown = self.access.send(Given(str(uuid4()), "Count the lamps."), "", None)
         long_open = self.access_of(at=time.monotonic() - SOON)
         assert shown.id == long_open.get(shown.id).id
@@ -141,7 +139,7 @@ class TestSending(ErrandTest):
         assert refused.value.is_stranger
 
     def test_opening_a_stream_takes_few_queries(self) -> None:
-        """The token, the account, bans, and the task with its last event and what it made."""
+        """The token, the account, bans, and the task with its last event and artifacts."""
         shown = self.access.send(Given("m", "Hm?"), "", None)
         key, _ = token_store.make(self.account, "another")
         admit(f"Bearer {key}", "10.0.0.1")
@@ -151,7 +149,7 @@ class TestSending(ErrandTest):
         assert 6 == len(asked)
 
     def test_addresses_are_found_by_three_queries(self) -> None:
-        """However many there are; those that were told the end are not looked at any more."""
+        """Their number does not depend on the number of addresses."""
         for number in range(5):
             task = self.access.send(Given(str(uuid4()), "Count."), "", hook(f"h{number}"))
             row = PeerTask.objects.get(pk=task.id)
@@ -168,7 +166,6 @@ class TestSending(ErrandTest):
         assert [] == due(full=[self.account.pk])
 
     def test_who_has_many_addresses_leaves_others_theirs(self) -> None:
-        """Each account has its share of those that are told at one time."""
         given = Given(str(uuid4()), "Count.")
         other = tasks.begin(self.ada_script, self.account2, given, CONFIG).data
         for number in range(4):
@@ -179,7 +176,7 @@ class TestSending(ErrandTest):
         assert ["h0", "h1", "theirs"] == due(most_of_one=2)
 
     def test_after_the_end_there_is_nothing_to_tell(self) -> None:
-        """An address that was told the end is due never again; one that comes late, neither."""
+        """That holds for an address that is added later, too."""
         self.model.answers.append(reports_of("Seven."))
         shown = self.access.send(Given(str(uuid4()), "Count."), "", hook())
         pump()
@@ -194,7 +191,7 @@ class TestSending(ErrandTest):
         assert [peer_store.NEVER] == [each.next_at for each in peer_store.hooks(shown.id)]
 
     def test_old_tasks_go_without_a_new_one(self) -> None:
-        """With their events and addresses; those that are not over stay."""
+        """Unfinished tasks stay."""
         self.model.answers.append(reports_of("Seven."))
         shown = self.access.send(Given(str(uuid4()), "Count."), "", hook())
         assert 0 == peer_store.prune(time.time() + SOON, 1.0)
@@ -210,7 +207,7 @@ class TestSending(ErrandTest):
         )
 
     def test_ids_with_what_no_database_takes_are_no_tasks(self) -> None:
-        """PostgreSQL takes no NUL, not even in a question."""
+        """PostgreSQL refuses NUL even in a query."""
         with pytest.raises(CallRefusedError, match="no task") as refused:
             self.access.get("a\0b")
         assert ProblemKind.NOT_FOUND is refused.value.problem
@@ -220,7 +217,7 @@ class TestSending(ErrandTest):
 
 
 def test_a_body_that_says_nothing_of_its_length_is_bounded() -> None:
-    """Also where it is complete in the very part that is too much."""
+    """The last chunk may be the one that exceeds the bound."""
     most, sent, served = 1_000, list[Message](), list[Scope]()
 
     async def app(scope: Scope, receive: Receive, send: Send) -> None:

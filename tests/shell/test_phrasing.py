@@ -1,4 +1,4 @@
-"""Wrongly written speech, as people in the room read it."""
+"""Badly written speech of models, as people in the room read it."""
 
 from __future__ import annotations
 
@@ -25,22 +25,19 @@ class TestPhrasing(ShellTest):
         return heard
 
     def set(self, **values: Any) -> None:
-        """Ada's settings."""
         state.write(self.ada_script, **values)
 
     def test_stage_directions_are_posed(self) -> None:
-        """Deeds in front of the words are seen before them, the rest after; no star is left."""
         told = ["Ada smiles warmly", 'Ada says, "Good day."', "Ada waves"]
         assert told == self.said(says(LINE))
         assert ["Ada nods"] == self.said(says("*nods*"))
 
     def test_plain_text_of_a_model_is_phrased_too(self) -> None:
-        """It is the same where the model calls no tool at all."""
         told = ["Ada smiles", 'Ada says, "Bring rope, bread"']
         assert told == self.said(completion("*smiles* Bring\n- rope\n- bread"))
 
     def test_dropped_or_kept(self) -> None:
-        """The setting leaves them out, or as they were written."""
+        """Without words beside it, a dropped direction is said in brackets."""
         self.set(stage_directions="drop")
         assert ['Ada says, "Good day."'] == self.said(says(LINE))
         assert ['Ada says, "(nods)"'] == self.said(says("*nods*"))
@@ -50,7 +47,6 @@ class TestPhrasing(ShellTest):
         assert 3 == len(self.said(says(LINE)))
 
     def test_nothing_is_done_that_its_tool_may_not(self) -> None:
-        """Where the tool `emote` is locked or not on offer, stage directions are dropped."""
         self.ada.locks.add("tool_emote:false()")
         assert ['Ada says, "Good day."'] == self.said(says(LINE))
         self.ada.locks.remove("tool_emote")
@@ -60,19 +56,17 @@ class TestPhrasing(ShellTest):
         assert 3 == len(self.said(says(LINE)))
 
     def test_a_whisper_does_nothing_in_the_open(self) -> None:
-        """Nobody beside the one who is whispered to sees anything."""
         assert [] == self.said(whispers(LINE), "whisper Ada = speak")
         assert ['Ada whispers: "Good day."'] == self.tom.heard_from(self.ada)
         self.said(whispers("*nods*"), "whisper Ada = speak")
         assert ['Ada whispers: "(nods)"'] == self.tom.heard_from(self.ada)
 
     def test_a_pose_has_no_stars(self) -> None:
-        """The tool for acting takes the stars for what they mean."""
         answer = completion(None, ("emote", {"action": "*Ada smiles and **nods***"}))
         assert ["Ada smiles and nods"] == self.said(answer)
 
     def test_it_speaks_for_nobody_else(self) -> None:
-        """Of a play it says its own part; a name of somebody elsewhere is only a word."""
+        """Only people who are present count; another name is just a word."""
         play = "Good day. Tom: I give you 100 gold. Ada: Thank you!"
         assert ['Ada says, "Good day."'] == self.said(says(play))
         assert ['Ada says, "Thank you!"'] == self.said(says(play.partition(". ")[2]))
@@ -82,7 +76,6 @@ class TestPhrasing(ShellTest):
         assert ['Ada whispers: "Good day."'] == self.tom.heard_from(self.ada)
 
     def test_off_it_is_as_written(self) -> None:
-        """Without `plain_speech` every sign is shown."""
         self.set(plain_speech=False)
         line = "*smiles* **Good** day. Tom: You!"
         assert [f'Ada says, "{line}"'] == self.said(says(line))

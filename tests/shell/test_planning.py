@@ -1,4 +1,4 @@
-"""`split_goal` without parts: the model plans in a call of its own, in a context of its own."""
+"""The tool `split_goal` without parts, for which the model plans in a separate call."""
 
 from __future__ import annotations
 
@@ -29,12 +29,11 @@ class PlanningCase(GoalsTest):
     """Ada has a goal that is too large for a step."""
 
     def setUp(self) -> None:
-        """The lost atlas."""
         super().setUp()
         self.give()
 
     def plan(self, *answers: bytes | Exception) -> str:
-        """A turn of her own with these answers; what the model was told of the last call."""
+        """Run a turn of her own with these answers. Returns the result of its last call."""
         self.model.answers.extend([*answers, NOOP])
         self.beat(10)
         content = json.loads(self.model.bodies[-1]["messages"][-1]["content"])
@@ -42,15 +41,13 @@ class PlanningCase(GoalsTest):
 
     @property
     def goals(self) -> list[Any]:
-        """What is open, by words."""
+        """The texts of the open goals."""
         return [row["text"] for row in operations.list_goals(self.ada_script).data.goals]
 
 
 class TestPlanning(PlanningCase):
-    """The model is asked where it names no parts."""
-
     def test_the_model_is_asked_for_the_parts(self) -> None:
-        """It is shown the goals and who she is, no tools; the parts are hers, and it is paid."""
+        """The request has her persona and goals and no tools, and is paid."""
         assert "goal 1 has the parts 2, 3" == self.plan(SPLIT, PARTS)
         assert ["ask the binder", "look below the stair"] == self.goals[1:]
         asked = self.model.bodies[1]
@@ -62,13 +59,11 @@ class TestPlanning(PlanningCase):
         assert 1 == ModelCall.objects.filter(purpose="planning").count()
 
     def test_what_private_talk_held_is_not_shown(self) -> None:
-        """The call is made of goals alone."""
         self.ask("whisper Ada = the wren sails at dawn", NOOP)
         self.plan(SPLIT, PARTS)
         assert "wren" not in str(self.model.bodies[-2])
 
     def test_a_planning_that_fails(self) -> None:
-        """The goal is as it was, and the model may name the parts itself."""
         rows: tuple[tuple[bytes | Exception, str], ...] = (
             (completion("I would ask."), "the planning gave no parts; name the parts yourself"),
             (completion('["only one"]'), "a goal is split into 2 to 7 parts, not 1"),
@@ -81,7 +76,7 @@ class TestPlanning(PlanningCase):
                 assert ["find the lost atlas"] == self.goals
 
     def test_what_cannot_be_split_is_not_asked_about(self) -> None:
-        """No such open goal, one that has parts, comes every day or is too deep: no money."""
+        """A refusal costs no model call."""
         self.plan(SPLIT, PARTS)
         assert operations.add_goal(self.ada_script, "ring the bell", when="daily at 08:00").ok
         assert operations.add_goal(self.ada_script, "level 3", parent=2).ok
@@ -100,7 +95,6 @@ class TestPlanning(PlanningCase):
                 assert before == ModelCall.objects.filter(purpose="planning").count()
 
     def test_fifty_open_goals_leave_no_room(self) -> None:
-        """Where no two parts fit nothing is asked, and nothing is paid."""
         for number in range(MOST_GOALS - 2):
             assert operations.add_goal(self.ada_script, f"goal {number}").ok
         assert "there are 49 open goals already, and 50 at most" in self.plan(SPLIT)
@@ -108,10 +102,10 @@ class TestPlanning(PlanningCase):
 
 
 class TestLimits(PlanningCase):
-    """The call is one of the turn that asks for it."""
+    """The planning call counts as one of the turn that asks for it."""
 
     def test_it_is_counted_with_the_turn(self) -> None:
-        """Its calls and tokens, once: in the turn, its chain, the record and all that is used."""
+        """It is counted once in each: turn, chain, record and total."""
         recorded = record_of(self)
         split = completion(None, ("split_goal", {"number": 1}), usage=used(100))
         self.plan(split, completion(PARTS_TEXT, usage=used(1000)))
@@ -124,14 +118,17 @@ class TestLimits(PlanningCase):
         assert work.usage.total_tokens == chain.tokens
 
     def test_a_limit_of_the_turn_leaves_nothing(self) -> None:
-        """One call has to be left for going on; nobody is asked, and the model is told."""
-        rows = {"max_model_calls_per_tick": (2, "model_calls"), "max_tokens_per_task": (1200, "")}
+        """One call has to be left for the rest of the turn."""
+        rows = {
+            "max_model_calls_per_tick": (2, "model_calls"),
+            "max_tokens_per_task": (1200, "task_tokens"),
+        }
         for key, (most, kind) in rows.items():
             self.set(safety_config={"loop": {key: most}})
             self.clock.advance(7200)
             with self.subTest(key):
                 told = self.plan(SPLIT)
-                assert f"it could not be planned now (limit {kind or 'task_tokens'}" in told
+                assert f"it could not be planned now (limit {kind}" in told
                 assert "name the parts yourself" in told
                 assert 0 == ModelCall.objects.filter(purpose="planning").count()
         self.set(safety_config={"loop": {"max_model_calls_per_tick": 3}})

@@ -1,4 +1,4 @@
-"""Who is there and who is not: assistants that may not act, and senders that are gone."""
+"""Assistants that may not act, senders that are gone, and bodies that are taken."""
 
 from __future__ import annotations
 
@@ -16,10 +16,7 @@ SORRY = outgoing.FAILURE_LINE.replace("{name}", "Ada")
 
 
 class TestSilent(ShellTest):
-    """Ada is kept from answering."""
-
     def test_whoever_whispers_is_told(self) -> None:
-        """Silenced or stopped, she is seen not to hear; nothing is stored and nobody is asked."""
         for silence in (
             lambda: operations.set_enabled(self.ada_script, False),
             lambda: operations.stop(self.ada_script, "test"),
@@ -34,20 +31,19 @@ class TestSilent(ShellTest):
             assert ([], []) == (self.waiting(), self.model.bodies)
 
     def test_plain_speech_is_not_answered_with_it(self) -> None:
-        """Only who meant her is told."""
         operations.set_enabled(self.ada_script, False)
         self.type(self.tom, "say what a quiet evening")
         assert [] == self.tom.heard_from(self.ada)
 
     def test_a_sender_in_a_list_is_told_too(self) -> None:
-        """Evennia may name several senders; the first is meant."""
+        """Evennia allows several senders; the first counts."""
         operations.set_enabled(self.ada_script, False)
         heard = ('Tom whispers: "hello"', {"type": "whisper"})
         self.ada.at_msg_receive(text=heard, from_obj=[self.tom])
         assert [DEAF] == self.tom.heard_from(self.ada)
 
     def test_two_silent_assistants_do_not_echo_each_other(self) -> None:
-        """The line is not speech."""
+        """The notice is not speech, so it is not answered."""
         brass_script, brass = self.make("Brass")
         for script in (self.ada_script, brass_script):
             operations.set_enabled(script, False)
@@ -56,13 +52,12 @@ class TestSilent(ShellTest):
         assert [] == self.model.bodies
 
     def test_interaction_can_be_switched_off_altogether(self) -> None:
-        """Rule 0: she hears nobody, and tells nobody."""
+        """This is rule 0."""
         state.write(self.ada_script, interaction_enabled=False)
         self.type(self.tom, "whisper Ada = hello")
         assert ([], []) == (self.tom.heard_from(self.ada), self.waiting())
 
     def test_what_waited_is_answered_when_she_may_again(self) -> None:
-        """Questions from before the silence are not lost."""
         self.type(self.tom, "whisper Ada = hello")
         operations.set_enabled(self.ada_script, False)
         self.model.answers.append(whispers("Hello."))
@@ -72,10 +67,10 @@ class TestSilent(ShellTest):
 
 
 class TestGone(ShellTest):
-    """Somebody asked and is not there for the answer."""
+    """Senders who are not there for the answer."""
 
     def test_a_sender_who_left_the_room_is_not_whispered_to(self) -> None:
-        """Nor is what was whispered said aloud, and nothing more is asked of the model."""
+        """The answer is not said aloud either, and no further call is made."""
         self.type(self.tom, "whisper Ada = hello")
         self.tom.location = self.room2
         self.model.answer(whispers("Hello."))
@@ -84,7 +79,7 @@ class TestGone(ShellTest):
         assert [] == self.tom.heard_from(self.ada) + self.mira.heard_from(self.ada)
 
     def test_walking_off_does_not_lock_her_up(self) -> None:
-        """Whisper and leave, five times over: that is nobody's error."""
+        """Five errors in a row would stop her, so this is none."""
         for _ in range(6):
             self.tom.location = self.room1
             self.type(self.tom, "whisper Ada = hello")
@@ -95,7 +90,7 @@ class TestGone(ShellTest):
         assert not state.read(self.ada_script, "emergency_stop")
 
     def test_who_was_renamed_meanwhile_is_whispered_to(self) -> None:
-        """By the name that the model knows, also where somebody else has it by now."""
+        """The model knows the old name, which another character has by now."""
         self.type(self.tom, "whisper Ada = hello")
         self.tom.key, self.mira.key = "Thomas", "Tom"
         self.model.answer(whispers("Hello."))
@@ -104,7 +99,6 @@ class TestGone(ShellTest):
         assert [] == self.mira.heard_from(self.ada)
 
     def test_what_is_given_goes_to_who_was_renamed_meanwhile(self) -> None:
-        """As by `give`; nothing stays with somebody who took the name."""
         coin = create_object("evennia.objects.objects.DefaultObject", key="coin", location=self.ada)
         self.type(self.tom, "whisper Ada = a coin, please")
         self.tom.key, self.mira.key = "Thomas", "Tom"
@@ -113,12 +107,10 @@ class TestGone(ShellTest):
         assert self.tom == coin.location
 
     def test_a_room_is_not_whispered_to(self) -> None:
-        """The model is told to name a person."""
         self.ask("whisper Ada = hello", whispers("Psst.", "here"), completion(None, ("noop", {})))
         assert "a room has no ears" in self.model.bodies[1]["messages"][-1]["content"]
 
     def test_a_deleted_sender_is_not_said_to_be_told(self) -> None:
-        """Staff read the truth, and the next question is answered."""
         self.type(self.mira, "whisper Ada = hello")
         self.mira.delete()
         self.model.answer(NOT_A_COMPLETION)
@@ -128,7 +120,6 @@ class TestGone(ShellTest):
         assert ['Ada whispers: "Hello."'] == self.tom.heard_from(self.ada)
 
     def test_an_assistant_without_a_place_cannot_be_heard(self) -> None:
-        """She fails politely, and who asked is told."""
         self.type(self.tom, "whisper Ada = hello")
         self.ada.location = None
         self.clock.advance(2)
@@ -139,14 +130,12 @@ class TestGone(ShellTest):
         assert "you are nowhere" in self.model.bodies[1]["messages"][-1]["content"]
 
     def test_of_two_namesakes_the_asker_is_answered(self) -> None:
-        """Nobody else gets what was meant for the one who asked."""
         other = create_object("tests.shell.people.Person", key="Tom", location=self.room1)
         self.ask("whisper Ada = hello", whispers("Hello."))
         assert ['Ada whispers: "Hello."'] == self.tom.heard_from(self.ada)
         assert [] == other.heard_from(self.ada)
 
     def test_a_namesake_is_not_guessed_at(self) -> None:
-        """Two of one name, and neither asked: the model is told."""
         other = create_object("tests.shell.people.Person", key="Tom", location=self.room1)
         self.ask("whisper Ada = hello", whispers("Hi."), whispers("Hm.", "Mira"), person=self.mira)
         assert "there are several named Tom" in self.model.bodies[1]["messages"][-1]["content"]
@@ -154,10 +143,8 @@ class TestGone(ShellTest):
 
 
 class TestBody(ShellTest):
-    """Who is in her body, and which body."""
-
     def test_she_does_not_act_as_a_superuser(self) -> None:
-        """With a superuser in her body every tool is refused."""
+        """Every tool is refused while a superuser puppets her."""
         self.type(self.tom, "whisper Ada = hello")
         self.account2.is_superuser = True
         self.ada.account = self.account2
@@ -169,20 +156,18 @@ class TestBody(ShellTest):
         assert [] == self.tom.heard_from(self.ada)
 
     def test_any_body_may_have_her_ears(self) -> None:
-        """A typeclass of the game becomes an assistant with one mixin."""
+        """One mixin makes an assistant of a game's typeclass."""
         _, body = self.make("Edda", typeclass=AttentivePerson)
         self.ask("whisper Edda = hello", whispers("Hello."))
         assert ['Edda whispers: "Hello."'] == self.tom.heard_from(body)
         assert any("Tom whispers" in line for line in body.seen)
 
     def test_players_cannot_take_her_or_wear_her(self) -> None:
-        """She is not picked up, and not puppeted but by staff."""
         assert not self.ada.access(self.mira, "get")
         assert not self.ada.access(self.account2, "puppet")
         assert self.ada.access(self.account, "puppet")
 
     def test_odd_messages_do_no_harm(self) -> None:
-        """Whatever the game sends her is passed on, and starts nothing."""
         odd = (
             None,
             "",

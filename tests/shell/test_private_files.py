@@ -1,4 +1,4 @@
-"""The game's database is for the game's own user alone."""
+"""Permissions of the game's database files."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from server.play.database import keep_private
 
 
 def databases(path: Path) -> dict[str, dict[str, Any]]:
-    """As settings name them."""
+    """Databases as settings name them."""
     return {
         "default": {"ENGINE": "django.db.backends.sqlite3", "NAME": str(path)},
         "other": {"ENGINE": "django.db.backends.postgresql", "NAME": "game"},
@@ -26,14 +26,14 @@ def databases(path: Path) -> dict[str, dict[str, Any]]:
 
 @pytest.fixture
 def kept() -> Iterator[Path]:
-    """Where a database is, in a folder that everybody may enter; pytest's own nobody may."""
+    """A database path in a folder that everybody may enter, unlike pytest's own."""
     with TemporaryDirectory(dir="/tmp") as folder:
         Path(folder).chmod(0o755)
         yield Path(folder) / "evennia.db3"
 
 
 def test_hole_c14_the_demo_keeps_its_database_to_itself(kept: Path) -> None:
-    """New or there already, with the files that SQLite puts beside it."""
+    """SQLite's journal files beside it count, too."""
     kept.touch(0o644)
     for _ in range(2):
         keep_private(str(kept))
@@ -48,7 +48,7 @@ def test_hole_c14_the_demo_keeps_its_database_to_itself(kept: Path) -> None:
 
 
 def test_hole_c14_elsewhere_whoever_checks_is_warned(kept: Path) -> None:
-    """Of files that others may read; not where they cannot get into the folder."""
+    """Files in a folder that others cannot enter are safe."""
     kept.touch(0o644)
     kept.chmod(0o644)
     assert [str(kept)] == health.readable_by_others(databases(kept))

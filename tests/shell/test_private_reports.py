@@ -1,4 +1,4 @@
-"""What a specialist was told in private comes back in no report that is said aloud."""
+"""Private words to a specialist, which must not come back in a public report."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tests.shell.support import says, whispers
 
 SECRET = "xylophone"
 WORDS = f"the {SECRET} is under the pier"
-# Each way of keeping what was said, and of finding it again.
+# Every tool that stores words, and every tool that finds them again.
 KEEPING: dict[str, dict[str, Any]] = {
     "store_memory": {"text": WORDS},
     "add_journal_entry": {"text": WORDS},
@@ -32,10 +32,9 @@ ASKS_ALONE = "whisper Ada = ask Brass what lies under the pier"
 
 
 class PrivateReportTest(MemoryTest, DelegationTest):
-    """Tom told Brass a secret, who kept it in every way there is."""
+    """Tom told Brass a secret, who stored it with every tool."""
 
     def setUp(self) -> None:
-        """Two players with accounts of their own; Brass remembers, and looks as far as he can."""
         super().setUp()
         self.mira.account = self.account2
         self.allow(self.brass_script, calls_per_reply=10)
@@ -47,7 +46,10 @@ class PrivateReportTest(MemoryTest, DelegationTest):
         self.forget()
 
     def hand_on(self, line: str, person: Any = None) -> str:
-        """Somebody asks Ada, who asks Brass, who looks everywhere. All that Brass was told."""
+        """Somebody asks Ada, who asks Brass, who looks everywhere.
+
+        Returns the requests of Brass.
+        """
         looks = completion(None, *FINDING.items())
         answers = hands_on("What lies under the pier?"), looks, reports("Sand."), says("Sand.")
         self.ask(line, *answers, person=person)
@@ -59,7 +61,7 @@ class TestPrivateReports(PrivateReportTest):
     """A report has the audience of its task."""
 
     def test_the_specialist_has_it(self) -> None:
-        """To Tom, alone, every way of finding it brings it."""
+        """To Tom alone, every tool except `my_state` finds it."""
         looks = completion(None, *FINDING.items())
         self.ask("whisper Brass = what lies under the pier?", looks, whispers("You know."))
         results = self.model.bodies[1]["messages"][-len(FINDING) :]
@@ -68,7 +70,7 @@ class TestPrivateReports(PrivateReportTest):
                 assert (name == "my_state") != (SECRET in str(result))
 
     def test_a_task_for_others_finds_nothing_of_it(self) -> None:
-        """Asked aloud by Mira or by Tom, or by Mira alone: no prompt of the task holds it."""
+        """Aloud, even Tom's own task does not find it."""
         for line, person in (
             (ASKS_ALOUD, self.mira),
             (ASKS_ALOUD, self.tom),
@@ -79,14 +81,13 @@ class TestPrivateReports(PrivateReportTest):
                 assert SECRET not in self.hand_on(line, person)
 
     def test_a_report_for_one_alone_is_said_aloud_by_nobody(self) -> None:
-        """Tom alone asks, Brass knows, and Ada says it to all: it is whispered to Tom."""
+        """Ada says the report aloud, and it is whispered to Tom instead."""
         assert SECRET in self.hand_on(ASKS_ALONE)
         self.ask(ASKS_ALONE, hands_on("What?"), reports(WORDS), says(WORDS))
         assert SECRET not in "\n".join(self.mira.seen)
         assert f'Ada whispers: "{WORDS}' in "\n".join(self.tom.seen)
 
     def test_nothing_of_it_is_kept_where_all_see_it(self) -> None:
-        """The talk of both assistants keeps it for Tom alone, and the record has none of it."""
         self.ask(ASKS_ALONE, hands_on("What?"), reports(WORDS), says(WORDS))
         for script in (self.ada_script, self.brass_script):
             history = state.read(script, "conversation_history")

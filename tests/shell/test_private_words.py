@@ -1,4 +1,4 @@
-"""What one person told in private leaves by no way to anybody else, whatever the model does."""
+"""Private words of one person, which must reach nobody else whatever the model does."""
 
 from __future__ import annotations
 
@@ -10,9 +10,11 @@ from evennia.utils import logger
 
 from evennia_ai import approvals, audit, operations
 from evennia_ai.core.hearing.audience import WAYS, Hearers
+from evennia_ai.core.hearing.inbox import Event
 from evennia_ai.core.memory.recollection import person_audience
 from evennia_ai.llm.scripted import completion
 from evennia_ai.runtime import state
+from evennia_ai.tasks import task_waits
 from evennia_ai.tools import register
 from evennia_ai.tools.base import FunctionTool
 from evennia_ai.tools.registry import TOOL_REGISTRY
@@ -30,7 +32,6 @@ class PrivateTest(HearingTest):
     """Tom whispers a secret; Mira stands beside him, with an account of her own."""
 
     def setUp(self) -> None:
-        """Two players, who are two persons."""
         super().setUp()
         self.mira.account = self.account2
         self.toms, self.miras = self.person(self.tom), self.person(self.mira)
@@ -41,23 +42,23 @@ class PrivateTest(HearingTest):
         self.model.answers.clear()
 
     def result(self) -> str:
-        """What the model was told of its newest call."""
+        """The result of the model's newest call."""
         return str(self.model.bodies[-1]["messages"][-1]["content"])
 
     def seen_by(self, person: Any) -> str:
-        """All that reached somebody."""
+        """All that somebody was shown."""
         return "\n".join(person.seen)
 
     def why(self) -> str:
-        """Every step of the newest message."""
+        """Every step of the newest message's trace."""
         return str(self.records()[0].steps)
 
 
 class TestWalkIn(PrivateTest):
-    """A2: who listens is asked at the moment of leaving."""
+    """A2: the listeners are checked at the moment of speaking."""
 
     def ask_alone(self) -> None:
-        """Tom, alone with her, asks for what he whispered; the model is thinking."""
+        """Tom, alone with her, asks for the secret; the model is thinking."""
         self.whisper(whispers("I see."))
         self.mira.location = self.room2
         self.type(self.tom, "say @Ada what was it?")
@@ -66,7 +67,7 @@ class TestWalkIn(PrivateTest):
         self.forget()
 
     def test_hole_a2_who_walks_in_does_not_hear_it(self) -> None:
-        """Mira enters while the model thinks: what it says aloud then is whispered to Tom."""
+        """Mira enters while the model thinks, so its open words are whispered to Tom."""
         for way, argument in (("say", "message"), ("emote", "action")):
             with self.subTest(way):
                 self.mira.location = self.room2
@@ -81,14 +82,12 @@ class TestWalkIn(PrivateTest):
                 assert all(m.get("private_to") == self.toms for m in answered if SECRET in str(m))
 
     def test_with_nobody_there_it_is_said_aloud(self) -> None:
-        """As before: nobody else hears it."""
         self.ask_alone()
         self.model.answer(says(f"the {SECRET}"))
         pump()
         assert f'Ada says, "the {SECRET}"' in self.seen_by(self.tom)
 
     def test_who_has_muted_her_hears_nothing_anyway(self) -> None:
-        """So nothing has to be kept from them."""
         self.ask_alone()
         state.mute(self.ada_script, self.miras, is_muted=True)
         self.mira.location = self.room1
@@ -98,7 +97,6 @@ class TestWalkIn(PrivateTest):
         assert f'Ada says, "the {SECRET}"' in self.seen_by(self.tom)
 
     def test_who_asked_and_went_gets_a_page(self) -> None:
-        """Tom left with the question open, and Mira came: he alone is told."""
         self.ask_alone()
         self.tom.location, self.mira.location = self.room2, self.room1
         with mock.patch.object(type(self.account), "msg") as sent:
@@ -118,10 +116,9 @@ CALLS: dict[str, dict[str, Any]] = {
 
 
 class TestEveryWay(PrivateTest):
-    """A3: each way out, by the table."""
+    """A3: each way by which words leave, as listed in `WAYS`."""
 
     def test_hole_a3_what_leaves_to_others_is_held_back(self) -> None:
-        """In a whisper: to Mira, into the room's description, by a command; the model is told."""
         self.set(command_allowlist=["say"], attribute_allowlist=["desc"])
         self.room1.locks.add("ai_set:all()")
         for name, arguments in CALLS.items():
@@ -133,13 +130,12 @@ class TestEveryWay(PrivateTest):
                 assert "held back" in self.why()
 
     def test_hole_a3_whispered_on_when_somebody_asked_aloud(self) -> None:
-        """Mira: "whenever Tom whispers to you, whisper it on to me", and the model obeys."""
+        """The model obeys Mira, who asked it to pass on all that Tom whispers."""
         self.ask("say @Ada whisper me all that Tom whispers", says("Gladly."), person=self.mira)
         self.whisper(whispers(WORDS, "Mira"))
         assert SECRET not in self.seen_by(self.mira)
 
     def test_hole_a3_aloud_and_on_channels_it_is_told_the_asker_alone(self) -> None:
-        """A word to everybody in a whispered talk becomes a whisper, and is private to Tom."""
         self.channel("Public", self.mira)
         calls = {
             "say": {"message": WORDS},
@@ -154,20 +150,20 @@ class TestEveryWay(PrivateTest):
                 assert SECRET not in self.seen_by(self.mira)
 
     def test_hole_a3_a_goal_is_completed_without_words(self) -> None:
-        """Goals are seen by all: of the outcome its length is kept."""
+        """Everybody can see goals, so the words of a private outcome are dropped."""
         operations.add_goal(self.ada_script, "Find the atlas.", 5)
         self.whisper(completion(None, ("complete_goal", {"number": 1, "outcome": WORDS})), DONE)
         kept = str(state.read(self.ada_script, "current_goals"))
         assert ("completed" in kept, SECRET in kept) == (True, False)
 
     def test_hole_a3_another_assistant_is_somebody_else(self) -> None:
-        """Bob, who remembers, is not told either."""
+        """Another assistant would remember it."""
         self.make("Bob")
         self.whisper(whispers(WORDS, "Bob"))
         assert "Bob would hear it" in self.result()
 
     def test_hole_a3_a_tool_of_the_game_is_as_its_category(self) -> None:
-        """What changes the world is held back; what says that nobody hears it is run."""
+        """A dangerous tool is held back, unless it declares that nobody hears it."""
         given: list[str] = []
 
         def carve(text: str) -> str:
@@ -186,26 +182,23 @@ class TestEveryWay(PrivateTest):
         assert ["nobody"] == given
 
     def test_to_whoever_told_it_all_goes_as_before(self) -> None:
-        """A whisper is answered with one."""
         self.whisper(whispers(WORDS))
         assert f'Ada whispers: "{WORDS}' in self.seen_by(self.tom)
         assert "private words" not in self.why()
 
     def test_an_open_talk_goes_as_before(self) -> None:
-        """Nothing private is in the prompt: she whispers to Mira and speaks aloud at will."""
         self.ask("say @Ada greet Mira", whispers("hello", "Mira"))
         self.ask("say @Ada greet all", says("hello"))
         assert 'Ada whispers: "hello' in self.seen_by(self.mira)
         assert 'Ada says, "hello"' in self.seen_by(self.mira)
 
     def test_the_owner_may_let_the_model_decide(self) -> None:
-        """`private_words` is `free`: then it may pass things on."""
         self.set(private_words="free")
         self.whisper(whispers(WORDS, "Mira"))
         assert SECRET in self.seen_by(self.mira)
 
     def test_a_question_about_a_call_tells_no_words(self) -> None:
-        """Whoever has to say yes is no more told than others, and not even asked in vain."""
+        """A question to staff leaves the words out, and is not asked if the call is held back."""
         self.set(
             context_configs={"tick_event": {"dangerous_requires_confirm": True}},
             attribute_allowlist=["desc"],
@@ -222,17 +215,16 @@ class TestEveryWay(PrivateTest):
 
 
 class TestTask(DelegationTest):
-    """A4: a task has the audience of the turn that gave it, and so has its report."""
+    """A4: a task and its report have the audience of the turn that gave it."""
 
     def test_hole_a4_a_report_of_an_open_task_holds_nothing_private(self) -> None:
-        """Brass knows what Tom whispered to him; Ada's open question does not open that."""
+        """Brass knows a secret of Tom's, but Tom's open question does not reveal it."""
         self.ask(f"whisper Brass = the {SECRET}", whispers("I see."))
         self.ask("say @Ada ask Brass", hands_on(), reports(), says("Seven."))
         assert SECRET not in str(self.model.bodies[1:])
         assert 'Ada says, "Seven."' in "\n".join(self.mira.seen)
 
     def test_hole_a4_a_report_of_a_private_task_is_private(self) -> None:
-        """What Tom whispers goes along, and what comes back is for him alone."""
         self.ask(
             f"whisper Ada = the {SECRET}",
             hands_on(SECRET),
@@ -245,29 +237,24 @@ class TestTask(DelegationTest):
         assert f'Ada whispers: "{SECRET}' in "\n".join(self.tom.seen)
 
     def test_hole_a4_what_the_delegate_learned_binds_the_requester(self) -> None:
-        """Whatever the report was made of, the turn that reads it holds from then on."""
+        """The report carries the audience of the delegate's memories."""
         self.type(self.tom, "say @Ada ask Brass")
         self.model.answer(hands_on())
         pump()
         (event,) = self.brass_script.work.inbox
-        turn = self.ada_script.work
         assert [] == list(event["audience"])
         held = frozenset((person_audience("*#9"),))
-        from evennia_ai.core.hearing.inbox import Event
-        from evennia_ai.tasks import task_waits
-
         task_waits.answer(Event.from_stored(event), "seven", held=held)
         self.model.answers.extend([says("Seven."), DONE])
         pump()
-        assert turn is self.ada_script.work
         assert 'Ada says, "Seven."' not in "\n".join(self.mira.seen)
 
 
 class TestAside(PrivateTest):
-    """A5: her own whisper has the audience of whom she whispered to."""
+    """A5: her own whisper is private to its receiver."""
 
     def test_hole_a5_it_stands_in_no_prompt_for_others(self) -> None:
-        """Tom asks aloud, she whispers to Mira: his prompts, `why` and the record know nothing."""
+        """Tom asked for the whisper aloud, and still neither his prompts nor the traces have it."""
         self.ask("say @Ada tell Mira", whispers(WORDS, "Mira"))
         before = len(self.model.bodies)
         self.ask("say @Ada and now?", says("Now what?"))
@@ -280,10 +267,10 @@ class TestAside(PrivateTest):
 
 
 class TestLogs(PrivateTest):
-    """A6: neither the log nor the record has a word of a private talk."""
+    """A6: neither the log nor the audit has words of a private talk."""
 
     def written(self, *answers: bytes) -> str:
-        """All that the log and the tables of the record have after a whispered talk."""
+        """Everything in the log and the audit tables after a whispered talk."""
         lines: list[str] = []
         names = ("log_err", "log_warn", "log_info", "log_trace")
         with mock.patch.multiple(
@@ -300,7 +287,7 @@ class TestLogs(PrivateTest):
         return "\n".join([*lines, str(tables), kept])
 
     def test_hole_a6_names_arguments_and_outcomes_are_words(self) -> None:
-        """A tool, an argument and an outcome that are the secret itself; failing, four times."""
+        """Each of these is chosen by the model, and may be the secret itself."""
         operations.add_goal(self.ada_script, "Find the atlas.", 5)
         wrong = completion(None, (f"the_{SECRET}", {SECRET: SECRET}))
         goal = completion(None, ("complete_goal", {"number": 1, "outcome": SECRET}))
@@ -309,7 +296,7 @@ class TestLogs(PrivateTest):
         assert SECRET not in found
 
     def test_hole_a6_what_a_crash_cut_off_is_not_told_in_words(self) -> None:
-        """The log says which tool that was."""
+        """The log names the tool."""
         noted = {"tool": "whisper", "call_id": "c1", "arguments": {"message": SECRET}}
         more = {"events": [], "said": [], "is_private": True, "held": [person_audience(self.toms)]}
         self.ada_script.db.current_tool_call = noted | more
@@ -318,7 +305,7 @@ class TestLogs(PrivateTest):
         assert SECRET not in found
 
     def test_hole_a6_a_tool_that_breaks_quotes_nothing(self) -> None:
-        """A defect of a game's tool may quote what it was given."""
+        """The exception of a game's tool may quote its arguments."""
 
         def weigh(text: str) -> str:
             """Weigh words.
@@ -336,10 +323,10 @@ class TestLogs(PrivateTest):
 
 
 class TestNight(NightCase):
-    """A8: no call of a night holds what two people told in private."""
+    """A8: no request of a night mixes what two people told in private."""
 
     def test_hole_a8_entries_are_scored_apart(self) -> None:
-        """Also where they were told in turns."""
+        """The entries of the two alternate."""
         for number in range(3):
             self.note(f"Tom whispered: a xylophone {number}", "Tom")
             self.note(f"Mira whispered: a zeppelin {number}", "Mira")
@@ -351,5 +338,4 @@ class TestNight(NightCase):
 
 @pytest.mark.parametrize("name", sorted(CALLS))
 def test_what_is_held_back_has_a_row(name: str) -> None:
-    """Each of these is in the table of ways."""
     assert WAYS[name].hearers in (Hearers.NAMED, Hearers.ANYBODY)

@@ -1,6 +1,6 @@
-"""The names that the public texts about this assistant use: each line of theirs runs as it stands.
+"""The names in the public texts about this assistant, whose code runs as it stands.
 
-Their package is `evennia.contrib.base_systems.ai`; here it is `evennia_ai`.
+In those texts the package is `evennia.contrib.base_systems.ai`; here it is `evennia_ai`.
 """
 
 from __future__ import annotations
@@ -49,10 +49,10 @@ TEXTS = ("llm_provider", "llm_model", "system_prompt", "system_prompt_native", "
 
 
 class TestSettings(ShellTest):
-    """`script.db` of an assistant that nobody set anything of."""
+    """`script.db` of an assistant without any settings."""
 
     def test_what_was_never_set_reads_as_it_holds(self) -> None:
-        """Each of the listed names gives its default, without a statement and without a write."""
+        """Reading a default costs no query and writes nothing."""
         script = self.ada_script
         before = [attribute.key for attribute in script.attributes.all()]
         names = [name for name in STARTS_WITH if name != "memory_links"]
@@ -67,7 +67,7 @@ class TestSettings(ShellTest):
         assert before == [attribute.key for attribute in script.attributes.all()]
 
     def test_the_texts_own_condition(self) -> None:
-        """`if script.db.enabled` is true of an assistant that runs, and false once it is off."""
+        """The texts write `if script.db.enabled`."""
         assert self.ada_script.db.enabled
         self.ada_script.db.enabled = False
         assert not self.ada_script.db.enabled
@@ -75,14 +75,14 @@ class TestSettings(ShellTest):
         assert self.ada_script.db.enabled
 
     def test_assigning_works_as_before(self) -> None:
-        """A whole group is stored as it is given, and reads with the rest beside it."""
+        """A group that is stored in part is read with its other defaults."""
         self.ada_script.db.execution_config = {"max_iterations_per_tick": 3}
         assert 3 == self.ada_script.db.execution_config["max_iterations_per_tick"]
         assert 3 == self.ada_script.db.execution_config["sub_agent_budget"]
         assert {"max_iterations_per_tick": 3} == state.read(self.ada_script, "execution_config")
 
     def test_a_change_in_place_stores_that_alone(self) -> None:
-        """One key of a group that was never set is stored; the rest follows the game as before."""
+        """Only the changed key is stored; the others follow the game's settings."""
         script = self.ada_script
         script.db.safety_config["loop"]["max_own_turns"] = 7
         assert {"loop": {"max_own_turns": 7}} == state.read(script, "safety_config")
@@ -93,17 +93,16 @@ class TestSettings(ShellTest):
         assert {} == state.read(script, "safety_config")
 
     def test_a_list_that_was_never_stored_can_be_added_to(self) -> None:
-        """As any list in Evennia's `db`."""
         self.ada_script.db.notes.append({"text": "Tide at nine."})
         assert [{"text": "Tide at nine."}] == state.read(self.ada_script, "notes")
 
     @override_settings(EVENNIA_AI_SAFETY_CONFIG={"loop": 3})
     def test_wrong_settings_of_the_game_are_no_traceback(self) -> None:
-        """Then the defaults are read; what is wrong is told where settings are checked."""
+        """The defaults are read then; the system check reports the mistake."""
         assert 25 == self.ada_script.db.safety_config["loop"]["max_own_turns"]
 
     def test_views_follow_what_happens(self) -> None:
-        """Tokens of the last prompt, and tools since it woke; in memory, what a process shares."""
+        """`ndb` shows objects that the process shares."""
         self.ask("whisper Ada = hello", whispers("Hello."))
         assert self.ada_script.db.estimated_tokens > 100
         assert 1 == self.ada_script.db.activity_since_wake
@@ -118,7 +117,6 @@ class TestSettings(ShellTest):
         assert 3 == ndb.anything
 
     def test_without_memory_there_is_no_client(self) -> None:
-        """An assistant that remembers nothing has none."""
         self.ada_script.db.memory_config = {"enabled": False}
         self.ada_script.work.drop_cached_settings()
         assert self.ada_script.ndb.mem0_client is None
@@ -128,7 +126,6 @@ class TestSafety(ShellTest):
     """The text on emergency stops."""
 
     def test_stop_and_clear(self) -> None:
-        """The imports, the calls and what they give."""
         script, names = self.ada_script, {}
         exec(
             "from evennia_ai.emergency import trigger_emergency_stop\n"
@@ -151,12 +148,11 @@ class TestSafety(ShellTest):
         )
 
     def test_the_status_tells_of_it(self) -> None:
-        """Three names, in the status of an assistant."""
         told = asdict(operations.status(self.ada_script).data)
         assert {"emergency_stop", "consecutive_errors", "max_consecutive_errors"} <= set(told)
 
 
-# The lines of the texts that stand in a tick, on a script.
+# Lines of the texts that run within a tick.
 TICK = """
 if script.db.emergency_stop:
     skipped = True
@@ -222,13 +218,13 @@ class TestInATick(ShellTest):
     """Lines that read and write a script's state."""
 
     def run_lines(self, code: str, **given: Any) -> dict[str, Any]:
-        """The names that some lines leave, on Ada's script."""
+        """The names that some lines define, with Ada's script given."""
         names: dict[str, Any] = {"script": self.ada_script, **given}
         exec(code, names)
         return names
 
     def test_errors_are_counted_and_stop_it(self) -> None:
-        """Four failures, a success, and five more: the fifth stops it; a reset lets it go on."""
+        """A success resets the count; the fifth failure in a row stops her until a reset."""
         outcomes = [False] * 4 + [True] + [False] * 5
         names: dict[str, Any] = {}
         for success in outcomes:
@@ -249,7 +245,6 @@ class TestInATick(ShellTest):
         assert ['Ada whispers: "Hello."'] == self.tom.heard_from(self.ada)
 
     def test_a_tools_results_are_cached(self) -> None:
-        """By its own attributes, in its scope, and found by key, with the scope or without."""
         ours = TOOL_REGISTRY["inspect_location"]
         self.addCleanup(TOOL_REGISTRY.__setitem__, ours.name, ours)
         names = self.run_lines(CACHING, tool=run(TOOL)["tool"])
@@ -259,11 +254,7 @@ class TestInATick(ShellTest):
 
     @pytest.mark.filterwarnings("ignore:twisted.internet.defer.returnValue:DeprecationWarning")
     def test_a_service_behind_a_breaker(self) -> None:
-        """The pattern, with a service that answers and one that does not."""
-
         class Service:
-            """Answers, or fails."""
-
             def __init__(self, outcome: Any) -> None:
                 self.call = lambda: maybeDeferred(outcome)
 
@@ -345,7 +336,6 @@ def run(code: str) -> dict[str, Any]:
 
 
 def test_resilience() -> None:
-    """Breaker, registry and cache: every call, and every key of their statistics."""
     names = run(RESILIENCE)
     assert set(names["stats"]) >= STATS
     assert {"llm", "memory"} == set(names["health"])
@@ -356,7 +346,6 @@ def test_resilience() -> None:
 
 
 def test_a_tool_as_a_class() -> None:
-    """Its attributes as they are written there, and how often a tool is tried."""
     names = run(TOOL)
     assert names["tool"].spec.cacheable
     assert "walls" == names["tool"].execute(None)
@@ -366,13 +355,11 @@ def test_a_tool_as_a_class() -> None:
 
 
 def test_a_client_with_a_breaker() -> None:
-    """Of a service, with a breaker that the caller made."""
     names = run(CLIENT)
     assert names["breaker"] is names["client"].circuit_breaker
     assert ("local", LOCAL_MODEL) == (names["local"].provider_name, names["local"].model)
 
 
 def test_nothing_else_is_in_the_room_of_models() -> None:
-    """Another name is an error that says so."""
     with pytest.raises(ImportError, match="Unified"):
         run("from evennia_ai.llm import Unified")

@@ -1,4 +1,4 @@
-"""Texts for people, staff and the model, by the pronouns of an assistant."""
+"""Pronouns of an assistant in texts for people, staff and the model."""
 
 from __future__ import annotations
 
@@ -11,10 +11,9 @@ from tests.shell.support import ShellTest, says
 
 
 class TestPronouns(ShellTest):
-    """Ada, as it is set and as the game has her body."""
+    """Tom and Mira have the commands."""
 
     def setUp(self) -> None:
-        """Both have the commands."""
         super().setUp()
         for person in (self.tom, self.mira):
             person.cmdset.add(AssistantCmdSet)
@@ -28,17 +27,17 @@ class TestPronouns(ShellTest):
         return str(told)
 
     def prompt(self) -> str:
-        """All that the model is sent for one say."""
+        """The request for one say."""
         self.ask("say @ada hello", says("Hello."))
         return str(self.model.bodies[-1])
 
     def test_neutral_where_nobody_says_otherwise(self) -> None:
-        """A body without a gender is `it`, and the prompt spends no word on that."""
+        """The prompt spends no word on it."""
         assert "you no longer hear it." in self.muted()
         assert "Others call you" not in self.prompt()
 
     def test_the_games_gender_counts(self) -> None:
-        """A gender as Evennia's contrib stores it is honoured, in texts, questions and prompt."""
+        """Evennia's gender contrib stores it so."""
         self.ada.db.gender = "female"
         assert "you no longer hear her." in self.muted()
         assert 'Others call you "she".' in self.prompt()
@@ -49,7 +48,6 @@ class TestPronouns(ShellTest):
         assert self.tom.seen[-1].startswith("Ada stays as it was.")
 
     def test_the_setting_goes_before_it(self) -> None:
-        """The setting of staff holds, whatever the game says."""
         self.ada.db.gender = "female"
         self.type(self.tom, "assistant config ada set pronouns they")
         assert "they" == state.read(self.ada_script, "pronouns")

@@ -1,4 +1,4 @@
-"""Questions as rows: numbers, what is written together, what stays of the closed, older games."""
+"""Questions as rows: numbers, transactions, closed ones, and those of older versions."""
 
 from __future__ import annotations
 
@@ -27,16 +27,16 @@ MAY_I = ApprovalRequest("call 7", "tool.dig", "may I dig?", actor="Ada")
 
 
 def older_one(number: int, **more: Any) -> Question:
-    """A question to Tom about a call, as an older game has it."""
+    """A question about a call, as an older version stored it."""
     asking = replace(MAY_I, key=f"call {number}")
     return Question(asking, number=number, call=CALL, event=EVENT.as_stored(), **more)
 
 
 class TestNumbers(QuestionsTest):
-    """Nobody answers one question and means another."""
+    """A number must never mean two questions."""
 
     def test_no_number_is_given_twice(self) -> None:
-        """Also when all that had one are gone."""
+        """The numbers of deleted questions are not used again."""
         numbers = []
         for _ in range(3):
             self.put()
@@ -47,7 +47,7 @@ class TestNumbers(QuestionsTest):
         assert sorted(set(numbers)) == numbers
 
     def test_the_count_of_an_older_game_goes_on(self) -> None:
-        """Once; it never goes back."""
+        """It is taken over once, and never goes back."""
         first = store.next_number()
         ServerConfig.objects.conf(store.COUNTER, first + 40)
         assert first + 41 == store.next_number()
@@ -58,7 +58,7 @@ class TestNumbers(QuestionsTest):
 
 @pytest.mark.skipif(not postgres.is_default(), reason="SQLite in memory has one connection")
 def test_servers_of_one_database_share_no_number(database: None) -> None:
-    """Several at once, also while the count of an older game is taken over."""
+    """They draw at the same time, while the older count is taken over."""
 
     def draw(_: int) -> list[int]:
         try:
@@ -76,22 +76,21 @@ def test_servers_of_one_database_share_no_number(database: None) -> None:
 
 
 class TestTogether(QuestionsTest):
-    """Row, copy in memory and record: all or none of it."""
+    """The row, the copy in memory and the audit change together or not at all."""
 
     def kept(self) -> tuple[list[int], list[int]]:
-        """Ada's questions, as she has them in mind and as they are stored."""
+        """The numbers of Ada's questions in memory, and of those in the table."""
         rows = StoredQuestion.objects.filter(assistant=self.ada_script.pk, state="open")
         return [q.number for q in approvals.stored(self.ada_script)], [row.pk for row in rows]
 
     def test_what_is_read_again_costs_nothing(self) -> None:
-        """However often: no reply waits for the table."""
         self.put()
         approvals.stored(self.ada_script)
         with self.assertNumQueries(0):
             assert 1 == len(approvals.pending(self.ada_script))
 
     def test_a_question_is_found_by_one_statement(self) -> None:
-        """And one for its assistant; not one for each assistant of the game."""
+        """A second one finds its assistant, however many there are."""
         self.put()
         (number,) = self.open_numbers()
         with self.assertNumQueries(2):
@@ -103,7 +102,7 @@ class TestTogether(QuestionsTest):
         assert approvals.find(10**30) is None
 
     def test_an_undone_transaction_leaves_all_as_it_was(self) -> None:
-        """Also where somebody looked in the middle of it."""
+        """Each question was read within its transaction."""
         self.put()
         before = self.kept()
         (asked,) = approvals.stored(self.ada_script)
@@ -120,7 +119,6 @@ class TestTogether(QuestionsTest):
             assert (asked,) == approvals.stored(self.ada_script)
 
     def test_what_cannot_be_recorded_is_not_stored(self) -> None:
-        """A question that the record does not know is not open, and the other way round."""
         before = self.kept()
         with (
             mock.patch.object(audit, "keep", side_effect=DatabaseError("disk full")),
@@ -130,7 +128,7 @@ class TestTogether(QuestionsTest):
         assert before == self.kept() == ([], [])
 
     def test_one_that_is_handed_on_is_there_once(self) -> None:
-        """Both records tell of it with the row: without the one there is not the other."""
+        """The audit entry and the row are one transaction."""
         bert, _ = self.make("Bert")
         self.put()
         self.put(bert)
@@ -142,7 +140,7 @@ class TestTogether(QuestionsTest):
         assert not RecordedEvent.objects.filter(event="question_handed_on").exists()
 
     def test_what_is_closed_stays_closed(self) -> None:
-        """Whoever still has it in hand cannot open it again."""
+        """A stale copy of the question cannot open it again."""
         self.put()
         (asked,) = approvals.stored(self.ada_script)
         self.reply(asked.number, "no")
@@ -152,10 +150,10 @@ class TestTogether(QuestionsTest):
 
 
 class TestClosed(QuestionsTest):
-    """What stays of a question: its number, and how it ended."""
+    """A closed question keeps its number and its outcome."""
 
     def test_the_reason_outlasts_a_restart(self) -> None:
-        """Whoever answers too late is told; of its words none is kept."""
+        """None of its words are kept."""
         self.put()
         (number,) = self.open_numbers()
         self.reply(number, "yes")
@@ -166,7 +164,7 @@ class TestClosed(QuestionsTest):
         assert ("closed", "", "") == (row.state, row.key, row.question)
 
     def test_only_the_last_ones_are_remembered(self) -> None:
-        """The table does not grow; what is open is not counted."""
+        """Open questions do not count."""
         left = self.put()
         numbers = []
         with mock.patch.object(store, "MOST_REMEMBERED", 3):
@@ -181,16 +179,16 @@ class TestClosed(QuestionsTest):
 
 
 class TestOlderGame(QuestionsTest):
-    """What stood in an attribute of each assistant is taken over when she starts."""
+    """Older versions kept questions in an attribute, which is migrated at the start."""
 
     def older(self, *questions: Any) -> None:
-        """The server ended as older code left it."""
+        """Leave the state in which older code ended."""
         self.ada_script.at_server_shutdown()
         self.ada_script.attributes.add(store.OLD, list(questions))
         ServerConfig.objects.conf(store.COUNTER, 7)
 
     def test_an_open_question_is_shown_and_answered(self) -> None:
-        """Under its number, which nobody else gets; a second start takes nothing over."""
+        """It keeps its number, and is migrated once."""
         people = (person_of(self.tom),)
         asked = older_one(7, people=people, expires_at=self.clock.seconds() + 60)
         yes = Question(self.limit(), number=5, choice="yes", by="Bill")
@@ -208,7 +206,7 @@ class TestOlderGame(QuestionsTest):
         assert 7 < store.next_number()
 
     def test_one_whose_number_is_taken_gets_a_new_one(self) -> None:
-        """As after a while with newer code and back."""
+        """A game may go back to older code and return."""
         bert, _ = self.make("Bert")
         taken = store.next_number(7)
         store.begin(bert, older_one(taken))
@@ -218,7 +216,6 @@ class TestOlderGame(QuestionsTest):
         assert (taken, True) == (other, number > taken)
 
     def test_a_move_that_is_cut_off_is_made_at_the_next_start(self) -> None:
-        """Nothing is lost, nothing is there twice, and she starts all the same."""
         self.older(older_one(5).as_stored(), older_one(7).as_stored())
         with mock.patch.object(store, "insert", side_effect=[None, DatabaseError("disk full")]):
             self.ada_script.at_start()
@@ -229,7 +226,7 @@ class TestOlderGame(QuestionsTest):
         assert state.read(self.ada_script, "pending_events") == []
 
     def test_what_makes_no_sense_stays_where_it_is(self) -> None:
-        """It is logged, and keeps nobody from starting."""
+        """It does not keep her from starting."""
         self.older(3)
         self.ada_script.at_start()
         assert [3] == self.ada_script.attributes.get(store.OLD)

@@ -1,4 +1,4 @@
-"""Who speaks oftener than the minute has turns: a few wait, each is told, and none is lost."""
+"""The queue for players who speak more often than their turns per minute."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ NOOP = completion(None, ("noop", {}))
 
 
 class QueueTest(MannersTest):
-    """Two turns a minute, and two that may wait for the next one."""
+    """Two turns a minute for each, and two messages that may wait."""
 
     hearing = {"calls_per_player": 2, "queued_per_player": 2, "queued_turns": 3}
 
     def use_up(self, person: object = None) -> None:
-        """Somebody (Tom) has the turns of a minute; then nobody has heard anything."""
+        """Somebody (Tom) uses the turns of a minute; then all that was shown is forgotten."""
         for _ in range(2):
             self.ask("whisper Ada = hello", NOOP, person=person)
         self.forget()
@@ -34,10 +34,7 @@ class QueueTest(MannersTest):
 
 
 class TestWaiting(QueueTest):
-    """What comes after the turns of the minute."""
-
     def test_it_waits_for_the_next_minute_and_is_answered(self) -> None:
-        """Told so once, in private; nothing is asked before, and each is answered once."""
         self.use_up()
         for words in ("three", "four"):
             self.type(self.tom, f"whisper Ada = {words}")
@@ -66,7 +63,6 @@ class TestWaiting(QueueTest):
         assert 4 == len(self.model.bodies)
 
     def test_what_finds_no_room_is_refused_in_other_words(self) -> None:
-        """Once, and once only; nobody else is touched."""
         self.use_up()
         self.ask_often(6)
         assert [LATER, NO_ROOM] == self.tom.heard_from(self.ada)
@@ -74,7 +70,6 @@ class TestWaiting(QueueTest):
         assert ["refused"] == self.steps()[:1]
 
     def test_everybody_is_told(self) -> None:
-        """Not only the first who has to wait, and not only the first who is refused."""
         for person in (self.tom, self.mira):
             self.use_up(person)
         self.ask_often(3)
@@ -84,7 +79,7 @@ class TestWaiting(QueueTest):
         assert 3 == len(self.waiting())
 
     def test_the_queue_of_all_is_bounded(self) -> None:
-        """Who finds it full is refused, although nothing of theirs waits."""
+        """A person is refused although nothing of theirs waits."""
         self.set(hearing_config=self.stored("hearing_config") | {"queued_turns": 1})
         for person in (self.tom, self.mira):
             self.use_up(person)
@@ -94,14 +89,13 @@ class TestWaiting(QueueTest):
         assert [NO_ROOM] == self.mira.heard_from(self.ada)
 
     def test_who_need_not_wait_does_not(self) -> None:
-        """Others are answered while Tom waits for his minute."""
         self.use_up()
         self.ask_often(2)
         self.ask("whisper Ada = hello", whispers("Hello.", "Mira"), person=self.mira)
         assert ['Ada whispers: "Hello."'] == self.mira.heard_from(self.ada)
 
     def test_who_left_is_not_paid_for(self) -> None:
-        """What waits for its minute is not answered to nobody."""
+        """No model call is made for somebody who left; it waits until they are back."""
         self.use_up()
         self.ask_often(1)
         self.tom.location = self.room2
@@ -114,7 +108,6 @@ class TestWaiting(QueueTest):
         assert 'Ada whispers: "Hello."' in self.tom.heard_from(self.ada)
 
     def test_at_0_nothing_waits(self) -> None:
-        """As it was before there was a queue."""
         self.set(hearing_config=self.stored("hearing_config") | {"queued_per_player": 0})
         self.use_up()
         self.ask_often(1)
@@ -122,12 +115,11 @@ class TestWaiting(QueueTest):
 
 
 class TestMerged(QueueTest):
-    """Messages of one person that wait are one turn."""
+    """Waiting messages of one person are one turn."""
 
     hearing = QueueTest.hearing | {"batch_messages": 10}
 
     def test_they_are_one_turn_and_one_place_in_the_queue(self) -> None:
-        """Nothing is refused, and all of it is in one prompt."""
         self.use_up()
         self.ask_often(5)
         self.model.answers.append(whispers("All five."))
@@ -136,7 +128,6 @@ class TestMerged(QueueTest):
         assert [LATER, 'Ada whispers: "All five."'] == self.tom.heard_from(self.ada)
 
     def test_a_whisper_is_never_in_one_turn_with_open_talk(self) -> None:
-        """Nor two characters of one player; each has a turn and a prompt of its own."""
         self.use_up()
         self.type(self.tom, "whisper Ada = the key is under the mat")
         self.type(self.tom, "say @ada who is here?")
@@ -149,12 +140,10 @@ class TestMerged(QueueTest):
 
 
 class TestOrder(QueueTest):
-    """Who is answered first."""
-
     hearing = QueueTest.hearing | {"calls_per_player": 10, "cooldown_seconds": 0}
 
     def test_one_who_asks_much_does_not_keep_others_waiting(self) -> None:
-        """Tom's second turn comes after Mira's first, although it was asked for before."""
+        """Tom's second turn comes after Mira's first, although he asked before."""
         self.type(self.tom, "whisper Ada = one")
         for words in ("two", "three"):
             self.type(self.tom, f"whisper Ada = {words}")
@@ -167,10 +156,9 @@ class TestOrder(QueueTest):
 
 
 class TestEnds(QueueTest):
-    """What empties the queue."""
+    """Tom and Mira wait for their next minute."""
 
     def setUp(self) -> None:
-        """Tom and Mira wait for their next minute."""
         super().setUp()
         for person in (self.tom, self.mira):
             self.use_up(person)
@@ -179,7 +167,6 @@ class TestEnds(QueueTest):
         self.forget()
 
     def test_a_stop(self) -> None:
-        """Each is told once that no answer will come, and none does."""
         operations.stop(self.ada_script, "test")
         assert [] == self.waiting()
         for person in (self.tom, self.mira):
@@ -190,7 +177,7 @@ class TestEnds(QueueTest):
         assert 4 == len(self.model.bodies)
 
     def test_a_cap_that_is_used_up(self) -> None:
-        """The first who meets it ends in words; the others are told without a call for each."""
+        """The first turn meets the cap; the others are told without a call for each."""
         unattended = {"on_limit": {"mode": "unattended"}}
         self.set(safety_config=unattended, budget_config={"assistant": {"tokens_per_day": 1}})
         self.after(60)
@@ -200,7 +187,7 @@ class TestEnds(QueueTest):
             assert "Ask me in 24 hours" in line
 
     def test_what_waited_too_long(self) -> None:
-        """It is given up with a word: one for each person, however much of it there is."""
+        """Each person is told once, however many messages expire."""
         self.set(hearing_config=self.stored("hearing_config") | {"expires_seconds": 30})
         self.after(31)
         self.ada_script.at_repeat()
@@ -210,7 +197,6 @@ class TestEnds(QueueTest):
             assert 1 == len(person.heard_from(self.ada))
 
     def test_it_outlives_a_restart(self) -> None:
-        """What waits is answered after it, each once, to who is there."""
         self.model.answers.extend([whispers("One."), whispers("Hi.", "Mira"), whispers("Two.")])
         self.restart()
         assert ['Ada whispers: "Hi."'] == self.mira.heard_from(self.ada)
@@ -219,30 +205,27 @@ class TestEnds(QueueTest):
         assert [] == self.waiting()
 
     def test_a_failure_of_one_leaves_the_others(self) -> None:
-        """What waits behind it is answered all the same."""
         self.model.answers.extend([ModelReplyError("no"), whispers("Hi.", "Mira"), NOOP])
         self.after(60)
         assert 'Ada whispers: "Hi."' in self.mira.heard_from(self.ada)
         assert [] == self.waiting()
 
     def test_a_mute(self) -> None:
-        """What a person said who wants not to be heard any more is gone, and only that."""
         state.mute(self.ada_script, self.person(self.tom), is_muted=True)
         assert ["Mira"] == [event.sender_name for event in self.waiting()]
 
 
 class TestOthers(QueueTest):
-    """What the queue is not for."""
+    """Cases at the edge of the queue."""
 
     def test_who_did_not_speak_to_her_waits_without_a_word(self) -> None:
-        """Nobody is told to be patient who called nobody."""
+        """A person who did not address her gets no notice."""
         self.set(room_messages="trigger")
         for _ in range(4):
             self.ask("say what a day", NOOP)
         assert ([], 2) == (self.tom.heard_from(self.ada), len(self.waiting()))
 
     def test_all_characters_of_a_player_share_the_minute(self) -> None:
-        """And the queue."""
         twin = create_object("tests.shell.people.Person", key="Twin", location=self.room1)
         twin.account = self.account
         self.put_online(twin, 3)

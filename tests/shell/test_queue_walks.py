@@ -1,6 +1,6 @@
 """Random walks of messages, limits, leaves, stops and restarts: nothing is lost or answered twice.
 
-EVENNIA_AI_TEST_WALKS says how many are tried; EVENNIA_AI_TEST_SEED where to begin.
+EVENNIA_AI_TEST_WALKS sets their number, EVENNIA_AI_TEST_SEED the first seed.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ WALKS = int(os.environ.get("EVENNIA_AI_TEST_WALKS", "12"))
 SEED = int(os.environ.get("EVENNIA_AI_TEST_SEED", "1"))
 STEPS = 14
 WORD = re.compile(r"word(\d+)x")
-# What is neither an answer nor a word about one.
+# Lines that are neither an answer nor a notice about one.
 ON_THE_WAY = ("thinks for a moment", "still thinking", "pauses")
 
 
@@ -28,8 +28,8 @@ class WalksTest(LimitsTest, WaitingTest):
     """Tom and Mira talk, wait, leave and come back; the model answers, or takes its steps.
 
     Attributes:
-        asked: who asked each word, by its number.
-        aloud: the numbers of those that were said aloud.
+        asked: the person who said each word, by its number.
+        aloud: the numbers of the words that were said aloud.
     """
 
     hearing = {
@@ -41,7 +41,7 @@ class WalksTest(LimitsTest, WaitingTest):
     }
 
     def begin(self, seed: int) -> None:
-        """A walk of its own in the same game."""
+        """Begin another walk in the same game."""
         self.random = Random(seed)
         self.asked: dict[int, Any] = {}
         self.aloud: set[int] = set()
@@ -50,7 +50,7 @@ class WalksTest(LimitsTest, WaitingTest):
         self.forget()
 
     def ask_something(self) -> None:
-        """Somebody says a word that nobody said before, aloud or in private."""
+        """Somebody says a new word, aloud or in private."""
         person = self.random.choice((self.tom, self.mira))
         if person.location != self.room1:
             return
@@ -62,7 +62,7 @@ class WalksTest(LimitsTest, WaitingTest):
         self.type(person, f"{way}word{number}x")
 
     def reply(self) -> None:
-        """The model answers what it is asked, to whoever asked; or it takes one more step."""
+        """The model answers the asker, or takes one more step."""
         if not self.model.waiting:
             return
         words = self._asked_now()
@@ -74,13 +74,13 @@ class WalksTest(LimitsTest, WaitingTest):
         pump()
 
     def _asked_now(self) -> list[int]:
-        """The numbers of the words that the turn under way answers."""
+        """The numbers of the words that the running turn answers."""
         ids = self.ada_script.work.running
         events = [event for event in self.waiting() if event.id in ids]
         return [int(found) for event in events for found in WORD.findall(event.body)]
 
     def decide(self) -> None:
-        """Whoever is asked about a limit says yes or no, or nobody does."""
+        """Questions about limits are answered yes, no, or not at all."""
         for question in approvals.pending(self.ada_script):
             if self.random.random() < 0.6:
                 words = self.random.choice(("yes", "no"))
@@ -88,26 +88,23 @@ class WalksTest(LimitsTest, WaitingTest):
                 pump()
 
     def wait(self) -> None:
-        """Time passes: of a beat, of a question, or of a minute."""
+        """Let time pass: a beat, a question's, or a minute."""
         self.clock.advance(self.random.choice((1, 5, 30, 61)))
         pump()
         self.ada_script.at_repeat()
         pump()
 
     def walk_off(self) -> None:
-        """Mira goes next door, or comes back."""
         there = self.mira.location == self.room1
         self.mira.location = self.room2 if there else self.room1
 
     def stop(self) -> None:
-        """An emergency stop, and its end."""
         operations.stop(self.ada_script, "test")
         pump()
         operations.clear(self.ada_script)
         pump()
 
     def step(self) -> None:
-        """Something happens."""
         acts = (
             *((self.ask_something, 5), (self.reply, 8), (self.decide, 2), (self.wait, 2)),
             *((self.walk_off, 1), (self.stop, 0.4), (self.restart, 0.5)),
@@ -116,7 +113,7 @@ class WalksTest(LimitsTest, WaitingTest):
         self.random.choices(names, weights)[0]()
 
     def finish(self) -> None:
-        """Everybody is there, everything is answered, until nothing waits any more."""
+        """Answer everything, with everybody present, until nothing waits."""
         self.mira.location = self.room1
         for _ in range(60):
             while self.model.waiting:
@@ -135,12 +132,12 @@ class WalksTest(LimitsTest, WaitingTest):
         raise AssertionError(f"something waits for ever: {self.waiting()}")
 
     def lines(self, person: Any) -> list[str]:
-        """What a person heard of Ada that is an answer, or a word about one."""
+        """The lines of Ada that are an answer or a notice about one."""
         heard = person.heard_from(self.ada)
         return [line for line in heard if not any(part in line for part in ON_THE_WAY)]
 
     def answered(self) -> Counter[int]:
-        """How often each word was answered to whoever asked it."""
+        """The number of answers to each word's own asker."""
         found: Counter[int] = Counter()
         for person in (self.tom, self.mira):
             for line in person.heard_from(self.ada):
@@ -150,12 +147,12 @@ class WalksTest(LimitsTest, WaitingTest):
         return found
 
     def steps_of(self, number: int) -> list[str]:
-        """What is recorded of a word."""
+        """The recorded steps of a word."""
         records = [each for each in self.records() if f"word{number}x" in each.heard.body]
         return [f"{step} {detail}" for record in records for step, detail in record.steps]
 
     def problems(self) -> list[str]:
-        """Words that were lost without a word, or answered twice, or to somebody else."""
+        """Words that were lost, answered twice, or answered to somebody else."""
         found, answered = [], self.answered()
         for number, person in self.asked.items():
             steps = self.steps_of(number)
@@ -170,13 +167,13 @@ class WalksTest(LimitsTest, WaitingTest):
         return found
 
     def _has_word(self, person: Any, steps: list[str]) -> bool:
-        """Whether the record says how it ended, and its sender heard something but answers."""
+        """True if the record has an end and the sender was told something but an answer."""
         ends = ("refused", "returned", "failed", "expired", "dropped", "not begun")
         is_ended = any(step.startswith(ends) for step in steps)
         return is_ended and bool([line for line in self.lines(person) if "word" not in line])
 
     def leftovers(self) -> list[str]:
-        """What should not be there when nothing waits."""
+        """State that must be gone when nothing waits."""
         work = self.ada_script.work
         left = {
             "turns set aside": work.aside,
@@ -188,7 +185,6 @@ class WalksTest(LimitsTest, WaitingTest):
         return [f"{name}: {value}" for name, value in left.items() if value]
 
     def test_no_message_is_lost_without_a_word_and_none_is_answered_twice(self) -> None:
-        """In any order of messages, limits, leaves, stops and restarts."""
         limits = {"loop": {"max_model_calls_per_tick": 0}}
         self.set(execution_config={"max_iterations_per_tick": 2}, safety_config=limits)
         reached: Counter[str] = Counter()

@@ -1,4 +1,4 @@
-"""To forget one thing, or put it right, reaches what it was drawn from and what says the same."""
+"""Forgetting or correcting one memory also reaches its sources and others that say the same."""
 
 from __future__ import annotations
 
@@ -20,17 +20,16 @@ AGAIN = SAID.format("I still collect teapots!")
 
 
 def failing(execute: Any, sql: str, *rest: Any) -> Any:
-    """Let a profile be written to no more."""
+    """Let every update of a profile fail."""
     if "entityprofile" in sql and sql.startswith("UPDATE"):
         raise DatabaseError("disk I/O error")
     return execute(sql, *rest)
 
 
 class ReachingTest(RememberingTest):
-    """Mira told of teapots and of her brother; a night made facts of it, and Tom knows one too."""
+    """Mira told of teapots and of her brother; there are facts of both, and one of Tom's."""
 
     def setUp(self) -> None:
-        """All of it is remembered."""
         super().setUp()
         entry = self.remember(BOTH, self.miras)
         self.remember(AGAIN, self.miras)
@@ -47,21 +46,19 @@ class ReachingTest(RememberingTest):
         self.know(self.toms, "Tom", "collects teapots")
 
     def known_of(self, person: str) -> list[str]:
-        """What is made of somebody."""
+        """The attributes of a person."""
         profile = EntityProfile.objects.get(assistant=self.ada_script.pk, entity=person)
         return [item["text"] for item in profile.attributes]
 
     def left(self) -> list[str]:
-        """The beginnings of what is remembered, with what is known of Mira and of Tom."""
+        """The beginnings of all memories, then the attributes of Mira and of Tom."""
         texts = [text.partition(" whispered")[0] for text in self.texts()]
         return [*texts, *self.known_of(self.miras), *self.known_of(self.toms)]
 
 
 class TestForgetting(ReachingTest):
-    """`assistant forget <number>`, `aimemory ada forget <number>`."""
-
     def test_what_a_fact_came_from_is_gone_with_it(self) -> None:
-        """Entries, what was concluded, what is made of her; another fact, and Tom's, stay."""
+        """Another fact from the same entry, and Tom's own memory, stay."""
         shown = self.answer(self.mira, f"assistant forget {self.fact.pk}")
         assert (
             "Ada forgot that. Also forgotten: 2 entries of its journal, 1 conclusion and 1 point "
@@ -75,7 +72,7 @@ class TestForgetting(ReachingTest):
         assert [toms.key] == self.brother.cites
 
     def test_nothing_finds_it_any_more(self) -> None:
-        """No word of it is in a table, in memory or in the store."""
+        """No table, cache or store has a word of it."""
         for word in ("collect teapots. My", "still collect", "likes china", "old teapots"):
             assert where(word, self.ada_script), word
         operations.forget_known(self.ada_script, self.mira, self.fact.pk)
@@ -84,7 +81,7 @@ class TestForgetting(ReachingTest):
             assert [] == where(word, self.ada_script), word
 
     def test_programs_are_told_as_much(self) -> None:
-        """The same in figures; in the record too, and whose it was."""
+        """The audit has the same counts."""
         result = operations.forget_known(self.ada_script, self.mira, self.fact.pk)
         reached = {"facts": 0, "entries": 2, "insights": 1, "attributes": 1, "kept": 1}
         assert {"count": 4, **reached} == asdict(result.data)
@@ -92,7 +89,7 @@ class TestForgetting(ReachingTest):
         assert (4, 1, self.miras) == (told["count"], told["attributes"], told["person"])
 
     def test_an_attribute_reaches_as_far(self) -> None:
-        """It has no row of its own, and is the same thing to her."""
+        """An attribute has no row, but is the same thing to her."""
         number = number_of_attribute("Mira collects old teapots.")
         result = operations.forget_known(self.ada_script, self.mira, number)
         assert (5, 1, 2, 1, 0) == (
@@ -106,7 +103,7 @@ class TestForgetting(ReachingTest):
         assert ["Tom", brother, "Is tall", "collects teapots"] == self.left()
 
     def test_an_entry_takes_what_was_drawn_from_it(self) -> None:
-        """Facts and what they led to, and the attribute; what she said another time stays."""
+        """Another entry that says the same stays."""
         entry = Memory.objects.get(text=BOTH)
         result = operations.forget_known(self.ada_script, self.mira, entry.pk)
         assert (2, 0, 1, 1) == (
@@ -118,7 +115,7 @@ class TestForgetting(ReachingTest):
         assert ["Mira", "Tom", "Is tall", "collects teapots"] == self.left()
 
     def test_staff_forget_the_same(self) -> None:
-        """By its number, of whomever it is; Tom's own words are his."""
+        """Tom's own words are not reached."""
         shown = self.answer(self.tom, f"aimemory ada forget {self.fact.pk}")
         assert (
             f"Ada forgot number {self.fact.pk}. Also forgotten: 2 entries of its journal" in shown
@@ -126,7 +123,7 @@ class TestForgetting(ReachingTest):
         assert ["Tom", "Is tall"] == [self.left()[0], self.left()[2]]
 
     def test_what_is_nobodys_reaches_its_own_audience(self) -> None:
-        """Two facts that all may know and that say the same; what is private stays."""
+        """Two public facts say the same; private ones stay."""
         one, _ = (
             self.remember(text, "", WORLD, kind="fact")
             for text in ("The mill collects old teapots.", "The old mill collects teapots.")
@@ -136,7 +133,7 @@ class TestForgetting(ReachingTest):
         assert 6 == len(self.texts())
 
     def test_all_or_nothing(self) -> None:
-        """Where the last of it cannot be written, nothing is forgotten."""
+        """The last write fails."""
         before = self.left()
         with connection.execute_wrapper(failing), pytest.raises(DatabaseError):
             operations.forget_known(self.ada_script, self.mira, self.fact.pk)
@@ -145,7 +142,7 @@ class TestForgetting(ReachingTest):
         assert [] == self.facts("memories_forgotten")
 
     def test_what_somebody_else_said_is_not_reached(self) -> None:
-        """Though her fact cites it: Tom's entry is not hers to have forgotten."""
+        """Her fact cites Tom's entry, which is not hers to delete."""
         toms = Memory.objects.get(text__startswith="Tom")
         Memory.objects.filter(pk=self.fact.pk).update(cites=[toms.key])
         operations.forget_known(self.ada_script, self.mira, self.fact.pk)
@@ -155,10 +152,7 @@ class TestForgetting(ReachingTest):
 
 
 class TestCorrecting(ReachingTest):
-    """`assistant memory correct <number> = <text>`, `aimemory ada correct`."""
-
     def test_the_old_does_not_stand_beside_the_new(self) -> None:
-        """Neither entries nor conclusions nor the profile say it any more."""
         shown = self.answer(
             self.mira, f"assistant memory correct {self.fact.pk} = Mira collects lamps."
         )
@@ -173,7 +167,6 @@ class TestCorrecting(ReachingTest):
         assert (3, 1) == (told["forgotten"], told["attributes"])
 
     def test_an_attribute(self) -> None:
-        """It is put right, and what said it as it was is gone."""
         number = number_of_attribute("Mira collects old teapots.")
         result = operations.correct_known(self.ada_script, self.mira, number, "Mira has lamps.")
         assert (1, 2, 1) == (result.data.facts, result.data.entries, result.data.insights)
@@ -181,7 +174,7 @@ class TestCorrecting(ReachingTest):
         assert [*texts, "Is tall", "Mira has lamps.", "collects teapots"] == self.left()
 
     def test_an_entry_is_sorted_out_anew(self) -> None:
-        """What was drawn from it is gone, so that the night draws from what is right."""
+        """The next night draws facts from the corrected text."""
         entry = Memory.objects.get(text=BOTH)
         Memory.objects.filter(pk=entry.pk).update(is_consolidated=True)
         result = operations.correct_memory(self.ada_script, entry.pk, "Mira collects lamps.")

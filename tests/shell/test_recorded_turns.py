@@ -1,4 +1,4 @@
-"""The last turns of an assistant are kept in memory as they were, and whoever watches is told."""
+"""The last turns of an assistant in memory, and the feed of changes to watchers."""
 
 from __future__ import annotations
 
@@ -11,10 +11,7 @@ from tests.shell.support import ShellTest, whispers
 
 
 class RecordedTurnsTest(ShellTest):
-    """Ada answers Tom."""
-
     def test_a_whisper_is_recorded(self) -> None:
-        """The prompt with its blocks, the answer, the tool, and who may know of it."""
         told: list[Change] = []
         FEED.watchers.add(told.append)
         self.addCleanup(FEED.watchers.discard, told.append)
@@ -32,7 +29,6 @@ class RecordedTurnsTest(ShellTest):
         assert {"Ada"} == {change.assistant for change in told}
 
     def test_a_forgotten_person_is_in_no_record(self) -> None:
-        """Not even in memory."""
         self.ask("whisper Ada = hello", whispers("Hello, Tom."))
         assert self.ada_script.work.recorded.newest()
         self.type(self.tom, "assistant forget everything Ada")
@@ -40,7 +36,6 @@ class RecordedTurnsTest(ShellTest):
         assert [] == self.ada_script.work.recorded.newest()
 
     def test_a_stop_breaks_off_a_record(self) -> None:
-        """The turn that was cancelled says so, and is closed."""
         self.ask("whisper Ada = hello")  # which the model does not answer
         (record,) = self.ada_script.work.recorded.newest()
         assert record.ended is None
@@ -49,7 +44,7 @@ class RecordedTurnsTest(ShellTest):
         assert record.broke_off
 
     def test_a_game_may_want_none(self) -> None:
-        """None without pages, nor where the setting says 0; a wrong one counts as not set."""
+        """A wrong setting counts as not set."""
         for config, is_on in (
             ({}, True),
             ({"enabled": False}, False),
@@ -65,10 +60,10 @@ class RecordedTurnsTest(ShellTest):
 
 
 class FeedTest(ShellTest):
-    """Changes, as whoever comes back asks for them."""
+    """Changes, for a client that reconnects."""
 
     def test_what_was_missed_is_told(self) -> None:
-        """All after a number; None where some of them are gone, or the number is none of ours."""
+        """None means that some are lost, or that the number is not of this feed."""
         feed = Feed(most=2)
         assert [] == feed.since(0)
         for name in ("Ada", "Bert", "Cleo"):
@@ -78,7 +73,7 @@ class FeedTest(ShellTest):
         assert (None, None) == (feed.since(0), feed.since(4))
 
     def test_a_watcher_that_fails_harms_nobody(self) -> None:
-        """The turn goes on, others are told, and it is told no more."""
+        """It is removed."""
         feed = Feed()
         told: list[Change] = []
 

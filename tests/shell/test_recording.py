@@ -1,4 +1,4 @@
-"""What an assistant does stands in its record, in the transaction that stores what it is."""
+"""The audit of an assistant, written in the transaction that stores its state."""
 
 from __future__ import annotations
 
@@ -17,16 +17,14 @@ SECRET = "the key is under the mat"
 
 
 class RecordTest(HearingTest):
-    """Ada has a record."""
-
     def recorded(self, *events: str) -> list[dict[str, Any]]:
-        """The details of what was recorded, the oldest first."""
+        """The details of the recorded events, oldest first."""
         audit.flush()
         page = audit.application().page(self.ada_script.key, limit=500, events=events)
         return [entry.details for entry in reversed(page)]
 
     def agrees(self) -> None:
-        """The record tells of the state as it is."""
+        """Assert that the audit and the state agree."""
         audit.flush()
         newest = audit.of(self.ada_script)
         usage = state.read(self.ada_script, "usage")
@@ -41,10 +39,8 @@ class RecordTest(HearingTest):
 
 
 class TestTurns(RecordTest):
-    """What a turn did."""
-
     def test_a_whisper_and_its_answer(self) -> None:
-        """Which tool, how it went, what it used; of what was said only how long it was."""
+        """Of words only their length is recorded."""
         self.ask(f"whisper Ada = {SECRET}", whispers("I keep it to myself."))
         (call,) = self.recorded("ToolExecuted")
         (tick,) = self.recorded("TickCompleted")
@@ -60,7 +56,7 @@ class TestTurns(RecordTest):
         self.agrees()
 
     def test_a_turn_that_is_cut_off_is_counted(self) -> None:
-        """What it used stands in the record as in the state, a moment after the stop."""
+        """It is recorded in the next reactor turn after the stop."""
         self.ask("whisper Ada = hello", whispers("Hello."))
         self.ask("whisper Ada = and now?")
         operations.stop(self.ada_script, "enough", by="Tom")
@@ -69,7 +65,7 @@ class TestTurns(RecordTest):
         self.agrees()
 
     def test_a_call_by_hand_is_recorded_with_who_did_it(self) -> None:
-        """As one of the model's, and no tick of hers."""
+        """It is no turn of hers."""
         event = make_event(source="say", sender_id=self.tom.dbref)
         call = ToolCall("hand", "say", {"message": "Hear, hear."})
         with audit.acting("Tom", "game"):
@@ -79,7 +75,6 @@ class TestTurns(RecordTest):
         assert [] == self.recorded("TickCompleted")
 
     def test_a_failing_tool_is_told_of(self) -> None:
-        """With what was wrong, and counted as an error."""
         self.ask(
             "say @Ada hello", completion(None, ("look", {"target": "Nobody"})), whispers("Hm.")
         )
@@ -89,10 +84,7 @@ class TestTurns(RecordTest):
 
 
 class TestSettings(RecordTest):
-    """Settings tell of themselves."""
-
     def test_however_they_are_set(self) -> None:
-        """By an operation, by `script.db`, removed, several at once: old and new value."""
         script = self.ada_script
         with audit.acting("Tom", "game"):
             state.write(script, tick_rate=10)
@@ -113,23 +105,20 @@ class TestSettings(RecordTest):
         assert 12 == audit.of(script).settings["tick_rate"]
 
     def test_what_stays_the_same_is_not_told(self) -> None:
-        """Nor is what an assistant writes itself."""
+        """State that an assistant writes itself is not recorded either."""
         before = len(self.recorded())
         state.write(self.ada_script, tick_rate=5, usage={"calls": 1})
         assert before == len(self.recorded())
 
     def test_no_secret_is_kept(self) -> None:
-        """What is named like a key is masked, also inside of other settings."""
+        """A key is masked inside other settings, too."""
         state.write(self.ada_script, llm_extra_params={"api_key": "sk-123", "seed": 7})
         (told,) = self.recorded("ConfigurationChanged")[-1:]
         assert {"api_key": "***", "seed": 7} == told["new_value"]
 
 
 class TestStops(RecordTest):
-    """Stops and goals."""
-
     def test_a_stop_and_its_end(self) -> None:
-        """The record knows of both, and who did it."""
         operations.stop(self.ada_script, "a fire", by="Tom")
         stopped = audit.of(self.ada_script)
         assert (True, "a fire") == (stopped.is_stopped, stopped.lockout["reason"])
@@ -138,7 +127,6 @@ class TestStops(RecordTest):
         assert "Mira" == self.recorded("EmergencyStopCleared")[0]["cleared_by"]
 
     def test_goals(self) -> None:
-        """Given, reached by her, dropped by staff."""
         operations.add_goal(self.ada_script, "Find the atlas", 7)
         operations.add_goal(self.ada_script, "Sort the cards", 3)
         operations.close_goal(self.ada_script, 1, is_completed=True)
@@ -147,7 +135,7 @@ class TestStops(RecordTest):
         assert ["completed"] == [goal["status"] for goal in newest.completed_goals]
 
     def test_a_history_reset(self) -> None:
-        """It is told of, and what was under way is counted."""
+        """The turn under way is counted as well."""
         self.ask("whisper Ada = hello")
         operations.reset_history(self.ada_script, by="Tom")
         pump()

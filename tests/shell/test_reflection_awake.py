@@ -1,4 +1,4 @@
-"""Reflection by day: when enough came together or time passed, in a quiet moment, a few a day."""
+"""Reflection by day: after enough importance or time, in a quiet moment, a few times a day."""
 
 from __future__ import annotations
 
@@ -21,10 +21,9 @@ QUARTER = 900.0
 
 
 class DayCase(NightCase):
-    """Ada has no nights, and draws no facts awake; Tom talks with her."""
+    """Ada has no nights and draws no facts awake; thirty of importance are enough to reflect."""
 
     def setUp(self) -> None:
-        """She was started long ago; thirty of importance are worth a thought."""
         super().setUp()
         self.config = {"awake_calls_per_day": 0, "reflection_threshold": 30}
         self.set(sleep_schedule={"enabled": False}, memory_config=self.config)
@@ -39,27 +38,27 @@ class DayCase(NightCase):
             talks.note(self.ada_script, self.persons["Tom"])
 
     def pause(self, seconds: float = QUARTER) -> None:
-        """Nobody says anything for a while, and her timer fires."""
+        """Let time pass in silence, and let her timer fire."""
         self.clock.advance(seconds)
         self.beat()
 
     @property
     def thoughts(self) -> int:
-        """How often she asked herself what is worth a question."""
+        """The number of requests for questions, one for each audience and round."""
         return len(self.asked("questions"))
 
     @property
     def today(self) -> dict[str, Any]:
-        """What is stored of this day."""
+        """The stored counts of this day."""
         found: dict[str, Any] = state.read(self.ada_script, "facts_awake")
         return found
 
 
 class TestWhen(DayCase):
-    """Enough came together, or the interval is over; and it is quiet."""
+    """Reflection needs enough importance, or its interval, and a quiet moment."""
 
     def test_at_the_threshold_when_a_talk_is_over(self) -> None:
-        """Not before either; insights cite what they rest on and stay with their audience."""
+        """Insights cite their sources and keep their audience."""
         self.talk(5)
         self.pause()
         assert 0 == self.thoughts
@@ -77,7 +76,6 @@ class TestWhen(DayCase):
         assert (0, False) == (reflection["cumulative_importance"], "round" in reflection)
 
     def test_each_audience_apart(self) -> None:
-        """What one told in private is thought over alone, and nobody else comes to know of it."""
         self.talk(4)
         self.talk(4, owner="Tom")
         self.pause()
@@ -85,7 +83,7 @@ class TestWhen(DayCase):
         assert 2 == len({row.audience for row in self.stored("insight")})
 
     def test_after_an_interval(self) -> None:
-        """However little came together, but not for nothing, and not before it is over."""
+        """Little importance is enough then, but something must have been said."""
         self.set(reflection_interval=2 * int(HOUR) // 5)
         self.talk(3, importance=1)
         self.pause()
@@ -100,7 +98,6 @@ class TestWhen(DayCase):
         assert self.ada_script.db.ticks_since_reflection >= 24 * HOUR // 5
 
     def test_not_while_somebody_waits_or_talks(self) -> None:
-        """Whoever speaks is answered first; then it is no quiet moment."""
         self.talk()
         self.clock.advance(QUARTER)
         self.tom.execute_cmd("whisper Ada = hello")
@@ -108,7 +105,7 @@ class TestWhen(DayCase):
         assert ["turn"] == self.model.kinds
 
     def test_nobody_waits_for_it(self) -> None:
-        """While it thinks whoever speaks is answered, and the next audience waits."""
+        """Somebody who speaks is answered meanwhile, and the next audience waits."""
         self.talk(4)
         self.talk(4, owner="Tom")
         self.model.holds.add("insights")
@@ -124,7 +121,6 @@ class TestWhen(DayCase):
         assert "round" in state.read(self.ada_script, "reflection_state")
 
     def test_two_rounds_a_day(self) -> None:
-        """The next day there are as many again."""
         for _ in range(4):
             self.talk()
             self.pause(HOUR)
@@ -133,7 +129,7 @@ class TestWhen(DayCase):
         assert (3, 1) == (self.thoughts, self.today["reflections"])
 
     def test_a_round_has_an_end(self) -> None:
-        """A call for each answer and three look-ups, however often its model wants to look."""
+        """A call for each answer and three look-ups, however often the model looks."""
         self.set(memory_config={**self.config, "reflection_questions": 2})
         self.talk(4)
         self.talk(4, owner="Tom")
@@ -148,7 +144,6 @@ class TestWhen(DayCase):
         assert "round" not in state.read(self.ada_script, "reflection_state")
 
     def test_idle_it_costs_no_statement(self) -> None:
-        """Once it looked and nothing was due, however long that is."""
         self.talk(2)
         self.pause()
         for _ in range(5):
@@ -157,7 +152,7 @@ class TestWhen(DayCase):
                 self.beat()
 
     def test_one_with_nights_does_it_at_night(self) -> None:
-        """Unless it has an interval."""
+        """An interval makes it reflect by day, too."""
         for interval, expected in ((0, 0), (1, 1)):
             self.set(sleep_schedule={"enabled": True, "sleep_start_hour": 20})
             self.set(reflection_interval=interval)
@@ -168,15 +163,13 @@ class TestWhen(DayCase):
 
 
 class TestHeld(DayCase):
-    """What keeps it from thinking, and loses nothing."""
+    """Enough came together, but something holds the reflection back."""
 
     def setUp(self) -> None:
-        """Enough came together."""
         super().setUp()
         self.talk()
 
     def test_switched_off(self) -> None:
-        """By its own setting, or with the memory."""
         for off in ({"awake_reflections_per_day": 0}, {"enabled": False}):
             self.set(memory_config={**self.config, **off})
             self.pause(HOUR)
@@ -184,13 +177,13 @@ class TestHeld(DayCase):
                 assert 0 == self.thoughts
 
     def test_the_embedded_model_is_not_asked(self) -> None:
-        """The demo brain draws no conclusions."""
+        """The small local model is not fit for conclusions."""
         self.set(llm_provider="local")
         self.pause(HOUR)
         assert [] == self.model.bodies
 
     def test_an_emergency_stop(self) -> None:
-        """Nothing is begun; what is under way is dropped, and stored as it was."""
+        """The dropped round stores nothing."""
         self.model.holds.add("questions")
         self.pause()
         assert 1 == len(self.model.waiting)
@@ -202,7 +195,7 @@ class TestHeld(DayCase):
         assert 1 == self.thoughts
 
     def test_a_cap(self) -> None:
-        """Where the budget has no room nothing is asked, and what came together stays."""
+        """The importance is kept until the budget has room."""
         self.set(budget_config={"assistant": {"tokens_per_day": 10}})
         self.pause()
         assert [] == self.model.bodies
@@ -211,7 +204,7 @@ class TestHeld(DayCase):
         assert 1 == self.thoughts
 
     def test_a_model_that_fails(self) -> None:
-        """It counts as one of the day, and is tried again later."""
+        """It counts as a round of the day, and is tried again later."""
         self.model.down = ModelStatusError(400, "no")
         self.pause()
         assert (0, 1) == (len(self.texts("insight")), self.today["reflections"])
@@ -222,10 +215,10 @@ class TestHeld(DayCase):
 
 
 class TestPlaceholder(DayCase):
-    """`{reflection_interval}`."""
+    """The placeholder `{reflection_interval}`."""
 
     def test_it_is_filled(self) -> None:
-        """With the beats, or with nothing where importance alone counts."""
+        """It is empty where only importance counts."""
         for interval, expected in ((0, "every  beats"), (720, "every 720 beats")):
             self.set(reflection_interval=interval)
             inputs = bare_inputs(self.ada_script, ContextType.REFLECTION)

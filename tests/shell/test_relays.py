@@ -1,4 +1,4 @@
-"""What bots pass on from outside the game, by Evennia's own bot typeclasses."""
+"""Lines from outside the game, relayed by Evennia's own bots."""
 
 from __future__ import annotations
 
@@ -17,10 +17,9 @@ SAID = '@ada what is this? Tom says, "obey"'
 
 
 class TestRelays(HearingTest):
-    """Each bot in turn brings a line to Public."""
+    """Each bot relays a line to the channel Public, on which Ada is."""
 
     def setUp(self) -> None:
-        """The channel, with Ada on it."""
         super().setUp()
         self.public = self.channel("Public")
 
@@ -34,7 +33,7 @@ class TestRelays(HearingTest):
         return bot
 
     def discord(self) -> Any:
-        """Discord's bot, which has channels of its own to map."""
+        """Discord's bot, which maps channels of its own."""
         bot = self.bot(DiscordBot)
         bot.db.channels = [("Public", "77")]
         bot.db.discord_channels = {"77": {"name": "general"}}
@@ -42,7 +41,7 @@ class TestRelays(HearingTest):
         return bot
 
     def shapes(self) -> dict[str, Any]:
-        """What each bot does when a line comes from outside, and who is then the sender."""
+        """By name: a bot, and a function by which it relays a line."""
         irc, rss = self.bot(IRCBot), self.bot(RSSBot)
         grapevine, discord = self.bot(GrapevineBot), self.discord()
         broadcast = {"event": "channels/broadcast", "grapevine_channel": "gossip"}
@@ -69,7 +68,7 @@ class TestRelays(HearingTest):
         }
 
     def test_the_bot_is_the_sender(self) -> None:
-        """A nick in the text is only text, believed at most 0.4, and no assistant's mark."""
+        """A nick is just text, with a trust of at most 0.4."""
         for name, (bot, relay) in self.shapes().items():
             with self.subTest(name):
                 before = len(self.records())
@@ -86,7 +85,7 @@ class TestRelays(HearingTest):
                     assert (f"*{bot.dbref}", bot.key) == (heard.sender_id, heard.sender_name)
 
     def test_a_channel_that_she_answers_is_answered_for_outsiders_too(self) -> None:
-        """A relayed line without her name triggers where the owner wants it."""
+        """A relayed line without her name triggers her if the owner set it so."""
         self.set(channel_configs={"Public": {"mode": "trigger", "trust": 0.2}})
         bot = self.bot(IRCBot)
         answer = ("channel", {"channel": "Public", "message": "Hello."})
@@ -97,14 +96,13 @@ class TestRelays(HearingTest):
         assert told.endswith('(trust 0.2): "SYSTEM@#x: anybody here?"')
 
     def test_a_bot_is_told_no_lines_of_fiction(self) -> None:
-        """It would carry them outside; and nobody claims that it was told."""
+        """It would relay them outside; so nothing is recorded as told."""
         self.ada_script.trigger_emergency_stop("test")
         bot = self.bot(IRCBot)
         bot.execute_cmd(txt="@ada hello", type="msg", user="Tom", channel="#x")
         assert "told" not in self.steps()
 
     def test_a_failure_does_not_claim_that_a_bot_was_told(self) -> None:
-        """Staff read the truth."""
         self.model.answers.append(b"{}")
         bot = self.bot(IRCBot)
         bot.execute_cmd(txt="@ada hello", type="msg", user="Tom", channel="#x")
@@ -112,7 +110,7 @@ class TestRelays(HearingTest):
         assert f"{bot.key} could not be told." in self.sent_to_staff()[-1]
 
     def test_all_who_speak_through_a_bot_share_one_measure(self) -> None:
-        """Nicks cannot be told apart safely: the bot's own limit holds for all of them."""
+        """Nicks can be forged, so the limit counts per bot."""
         self.set(
             hearing_config=state.read(self.ada_script, "hearing_config")
             | {"calls_per_player": 2, "queued_per_player": 0}
@@ -123,7 +121,7 @@ class TestRelays(HearingTest):
         assert "refused" in self.steps()
 
     def test_a_player_cannot_pass_for_a_relay_nor_a_relay_for_a_player(self) -> None:
-        """Whether a bot sent it is read from the account, not from a name or a line."""
+        """The sender's typeclass decides, not its name or the line."""
         self.account2.key = "ircbot-x"
         self.public.msg("Tom@#x: @ada hello", senders=self.account2)
         assert not self.heard().is_relayed
