@@ -47,6 +47,7 @@ class TestPeriods(LedgerTest):
             self.reserve(capped(tokens_total=250), at=NOON + 400 * DAY)
 
     def test_a_call_over_midnight_counts_to_the_day_it_began(self) -> None:
+        """Its reservation is released on that day, too, and the next day starts empty."""
         late = NOON + DAY // 2 - 31
         reservation = self.reserve(at=late)
         self.store.settle(reservation, TokenUsage(5, 5), late + 60)
@@ -138,6 +139,7 @@ class TestKilled(LedgerTest):
         self.assert_consistent()
 
     def test_the_calls_of_a_living_process_are_left_alone(self) -> None:
+        """They are closed five minutes after their deadline, when they are surely over."""
         self.reserve()
         self.killed("elsewhere:1:1:abcd")
         other = LedgerStore()
@@ -146,6 +148,7 @@ class TestKilled(LedgerTest):
         self.assert_consistent()
 
     def test_a_call_that_was_closed_by_others_still_counts_as_it_was(self) -> None:
+        """A process that was only slow corrects what another process had taken for cut off."""
         ends = ("settle", "release", "cut_off")
         reservations = [self.reserve(wanted=need(price=self.price(1))) for _ in ends]
         assert 3 == LedgerStore().recover(NOON + 1000)
@@ -164,6 +167,7 @@ class TestKilled(LedgerTest):
         self.assert_consistent()
 
     def test_a_call_is_cut_off_once(self) -> None:
+        """Two processes may find the same orphan at the same moment."""
         self.killed(self.dead())
         found = ModelCall.objects.get()
         assert (True, False) == (upkeep.close_orphan(found), upkeep.close_orphan(found))
@@ -217,6 +221,7 @@ class TestUpkeep(LedgerTest):
         assert 15 == self.total().prompt_tokens
 
     def test_open_calls_are_never_dropped(self) -> None:
+        """However old, they are closed as cut off."""
         self.reserve()
         LedgerStore().recover(NOON + 365 * DAY)
         assert CallState.CUT_OFF == ModelCall.objects.get().state
@@ -228,6 +233,7 @@ class TestUpkeep(LedgerTest):
         assert 12 == BudgetTotal.objects.count()
 
     def test_rows_that_were_mixed_up_are_noticed(self) -> None:
+        """After a restored backup, remembered row numbers may belong to other rows."""
         self.use(5, 5)
         BudgetTotal.objects.filter(scope="game", period="").update(period="x")
         BudgetTotal.objects.filter(scope="game", period="2026-11").update(period="")
@@ -235,6 +241,7 @@ class TestUpkeep(LedgerTest):
         assert 2 == self.total(TODAY).calls
 
     def test_the_memory_of_numbers_is_bounded(self) -> None:
+        """A process that runs for years would otherwise remember every minute."""
         self.use(5, 5)
         self.store.totals._heads.update(
             {BudgetAccount(Scope.GAME, "", f"{n}"): n for n in range(rows.MOST_REMEMBERED)}

@@ -51,6 +51,7 @@ class DeleteTest(SafetyTest):
 
 class TestDelete(DeleteTest):
     def test_it_is_no_alarm(self) -> None:
+        """The log has a line of information, and staff online hear of no emergency."""
         self.forget()
         with (
             mock.patch.object(logger, "log_err") as errors,
@@ -105,6 +106,7 @@ class TestDelete(DeleteTest):
         assert str(self.folder) in result.message
 
     def test_what_she_asked_is_closed(self) -> None:
+        """The code that waits for the answer is told that the question was discarded."""
         came: list[Any] = []
         asking = ApprovalRequest("tick 1 max_iterations", "safety.limit.max_iterations", "May I?")
         approvals.ask(self.ada_script, asking).addBoth(came.append)
@@ -150,6 +152,7 @@ class TestRefused(DeleteTest):
         assert self.delete().ok
 
     def test_the_first_character_stays(self) -> None:
+        """Evennia needs object #1."""
         self.ada_script.obj = ObjectDB.objects.get(id=1)
         try:
             assert "the game's first character" in self.delete().message
@@ -157,6 +160,7 @@ class TestRefused(DeleteTest):
             self.ada_script.obj = self.ada
 
     def test_what_was_refused_half_way_is_whole_and_can_be_tried_again(self) -> None:
+        """It stays stopped, but keeps its body and settings."""
         script, body = self.make("Brass", typeclass=Stubborn, persona="A knocker.")
         result = self.delete(script)
         assert ProblemKind.UNAVAILABLE is result.problem

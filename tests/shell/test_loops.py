@@ -89,6 +89,7 @@ class TestTwo(LoopTest):
                 self.clock.advance(100)
 
     def test_by_name_the_talk_of_another_ends(self) -> None:
+        """A person who talks with Ada and then thanks Brass is answered by Brass alone."""
         self.ask("say Ada, hello", says("Hello."))
         self.clock.advance(5)
         asked = len(self.model.bodies)
@@ -104,6 +105,7 @@ class TestTwo(LoopTest):
         assert 1 == count
 
     def test_in_the_room_with_all_doors_open(self) -> None:
+        """The most open settings of an owner do not make it endless."""
         for script in (self.ada_script, self.brass_script):
             state.write(
                 script,
@@ -118,6 +120,7 @@ class TestTwo(LoopTest):
         assert 2 * MOST >= count
 
     def test_on_a_channel_that_both_answer(self) -> None:
+        """Channel mode `trigger` does not go around the limit."""
         public = self.channel("Public", self.brass)
         for script in (self.ada_script, self.brass_script):
             state.write(script, channel_configs={"Public": "trigger"})
@@ -131,12 +134,14 @@ class TestTwo(LoopTest):
         assert 1 <= len(lines) <= 2
 
     def test_from_one_way_to_another(self) -> None:
+        """The count follows the talk from a whisper to a channel to the room."""
         for script in (self.ada_script, self.brass_script):
             state.write(script, private_words="free")
         assert (MOST - 1, 1) == self.from_way_to_way()
         assert ["say", "pose", "whisper"] == self.ways()
 
     def test_what_is_whispered_in_place_of_another_way(self) -> None:
+        """With `private_words` at its default the same answers are whispered, and counted."""
         assert (MOST - 1, 1) == self.from_way_to_way()
         assert ["whisper"] * 3 == self.ways()
         assert [] == self.mira.heard_from(self.ada) + self.mira.heard_from(self.brass)

@@ -87,6 +87,7 @@ class TestPacks(PackTest):
         )
 
     def test_the_same_again_changes_nothing(self) -> None:
+        """A changed pack changes only what came with it before."""
         self.typed("aimemory lore add mill = The mill is haunted.")
         a, b = ({"id": name, "text": name, "keywords": [name]} for name in "ab")
         pack = {"pack": "harbour", "entries": [a, b]}
@@ -101,6 +102,7 @@ class TestPacks(PackTest):
         assert ["The mill is haunted."] == self.texts()
 
     def test_what_goes_out_comes_in_again(self) -> None:
+        """So does lore that was written by command, with its room or faction."""
         self.given("assistant lore import harbour.yaml")
         self.typed(f"aimemory lore add room {self.room1.dbref} stair = Mind the stair.")
         self.typed("aimemory lore add faction Guild oath = We swear by salt.")
@@ -202,6 +204,7 @@ class TestConditions(PackTest):
             assert "It rains." in self.told("whisper Ada = hello"), condition
 
     def test_a_games_function_that_fails_meets_nothing(self) -> None:
+        """A missing function counts the same, and the turn goes on."""
         when = [{"quest": "ring", "state": "found"}]
         entry = {"id": "a", "text": "It rains.", "constant": True, "when": when}
         self.changed({"pack": "harbour", "entries": [entry]})
@@ -211,6 +214,7 @@ class TestConditions(PackTest):
                 assert ("hello" in told, "It rains." in told) == (True, False), path
 
     def test_it_leaves_room_for_memories(self) -> None:
+        """Constant lore, however much, does not crowd out recollections."""
         self.remember("The atlas is in the east tower.", kind="fact", audience=WORLD)
         entries = [{"id": n, "text": n * 1_000, "constant": True} for n in "abcd"]
         self.changed({"pack": "harbour", "entries": entries})

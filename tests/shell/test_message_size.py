@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from evennia_ai import approvals, audit, operations
+from evennia_ai import approvals, operations
 from evennia_ai.core.hearing.decision_traces import MOST_KEPT
 from evennia_ai.core.hearing.perception import MOST_OF_ONE
 from evennia_ai.core.settings.safety import Size
 from evennia_ai.llm.scripted import completion
+from tests.recorded import record_of
 from tests.shell.listening import HearingTest
 from tests.shell.support import pump
 
@@ -19,13 +20,12 @@ class SizeTest(HearingTest):
 
     def setUp(self) -> None:
         super().setUp()
-        self.recorded: list[str] = []
-        audit.LISTENERS.append(self._note)
-        self.addCleanup(audit.LISTENERS.remove, self._note)
+        self.events = record_of(self)
 
-    def _note(self, event: str, _subject: str, _facts: object) -> None:
-        if "limit" in event:
-            self.recorded.append(event)
+    @property
+    def recorded(self) -> list[str]:
+        """The names of the recorded events about limits."""
+        return [event for event, *_ in self.events if "limit" in event]
 
     def limit(self, on_oversize: str, characters: int = 20) -> None:
         """Set the limit and its mode."""

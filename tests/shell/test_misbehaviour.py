@@ -21,17 +21,23 @@ from tests.shell.support import pump
 
 
 class TestNative(MisbehaviourTest):
+    """A model with the tool calls of the API."""
+
     def test_calls(self) -> None:
+        """Calls that can be run are run, and the model is told what is wrong with the others."""
         self.check_all(CALLS)
 
     def test_texts(self) -> None:
         self.check_all(TEXTS)
 
     def test_bodies(self) -> None:
+        """Unusual fields around the message do no harm."""
         self.check_all(BODIES)
 
 
 class TestJson(MisbehaviourTest):
+    """A model that is held to a JSON schema, as the demo model is."""
+
     tool_mode = "json"
 
     def test_texts(self) -> None:
@@ -39,7 +45,10 @@ class TestJson(MisbehaviourTest):
 
 
 class TestContext(MisbehaviourTest):
+    """Prompts that are too long for the model."""
+
     def test_without_the_talk_it_fits(self) -> None:
+        """Services name this error differently; each is retried without the conversation."""
         for name, body in TOO_LONG.items():
             with self.subTest(name):
                 self.begin()
@@ -74,6 +83,7 @@ class TestContext(MisbehaviourTest):
         self.expect_well()
 
     def test_looks_until_it_is_full(self) -> None:
+        """Two warnings about the context go before the end of the turn."""
         self.room1.db.desc = "Rain. " * 120
         self.begin()
         self.whispered()
@@ -90,6 +100,7 @@ class TestContext(MisbehaviourTest):
 
 class TestWire(MisbehaviourTest):
     def test_refusals_and_breaks(self) -> None:
+        """Temporary errors are retried once, others are not."""
         self.check_all(WIRE)
 
 
@@ -104,6 +115,8 @@ class TestSlow(MisbehaviourTest):
 
 
 class TestFallback(MisbehaviourTest):
+    """A second server, which the game's settings name as the fallback."""
+
     def setUp(self) -> None:
         super().setUp()
         self.other = self.enterContext(FakeModel.in_thread())
@@ -121,6 +134,7 @@ class TestFallback(MisbehaviourTest):
         assert "401" in notice
 
     def test_in_the_middle_of_a_turn(self) -> None:
+        """The fallback model is sent the results of the first one's calls."""
         row = Row("", (does(look()), refused(401, "no")), kept="look whisper", asked=2)
         self.check(replace(row, heard=('Ada whispers: "I stand in."',)))
         told = self.other.read_calls()[0]["body"]["messages"]
@@ -135,7 +149,10 @@ class TestFallback(MisbehaviourTest):
 
 
 class TestHangingUp(MisbehaviourTest):
+    """A request whose socket closes before the turn behind it is cancelled."""
+
     def test_the_server_sees_the_client_go_while_the_turn_waits(self) -> None:
+        """The request is on its second attempt; afterwards a stop finds nothing under way."""
         self.begin({"kind": "status", "status": 503, "body": "busy"}, {"kind": "hang"})
         self.type(self.tom, ASK)
         self.run_until(lambda: self.server.count_calls() == 2)

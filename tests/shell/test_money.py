@@ -81,6 +81,8 @@ class MoneyTest(ShellTest):
 
 @override_settings(EVENNIA_AI_BUDGET_CONFIG=capped(tokens_per_day=20_000))
 class TestCapOfAPlayer(MoneyTest):
+    """A player with 20,000 tokens asks for answers of 18,000."""
+
     names = ("Ada", "Brass", "Cog", "Dot", "Elm")
 
     def ask_all(self) -> None:
@@ -106,6 +108,7 @@ class TestCapOfAPlayer(MoneyTest):
         assert self.counted.tokens <= self.total_of(self.tom) <= 20_000
 
     def test_hole_d22_what_is_sent_is_what_was_reserved(self) -> None:
+        """The length that is sent is the room that the cap leaves."""
         self.counted.behave(kind="hang", answer_tokens=LONG)
         state.write(self.ada_script, llm_max_tokens=LONG, max_context_tokens=128_000)
         self.type(self.tom, "whisper Ada = tell me all of it")
@@ -119,6 +122,7 @@ class TestCapOfAPlayer(MoneyTest):
         assert call.estimated_completion_tokens == self.counted.sent[0].completion_tokens
 
     def test_hole_d22_without_room_for_an_answer_nothing_is_sent(self) -> None:
+        """Not even a final answer fits."""
         used = ledger.store().reserve(
             ledger.BillingContext("Brass", person_of(self.tom)),
             ledger.CostEstimate(TokenUsage(19_900)),
@@ -130,6 +134,7 @@ class TestCapOfAPlayer(MoneyTest):
         assert [] == self.counted.bodies
 
     def test_hole_d22_a_model_that_ignores_the_length_is_counted_in_full(self) -> None:
+        """Only the calls under way can exceed the cap; after that nothing is sent."""
         self.counted.behave(answer_tokens=LONG, ignores_limit=True)
         for _ in range(5):
             self.type(self.tom, "whisper Ada = tell me all of it")
@@ -150,6 +155,7 @@ class TestLength(MoneyTest):
         return self.limit()
 
     def test_hole_d22_a_length_is_always_sent(self) -> None:
+        """The default is a quarter of the window, and no more than any model accepts."""
         for expected, model, values in (
             (2_048, "unheard-of", {}),
             (4_096, "gpt-4o", {}),
@@ -173,6 +179,7 @@ class TestLength(MoneyTest):
         assert call.estimated_prompt_tokens + sent <= 8_192
 
     def test_hole_d22_an_endpoint_that_refuses_one_form_is_told_in_the_other(self) -> None:
+        """The refused field is never sent again, and the refused request costs nothing."""
         self.counted.behave(refuses="max_tokens", content="Yes.")
         for _ in range(2):
             self.type(self.tom, "whisper Ada = hello")
@@ -182,6 +189,7 @@ class TestLength(MoneyTest):
         assert ["settled"] * 2 == [call.state for call in self.rows()]
 
     def test_hole_d22_an_endpoint_that_takes_less_is_asked_for_less(self) -> None:
+        """The number is read from the refusal, and kept."""
         text = "max_tokens is too large: 2048. This model supports at most 1024 completion tokens"
         self.model.answers.append(ModelStatusError(400, text))
         services.pool().set_transport(services.endpoint(), self.model)
@@ -190,6 +198,7 @@ class TestLength(MoneyTest):
         assert [2048, 1024, 1024] == [body["max_tokens"] for body in self.model.bodies]
 
     def test_hole_d22_a_prompt_counted_too_low_is_corrected(self) -> None:
+        """The service's own count corrects the next estimate."""
         self.counted.behave(content="Yes.", usage={"prompt_tokens": 6_000})
         for _ in range(2):
             self.type(self.tom, "whisper Ada = hello")
@@ -202,6 +211,7 @@ class TestLength(MoneyTest):
 @override_settings(EVENNIA_AI_BUDGET_CONFIG=NO_CAPS)
 class TestUsage(MoneyTest):
     def test_hole_d23_impossible_usage_is_not_free(self) -> None:
+        """Our own count replaces an impossible one."""
         state.write(self.ada_script, llm_max_tokens=LONG, max_context_tokens=128_000)
         for value in (-1e6, 1e12, "5000", None, float("nan")):
             with self.subTest(value=value):
@@ -214,6 +224,7 @@ class TestUsage(MoneyTest):
                 assert 3_000 < call.completion_tokens < 5_500
 
     def test_hole_d23_thoughts_that_are_only_in_the_total_count(self) -> None:
+        """Some proxies report reasoning tokens nowhere else."""
         usage = {"prompt_tokens": 200, "completion_tokens": 5, "total_tokens": 1_205}
         self.counted.behave(content="Yes.", usage=usage)
         self.type(self.tom, "whisper Ada = hello")
@@ -230,6 +241,8 @@ class TestUsage(MoneyTest):
 
 @override_settings(EVENNIA_AI_BUDGET_CONFIG=NO_CAPS, EVENNIA_AI_FALLBACK_MODELS=["scripted"])
 class TestAttempts(MoneyTest):
+    """A first model at an address, and the scripted one as its fallback."""
+
     environ = {"EVENNIA_AI_MODEL": "big", "OPENAI_BASE_URL": "http://127.0.0.1:9/v1"}
     BIG, SCRIPTED = "custom/big", "scripted/scripted"
 
@@ -245,6 +258,7 @@ class TestAttempts(MoneyTest):
         self.type(self.tom, "whisper Ada = hello")
 
     def test_hole_d24_a_first_model_that_times_out_is_a_row(self) -> None:
+        """The service may charge for it, so the whole reservation counts."""
         self.whisper()
         self.clock.advance(31)
         pump()
@@ -256,6 +270,7 @@ class TestAttempts(MoneyTest):
         ) == self.total_of(self.tom)
 
     def test_hole_d24_an_answer_of_no_use_is_a_row(self) -> None:
+        """Its reported usage counts, or else the whole reservation."""
         self.whisper(b"{}")
         self.whisper(b"<html>502</html>")
         usage = {"prompt_tokens": 11, "completion_tokens": 22}
@@ -266,6 +281,7 @@ class TestAttempts(MoneyTest):
         assert (11, 22) == (self.rows()[4].prompt_tokens, self.rows()[4].completion_tokens)
 
     def test_hole_d24_a_broken_connection_is_a_row_for_each_attempt(self) -> None:
+        """The requests had been sent, so each may be charged for."""
         broken = ModelConnectionError("gone", was_sent=True)
         self.whisper(broken, broken)
         self.clock.advance(2)
@@ -283,12 +299,14 @@ class TestAttempts(MoneyTest):
                 assert [("settled", self.SCRIPTED)] == self.states()
 
     def test_hole_d24_a_gateway_that_gave_up_may_have_cost(self) -> None:
+        """The model behind it may have answered."""
         self.whisper(ModelStatusError(504, "late"), ModelStatusError(504, "late"))
         self.clock.advance(2)
         pump()
         assert ["cut_off", "cut_off", "settled"] == [call.state for call in self.rows()]
 
     def test_hole_d24_a_cap_ends_the_row_of_attempts(self) -> None:
+        """The first attempt used up the cap, so the fallback is not asked."""
         with override_settings(EVENNIA_AI_BUDGET_CONFIG=capped(tokens_per_day=5_000)):
             self.ada_script.work.drop_cached_settings()
             self.whisper(b"{}")

@@ -82,10 +82,12 @@ class TestHealth(MonitoringTest):
         assert "ok" == found["status"]
 
     def test_one_is_stopped(self) -> None:
+        """The game itself is well."""
         operations.stop(self.ada_script, "x")
         assert ("ok", 1) == (self.health()["status"], self.health()["assistants"]["stopped"])
 
     def test_all_are_stopped(self) -> None:
+        """That is a state of its own, whatever else is wrong."""
         operations.stop_all([self.ada_script, self.brass_script], "x")
         self.breaker().force_open()
         assert "stopped" == self.health()["status"]
@@ -119,6 +121,7 @@ class TestHealth(MonitoringTest):
         assert ("degraded", "slow") == (found["status"], found["database"])
 
     def test_a_database_that_fails_degrades(self) -> None:
+        """The text of the database error is not shown."""
         with connection.execute_wrapper(broken):
             found = self.health(with_reasons=True)
         told = ("degraded", "failed", "failed")
@@ -174,6 +177,7 @@ class TestMetrics(MonitoringTest):
         assert f"| `{monitoring.TICKS}` |  | {monitoring.TICKS_TEXT} (histogram) |" in text
 
     def test_assistants_by_state(self) -> None:
+        """Every state has a sample, also with a count of zero."""
         operations.stop(self.brass_script, "x")
         assert 1 == self.sample("assistants", state="stopped")
         assert 1 == self.sample("assistants", state="waiting_for_event")
@@ -206,6 +210,7 @@ class TestMetrics(MonitoringTest):
         assert 0 == self.sample("model_cost_dollars_total")
 
     def test_counters_of_the_ledger_never_go_back(self) -> None:
+        """Rows of the ledger are pruned, but a counter of Prometheus may only rise."""
         seen = observing.observed()
         assert [5, 5, 7] == [seen.rise("calls", value) for value in (5, 3, 7)]
 
@@ -216,6 +221,7 @@ class TestMetrics(MonitoringTest):
         assert "evennia_ai_model_calls_total" not in found
 
     def test_breakers(self) -> None:
+        """Credentials in an address are left out."""
         self.breaker().force_open()
         services.pool().breakers.get_or_create("llm:http://me:hunter2@host/v1")
         assert (1, 0) == (
@@ -269,12 +275,14 @@ class TestMetrics(MonitoringTest):
             listener(event, "Ada", details)
 
     def test_what_a_game_tells_under_our_names_breaks_nothing(self) -> None:
+        """Games may send events of their own, with details that are missing or malformed."""
         for event in ("TickCompleted", "ToolExecuted", "EmergencyStopTriggered", "limit_denied"):
             self.tell(event)
             self.tell(event, duration_ms="long", cause=None, tool_name=["x"])
         assert 2 == self.sample("tick_duration_seconds_count")
 
     def test_there_is_an_end_to_names(self) -> None:
+        """Models make up tool names, and clients make up routes: labels stay bounded."""
         for number in range(300):
             self.tell("ToolExecuted", tool_name=f"tool_{number}", success=True)
             self.tell("TickCompleted", outcome=f"{number}")

@@ -26,6 +26,7 @@ from evennia_ai.errors import NameTakenError
 from evennia_ai.operations import guarding, naming
 from evennia_ai.operations.assistants.lifecycle import update_assistant
 from evennia_ai.operations.result import ProblemKind
+from tests.online import lines_shown
 from tests.shell.listening import HearingTest
 from tests.shell.people import Person
 from tests.shell.support import pump
@@ -332,12 +333,10 @@ class TestPages(NamesTest):
 
     def page(self, line: str) -> str:
         """The text that Tom's client shows after this line."""
-        sent = evennia.SESSION_HANDLER.data_out
-        sent.reset_mock()
+        evennia.SESSION_HANDLER.data_out.reset_mock()
         self.tom.execute_cmd(line, session=self.session)
         pump()
-        texts = [call.kwargs["text"] for call in sent.call_args_list if "text" in call.kwargs]
-        return "\n".join(text if isinstance(text, str) else text[0] for text in texts)
+        return "\n".join(lines_shown())
 
     def test_hole_a1_page_ada_my_secret(self) -> None:
         """A page for the player is typed with a star."""

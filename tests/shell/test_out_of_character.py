@@ -5,12 +5,12 @@ from __future__ import annotations
 import evennia
 from django.test.utils import override_settings
 from evennia import default_cmds
-from evennia.utils.ansi import strip_ansi
 
 from evennia_ai import operations
 from evennia_ai.commands import AssistantAccountCmdSet, AssistantCmdSet
 from evennia_ai.messages import incoming
 from evennia_ai.runtime import state
+from tests.online import lines_shown
 from tests.shell.support import ShellTest, pump
 
 NO_SUCH = "is not available"
@@ -45,13 +45,10 @@ class OutOfCharacterTest(ShellTest):
 
     def typed(self, line: str) -> str:
         """The text that the session shows for a line typed in it."""
-        sent = evennia.SESSION_HANDLER.data_out
-        sent.reset_mock()
+        evennia.SESSION_HANDLER.data_out.reset_mock()
         self.session.execute_cmd(line)
         pump()
-        texts = [call.kwargs["text"] for call in sent.call_args_list if "text" in call.kwargs]
-        plain = [text if isinstance(text, str) else text[0] for text in texts]
-        return "\n".join(str(strip_ansi(str(text))) for text in plain).strip()
+        return "\n".join(lines_shown()).strip()
 
 
 class TestOutOfCharacter(OutOfCharacterTest):

@@ -47,10 +47,6 @@ class PageTest(HearingTest):
         person.execute_cmd(line, session=session)  # type: ignore[attr-defined]
         pump()
 
-    def shown(self) -> list[str]:
-        """The lines that Tom's client was sent, without markup."""
-        return lines_shown()
-
     def log_in(self, account: object, body: object) -> ServerSession:
         """Bring another player online."""
         session = log_in(account)
@@ -88,19 +84,19 @@ class TestOurs(PageTest):
         self.make("Old J\u00f6rg")
         self.type(self.tom, "page ada = hello")
         self.type(self.tom, "page old j\u00f6rg the tide turns")
-        assert "You paged Old J\u00f6rg with: 'the tide turns'." in self.shown()
+        assert "You paged Old J\u00f6rg with: 'the tide turns'." in lines_shown()
         assert ["hello"] == [each.heard.body for each in self.ada_script.work.decisions.newest()]
         self.type(self.tom, "page old timers are the best")
-        assert "You paged Old J\u00f6rg with: 'old timers are the best'." in self.shown()
+        assert "You paged Old J\u00f6rg with: 'old timers are the best'." in lines_shown()
 
     def test_who_pages_reads_what_was_paged(self) -> None:
         self.type(self.tom, "page ada = hello")
-        assert "You paged Ada with: 'hello'." in self.shown()
+        assert "You paged Ada with: 'hello'." in lines_shown()
 
     def test_it_is_answered_with_a_page(self) -> None:
         self.tom.location = self.room2
         self.ask("page ada = hello", pages("Good evening."))
-        assert "Ada pages: Good evening." == self.shown()[-1]
+        assert "Ada pages: Good evening." == lines_shown()[-1]
         assert 'TestAccount pages you (trust 0.9): "hello"' == self.prompt()
 
     def test_players_are_paged_by_the_games_own_command(self) -> None:
@@ -118,7 +114,7 @@ class TestOurs(PageTest):
             with self.subTest(line=line):
                 evennia.SESSION_HANDLER.data_out.reset_mock()
                 self.type(self.tom, line)
-                assert any(shown in text for text in self.shown()), self.shown()
+                assert any(shown in text for text in lines_shown()), lines_shown()
         assert ["both", "some"] == self.bodies()
 
     def test_the_last_paged_is_who_was_paged_last(self) -> None:
@@ -129,7 +125,7 @@ class TestOurs(PageTest):
         self.type(self.tom, "page TestAccount2 = four")
         self.type(self.tom, "page five")
         assert ["two", "three"] == self.bodies()
-        assert "You paged TestAccount2 with: 'five'." == self.shown()[-1]
+        assert "You paged TestAccount2 with: 'five'." == lines_shown()[-1]
 
     def test_who_may_not_page_pages_nobody(self) -> None:
         """The game's ban covers assistants, too."""
@@ -140,7 +136,7 @@ class TestOurs(PageTest):
     def test_a_body_that_is_gone_is_not_paged(self) -> None:
         self.ada_script.obj = None
         self.type(self.tom, "page ada = hello")
-        assert any("Could not find 'ada'" in text for text in self.shown())
+        assert any("Could not find 'ada'" in text for text in lines_shown())
         self.ada_script.obj = self.ada
 
 
@@ -232,9 +228,9 @@ class TestBack(PageTest):
 
     def test_her_answer_shows_no_markup(self) -> None:
         self.ask("page ada = hello", pages("|rred|n {x} $You() www.evil.example"))
-        shown = "".join(ch for ch in self.shown()[-1] if ch.isprintable())
+        shown = "".join(ch for ch in lines_shown()[-1] if ch.isprintable())
         assert "Ada pages: |rred|n {x} $You() www.evil.example" == shown
-        assert "www." not in self.shown()[-1]
+        assert "www." not in lines_shown()[-1]
 
     def test_who_is_offline_is_not_paged(self) -> None:
         other = completion(None, ("noop", {}))
@@ -255,4 +251,4 @@ class TestBack(PageTest):
 
     def test_a_failure_is_told_to_the_account(self) -> None:
         self.ask("page ada = hello", ModelReplyError("no"))
-        assert any("my thoughts won't settle" in text for text in self.shown())
+        assert any("my thoughts won't settle" in text for text in lines_shown())
