@@ -38,7 +38,7 @@ class TestLocked(LockoutTest):
         assert ["silent", "told"] == self.steps()
 
     def test_b8_each_message_has_its_receipt(self) -> None:
-        """A receipt is not limited in rate, as other notices are."""
+        """Other notices are limited in rate, but receipts are not."""
         self.lock()
         for number in range(5):
             self.type(self.tom, f"whisper Ada = {number}")

@@ -37,7 +37,7 @@ class TestReading(RememberingTest):
         assert "Ada remembers nothing about you." in self.answer(self.mira, "assistant memory")
 
     def test_to_look_at_ones_own_is_not_recorded(self) -> None:
-        """When staff look at it, it is."""
+        """A look by staff is recorded."""
         self.remember("Mira came in", self.miras)
         self.answer(self.mira, "assistant memory")
         assert [] == self.facts("memory_viewed")
@@ -155,7 +155,7 @@ class TestForgetting(RememberingTest):
 
 class TestOptingOut(RememberingTest):
     def test_it_is_stored_and_recorded(self) -> None:
-        """Existing memories stay, and the answer says how to delete them."""
+        """Existing memories are kept, and the answer says how to delete them."""
         self.remember("Mira came in", self.miras)
         shown = self.answer(self.mira, "assistant memory off")
         assert "but keeps what it knows; to delete that too: assistant forget" in shown

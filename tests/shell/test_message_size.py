@@ -131,7 +131,7 @@ class TestAsking(SizeTest):
         assert "limit_denied" not in self.recorded
 
     def test_l11_a_no_gives_it_back(self) -> None:
-        """So do an unanswered and a dropped question, and one without anybody to ask."""
+        """A question that is unanswered, dropped or for nobody counts as a no."""
         for name, end in (
             ("no", lambda: self.answer("no")),
             ("too late", lambda: self.clock.advance(60)),

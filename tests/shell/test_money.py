@@ -95,7 +95,7 @@ class TestCapOfAPlayer(MoneyTest):
             pump()
 
     def test_hole_d22_five_at_once_stay_within_the_cap(self) -> None:
-        """That holds whether or not a length is set, and round after round."""
+        """The cap holds with and without a set length, and round after round."""
         for script in self.scripts.values():
             state.write(script, max_context_tokens=128_000)
         for length in (None, LONG):
@@ -122,7 +122,7 @@ class TestCapOfAPlayer(MoneyTest):
         assert call.estimated_completion_tokens == self.counted.sent[0].completion_tokens
 
     def test_hole_d22_without_room_for_an_answer_nothing_is_sent(self) -> None:
-        """Not even a final answer fits."""
+        """The budget has no room for a final answer either."""
         used = ledger.store().reserve(
             ledger.BillingContext("Brass", person_of(self.tom)),
             ledger.CostEstimate(TokenUsage(19_900)),

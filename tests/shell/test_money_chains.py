@@ -130,7 +130,7 @@ class TestTalk(ChainTest):
         assert toms[person_of(self.tom)] == both[person_of(self.tom)]
 
     def test_hole_d25_clients_are_not_told_who_began(self) -> None:
-        """Options of a message reach clients; they name the chain, and no person."""
+        """The options of a message reach clients; they may name the chain, but no person."""
         self.let(lambda *_: completion(None, ("say", {"message": "Hello."})))
         self.type(self.tom, "say @ada hello")
         (options,) = [each.options for each in self.mira.messages if each.sender == self.ada]

@@ -187,7 +187,7 @@ class TestEmbeddings(MemoryTest):
 @override_settings(EVENNIA_AI_BUDGET_CONFIG=NO_CAPS)
 class TestStopped(MoneyTest):
     def test_hole_d28_no_summary_is_asked_for(self) -> None:
-        """Not even when staff ask for one."""
+        """Staff cannot ask for one either."""
         self.counted.behave(content="Yes.")
         for number in range(12):
             self.type(self.tom, f"whisper Ada = {number} {'storm ' * 50}")
@@ -228,7 +228,6 @@ class TestStopped(MoneyTest):
             return Deferred(lambda _: cancelled.append(True))
 
         servers.specs, servers.call = lambda: {spec.name: spec}, call  # type: ignore[method-assign]
-        servers.beside = lambda own: {**own, spec.name: spec}  # type: ignore[method-assign]
         servers.are_any = True
         self.addCleanup(services.remote_servers.cache_clear)
         told: list[Any] = []

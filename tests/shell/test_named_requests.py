@@ -54,7 +54,7 @@ class TestOnce(NamedTest):
         assert not PendingTask.objects.exists()
 
     def test_a_failure_is_kept_too(self) -> None:
-        """To try again takes another name. A refusal before the start is not kept."""
+        """Another try takes another name. A refusal before the start is not kept."""
         self.model.answers.append(says("Hm."))
         operations.set_muted(self.ada_script, self.mira, True)
         self.refused(self.put(asker=self.mira), Reason.REFUSED, "muted")

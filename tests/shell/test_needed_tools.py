@@ -66,7 +66,6 @@ class TestSize(NeedCase):
         assert sum(map(estimate, texts)) + estimate(json.dumps(tools)) > MOST_TOKENS
 
     def test_what_is_always_shown(self) -> None:
-        """These and no others, for a new assistant."""
         assert ALWAYS == set(self.shown(TRIVIAL))
 
 

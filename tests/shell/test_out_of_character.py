@@ -145,7 +145,7 @@ class TestBoth(OutOfCharacterTest):
 
     @override_settings(MULTISESSION_MODE=2)
     def test_two_sessions_of_one_account(self) -> None:
-        """In this mode each session may be in or out of character."""
+        """Mode 2 lets each session be in or out of character."""
         assert NO_SUCH in self.typed("hush ada")
         self.account.puppet_object(self.session, self.tom)
         assert "Ada" in self.typed("hush ada")

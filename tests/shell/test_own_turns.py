@@ -99,7 +99,7 @@ class TestLimit(OwnTurnsTest):
 
 class TestMore(OwnTurnsTest):
     def test_l14_a_yes_gives_as_many_again(self) -> None:
-        """While the question is open she does nothing by herself."""
+        """She does nothing by herself while the question is open."""
         self.limit(3, "interactive")
         assert 3 == self.act(6)
         (question,) = self.questions()

@@ -143,7 +143,7 @@ class TestParts(ErrandTest):
         assert "evennia migrate" in found.message
 
     def test_who_asks_is_told_with_the_lowest_cap(self) -> None:
-        """Of several caps the lowest counts, and no words of a task are shown."""
+        """The game has a second cap, and words of tasks are not shown."""
         self.model.answers.append(reports_of("Seven lamps."))
         task = self.ended(self.begin())
         self.use(700)

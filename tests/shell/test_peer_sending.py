@@ -176,7 +176,7 @@ class TestSending(ErrandTest):
         assert ["h0", "h1", "theirs"] == due(most_of_one=2)
 
     def test_after_the_end_there_is_nothing_to_tell(self) -> None:
-        """That holds for an address that is added later, too."""
+        """An address that is added after the end is never due either."""
         self.model.answers.append(reports_of("Seven."))
         shown = self.access.send(Given(str(uuid4()), "Count."), "", hook())
         pump()

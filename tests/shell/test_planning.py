@@ -105,7 +105,7 @@ class TestLimits(PlanningCase):
     """The planning call counts as one of the turn that asks for it."""
 
     def test_it_is_counted_with_the_turn(self) -> None:
-        """It is counted once in each: turn, chain, record and total."""
+        """The turn, its chain, the audit and the total each count it once."""
         recorded = record_of(self)
         split = completion(None, ("split_goal", {"number": 1}), usage=used(100))
         self.plan(split, completion(PARTS_TEXT, usage=used(1000)))

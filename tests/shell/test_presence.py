@@ -52,7 +52,7 @@ class TestSilent(ShellTest):
         assert [] == self.model.bodies
 
     def test_interaction_can_be_switched_off_altogether(self) -> None:
-        """This is rule 0."""
+        """Rule 0 comes before all other rules of hearing."""
         state.write(self.ada_script, interaction_enabled=False)
         self.type(self.tom, "whisper Ada = hello")
         assert ([], []) == (self.tom.heard_from(self.ada), self.waiting())

@@ -33,7 +33,7 @@ def kept() -> Iterator[Path]:
 
 
 def test_hole_c14_the_demo_keeps_its_database_to_itself(kept: Path) -> None:
-    """SQLite's journal files beside it count, too."""
+    """SQLite puts journal files beside the database, which count, too."""
     kept.touch(0o644)
     for _ in range(2):
         keep_private(str(kept))

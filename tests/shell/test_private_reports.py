@@ -61,7 +61,7 @@ class TestPrivateReports(PrivateReportTest):
     """A report has the audience of its task."""
 
     def test_the_specialist_has_it(self) -> None:
-        """To Tom alone, every tool except `my_state` finds it."""
+        """Every tool except `my_state` finds it when Tom alone asks."""
         looks = completion(None, *FINDING.items())
         self.ask("whisper Brass = what lies under the pier?", looks, whispers("You know."))
         results = self.model.bodies[1]["messages"][-len(FINDING) :]

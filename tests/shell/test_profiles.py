@@ -262,7 +262,7 @@ class TestNight(ProfileTest):
         assert [("Tom", expected)] == self.due()
 
     def test_those_with_the_most_come_first(self) -> None:
-        """Of each the oldest forty are taken."""
+        """Only the oldest forty observations of a person are taken."""
         self.know(self.tom)
         self.know(self.mira)
         self.observe(5)

@@ -40,7 +40,7 @@ class RecordTest(HearingTest):
 
 class TestTurns(RecordTest):
     def test_a_whisper_and_its_answer(self) -> None:
-        """Of words only their length is recorded."""
+        """Only the length of words is recorded."""
         self.ask(f"whisper Ada = {SECRET}", whispers("I keep it to myself."))
         (call,) = self.recorded("ToolExecuted")
         (tick,) = self.recorded("TickCompleted")
