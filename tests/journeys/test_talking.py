@@ -12,6 +12,7 @@ from tests.fakes.handle import FakeModel
 from tests.journeys.clients import Enter, Player, WebsocketClient
 from tests.journeys.game import API_KEY, UNHURRIED, Game
 from tests.journeys.lines import ADA, THINKING_PATTERN, say_of, whisper_of
+from tests.journeys.staging import prompt_of
 
 FORCE_BEATS = (
     "py from evennia_ai.assistant_script import AssistantScript; "
@@ -23,12 +24,6 @@ FORCE_BEATS = (
 @pytest.fixture(scope="module")
 def game_settings() -> dict[str, Any]:
     return UNHURRIED
-
-
-def heard_by(call: dict[str, Any]) -> str:
-    """The last user message in one of the model's calls."""
-    told = [m["content"] for m in call["body"]["messages"] if m["role"] == "user"]
-    return str(told[-1])
 
 
 @pytest.mark.parametrize("by", ["telnet", "websocket"])
@@ -69,7 +64,7 @@ def test_talk_between_others_disturbs_nobody(enter: Enter, model: FakeModel) -> 
     tom.ask("say ada is nice", "You say")
     tom.ask("whisper ada = now you", whisper_of("now you"))
     (call,) = model.read_calls()
-    assert "now you" in heard_by(call)
+    assert "now you" in prompt_of(call)
     assert "Ada says" not in tom.transcript
 
 

@@ -28,3 +28,10 @@ def taking(**properties: Any) -> ToolSpec:
 def remote(schema: Any) -> ToolSpec:
     """A tool with a schema of another server."""
     return ToolSpec("ring", "To ring.", schema)
+
+
+def circle() -> list[Any]:
+    """A list that contains itself."""
+    value: list[Any] = []
+    value.append(value)
+    return value

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import socket
 from pathlib import Path
 from stat import S_IMODE
 from tempfile import TemporaryDirectory
+from unittest.mock import patch
 
 import pytest
 from django.test.utils import override_settings
 from twisted.internet import reactor
+from twisted.internet.defer import succeed
 
 from evennia_ai import operations
 from evennia_ai.core.memory.recollection import WORLD
+from evennia_ai.memory import recalling
 from evennia_ai.models import EntityProfile, Memory
 from evennia_ai.operations import control
 from evennia_ai.operations.monitoring import health as monitoring
@@ -38,7 +42,7 @@ class TestLooking(StaffTest):
         self.remember("The lamp is out", "", WORLD, kind="fact")
         self.know(self.miras, "Mira")
         shown = self.typed("aimemory ada")
-        assert "1 journal, 1 fact, 0 insight, 0 lore; 27 characters" in shown
+        assert "1 journal entry, 1 fact, 0 insights, 0 lore entries; 27 characters" in shown
         assert "1 known, 0 do not want to be remembered" in shown
         assert "0 waiting, 0 to be removed" in shown
         assert "hashing" in shown
@@ -71,6 +75,17 @@ class TestLooking(StaffTest):
         assert "The store cannot be searched now (the store of memories is closed); these" in shown
         assert "Tom sells fish" in shown
         assert "Search for what?" in self.typed("aimemory ada search")
+
+    def test_what_would_show_as_0_percent_is_no_find(self) -> None:
+        """The store returns the nearest memories, however far they are."""
+        self.remember("Tom sells fish", "", WORLD, kind="fact")
+        looking = recalling.everything(self.ada_script, "fish")
+        self.settle()
+        (found,) = looking.result
+        for similarity, shown in ((0.004, "Ada remembers nothing like that."), (0.005, "Tom")):
+            far = succeed([dataclasses.replace(found, similarity=similarity)])
+            with patch.object(recalling, "everything", return_value=far):
+                assert shown in self.typed("aimemory ada search fish"), similarity
 
     def test_one_alone_says_why_she_has_it(self) -> None:
         entry = self.remember("Mira came in", self.miras)

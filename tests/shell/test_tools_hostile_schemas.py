@@ -10,7 +10,7 @@ import pytest
 
 from evennia_ai.tools.schema import arguments_problem
 from evennia_ai.tools.validator import TooManyStepsError, contained, schema_problem
-from tests.shell.schemas import remote, taking
+from tests.shell.schemas import circle, remote, taking
 
 
 def nested(depth: int) -> list[Any]:
@@ -18,13 +18,6 @@ def nested(depth: int) -> list[Any]:
     value: list[Any] = []
     for _ in range(depth):
         value = [value]
-    return value
-
-
-def circle() -> list[Any]:
-    """A list that contains itself."""
-    value: list[Any] = []
-    value.append(value)
     return value
 
 

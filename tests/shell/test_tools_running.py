@@ -17,19 +17,13 @@ from evennia_ai.errors import ToolError, ToolTimeoutError
 from evennia_ai.tools import TOOL_REGISTRY, Tool, register
 from evennia_ai.tools.base import FunctionTool
 from evennia_ai.tools.running import MOST_CHARACTERS, as_result
+from tests.shell.schemas import circle
 from tests.shell.tool_case import ToolTest, make_turn
 
 
 class Lamp:
     def __str__(self) -> str:
         return "a lamp"
-
-
-def circle() -> list[Any]:
-    """A list that contains itself."""
-    value: list[Any] = []
-    value.append(value)
-    return value
 
 
 @pytest.mark.parametrize(

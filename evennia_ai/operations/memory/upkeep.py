@@ -18,6 +18,7 @@ from evennia_ai.assistant_script import AssistantScript
 from evennia_ai.consolidation import scheduler
 from evennia_ai.core.memory.recollection import MemoryKind
 from evennia_ai.core.text.cleaning import one_line
+from evennia_ai.core.text.words import counted
 from evennia_ai.memory import indexing, modes
 from evennia_ai.memory_store import rows
 from evennia_ai.memory_store.opening import STORE
@@ -31,6 +32,12 @@ from evennia_ai.runtime.names import wording
 Report = Callable[[int, int], None]
 OK, OFF, FAILED = "ok", "off", "failed"
 NO_STORE = f"{STORE} is 'none'"
+UNITS = {
+    "journal": "journal entries",
+    "fact": "facts",
+    "insight": "insights",
+    "lore": "lore entries",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,11 +70,11 @@ class Reindexed:
 def memory_status(script: AssistantScript) -> Result[MemoryStatus]:
     """Report an assistant's memory: its size, and the state of its index."""
     found = rows.of(script.pk)
-    counted = found.order_by().values_list("kind").annotate(Count("pk"))
+    by_kind = found.order_by().values_list("kind").annotate(Count("pk"))
     size = found.aggregate(size=Sum(Length("text")))["size"] or 0
     index, now = indexing.status(script), condition_of(script)
     config = state.memory_config(script) if script.work is not None else None
-    counts = {str(kind): 0 for kind in MemoryKind} | dict(counted)
+    counts = {str(kind): 0 for kind in MemoryKind} | dict(by_kind)
     # All lore that it can be told, which is the game's, not only that of its own card.
     counts[str(MemoryKind.LORE)] = rows.of(rows.SHARED, kind=MemoryKind.LORE).count()
     data = MemoryStatus(
@@ -141,7 +148,7 @@ def summary_of(script: AssistantScript) -> MemorySummary:
 
 
 def _status_lines(script: AssistantScript, data: MemoryStatus) -> list[str]:
-    kinds = ", ".join(f"{count} {kind}" for kind, count in data.counts.items())
+    kinds = ", ".join(counted(count, UNITS[kind]) for kind, count in data.counts.items())
     reindex = f"aimemory {script.key} reindex"
     stale = f"{data.stale} of another model: {reindex}" if data.stale else ""
     waits = f"{data.waiting} waiting, {data.removed} to be removed"
