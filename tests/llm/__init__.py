@@ -1,1 +1,1 @@
-"""The adapters to language models, without Evennia, against a real server that misbehaves."""
+"""The adapters to language models, without Evennia, against servers that can fail."""

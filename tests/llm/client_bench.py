@@ -1,4 +1,4 @@
-"""A client on a transport and a clock moved by hand."""
+"""A client over a scripted transport and a clock moved by hand."""
 
 from __future__ import annotations
 
@@ -15,16 +15,12 @@ from evennia_ai.llm.scripted import ScriptedModel, completion
 from evennia_ai.resilience import CircuitBreaker, RetryConfig
 
 HELLO = [user_message("hello")]
-
-
 FINE = completion("hi", usage={"prompt_tokens": 4, "completion_tokens": 2})
-
-
 DOWN = ModelConnectionError("nobody there")
 
 
 class Bench:
-    """A client on a clock that a test moves, over a transport that it fires by hand."""
+    """A client whose clock and transport are driven by the test."""
 
     def __init__(self, *answers: bytes | Exception, attempts: int = 1, **options: Any) -> None:
         self.clock = Clock()
@@ -43,19 +39,19 @@ class Bench:
         )
 
     def ask(self, **extra: Any) -> tuple[Deferred[Reply], list[Any]]:
-        """Ask once; what comes of it will stand in the list."""
+        """Ask once; the reply or failure is appended to the returned list."""
         outcomes: list[Any] = []
         asked = self.client.chat_completion(HELLO, **extra)
         asked.addBoth(outcomes.append)
         return asked, outcomes
 
     def fails(self) -> BaseException:
-        """Ask once and give the error it ends with at once."""
+        """Ask once and return the error that it fails with at once."""
         _, (failure,) = self.ask()
         error: BaseException = failure.value
         return error
 
     @property
     def failures(self) -> int:
-        """Failures the breaker was told of."""
+        """Number of failures that the breaker has recorded."""
         return int(self.breaker.get_stats()["total_failures"])

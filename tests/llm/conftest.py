@@ -1,4 +1,4 @@
-"""A reactor that runs, and the server that misbehaves."""
+"""Fixtures: a running reactor and a fake model server."""
 
 from __future__ import annotations
 
@@ -20,6 +20,6 @@ def shared_model() -> Iterator[FakeModel]:
 
 @pytest.fixture
 def model(shared_model: FakeModel) -> FakeModel:
-    """The real HTTP server, as if it had just begun."""
+    """The fake model server, reset before each test."""
     shared_model.reset()
     return shared_model

@@ -1,4 +1,4 @@
-"""A model that does not let go of its calls."""
+"""A model transport that cannot be cancelled."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from evennia_ai.llm.scripted import ScriptedModel
 
 
 class StubbornTransport(ScriptedModel):
-    """Cannot be cancelled: a test can bring an answer after all, when it is too late."""
+    """Ignores cancellation, so that a test can answer after the deadline."""
 
     def _new_outcome(self) -> Deferred[bytes]:
         return Deferred()

@@ -1,4 +1,4 @@
-"""A bare HTTP server for what the scripted model server has no behaviour for."""
+"""A bare HTTP server that sends raw bytes, for what the fake model server cannot do."""
 
 from __future__ import annotations
 
@@ -7,11 +7,13 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+# 64 KiB of a chunked response; given as an answer, it is sent up to `MOST_CHUNKS` times.
 CHUNK = b"10000\r\n" + b"x" * 0x10000 + b"\r\n"
+MOST_CHUNKS = 1600
 
 
 def read_request(connection: socket.socket) -> bytes:
-    """One request: its head, and its body of the length it announces."""
+    """The head of one request, whose body is read to its announced length."""
     received = b""
     while b"\r\n\r\n" not in received:
         part = connection.recv(65536)
@@ -30,7 +32,7 @@ def read_request(connection: socket.socket) -> bytes:
 
 
 def reply(text: str, *, status: str = "200 OK", headers: str = "") -> bytes:
-    """A whole response with a body of JSON."""
+    """A whole response with a JSON body."""
     body = text.encode()
     head = f"HTTP/1.1 {status}\r\nContent-Type: application/json\r\nContent-Length: {len(body)}\r\n"
     return (head + headers + "Connection: close\r\n\r\n").encode() + body
@@ -40,8 +42,9 @@ class BareServer:
     """Answers each path with the bytes given for it; a path without any gets silence.
 
     Attributes:
-        heads: the heads of the requests so far.
-        sent: how many chunks of an endless answer were taken.
+        heads: the heads of the requests received.
+        sent: the number of chunks sent of the endless answer.
+        ended: set when the connection of the endless answer is closed.
     """
 
     def __init__(self, answers: dict[str, bytes | None]) -> None:
@@ -88,13 +91,13 @@ class BareServer:
                 connection.close()
 
     def _pour(self, connection: socket.socket) -> None:
-        """An answer without an announced length, and without an end."""
+        """Send an answer without an announced length, far beyond any limit on replies."""
         try:
             connection.sendall(
                 b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n"
                 b"Transfer-Encoding: chunked\r\n\r\n"
             )
-            while self.sent < 1600:
+            while self.sent < MOST_CHUNKS:
                 connection.sendall(CHUNK)
                 self.sent += 1
         except OSError:

@@ -1,1 +1,1 @@
-"""The embedded model: weights, supervisor, command line, and the real thing."""
+"""The embedded model: weights, supervisor, command line and the real model."""

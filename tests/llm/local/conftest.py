@@ -1,4 +1,4 @@
-"""Folders of their own for each test, and supervisors that do not outlive it."""
+"""Fixtures: cache folders, the tiny weights, and supervisors that end with their test."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def cached(folder: Path) -> Path:
 
 @pytest.fixture
 def brain(tmp_path: Path) -> Iterator[Brain]:
-    """A folder in which supervisors are started; what runs there at the end is stopped."""
+    """A state folder for supervisors of the stand-in host, stopped after the test."""
     brain = Brain(tmp_path / "state")
     yield brain
     brain.close()

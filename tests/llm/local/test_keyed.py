@@ -1,4 +1,4 @@
-"""The game asks the embedded model with the key that its server wants."""
+"""The key between the game and the embedded model's server."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ BODY = {"model": "tiny", "messages": [{"role": "user", "content": "hello"}]}
 
 @pytest.fixture
 def transport(running_reactor: SelectReactor, brain: Brain) -> Iterator[LocalTransport]:
-    """The game's own way to the model of a folder."""
+    """The game's transport to the model of the folder."""
     made = LocalTransport(brain.state_dir, reactor=running_reactor)
     yield made
     blockingCallFromThread(running_reactor, made.close)
@@ -30,7 +30,7 @@ def transport(running_reactor: SelectReactor, brain: Brain) -> Iterator[LocalTra
 def test_hole_c18_the_game_sends_the_key(
     running_reactor: SelectReactor, brain: Brain, transport: LocalTransport
 ) -> None:
-    """Also the new one after the model was started anew; with another one it is refused."""
+    """The key changes with each start of the model, and any other key is refused."""
     for _ in range(2):
         brain.launch()
         model = brain.wait()

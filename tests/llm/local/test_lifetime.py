@@ -1,4 +1,4 @@
-"""The model of a game lives as long as the game, and its log does not grow."""
+"""The lifetime of the embedded model, which ends with the game's, and its log."""
 
 from __future__ import annotations
 
@@ -28,14 +28,12 @@ def game(tmp_path: Path) -> Iterator[subprocess.Popen[bytes]]:
 
 
 class TestStopWith:
-    """The model of a game ends with the game."""
-
     QUICK = ("--gone-seconds", "0.3", "--unseen-seconds", "0.6")
 
     def test_a_game_that_dies(
         self, brain: Brain, game: subprocess.Popen[bytes], tmp_path: Path
     ) -> None:
-        """Some time after the game's process has ended the model has, too."""
+        """The model ends some time after the game's process does."""
         brain.launch(stop_with=tmp_path / "portal.pid", options=self.QUICK)
         brain.wait()
         game.communicate()
@@ -43,7 +41,7 @@ class TestStopWith:
         assert "the game has been gone" in brain.snapshot.reason
 
     def test_a_game_that_never_comes(self, brain: Brain, tmp_path: Path) -> None:
-        """A model started for a game that does not start ends by itself."""
+        """A model started for a game that never starts ends by itself."""
         brain.launch(stop_with=tmp_path / "portal.pid", options=self.QUICK)
         assert eventually(lambda: brain.is_over)
         assert "the game was not seen" in brain.snapshot.reason
@@ -51,7 +49,7 @@ class TestStopWith:
     def test_a_restart_of_the_game_is_no_reason(
         self, game: subprocess.Popen[bytes], tmp_path: Path
     ) -> None:
-        """A gap shorter than the limit is forgotten; one that is longer is not."""
+        """A gap shorter than `gone_seconds` is forgotten."""
         pid_file = tmp_path / "portal.pid"
         watch = GameWatch(pid_file, 0.0, LifetimeConfig(gone_seconds=30, unseen_seconds=600))
         assert "" == watch.reason_to_end(599.0)
@@ -64,7 +62,7 @@ class TestStopWith:
         assert "the game has been gone for 30 s" == watch.reason_to_end(670.0)
 
     def test_a_game_that_is_late(self, tmp_path: Path) -> None:
-        """Before it was ever seen, the game has the longer time."""
+        """The longer limit applies until the game is first seen."""
         config = LifetimeConfig(gone_seconds=30, unseen_seconds=600)
         watch = GameWatch(tmp_path / "none.pid", 0.0, config)
         assert "" == watch.reason_to_end(599.0)
@@ -72,7 +70,6 @@ class TestStopWith:
 
     @pytest.mark.parametrize("text", ["", "x", "-1", "12 34", "9" * 30])
     def test_a_broken_pid_file_is_no_game(self, tmp_path: Path, text: str) -> None:
-        """Whatever stands in the pid file, only a living process counts."""
         (tmp_path / "portal.pid").write_text(text)
         assert not is_alive(pid_in(tmp_path / "portal.pid"))
 
@@ -85,10 +82,8 @@ class TestStopWith:
 
 
 class TestLog:
-    """The log that supervisor and model share."""
-
     def test_it_does_not_grow(self, tmp_path: Path) -> None:
-        """Only the newest lines stay, and whoever has it open goes on at the end."""
+        """The newest lines are kept, and a writer that has the log open continues after them."""
         log = tmp_path / "model.log"
         with log.open("ab", buffering=0) as writer:
             writer.write(b"".join(b"line %d\n" % number for number in range(1000)))
@@ -100,12 +95,11 @@ class TestLog:
         assert log.stat().st_size < 120
 
     def test_a_log_that_cannot_be_trimmed_is_left(self, tmp_path: Path) -> None:
-        """No log, no matter."""
         trim(tmp_path / "none.log")
         assert "it said nothing" == last_line(tmp_path / "none.log")
 
     def test_the_last_word_is_of_this_life(self, tmp_path: Path) -> None:
-        """What an earlier run said is not taken for this one's reason."""
+        """A line of an earlier run is not taken for this run's reason to end."""
         log = tmp_path / "model.log"
         log.write_text("an old sorrow\n")
         assert "an old sorrow" == last_line(log)
@@ -116,7 +110,6 @@ class TestLog:
         assert "a new one" == last_line(log)
 
     def test_each_start_is_in_it(self, brain: Brain) -> None:
-        """The log tells when which command was run."""
         brain.launch()
         brain.wait()
         assert "stand_in_host.py" in log_path(brain.state_dir).read_text()

