@@ -1,4 +1,4 @@
-"""How long answers may be: by the model's name, and as endpoints say when they refuse."""
+"""Limits on the length of answers: by the model's name, and as endpoints state them."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from evennia_ai.llm.answer_limits import (
     ],
 )  # fmt: skip
 def test_hole_d22_models_that_think_are_known_by_name(expected: bool, model: str) -> None:
-    """What they think counts as answer, so they need more of it."""
+    """Their thinking counts as part of the answer, so they need a larger limit."""
     assert expected is is_reasoning_model(model)
 
 
@@ -53,7 +53,7 @@ def test_hole_d22_models_that_think_are_known_by_name(expected: bool, model: str
 def test_hole_d22_a_length_that_fits_the_model(
     expected: WantedTokens, model: str, how: dict[str, bool]
 ) -> None:
-    """Where nobody set one."""
+    """The lengths that hold where none is configured."""
     assert expected == wanted_of(model, **{"is_native": True, **how})
 
 
@@ -68,7 +68,7 @@ def test_hole_d22_a_length_that_fits_the_model(
     ],
 )
 def test_hole_d22_the_form_is_the_providers(expected: str, provider: str, model: str) -> None:
-    """Its newer models refuse the older form."""
+    """OpenAI's newer models refuse `max_tokens`."""
     assert {expected: 9} == AnswerLimit.of(provider, model).as_body(9)
 
 
@@ -135,14 +135,14 @@ UNSUPPORTED = (
 def test_hole_d22_an_endpoint_says_what_it_takes(
     may: int | None, body: dict[str, int], error: ModelStatusError
 ) -> None:
-    """What it refuses is told otherwise, once, and so from then on."""
+    """The request is corrected once, and the correction is kept for later requests."""
     limit = AnswerLimit()
     assert may == limit.after(error, MAX_TOKENS, 4_096)
     assert body == limit.as_body(4_096)
 
 
 def test_hole_d22_two_calls_learn_the_same_once() -> None:
-    """A refusal of what is not sent any more changes nothing; both forms refused is an error."""
+    """A refusal of the form that is no longer sent changes nothing."""
     limit = AnswerLimit()
     for _ in range(2):
         assert 9 == limit.after(ModelStatusError(400, UNSUPPORTED), MAX_TOKENS, 9)

@@ -1,4 +1,4 @@
-"""asyncio beside Twisted: outcomes come back as Deferreds, in the reactor's thread."""
+"""Coroutines as Deferreds that fire in the reactor's thread."""
 
 from __future__ import annotations
 
@@ -24,18 +24,16 @@ async def _fail() -> None:
 
 
 def test_a_result_comes_back(running_reactor: SelectReactor) -> None:
-    """What the coroutine returns is what the Deferred gives."""
     assert 7 == blockingCallFromThread(running_reactor, as_deferred, _give(7), running_reactor)
 
 
 def test_an_error_comes_back(running_reactor: SelectReactor) -> None:
-    """The exception itself, not a wrapped one."""
     with pytest.raises(LookupError, match="not there"):
         blockingCallFromThread(running_reactor, as_deferred, _fail(), running_reactor)
 
 
 def test_it_comes_back_in_the_reactors_thread(running_reactor: SelectReactor) -> None:
-    """Callbacks may touch the game."""
+    """Callbacks may touch the game, which only that thread may."""
 
     def where() -> Deferred[int]:
         return as_deferred(_give(1), running_reactor).addCallback(lambda _: threading.get_ident())
@@ -45,8 +43,6 @@ def test_it_comes_back_in_the_reactors_thread(running_reactor: SelectReactor) ->
 
 
 def test_many_at_once_are_not_mixed_up(running_reactor: SelectReactor) -> None:
-    """Three hundred coroutines, three hundred results, each its own."""
-
     def begin() -> Deferred[list[int]]:
         return gatherResults([as_deferred(_give(n), running_reactor) for n in range(300)])
 
@@ -62,7 +58,6 @@ async def _wait(begun: threading.Event, ended: threading.Event) -> None:
 
 
 def test_cancelling_ends_the_task_where_it_waits(running_reactor: SelectReactor) -> None:
-    """The coroutine's own clean-up runs."""
     begun, ended = threading.Event(), threading.Event()
     outcomes: list[Any] = []
     held: list[Deferred[None]] = []
@@ -79,7 +74,7 @@ def test_cancelling_ends_the_task_where_it_waits(running_reactor: SelectReactor)
 
 
 def test_cancelling_at_once_lets_nothing_begin(running_reactor: SelectReactor) -> None:
-    """A task that is cancelled before its turn does nothing, or no more than it must."""
+    """The coroutine either never begins or, once begun, runs its clean-up."""
     begun, ended = threading.Event(), threading.Event()
 
     def begin() -> Deferred[Any]:
@@ -93,7 +88,6 @@ def test_cancelling_at_once_lets_nothing_begin(running_reactor: SelectReactor) -
 
 
 def test_an_outcome_after_the_end_is_dropped(running_reactor: SelectReactor) -> None:
-    """A task that finishes although it was cancelled has nowhere to land, and nobody complains."""
     finished = threading.Event()
 
     async def refuse_to_end() -> str:
@@ -113,7 +107,6 @@ def test_an_outcome_after_the_end_is_dropped(running_reactor: SelectReactor) -> 
 
 
 def test_many_are_cancelled_at_once_and_have_ended_then(running_reactor: SelectReactor) -> None:
-    """Nothing of it runs before the end of the block, and all of it has run after."""
     begun, ended = threading.Semaphore(0), threading.Semaphore(0)
     seen: list[int] = []
 
@@ -141,7 +134,7 @@ def test_many_are_cancelled_at_once_and_have_ended_then(running_reactor: SelectR
 
 
 def test_a_dropped_task_has_ended_before_who_waits_for_it(running_reactor: SelectReactor) -> None:
-    """Whoever waits hears nothing of it until somebody cancels, however long that takes."""
+    """`drop` ends the task at once, but the Deferred fires only when it is cancelled."""
     begun, ended = threading.Event(), threading.Event()
     outcomes: list[Any] = []
     held: list[Bridged[None]] = []
@@ -158,7 +151,7 @@ def test_a_dropped_task_has_ended_before_who_waits_for_it(running_reactor: Selec
     blockingCallFromThread(running_reactor, begin)
     assert begun.wait(10)
     blockingCallFromThread(running_reactor, drop)
-    # What another task gives comes back after all that the first had to tell.
+    # This later result arrives after anything that the dropped task could have delivered.
     blockingCallFromThread(running_reactor, as_deferred, _give(1), running_reactor)
     assert [] == outcomes
     blockingCallFromThread(running_reactor, held[0].cancel)

@@ -1,4 +1,4 @@
-"""Is the endpoint fit? Asked of a real server that is, and of one that is not."""
+"""Checks of an endpoint, against servers that are fit and servers that are not."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ ADVICE = "try EVENNIA_AI_TOOL_MODE=json, or another model"
 
 @pytest.fixture
 def check(running_reactor: SelectReactor, model: FakeModel, tmp_path: Path) -> Check:
-    """Checks an endpoint, the server's when none is named."""
+    """Checks an endpoint; without an address, the fake server's."""
 
     def check_one(
         base_url: str = "",
@@ -66,7 +66,6 @@ def _line(report: Report, name: str) -> CheckResult:
 
 @pytest.mark.parametrize("mode", ["native", "json"])
 def test_a_fit_endpoint_passes_in_four_lines(check: Check, model: FakeModel, mode: str) -> None:
-    """It answers, has the model, calls the tool and reads a long prompt."""
     model.queue(ANSWER, RING)
     report = check(mode=mode)
     assert ["reachable", "model", "tool calls", "context"] == [line.name for line in report.lines]
@@ -94,7 +93,6 @@ def test_a_fit_endpoint_passes_in_four_lines(check: Check, model: FakeModel, mod
 def test_without_an_answer_the_rest_is_left_out(
     check: Check, model: FakeModel, behaviour: dict[str, Any], expected: str
 ) -> None:
-    """One line with the cause, and nothing more is asked."""
     model.behave(**behaviour)
     (line,) = check().lines
     assert ("reachable", False) == (line.name, line.ok)
@@ -103,7 +101,7 @@ def test_without_an_answer_the_rest_is_left_out(
 
 
 def test_failures_of_a_check_count_nowhere(check: Check, model: FakeModel) -> None:
-    """However often somebody tries what does not work yet."""
+    """A check may be repeated until the settings are right, without opening a breaker."""
     pools: list[Pool] = []
     model.behave(kind="status", status=401)
     check(prepare=lambda pool, _: pools.append(pool))
@@ -121,7 +119,7 @@ def test_failures_of_a_check_count_nowhere(check: Check, model: FakeModel) -> No
 def test_an_answer_to_a_check_ends_a_rest(
     check: Check, model: FakeModel, state: str, act: str
 ) -> None:
-    """It is asked although the service is left alone, and then so are assistants' calls."""
+    """A check passes an open breaker; its success closes one that nobody isolated by hand."""
     breakers: list[CircuitBreaker] = []
 
     def prepare(pool: Pool, endpoint: Endpoint) -> None:
@@ -134,7 +132,6 @@ def test_an_answer_to_a_check_ends_a_rest(
 
 
 def test_nobody_there_is_said_with_the_address(check: Check, model: FakeModel) -> None:
-    """The line names where it tried."""
     model.refuse_connections()
     (line,) = check().lines
     assert not line.ok
@@ -142,12 +139,14 @@ def test_nobody_there_is_said_with_the_address(check: Check, model: FakeModel) -
 
 
 def test_a_model_it_does_not_have_is_a_no_with_those_it_has(check: Check, model: FakeModel) -> None:
-    """The owner reads which names would be right."""
     model.queue(ANSWER, RING)
     report = check(name="gpt-99")
     expected = f"gpt-99 is not among its models; it has {MODEL_NAME}"
     assert CheckResult("model", False, expected) == _line(report, "model")
     assert not report.ok
+
+
+UNLISTED = "m (the endpoint does not list its models)"
 
 
 def _listing(*names: str) -> bytes:
@@ -159,26 +158,25 @@ def _listing(*names: str) -> bytes:
     [
         (_listing("m", "n"), "m is known"),
         (_listing("m:latest"), "m is known"),
-        (_listing(), "m (the endpoint does not list its models)"),
-        (reply("<html>"), "m (the endpoint does not list its models)"),
-        (reply("[]"), "m (the endpoint does not list its models)"),
-        (reply('{"data": 3}'), "m (the endpoint does not list its models)"),
-        (reply("{}", status="404 Not Found"), "m (the endpoint does not list its models)"),
-        (None, "m (the endpoint does not list its models)"),
+        (_listing(), UNLISTED),
+        (reply("<html>"), UNLISTED),
+        (reply("[]"), UNLISTED),
+        (reply('{"data": 3}'), UNLISTED),
+        (reply("{}", status="404 Not Found"), UNLISTED),
+        (None, UNLISTED),
     ],
     ids=["listed", "latest", "empty", "html", "list", "number", "404", "silent"],
 )
 def test_an_endpoint_need_not_list_its_models(
     check: Check, models: bytes | None, expected: str
 ) -> None:
-    """Not every server has a list; one that never comes is not waited for."""
+    """A list that never arrives is not waited for."""
     answers = {CHAT: reply(completion("hi").decode()), "/v1/models": models}
     with BareServer.running(answers) as server:
         assert CheckResult("model", True, expected) == _line(check(server.base_url, "m"), "model")
 
 
 def test_usage_that_is_not_reported_is_said(check: Check) -> None:
-    """Without usage there is no speed and no size, and the owner knows why."""
     with BareServer.running({CHAT: reply(completion("hi").decode())}) as server:
         report = check(server.base_url, "m")
     answered, read = (_line(report, name).text for name in ("reachable", "context"))
@@ -200,13 +198,12 @@ def test_usage_that_is_not_reported_is_said(check: Check) -> None:
 def test_tool_calls_that_do_not_work_are_a_no_with_advice(
     check: Check, model: FakeModel, behaviour: dict[str, Any], expected: str
 ) -> None:
-    """The line says what it did in place of the call, and what to try."""
     model.queue(ANSWER, {**ANSWER, **behaviour})
     assert CheckResult("tool calls", False, expected) == _line(check(), "tool calls")
 
 
 def test_a_prompt_that_is_cut_silently_is_a_no(check: Check) -> None:
-    """A server that reads only the end of a long prompt is found out by its own count."""
+    """The server's own count shows that it read only the end of the prompt."""
     cut = completion("hi", usage={"prompt_tokens": 512, "completion_tokens": 1})
     ring = completion(None, ("ring_bell", {"times": 3}))
     report = check(transport=ScriptedModel(cut, ring, cut))
@@ -218,7 +215,6 @@ def test_a_prompt_that_is_cut_silently_is_a_no(check: Check) -> None:
 
 
 def test_a_long_prompt_that_is_refused_is_a_no(check: Check, model: FakeModel) -> None:
-    """An error for the long prompt alone is shown as it came."""
     model.queue(ANSWER, RING, {"kind": "status", "status": 400})
     line = _line(check(), "context")
     assert not line.ok
@@ -226,7 +222,6 @@ def test_a_long_prompt_that_is_refused_is_a_no(check: Check, model: FakeModel) -
 
 
 def test_the_scripted_model_passes(check: Check) -> None:
-    """A game on the scripted model is told that it is fit."""
     report = check(name="scripted", provider="scripted")
     assert report.ok, report
     assert "scripted" == _line(report, "model").text

@@ -1,8 +1,7 @@
-"""The client around a transport: deadline, cap, retries, and a breaker that is told the truth."""
+"""The client around a transport: requests, retries, slots and the breaker."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from copy import copy
 from typing import Any
 
@@ -32,7 +31,6 @@ from tests.llm.client_bench import DOWN, FINE, HELLO, Bench
 
 
 def test_an_answer_is_a_reply_with_its_usage() -> None:
-    """Text and tokens arrive, and the breaker hears of a success."""
     bench = Bench(FINE)
     _, (reply,) = bench.ask()
     assert ("hi", TokenUsage(4, 2)) == (reply.content, reply.usage)
@@ -41,7 +39,7 @@ def test_an_answer_is_a_reply_with_its_usage() -> None:
 
 
 def test_the_body_holds_what_was_set_and_nothing_else() -> None:
-    """Unset knobs are the provider's; `extra` is beside them, that of the call wins over all."""
+    """`extra` is added to the body, and members given with the call override it."""
     generation = Generation(temperature=0.5, max_tokens=50, extra={"seed": 1, "min_p": 0.1})
     bench = Bench(FINE, generation=generation)
     bench.ask(seed=2)
@@ -51,7 +49,7 @@ def test_the_body_holds_what_was_set_and_nothing_else() -> None:
 
 @pytest.mark.parametrize("member", sorted(RESERVED_MEMBERS))
 def test_hole_d29_further_members_pass_no_limit(member: str) -> None:
-    """What has a setting of its own is not sent from `llm_extra_params`, however it came there."""
+    """A member with a setting of its own is not taken from `llm_extra_params`."""
     bench = Bench(FINE, generation=Generation(max_tokens=50, extra={member: 16_000, "min_p": 0.1}))
     bench.ask()
     (body,) = bench.transport.bodies
@@ -67,7 +65,6 @@ def test_the_engine_port_gives_the_same() -> None:
 
 
 def test_tools_and_a_choice_go_into_the_body() -> None:
-    """As the texts on this client write them."""
     bench = Bench(FINE)
     tool = {"type": "function", "function": {"name": "look", "description": "", "parameters": {}}}
     bench.ask(tools=[tool], tool_choice="none")
@@ -76,7 +73,6 @@ def test_tools_and_a_choice_go_into_the_body() -> None:
 
 
 def test_a_tool_that_cannot_be_read_is_no_failure_of_the_service() -> None:
-    """The call ends with what is wrong, nothing is sent, and its slot is free."""
     bench = Bench(FINE)
     _, (failure,) = bench.ask(tools=["look"])
     failure.trap(ConfigurationError)
@@ -94,9 +90,12 @@ def test_a_tool_that_cannot_be_read_is_no_failure_of_the_service() -> None:
 def test_a_call_is_logged_where_that_is_wished(
     answer: bytes | Exception, told: str, of_client: bool
 ) -> None:
-    """How large it was and how it ended, and no word of it; else nothing."""
+    """The line tells the size and outcome of the call, but none of its words."""
     seen: list[str] = []
-    observer = seen_by(seen)
+
+    def observer(event: dict[str, Any]) -> None:
+        seen.extend(event.get("message", ()))
+
     log.addObserver(observer)
     try:
         Bench(answer, debug=of_client).ask(**({} if of_client else {"debug": True}))
@@ -108,17 +107,6 @@ def test_a_call_is_logged_where_that_is_wished(
     assert "hello" not in line
 
 
-def seen_by(seen: list[str]) -> Callable[[dict[str, Any]], None]:
-    """An observer of the log that keeps what it is told in words."""
-    return lambda event: seen.extend(event.get("message", ()))
-
-
-# ---- the deadline --------------------------------------------------------------------------------
-
-
-# ---- cancelling ----------------------------------------------------------------------------------
-
-
 # ---- retries -------------------------------------------------------------------------------------
 
 
@@ -126,7 +114,6 @@ def seen_by(seen: list[str]) -> Callable[[dict[str, Any]], None]:
     "error", [DOWN, ModelStatusError(429, "slow down"), ModelStatusError(503, "busy")]
 )
 def test_what_may_pass_is_tried_again_after_a_wait(error: Exception) -> None:
-    """One second, then two, and then the answer."""
     bench = Bench(error, error, FINE, attempts=3)
     _, outcomes = bench.ask()
     counts = []
@@ -136,12 +123,11 @@ def test_what_may_pass_is_tried_again_after_a_wait(error: Exception) -> None:
     assert [1, 2, 2, 3] == counts
     assert "hi" == outcomes[0].content
     stats = bench.breaker.get_stats()
-    assert (0, 1) == (stats["total_failures"], stats["total_successes"]), "what was cured is well"
+    assert (0, 1) == (stats["total_failures"], stats["total_successes"])
 
 
 @pytest.mark.parametrize("error", [ModelStatusError(401, "no"), ModelReplyError("not JSON")])
 def test_what_will_not_pass_is_not_tried_again(error: Exception) -> None:
-    """A wrong key stays wrong."""
     bench = Bench(error, FINE, attempts=3)
     assert error is bench.fails()
     assert 1 == len(bench.transport.bodies)
@@ -149,7 +135,7 @@ def test_what_will_not_pass_is_not_tried_again(error: Exception) -> None:
 
 @pytest.mark.parametrize("status", [400, 413, 422])
 def test_a_wrong_request_does_not_open_the_breaker(status: int) -> None:
-    """One assistant's too long prompt must not shut the endpoint for all."""
+    """One assistant's overlong prompt must not block the endpoint for all."""
     errors = [ModelStatusError(status, "too long") for _ in range(3)]
     bench = Bench(*errors, FINE, breaker=CircuitBreakerConfig(failure_threshold=1))
     for error in errors:
@@ -159,7 +145,7 @@ def test_a_wrong_request_does_not_open_the_breaker(status: int) -> None:
 
 @pytest.mark.parametrize("failure", [ModelTimeoutError("late"), ModelReplyError("nonsense")])
 def test_where_nobody_is_answered_it_is_laid_to_the_service(failure: ModelError) -> None:
-    """What a request may have caused is its own only while others are answered."""
+    """While other calls succeed, the request itself may have caused such an error."""
     rate = CircuitBreakerConfig(failure_rate=0.5, least_calls=10)
     for answers, is_of_service in ((0, True), (1, False)):
         bench = Bench(*[FINE] * answers, copy(failure), breaker=rate)
@@ -171,7 +157,7 @@ def test_where_nobody_is_answered_it_is_laid_to_the_service(failure: ModelError)
 
 
 def test_a_wrong_body_is_a_failure_of_the_service() -> None:
-    """A server that says {} all day opens the breaker, as one that is down does."""
+    """A server that answers {} all day opens the breaker, as one that is down does."""
     bench = Bench(b"{}", b"<html>", breaker=CircuitBreakerConfig(failure_threshold=2))
     assert isinstance(bench.fails(), ModelReplyError)
     assert isinstance(bench.fails(), ModelReplyError)
@@ -179,7 +165,6 @@ def test_a_wrong_body_is_a_failure_of_the_service() -> None:
 
 
 def test_the_last_attempt_ends_it() -> None:
-    """Three attempts and no fourth."""
     bench = Bench(DOWN, DOWN, DOWN, FINE, attempts=3)
     _, outcomes = bench.ask()
     bench.clock.pump([1, 2])
@@ -188,7 +173,7 @@ def test_the_last_attempt_ends_it() -> None:
 
 
 def test_the_service_may_ask_for_a_longer_wait() -> None:
-    """Retry-After is kept to, if the deadline allows it."""
+    """Retry-After is honoured if the deadline allows it."""
     bench = Bench(ModelStatusError(429, "later", retry_after=7), FINE, attempts=2)
     _, outcomes = bench.ask()
     bench.clock.advance(6.9)
@@ -199,7 +184,7 @@ def test_the_service_may_ask_for_a_longer_wait() -> None:
 
 
 def test_a_wait_that_the_service_names_uses_up_no_attempt() -> None:
-    """It is kept as often as there is time, and is not a failure when there is none any more."""
+    """It is honoured as often as time allows, and running out of time is not a failure."""
     busy = ModelStatusError(429, "later", retry_after=3)
     bench = Bench(busy, busy, busy, FINE, attempts=1)
     _, outcomes = bench.ask()
@@ -209,14 +194,14 @@ def test_a_wait_that_the_service_names_uses_up_no_attempt() -> None:
 
 
 def test_a_busy_service_that_names_no_time_has_failed() -> None:
-    """So does a quota that is used up: it is left alone for a while."""
+    """A used-up quota looks like this, so the breaker has to hear of it."""
     bench = Bench(ModelStatusError(429, "insufficient_quota"), attempts=1)
     bench.fails()
     assert 1 == bench.failures
 
 
 def test_a_quota_that_is_used_up_is_not_waited_for_again_and_again() -> None:
-    """Though the service names a second each time: after its attempts the call has failed."""
+    """Although the service names a wait each time, the call fails after its attempts."""
     used_up = ModelStatusError(429, "insufficient_quota", retry_after=1, is_used_up=True)
     bench = Bench(used_up, used_up, FINE, attempts=2)
     _, outcomes = bench.ask()
@@ -227,7 +212,6 @@ def test_a_quota_that_is_used_up_is_not_waited_for_again_and_again() -> None:
 
 @pytest.mark.parametrize("retry_after", [10.0, 3600.0])
 def test_a_wait_beyond_the_deadline_is_not_begun(retry_after: float) -> None:
-    """The player is told at once."""
     error = ModelStatusError(429, "much later", retry_after=retry_after)
     bench = Bench(error, FINE, attempts=2)
     assert error is bench.fails()
@@ -235,7 +219,6 @@ def test_a_wait_beyond_the_deadline_is_not_begun(retry_after: float) -> None:
 
 
 def test_the_second_attempt_has_only_the_time_that_is_left() -> None:
-    """All attempts share one deadline."""
     bench = Bench(DOWN, attempts=2)
     _, outcomes = bench.ask()
     bench.clock.pump([1, 8.9])
@@ -245,7 +228,6 @@ def test_the_second_attempt_has_only_the_time_that_is_left() -> None:
 
 
 def test_retries_stop_when_the_breaker_opens() -> None:
-    """A breaker that opens between two attempts keeps the second from being made."""
     bench = Bench(DOWN, FINE, attempts=2)
     _, outcomes = bench.ask()
     bench.breaker.force_open()
@@ -258,7 +240,6 @@ def test_retries_stop_when_the_breaker_opens() -> None:
 
 
 def test_slots_cap_the_calls_in_flight() -> None:
-    """Of five at once two are asked; each answer lets the next in, and all are answered."""
     bench = Bench(slots=DeferredSemaphore(2))
     asked = [bench.ask()[1] for _ in range(5)]
     for expected in (2, 3, 4, 5, 5):
@@ -268,7 +249,6 @@ def test_slots_cap_the_calls_in_flight() -> None:
 
 
 def test_waiting_for_a_slot_ends_with_the_deadline() -> None:
-    """Who never got a slot is told so, and the service is not blamed for it."""
     slots = DeferredSemaphore(1)
     slots.acquire()
     bench = Bench(FINE, slots=slots)
@@ -283,7 +263,7 @@ def test_waiting_for_a_slot_ends_with_the_deadline() -> None:
 
 
 def test_an_open_breaker_rejects_without_a_call() -> None:
-    """Nothing is asked, not even for a slot, and the error says when it may be again."""
+    """The call does not even wait for a slot."""
     slots = DeferredSemaphore(1)
     breaker = CircuitBreakerConfig(failure_threshold=1, timeout_seconds=60)
     bench = Bench(DOWN, breaker=breaker, slots=slots)
@@ -297,7 +277,6 @@ def test_an_open_breaker_rejects_without_a_call() -> None:
 
 
 def test_waiting_for_a_slot_is_part_of_the_deadline() -> None:
-    """Who got in late has only the rest."""
     slots = DeferredSemaphore(1)
     slots.acquire()
     bench = Bench(slots=slots)
@@ -309,7 +288,6 @@ def test_waiting_for_a_slot_is_part_of_the_deadline() -> None:
 
 
 def test_limits_are_those_of_the_last_answer() -> None:
-    """What the transport heard of limits is the client's to tell; many never hear of any."""
     bench = Bench(FINE)
     assert bench.client.rate_limit_info is None
     limits = RateLimitInfo(requests_remaining=3)
@@ -318,7 +296,6 @@ def test_limits_are_those_of_the_last_answer() -> None:
 
 
 def test_a_mistake_of_ours_is_not_the_services_failure() -> None:
-    """A body that cannot be made tells the breaker nothing, and gives the slot back."""
     slots = DeferredSemaphore(1)
     bench = Bench(RuntimeError("our own"), slots=slots)
     assert isinstance(bench.fails(), RuntimeError)
@@ -335,14 +312,12 @@ def test_a_mistake_of_ours_is_not_the_services_failure() -> None:
 def test_the_preset_says_how_tools_are_called(
     provider: str, mode: str, supports_tools: bool
 ) -> None:
-    """What is known of a provider need not be said."""
     client = UnifiedLLMClient(provider, transport=ScriptedModel(), reactor=Clock())
     assert (mode, supports_tools) == (client.tool_mode, client.supports_tools)
     assert f"llm:{provider}" == client.circuit_breaker.name
 
 
 def test_the_scripted_provider_needs_nothing_else() -> None:
-    """`UnifiedLLMClient("scripted")` answers."""
     replies: list[Reply] = []
     client = UnifiedLLMClient("scripted", reactor=Clock())
     client.chat_completion(HELLO).addCallback(replies.append)
@@ -351,7 +326,6 @@ def test_the_scripted_provider_needs_nothing_else() -> None:
 
 @pytest.mark.parametrize("provider", ["custom", "opnai"])
 def test_a_provider_without_an_address_is_refused(provider: str) -> None:
-    """Nobody is asked at an empty address."""
     with pytest.raises(ConfigurationError) as caught:
         UnifiedLLMClient(provider, reactor=Clock())
     expected = f"provider is {provider!r}, which has no address of its own; give a base_url"
@@ -373,5 +347,4 @@ def test_a_provider_without_an_address_is_refused(provider: str) -> None:
 def test_only_openrouter_gets_its_two_headers(
     provider: str, site: str, expected: dict[str, str]
 ) -> None:
-    """What is empty is not sent."""
     assert expected == provider_headers(provider, "Game", site)

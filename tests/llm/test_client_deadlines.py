@@ -1,4 +1,4 @@
-"""What a model call may take: deadline, cancelling, slots."""
+"""The deadline of a model call, and its cancellation."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ from tests.llm.doubles import StubbornTransport
 
 
 def test_the_deadline_cancels_the_request_and_counts_as_a_failure() -> None:
-    """A model that hangs is dropped after ten seconds, not before."""
     bench = Bench()
     _, outcomes = bench.ask()
     bench.clock.advance(9.9)
@@ -23,7 +22,7 @@ def test_the_deadline_cancels_the_request_and_counts_as_a_failure() -> None:
 
 
 def test_a_timeout_is_not_tried_again() -> None:
-    """The deadline covers all attempts, so there is no time left for another."""
+    """The deadline covers all attempts, so no time is left for another."""
     bench = Bench(attempts=5)
     bench.ask()
     bench.clock.advance(10)
@@ -31,7 +30,6 @@ def test_a_timeout_is_not_tried_again() -> None:
 
 
 def test_an_answer_after_the_deadline_is_nobodys() -> None:
-    """A transport that answers although it was cancelled changes nothing."""
     bench = Bench(transport=StubbornTransport())
     _, outcomes = bench.ask()
     bench.clock.advance(10)
@@ -41,7 +39,7 @@ def test_an_answer_after_the_deadline_is_nobodys() -> None:
 
 
 def test_cancelling_drops_the_request_and_tells_the_breaker_nothing() -> None:
-    """Stopping an assistant says nothing of the service."""
+    """A stopped assistant says nothing about the service."""
     bench = Bench()
     asked, outcomes = bench.ask()
     asked.cancel()
@@ -51,7 +49,6 @@ def test_cancelling_drops_the_request_and_tells_the_breaker_nothing() -> None:
 
 
 def test_cancelling_gives_the_slot_back() -> None:
-    """The next in line is asked for as soon as the one before is dropped."""
     bench = Bench(slots=DeferredSemaphore(1))
     first, _ = bench.ask()
     bench.ask()
@@ -61,7 +58,7 @@ def test_cancelling_gives_the_slot_back() -> None:
 
 
 def test_cancelling_a_probe_gives_its_permit_back() -> None:
-    """A half-open breaker is not left waiting for a probe that was dropped."""
+    """Otherwise the half-open breaker would wait for the dropped probe for ever."""
     bench = Bench(DOWN, breaker=CircuitBreakerConfig(failure_threshold=1, timeout_seconds=60))
     bench.fails()
     bench.clock.advance(60)
@@ -72,7 +69,6 @@ def test_cancelling_a_probe_gives_its_permit_back() -> None:
 
 
 def test_cancelling_while_it_waits_to_try_again_ends_the_wait() -> None:
-    """Nothing is asked afterwards."""
     bench = Bench(DOWN, attempts=2)
     asked, outcomes = bench.ask()
     asked.cancel()

@@ -1,4 +1,4 @@
-"""How services say that a prompt is too long, and what does not mean that."""
+"""Complaints of services: overlong prompts, used-up accounts, and the text to show."""
 
 from __future__ import annotations
 
@@ -156,7 +156,6 @@ GROQ = {
     ],
 )
 def test_a_prompt_that_is_too_long_is_known(status: int, body: Any) -> None:
-    """Whoever says it, and however."""
     assert is_too_long(status, read_complaint(_body(body)))
 
 
@@ -191,7 +190,7 @@ def test_a_prompt_that_is_too_long_is_known(status: int, body: Any) -> None:
     ],
 )
 def test_other_refusals_are_not_mistaken_for_it(status: int, body: Any) -> None:
-    """A conversation is only shortened when that helps."""
+    """The conversation is shortened only where that helps."""
     assert not is_too_long(status, read_complaint(_body(body)))
 
 
@@ -213,13 +212,12 @@ def test_other_refusals_are_not_mistaken_for_it(status: int, body: Any) -> None:
     ],
 )
 def test_the_words_for_people_are_found(expected: str, body: bytes) -> None:
-    """What a service says, wherever it says it, each thing once."""
+    """The text is found wherever a service puts it, and repeated text is kept once."""
     assert expected == read_complaint(body)[0]
 
 
 @pytest.mark.parametrize("body", [b"x" * 9000, _body({"error": "x" * 9000}), b"[" * 100_000])
 def test_words_have_an_end(body: bytes) -> None:
-    """A long page is cut, and a broken one is not a crash."""
     assert LONGEST_COMPLAINT == len(read_complaint(body)[0])
 
 
@@ -241,6 +239,6 @@ def test_words_have_an_end(body: bytes) -> None:
     ],
 )
 def test_what_says_that_the_account_is_used_up(expected: bool, message: str, code: str) -> None:
-    """In whatever status: that is not the fault of what was asked."""
+    """Services report this with various statuses, so only text and code decide."""
     body = _body({"error": {"message": message, "type": code}})
     assert expected is is_used_up(read_complaint(body))

@@ -1,4 +1,4 @@
-"""A request body as bytes."""
+"""Request bodies as bytes."""
 
 from __future__ import annotations
 
@@ -26,22 +26,20 @@ TOOL = {"type": "function", "function": {"name": "look", "parameters": {"é": ["
     ],
 )
 def test_it_says_what_the_body_says(body: dict[str, Any]) -> None:
-    """Whatever is kept of earlier requests."""
+    """The second time, the text of the tools comes from a cache."""
+    expected = {key: value for key, value in body.items() if value or key != "tools"}
     for _ in range(2):
-        assert {key: value for key, value in body.items() if value or key != "tools"} == {
-            key: value for key, value in json.loads(encode(body)).items() if value or key != "tools"
-        }
+        assert expected == json.loads(encode(body))
 
 
 @given(st.text(st.characters(exclude_categories=("Cs",))), st.integers())
 def test_any_body(text: str, number: int) -> None:
-    """Texts and numbers come back as they were."""
     body = {"model": text, "seed": number, "messages": [{"role": "user", "content": text}]}
     assert body == json.loads(encode(body))
 
 
 def test_a_tool_is_written_once() -> None:
-    """The same object is not written again; another with the same words is."""
+    """The cache goes by identity: an equal tool that is another object is written anew."""
     encode({"model": "m", "tools": [TOOL]})
     before = len(offers.tool_text.kept)
     encode({"model": "m", "tools": [TOOL]})
@@ -51,7 +49,7 @@ def test_a_tool_is_written_once() -> None:
 
 
 def test_what_is_kept_is_bounded() -> None:
-    """Tools that are made anew for each request do not fill the memory."""
+    """Tools that are made anew for each request must not fill the memory."""
     for number in range(offers.MOST_KEPT + 10):
         encode({"model": "m", "tools": [{"name": str(number)}]})
     assert offers.MOST_KEPT == len(offers.tool_text.kept)
@@ -59,6 +57,5 @@ def test_what_is_kept_is_bounded() -> None:
 
 @pytest.mark.parametrize("value", [float("nan"), object()], ids=["no number", "no JSON"])
 def test_what_cannot_be_written_is_an_error(value: Any) -> None:
-    """It is not sent as something else."""
     with pytest.raises((TypeError, ValueError)):
         encode({"model": "m", "temperature": value})

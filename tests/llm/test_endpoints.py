@@ -1,4 +1,4 @@
-"""Which model answers: the whole table of environment and settings."""
+"""The choice of a model, from the environment and the settings."""
 
 from __future__ import annotations
 
@@ -108,24 +108,13 @@ def test_what_is_set_decides(
             "OPENAI_API_KEY says where it answers; set one of them, or EVENNIA_AI_MODEL to "
             "'local' or 'scripted'",
         ),
-        (
-            _environ("m", "localhost:1234"),
-            "OPENAI_BASE_URL is 'localhost:1234'; it must be a web address such as "
-            "http://127.0.0.1:11434/v1",
-        ),
-        (
-            _environ("m", "http://"),
-            "OPENAI_BASE_URL is 'http://'; it must be a web address such as http://127.0.0.1:11434/v1",
-        ),
-        (
-            _environ("m", "http://host:port/v1"),
-            "OPENAI_BASE_URL is 'http://host:port/v1'; it must be a web address such as "
-            "http://127.0.0.1:11434/v1",
-        ),
-        (
-            _environ("m", "http://[::1/v1"),
-            "OPENAI_BASE_URL is 'http://[::1/v1'; it must be a web address such as "
-            "http://127.0.0.1:11434/v1",
+        *(
+            (
+                _environ("m", url),
+                f"OPENAI_BASE_URL is '{url}'; it must be a web address such as "
+                "http://127.0.0.1:11434/v1",
+            )
+            for url in ("localhost:1234", "http://", "http://host:port/v1", "http://[::1/v1")
         ),
         (
             _environ("m", "https://tom:hush@host/v1"),
@@ -141,28 +130,26 @@ def test_what_is_set_decides(
 def test_a_wrong_setting_is_named_with_what_would_be_right(
     environ: dict[str, str], expected: str
 ) -> None:
-    """Each mistake gives one sentence: the name, the value, what it must be."""
     with pytest.raises(ConfigurationError) as caught:
         resolve(environ)
     assert expected == str(caught.value)
 
 
 def test_a_model_named_in_the_settings_is_said_to_be_there() -> None:
-    """The sentence names the place where the lonely model was found."""
     with pytest.raises(ConfigurationError, match="is 'm' in settings"):
         resolve({}, SimpleNamespace(EVENNIA_AI_MODEL="m"))
 
 
 @pytest.mark.parametrize("name", ["OPENAI_BASE_URL", "OPENAI_API_KEY"])
 def test_an_address_without_a_model_is_not_used_and_that_is_said(name: str) -> None:
-    """A key left in the shell for something else does not take the game over."""
+    """A key left in the shell for another program must not change the game's model."""
     found = resolve({name: "http://127.0.0.1/v1"})
     assert "local" == found.provider
     assert f"{name} is set but EVENNIA_AI_MODEL is not, so it is not used" == found.notice
 
 
 def test_settings_of_another_type_are_read_as_text() -> None:
-    """A setting that is None counts as unset, whatever object carries it."""
+    """None counts as unset."""
     assert LOCAL == resolve({}, SimpleNamespace(EVENNIA_AI_MODEL=None, OPENAI_API_KEY=None))
     assert LOCAL == resolve({}, None)
 
@@ -179,7 +166,6 @@ def test_settings_of_another_type_are_read_as_text() -> None:
 def test_an_endpoint_is_described_in_one_line_without_its_key(
     endpoint: Endpoint, expected: str
 ) -> None:
-    """People see which model and where, never the key."""
     assert expected == endpoint.describe()
     assert KEY not in repr(endpoint) + str(endpoint) + endpoint.describe()
 
@@ -194,7 +180,6 @@ def test_an_endpoint_is_described_in_one_line_without_its_key(
     ],
 )
 def test_a_provider_is_known_by_its_whole_host_name(base_url: str, expected: str) -> None:
-    """A host that only begins like a provider's is not that provider."""
     assert expected == provider_of(base_url)
 
 
@@ -213,12 +198,11 @@ def test_a_provider_is_known_by_its_whole_host_name(base_url: str, expected: str
 def test_an_assistant_may_choose_its_own_model(
     provider: str, model: str, expected: Endpoint
 ) -> None:
-    """What it leaves open is the game's; another provider never gets the game's key."""
+    """Empty values are the game's; another provider never gets the game's key."""
     assert expected == from_provider(provider, model, OPENAI)
 
 
 def test_an_unknown_provider_is_refused_with_the_known_ones() -> None:
-    """The sentence lists what could be meant."""
     with pytest.raises(ConfigurationError) as caught:
         from_provider("opnai", "m", LOCAL)
     expected = f"llm_provider is 'opnai'; it must be one of {', '.join(PRESETS)}"
@@ -226,7 +210,7 @@ def test_an_unknown_provider_is_refused_with_the_known_ones() -> None:
 
 
 def test_the_launcher_may_ask_before_anything_is_installed() -> None:
-    """Importing the module brings in nothing but the standard library and our own lowest floor."""
+    """The module imports nothing but the standard library and this package."""
     script = (
         "import sys; import evennia_ai.llm.endpoints;"
         "print(sorted({n.split('.')[0] for n in sys.modules} - set(sys.stdlib_module_names)"
