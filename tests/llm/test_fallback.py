@@ -1,4 +1,4 @@
-"""Several models as one: which is asked when, for how long, and what is told of it."""
+"""Several models as one client: their order, time, slots and errors."""
 
 from __future__ import annotations
 
@@ -8,8 +8,6 @@ import pytest
 from twisted.internet.defer import CancelledError, Deferred, DeferredSemaphore
 from twisted.internet.task import Clock
 
-from evennia_ai.core.turn.conversation import user_message
-from evennia_ai.core.turn.toolspec import ToolSpec
 from evennia_ai.engine.ports import Reply
 from evennia_ai.errors import (
     CircuitOpenError,
@@ -23,22 +21,17 @@ from evennia_ai.errors import (
 from evennia_ai.llm.client import UnifiedLLMClient
 from evennia_ai.llm.fallback import FallbackClient
 from evennia_ai.llm.rate_limits import RateLimitInfo
-from evennia_ai.llm.scripted import ScriptedModel, completion
+from evennia_ai.llm.scripted import ScriptedModel
 from evennia_ai.llm.spread import LONGEST_STORY
 from evennia_ai.resilience import CircuitBreaker, CircuitBreakerConfig, RetryConfig
+from tests.llm.client_bench import FINE, HELLO
 
-HELLO = [user_message("hello")]
-FINE = completion("hi")
+# Not the one of `client_bench`: the client rewrites the text of the error that it raises.
 DOWN = ModelConnectionError("nobody there")
-SAY = ToolSpec(
-    "say",
-    "Say it.",
-    {"type": "object", "properties": {"message": {"type": "string"}}, "required": ["message"]},
-)
 
 
 class Bench:
-    """Models `a`, `b` and so on over transports that a test fires by hand, on a clock it moves."""
+    """Models `a`, `b` and so on, whose transports and clock are driven by the test."""
 
     def __init__(self, *answers: Any, attempts: int = 1, slots: int = 4) -> None:
         self.clock = Clock()
@@ -70,20 +63,20 @@ class Bench:
         )
 
     def ask(self, **extra: Any) -> tuple[Deferred[Reply], list[Any]]:
-        """Ask once; what comes of it will stand in the list."""
+        """Ask once; the reply or failure is appended to the returned list."""
         outcomes: list[Any] = []
         asked = self.client.chat_completion(HELLO, **extra)
         asked.addBoth(outcomes.append)
         return asked, outcomes
 
     def fails(self) -> Any:
-        """Ask once and give the error it ends with at once."""
+        """Ask once and return the error that it fails with at once."""
         _, (failure,) = self.ask()
         return failure.value
 
     @property
     def asked(self) -> list[int]:
-        """How often each model was asked."""
+        """Number of requests to each model."""
         return [len(transport.bodies) for transport in self.transports]
 
 
@@ -91,7 +84,6 @@ class Bench:
 
 
 def test_the_first_that_answers_is_the_only_one_asked() -> None:
-    """Nothing is paid for models that are not needed; the reply says whose it is."""
     bench = Bench(FINE, FINE)
     _, (reply,) = bench.ask()
     assert ("hi", "a via test", "") == (reply.content, reply.model, reply.notice)
@@ -111,7 +103,6 @@ def test_the_first_that_answers_is_the_only_one_asked() -> None:
     ],
 )
 def test_where_the_first_fails_the_next_answers(cause: str, error: Exception) -> None:
-    """In whatever way it fails; and the reply says why it is not the first one's."""
     bench = Bench(error, FINE)
     _, (reply,) = bench.ask()
     assert ("hi", "b via test") == (reply.content, reply.model)
@@ -119,7 +110,6 @@ def test_where_the_first_fails_the_next_answers(cause: str, error: Exception) ->
 
 
 def test_an_open_breaker_costs_no_call() -> None:
-    """A model that is known to be down is passed over at once, until a probe is due."""
     bench = Bench((DOWN, DOWN), (FINE, FINE, FINE, FINE))
     replies = [bench.ask()[1][0] for _ in range(3)]
     assert [2, 3] == bench.asked
@@ -130,14 +120,12 @@ def test_an_open_breaker_costs_no_call() -> None:
 
 
 def test_a_mistake_of_ours_is_not_tried_on_another_model() -> None:
-    """What is not a failure of a model ends the call."""
     bench = Bench(RuntimeError("our own"), FINE)
     assert isinstance(bench.fails(), RuntimeError)
     assert ([1, 0], 4) == (bench.asked, bench.slots.tokens)
 
 
 def test_each_model_is_asked_for_itself() -> None:
-    """Its name, and its own way of calling tools, in every body; and what is asked for besides."""
     bench = Bench(DOWN, FINE)
     bench.ask(temperature=0.5)
     bodies = [transport.bodies[0] for transport in bench.transports]
@@ -145,7 +133,6 @@ def test_each_model_is_asked_for_itself() -> None:
 
 
 def test_a_model_is_tried_again_before_the_next() -> None:
-    """Each has its own retries."""
     bench = Bench((DOWN, FINE), FINE, attempts=2)
     _, outcomes = bench.ask()
     bench.clock.advance(1)
@@ -156,7 +143,7 @@ def test_a_model_is_tried_again_before_the_next() -> None:
 
 
 def test_each_but_the_last_has_half_of_what_is_left() -> None:
-    """Of sixty seconds the first has thirty, the next fifteen, and the last all the rest."""
+    """Of 60 seconds the first has 30, the second 15 and the last the rest."""
     bench = Bench((), (), ())
     _, outcomes = bench.ask()
     seen = []
@@ -176,7 +163,7 @@ def test_each_but_the_last_has_half_of_what_is_left() -> None:
 
 
 def test_no_other_is_asked_when_time_is_up() -> None:
-    """A clock that jumped, as of a machine that slept, costs no call that nobody waits for."""
+    """A clock may jump, as after a machine's sleep; nobody waits for another answer then."""
     bench = Bench((), FINE)
     _, outcomes = bench.ask()
     bench.clock.advance(60)
@@ -185,7 +172,6 @@ def test_no_other_is_asked_when_time_is_up() -> None:
 
 
 def test_time_that_one_leaves_is_the_nexts() -> None:
-    """A model that fails at once leaves its half to the next."""
     bench = Bench(DOWN, (), ())
     bench.ask()
     bench.clock.advance(29.9)
@@ -196,7 +182,6 @@ def test_time_that_one_leaves_is_the_nexts() -> None:
 
 @pytest.mark.parametrize("number", [0, 1], ids=["the first", "the second"])
 def test_cancelling_closes_what_is_in_flight(number: int) -> None:
-    """Whichever is being asked is dropped, no other is asked, and the slot is free again."""
     bench = Bench(() if number == 0 else DOWN, (), ())
     asked, outcomes = bench.ask()
     asked.cancel()
@@ -207,7 +192,6 @@ def test_cancelling_closes_what_is_in_flight(number: int) -> None:
 
 
 def test_cancelling_while_one_waits_to_try_again() -> None:
-    """Nobody is asked afterwards, the next model neither."""
     bench = Bench((DOWN, FINE), FINE, attempts=2)
     asked, outcomes = bench.ask()
     asked.cancel()
@@ -220,7 +204,7 @@ def test_cancelling_while_one_waits_to_try_again() -> None:
 
 
 def test_one_slot_is_held_for_all_of_them() -> None:
-    """Going on to the next model is not queueing anew."""
+    """Going on to the next model does not mean waiting for a slot again."""
     bench = Bench((), (), slots=1)
     bench.ask()
     bench.ask()
@@ -231,7 +215,6 @@ def test_one_slot_is_held_for_all_of_them() -> None:
 
 
 def test_who_gets_no_slot_asks_nobody() -> None:
-    """That is nobody's failure: no breaker hears of it, and it does not count as an error."""
     bench = Bench(FINE, FINE, slots=1)
     bench.slots.acquire()
     _, outcomes = bench.ask()
@@ -243,7 +226,6 @@ def test_who_gets_no_slot_asks_nobody() -> None:
 
 # ---- when none answers ---------------------------------------------------------------------------
 
-
 OPEN = "open"
 
 
@@ -251,7 +233,9 @@ OPEN = "open"
     ("expected", "errors"),
     [
         pytest.param(0, (DOWN, ModelStatusError(503, "busy")), id="the first one's"),
-        pytest.param(0, (ModelStatusError(400, "no"), ContextLengthError(400, "long")), id="a bad"),
+        pytest.param(
+            0, (ModelStatusError(400, "no"), ContextLengthError(400, "long")), id="a refusal"
+        ),
         pytest.param(0, (ContextLengthError(400, "long"), DOWN), id="a prompt too long"),
         pytest.param(1, (OPEN, ModelStatusError(503, "busy")), id="of one that was asked"),
         pytest.param(
@@ -260,7 +244,7 @@ OPEN = "open"
     ],
 )
 def test_the_error_is_that_which_says_most(expected: int, errors: tuple[Any, ...]) -> None:
-    """The first choice's own where it was asked; and its text tells what came of each."""
+    """It is the first model's if that was asked; its text tells the outcome of each."""
     bench = Bench(*(() if error is OPEN else error for error in errors))
     for error, client in zip(errors, bench.clients, strict=True):
         if error is OPEN:
@@ -277,7 +261,6 @@ def test_the_error_is_that_which_says_most(expected: int, errors: tuple[Any, ...
 
 
 def test_when_nobody_may_be_asked_nobody_waits() -> None:
-    """All breakers are open: said at once, without a slot, and not counted as an error."""
     bench = Bench((), (), slots=1)
     bench.slots.acquire()
     bench.clients[0].circuit_breaker.force_open()
@@ -289,14 +272,13 @@ def test_when_nobody_may_be_asked_nobody_waits() -> None:
 
 
 def test_too_long_for_a_fallback_alone_is_not_the_conversations_fault() -> None:
-    """The first choice could have read it, so nothing is shortened for a model beside it."""
+    """The first model could read the prompt, so it is not shortened for a fallback."""
     bench = Bench((), ContextLengthError(400, "too long"))
     bench.clients[0].circuit_breaker.force_open()
     assert isinstance(bench.fails(), CircuitOpenError)
 
 
 def test_what_is_told_has_an_end() -> None:
-    """Four models that fail at length do not flood a log."""
     bench = Bench(*(ModelReplyError("x" * 2000) for _ in range(4)))
     assert LONGEST_STORY >= len(str(bench.fails()))
 
@@ -305,7 +287,7 @@ def test_what_is_told_has_an_end() -> None:
 
 
 def test_what_is_said_of_a_client_is_said_of_the_first() -> None:
-    """Who makes a prompt, or shows a status, need not know that there are several."""
+    """Code that makes prompts or shows a status need not know that there are several."""
     bench = Bench((), ())
     limits = bench.transports[0].rate_limit_info = RateLimitInfo(requests_remaining=3)
     several, first = bench.client, bench.clients[0]
@@ -320,6 +302,3 @@ def test_the_engine_port_gives_the_same() -> None:
     replies: list[Reply] = []
     Deferred.fromCoroutine(Bench(DOWN, FINE).client.ask(HELLO, ())).addCallback(replies.append)
     assert "b via test" == replies[0].model
-
-
-# ---- through the pool, over the wire -------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""Which models are tried when the first one fails: every right form of the list, and the wrong."""
+"""The list of fallback models: its valid forms, and the error for each mistake."""
 
 from __future__ import annotations
 
@@ -69,12 +69,12 @@ def _read(entry: Any, first: Endpoint = FIRST, settings: object = None) -> tuple
     ],
 )
 def test_an_entry_is_an_endpoint(expected: Endpoint, entry: Any) -> None:
-    """A key goes to the address that it was set for, and to no other."""
+    """A key is sent only to the address that it was set for."""
     assert (expected,) == _read(entry)
 
 
 def test_a_key_may_stand_in_the_settings() -> None:
-    """The environment comes first, then secret_settings.py."""
+    """The environment goes before secret_settings.py."""
     entry = {"model": "x", "base_url": OLLAMA_URL, "api_key_env": "OTHER_KEY"}
     settings = SimpleNamespace(OTHER_KEY="sk-settings", SECOND_KEY="sk-second")
     assert OTHER_KEY == _read(entry, settings=settings)[0].api_key
@@ -84,7 +84,6 @@ def test_a_key_may_stand_in_the_settings() -> None:
 
 
 def test_the_order_is_kept_and_nothing_is_asked_twice() -> None:
-    """The first choice and what stands in the list already are left out."""
     given = ["mini", "m", "local", "mini", {"model": "mini", "base_url": OPENAI_URL}, "local"]
     found = read_fallbacks(given, FIRST, {})
     assert ["mini", LOCAL_MODEL] == [each.model for each in found]
@@ -92,7 +91,7 @@ def test_the_order_is_kept_and_nothing_is_asked_twice() -> None:
 
 
 def test_the_same_model_at_more_addresses_is_another() -> None:
-    """It is left out only where each of its addresses is asked before already."""
+    """It is left out only if each of its addresses is asked already."""
     both = {"model": "m", "endpoints": [{"base_url": OPENAI_URL}, {"base_url": OLLAMA_URL}]}
     (found,) = read_fallbacks([both, {"model": "m", "base_url": OLLAMA_URL}, "m"], FIRST, {})
     assert [OPENAI_URL, OLLAMA_URL] == [each.base_url for each in found.replicas]
@@ -101,7 +100,6 @@ def test_the_same_model_at_more_addresses_is_another() -> None:
 
 @pytest.mark.parametrize("given", [(), []])
 def test_nothing_given_is_nothing(given: Any) -> None:
-    """Without a list there is no other model."""
     assert () == read_fallbacks(given, FIRST, {}) == read_own_fallbacks(given, FIRST)
 
 
@@ -154,7 +152,6 @@ PLACE = "EVENNIA_AI_FALLBACK_MODELS[0]"
     ],
 )
 def test_a_wrong_entry_is_named_with_what_would_be_right(expected: str, entry: Any) -> None:
-    """One sentence: the place, what stands there, and what it must be; and no key in it."""
     with pytest.raises(ConfigurationError) as caught:
         _read(entry)
     assert expected == str(caught.value)
@@ -163,7 +160,6 @@ def test_a_wrong_entry_is_named_with_what_would_be_right(expected: str, entry: A
 @pytest.mark.parametrize("first", [LOCAL, SCRIPTED], ids=["local", "scripted"])
 @pytest.mark.parametrize("entry", ["mini", {"model": "mini"}], ids=["name", "mapping"])
 def test_a_name_alone_needs_an_address(first: Endpoint, entry: Any) -> None:
-    """The embedded and the scripted model have no neighbours."""
     with pytest.raises(ConfigurationError) as caught:
         _read(entry, first)
     expected = (
@@ -175,7 +171,7 @@ def test_a_name_alone_needs_an_address(first: Endpoint, entry: Any) -> None:
 
 @pytest.mark.parametrize("given", ["mini", b"mini", {"model": "m"}, None, 5])
 def test_a_list_that_is_none_is_refused(given: Any) -> None:
-    """A lone name is the likeliest mistake: it is not taken letter by letter."""
+    """A lone name, the likeliest mistake, is not read letter by letter."""
     right = "it must be a list such as ['a-smaller-model', 'local']"
     with pytest.raises(ConfigurationError) as caught:
         read_fallbacks(given, FIRST, {})
@@ -186,7 +182,6 @@ def test_a_list_that_is_none_is_refused(given: Any) -> None:
 
 
 def test_an_assistants_own_list_holds_names() -> None:
-    """They are models of its own address."""
     assert ["mini", LOCAL_MODEL] == [
         each.model for each in read_own_fallbacks(["mini", "local", "m"], FIRST)
     ]
@@ -194,7 +189,7 @@ def test_an_assistants_own_list_holds_names() -> None:
 
 @pytest.mark.parametrize("entry", [{"model": "m", "base_url": "http://evil/v1"}, 7, None])
 def test_an_assistants_own_list_holds_no_address(entry: Any) -> None:
-    """Who may write an attribute may not send the game's words somewhere else."""
+    """Whoever may write an attribute must not send the game's words elsewhere."""
     with pytest.raises(ConfigurationError) as caught:
         read_own_fallbacks(["mini", entry], FIRST)
     expected = (
@@ -205,6 +200,5 @@ def test_an_assistants_own_list_holds_no_address(entry: Any) -> None:
 
 
 def test_no_key_is_shown() -> None:
-    """Not in a description, not in any form of text."""
     (found,) = _read({"model": "x", "base_url": OLLAMA_URL, "api_key_env": "OTHER_KEY"})
     assert OTHER_KEY not in repr(found) + str(found) + found.describe()

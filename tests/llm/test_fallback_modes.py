@@ -1,4 +1,4 @@
-"""Models that stand in over HTTP: each is asked in its own way."""
+"""Fallback models over HTTP, each in its own tool mode."""
 
 from __future__ import annotations
 
@@ -23,8 +23,6 @@ SAY = ToolSpec(
     {"type": "object", "properties": {"message": {"type": "string"}}, "required": ["message"]},
 )
 CALL = ToolCall("call_1", "say", {"message": "Good evening."})
-
-
 TALK = [
     {"role": "system", "content": "You are Ada."},
     user_message("Tom says: hello"),
@@ -44,7 +42,7 @@ def pool(tmp_path: Path, running_reactor: SelectReactor) -> Iterator[Pool]:
 def test_a_json_model_stands_in_for_a_native_one(
     pool: Pool, model: FakeModel, running_reactor: SelectReactor
 ) -> None:
-    """One prompt serves both: the second is told the same in the form that it knows, and acts."""
+    """One prompt serves both: the second model gets the conversation without tool roles."""
     first = Endpoint("custom", "big", model.base_url)
     second = Endpoint("custom", "small", model.root_url + "/v1", tool_mode="json")
     busy = {"kind": "status", "status": 401}
@@ -73,7 +71,6 @@ def test_a_json_model_stands_in_for_a_native_one(
 def test_the_scripted_model_answers_when_nobody_listens(
     pool: Pool, model: FakeModel, running_reactor: SelectReactor
 ) -> None:
-    """A game whose service is down still answers, in words that say whose they are."""
     model.refuse_connections()
     first = Endpoint("custom", "big", model.base_url)
     client = pool.client(first, Generation(), (Endpoint("scripted", "scripted"),))

@@ -1,4 +1,4 @@
-"""How tools are offered: schemas with an end to everything, made once."""
+"""Tools as a model is offered them: schemas with bounds, prepared once."""
 
 from __future__ import annotations
 
@@ -100,20 +100,19 @@ def _spec(parameters: dict[str, Any], name: str = "say") -> ToolSpec:
     ],
 )
 def test_every_text_and_list_has_an_end(expected: Any, schema: Any) -> None:
-    """However deep it stands; and what a schema says of its lengths itself is kept."""
+    """Limits that a schema has itself are kept."""
     assert expected == bounded(schema)
 
 
 @given(JSON)
 def test_any_schema_is_taken(schema: Any) -> None:
-    """What a stranger's server sends as a schema is not a crash, is not changed, and stays JSON."""
+    """Schemas come from strangers' servers: none crashes this, and none is changed."""
     before = json.dumps(schema)
     json.dumps(bounded(schema))
     assert before == json.dumps(schema)
 
 
 def test_a_bottomless_schema_is_left_alone_far_down() -> None:
-    """Ten thousand lists in each other end nothing."""
     schema: dict[str, Any] = TEXT
     for _ in range(10_000):
         schema = {"items": schema}
@@ -125,7 +124,7 @@ def test_a_bottomless_schema_is_left_alone_far_down() -> None:
 
 
 def test_a_tool_is_made_ready_once() -> None:
-    """Two requests with the same tool share what was made of it; an equal tool has its own."""
+    """The cache goes by identity: an equal tool that is another object is prepared anew."""
     spec, twin = _spec({"type": "object"}), _spec({"type": "object"})
     first, second = (REQUESTS["native"]([], [spec])["tools"][0] for _ in range(2))
     assert first is second
@@ -135,7 +134,6 @@ def test_a_tool_is_made_ready_once() -> None:
 
 
 def test_what_is_kept_has_an_end() -> None:
-    """Tools that come and go by the thousand do not stay for ever, and none is mistaken."""
     kept = IdentityCache(lambda spec: {"name": spec.name})
     names = [kept(_spec({}, str(number)))["name"] for number in range(2500)]
     assert [str(number) for number in range(2500)] == names
@@ -144,7 +142,7 @@ def test_what_is_kept_has_an_end() -> None:
 
 @pytest.mark.parametrize("mode", ["native", "json"])
 def test_nobody_is_told_to_call_in_parallel(mode: str) -> None:
-    """Half of the servers refuse a member they do not know."""
+    """Half of the servers refuse members that they do not know."""
     assert "parallel_tool_calls" not in REQUESTS[mode]([], [_spec({})])
 
 
@@ -159,7 +157,6 @@ ONLY_GO = {"type": "function", "function": {"name": "go"}}
 
 
 def test_a_tool_can_be_written_as_the_api_writes_it() -> None:
-    """It becomes a spec; one that is a spec already is left as it is."""
     spec = ToolSpec("say", "Say it.", {"type": "object", "properties": {"text": TEXT}})
     specs, _ = offered([spec, LOOK, GO], {}, is_native=True)
     assert spec is specs[0]
@@ -185,7 +182,7 @@ def test_a_tool_can_be_written_as_the_api_writes_it() -> None:
 def test_a_choice_among_tools(
     left: list[str], is_sent: bool, extra: dict[str, Any], is_native: bool
 ) -> None:
-    """A model that knows tool calls is told of it; to another only what it leaves is offered."""
+    """A model without native tool calls is offered only the tools that the choice leaves."""
     specs, rest = offered([LOOK, GO], {"seed": 1, **extra}, is_native=is_native)
     assert left == [spec.name for spec in specs]
     assert {"seed": 1, **(extra if is_sent else {})} == rest
@@ -193,7 +190,7 @@ def test_a_choice_among_tools(
 
 @pytest.mark.parametrize("is_native", [True, False])
 def test_without_tools_there_is_nothing_to_choose(is_native: bool) -> None:
-    """Services refuse a choice among none."""
+    """Services refuse a choice without tools."""
     assert ([], {}) == offered([], {"tool_choice": "auto"}, is_native=is_native)
 
 
@@ -209,6 +206,5 @@ def test_without_tools_there_is_nothing_to_choose(is_native: bool) -> None:
     ],
 )
 def test_what_cannot_be_read_is_told(tools: list[Any], choice: object, told: str) -> None:
-    """Which of them it is, and what would be right."""
     with pytest.raises(ConfigurationError, match=told):
         offered(tools, {"tool_choice": choice}, is_native=False)

@@ -1,4 +1,4 @@
-"""Work in small portions: a burst is cut into slices, and nothing of it is lost."""
+"""The pacing of work in the reactor's thread, in slices of limited length."""
 
 from __future__ import annotations
 
@@ -16,7 +16,6 @@ from evennia_ai.llm.bridge import Pacer
 
 
 def test_a_call_runs_soon_but_not_at_once() -> None:
-    """Whoever hands work in goes on first."""
     clock, done = Clock(), []
     Pacer(clock).call(done.append, "a")
     assert [] == done
@@ -25,7 +24,7 @@ def test_a_call_runs_soon_but_not_at_once() -> None:
 
 
 def test_a_slice_ends_and_others_get_their_turn() -> None:
-    """Work of 2 ms each is cut after 5 ms: somebody else's call comes after the third, in order."""
+    """At 2 ms a call, the third one exceeds the slice of 5 ms."""
     clock, done = Clock(), []
 
     def work(number: int) -> None:
@@ -41,7 +40,7 @@ def test_a_slice_ends_and_others_get_their_turn() -> None:
 
 
 def test_what_goes_first_comes_before_all_that_waits() -> None:
-    """As an emergency stop does; also where it is asked for in the middle of a slice."""
+    """An emergency stop goes first, even when asked for in the middle of a slice."""
     clock, done = Clock(), []
     pacer = Pacer(clock)
     assert not pacer.is_busy
@@ -53,7 +52,7 @@ def test_what_goes_first_comes_before_all_that_waits() -> None:
 
 
 def test_whoever_waits_for_a_turn_goes_on_in_order_and_may_leave() -> None:
-    """Work of 5 ms each goes on one a slice; whoever has left the queue is passed over."""
+    """Each turn takes the whole slice of 5 ms, and the cancelled one is skipped."""
     clock, done = Clock(), []
 
     def work(_: None, number: int) -> None:
@@ -71,29 +70,24 @@ def test_whoever_waits_for_a_turn_goes_on_in_order_and_may_leave() -> None:
 
 
 def test_a_failing_call_is_logged_and_does_not_stop_the_rest() -> None:
-    """One broken assistant does not silence the others."""
     clock, done, logged = Clock(), [], []
     pacer = Pacer(clock)
 
     def fail() -> None:
         raise RuntimeError("broken")
 
-    def collect(event: object) -> None:
-        logged.append(event)
-
     pacer.call(fail)
     pacer.call(done.append, "after")
-    globalLogPublisher.addObserver(collect)
+    globalLogPublisher.addObserver(logged.append)
     try:
         clock.advance(0)
     finally:
-        globalLogPublisher.removeObserver(collect)
+        globalLogPublisher.removeObserver(logged.append)
     assert ["after"] == done
     assert 1 == len(logged)
 
 
 def test_work_handed_in_while_working_is_done_too() -> None:
-    """A call may ask for another."""
     clock, done = Clock(), []
     pacer = Pacer(clock)
     pacer.call(lambda: pacer.call(done.append, "second"))
@@ -104,7 +98,6 @@ def test_work_handed_in_while_working_is_done_too() -> None:
 
 @pytest.mark.parametrize("slice_seconds", [0.0, 0.005])
 def test_four_threads_lose_nothing(running_reactor: SelectReactor, slice_seconds: float) -> None:
-    """All calls run, each thread's in its own order, all in the reactor's thread."""
     pacer = Pacer(running_reactor, slice_seconds)
     done: list[tuple[int, int]] = []
     places = set()

@@ -1,4 +1,4 @@
-"""Whatever a model writes is read in a time that grows as its length, and never raises."""
+"""The parsers of model output: linear in the length of any text, and without exceptions."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from tests.steps import Steps
 
 SHORT = 400
 LONG = 5_000
-# Of twice the length there may be twice the steps, and some that do not depend on it.
+# Twice the length may take twice the steps, and some that do not depend on the length.
 MOST_MORE, FREE_STEPS = 2.2, 2_000
-# Reading a reply that reports no usage counts its tokens too.
+# The steps include counting the tokens of a reply that reports no usage.
 MOST_A_CHARACTER = 70
 
 
 def steps_of(name: str, length: int) -> dict[str, int]:
-    """What a parser takes for each shape."""
+    """Steps that a parser takes for each shape."""
     taken = {}
     for shape, given in shapes(length):
         steps = Steps()
@@ -30,7 +30,7 @@ def steps_of(name: str, length: int) -> dict[str, int]:
 
 @pytest.mark.parametrize("name", PARSERS)
 def test_hole_c17_d20_no_parser_goes_over_its_text_again_and_again(name: str) -> None:
-    """Of every degenerate shape twice as much takes twice the steps, and few for each character."""
+    """Twice the text takes at most about twice the steps, for every degenerate shape."""
     once, twice = steps_of(name, SHORT), steps_of(name, 2 * SHORT)
     grown = {shape: (once[shape], count) for shape, count in twice.items()}
     assert not {s: c for s, c in grown.items() if c[1] > MOST_MORE * c[0] + FREE_STEPS}
@@ -40,13 +40,12 @@ def test_hole_c17_d20_no_parser_goes_over_its_text_again_and_again(name: str) ->
 
 @pytest.mark.parametrize("name", PARSERS)
 def test_hole_c17_d20_every_parser_ends_with_a_value(name: str) -> None:
-    """However a text degenerates: nested, unending, unpaired, undecodable."""
     for _, given in shapes(LONG):
         PARSERS[name](given)
 
 
 def test_hole_c17_a_reply_of_tool_calls_is_walked_through_once() -> None:
-    """3.5 MB of `{"tool":1}` froze the game for 12 s; some looks at it are enough."""
+    """3.5 MB of `{"tool":1}` once froze the game for 12 s."""
     steps = Steps()
     assert "" == steps.run(cleaning.clean_speech, '{"tool":1}' * 350_000)
     assert 600 > steps.decoded
@@ -54,17 +53,15 @@ def test_hole_c17_a_reply_of_tool_calls_is_walked_through_once() -> None:
 
 @pytest.mark.parametrize("given", ["[" * 64_000, "[x" * 64_000, "[1,[" * 32_000, '["' * 32_000])
 def test_hole_d20_endless_brackets_are_tried_a_bounded_number_of_times(given: str) -> None:
-    """64,000 brackets were 64,000 tries, which took 28 s."""
+    """64,000 brackets once caused as many attempts to decode, which took 28 s."""
     steps = Steps()
     assert None is steps.run(extraction.read_list, given)
     assert MOST_TRIES >= steps.decoded
 
 
 def test_hole_d20_a_list_behind_many_brackets_is_found() -> None:
-    """Prose with brackets in front of the answer costs nothing but itself."""
     assert [1] == extraction.read_list("[so] [a] {b} [ “c”] then: [1] [2]")
 
 
 def test_the_shapes_are_many() -> None:
-    """The table names each once."""
     assert 100 < len(SHAPES)

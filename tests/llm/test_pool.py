@@ -1,4 +1,4 @@
-"""What the assistants of a process share."""
+"""The pool of clients, transports and breakers that a process shares."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 from django.conf import LazySettings
+from twisted.internet.defer import Deferred, succeed
 from twisted.internet.task import Clock
 
-from evennia_ai.core.turn.conversation import user_message
 from evennia_ai.errors import (
     CircuitOpenError,
     ConfigurationError,
@@ -23,8 +23,8 @@ from evennia_ai.llm.fallback import FallbackClient
 from evennia_ai.llm.local_transport import LocalTransport
 from evennia_ai.llm.pool import Pool, PoolConfig, breaker_name
 from evennia_ai.llm.scripted import ScriptedModel, ScriptedTransport, completion
+from tests.llm.client_bench import HELLO
 
-HELLO = [user_message("hello")]
 A = Endpoint("custom", "m", "http://127.0.0.1:1/v1", "sk-a")
 OTHER_URL = "http://127.0.0.1:2/v1"
 SCRIPTED = Endpoint("scripted", "scripted")
@@ -32,12 +32,10 @@ SCRIPTED = Endpoint("scripted", "scripted")
 
 @pytest.fixture
 def pool(tmp_path: Path) -> Pool:
-    """A pool with two slots."""
     return Pool(PoolConfig(tmp_path, max_calls_in_flight=2), reactor=Clock())
 
 
 def test_one_place_has_one_transport_and_one_breaker(pool: Pool) -> None:
-    """Two models of one endpoint share its connections and fail together."""
     other = Endpoint("custom", "n", A.base_url, A.api_key)
     assert pool.transport(A) is pool.transport(other)
     assert pool.client(A).circuit_breaker is pool.client(other).circuit_breaker
@@ -45,19 +43,16 @@ def test_one_place_has_one_transport_and_one_breaker(pool: Pool) -> None:
 
 
 def test_another_key_is_another_transport(pool: Pool) -> None:
-    """A key is never used for somebody else's calls."""
     other = Endpoint("custom", "m", A.base_url, "sk-b")
     assert pool.transport(A) is not pool.transport(other)
 
 
 def test_each_kind_of_endpoint_gets_its_transport(pool: Pool) -> None:
-    """The scripted and the embedded model are asked without a network."""
     assert isinstance(pool.transport(SCRIPTED), ScriptedTransport)
     assert isinstance(pool.transport(Endpoint("local", "m")), LocalTransport)
 
 
 def test_the_slots_are_shared_by_all_clients(pool: Pool) -> None:
-    """Two calls are in flight for the whole game, whoever asks."""
     transport = ScriptedModel()
     pool.set_transport(SCRIPTED, transport)
     asked = [pool.client(SCRIPTED).chat_completion(HELLO) for _ in range(3)]
@@ -68,7 +63,7 @@ def test_the_slots_are_shared_by_all_clients(pool: Pool) -> None:
 
 
 def test_a_thousand_who_wait_and_are_refused_at_once_end(pool: Pool) -> None:
-    """Each gives its slot back on the spot, and the next one's turn is no deeper in the stack."""
+    """Each gives its slot back at once, and the next one's turn is no deeper in the stack."""
     transport, outcomes = ScriptedModel(), list[Any]()
     pool.set_transport(SCRIPTED, transport)
     for _ in range(1000):
@@ -79,20 +74,19 @@ def test_a_thousand_who_wait_and_are_refused_at_once_end(pool: Pool) -> None:
 
 
 def test_a_transport_can_be_put_in_place(pool: Pool) -> None:
-    """A test, or a game with its own gateway, answers for an endpoint itself."""
     transport = ScriptedModel()
     pool.set_transport(A, transport)
     assert transport is pool.transport(A)
 
 
 def test_a_key_is_in_no_name(pool: Pool) -> None:
-    """What status pages show of a breaker holds no key."""
+    """Status pages show the names of breakers."""
     pool.client(A)
     assert "sk-a" not in str(pool.breakers.get_all_stats()) + repr(pool.config)
 
 
 def test_an_embedded_model_that_cannot_start_is_a_connection_error(tmp_path: Path) -> None:
-    """The cause is told as the model's own, so that it is retried and counted like any other."""
+    """As such an error it is retried and counted like any other."""
     blocked = tmp_path / "file"
     blocked.write_text("no folder can be made here")
     transport = LocalTransport(blocked / "state", reactor=Clock())
@@ -101,7 +95,6 @@ def test_an_embedded_model_that_cannot_start_is_a_connection_error(tmp_path: Pat
 
 
 def test_without_a_game_there_is_no_embedded_model(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A program of its own is told what it lacks."""
     monkeypatch.delenv("DJANGO_SETTINGS_MODULE", raising=False)
     monkeypatch.setattr(local_transport, "settings", LazySettings())
     with pytest.raises(ConfigurationError, match=r"no game is set up here; .* give a base_url"):
@@ -109,17 +102,26 @@ def test_without_a_game_there_is_no_embedded_model(monkeypatch: pytest.MonkeyPat
 
 
 def test_closing_closes_what_was_opened(pool: Pool) -> None:
-    """Transports that hold connections are closed; those that hold none are left alone."""
+    """Transports without connections have nothing to close."""
+    closed = []
+
+    class Connected(ScriptedModel):
+        def close(self) -> Deferred[None]:
+            closed.append(self)
+            return succeed(None)
+
+    transport = Connected()
+    pool.set_transport(A, transport)
     pool.transport(SCRIPTED)
     pool.transport(Endpoint("local", "m"))
     assert pool.close().called
+    assert [transport] == closed
 
 
 # ---- fallbacks -----------------------------------------------------------------------------------
 
 
 def test_without_fallbacks_a_client_is_a_plain_one(pool: Pool) -> None:
-    """What is not needed is not in the way."""
     assert isinstance(pool.client(A, Generation(), ()), UnifiedLLMClient)
     assert isinstance(pool.client(A, Generation(), (SCRIPTED,)), FallbackClient)
 
@@ -139,7 +141,7 @@ def test_without_fallbacks_a_client_is_a_plain_one(pool: Pool) -> None:
     ],
 )
 def test_a_fallback_has_a_breaker_of_its_own(pool: Pool, expected: str, fallback: Endpoint) -> None:
-    """A quota used up or a model gone at an address must not shut out the model that stands in."""
+    """A used-up quota or a missing model must not shut out a fallback at the same address."""
     client = pool.client(A, Generation(), (fallback,))
     assert isinstance(client, FallbackClient)
     names = [each.circuit_breaker.name for _, each in client.models]
@@ -156,15 +158,14 @@ def test_a_fallback_has_a_breaker_of_its_own(pool: Pool, expected: str, fallback
 def test_a_fallback_is_told_no_more_than_the_length(
     pool: Pool, expected: dict[str, Any], fallback: Endpoint
 ) -> None:
-    """Other members are fitted to the first model, and another may refuse them."""
+    """The other options are fitted to the first model, and another may refuse them."""
     transports = [ScriptedModel(ModelConnectionError("down"), ModelConnectionError("down"))]
     transports.append(ScriptedModel(completion("hi")))
     for endpoint, transport in zip((A, fallback), transports, strict=True):
         pool.set_transport(endpoint, transport)
     generation = Generation(0.7, 0.9, 500, "low", {"seed": 7})
     pool.client(A, generation, (fallback,)).chat_completion(HELLO)
-    clock = pool._reactor
-    clock.advance(1)
+    pool._reactor.advance(1)
     (body,) = transports[1].bodies
     knobs = ("max_tokens", "top_p", "reasoning_effort", "seed")
     assert expected == {key: body[key] for key in knobs if key in body}

@@ -1,4 +1,4 @@
-"""The proxy between us and a model, as the environment names it."""
+"""Proxies named by the environment."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from evennia_ai.llm.transport import OpenAITransport, proxy_for
 
 
 def only(monkeypatch: pytest.MonkeyPatch, environ: Mapping[str, str]) -> None:
-    """Let the environment say this of proxies, and nothing else."""
+    """Set these proxy variables, and unset all others."""
     for name in ("http_proxy", "https_proxy", "all_proxy", "no_proxy"):
         monkeypatch.delenv(name, raising=False)
         monkeypatch.delenv(name.upper(), raising=False)
@@ -38,7 +38,7 @@ def only(monkeypatch: pytest.MonkeyPatch, environ: Mapping[str, str]) -> None:
 def test_the_proxy_is_the_one_that_the_environment_names(
     monkeypatch: pytest.MonkeyPatch, expected: str | None, base_url: str, environ: dict[str, str]
 ) -> None:
-    """By scheme, or one for all; none to this machine, nor where the environment says so."""
+    """Loopback addresses are always asked without a proxy."""
     only(monkeypatch, environ)
     proxy, headers = proxy_for(base_url)
     assert (expected and URL(expected), {}) == (proxy, headers)
@@ -58,7 +58,6 @@ def test_the_proxy_is_the_one_that_the_environment_names(
 def test_a_proxy_that_cannot_be_used_is_refused(
     monkeypatch: pytest.MonkeyPatch, expected: str, told: str
 ) -> None:
-    """Before anything is sent to it, and without the password in its address."""
     only(monkeypatch, {"http_proxy": told})
     with pytest.raises(ConfigurationError, match=f"{expected}.*such as http://proxy") as caught:
         OpenAITransport("http://model.test/v1", "", {}, reactor=reactor)

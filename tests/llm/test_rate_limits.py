@@ -1,4 +1,4 @@
-"""What services say of their limits."""
+"""Rate limits in the headers of services."""
 
 from __future__ import annotations
 
@@ -41,7 +41,6 @@ from evennia_ai.llm.rate_limits import RateLimitInfo, read_rate_limits, read_spa
     ],
 )
 def test_limits_are_read(expected: Any, headers: dict[str, str]) -> None:
-    """Numbers where there are some, None where there are none."""
     assert expected == read_rate_limits(headers)
 
 
@@ -61,5 +60,4 @@ def test_limits_are_read(expected: Any, headers: dict[str, str]) -> None:
     ],
 )
 def test_spans_are_read(expected: float | None, text: str) -> None:
-    """Seconds of whatever is a span of time."""
     assert expected == pytest.approx(read_span(text))

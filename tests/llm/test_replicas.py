@@ -1,4 +1,4 @@
-"""The list of a model's addresses: every right form of it, and the wrong ones."""
+"""The list of a model's addresses: its valid forms, and the error for each mistake."""
 
 from __future__ import annotations
 
@@ -23,13 +23,12 @@ def read(given: Any, first: Endpoint = FIRST) -> Endpoint:
 
 
 def test_no_list_changes_nothing() -> None:
-    """One address alone is what it always was."""
     assert FIRST is read(()) is read([])
     assert FIRST == read([{"base_url": A}])
 
 
 def test_each_address_has_its_weight_and_its_own_key() -> None:
-    """The key of OPENAI_BASE_URL goes there alone; others name theirs, or have none."""
+    """The key of OPENAI_BASE_URL goes to that address alone."""
     given = [
         {"base_url": A + "/", "weight": 3},
         {"base_url": B, "api_key_env": "B_KEY", "most_calls": 8},
@@ -50,7 +49,7 @@ def test_each_address_has_its_weight_and_its_own_key() -> None:
 
 
 def test_other_models_of_the_same_addresses_are_spread_as_well() -> None:
-    """A name alone is another model there; a key of its own, or another provider, is not."""
+    """A bare name keeps the addresses; a key or provider of its own does not."""
     first = read([{"base_url": A}, {"base_url": B}])
     named, keyed = read_fallbacks(
         ["mini", {"model": "x", "api_key_env": "B_KEY"}], first, ENVIRON, None
@@ -60,7 +59,6 @@ def test_other_models_of_the_same_addresses_are_spread_as_well() -> None:
 
 
 def test_a_fallback_model_may_have_several_addresses() -> None:
-    """Its list is read as the first model's."""
     entry = {"model": "f", "endpoints": [{"base_url": B, "weight": 2}, {"base_url": "http://c/v1"}]}
     (found,) = read_fallbacks([entry], FIRST, ENVIRON, None)
     assert (
@@ -97,7 +95,6 @@ def test_a_fallback_model_may_have_several_addresses() -> None:
     ],
 )
 def test_a_wrong_list_is_named_with_what_would_be_right(given: Any, told: str) -> None:
-    """One sentence: the place, what stands there, and what it must be; and no key in it."""
     with pytest.raises(ConfigurationError) as caught:
         read(given)
     assert told in str(caught.value)
@@ -105,13 +102,11 @@ def test_a_wrong_list_is_named_with_what_would_be_right(given: Any, told: str) -
 
 
 def test_a_model_without_an_address_has_no_others() -> None:
-    """The demo brain and the scripted model answer in the game's own house."""
     with pytest.raises(ConfigurationError, match="the game's model is 'local', which has none"):
         read([{"base_url": A}], Endpoint("local", "x"))
 
 
 def test_a_fallback_says_once_where_it_is() -> None:
-    """An address beside a list of addresses is not guessed at."""
     entry = {"model": "f", "base_url": A, "endpoints": [{"base_url": B}]}
     with pytest.raises(ConfigurationError, match="has 'endpoints' beside 'base_url'"):
         read_fallbacks([entry], FIRST, ENVIRON, None)
