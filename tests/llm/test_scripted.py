@@ -1,4 +1,4 @@
-"""The scripted model: fixed answers in a real completion."""
+"""The fixed answers of the scripted model."""
 
 from __future__ import annotations
 
@@ -32,27 +32,24 @@ def _answer(event: Event, mode: str = "native") -> ToolCall:
 @pytest.mark.parametrize("tool", ["whisper", "page"])
 @pytest.mark.parametrize("body", ["hello?", 'he said: "go"', "two\nlines", "{} $You() |r"])
 def test_a_message_is_answered_the_way_it_came(mode: str, tool: str, body: str) -> None:
-    """Whoever whispers or pages is answered in kind, with their own words in it."""
     call = _answer(_event(tool, body), mode)
     assert (tool, "Tom") == (call.name, call.arguments["target"])
     assert f'I heard you: "{body}". I answer from a script.' == call.arguments["message"]
 
 
 def test_speech_is_answered_aloud() -> None:
-    """What was said to it is answered with say."""
     assert "say" == _answer(_event("say", "@ada hello")).name
 
 
 @pytest.mark.parametrize("words", LOOK_WORDS)
 def test_it_looks_before_it_answers_what_is_there(words: str) -> None:
-    """A question about the room makes it look first, once, and then answer."""
     asked = user_message(event_text(_event("whisper", words)))
     assert "look" == _ask([asked]).name
     assert "whisper" == _ask([asked, {"role": "tool", "content": "a room"}]).name
 
 
 def test_a_tool_that_is_not_offered_is_not_called() -> None:
-    """Offered something else, it calls that: a check of tool calls works without a model."""
+    """It calls any tool that is offered, so tool calls can be checked without a model."""
     parameters = {
         "type": "object",
         "properties": {"times": {"type": "integer"}},
@@ -63,7 +60,6 @@ def test_a_tool_that_is_not_offered_is_not_called() -> None:
 
 
 def test_each_call_has_an_id_of_its_own() -> None:
-    """Ids do not repeat within a process, so histories stay valid."""
     transport, ids = ScriptedTransport(), set()
     for _ in range(3):
         transport.post({"messages": [user_message("hi")]}).addCallback(

@@ -1,4 +1,4 @@
-"""One model at several addresses: which is asked, how often, and what happens where one fails."""
+"""One model at several addresses: its share of calls, limits and failures at each."""
 
 from __future__ import annotations
 
@@ -11,11 +11,10 @@ from typing import Any
 import pytest
 from twisted.internet.defer import Deferred, gatherResults
 from twisted.internet.selectreactor import SelectReactor
-from twisted.internet.task import Clock
+from twisted.internet.task import Clock, deferLater
 from twisted.internet.threads import blockingCallFromThread
 
 from evennia_ai.core.settings.services import BreakerConfig
-from evennia_ai.core.turn.conversation import user_message
 from evennia_ai.engine.ports import Reply
 from evennia_ai.errors import (
     CircuitOpenError,
@@ -30,39 +29,36 @@ from evennia_ai.errors import (
 from evennia_ai.llm.endpoints import Endpoint, Replica
 from evennia_ai.llm.fallback import with_transport
 from evennia_ai.llm.pool import Pool, PoolConfig
-from evennia_ai.llm.scripted import ScriptedModel, completion
+from evennia_ai.llm.scripted import ScriptedModel
 from evennia_ai.llm.spread import is_worth_another_address
 from evennia_ai.llm.transport import Transport
 from tests.fakes.handle import FakeModel
+from tests.llm.client_bench import FINE, HELLO
 
-HELLO = [user_message("hello")]
-# One failed call is enough, and a service is tried again after a second.
+# One failed call opens a breaker, and a probe is due after one second.
 QUICK = BreakerConfig(
     attempts=2, failure_threshold=1, failure_rate=0.0, least_calls=1, timeout_seconds=1.0
 )
 
 
 class Counting:
-    """A payer that counts the attempts that were begun and those that came to nothing."""
+    """A payer that counts the attempts begun and those that came to nothing."""
 
     def __init__(self) -> None:
         self.begun = self.spoilt = 0
 
     def begin(self, model: str) -> int:
-        """An attempt is about to be sent."""
         self.begun += 1
         return 1000
 
     def sent(self, answer: Deferred[bytes]) -> None:
-        """It is on its way."""
+        """Not counted."""
 
     def spoil(self, error: BaseException) -> None:
-        """It came to nothing."""
         self.spoilt += 1
 
 
 def model_at(*replicas: Replica) -> Endpoint:
-    """A model at some addresses."""
     return Endpoint("custom", "m", replicas[0].base_url, replicas=replicas)
 
 
@@ -71,14 +67,14 @@ def model_at(*replicas: Replica) -> Endpoint:
 
 @pytest.fixture
 def models() -> Iterator[Callable[[int], list[FakeModel]]]:
-    """Real servers, as many as are asked for."""
+    """A function that starts as many fake servers as asked for."""
     with ExitStack() as stack:
         yield lambda count: [stack.enter_context(FakeModel.in_thread()) for _ in range(count)]
 
 
 @pytest.fixture
 def pool_of(tmp_path: Path, running_reactor: SelectReactor) -> Iterator[Callable[..., Pool]]:
-    """Pools over a reactor that runs."""
+    """A function that makes pools over a running reactor."""
     made: list[Pool] = []
 
     def make(deadline_seconds: float = 20.0, **options: Any) -> Pool:
@@ -92,7 +88,7 @@ def pool_of(tmp_path: Path, running_reactor: SelectReactor) -> Iterator[Callable
 
 
 def many(reactor: SelectReactor, pool: Pool, endpoint: Endpoint, count: int) -> list[Reply]:
-    """So many calls at once."""
+    """The replies to `count` calls made at once."""
     client = pool.client(endpoint)
 
     def begin() -> Deferred[list[Reply]]:
@@ -105,11 +101,11 @@ def many(reactor: SelectReactor, pool: Pool, endpoint: Endpoint, count: int) -> 
 def test_calls_are_spread_by_weight(
     models: Any, pool_of: Any, running_reactor: SelectReactor
 ) -> None:
-    """Of 400 calls with weights of 3 and 1, made at once and one by one, 300 and 100 arrive."""
+    """Of 400 calls, half of them made at once, about 300 and 100 arrive at weights of 3 and 1."""
     heavy, light = models(2)
     endpoint = model_at(Replica(heavy.base_url, weight=3.0), Replica(light.base_url))
     pool = pool_of(max_calls_in_flight=40)
-    for each in (heavy, light):  # as quick as each other, however many ask
+    for each in (heavy, light):  # equally fast under any load
         each.behave(delay_seconds=0.05)
     assert 200 == len(many(running_reactor, pool, endpoint, 200))
     together = heavy.count_calls()
@@ -125,7 +121,7 @@ def test_calls_are_spread_by_weight(
 def test_something_else_carries_the_requests_to_each(
     models: Any, pool_of: Any, running_reactor: SelectReactor
 ) -> None:
-    """A client that workers send for keeps its addresses; the pool's own is left as it was."""
+    """Workers send requests by other transports; the pool's own client stays as it is."""
     endpoint = model_at(*(Replica(each.base_url) for each in models(2)))
     pool, carried = pool_of(), []
 
@@ -145,7 +141,6 @@ def test_something_else_carries_the_requests_to_each(
 
 
 def test_a_slow_address_gets_less(models: Any, pool_of: Any, running_reactor: Any) -> None:
-    """Whoever is busy is asked less, whatever its weight says of equals."""
     slow, fast = models(2)
     slow.behave(delay_seconds=0.5)
     endpoint = model_at(Replica(slow.base_url), Replica(fast.base_url))
@@ -155,7 +150,7 @@ def test_a_slow_address_gets_less(models: Any, pool_of: Any, running_reactor: An
 
 
 def test_a_hanging_address_costs_no_answer(models: Any, pool_of: Any, running_reactor: Any) -> None:
-    """After half of the time the call goes on elsewhere, and the next ones ask it no more."""
+    """After half of the time the call goes on elsewhere, and later ones avoid the address."""
     hanging, fine = models(2)
     hanging.behave(kind="hang")
     endpoint = model_at(Replica(hanging.base_url), Replica(fine.base_url))
@@ -171,7 +166,6 @@ def test_a_hanging_address_costs_no_answer(models: Any, pool_of: Any, running_re
 def test_a_failing_address_is_left_alone_and_tried_again(
     models: Any, pool_of: Any, running_reactor: SelectReactor
 ) -> None:
-    """Its own breaker opens; a probe later finds it well, and it has its share again."""
     failing, fine = models(2)
     failing.behave(kind="status", status=500)
     endpoint = model_at(Replica(failing.base_url), Replica(fine.base_url))
@@ -185,24 +179,17 @@ def test_a_failing_address_is_left_alone_and_tried_again(
         if breaker.state.value == "closed":
             break
         many(running_reactor, pool, endpoint, 1)
-        blockingCallFromThread(running_reactor, deferred_sleep, running_reactor, 0.1)
+        blockingCallFromThread(running_reactor, deferLater, running_reactor, 0.1)
     assert "closed" == breaker.state.value
     before = failing.count_calls()
     many(running_reactor, pool, endpoint, 20)
     assert 5 <= failing.count_calls() - before <= 15
 
 
-def deferred_sleep(reactor: SelectReactor, seconds: float) -> Deferred[None]:
-    """Some time."""
-    done: Deferred[None] = Deferred()
-    reactor.callLater(seconds, done.callback, None)
-    return done
-
-
 def test_an_address_that_is_taken_out_is_asked_no_more(
     models: Any, pool_of: Any, running_reactor: SelectReactor
 ) -> None:
-    """A list without it, as after a reload of the settings, leaves it alone at once."""
+    """This is what a reload of the settings with a shorter list does."""
     old, new = models(2)
     pool = pool_of()
     both = model_at(Replica(new.base_url), Replica(old.base_url))
@@ -215,7 +202,6 @@ def test_an_address_that_is_taken_out_is_asked_no_more(
 def test_no_more_calls_at_once_than_an_address_takes(
     models: Any, pool_of: Any, running_reactor: SelectReactor
 ) -> None:
-    """Those beyond wait for one of theirs to be over; all are answered."""
     small, other = models(2)
     for each in (small, other):
         each.behave(delay_seconds=0.02)
@@ -231,7 +217,7 @@ def test_no_more_calls_at_once_than_an_address_takes(
 def test_fallback_models_come_after_all_addresses(
     models: Any, pool_of: Any, running_reactor: SelectReactor
 ) -> None:
-    """Another model is a last resort: its words are other words."""
+    """Another model is a last resort, since it answers in other words."""
     one, two, spare = models(3)
     for each in (one, two):
         each.behave(kind="status", status=503)
@@ -240,7 +226,7 @@ def test_fallback_models_come_after_all_addresses(
     reply = blockingCallFromThread(running_reactor, client.chat_completion, HELLO)
     assert f"f via {spare.base_url}" == reply.model
     assert all(each.base_url in reply.notice for each in (one, two))
-    # The first is not asked again while there is another; the last of them has all attempts.
+    # The first is not tried again while another is left; the last one has all attempts.
     assert (1, 2, 1) == (one.count_calls(), two.count_calls(), spare.count_calls())
 
 
@@ -248,7 +234,7 @@ def test_fallback_models_come_after_all_addresses(
 
 
 class Bench:
-    """Addresses `a`, `b` and so on over transports that answer as a test says, on its clock."""
+    """Addresses `a`, `b` and so on, whose answers and clock are driven by the test."""
 
     def __init__(self, tmp_path: Path, *answers: Any, **most_calls: int) -> None:
         self.clock = Clock()
@@ -264,7 +250,7 @@ class Bench:
         self.payment = Counting()
 
     def ask(self) -> Any:
-        """Ask once; the outcome, a list that is filled when there is one."""
+        """Ask once; the reply or failure is appended to the returned list."""
         outcomes: list[Any] = []
         asked = self.pool.client(self.endpoint).chat_completion(HELLO, payment=self.payment)
         asked.addBoth(outcomes.append)
@@ -272,16 +258,16 @@ class Bench:
 
     @property
     def asked(self) -> list[int]:
-        """The calls that each address got."""
+        """Number of calls to each address."""
         return [len(each.bodies) for each in self.transports]
 
 
-FINE = completion("hi")
+# Not the one of `client_bench`: the client rewrites the text of the error that it raises.
 DOWN = ModelConnectionError("nobody there")
 
 
 def test_every_attempt_is_paid_for_by_itself(tmp_path: Path) -> None:
-    """A call that goes on elsewhere is counted twice, as it may be charged twice."""
+    """Each address may charge for its attempt."""
     bench = Bench(tmp_path, (ModelConnectionError("broke", was_sent=True),), (FINE,))
     _, (reply,) = bench.ask()
     assert "hi" == reply.content
@@ -299,7 +285,7 @@ def test_every_attempt_is_paid_for_by_itself(tmp_path: Path) -> None:
     ],
 )
 def test_what_no_address_would_mend_is_asked_once(tmp_path: Path, error: Exception) -> None:
-    """What was answered is paid for, and a wrong request is wrong everywhere."""
+    """An answered request is paid for, and a wrong one is wrong everywhere."""
     bench = Bench(tmp_path, (error,), (FINE,))
     _, (failure,) = bench.ask()
     assert error is failure.value
@@ -319,25 +305,25 @@ def test_what_no_address_would_mend_is_asked_once(tmp_path: Path, error: Excepti
     ids=str,
 )
 def test_what_an_address_is_to_blame_for_goes_on(error: Any) -> None:
-    """A wrong key, a used-up quota and a broken line are one address's own."""
     assert is_worth_another_address(error)
 
 
 def test_a_busy_address_rests_as_long_as_it_asked(tmp_path: Path) -> None:
-    """Nobody waits for it, nobody asks it meanwhile, and its breaker stays closed."""
+    """Meanwhile the calls go elsewhere."""
     busy = ModelStatusError(429, "later", retry_after=30.0)
     bench = Bench(tmp_path, (busy, FINE, FINE), (FINE,) * 4)
     for _ in range(3):
         _, (reply,) = bench.ask()
         assert "hi" == reply.content
     assert [1, 3] == bench.asked
+    assert "closed" == bench.pool.breaker_of(bench.endpoint.each[0]).state.value
     bench.clock.advance(31)
     bench.ask()
     assert [2, 3] == bench.asked
 
 
 def test_all_left_alone_says_so_at_once(tmp_path: Path) -> None:
-    """In the words of a single address, of the one that is asked again first."""
+    """With the breakers of all addresses open, nothing is sent and nobody waits."""
     bench = Bench(tmp_path, (DOWN,) * 3, (DOWN,) * 3)
     _, outcomes = bench.ask()
     bench.clock.pump([0.5] * 6)
@@ -352,7 +338,6 @@ def test_all_left_alone_says_so_at_once(tmp_path: Path) -> None:
 
 
 def test_who_waits_for_room_gives_up_in_time(tmp_path: Path) -> None:
-    """A call that found no room by its deadline is nobody's failure, and leaves nothing behind."""
     bench = Bench(tmp_path, (), a=1)
     spread = bench.pool.spread(bench.endpoint)
     spread.begin(bench.endpoint.replicas[0])
@@ -370,7 +355,7 @@ def test_who_waits_for_room_gives_up_in_time(tmp_path: Path) -> None:
 
 
 def test_an_address_that_comes_back_is_not_flooded(tmp_path: Path) -> None:
-    """What it missed is not made up for: it has its share from now on, and no more."""
+    """It gets its share from then on, without the calls that it missed."""
     bench = Bench(tmp_path, (FINE,) * 50, (FINE,) * 50)
     first = bench.endpoint.each[0]
     bench.pool.breaker_of(first).isolate()
@@ -384,21 +369,21 @@ def test_an_address_that_comes_back_is_not_flooded(tmp_path: Path) -> None:
 
 
 def test_nobody_is_asked_without_time(tmp_path: Path) -> None:
-    """A call whose time is up is not sent: it would cost money, and shut an address for nothing."""
+    """A call sent too late would cost money and count as a failure of its address."""
     bench = Bench(tmp_path, (), ())
     second = bench.pool.breaker_of(bench.endpoint.each[1])
     second.force_open()
     _, outcomes = bench.ask()
     bench.clock.advance(0.5)
     assert [1, 0] == bench.asked
-    bench.clock.advance(59.5)  # the other one's rest is over by then
+    bench.clock.advance(59.5)  # by now a probe of the other address is due
     assert isinstance(outcomes[0].value, ModelTimeoutError)
     assert ([1, 0], 1) == (bench.asked, bench.payment.begun)
     assert "half_open" == second.state.value
 
 
 def test_who_finds_no_room_elsewhere_tells_what_happened(tmp_path: Path) -> None:
-    """What the address that was asked failed with is not lost behind a full one."""
+    """The error of the first address is not hidden by the second one being full."""
     bench = Bench(tmp_path, (ModelStatusError(401, "wrong key"),), (), b=1)
     bench.pool.spread(bench.endpoint).begin(bench.endpoint.replicas[1])
     _, outcomes = bench.ask()
@@ -408,7 +393,7 @@ def test_who_finds_no_room_elsewhere_tells_what_happened(tmp_path: Path) -> None
 
 
 def test_who_waits_for_room_holds_up_nobody_else(tmp_path: Path) -> None:
-    """A full address of one model takes no slot from the assistants that ask another."""
+    """A call that waits for room at an address holds no slot."""
     bench = Bench(tmp_path, (), a=1)
     for _ in range(9):
         bench.ask()
@@ -424,7 +409,6 @@ def test_who_waits_for_room_holds_up_nobody_else(tmp_path: Path) -> None:
 
 
 def test_room_is_looked_for_elsewhere_without_a_slot(tmp_path: Path) -> None:
-    """A call whose first address failed gives its slot back while the next one has no room."""
     bench = Bench(tmp_path, (DOWN,) * 2, (), b=1)
     for _ in range(2):
         bench.ask()
@@ -438,7 +422,7 @@ def test_room_is_looked_for_elsewhere_without_a_slot(tmp_path: Path) -> None:
 
 
 def test_a_full_model_leaves_time_for_the_one_behind_it(tmp_path: Path) -> None:
-    """It is waited for for a part of its own half of the time."""
+    """The wait for room takes only a part of the first model's half of the time."""
     bench = Bench(tmp_path, (), a=1)
     bench.ask()
     spare, model = Endpoint("custom", "f", "http://f/v1"), ScriptedModel(FINE)
@@ -453,7 +437,7 @@ def test_a_full_model_leaves_time_for_the_one_behind_it(tmp_path: Path) -> None:
 
 
 def test_an_address_takes_no_more_calls_for_standing_in_two_lists(tmp_path: Path) -> None:
-    """Of what two lists say of it the smaller number holds; whoever waits in one gets its turn."""
+    """The smaller of the two limits holds, and a call that waits for one list gets its turn."""
     bench = Bench(tmp_path, (), a=2)
     other = Endpoint("custom", "f", "http://a/v1", replicas=(Replica("http://a/v1", "", 1.0, 1),))
     asked, replies = bench.pool.client(other), list[Reply]()

@@ -1,4 +1,4 @@
-"""Counting for one model: exactly where tiktoken's file is on disk, else by an estimate."""
+"""Token counts for one model: exact where tiktoken's file is on disk, else estimated."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ TEXT = "Tom whispers to you: where are the books about storms?"
 
 @pytest.fixture(autouse=True)
 def empty_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """There are no files for tiktoken, and whoever asks the network fails loudly."""
+    """No files for tiktoken; any use of the network fails the test."""
     monkeypatch.setenv("TIKTOKEN_CACHE_DIR", str(tmp_path))
 
     def refuse(*args: Any, **kwargs: Any) -> None:
@@ -64,7 +64,6 @@ def empty_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Pat
     ],
 )
 def test_names_are_normalized(name: str, model: str) -> None:
-    """A model has one name, whoever sells it."""
     assert name == normalize(model)
 
 
@@ -82,46 +81,41 @@ def test_names_are_normalized(name: str, model: str) -> None:
     ],
 )
 def test_the_size_of_a_context(size: int, model: str) -> None:
-    """Known of families; a careful guess for the rest."""
     assert size == get_model_max_tokens(model)
 
 
 def test_the_embedded_model_has_the_context_it_is_started_with() -> None:
-    """The table and the program that runs it agree."""
     assert f'"--context-tokens", type=int, default={LOCAL_CONTEXT}' in inspect.getsource(host)
     assert LOCAL_CONTEXT == TokenCounter("my-own.gguf", "local").max_tokens
     assert 200_000 == TokenCounter("claude-3-opus", "anthropic").max_tokens
 
 
 class TestWithoutFiles:
-    """Nothing but the estimate."""
-
     @pytest.mark.parametrize("model", ["gpt-4o", "gpt-4", "claude-3-opus", ""])
     def test_it_estimates_and_asks_nobody(self, model: str) -> None:
-        """Also for a model that tiktoken knows and would fetch a file for."""
+        """Some of these models are known to tiktoken, which would fetch a file for them."""
         counter = TokenCounter(model)
         assert not counter.exact
         assert estimate(TEXT) == counter.count(TEXT)
         assert 0 == counter.count("")
 
     def test_a_wrong_file_is_not_used(self, empty_cache: Path) -> None:
-        """As tiktoken would throw it away and fetch another, it is not asked; the file stays."""
+        """It would be deleted by tiktoken and fetched anew, so tiktoken is not called."""
         name, _ = ENCODING_FILES["o200k_base"]
         (empty_cache / name).write_bytes(b"no encoding")
         assert None is load_encoding("o200k_base")
         assert (empty_cache / name).exists()
 
     def test_no_cache_at_all(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        """Told to keep no files, tiktoken would fetch them each time."""
+        """Without a cache, tiktoken would fetch its files each time."""
         monkeypatch.setenv("TIKTOKEN_CACHE_DIR", "")
         assert None is load_encoding("o200k_base")
 
     def test_an_encoding_nobody_knows(self) -> None:
-        """There is no file for it."""
         assert None is load_encoding("")
 
     def test_where_it_looks(self, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-        """Where tiktoken does: one variable, then another, then the folder for temporary files."""
+        """This is tiktoken's own order."""
         assert str(tmp_path) == token_counter._cache_dir()
         monkeypatch.delenv("TIKTOKEN_CACHE_DIR")
         monkeypatch.setenv("DATA_GYM_CACHE_DIR", "elsewhere")
@@ -131,11 +125,11 @@ class TestWithoutFiles:
 
 
 class TestExact:
-    """tiktoken with a file of its own: a tiny encoding that knows each byte and no more."""
+    """tiktoken with a tiny encoding of its own, which has a token for each byte."""
 
     @pytest.fixture(autouse=True)
     def tiny(self, monkeypatch: pytest.MonkeyPatch, empty_cache: Path) -> None:
-        """The file of an encoding is there, and tiktoken reads it as it reads any other."""
+        """The encoding's file is on disk and the encoding is registered."""
         tiktoken = pytest.importorskip("tiktoken")
         registry = pytest.importorskip("tiktoken.registry")
         content = b"each byte"
@@ -149,27 +143,25 @@ class TestExact:
         monkeypatch.setitem(registry.ENCODINGS, "o200k_base", encoding)
 
     def test_it_counts_with_the_models_encoding(self) -> None:
-        """For a model of that encoding, and for no other."""
         counter = TokenCounter("openai/gpt-4o-mini", load=self.load)
         assert (True, "counted") == (counter.exact, counter.describe())
         assert len("déjà".encode()) == counter.count("déjà")
         assert not TokenCounter("gpt-4", load=self.load).exact
 
     def test_odd_texts(self) -> None:
-        """What looks like a mark of the encoding's own, and what is not Unicode, is text too."""
+        """Special tokens and lone surrogates count as plain text."""
         counter = TokenCounter("gpt-4o", load=self.load)
         assert len("<|end|>") == counter.count("<|end|>")
         assert 3 == counter.count("\ud800")
         assert 50_001 == counter.count("a" * 50_001)
 
     def test_usage_changes_nothing(self) -> None:
-        """What is counted needs no correction."""
         counter = TokenCounter("gpt-4o", load=self.load)
         counter.note_usage(1000, TokenUsage(2000, 5))
         assert 4 == counter.count("four")
 
     def test_without_tiktoken(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        """It is optional: the file alone does not help."""
+        """The package is optional, and its file alone does not help."""
         monkeypatch.setitem(sys.modules, "tiktoken", None)
         monkeypatch.setitem(sys.modules, "tiktoken.model", None)
         assert None is self.load("o200k_base")
@@ -177,10 +169,7 @@ class TestExact:
 
 
 class TestCalibrated:
-    """The service counts, and the estimate follows."""
-
     def test_it_follows_the_service(self) -> None:
-        """After one reply the same prompt is counted right, and it stays there."""
         counter = TokenCounter("llama3.1:8b")
         for _ in range(3):
             counter.note_usage(counter.count(TEXT * 50), TokenUsage(2 * estimate(TEXT * 50), 9))
@@ -189,13 +178,11 @@ class TestCalibrated:
         assert "estimated, corrected by 2.00" == counter.describe()
 
     def test_a_text_is_never_nothing(self) -> None:
-        """Also when the estimate was far too high."""
         counter = TokenCounter("llama3.1:8b")
         counter.note_usage(1000, TokenUsage(300, 9))
         assert (0.5, 1) == (counter.factor, counter.count("a"))
 
     def test_a_tool_is_counted_anew_when_the_factor_changes(self) -> None:
-        """And only then."""
         counter, spec = TokenCounter("x"), ToolSpec("look", "Look around.", {"type": "object"})
         before = counter.count_tools([spec])
         assert before == counter.count_tools([spec]) == tokens.count_tool(spec, counter.count)
@@ -203,7 +190,6 @@ class TestCalibrated:
         assert before < counter.count_tools([spec]) == tokens.count_tool(spec, counter.count)
 
     def test_tools_are_not_kept_for_ever(self) -> None:
-        """A game that makes tools anew each time does not fill the memory."""
         counter = TokenCounter("x")
         for number in range(token_counter.MOST_TOOLS + 50):
             counter.count_tools([ToolSpec(f"tool{number}", "", {})])
@@ -211,13 +197,12 @@ class TestCalibrated:
 
 
 def test_a_model_has_one_counter() -> None:
-    """All assistants with a model learn together; another provider's is another."""
+    """All assistants with a model share its calibration."""
     assert counter_for("m", "a") is counter_for("m", "a")
     assert counter_for("m", "a") is not counter_for("m", "b")
 
 
 def test_what_was_counted_is_not_counted_again() -> None:
-    """A tick does not count its old messages anew."""
     counter: Any = TokenCounter("m")
     for _ in range(3):
         counter.count(TEXT)
@@ -225,7 +210,6 @@ def test_what_was_counted_is_not_counted_again() -> None:
 
 
 def test_by_name() -> None:
-    """Short forms for whoever has only a model's name."""
     assert estimate(TEXT) == count_tokens(TEXT, model="openai/gpt-4") == count_tokens(TEXT)
     assert [0, estimate(TEXT)] == count_tokens_batch(["", TEXT], model="gpt-4")
     assert 50.0 == calculate_utilization(64_000, "gpt-4")

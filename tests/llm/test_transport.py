@@ -1,4 +1,4 @@
-"""The real way to a model: a socket, and a server that misbehaves."""
+"""The HTTP transport, against servers that misbehave."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from evennia_ai.llm.rate_limits import RateLimitInfo
 from evennia_ai.llm.replies import parse_reply
 from evennia_ai.llm.transport import LARGEST_REPLY_BYTES, OpenAITransport
 from tests.fakes.handle import FakeModel
-from tests.llm.web import CHUNK, BareServer, reply
+from tests.llm.web import CHUNK, MOST_CHUNKS, BareServer, reply
 
 KEY = "sk-abcdefghijklmnopqrstuvwxyz0123456789"
 BODY = {"model": "m", "messages": [{"role": "user", "content": "hello"}]}
@@ -39,7 +39,7 @@ Make = Callable[..., OpenAITransport]
 
 @pytest.fixture
 def make(running_reactor: SelectReactor, model: FakeModel) -> Iterator[Make]:
-    """Makes transports, and closes them after the test."""
+    """Makes transports, which are closed after the test."""
     made: list[OpenAITransport] = []
 
     def make_one(
@@ -59,7 +59,7 @@ def make(running_reactor: SelectReactor, model: FakeModel) -> Iterator[Make]:
 
 @pytest.fixture
 def post(running_reactor: SelectReactor) -> Callable[[OpenAITransport], bytes]:
-    """Posts once and waits for what comes of it."""
+    """Posts once and returns the answer."""
 
     def post_and_wait(transport: OpenAITransport) -> bytes:
         answer: bytes = blockingCallFromThread(running_reactor, transport.post, BODY)
@@ -69,14 +69,13 @@ def post(running_reactor: SelectReactor) -> Callable[[OpenAITransport], bytes]:
 
 
 def test_an_answer_comes_as_its_bytes(make: Make, post: Any, model: FakeModel) -> None:
-    """What the server sent is what the parser gets, and what we sent is what the server got."""
-    assert "I heard" not in parse_reply(post(make()), "native").content
+    model.queue({"kind": "answer", "content": "Ding!"})
+    assert "Ding!" == parse_reply(post(make()), "native").content
     (call,) = model.read_calls()
     assert (PATH, BODY) == (call["path"], call["body"])
 
 
 def test_models_are_listed(make: Make, running_reactor: SelectReactor) -> None:
-    """The list of models is asked of the same endpoint."""
     listed = json.loads(blockingCallFromThread(running_reactor, make().models))
     assert ["scripted-model"] == [item["id"] for item in listed["data"]]
 
@@ -85,13 +84,11 @@ def test_models_are_listed(make: Make, running_reactor: SelectReactor) -> None:
 def test_a_key_is_sent_only_when_there_is_one(
     make: Make, post: Any, model: FakeModel, key: str, expected: bool
 ) -> None:
-    """Without a key there is no Authorization header at all."""
     post(make(key=key))
     assert expected is model.read_calls()[0]["has_authorization"]
 
 
 def test_headers_of_a_provider_are_sent(make: Make, post: Any) -> None:
-    """OpenRouter's headers reach the wire, and who asks."""
     with BareServer.running({PATH: reply("{}")}) as server:
         post(make(server.base_url, headers={"X-Title": "The Lantern Library"}))
     lines = server.heads[0].lower().split(b"\r\n")
@@ -99,7 +96,6 @@ def test_headers_of_a_provider_are_sent(make: Make, post: Any) -> None:
 
 
 def test_nobody_listening_is_a_connection_error(make: Make, post: Any, model: FakeModel) -> None:
-    """The error names the address, and may pass with time."""
     model.refuse_connections()
     with pytest.raises(
         ModelConnectionError, match=f"no connection to {model.base_url}: "
@@ -109,7 +105,7 @@ def test_nobody_listening_is_a_connection_error(make: Make, post: Any, model: Fa
 
 
 def test_a_cut_connection_is_a_connection_error(make: Make, post: Any, model: FakeModel) -> None:
-    """A reset in the middle is as if nobody were there, but the service may charge for it."""
+    """The request was sent by then, so the service may charge for it."""
     model.queue({"kind": "reset"})
     with pytest.raises(ModelConnectionError) as caught:
         post(make())
@@ -120,7 +116,6 @@ def test_a_cut_connection_is_a_connection_error(make: Make, post: Any, model: Fa
 def test_a_wrong_body_is_handed_on_to_the_parser(
     make: Make, post: Any, model: FakeModel, kind: str
 ) -> None:
-    """Whatever came with status 200 becomes one of our errors there."""
     model.queue({"kind": kind})
     body = post(make())
     with pytest.raises(ModelReplyError):
@@ -130,7 +125,6 @@ def test_a_wrong_body_is_handed_on_to_the_parser(
 def test_an_answer_under_a_wrong_type_is_read_all_the_same(
     make: Make, post: Any, model: FakeModel
 ) -> None:
-    """A server that calls its JSON plain text is forgiven."""
     model.queue({"kind": "wrong_type"})
     assert parse_reply(post(make()), "native")
 
@@ -142,7 +136,6 @@ def test_an_answer_under_a_wrong_type_is_read_all_the_same(
 def test_an_error_status_is_an_error_with_its_status(
     make: Make, post: Any, model: FakeModel, status: int, retryable: bool
 ) -> None:
-    """Status, address and the server's own words are in it; only some may pass with time."""
     model.queue({"kind": "status", "status": status})
     with pytest.raises(ModelStatusError, match=f"scripted error {status}") as caught:
         post(make())
@@ -169,7 +162,6 @@ def test_an_error_status_is_an_error_with_its_status(
 def test_retry_after_is_read_as_seconds(
     make: Make, post: Any, header: str, expected: float | None
 ) -> None:
-    """Seconds are taken, and a date that is over; what makes no sense counts as not said."""
     answer = reply("{}", status="429 Too Many", headers=f"Retry-After: {header}\r\n")
     with BareServer.running({PATH: answer}) as server, pytest.raises(ModelStatusError) as caught:
         post(make(server.base_url))
@@ -177,7 +169,6 @@ def test_retry_after_is_read_as_seconds(
 
 
 def test_retry_after_may_be_a_date(make: Make, post: Any) -> None:
-    """A date an hour from now is an hour of waiting."""
     date = format_datetime(datetime.now(UTC) + timedelta(hours=1), usegmt=True)
     answer = reply("{}", status="503 Busy", headers=f"Retry-After: {date}\r\n")
     with BareServer.running({PATH: answer}) as server, pytest.raises(ModelStatusError) as caught:
@@ -189,7 +180,6 @@ def test_retry_after_may_be_a_date(make: Make, post: Any) -> None:
 def test_a_prompt_that_is_too_long_is_an_error_of_its_own(
     make: Make, post: Any, model: FakeModel, status: int
 ) -> None:
-    """Nobody tries it again as it is, and no breaker hears of it."""
     body = json.dumps({"error": {"message": "prompt is too long: 9 tokens > 8 maximum"}})
     model.queue({"kind": "status", "status": status, "body": body})
     with pytest.raises(ContextLengthError, match="9 tokens > 8 maximum") as caught:
@@ -209,7 +199,6 @@ def test_a_prompt_that_is_too_long_is_an_error_of_its_own(
 def test_the_words_of_a_refusal_are_shown(
     make: Make, post: Any, model: FakeModel, expected: str, body: str
 ) -> None:
-    """Whatever shape an error has, staff read what it says."""
     model.queue({"kind": "status", "status": 418, "body": body})
     with pytest.raises(ModelStatusError) as caught:
         post(make())
@@ -218,7 +207,7 @@ def test_the_words_of_a_refusal_are_shown(
 
 @pytest.mark.parametrize("status", ["200 OK", "429 Too Many"])
 def test_limits_of_the_last_answer_are_kept(make: Make, post: Any, status: str) -> None:
-    """Of a good answer and of a refusal; an answer that says nothing of them changes nothing."""
+    """Refusals count as well; an answer without limits changes nothing."""
     limits = "X-RateLimit-Limit-Requests: 60\r\nx-ratelimit-remaining-requests: 0\r\n"
     answers = {PATH: reply("{}", status=status, headers=limits), "/v1/models": reply("{}")}
     with BareServer.running(answers) as server:
@@ -242,7 +231,7 @@ def test_limits_of_the_last_answer_are_kept(make: Make, post: Any, status: str) 
 def test_a_key_that_the_server_echoes_is_not_in_the_error(
     make: Make, post: Any, model: FakeModel, text: str
 ) -> None:
-    """Not even a part of it, wherever the text is cut."""
+    """Not even a part of it may remain, wherever the text is cut."""
     body = json.dumps({"error": {"message": text}}, ensure_ascii=False)
     model.queue({"kind": "status", "status": 401, "body": body})
     with pytest.raises(ModelStatusError) as caught:
@@ -258,7 +247,7 @@ def test_a_key_that_the_server_echoes_is_not_in_the_error(
 def test_a_used_up_account_is_the_services_trouble(
     make: Make, post: Any, model: FakeModel, is_of_service: bool, text: str
 ) -> None:
-    """Also where it is said by a status that refuses requests; it locks nobody."""
+    """It locks no assistant, although the status blames the request."""
     body = json.dumps({"error": {"message": text}})
     model.queue({"kind": "status", "status": 400, "body": body})
     with pytest.raises(ModelStatusError) as caught:
@@ -269,27 +258,25 @@ def test_a_used_up_account_is_the_services_trouble(
 
 
 def test_a_huge_announced_answer_is_refused(make: Make, post: Any, model: FakeModel) -> None:
-    """An answer of 20 MB is not even begun."""
     model.queue({"kind": "huge", "size_bytes": 20_000_000})
     with pytest.raises(ModelReplyError, match=f"{LARGEST_REPLY_BYTES} is the most that is read"):
         post(make())
 
 
 def test_an_answer_without_an_end_is_cut(make: Make, post: Any) -> None:
-    """An answer that announces no length is read only so far, and its socket is closed."""
+    """It announces no length, so it is read up to the limit and its socket closed."""
     with BareServer.running({PATH: CHUNK}) as server:
         with pytest.raises(
             ModelReplyError, match=f"{LARGEST_REPLY_BYTES} is the most that is read"
         ):
             post(make(server.base_url))
         assert server.ended.wait(10)
-    assert 1600 > server.sent
+    assert MOST_CHUNKS > server.sent
 
 
 def test_cancelling_closes_the_socket(
     make: Make, model: FakeModel, running_reactor: SelectReactor
 ) -> None:
-    """The server sees its client go, while it is still thinking."""
     model.queue({"kind": "hang"})
     posted: list[Deferred[bytes]] = []
     outcomes: list[Any] = []
@@ -309,7 +296,6 @@ def test_cancelling_closes_the_socket(
 def test_a_proxy_of_the_environment_does_not_stand_before_this_machine(
     make: Make, post: Any, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
-    """Behind a company's proxy the model on this machine is still reached directly."""
     monkeypatch.setenv(name, "http://127.0.0.1:9")
     monkeypatch.setenv(name.lower(), "http://127.0.0.1:9")
     assert parse_reply(post(make()), "native")
@@ -318,7 +304,7 @@ def test_a_proxy_of_the_environment_does_not_stand_before_this_machine(
 def test_without_certificates_nothing_is_sent(
     make: Make, post: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Nobody pays for a request that stayed here since a file is missing."""
+    """Nobody pays for a request that never left this machine."""
     monkeypatch.setenv("SSL_CERT_FILE", "/nowhere/at-all.pem")
     with pytest.raises(ModelConnectionError, match="no connection to https://") as caught:
         post(make("https://127.0.0.1:9/v1"))
@@ -327,7 +313,7 @@ def test_without_certificates_nothing_is_sent(
 
 @pytest.mark.parametrize("location", ["http://[broken/", "http:///nowhere", "ftp://model.test/"])
 def test_what_is_sent_elsewhere_in_vain_was_sent(make: Make, post: Any, location: str) -> None:
-    """The service that names a place which is none has read the request by then."""
+    """The service that redirects has read the request by then."""
     answer = reply("{}", status="307 Temporary Redirect", headers=f"Location: {location}\r\n")
     with BareServer.running({PATH: answer}) as server:
         with pytest.raises(ModelConnectionError) as caught:
@@ -337,7 +323,6 @@ def test_what_is_sent_elsewhere_in_vain_was_sent(make: Make, post: Any, location
 
 
 def test_an_address_that_is_none_is_not_sent_to(make: Make, post: Any) -> None:
-    """It fails before there is a socket."""
     with pytest.raises(ModelConnectionError) as caught:
         post(make("http://model.test:99999/v1"))
     assert not caught.value.was_sent
@@ -346,7 +331,6 @@ def test_an_address_that_is_none_is_not_sent_to(make: Make, post: Any) -> None:
 def test_a_proxy_is_asked_with_the_password_of_its_address(
     make: Make, post: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """It gets the whole address and its own password, and the answer comes back by it."""
     url = "http://model.test/v1"
     with BareServer.running({f"{url}/chat/completions": reply("{}")}) as proxy:
         port = urlsplit(proxy.base_url).port
@@ -357,7 +341,6 @@ def test_a_proxy_is_asked_with_the_password_of_its_address(
 
 
 def test_every_failure_is_one_of_ours(make: Make, post: Any) -> None:
-    """A body that cannot be sent at all does not come out as somebody else's exception."""
     transport = make()
     with pytest.raises(ModelError):
         blockingCallFromThread(transport._reactor, transport.post, {"messages": object()})
@@ -367,7 +350,6 @@ def test_every_failure_is_one_of_ours(make: Make, post: Any) -> None:
 def test_hole_c17_of_a_reply_that_is_too_long_nothing_is_read(
     make: Make, post: Any, size: int
 ) -> None:
-    """The setting says how many bytes it may have, and the error says the setting."""
     with BareServer.running({PATH: reply("x" * size)}) as server:
         transport = make(server.base_url, most_bytes=1000)
         if size <= 1000:
@@ -378,7 +360,7 @@ def test_hole_c17_of_a_reply_that_is_too_long_nothing_is_read(
 
 
 def test_a_reply_is_as_long_as_it_is_unpacked(make: Make, post: Any) -> None:
-    """A few bytes that unpack to more than a reply may have are not read on."""
+    """A few compressed bytes may unpack to more than the limit."""
     packed = gzip.compress(b"x" * 100_000)
     head = f"HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: {len(packed)}\r\n\r\n"
     with BareServer.running({PATH: head.encode() + packed}) as server:
@@ -390,7 +372,7 @@ def test_a_reply_is_as_long_as_it_is_unpacked(make: Make, post: Any) -> None:
 def test_hole_c17_a_list_of_models_may_be_longer(
     make: Make, running_reactor: SelectReactor
 ) -> None:
-    """What a reply may have is not a bound for what is only asked by hand."""
+    """The limit is for replies; lists are only requested by hand."""
     with BareServer.running({"/v1/models": reply("x" * 2000)}) as server:
         transport = make(server.base_url, most_bytes=1000)
         assert b"x" * 2000 == blockingCallFromThread(running_reactor, transport.models)
