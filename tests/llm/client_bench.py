@@ -1,4 +1,4 @@
-"""A client over a scripted transport and a clock moved by hand."""
+"""Clients over scripted transports and a clock moved by hand."""
 
 from __future__ import annotations
 
@@ -19,7 +19,25 @@ FINE = completion("hi", usage={"prompt_tokens": 4, "completion_tokens": 2})
 DOWN = ModelConnectionError("nobody there")
 
 
-class Bench:
+class AskingBench:
+    """Asks the client that a subclass makes."""
+
+    client: Any
+
+    def ask(self, **extra: Any) -> tuple[Deferred[Reply], list[Any]]:
+        """Ask once; the reply or failure is appended to the returned list."""
+        outcomes: list[Any] = []
+        asked = self.client.chat_completion(HELLO, **extra)
+        asked.addBoth(outcomes.append)
+        return asked, outcomes
+
+    def fails(self) -> Any:
+        """Ask once and return the error that it fails with at once."""
+        _, (failure,) = self.ask()
+        return failure.value
+
+
+class Bench(AskingBench):
     """A client whose clock and transport are driven by the test."""
 
     def __init__(self, *answers: bytes | Exception, attempts: int = 1, **options: Any) -> None:
@@ -37,19 +55,6 @@ class Bench:
             random=lambda: 1.0,
             **{"deadline_seconds": 10.0, **options},
         )
-
-    def ask(self, **extra: Any) -> tuple[Deferred[Reply], list[Any]]:
-        """Ask once; the reply or failure is appended to the returned list."""
-        outcomes: list[Any] = []
-        asked = self.client.chat_completion(HELLO, **extra)
-        asked.addBoth(outcomes.append)
-        return asked, outcomes
-
-    def fails(self) -> BaseException:
-        """Ask once and return the error that it fails with at once."""
-        _, (failure,) = self.ask()
-        error: BaseException = failure.value
-        return error
 
     @property
     def failures(self) -> int:

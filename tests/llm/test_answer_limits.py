@@ -32,7 +32,7 @@ def test_hole_d22_models_that_think_are_known_by_name(expected: bool, model: str
 
 
 @pytest.mark.parametrize(
-    ("expected", "model", "how"),
+    ("expected", "model", "options"),
     [
         pytest.param(WantedTokens(4_096, 300), "gpt-4o", {}, id="a large window"),
         pytest.param(WantedTokens(2_048, 300), "gpt-4-0613", {}, id="a quarter of a small one"),
@@ -51,10 +51,10 @@ def test_hole_d22_models_that_think_are_known_by_name(expected: bool, model: str
     ],
 )
 def test_hole_d22_a_length_that_fits_the_model(
-    expected: WantedTokens, model: str, how: dict[str, bool]
+    expected: WantedTokens, model: str, options: dict[str, bool]
 ) -> None:
     """The lengths that hold where none is configured."""
-    assert expected == wanted_of(model, **{"is_native": True, **how})
+    assert expected == wanted_of(model, **{"is_native": True, **options})
 
 
 @pytest.mark.parametrize(
@@ -79,7 +79,7 @@ UNSUPPORTED = (
 
 
 @pytest.mark.parametrize(
-    ("may", "body", "error"),
+    ("most", "body", "error"),
     [
         pytest.param(
             4_096,
@@ -133,11 +133,11 @@ UNSUPPORTED = (
     ],
 )
 def test_hole_d22_an_endpoint_says_what_it_takes(
-    may: int | None, body: dict[str, int], error: ModelStatusError
+    most: int | None, body: dict[str, int], error: ModelStatusError
 ) -> None:
     """The request is corrected once, and the correction is kept for later requests."""
     limit = AnswerLimit()
-    assert may == limit.after(error, MAX_TOKENS, 4_096)
+    assert most == limit.after(error, MAX_TOKENS, 4_096)
     assert body == limit.as_body(4_096)
 
 

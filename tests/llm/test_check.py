@@ -109,7 +109,7 @@ def test_failures_of_a_check_count_nowhere(check: Check, model: FakeModel) -> No
 
 
 @pytest.mark.parametrize(
-    ("state", "act"),
+    ("state", "method"),
     [
         pytest.param("closed", "force_open", id="it was left alone"),
         pytest.param("open", "isolate", id="somebody holds it open"),
@@ -117,14 +117,14 @@ def test_failures_of_a_check_count_nowhere(check: Check, model: FakeModel) -> No
     ],
 )
 def test_an_answer_to_a_check_ends_a_rest(
-    check: Check, model: FakeModel, state: str, act: str
+    check: Check, model: FakeModel, state: str, method: str
 ) -> None:
     """A check passes an open breaker; its success closes one that nobody isolated by hand."""
     breakers: list[CircuitBreaker] = []
 
     def prepare(pool: Pool, endpoint: Endpoint) -> None:
         breakers.append(pool.breaker_of(endpoint))
-        getattr(breakers[0], act)()
+        getattr(breakers[0], method)()
 
     model.queue(ANSWER, RING)
     assert check(prepare=prepare).ok

@@ -80,7 +80,7 @@ def test_a_tool_that_cannot_be_read_is_no_failure_of_the_service() -> None:
 
 
 @pytest.mark.parametrize(
-    ("answer", "told"),
+    ("answer", "expected"),
     [
         pytest.param(FINE, "custom m: 1 messages, 0 tools: stop, 6 tokens, 0.00 s", id="answer"),
         pytest.param(DOWN, "custom m: 1 messages, 0 tools: ModelConnectionError", id="error"),
@@ -88,13 +88,13 @@ def test_a_tool_that_cannot_be_read_is_no_failure_of_the_service() -> None:
 )
 @pytest.mark.parametrize("of_client", [True, False])
 def test_a_call_is_logged_where_that_is_wished(
-    answer: bytes | Exception, told: str, of_client: bool
+    answer: bytes | Exception, expected: str, of_client: bool
 ) -> None:
     """The line tells the size and outcome of the call, but none of its words."""
-    seen: list[str] = []
+    lines: list[str] = []
 
     def observer(event: dict[str, Any]) -> None:
-        seen.extend(event.get("message", ()))
+        lines.extend(event.get("message", ()))
 
     log.addObserver(observer)
     try:
@@ -102,8 +102,8 @@ def test_a_call_is_logged_where_that_is_wished(
         Bench(answer, debug=of_client).ask(debug=False)
     finally:
         log.removeObserver(observer)
-    (line,) = seen
-    assert line.startswith(f"[assistant] {told}")
+    (line,) = lines
+    assert line.startswith(f"[assistant] {expected}")
     assert "hello" not in line
 
 
@@ -302,7 +302,7 @@ def test_a_mistake_of_ours_is_not_the_services_failure() -> None:
     assert (0, 1) == (bench.failures, slots.tokens)
 
 
-# ---- how it is made ------------------------------------------------------------------------------
+# ---- construction --------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(

@@ -24,13 +24,13 @@ from evennia_ai.llm.rate_limits import RateLimitInfo
 from evennia_ai.llm.scripted import ScriptedModel
 from evennia_ai.llm.spread import LONGEST_STORY
 from evennia_ai.resilience import CircuitBreaker, CircuitBreakerConfig, RetryConfig
-from tests.llm.client_bench import FINE, HELLO
+from tests.llm.client_bench import FINE, HELLO, AskingBench
 
 # Not the one of `client_bench`: the client rewrites the text of the error that it raises.
 DOWN = ModelConnectionError("nobody there")
 
 
-class Bench:
+class Bench(AskingBench):
     """Models `a`, `b` and so on, whose transports and clock are driven by the test."""
 
     def __init__(self, *answers: Any, attempts: int = 1, slots: int = 4) -> None:
@@ -62,25 +62,13 @@ class Bench:
             random=lambda: 1.0,
         )
 
-    def ask(self, **extra: Any) -> tuple[Deferred[Reply], list[Any]]:
-        """Ask once; the reply or failure is appended to the returned list."""
-        outcomes: list[Any] = []
-        asked = self.client.chat_completion(HELLO, **extra)
-        asked.addBoth(outcomes.append)
-        return asked, outcomes
-
-    def fails(self) -> Any:
-        """Ask once and return the error that it fails with at once."""
-        _, (failure,) = self.ask()
-        return failure.value
-
     @property
     def asked(self) -> list[int]:
         """Number of requests to each model."""
         return [len(transport.bodies) for transport in self.transports]
 
 
-# ---- who answers ---------------------------------------------------------------------------------
+# ---- order ---------------------------------------------------------------------------------------
 
 
 def test_the_first_that_answers_is_the_only_one_asked() -> None:
@@ -146,11 +134,11 @@ def test_each_but_the_last_has_half_of_what_is_left() -> None:
     """Of 60 seconds the first has 30, the second 15 and the last the rest."""
     bench = Bench((), (), ())
     _, outcomes = bench.ask()
-    seen = []
+    counts = []
     for seconds in (29.9, 0.1, 14.9, 0.1, 14.9):
         bench.clock.advance(seconds)
-        seen.append(bench.asked)
-    assert [[1, 0, 0], [1, 1, 0], [1, 1, 0], [1, 1, 1], [1, 1, 1]] == seen
+        counts.append(bench.asked)
+    assert [[1, 0, 0], [1, 1, 0], [1, 1, 0], [1, 1, 1], [1, 1, 1]] == counts
     assert [] == outcomes
     bench.clock.advance(0.1)
     expected = (
@@ -224,7 +212,7 @@ def test_who_gets_no_slot_asks_nobody() -> None:
     assert (False, [0, 0]) == (outcomes[0].value.counts_as_error, bench.asked)
 
 
-# ---- when none answers ---------------------------------------------------------------------------
+# ---- errors --------------------------------------------------------------------------------------
 
 OPEN = "open"
 
@@ -255,8 +243,8 @@ def test_the_error_is_that_which_says_most(expected: int, errors: tuple[Any, ...
     ]
     raised = bench.fails()
     assert errors[expected] is raised
-    told = (f"{name} via test: {cause}" for name, cause in zip("abc", causes, strict=False))
-    assert "; ".join(told) == str(raised)
+    outcomes = (f"{name} via test: {cause}" for name, cause in zip("abc", causes, strict=False))
+    assert "; ".join(outcomes) == str(raised)
     assert raised.counts_as_error
 
 
@@ -283,7 +271,7 @@ def test_what_is_told_has_an_end() -> None:
     assert LONGEST_STORY >= len(str(bench.fails()))
 
 
-# ---- what it looks like --------------------------------------------------------------------------
+# ---- attributes ----------------------------------------------------------------------------------
 
 
 def test_what_is_said_of_a_client_is_said_of_the_first() -> None:

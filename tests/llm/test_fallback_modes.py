@@ -59,8 +59,8 @@ def test_a_json_model_stands_in_for_a_native_one(
     assert (TALK, "auto", 0.9) == (native["messages"], native["tool_choice"], native["temperature"])
     roles = [message["role"] for message in json_mode["messages"]]
     assert ["system", "user", "assistant", "user"] == roles
-    told = json.loads(json_mode["messages"][2]["content"])
-    assert {"tool": "say", "parameters": {"message": "Good evening."}} == told
+    retold = json.loads(json_mode["messages"][2]["content"])
+    assert {"tool": "say", "parameters": {"message": "Good evening."}} == retold
     assert ("json_schema", 77, 0.0) == (
         json_mode["response_format"]["type"],
         json_mode["max_tokens"],

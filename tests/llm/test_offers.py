@@ -195,7 +195,7 @@ def test_without_tools_there_is_nothing_to_choose(is_native: bool) -> None:
 
 
 @pytest.mark.parametrize(
-    ("tools", "choice", "told"),
+    ("tools", "choice", "expected"),
     [
         pytest.param([LOOK, "go"], "auto", r"tools\[1\] is 'go'; it must be a ToolSpec", id="text"),
         pytest.param([{"name": "go"}], "auto", r"tools\[0\] is {'name'", id="no function"),
@@ -205,6 +205,6 @@ def test_without_tools_there_is_nothing_to_choose(is_native: bool) -> None:
         pytest.param([LOOK], ONLY_GO, "with one of: look$", id="a tool that is not there"),
     ],
 )
-def test_what_cannot_be_read_is_told(tools: list[Any], choice: object, told: str) -> None:
-    with pytest.raises(ConfigurationError, match=told):
+def test_what_cannot_be_read_is_told(tools: list[Any], choice: object, expected: str) -> None:
+    with pytest.raises(ConfigurationError, match=expected):
         offered(tools, {"tool_choice": choice}, is_native=False)

@@ -45,7 +45,7 @@ def test_the_proxy_is_the_one_that_the_environment_names(
 
 
 @pytest.mark.parametrize(
-    ("expected", "told"),
+    ("expected", "proxy"),
     [
         ("of the kind 'socks5h'", "socks5h://me:secret@proxy.test:1080"),
         ("of the kind 'ftp'", "ftp://me:secret@proxy.test"),
@@ -56,9 +56,9 @@ def test_the_proxy_is_the_one_that_the_environment_names(
     ],
 )
 def test_a_proxy_that_cannot_be_used_is_refused(
-    monkeypatch: pytest.MonkeyPatch, expected: str, told: str
+    monkeypatch: pytest.MonkeyPatch, expected: str, proxy: str
 ) -> None:
-    only(monkeypatch, {"http_proxy": told})
+    only(monkeypatch, {"http_proxy": proxy})
     with pytest.raises(ConfigurationError, match=f"{expected}.*such as http://proxy") as caught:
         OpenAITransport("http://model.test/v1", "", {}, reactor=reactor)
     assert "secret" not in str(caught.value)

@@ -67,7 +67,7 @@ def test_a_fallback_model_may_have_several_addresses() -> None:
 
 
 @pytest.mark.parametrize(
-    ("given", "told"),
+    ("given", "expected"),
     [
         ("http://a/v1", "EVENNIA_AI_ENDPOINTS is 'http://a/v1'; it must be a list such as"),
         ({}, "EVENNIA_AI_ENDPOINTS is {}; it must be a list"),
@@ -94,10 +94,10 @@ def test_a_fallback_model_may_have_several_addresses() -> None:
         ([{"base_url": f"http://{n}/v1"} for n in range(65)], "has 65 entries; 64 are the most"),
     ],
 )
-def test_a_wrong_list_is_named_with_what_would_be_right(given: Any, told: str) -> None:
+def test_a_wrong_list_is_named_with_what_would_be_right(given: Any, expected: str) -> None:
     with pytest.raises(ConfigurationError) as caught:
         read(given)
-    assert told in str(caught.value)
+    assert expected in str(caught.value)
     assert "sk-" not in str(caught.value)
 
 

@@ -190,8 +190,8 @@ def test_ids_are_what_every_service_takes(given: list[Any]) -> None:
 @pytest.mark.parametrize("mode", ["native", "json"])
 def test_ids_differ_between_replies(mode: str) -> None:
     """A counter would repeat ids after a restart."""
-    told = _body({"content": '{"tool": "say", "parameters": {}}'})
-    body = told if mode == "json" else _calls(_function("{}", id=""))
+    text = _body({"content": '{"tool": "say", "parameters": {}}'})
+    body = text if mode == "json" else _calls(_function("{}", id=""))
     assert 100 == len({parse_reply(body, mode).tool_calls[0].id for _ in range(100)})
 
 

@@ -29,16 +29,16 @@ class TestVerbs:
         brain.launch()
         model = brain.wait()
         assert 0 == main(["status", "--state-dir", str(brain.state_dir)])
-        said = capsys.readouterr().out
-        assert f"tiny answers at {model.base_url} (process {model.pid})\n" == said
+        output = capsys.readouterr().out
+        assert f"tiny answers at {model.base_url} (process {model.pid})\n" == output
 
     def test_stop_twice(self, brain: Brain, capsys: pytest.CaptureFixture[str]) -> None:
         brain.launch()
         brain.wait()
         assert 0 == main(["stop", "--state-dir", str(brain.state_dir)])
         assert 0 == main(["stop", "--state-dir", str(brain.state_dir)])
-        said = capsys.readouterr().out
-        assert "The embedded model is stopped.\nIt was not running.\n" == said
+        output = capsys.readouterr().out
+        assert "The embedded model is stopped.\nIt was not running.\n" == output
 
     def test_start_of_a_running_model(
         self, brain: Brain, capsys: pytest.CaptureFixture[str]
