@@ -76,7 +76,7 @@ class AssistantMixin(_Typeclass):
         """Answer a lock check; where the body has no such lock, the assistant's own may decide."""
         script, kind = self.assistant_script, access_type
         holder: Any = super()
-        if script is not None and decides(script, kind) and not self.locks.get(kind):
+        if script is not None and not self.locks.get(kind) and decides(script, kind):
             holder = script
         return bool(holder.access(accessing_obj, kind, default=default, **kwargs))
 

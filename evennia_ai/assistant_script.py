@@ -28,7 +28,6 @@ from evennia_ai.agent import (
     requests,
     starting,
     turn_lifecycle,
-    upgrades,
     warming,
 )
 from evennia_ai.agent.failure_notices import notify_dropped
@@ -54,7 +53,7 @@ from evennia_ai.runtime.attributes import AllAtOnce, WatchedAttributes
 from evennia_ai.runtime.slots import Seat
 from evennia_ai.runtime.turns import interrupted
 from evennia_ai.runtime.work import Work
-from evennia_ai.tasks import programs, remote_tasks
+from evennia_ai.tasks import remote_tasks
 from evennia_ai.tool_execution import execute_react_loop
 
 STRAY = (
@@ -133,13 +132,7 @@ class AssistantScript(NearBody, AmongMany, DefaultScript):
         services.remote_specialists()
         self.work = state.rebuild(self)
         signals.RUNNING[str(self.key)] = self
-        # Old questions become rows before the audit log begins, since it begins with all open ones.
-        approvals.migrate_questions(self)
-        upgrades.begin_audit_log(self)
-        upgrades.separate_control_lock(self)
-        approvals.resume(self)
-        programs.resume(self)
-        remote_tasks.end_orphans(self)
+        starting.resume(self)
         if state.memory_config(self).enabled and not paying.is_held(self):
             services.memory().open()  # so that no turn waits for it
         indexing.soon(self)

@@ -1,29 +1,34 @@
 """The start of many assistants at once: what they need is read together, in a few statements.
 
-Evennia starts its scripts one after the other. Each asks for its attributes, its body and its tags,
-and Django compiles each of these statements again, which takes longer than the rest of a start.
+Evennia starts its scripts one after the other. Each asks for its attributes, its body, its tags and
+some rare rows, and Django compiles each of these statements again, which takes longer than the rest
+of a start.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 from django.db.models import Prefetch, prefetch_related_objects
 from evennia.typeclasses.tags import Tag
 from evennia.utils import logger
 
-from evennia_ai.agent import attaching, delegating
+from evennia_ai import approvals, audit
+from evennia_ai.agent import attaching, delegating, upgrades
 from evennia_ai.agent.holders import NearBody
 from evennia_ai.errors import ConfigurationError
 from evennia_ai.runtime import services
+from evennia_ai.runtime.asked import asking_among
 from evennia_ai.runtime.attributes import load_together
+from evennia_ai.tasks import programs, remote_tasks
 from evennia_ai.tools import load_modules
 
 TAG_CATEGORY, TAG_PREFIX = "system", "ai_assistant:"
 # Assistants read at once: SQLite bounds the parameters of a statement, and the game stands still
 # while they are read.
 PORTION = 200
-_TAGS = "tags_ahead"
+_TAGS, _AHEAD = "tags_ahead", "rows_ahead"
 # To mypy the mixin has any base; at run time the typeclass comes after it in the MRO.
 _Typeclass: Any = object
 
@@ -31,6 +36,15 @@ _Typeclass: Any = object
 def tag_of(key: str) -> str:
     """The script tag an assistant is found by."""
     return f"{TAG_PREFIX}{key.casefold()}"
+
+
+@dataclass(frozen=True, slots=True)
+class RowsAhead:
+    """The rare rows of an assistant; where nothing is known of them, its start looks itself."""
+
+    has_audit_log: bool = False
+    may_ask: bool = True
+    may_have_tasks: bool = True
 
 
 def load_tools(script: Any) -> None:
@@ -43,7 +57,7 @@ def load_tools(script: Any) -> None:
 
 
 def read_ahead(script: Any) -> None:
-    """Prefetch attributes, bodies and tags for an assistant and others that wait to start."""
+    """Read what an assistant, and others that wait to start, need of the database."""
     if _TAGS in script.__dict__:
         return
     others = (each for each in script.get_all_cached_instances() if _waits_to_start(each))
@@ -54,6 +68,36 @@ def read_ahead(script: Any) -> None:
     load_together(portion)
     tags = Tag.objects.filter(db_category=TAG_CATEGORY, db_key__startswith=TAG_PREFIX)
     prefetch_related_objects(portion, "db_obj", Prefetch("db_tags", tags, to_attr=_TAGS))
+    numbers = [each.pk for each in portion]
+    begun, asking = audit.begun_among(portion), asking_among(numbers)
+    busy = remote_tasks.unfinished_among(numbers)
+    for each in portion:
+        each.__dict__[_AHEAD] = RowsAhead(each.pk in begun, each.pk in asking, each.pk in busy)
+
+
+def resume(script: Any) -> None:
+    """Take over what older versions stored, and resume what a restart interrupted."""
+    ahead = script.__dict__.pop(_AHEAD, RowsAhead())
+    # Old questions become rows before the audit log begins, since it begins with all open ones.
+    has_old_questions = approvals.migrate_questions(script)
+    if not ahead.has_audit_log:
+        upgrades.begin_audit_log(script)
+    upgrades.separate_control_lock(script)
+    if ahead.may_ask or has_old_questions:
+        approvals.resume(script)
+    else:
+        script.work.questions = ()
+    programs.resume(script)
+    if ahead.may_have_tasks:
+        remote_tasks.end_orphans(script)
+    # So that a stop of all does not parse the locks of all bodies at once.
+    if script.obj is not None:
+        services.pacer().call(_parse_locks, script.obj)
+
+
+def _parse_locks(body: Any) -> None:
+    if body.pk is not None:
+        body.locks  # noqa: B018  Evennia parses them at the first access
 
 
 class AmongMany(_Typeclass):

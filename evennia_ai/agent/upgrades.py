@@ -19,7 +19,7 @@ from evennia_ai.core.turn import goals
 from evennia_ai.runtime import state
 from evennia_ai.runtime.assistant import Assistant
 from evennia_ai.runtime.rights import Right, sort_locks
-from evennia_ai.runtime.rights.bodies import OF_EVENNIA
+from evennia_ai.runtime.rights.bodies import OF_EVENNIA, has_lock
 
 _CHANGED = "[assistant] {name}: its lock {old!r} is {new!r} now, and Evennia's own is {own!r}"
 _USED = ("calls", "prompt_tokens", "completion_tokens")
@@ -40,8 +40,10 @@ def separate_control_lock(script: Assistant) -> None:
     # The locks of an adopted body are the game's own affair.
     if state.read(script, "adopted"):
         return
-    old = body.locks.get(OF_EVENNIA) if body is not None else ""
-    if body is not None and sort_locks(body):
+    if body is None or has_lock(body, Right.CONTROL):
+        return
+    old = body.locks.get(OF_EVENNIA)
+    if sort_locks(body):
         new, own = (body.locks.get(kind) for kind in (Right.CONTROL, OF_EVENNIA))
         logger.log_info(_CHANGED.format(name=script.key, old=old, new=new, own=own))
 

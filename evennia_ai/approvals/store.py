@@ -257,10 +257,14 @@ def remove_all(script: Assistant) -> None:
 OLD = "questions"
 
 
-def migrate_questions(script: Assistant) -> None:
-    """Turn questions of an older version into rows and remove its attribute, all or nothing."""
+def migrate_questions(script: Assistant) -> bool:
+    """Turn questions of an older version into rows and remove its attribute, all or nothing.
+
+    Returns:
+        True if it had that attribute.
+    """
     if (attribute := script.attributes.find(OLD)) is None:
-        return
+        return False
     try:
         with transaction.atomic():
             found = [Question.from_stored(item) for item in deserialize(attribute.value or [])]
@@ -275,6 +279,7 @@ def migrate_questions(script: Assistant) -> None:
         logger.log_trace(f"[assistant] {script.key}: questions of an older version are kept back")
     finally:
         drop_copy(script)
+    return True
 
 
 def _renumbered(question: Question) -> Question:

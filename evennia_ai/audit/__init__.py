@@ -42,6 +42,7 @@ __all__ = [
     "acting",
     "actor",
     "application",
+    "begun_among",
     "check_settings",
     "close",
     "current_writer",
@@ -144,6 +145,15 @@ def is_begun(script: Script | str) -> bool:
         or not current_writer().has_tables()
         or exists(RecordedEvent, originator_id=target.id)
     )
+
+
+def begun_among(scripts: Iterable[Script]) -> set[int]:
+    """Ids of those whose audit log has its first event. An archived log may lack it."""
+    if not current_writer().has_tables():
+        return set()
+    targets = {target.id: each.id for each in scripts if (target := subject_of(each)) is not None}
+    begun = RecordedEvent.objects.filter(originator_id__in=targets, originator_version=1)
+    return {targets[found] for found in begun.values_list("originator_id", flat=True)}
 
 
 def of(script: Script | str) -> Any:

@@ -55,6 +55,7 @@ class GameObject(Being, Protocol):
     """An object, character, exit or room, with the hooks that Evennia's commands call."""
 
     location: Any
+    db_lock_storage: str
     db_account_id: int | None
     home: Any
     contents: Any

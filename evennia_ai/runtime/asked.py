@@ -9,7 +9,7 @@ A row that cannot be read is left out, so that all others of its assistant can b
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 
 from evennia.utils import logger
 
@@ -35,6 +35,12 @@ def stored(script: Assistant) -> tuple[Question, ...]:
     if work is not None and (work.asked_in is None or work.asked_in is not open_transaction()):
         work.questions, work.asked_in = questions, None
     return questions
+
+
+def asking_among(assistants: Collection[int]) -> set[int]:
+    """Those, by primary key, that have questions which are not closed."""
+    found = StoredQuestion.objects.filter(assistant__in=assistants).exclude(state=CLOSED)
+    return set(found.values_list("assistant", flat=True))
 
 
 def pending(script: Assistant) -> list[Question]:

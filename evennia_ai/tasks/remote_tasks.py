@@ -7,7 +7,7 @@ that cannot be reached is told later, also after further restarts.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
@@ -274,6 +274,12 @@ def count_today(agent: str, now: float) -> int:
 
 
 # ---- after a start, and when somebody is forgotten -----------------------------------------------
+
+
+def unfinished_among(assistants: Collection[int]) -> set[int]:
+    """Those, by primary key, that have tasks for `end_orphans` to look at."""
+    found = RemoteTask.objects.filter(assistant__in=assistants, state__in=(*UNFINISHED, DROPPED))
+    return set(found.values_list("assistant", flat=True))
 
 
 def end_orphans(script: Assistant) -> None:

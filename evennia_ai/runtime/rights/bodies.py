@@ -102,6 +102,11 @@ def locks_for(maker: Being | None) -> str:
     return f"tool_move:false();{Right.CONTROL}:perm(Builder);{own}"
 
 
+def has_lock(body: GameObject, kind: str) -> bool:
+    """True where a body has a lock of a type; its locks are not parsed, which is slow."""
+    return any(lock.startswith(f"{kind}:") for lock in body.db_lock_storage.split(";"))
+
+
 def sort_locks(body: GameObject) -> bool:
     """Give a body from an older game the lock `ai_control`. Returns True if it needed one.
 

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from importlib.metadata import version
+
+import pytest
+
 from tests.journeys.game import Game
 from tests.journeys.games.visit import Kind, Visit
 from tests.journeys.readme import edit_file
@@ -76,6 +80,9 @@ LINES = (
 
 def furnish(game: Game) -> None:
     """Write the commands and add them to the characters' set."""
+    # Where sets are merged, it keeps both of two commands that share only an alias.
+    if version("evennia").startswith("6.1."):
+        pytest.skip("Evennia 6.1 asks which `tell` is meant, also before the install")
     (game.folder / "commands/speech.py").write_text(COMMANDS.lstrip())
     edit_file(game.folder / "commands/default_cmdsets.py", ADDED)
 
