@@ -1,4 +1,4 @@
-"""Hosts that others name are looked up apart from whatever else the game does in threads."""
+"""The look-up of hosts that others name, apart from the game's other threads."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ HERE = ("127.0.0.0/8", "::1/128")
 
 
 def test_a_look_up_takes_no_thread_of_others() -> None:
-    """The loop's own threads may all be taken, and a host is found all the same."""
+    """A host is found even while every thread of the loop's own executor is busy."""
     release = threading.Event()
 
     async def find() -> ResolvedAddress:
@@ -31,6 +31,6 @@ def test_a_look_up_takes_no_thread_of_others() -> None:
 
 
 def test_a_host_that_nobody_knows() -> None:
-    """It is said by its own error: later somebody may know it."""
+    """It has an error of its own because a later look-up may find the host."""
     with pytest.raises(UnknownHostError, match="Nobody knows the host"):
         asyncio.run(locate("http://nobody.invalid/", HERE, "networks"))

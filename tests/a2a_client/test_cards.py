@@ -1,4 +1,4 @@
-"""Cards of agents elsewhere: what is used of them, what is refused, what is pinned."""
+"""Cards of remote agents: the parts that are used, refused and pinned."""
 
 from __future__ import annotations
 
@@ -27,12 +27,11 @@ PINNED: list[dict[str, Any]] = [
 
 
 def remote(token: str = "", card: str = "https://maps.example") -> Remote:
-    """An agent as it is set."""
     return Remote("atlas", RemoteConfig(card=card, assistants=("*",)), token)
 
 
 def test_what_is_used_of_a_card() -> None:
-    """Name and description in one line each, and the first way that is known here."""
+    """Name and description become one line each; the first supported interface counts."""
     odd = {**WAY, "protocolBinding": "GRPC"}
     old = {**WAY, "protocolVersion": "0.3"}
     card = read_card({**CARD, "supportedInterfaces": [odd, old, "?", WAY]}, remote())
@@ -42,14 +41,14 @@ def test_what_is_used_of_a_card() -> None:
 
 @pytest.mark.parametrize("change", PINNED)
 def test_what_changes_is_seen(change: dict[str, Any]) -> None:
-    """Name, words, place, skills and security are pinned; the number of its version is not."""
+    """Name, words, address, skills and security are pinned; the version number is not."""
     pin = read_card(CARD, remote()).pin
     assert pin == read_card({**CARD, "version": "2"}, remote()).pin
     assert pin != read_card({**CARD, **change}, remote()).pin
 
 
 @pytest.mark.parametrize(
-    ("words", "told"),
+    ("error", "card"),
     [
         ("it is not a mapping", []),
         ("it has no name", {**CARD, "name": " \u200b"}),
@@ -68,17 +67,16 @@ def test_what_changes_is_seen(change: dict[str, Any]) -> None:
         ("it wants a token", {**CARD, "securityRequirements": [{"schemes": {"token": {}}}]}),
     ],
 )
-def test_what_is_no_card(words: str, told: object) -> None:
-    """The text says where it was looked for, and what is wrong."""
+def test_what_is_no_card(error: str, card: object) -> None:
+    """The error says where the card was looked for and what is wrong with it."""
     with pytest.raises(ValueError) as refused:
-        read_card(told, remote())
+        read_card(card, remote())
     assert "what is at https://maps.example/.well-known/agent-card.json is not the card" in str(
         refused.value
     )
-    assert words in str(refused.value)
+    assert error in str(refused.value)
 
 
 def test_with_a_token_what_wants_one_can_be_used() -> None:
-    """It is sent to whoever wants it."""
     wanted = {**CARD, "securityRequirements": [{"schemes": {"token": {}}}]}
     assert "Atlas" == read_card(wanted, remote("abc")).name

@@ -1,4 +1,4 @@
-"""Answers of HTTP to a message, from a real server: what was begun by it, and what was not."""
+"""HTTP answers of a real server to a message, and whether work began before them."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from evennia_ai.core.settings.remote import Remote, RemoteConfig
 from evennia_ai.mcp.pins import Pin
 
 
-async def asked(status: int, code: int) -> None:
-    """Send a message to a server that answers so."""
+async def send(status: int, code: int) -> None:
+    """Send a message to a server that gives this answer."""
 
     async def answer(_: web.Request) -> web.Response:
         body = json.dumps({"error": {"code": code, "message": "no"}})
@@ -46,6 +46,6 @@ async def asked(status: int, code: int) -> None:
     ],
 )
 def test_what_was_begun(status: int, code: int, kind: type[Exception]) -> None:
-    """A code of JSON-RPC goes before the status: an error inside the agent may come after work."""
+    """The JSON-RPC code outranks the status: an error inside the agent may come after work."""
     with pytest.raises(kind):
-        asyncio.run(asked(status, code))
+        asyncio.run(send(status, code))

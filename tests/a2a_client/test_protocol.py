@@ -1,4 +1,4 @@
-"""Messages of A2A as they are sent, and what is read of answers, however those are made."""
+"""A2A messages as they are sent, and the reading of any answer."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ DONE = {
 
 
 def test_calls_by_either_binding() -> None:
-    """The same three calls: one address with methods in the body, or an address for each."""
+    """JSON-RPC has one address and a method in the body; REST has an address for each call."""
     sent = AgentMessage("m1", "Where?", metadata={"hops": 1}).as_params()
     assert "taskId" not in sent["message"]
     assert "t1" == AgentMessage("m1", "There.", "t1", "c1").as_params()["message"]["taskId"]
@@ -55,7 +55,7 @@ def test_calls_by_either_binding() -> None:
 
 
 def test_a_task_that_is_done() -> None:
-    """What it made counts before what it says; a file is named, and not shown."""
+    """Artifacts count before the status message; a file is named but not shown."""
     for card, told in ((RPC, {"result": {"task": DONE}}), (PLAIN, {"task": DONE}), (PLAIN, DONE)):
         found = read_standing(card, told)
         assert ("t1", "c1", "completed") == (found.task, found.context, found.state)
@@ -67,13 +67,11 @@ def test_a_task_that_is_done() -> None:
 
 
 def test_an_answer_without_a_task() -> None:
-    """A message alone is the whole answer."""
     found = read_standing(RPC, {"result": {"message": {"parts": [{"text": "North."}]}}})
     assert ("", "completed", "North.") == (found.task, found.state, found.text)
 
 
 def test_a_long_answer_is_cut() -> None:
-    """And says so."""
     long = {**DONE, "artifacts": [{"parts": [{"text": "x" * 100_000}]}]}
     assert MOST_TEXT + 100 > len(read_standing(PLAIN, long).text) > MOST_TEXT
 
@@ -94,7 +92,7 @@ def test_a_long_answer_is_cut() -> None:
     ],
 )
 def test_what_was_begun(code: Any, kind: type[Exception]) -> None:
-    """By a refusal nothing; of an error inside the agent, or one nobody knows, nobody can say."""
+    """A refusal means that no work began; after any other error nobody can say."""
     with pytest.raises(kind, match="no"):
         read_standing(RPC, {"error": {"code": code, "message": "no"}})
 
@@ -116,14 +114,12 @@ def test_what_was_begun(code: Any, kind: type[Exception]) -> None:
     )
 )
 def test_whatever_comes_is_read_or_refused(told: Any) -> None:
-    """No answer breaks anything: it is read, or an error with words."""
     for card in (RPC, PLAIN):
-        with suppress(ConnectionError, ToolError):  # the two that whoever asks takes for an answer
+        with suppress(ConnectionError, ToolError):  # both are handled by the caller
             read_standing(card, told)
 
 
 def test_what_is_no_json() -> None:
-    """Broken, or too deep to be read."""
     for body in (b"<html>", b"\xff", b"[" * 100_000):
         with pytest.raises(ConnectionError, match="it is not JSON"):
             read_json(body)

@@ -41,14 +41,14 @@ DIG = ToolCall("c4", "dig", {})
 
 
 class Pause:
-    """Something that is waited for once."""
+    """An awaitable that pauses once."""
 
     def __await__(self) -> Generator[str, None, None]:
         yield "waiting"
 
 
 def finish(coroutine: Coroutine[Any, Any, T]) -> T:
-    """Drive a coroutine that waits for nothing to its end."""
+    """Run a coroutine that waits for nothing to its end."""
     try:
         coroutine.send(None)
     except StopIteration as end:
@@ -57,7 +57,7 @@ def finish(coroutine: Coroutine[Any, Any, T]) -> T:
 
 
 def reply(*calls: ToolCall, content: str = "", tokens: int = 10) -> Reply:
-    """A reply of the model that costs tokens."""
+    """A reply of the model with these calls, which cost this many tokens."""
     return Reply(content, calls, TokenUsage(tokens, 1), "stop")
 
 
@@ -65,7 +65,7 @@ def reply(*calls: ToolCall, content: str = "", tokens: int = 10) -> Reply:
 class ListedModel:
     """Gives the listed answers one after the other; an exception among them is raised.
 
-    A last word after a limit that is not listed is empty.
+    A call without tools (for a last word) beyond the list gets an empty reply.
 
     Attributes:
         asked: the messages of each call.
@@ -78,7 +78,6 @@ class ListedModel:
     waits: bool = False
 
     async def ask(self, messages: Sequence[Message], tools: Sequence[ToolSpec]) -> Reply:
-        """Give the next answer."""
         self.asked.append(list(messages))
         self.diary.append("ask")
         if self.waits:
@@ -93,7 +92,7 @@ class ListedModel:
 
 @dataclass
 class ListedTools:
-    """Tools that work, but for those whose outcome is listed."""
+    """Tools that succeed unless another outcome is listed for them."""
 
     diary: list[str]
     outcomes: dict[str, list[ToolResult | BaseException]] = field(default_factory=dict)
@@ -101,11 +100,9 @@ class ListedTools:
     offered: Sequence[ToolSpec] = SPECS
 
     def specs(self) -> Specs:
-        """The tools on offer, by name."""
         return {spec.name: spec for spec in self.offered}
 
     async def run(self, call: ToolCall, turn: Turn) -> ToolResult:
-        """Take the next listed outcome, or work."""
         self.diary.append(f"run {call.name}")
         self.on_run()
         listed = self.outcomes.get(call.name)
@@ -117,11 +114,11 @@ class ListedTools:
 
 @dataclass
 class EpochCheckpointStore:
-    """Keeps the epoch and writes down what was noted before an effect.
+    """Checks the epoch, and writes notes and checkpoints into the diary.
 
     Attributes:
         fault: raised instead of noting, when there is one.
-        kept: what was said by each checkpoint.
+        kept: the conversation at each checkpoint.
     """
 
     diary: list[str]
@@ -130,23 +127,19 @@ class EpochCheckpointStore:
     kept: list[list[Message]] = field(default_factory=list)
 
     def fence(self, turn: Turn) -> None:
-        """Raise StaleEpochError when the turn was cancelled in the meantime."""
         if turn.epoch != self.epoch:
             raise StaleEpochError(turn.epoch, self.epoch)
 
     def before_effect(self, turn: Turn, call: ToolCall) -> None:
-        """Note the call."""
         self.fence(turn)
         if self.fault is not None:
             raise self.fault
         self.diary.append(f"note {call.name}")
 
     def forget_effect(self, turn: Turn) -> None:
-        """Take the note back."""
         self.diary.append("forget")
 
     def checkpoint(self, turn: Turn) -> None:
-        """Keep what a restart would find."""
         self.fence(turn)
         self.diary.append("keep")
         self.kept.append(list(turn.said))
@@ -154,7 +147,7 @@ class EpochCheckpointStore:
 
 @dataclass
 class ListedLimits:
-    """Grants what is listed: True for each yes; with none left it is a no.
+    """Answers each request for more as listed in `grants`; beyond the list it refuses.
 
     Attributes:
         config: the limits and checks.
@@ -168,7 +161,6 @@ class ListedLimits:
     on_ask: Callable[[], None] = lambda: None
 
     async def extend(self, turn: Turn, hit: LimitReachedError) -> bool:
-        """Take the next listed answer, and apply a grant."""
         self.hits.append(hit)
         self.diary.append(f"limit {hit.kind}")
         self.on_ask()
@@ -179,12 +171,11 @@ class ListedLimits:
         return True
 
     def cut(self, turn: Turn, hit: LimitReachedError) -> None:
-        """Keep what was cut."""
         self.hits.append(hit)
 
 
 def check_arguments(spec: ToolSpec, arguments: Mapping[str, Any]) -> str:
-    """What is missing or no text, for tools whose arguments are all texts."""
+    """The complaint about arguments that are missing or not text, or ""."""
     missing = [name for name in spec.parameters["required"] if name not in arguments]
     if missing:
         return f"{spec.name} needs {', '.join(missing)}"
@@ -196,12 +187,11 @@ def check_arguments(spec: ToolSpec, arguments: Mapping[str, Any]) -> str:
 
 
 def gate(tools: Toolbox) -> Gated:
-    """The gate around some tools."""
     return Gated(tools, check_arguments)
 
 
 def make_pattern(**changes: Any) -> ExecutionPattern:
-    """A pattern that allows everything, with whatever a test wants different."""
+    """A pattern that allows everything, with these changes."""
     every: dict[str, Any] = {
         "mode": ExecutionMode.REACT_LOOP,
         "max_iterations": 5,
@@ -221,9 +211,9 @@ class Stage:
 
     Attributes:
         diary: what was done, in order: "ask", "note <tool>", "run <tool>", "limit <kind>".
-        reported: the errors nobody expected.
-        fill: tokens of the prompt of each call; the last counts for all that follow.
-        word: tokens that any text counts.
+        reported: the unexpected errors.
+        fill: tokens of each call's prompt; the last number counts for all further calls.
+        word: tokens that any text counts for.
         is_heard: whether anybody can hear the answer.
     """
 
@@ -255,21 +245,20 @@ class Stage:
         )
 
     def compose(self, turn: Turn, specs: Specs) -> Prompt:
-        """The history, then the turn; as many tokens as `fill` says at each call."""
+        """The history, then the turn, with as many tokens as `fill` says for this call."""
         tokens = self.fill[min(len(self.model.asked), len(self.fill) - 1)]
-        told = [*turn.history, *turn.said]
-        return Prompt(told, tokens, 1000, lambda text: self.word, instructions=self.instructions)
+        shown = [*turn.history, *turn.said]
+        return Prompt(shown, tokens, 1000, lambda text: self.word, instructions=self.instructions)
 
     def start(self, **pattern: Any) -> Coroutine[Any, Any, Stop]:
-        """The turn, about to begin."""
+        """The coroutine of the turn, not yet begun."""
         return tick.run(self.turn, self.ports(), make_pattern(**pattern))
 
     def play(self, **pattern: Any) -> Stop:
-        """Run the turn to its end."""
         return finish(self.start(**pattern))
 
     def results(self) -> list[str]:
-        """The results in the conversation, which is checked to be one that providers accept."""
+        """The tool results in the conversation, once it is checked that no call lacks one."""
         said = self.turn.said
         assert [] == dangling(said)
         return [message["content"] for message in said if message["role"] == "tool"]
@@ -290,7 +279,7 @@ def dangling(messages: Sequence[Message]) -> list[str]:
 
 
 def look(number: int) -> ToolCall:
-    """A call that is like no other."""
+    """A call that differs from that of any other number."""
     return ToolCall(f"c{number}", "look", {"target": f"thing {number}"})
 
 
@@ -300,11 +289,11 @@ def looks(count: int, tokens: int = 10) -> list[Reply]:
 
 
 def bounded(stage: Stage, **loop: Any) -> Stage:
-    """The stage with limits on its loop."""
+    """Set limits on the loop of the stage, and give the stage."""
     stage.limits.config = SafetyConfig.from_stored({"loop": loop})
     return stage
 
 
 def asked(stage: Stage) -> list[str]:
-    """The limits that were asked about."""
+    """The limits for which an extension was asked."""
     return [step[6:] for step in stage.diary if step.startswith("limit ")]

@@ -1,4 +1,4 @@
-"""The one checkpoint: what it decides in each mode, whom it asks, and what it writes down."""
+"""The limit checkpoint: its decision in each mode, its questions and its records."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ YES, NO = (
 
 
 class CancelledError(Exception):
-    """As Twisted cancels: by an exception of the ordinary kind."""
+    """An ordinary exception, as Twisted's is."""
 
 
 @dataclass
@@ -33,7 +33,7 @@ class ListedBus:
     """Gives one answer to every question, or raises it.
 
     Attributes:
-        asked: the questions and how long each may wait.
+        asked: the questions with their timeouts.
         waits: whether each answer takes a pause.
     """
 
@@ -42,7 +42,6 @@ class ListedBus:
     waits: bool = False
 
     async def ask(self, asking: ApprovalRequest, timeout_seconds: float) -> Answer:
-        """Put a question."""
         self.asked.append((asking, timeout_seconds))
         if self.waits:
             await Pause()
@@ -62,8 +61,6 @@ class Desk:
     extensions: Extensions = field(default_factory=Extensions)
 
     def start(self, hit: LimitReachedError, **more: str) -> Any:
-        """The decision, about to be made."""
-
         def record(event: str, facts: Mapping[str, object]) -> None:
             self.records.append((event, dict(facts)))
 
@@ -73,37 +70,33 @@ class Desk:
         return checkpoint.handle_limit_exceeded(hit, **more)
 
     def decide(self, hit: LimitReachedError, **more: str) -> Decision:
-        """The decision."""
         return finish(self.start(hit, **more))  # type: ignore[no-any-return]
 
 
 def make_hit(
     kind: str = "max_iterations", scope: str = "t1", amount: float = 3
 ) -> LimitReachedError:
-    """A limit that is reached at 5 of 5."""
+    """The error of a limit that is reached at 5 of 5."""
     return LimitReachedError(kind, used=5, cap=5, amount=amount, scope=scope)
 
 
 def desk(mode: str = "interactive", answer: Answer | BaseException = YES, **config: Any) -> Desk:
-    """A checkpoint in a mode, with somebody who gives this answer."""
+    """A desk in this mode, whose bus gives this answer."""
     return Desk(ListedBus(answer), OnLimit.model_construct(mode=Mode(mode), **config))
 
 
 def asked_of(at: Desk) -> list[tuple[ApprovalRequest, float]]:
-    """What was asked there."""
     assert isinstance(at.bus, ListedBus)
     return at.bus.asked
 
 
 def test_c1_unattended_refuses_at_once() -> None:
-    """Nobody is asked, and nothing is granted."""
     at = desk("unattended")
     assert Decision(False, 0.0, DecisionReason.UNATTENDED) == at.decide(make_hit())
     assert [] == asked_of(at)
 
 
 def test_c2_a_yes_grants_the_amount() -> None:
-    """One question is asked, and it says all that somebody needs to answer it."""
     at = desk(ask_timeout_seconds=45.0)
     decision = at.decide(make_hit(amount=3), task="Tom's request", detail="two done", actor="Ada")
     assert Decision(True, 3, DecisionReason.APPROVED) == decision
@@ -143,7 +136,6 @@ def test_c2_a_yes_grants_the_amount() -> None:
     ],
 )
 def test_c3_c4_c6_c11_whatever_is_no_yes_is_a_no(reason: str, answer: Answer) -> None:
-    """Each way of not saying yes has a reason of its own, and none grants anything."""
     at = desk(answer=answer)
     assert Decision(False, 0.0, DecisionReason(reason)) == at.decide(make_hit())
     assert 1 == len(asked_of(at))
@@ -151,20 +143,19 @@ def test_c3_c4_c6_c11_whatever_is_no_yes_is_a_no(reason: str, answer: Answer) ->
 
 
 def test_a_cap_that_changed_meanwhile_is_tried_again() -> None:
-    """It goes on without more of anything: the cap is met again where that does not do."""
+    """The turn goes on without an extension, and meets the new cap if that is too low."""
     at = desk(answer=Answer(QuestionOutcome.MOOT))
     assert Decision(True, 0.0, DecisionReason.CAP_CHANGED) == at.decide(make_hit())
     assert ["safety_limit_checkpoint"] == [name for name, _ in at.records]
 
 
 def test_c5_without_a_way_to_ask() -> None:
-    """No bus is a no, with its own reason."""
     assert Decision(False, 0.0, DecisionReason.NO_BUS) == Desk(bus=None).decide(make_hit())
 
 
 @pytest.mark.parametrize("error", [RuntimeError("gone"), KeyError("x"), TimeoutError()])
 def test_c7_asking_that_fails_is_a_no(error: Exception) -> None:
-    """What the bus raises is reported, and nobody goes on because of it (R9)."""
+    """The error is reported, and no turn goes on because of it (R9)."""
     at = desk(answer=error)
     assert Decision(False, 0.0, DecisionReason.BUS_ERROR) == at.decide(make_hit())
     assert [error] == at.reported
@@ -173,7 +164,6 @@ def test_c7_asking_that_fails_is_a_no(error: Exception) -> None:
 
 @pytest.mark.parametrize("times", [0, 1, 5])
 def test_c8_auto_extend_grants_so_often_and_no_oftener(times: int) -> None:
-    """N grants of exactly the amount, then a no with its own reason, and nobody is asked."""
     at = desk("auto_extend", auto_extend_times=times)
     grants = [Decision(True, 3, DecisionReason.AUTO_EXTENDED)] * times
     noes = [Decision(False, 0.0, DecisionReason.AUTO_EXTEND_SPENT)] * 3
@@ -195,7 +185,6 @@ PERIODS = {"day": "2026-11-21", "month": "2026-11", "minute": "2026-11-21 13:05"
 def test_c8_c9_grants_are_exact_for_each_scope_and_kind(
     times: int, hits: list[tuple[str, LimitKind]]
 ) -> None:
-    """However the hits of several tasks and limits are mixed, each has its own grants."""
     modes = {kind.value: Mode.AUTO_EXTEND for kind in LimitKind}
     at = desk("auto_extend", auto_extend_times=times, modes=modes)
     # A cap's scope ends with its period, which is the same for all who hit it at one time.
@@ -207,7 +196,7 @@ def test_c8_c9_grants_are_exact_for_each_scope_and_kind(
 
 
 def test_c8_c9_grants_are_exact_among_tasks_that_wait() -> None:
-    """What others are asked meanwhile takes nothing from what is granted without asking."""
+    """Tasks that wait for an answer use up none of the automatic grants of others."""
     bus = ListedBus(waits=True)
     at = Desk(bus, OnLimit(mode=Mode.AUTO_EXTEND, modes={"model_calls": Mode.INTERACTIVE}))
     asked = [at.start(make_hit("model_calls", f"t{n}")) for n in range(3)]
@@ -221,7 +210,7 @@ def test_c8_c9_grants_are_exact_among_tasks_that_wait() -> None:
 
 
 def test_c10_ended_scopes_leave_nothing() -> None:
-    """After 10,000 tasks that were extended and ended, nothing is kept (R5)."""
+    """Counts that outlive their tasks would be a memory leak (R5)."""
     at = desk("auto_extend")
     at.decide(make_hit(scope="kept"))
     for number in range(10_000):
@@ -237,7 +226,7 @@ def test_c10_ended_scopes_leave_nothing() -> None:
 
 
 def test_c10_a_scope_that_begins_again_is_new() -> None:
-    """Grants die with their scope: the next of that name has all of them (R6)."""
+    """Grants end with their scope, even if the next scope has the same name (R6)."""
     at = desk("auto_extend")
     assert [True, False] == [at.decide(make_hit()).allow_continue for _ in range(2)]
     at.extensions.end("t1")
@@ -246,14 +235,13 @@ def test_c10_a_scope_that_begins_again_is_new() -> None:
 
 @pytest.mark.parametrize("kind", [pytest.param(k, id=k.value) for k in LimitKind if LIMITS[k].asks])
 def test_c11_nobody_there_is_the_same_at_every_limit(kind: LimitKind) -> None:
-    """Interactive never grants by itself, whichever limit it is (R8)."""
+    """Interactive mode never grants by itself, at any limit (R8)."""
     modes = {kind.value: Mode.INTERACTIVE}
     at = desk(answer=Answer(QuestionOutcome.NOBODY), auto_extend_times=5, modes=modes)
     assert Decision(False, 0.0, DecisionReason.NO_OPERATOR) == at.decide(make_hit(kind))
 
 
 def test_c12_a_wait_of_0_is_for_ever() -> None:
-    """The bus is told 0, and the decision waits as long as it does."""
     bus = ListedBus(waits=True)
     waiting = Desk(bus, OnLimit(ask_timeout_seconds=0.0)).start(make_hit())
     assert "waiting" == waiting.send(None)
@@ -271,7 +259,6 @@ def test_c12_a_wait_of_0_is_for_ever() -> None:
     ],
 )
 def test_c13_cancelling_goes_through(error: BaseException) -> None:
-    """Who is cancelled while somebody is asked is told nothing, and nobody is asked again."""
     bus = ListedBus(waits=True)
     at = Desk(bus)
     waiting = at.start(make_hit())
@@ -284,7 +271,7 @@ def test_c13_cancelling_goes_through(error: BaseException) -> None:
 
 
 def test_c13_without_further_exceptions_a_turn_is_cancelled_all_the_same() -> None:
-    """An epoch that is over goes through whoever builds the checkpoint."""
+    """A stale epoch is raised even where the checkpoint is told of no cancelling exceptions."""
     error = StaleEpochError(1, 2)
     checkpoint = Checkpoint(OnLimit(), ListedBus(error), Extensions(), lambda *_: None, print)
     with pytest.raises(StaleEpochError):
@@ -292,7 +279,7 @@ def test_c13_without_further_exceptions_a_turn_is_cancelled_all_the_same() -> No
 
 
 def test_c14_who_hits_the_same_limit_asks_the_same_question() -> None:
-    """Three of one task share a key; another limit and another task have their own (R13)."""
+    """Hits of one limit within one task share a key, so that one question serves them all (R13)."""
     at = desk()
     for hit in (make_hit(), make_hit(), make_hit(), make_hit("model_calls"), make_hit(scope="t2")):
         at.decide(hit)
@@ -308,11 +295,10 @@ def test_c14_who_hits_the_same_limit_asks_the_same_question() -> None:
     ],
 )
 def test_c15_one_question_has_one_outcome(reason: str, answer: Answer) -> None:
-    """What the bus gives is the decision, and it is written down once."""
     at = desk(answer=answer)
     decision = at.decide(make_hit())
-    told = [facts["reason"] for name, facts in at.records if name == "safety_limit_checkpoint"]
-    assert [reason] == told == [decision.reason.value]
+    recorded = [facts["reason"] for name, facts in at.records if name == "safety_limit_checkpoint"]
+    assert [reason] == recorded == [decision.reason.value]
 
 
 DECISIONS: dict[str, tuple[Mode, Callable[[], Bus | None]]] = {
@@ -327,7 +313,6 @@ DECISIONS: dict[str, tuple[Mode, Callable[[], Bus | None]]] = {
 @pytest.mark.parametrize("reason", DECISIONS)
 @pytest.mark.parametrize("kind", list(LimitKind))
 def test_c16_every_decision_of_every_kind_is_written_down(kind: LimitKind, reason: str) -> None:
-    """In every mode one record says what was decided and why, and of a no there is one more."""
     mode, bus = DECISIONS[reason]
     at = Desk(bus(), OnLimit.model_construct(modes={kind.value: mode}))
     decision = at.decide(make_hit(kind, "t1", 7))
@@ -349,14 +334,14 @@ def test_c16_every_decision_of_every_kind_is_written_down(kind: LimitKind, reaso
 
 
 def test_c16_a_record_is_plain_data() -> None:
-    """Nothing in it is more than a text, a number or a truth, so that it can be stored."""
+    """Records are stored, so their values are plain."""
     at = desk()
     at.decide(make_hit())
     assert {str, int, float, bool} >= {type(value) for value in at.records[0][1].values()}
 
 
 def test_a_limit_that_is_none_is_a_mistake() -> None:
-    """Who makes up a limit hears of it at once, and nobody is asked."""
+    """An unknown limit raises at once, and nobody is asked."""
     at = desk()
     with pytest.raises(ValueError, match="max_steps"):
         at.decide(make_hit("max_steps"))
@@ -364,7 +349,7 @@ def test_a_limit_that_is_none_is_a_mistake() -> None:
 
 
 def test_hole_d29_counts_of_days_gone_by_are_freed() -> None:
-    """Only those of the same limit; what a task counts ends with the task."""
+    """Only earlier days of the same limit are freed; the counts of a task end with the task."""
     counts = Extensions()
     counts.count("assistant ada 2026-11-21", LimitKind.TOKENS_PER_DAY)
     counts.count("task e1", LimitKind.ITERATIONS)

@@ -23,7 +23,6 @@ from tests.engine.doubles import Stage, asked, bounded, look, looks, reply
 
 
 def test_f1_one_call_without_tools_and_the_cause_in_the_system_prompt() -> None:
-    """After the no there is one call, its system message names the cause, its words are said."""
     stage = Stage(*looks(2), reply(content="Two shelves are searched, the third is not."))
     offered = []
     ask = stage.model.ask
@@ -59,7 +58,6 @@ def test_f1_one_call_without_tools_and_the_cause_in_the_system_prompt() -> None:
     ],
 )
 def test_f2_without_a_last_word_staff_read_what_to_change(answer: Reply | Exception) -> None:
-    """Limit and value, key and mode, and whether there is something of a result."""
     stage = Stage(*looks(2), answer)
     stop = stage.play(max_iterations=2)
     assert (False, True) == (stop.is_told, stop.is_failure)
@@ -74,7 +72,7 @@ def test_f2_without_a_last_word_staff_read_what_to_change(answer: Reply | Except
 
 
 def test_f2_a_word_that_cannot_be_said_is_none() -> None:
-    """She may not speak here: so nobody was told."""
+    """Where the last word cannot be delivered, nobody was told."""
     stage = Stage(*looks(2), reply(content="I have two."))
     stage.tools.outcomes = {"whisper": [ToolError("Tom is not here")]}
     stop = stage.play(max_iterations=2)
@@ -83,7 +81,6 @@ def test_f2_a_word_that_cannot_be_said_is_none() -> None:
 
 
 def test_f3_the_last_word_is_counted_and_asks_nobody() -> None:
-    """Its tokens and its call are in the turn's totals, and no limit is asked about again."""
     last = reply(content="So far two.", tokens=7)
     stage = bounded(Stage(*looks(2), last), max_model_calls_per_tick=2)
     stage.play(max_iterations=2)
@@ -92,14 +89,14 @@ def test_f3_the_last_word_is_counted_and_asks_nobody() -> None:
 
 
 def test_f3_a_model_that_still_calls_a_tool_means_its_message() -> None:
-    """A call in the last word is not run; what it was to say is said the way the question came."""
+    """The call is not run; its message is sent the way the question came."""
     stage = Stage(*looks(2), reply(ToolCall("x", "say", {"message": "So far two."})))
     assert stage.play(max_iterations=2).is_told
     assert ["note whisper", "run whisper"] == stage.diary[-2:]
 
 
 def test_nobody_waits_for_a_last_word() -> None:
-    """A turn of her own ends without one, and the call is saved."""
+    """A turn that the assistant began by itself ends without a last word, which saves the call."""
     stage = Stage(*looks(9), kind=OWN)
     stop = stage.play(max_iterations=2)
     assert (False, 2) == (stop.is_told, stage.diary.count("ask"))
@@ -109,7 +106,6 @@ def test_nobody_waits_for_a_last_word() -> None:
     "kind", [kind for kind in LimitKind if kind not in (LimitKind.MODEL_CALL_SECONDS,)], ids=str
 )
 def test_f4_no_call_is_without_a_result_whatever_limit_ends_it(kind: LimitKind) -> None:
-    """A limit may strike at any call: the history stays one that every service takes."""
     hit = LimitReachedError(kind, used=1, cap=1, amount=1, scope="task e1")
     stage = Stage(reply(look(1), look(2)), hit)
     stop = stage.play()
@@ -118,7 +114,6 @@ def test_f4_no_call_is_without_a_result_whatever_limit_ends_it(kind: LimitKind) 
 
 
 def test_f4_a_stop_while_a_last_word_is_awaited() -> None:
-    """Killed during the last word: nothing is said, and the talk is whole."""
     stage = Stage(*looks(2), reply(content="So far two."))
     ask = stage.model.ask
 
@@ -134,16 +129,16 @@ def test_f4_a_stop_while_a_last_word_is_awaited() -> None:
 
 
 def test_the_cause_stands_in_front_where_there_is_no_system_message() -> None:
-    """Then it is the system message."""
+    """It becomes the system message, or goes before the text of one that exists."""
     hit = LimitReachedError(LimitKind.ITERATIONS, used=5, cap=5, amount=5, scope="task e1")
-    (told, rest) = with_cause([{"role": "user", "content": "hello"}], hit)
-    assert ("system", {"role": "user", "content": "hello"}) == (told["role"], rest)
+    (cause, rest) = with_cause([{"role": "user", "content": "hello"}], hit)
+    assert ("system", {"role": "user", "content": "hello"}) == (cause["role"], rest)
     head, _ = with_cause([{"role": "system", "content": "You are Ada."}, rest], hit)
     assert head["content"].endswith("\n\nYou are Ada.")
 
 
 def test_the_marks_of_what_is_said() -> None:
-    """What a chain was granted goes along, and which limit ended a turn."""
+    """They say what a chain was granted and which limit ended the turn."""
     stage = Stage(hops_granted=2)
     assert {"assistant_hops_granted": 2} == stage.turn.marks
     stage.turn.stopped_by = "tool_calls"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from typing import Any
 
@@ -41,7 +42,7 @@ from tests.engine.doubles import (
 
 @pytest.mark.parametrize("grants", [0, 1, 2, 3])
 def test_l1_iterations_grant_exactly_what_was_asked(grants: int) -> None:
-    """Five calls, then a question; each yes gives exactly five more, the last word comes beside."""
+    """Each yes gives exactly five more calls; the last word comes on top."""
     stage = Stage(*looks(30))
     stage.limits.grants = [True] * grants
     stop = stage.play(max_iterations=5)
@@ -54,7 +55,7 @@ def test_l1_iterations_grant_exactly_what_was_asked(grants: int) -> None:
 
 
 def test_l3_model_calls_are_counted_for_a_tick_with_those_beside_the_loop() -> None:
-    """Of three calls one was made beside the loop: the third step is refused."""
+    """One of the three calls was made outside the loop, so the third step is refused."""
     stage = bounded(Stage(*looks(9)), max_model_calls_per_tick=3)
     stage.turn.model_calls = 1
     stop = stage.play(max_iterations=9)
@@ -63,7 +64,6 @@ def test_l3_model_calls_are_counted_for_a_tick_with_those_beside_the_loop() -> N
 
 
 def test_l3_an_extension_of_model_calls_dies_with_the_turn() -> None:
-    """A yes gives three more in this turn; the next turn has three again."""
     first = bounded(Stage(*looks(9)), max_model_calls_per_tick=3)
     first.limits.grants = [True]
     first.play(max_iterations=9)
@@ -74,7 +74,7 @@ def test_l3_an_extension_of_model_calls_dies_with_the_turn() -> None:
 
 
 def test_l6_the_visit_after_the_last_one_asks() -> None:
-    """The 25th tick of a task goes on, the 26th asks; refused, what was found is told."""
+    """The 25th tick of a task passes, the 26th asks; refused, the turn says what it found."""
     stage = Stage(reply(HELLO))
     stage.turn.visits = 24
     assert StopReason.TERMINAL_TOOL == stage.play().reason
@@ -87,7 +87,7 @@ def test_l6_the_visit_after_the_last_one_asks() -> None:
 
 
 def test_l7_the_call_beyond_the_cap_is_kept_while_somebody_is_asked() -> None:
-    """The eleventh tool call waits for the yes and is then run, without asking the model anew."""
+    """The eleventh call waits for the yes and then runs, without another call of the model."""
     stage = bounded(Stage(*looks(10), reply(look(99)), reply(HELLO)), max_tool_calls_per_context=10)
     stage.limits.grants = [True]
     assert StopReason.TERMINAL_TOOL == stage.play(max_iterations=20).reason
@@ -97,7 +97,6 @@ def test_l7_the_call_beyond_the_cap_is_kept_while_somebody_is_asked() -> None:
 
 
 def test_l7_refused_no_call_is_left_without_its_result() -> None:
-    """The eleventh is not run, and each call of its reply has a result."""
     stage = bounded(
         Stage(*looks(9), reply(look(98), look(99)), reply()), max_tool_calls_per_context=10
     )
@@ -108,7 +107,7 @@ def test_l7_refused_no_call_is_left_without_its_result() -> None:
 
 
 def test_l8_a_yes_makes_the_call_that_ran_out_of_time_anew() -> None:
-    """The clock cut a call off; granted, it is made again and is the same step."""
+    """The repeated call counts as the same step."""
     hit = LimitReachedError(LimitKind.TICK_SECONDS, used=30, cap=30, amount=30, scope="task e1")
     stage = Stage(hit, reply(HELLO))
     stage.limits.grants = [True]
@@ -118,7 +117,7 @@ def test_l8_a_yes_makes_the_call_that_ran_out_of_time_anew() -> None:
 
 @pytest.mark.parametrize("windows", [0, 1, 3])
 def test_l9_each_yes_is_one_more_window(windows: int) -> None:
-    """A model that takes all its time is asked once more for each yes; refused, it counts."""
+    """Refused, the timeout counts as an error of the model."""
 
     def late() -> LimitReachedError:
         kind = LimitKind.MODEL_CALL_SECONDS
@@ -135,26 +134,25 @@ def test_l9_each_yes_is_one_more_window(windows: int) -> None:
 
 
 def test_l10_a_reply_with_thousands_of_calls() -> None:
-    """3,451 calls in a reply: ten are run, the model reads how many were not, it is recorded."""
+    """Ten of them run, the model reads how many did not, and the cut is recorded."""
     calls = [look(number) for number in range(3451)]
     stage = Stage(reply(*calls), reply(HELLO))
     assert StopReason.TERMINAL_TOOL == stage.play(calls_per_reply=10).reason
     assert 10 == stage.diary.count("run look")
-    assert "3441 more calls were left out: 10 a reply" in stage.results()[9]
+    advisory = json.loads(stage.results()[9])["advisory"]
+    assert "3441 more calls were left out: 10 a reply" == advisory
     assert [(LimitKind.CALLS_PER_REPLY, 3451, 10)] == [
         (h.kind, h.used, h.cap) for h in stage.limits.hits
     ]
 
 
 def test_l10_as_many_calls_as_are_allowed_are_no_matter() -> None:
-    """Nothing is cut at the limit itself."""
     stage = Stage(reply(look(1), look(2)), reply(HELLO))
     stage.play(calls_per_reply=2)
     assert [] == stage.limits.hits
 
 
 def test_the_steps_of_a_task_count_over_its_ticks() -> None:
-    """A task that was set down goes on with what it had left."""
     stage = bounded(Stage(*looks(9)), max_iterations_per_task=6)
     for _ in range(4):
         stage.turn.monitor.on_tick_start(6)
@@ -163,7 +161,7 @@ def test_the_steps_of_a_task_count_over_its_ticks() -> None:
 
 
 def test_the_tokens_of_a_task_end_it_when_they_are_used() -> None:
-    """Used exactly is used up; a yes gives as much again."""
+    """Reaching the limit exactly ends the task; a yes grants as many tokens again."""
     stage = bounded(Stage(*looks(9, tokens=49)), max_tokens_per_task=100)
     stage.limits.grants = [True]
     stop = stage.play(max_iterations=9)
@@ -171,7 +169,7 @@ def test_the_tokens_of_a_task_end_it_when_they_are_used() -> None:
 
 
 def test_what_happened_while_somebody_was_asked_counts() -> None:
-    """A stop during the question ends the turn, whatever the answer."""
+    """A stop that comes during the question ends the turn, even after a yes."""
     stage = Stage(*looks(9))
     stage.limits.grants = [True]
 
@@ -188,7 +186,7 @@ def test_what_happened_while_somebody_was_asked_counts() -> None:
 
 
 def test_the_same_failure_is_told_once_and_then_ends_the_turn() -> None:
-    """Three times the same failing call: the model is told; once more: the assistant is locked."""
+    """After three equal failures the model is warned; the fourth locks the assistant."""
     stage = Stage(*[reply(LOOK) for _ in range(9)])
     stage.tools.outcomes = {"look": [ToolError("there is no such thing") for _ in range(9)]}
     stop = stage.play(max_iterations=9)
@@ -200,7 +198,6 @@ def test_the_same_failure_is_told_once_and_then_ends_the_turn() -> None:
 
 
 def test_a_halt_leaves_no_call_without_a_result() -> None:
-    """The calls behind the one that was too much are not run, and each has its result."""
     stage = Stage(reply(*[LOOK] * 6))
     stage.tools.outcomes = {"look": [ToolError("there is no such thing") for _ in range(9)]}
     assert Cause.REPEAT == stage.play(calls_per_reply=6).halt.cause
@@ -208,7 +205,7 @@ def test_a_halt_leaves_no_call_without_a_result() -> None:
 
 
 def test_an_answer_that_cannot_be_read_counts_as_an_anomaly() -> None:
-    """Nine calls failed, each another; a reply without a word is the last of ten: a cascade."""
+    """Seven of nine calls fail; the empty reply is the eighth anomaly in ten: a cascade."""
     answers = [reply(look(number)) for number in range(9)]
     stage = Stage(*answers, reply())
     stage.tools.outcomes = {"look": [ToolError("no") for _ in range(7)]}
@@ -217,7 +214,7 @@ def test_an_answer_that_cannot_be_read_counts_as_an_anomaly() -> None:
 
 
 def test_no_step_waits_for_what_the_other_turn_did() -> None:
-    """Two turns in a row share nothing: the second may look as often as the first."""
+    """Turns share no counts: the second may look as often as the first."""
     for _ in range(2):
         stage = Stage(*looks(3), reply(HELLO))
         assert StopReason.TERMINAL_TOOL == finish(stage.start(max_iterations=9)).reason
@@ -227,7 +224,7 @@ def test_no_step_waits_for_what_the_other_turn_did() -> None:
 
 
 def test_a_tool_gets_no_more_time_than_its_tick_has() -> None:
-    """What is left goes along with the call; without a limit, and for a last word, nothing does."""
+    """The call carries the time left; without a limit, and for a last word, it carries none."""
     stage = Stage()
     seen: list[float | None] = []
 
@@ -251,7 +248,6 @@ def test_a_tool_gets_no_more_time_than_its_tick_has() -> None:
 
 @pytest.mark.parametrize("may_go_on", [True, False], ids=["a yes", "a no"])
 def test_l8_a_tool_without_time_waits_for_the_answer(may_go_on: bool) -> None:
-    """After a yes the call is run; after a no it is not, and has its result."""
     stage = Stage(reply(LOOK), reply(HELLO) if may_go_on else reply())
     hits = [LimitReachedError(LimitKind.TICK_SECONDS, used=30, cap=30, amount=30, scope="task e1")]
 
@@ -270,7 +266,7 @@ def test_l8_a_tool_without_time_waits_for_the_answer(may_go_on: bool) -> None:
 
 
 def test_b6_what_a_lock_forbids_counts_as_an_anomaly() -> None:
-    """A denied call is told apart from one that failed, and is one of the eight in ten."""
+    """Denied calls count like failed ones: eight in ten are a cascade."""
     stage = Stage(*[reply(look(number)) for number in range(10)])
     stage.tools.outcomes = {"look": [ToolDeniedError("you may not look") for _ in range(10)]}
     assert Cause.CASCADE == stage.play(max_iterations=10).halt.cause
@@ -278,7 +274,7 @@ def test_b6_what_a_lock_forbids_counts_as_an_anomaly() -> None:
 
 @pytest.mark.parametrize("grants", [(), (True,)], ids=["and a no", "and a yes"])
 def test_hole_d25_others_of_its_chain_used_its_steps_up(grants: tuple[bool, ...]) -> None:
-    """What all turns of a chain used counts for each of them, and so does what was granted."""
+    """Steps of any turn of a chain count for all its turns, and so does an extension."""
     stage = Stage(*looks(1), reply(HELLO), reply(content="So far nothing."))
     stage.turn.chain = Chain("e1", "*#3", steps=7, most_steps=7)
     stage.limits.grants = list(grants)
@@ -314,7 +310,7 @@ def test_hole_d25_others_of_its_chain_used_its_steps_up(grants: tuple[bool, ...]
 def test_a_call_beside_the_loop_leaves_room_for_an_answer(
     kind: str, loop: dict[str, int], turn: dict[str, Any], chain: dict[str, int]
 ) -> None:
-    """Of its tick's calls one is left after it, of its task's and its chain's tokens any."""
+    """One model call of the tick and some tokens of task and chain must remain after it."""
     limits = Loop(**{"max_model_calls_per_tick": 0, "max_tokens_per_task": 0, **loop})
     asking = Turn(1, (HELLO,), chain=Chain("c", **chain), **turn)
     if not kind:

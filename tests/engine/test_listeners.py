@@ -1,4 +1,4 @@
-"""A turn whose answer nobody can hear any more: nothing further is asked for it, nor done."""
+"""A turn whose answer nobody can hear any more: it asks and does nothing further."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tests.engine.doubles import HELLO, Stage, looks, reply
 
 
 def leaves_after(stage: Stage, times: int) -> None:
-    """Whoever asked is there when that is asked so many times, and not again."""
+    """The listener is there at so many checks, and gone at the next."""
     answers = [True] * times
     stage.is_heard = lambda turn: bool(answers) and answers.pop()
 
@@ -33,7 +33,7 @@ def leaves_after(stage: Stage, times: int) -> None:
     ],
 )
 def test_hole_d29_nothing_is_asked_or_done_any_more(times: int, done: list[str]) -> None:
-    """Before each call and after each reply; what was said so far stays whole."""
+    """The listener is checked before each call and after each reply."""
     stage = Stage(*looks(1), reply(HELLO))
     leaves_after(stage, times)
     with pytest.raises(NobodyListensError, match="Tom has left"):
@@ -43,7 +43,6 @@ def test_hole_d29_nothing_is_asked_or_done_any_more(times: int, done: list[str])
 
 
 def test_hole_d29_a_last_word_is_not_asked_for() -> None:
-    """A limit that ends the turn of somebody who left costs nothing more."""
     stage = Stage(*looks(1), reply(content="So far nothing."))
     leaves_after(stage, 2)
     with pytest.raises(NobodyListensError):
@@ -69,7 +68,7 @@ def test_hole_d29_a_last_word_is_not_asked_for() -> None:
     ],
 )
 def test_hole_d26_what_a_request_may_have_caused(is_of_service: bool, error: ModelError) -> None:
-    """Everything but what says of itself that it is the service, whoever asks."""
+    """The service is blamed only for errors that are surely its own, whoever asks."""
     stage = Stage(error)
     stage.turn.history = []
     stop = stage.play()

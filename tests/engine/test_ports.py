@@ -1,4 +1,4 @@
-"""What the engine asks of the world."""
+"""The values of the engine's ports."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ from evennia_ai.engine.ports import Reply
 
 
 def test_an_empty_reply() -> None:
-    """A reply is empty until something is in it."""
     reply = Reply()
     assert ("", (), TokenUsage(0, 0), "") == (
         reply.content,
@@ -22,6 +21,5 @@ def test_an_empty_reply() -> None:
 
 
 def test_a_reply_is_a_value() -> None:
-    """Nobody changes what the model answered."""
     with pytest.raises(dataclasses.FrozenInstanceError):
         Reply().content = "changed"  # type: ignore[misc]

@@ -1,4 +1,4 @@
-"""The loop: what it does, in which order, and why it ends."""
+"""The ReAct loop: its steps, their order, and why it ends."""
 
 from __future__ import annotations
 
@@ -134,12 +134,11 @@ def test_every_end(reason: str, diary: str, answers: list[Reply | Exception]) ->
     ],
 )
 def test_staff_are_told_the_cause(stop: Stop, answer: Reply | Exception) -> None:
-    """A failure carries its true cause in words."""
     assert stop == Stage(answer).play()
 
 
 def test_running_out_of_steps_tells_what_was_in_the_way() -> None:
-    """When the steps run out, staff are told the last thing that failed, else how many steps."""
+    """Staff read the last failure, or else the number of steps."""
     one_a_beat = {"mode": ExecutionMode.SINGLE_ACTION, "max_iterations": 1}
     assert "1 steps without an answer" == Stage(reply(LOOK)).play(**one_a_beat).detail
     failing = Stage(reply(LOOK), reply(HELLO))
@@ -148,7 +147,6 @@ def test_running_out_of_steps_tells_what_was_in_the_way() -> None:
 
 
 def test_a_single_action_ends_after_one_step() -> None:
-    """Where a beat has one step the model is asked once, and what came of it is kept."""
     stage = Stage(reply(LOOK), reply(HELLO))
     stop = stage.play(max_iterations=1, mode=ExecutionMode.SINGLE_ACTION)
     assert Stop(StopReason.MAX_ITERATIONS, "1 steps without an answer") == stop
@@ -157,7 +155,7 @@ def test_a_single_action_ends_after_one_step() -> None:
 
 
 def test_a_turn_that_was_set_down_goes_on() -> None:
-    """What was said before is not said again, and the steps count from where it goes on."""
+    """Nothing is said twice, and the count of steps goes on."""
     first = Stage(reply(LOOK))
     first.play(max_iterations=1)
     second = Stage(reply(LOOK), reply(HELLO))
@@ -169,7 +167,7 @@ def test_a_turn_that_was_set_down_goes_on() -> None:
 
 
 def test_a_failed_answer_may_be_corrected() -> None:
-    """A tool that would end the loop but failed is shown to the model, which may try again."""
+    """A failed call does not end the loop: the model sees the error and may try again."""
     stage = Stage(reply(HELLO), reply(ToolCall("c5", "say", {"message": "Hello."})))
     stage.tools.outcomes = {"whisper": [ToolError("Tom is not here")]}
     assert "terminal_tool" == stage.play().reason
@@ -179,7 +177,7 @@ def test_a_failed_answer_may_be_corrected() -> None:
 
 
 @pytest.mark.parametrize(
-    ("told", "call"),
+    ("error", "call"),
     [
         pytest.param(
             "there is no tool 'fly'; there are say, whisper, look, dig, noop",
@@ -199,16 +197,15 @@ def test_a_failed_answer_may_be_corrected() -> None:
         ),
     ],
 )
-def test_a_call_that_cannot_run_is_never_run(told: str, call: ToolCall) -> None:
-    """A wrong call is neither run nor noted; the model is told what is wrong and asked again."""
+def test_a_call_that_cannot_run_is_never_run(error: str, call: ToolCall) -> None:
     stage = Stage(reply(call), reply(HELLO))
     assert "terminal_tool" == stage.play().reason
     assert ["ask", "keep", "ask", "note whisper", "run whisper"] == stage.diary
-    assert told == json.loads(stage.results()[0])["error"]
+    assert error == json.loads(stage.results()[0])["error"]
 
 
 def test_words_beside_a_call_that_nobody_can_read_are_said() -> None:
-    """They are the answer, the way it was asked for; the model is not asked again."""
+    """They are sent the way the question came, without another call of the model."""
     broken = ToolCall("c9", "look", problem="the arguments of look are not valid JSON")
     stage = Stage(reply(broken, broken, content="Good evening, Tom."))
     assert "terminal_tool" == stage.play().reason
@@ -224,19 +221,17 @@ def test_words_beside_a_call_that_nobody_can_read_are_said() -> None:
     ],
 )
 def test_words_beside_other_calls_are_thoughts(calls: tuple[ToolCall, ...]) -> None:
-    """Where a call can be read, or asks for silence, nothing beside it is said."""
     stage = Stage(reply(*calls, content="I had better look first."), reply(NOOP))
     assert "noop" == stage.play().reason
     assert "run whisper" not in stage.diary
 
 
 def test_nothing_to_do_ends_it_even_if_said_wrongly() -> None:
-    """A noop with wrong arguments still means that nothing is to be done."""
     assert "noop" == Stage(reply(ToolCall("c9", "noop", {"reason": 3}))).play().reason
 
 
 def test_another_model_answered() -> None:
-    """Why the first choice did not answer is kept for staff, once."""
+    """The reason why the first choice did not answer is kept once, for staff."""
     other = replace(reply(LOOK), notice="gpt-y answered: gpt-x is down")
     stage = Stage(other, replace(other, tool_calls=(HELLO,)))
     stage.play()
@@ -254,7 +249,7 @@ def test_another_model_answered() -> None:
 def test_plain_text_is_answered_the_way_it_came(
     name: str, arguments: dict[str, str], source: str
 ) -> None:
-    """Text without a call is said the way the event came, and kept as that call."""
+    """It is sent by the tool that matches the event's source, and kept as that call."""
     stage = Stage(reply(content="<think>hm</think> Hello."), source=source)
     assert "terminal_tool" == stage.play().reason
     function = stage.turn.said[1]["tool_calls"][0]["function"]
@@ -270,21 +265,21 @@ def test_plain_text_is_answered_the_way_it_came(
     ],
 )
 def test_mere_talk(is_talk: bool, answers: list[Reply]) -> None:
-    """Only plain words of a turn that called nothing before are mere talk."""
+    """A turn is mere talk if the model gave plain words and called nothing before them."""
     stage = Stage(*answers)
     stage.play()
     assert is_talk is stage.turn.is_talk
 
 
 def test_plain_text_to_a_page_needs_the_tool() -> None:
-    """An answer in a way that is not on offer is refused like any unknown tool."""
+    """An answer by a tool that is not on offer is refused like any unknown tool."""
     stage = Stage(reply(content="Hello."), reply(HELLO), source="page")
     assert "terminal_tool" == stage.play().reason
     assert "there is no tool 'page'" in stage.results()[0]
 
 
 def test_what_will_be_noticed_is_noted_first() -> None:
-    """The note comes before the effect; when it cannot be made, there is no effect."""
+    """When the note cannot be made, there is no effect."""
     stage = Stage(reply(HELLO))
     stage.checkpoint_store.fault = OSError("disk full")
     with pytest.raises(OSError, match="disk full"):
@@ -293,7 +288,6 @@ def test_what_will_be_noticed_is_noted_first() -> None:
 
 
 def test_cancelled_while_the_model_thinks() -> None:
-    """A turn that is cancelled while the model thinks does nothing with the late answer."""
     stage = Stage(reply(HELLO))
     stage.model.waits = True
     running = stage.start()
@@ -306,7 +300,6 @@ def test_cancelled_while_the_model_thinks() -> None:
 
 
 def test_cancelled_while_a_tool_runs() -> None:
-    """A turn that is cancelled while a tool runs costs no further model call."""
     stage = Stage(reply(LOOK), reply(HELLO))
 
     def cancel() -> None:
@@ -320,7 +313,6 @@ def test_cancelled_while_a_tool_runs() -> None:
 
 
 def test_cancelled_before_it_began() -> None:
-    """A turn that is void already does not ask the model at all."""
     stage = Stage(reply(HELLO))
     stage.checkpoint_store.epoch += 1
     with pytest.raises(StaleEpochError):
@@ -329,14 +321,12 @@ def test_cancelled_before_it_began() -> None:
 
 
 def test_usage_adds_up_over_the_steps() -> None:
-    """Every model call of the turn is counted."""
     stage = Stage(reply(LOOK, tokens=100), reply(HELLO, tokens=200))
     stage.play()
     assert (TokenUsage(300, 2), 2) == (stage.turn.usage, stage.turn.iterations)
 
 
 def test_the_model_sees_history_then_this_turn() -> None:
-    """Each call shows what was before, the event, and what came of the steps so far."""
     stage = Stage(reply(LOOK), reply(HELLO))
     stage.play()
     roles = [[message["role"] for message in asked] for asked in stage.model.asked]
@@ -344,7 +334,7 @@ def test_the_model_sees_history_then_this_turn() -> None:
 
 
 def test_an_error_of_ours_goes_through() -> None:
-    """What is broken and not expected is not taken for a failure of the model."""
+    """A defect is not taken for a failure of the model."""
     with pytest.raises(ZeroDivisionError):
         Stage(ZeroDivisionError("ours")).play()
 
@@ -369,7 +359,6 @@ def test_every_history_can_be_sent_again(
     looks: list[ToolResult | BaseException],
     most: int,
 ) -> None:
-    """Whatever the model and the tools do, the loop ends in time and every call has its result."""
     stage = Stage(*answers)
     stage.tools.outcomes = {"whisper": whispers, "look": looks}
     stop = stage.play(max_iterations=most)
@@ -387,12 +376,11 @@ def test_every_history_can_be_sent_again(
 
 
 def test_driving_needs_no_framework() -> None:
-    """A turn whose ports wait for nothing is done at the first push."""
     assert StopReason.TERMINAL_TOOL is finish(Stage(reply(HELLO)).start()).reason
 
 
 def test_nothing_to_add_after_speaking() -> None:
-    """She spoke and looked; a reply without a word then is an end, and no failure."""
+    """An empty reply after speech ends the turn; one of thoughts alone is still an error."""
     stage = Stage(reply(HELLO, LOOK), Reply(" "))
     assert "noop" == stage.play().reason
     stage = Stage(reply(HELLO, LOOK), Reply("<think>hm</think>"))
@@ -400,6 +388,6 @@ def test_nothing_to_add_after_speaking() -> None:
 
 
 def test_what_no_service_can_have_counted_is_not_believed() -> None:
-    """A count beyond the context does not end the turn."""
+    """A token count beyond the model's context does not end the turn."""
     stage = Stage(reply(LOOK, tokens=10**12), reply(HELLO))
     assert "terminal_tool" == stage.play().reason

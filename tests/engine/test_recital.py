@@ -1,4 +1,4 @@
-"""A model that says its instructions to people is told so once, and then nothing of it is said."""
+"""A model that recites its instructions is corrected once; the second time it stays silent."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ RULES = "You act only by calling tools, and you keep to one or two sentences of 
 
 
 def recital() -> Reply:
-    """It answers with its instructions."""
     return Reply(content=f"Sure! {RULES}")
 
 
@@ -23,7 +22,7 @@ def stage_with(*answers: Reply) -> Stage:
 
 
 def test_the_second_attempt_is_said() -> None:
-    """The first is not run; the model is told why, and answers."""
+    """The recital is not run; the model is told why and answers again."""
     stage = stage_with(recital(), reply(HELLO))
     assert "terminal_tool" == stage.play().reason
     assert ["run whisper"] == [step for step in stage.diary if step.startswith("run ")]
@@ -31,7 +30,7 @@ def test_the_second_attempt_is_said() -> None:
 
 
 def test_nor_is_it_said_by_a_tool() -> None:
-    """A call that holds it is not run either, and no other call beside it."""
+    """A call that holds the instructions is not run, nor is any call beside it."""
     said = ToolCall("c9", "say", {"message": RULES})
     stage = stage_with(reply(said, HELLO), reply(HELLO))
     assert "terminal_tool" == stage.play().reason
@@ -39,7 +38,6 @@ def test_nor_is_it_said_by_a_tool() -> None:
 
 
 def test_twice_is_the_end() -> None:
-    """It stays quiet, and whoever asked is told the line of a failure."""
     stage = stage_with(recital(), recital(), reply(HELLO))
     stop = stage.play()
     assert ("parse_error", True) == (stop.reason, stop.is_failure)

@@ -1,4 +1,4 @@
-"""What comes of each call is put down in the turn, for the record."""
+"""The turn's record of what came of each call."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tests.engine.doubles import HELLO, ListedTools, finish, gate
 
 
 def test_each_call_leaves_a_fact() -> None:
-    """Also one that the gate refused; in order, each with its own time."""
+    """Refused calls are recorded too, in order, each with its own time."""
     turn, ticks = Turn(7, (make_event(),)), count(0, 0.25)
     tools = Logged(gate(ListedTools([])), lambda: float(next(ticks)))
     finish(tools.run(HELLO, turn))

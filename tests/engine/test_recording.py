@@ -1,4 +1,4 @@
-"""A turn is recorded as it goes: all that went to the model and came back, and how it ended."""
+"""The recording of a turn: all that went to the model and came back, and how it ended."""
 
 from __future__ import annotations
 
@@ -27,21 +27,19 @@ class Ringed:
     """A stage whose turn is recorded.
 
     Attributes:
-        told: how many steps of the newest turn there were at each change.
+        step_counts: the number of steps of the newest turn at each change.
     """
 
     def __init__(self, stage: Stage, most: int = 3, most_characters: int = 10_000) -> None:
         self.stage = stage
-        self.told: list[int] = []
+        self.step_counts: list[int] = []
         self.ring = TurnRing(most, most_characters, self._tell)
         self._seconds = count(0.0, 1.0)
 
     def _tell(self) -> None:
-        self.told.append(len(self.ring.newest()[0].steps) if self.ring.newest() else 0)
+        self.step_counts.append(len(self.ring.newest()[0].steps) if self.ring.newest() else 0)
 
     def start(self, ports: Ports | None = None) -> Coroutine[Any, Any, Stop]:
-        """The turn, about to begin."""
-
         async def running(ports: Ports) -> Stop:
             return await tick.run(self.stage.turn, ports, make_pattern())
 
@@ -49,13 +47,12 @@ class Ringed:
         return self.ring.run(self.stage.turn, ports or self.stage.ports(), running, clock)
 
     def play(self) -> RecordedTurn:
-        """Run the turn to its end, and give its record."""
+        """Run the turn to its end and give its record."""
         finish(self.start())
         return self.ring.newest()[0]
 
 
 def test_a_turn_is_kept_step_by_step() -> None:
-    """What was sent, what came of it, in order and with times; whoever watches is told of each."""
     ringed = Ringed(Stage(reply(LOOK, content="I look."), reply(HELLO)))
     record = ringed.play()
     first, look, second, said = record.steps
@@ -71,40 +68,33 @@ def test_a_turn_is_kept_step_by_step() -> None:
     assert (0.0, 9.0) == (record.began, record.ended)
     assert record.stop is not None
     assert (StopReason.TERMINAL_TOOL, "") == (record.stop.reason, record.broke_off)
-    assert [0, 1, 1, 2, 2, 3, 3, 4, 4, 4] == ringed.told
+    assert [0, 1, 1, 2, 2, 3, 3, 4, 4, 4] == ringed.step_counts
+
+
+def calls_that_cost(*costs: tuple[int, bool]) -> list[RecordedCall]:
+    """The records of two calls of the model, each with a cost and whether it had a price."""
+    ringed = Ringed(Stage(reply(LOOK), reply(HELLO)))
+    stage, ask, left = ringed.stage, ringed.stage.model.ask, iter(costs)
+
+    async def paid(*asked: Any) -> Reply:
+        nano, is_priced = next(left)
+        stage.turn.spent.add(nano, is_priced=is_priced)
+        return await ask(*asked)
+
+    stage.model.ask = paid  # type: ignore[method-assign]
+    return [step for step in ringed.play().steps if isinstance(step, RecordedCall)]
 
 
 def test_what_a_call_cost_is_its_own() -> None:
-    """The second call does not count the first again."""
-    ringed = Ringed(Stage(reply(LOOK), reply(HELLO)))
-    stage, ask = ringed.stage, ringed.stage.model.ask
-
-    async def paid(*asked: Any) -> Reply:
-        stage.turn.spent.add(7, is_priced=True)
-        return await ask(*asked)
-
-    stage.model.ask = paid  # type: ignore[method-assign]
-    record = ringed.play()
-    assert [7, 7] == [step.nano for step in record.steps if isinstance(step, RecordedCall)]
+    assert [7, 7] == [step.nano for step in calls_that_cost((7, True), (7, True))]
 
 
 def test_whether_a_call_had_a_price_is_its_own() -> None:
-    """The first call had none, the second had one."""
-    ringed = Ringed(Stage(reply(LOOK), reply(HELLO)))
-    stage, ask = ringed.stage, ringed.stage.model.ask
-    priced = iter((False, True))
-
-    async def paid(*asked: Any) -> Reply:
-        stage.turn.spent.add(0, is_priced=next(priced))
-        return await ask(*asked)
-
-    stage.model.ask = paid  # type: ignore[method-assign]
-    steps = ringed.play().steps
-    assert [False, True] == [step.is_priced for step in steps if isinstance(step, RecordedCall)]
+    calls = calls_that_cost((0, False), (0, True))
+    assert [False, True] == [step.is_priced for step in calls]
 
 
 def test_the_newest_are_kept() -> None:
-    """No more than there is room for, the newest first; they are found by their message."""
     ring = TurnRing(2, 100)
     for number in (1, 2, 3):
         stage = Stage(reply(HELLO), number=number, at=float(number))
@@ -118,12 +108,10 @@ def test_the_newest_are_kept() -> None:
 
 
 def test_none_are_kept_where_none_are_wanted() -> None:
-    """Nothing is recorded then."""
     assert (False, True) == (TurnRing(0).is_on, TurnRing(1).is_on)
 
 
 def test_what_fails_is_kept_with_its_reason() -> None:
-    """A model that gives nothing, and a tool that there is none of."""
     unknown = ToolCall("c9", "fly")
     ringed = Ringed(Stage(reply(unknown), ModelConnectionError("it is away")))
     record = ringed.play()
@@ -138,7 +126,7 @@ def test_what_fails_is_kept_with_its_reason() -> None:
 
 
 def test_a_limit_is_named_and_holds_nothing() -> None:
-    """What was raised would keep everything alive that it came through."""
+    """The exception itself would keep alive everything that it passed through."""
     stage = bounded(Stage(*looks(5)), max_tool_calls_per_context=1)
     record = Ringed(stage).play()
     assert record.stop is not None
@@ -147,7 +135,6 @@ def test_a_limit_is_named_and_holds_nothing() -> None:
 
 @pytest.mark.parametrize("error", [StaleEpochError(7, 8), RuntimeError()])
 def test_a_turn_that_breaks_off_says_so(error: Exception) -> None:
-    """Whatever is raised goes on its way; the record has its kind, and is closed."""
     ringed = Ringed(Stage(reply(LOOK)))
 
     class Broken:
@@ -156,7 +143,6 @@ def test_a_turn_that_breaks_off_says_so(error: Exception) -> None:
         specs = ringed.stage.tools.specs
 
         async def run(self, call: ToolCall, turn: Turn) -> ToolResult:
-            """Raise."""
             raise error
 
     with pytest.raises(type(error)):
@@ -169,7 +155,7 @@ def test_a_turn_that_breaks_off_says_so(error: Exception) -> None:
 
 
 def test_one_that_goes_on_is_open() -> None:
-    """While the model is waited for, its call has no end; cancelled, it has one."""
+    """While the model is awaited its call has no end; once cancelled, it has one."""
     ringed = Ringed(Stage(reply(HELLO)))
     ringed.stage.model.waits = True
     running = ringed.start()
@@ -183,7 +169,7 @@ def test_one_that_goes_on_is_open() -> None:
 
 
 def test_a_long_turn_is_kept_as_far_as_there_is_room() -> None:
-    """Of what is sent the newest messages stay, of a tool's text the beginning; it says so."""
+    """The newest messages and the beginning of a tool's text stay, and the record says so."""
     prompt = Prompt(
         [user_message("a" * 90), user_message("b" * 30)], 40, 1000, blocks=[("event", "b" * 30)]
     )
@@ -205,7 +191,7 @@ def test_a_long_turn_is_kept_as_far_as_there_is_room() -> None:
 
 
 def test_arguments_take_room() -> None:
-    """Those of a model's calls and of a tool's; where there is none they are left out."""
+    """Arguments of the model's calls and of a tool's are left out where they do not fit."""
     prompt = Prompt([], 0, 1000)
     long = ToolCall("c1", "write_note", {"text": "a" * 200})
     nameless = ToolCall("c2", "n" * 500)
@@ -236,7 +222,7 @@ def test_arguments_take_room() -> None:
 
 
 def test_prompts_share_what_is_equal_in_them() -> None:
-    """The head of a hundred prompts is kept once; from where they differ each has its own."""
+    """The head of a hundred prompts is held in memory once."""
     ring = TurnRing()
 
     def made(said: str) -> Prompt:
@@ -254,7 +240,7 @@ def test_prompts_share_what_is_equal_in_them() -> None:
 
 
 def test_a_failed_call_that_is_long_is_cut_as_well() -> None:
-    """There is no answer to take room; all messages that fit stay."""
+    """No answer takes room there, so all messages that fit stay."""
     prompt = Prompt([user_message("a" * 10)], 100, 1000)
     record = RecordedTurn(Turn(7, (make_event(),)), 0.0, room=150)
     call = RecordedCall(0.0, prompt, prompt.messages, (), error="away")
@@ -263,7 +249,6 @@ def test_a_failed_call_that_is_long_is_cut_as_well() -> None:
 
 
 def test_who_listens_gets_each_record_when_it_has_ended() -> None:
-    """By the assistant's name, and whole."""
     heard: list[tuple[str, float | None]] = []
     ringed = Ringed(Stage(reply(HELLO)))
     ringed.ring = TurnRing(
@@ -275,7 +260,7 @@ def test_who_listens_gets_each_record_when_it_has_ended() -> None:
 
 
 def test_all_is_forgotten_at_once() -> None:
-    """Prompts quote people in places that nobody can name."""
+    """Prompts quote people in places that nobody can list, so forgetting is all or nothing."""
     ringed = Ringed(Stage(reply(HELLO)))
     ringed.play()
     ringed.ring.forget()

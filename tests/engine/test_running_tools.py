@@ -1,4 +1,4 @@
-"""The wrappers that stand around the running of a tool: note, cache, other attempts, breaker."""
+"""Wrappers around the running of a tool: note, cache, retries, breaker, time, privacy."""
 
 from __future__ import annotations
 
@@ -25,8 +25,6 @@ TURN = Turn(7, (make_event(),))
 
 
 class TestNoted:
-    """The note before what others notice."""
-
     @pytest.mark.parametrize(
         ("diary", "effects", "call", "outcome"),
         [
@@ -44,7 +42,7 @@ class TestNoted:
     def test_it_comes_first(
         self, diary: str, effects: int, call: ToolCall, outcome: ToolResult | None
     ) -> None:
-        """And is taken back when nothing happened."""
+        """The note comes before the act, and is taken back when nothing happened."""
         written: list[str] = []
         tools = ListedTools(written, {call.name: [outcome] if outcome else []})
         turn = Turn(7, (make_event(),))
@@ -53,8 +51,6 @@ class TestNoted:
 
 
 class TestCached:
-    """Earlier results."""
-
     def make(self, spec: ToolSpec, diary: list[str]) -> tuple[Cached, ToolResultCache]:
         """A cache around one tool and `dig`."""
         cache = ToolResultCache()
@@ -62,7 +58,6 @@ class TestCached:
         return Cached(tools, cache, lambda coroutine: finish(coroutine)), cache
 
     def test_an_equal_call_is_answered_with_it(self) -> None:
-        """And another argument is another call."""
         diary: list[str] = []
         cached, _ = self.make(replace(SPECS[2], cacheable=True), diary)
         there = replace(LOOK, arguments={"target": "lamp"})
@@ -71,7 +66,7 @@ class TestCached:
         assert ["run look"] * 2 == diary
 
     def test_only_where_the_tool_says_so(self) -> None:
-        """Another tool is run each time."""
+        """A tool that is not marked as cacheable is run each time."""
         diary: list[str] = []
         cached, _ = self.make(SPECS[2], diary)
         for _ in range(2):
@@ -79,7 +74,7 @@ class TestCached:
         assert ["run look"] * 2 == diary
 
     def test_the_world_has_changed(self) -> None:
-        """After an act that others notice everything is looked at anew."""
+        """An act that others notice empties the cache."""
         diary: list[str] = []
         cached, _ = self.make(replace(SPECS[2], cacheable=True), diary)
         for call in (LOOK, DIG, LOOK):
@@ -87,7 +82,6 @@ class TestCached:
         assert ["run look", "run dig", "run look"] == diary
 
     def test_a_failure_is_not_kept(self) -> None:
-        """The next call tries again."""
         diary: list[str] = []
         cached, _ = self.make(replace(SPECS[2], cacheable=True), diary)
         assert isinstance(cached.inner, ListedTools)
@@ -96,7 +90,7 @@ class TestCached:
         assert [False, True] == results
 
     def test_one_that_is_under_way_is_shared(self) -> None:
-        """Who asks for the same meanwhile waits for the same."""
+        """An equal call that comes meanwhile waits for the first."""
         diary: list[str] = []
         door: Deferred[None] = Deferred()
 
@@ -115,12 +109,10 @@ class TestCached:
 
 
 class TestRetried:
-    """Another attempt."""
-
     def run(
         self, call: ToolCall, *outcomes: ToolResult | BaseException, attempts: int = 4
     ) -> tuple[ToolResult, list[str], list[float]]:
-        """The result, what was run, and the waits."""
+        """The result, the diary and the waits."""
         diary: list[str] = []
         waits: list[float] = []
 
@@ -134,22 +126,20 @@ class TestRetried:
         return finish(retried.run(call, TURN)), diary, waits
 
     def test_what_may_pass_is_tried_again(self) -> None:
-        """After growing waits, until it works."""
         result, diary, waits = self.run(LOOK, ToolError("try again"), ConnectionError("gone"))
         assert (True, 3, [1.0, 2.0]) == (result.success, len(diary), waits)
 
     def test_what_will_not_pass_is_not(self) -> None:
-        """The model is told at once."""
         result, diary, waits = self.run(LOOK, ToolError("it is dark"))
         assert ("it is dark", 1, []) == (result.text, len(diary), waits)
 
     def test_what_others_notice_is_run_once(self) -> None:
-        """Nobody hears the same words twice because the first time may have failed."""
+        """Nobody hears the same words twice because the first attempt may have failed."""
         result, diary, _ = self.run(HELLO, ToolError("connection lost, try again"))
         assert (False, 1) == (result.success, len(diary))
 
     def test_it_has_an_end(self) -> None:
-        """By the number of attempts, or by the tool's own time."""
+        """Attempts end at their number or at the tool's time limit of 30 seconds."""
         result, diary, _ = self.run(LOOK, *[ToolError("try again")] * 9, attempts=3)
         assert (False, 3) == (result.success, len(diary))
         result, diary, waits = self.run(LOOK, *[ToolError("try again")] * 99, attempts=99)
@@ -158,8 +148,6 @@ class TestRetried:
 
 
 class TestProtected:
-    """Results of errors."""
-
     @pytest.mark.parametrize(
         ("text", "fault", "reports", "outcome"),
         [
@@ -185,7 +173,7 @@ class TestProtected:
     def test_whatever_a_tool_raises_becomes_a_result(
         self, text: str, fault: Fault | None, reports: int, outcome: ToolResult | BaseException
     ) -> None:
-        """Only what nobody expected is reported."""
+        """Only unexpected errors are reported."""
         reported: list[tuple[str, BaseException]] = []
         tools = ListedTools([], {"whisper": [outcome]})
         protected = Protected(
@@ -207,7 +195,7 @@ class TestProtected:
         ],
     )
     def test_a_tool_that_fails_is_left_alone(self, is_shut: bool, outcome: BaseException) -> None:
-        """After a few failures it is not run for a while, and the model is told to do without."""
+        """After five failures it is not run for a while, and the model is told to do without."""
         diary: list[str] = []
         tools = ListedTools(diary, {"look": [outcome] * 9})
         breakers = CircuitBreakerRegistry(clock=lambda: 0.0)
@@ -231,7 +219,6 @@ class TestProtected:
         ],
     )
     def test_an_end_is_let_through(self, outcome: BaseException) -> None:
-        """A turn that is cancelled, or a process that is to end, is not kept going."""
         tools = ListedTools([], {"whisper": [outcome]})
         with pytest.raises(type(outcome)):
             finish(
@@ -242,10 +229,8 @@ class TestProtected:
 
 
 class TestTimely:
-    """An answer whose moment may be over."""
-
     def run(self, given: ToolCall | ToolResult | None, *outcomes: ToolResult) -> ToolResult:
-        """A whisper that is given as this call, which ends so, as it is, or not at all."""
+        """Whisper, where the check of time gives another call, a result, or None for no change."""
         self.diary, self.turn = list[str](), Turn(7, (make_event(),))
 
         def timed(turn: Turn, spec: ToolSpec, call: ToolCall) -> ToolCall | ToolResult:
@@ -257,31 +242,30 @@ class TestTimely:
         return finish(Timely(tools, timed).run(HELLO, self.turn))
 
     def test_in_its_moment_it_runs_as_it_is(self) -> None:
-        """And its result is its own."""
         assert ("moment" in self.run(None).text, self.diary) == (False, ["run whisper"])
 
     def test_another_way_is_told(self) -> None:
-        """The model reads that it went by another tool."""
-        told = self.run(replace(HELLO, name="look")).text
-        assert told.startswith("its moment was over, so it went by look: ")
+        """The model reads that its words went by another tool."""
+        text = self.run(replace(HELLO, name="look")).text
+        assert text.startswith("its moment was over, so it went by look: ")
         assert (["run look"], "look") == (self.diary, self.turn.stale_way)
 
     def test_one_call_alone_may_not_run(self) -> None:
-        """Its result says so, and the turn goes on."""
+        """The refusal is the call's result, and the turn goes on."""
         refused = ToolResult(False, "not done", Fault.NOT_RUN)
         assert (refused, [], "") == (self.run(refused), self.diary, self.turn.stale_way)
 
     def test_a_page_that_fails_ends_the_turn(self) -> None:
-        """The answer waits; a whisper that fails is a result, which the model reads."""
+        """The answer waits; with any other tool the model reads of the failure."""
         failed = ToolResult(False, "nobody is online", Fault.FAILED)
         with pytest.raises(NobodyListensError, match="nobody is online") as caught:
             self.run(replace(HELLO, name="page"), failed)
         assert (False, "wait") == (caught.value.is_over, self.turn.stale_way)
-        told = self.run(replace(HELLO, name="look"), failed)
-        assert (False, "wait") == (told.success, self.turn.stale_way)
+        result = self.run(replace(HELLO, name="look"), failed)
+        assert (False, "wait") == (result.success, self.turn.stale_way)
 
     def test_what_is_not_given_does_not_run(self) -> None:
-        """Nor is it a result: the turn ends."""
+        """The check of time may end the turn, and then there is no result."""
 
         def never(turn: Turn, spec: ToolSpec, call: ToolCall) -> ToolCall:
             raise NobodyListensError("Tom had left", is_over=True)
@@ -293,10 +277,8 @@ class TestTimely:
 
 
 class TestConfined:
-    """Words that leave only to those who may know them."""
-
     def run(self, outcome: ToolCall | ToolResult, held: str = "person:account-3") -> Turn:
-        """A turn that whispers, of which the guard says this."""
+        """A turn that whispers, of which the guard makes this outcome."""
         self.diary: list[str] = []
         turn = Turn(7, (make_event(),))
         turn.hold(held)
@@ -310,17 +292,16 @@ class TestConfined:
         return turn
 
     def test_what_is_open_is_not_asked_about(self) -> None:
-        """It runs as it was called, and spoke to nobody alone."""
+        """Words that hold nothing private do not go to the guard."""
         assert {} == self.run(ToolResult(False, "never"), held="world").asides
         assert (["run whisper"], True) == (self.diary, self.result.success)
 
     def test_it_runs_as_the_guard_lets_it(self) -> None:
-        """And it is noted to whom alone it spoke."""
+        """The turn notes the one person whom the call spoke to."""
         assert {HELLO.id: "*#3"} == self.run(replace(HELLO, name="say")).asides
         assert ["run say"] == self.diary
 
     def test_what_the_guard_did_in_its_place_is_the_result(self) -> None:
-        """The call itself is not run."""
-        told = ToolResult(True, "whispered to Tom alone")
-        assert {HELLO.id: "*#3"} == self.run(told).asides
-        assert ([], told) == (self.diary, self.result)
+        done = ToolResult(True, "whispered to Tom alone")
+        assert {HELLO.id: "*#3"} == self.run(done).asides
+        assert ([], done) == (self.diary, self.result)

@@ -13,13 +13,11 @@ from evennia_ai.errors import ContextLengthError
 from tests.engine.doubles import DIG, HELLO, LOOK, NOOP, Stage, dangling, reply
 
 SAY = ToolCall("c6", "say", {"message": "Hello, all."})
-
-
 FLY = ToolCall("c7", "fly", {})
 
 
 @pytest.mark.parametrize(
-    ("reason", "ran", "told", "calls"),
+    ("reason", "ran", "text", "calls"),
     [
         pytest.param("terminal_tool", "look whisper", "", (LOOK, HELLO), id="look, then speak"),
         pytest.param("terminal_tool", "whisper say", "", (HELLO, SAY), id="speak twice"),
@@ -59,43 +57,32 @@ FLY = ToolCall("c7", "fly", {})
     ],
 )
 def test_several_calls_in_one_reply(
-    reason: str | None, ran: str, told: str, calls: tuple[ToolCall, ...]
+    reason: str | None, ran: str, text: str, calls: tuple[ToolCall, ...]
 ) -> None:
-    """They run in order; what the model could not know in advance is not done, and it is told."""
+    """They run in order; one that rests on what the model could not know yet is not done."""
     stage = Stage(reply(*calls))
     stop = stage.play(max_iterations=1)
     assert (reason or "max_iterations") == stop.reason
     assert ran.split() == [step[4:] for step in stage.diary if step.startswith("run ")]
-    assert told in " ".join(stage.results())
+    assert text in " ".join(stage.results())
     assert len(calls) == len(stage.results())
 
 
-def test_more_calls_than_a_reply_may_hold() -> None:
-    """Of five hundred calls the first few are run, and the model learns how many were left out."""
-    looks = [ToolCall(f"c{number}", "look", {"target": f"{number}"}) for number in range(500)]
-    stage = Stage(reply(*looks), reply(HELLO))
-    assert "terminal_tool" == stage.play(calls_per_reply=3).reason
-    assert 3 == stage.diary.count("run look")
-    advisory = json.loads(stage.results()[2])["advisory"]
-    assert "497 more calls were left out: 3 a reply" == advisory
-
-
 def test_one_call_at_a_time() -> None:
-    """Where a context allows one call a reply, the others are answered but not run."""
+    """The other calls get an answer but do not run."""
     stage = Stage(reply(LOOK, HELLO), reply(HELLO))
     assert "terminal_tool" == stage.play(allows_multi_tool=False).reason
     assert "not done: one call at a time" in stage.results()[1]
 
 
 def test_speaking_need_not_end_it() -> None:
-    """Where a context says so, the model may go on after it spoke."""
     stage = Stage(reply(HELLO), reply(NOOP))
     assert "noop" == stage.play(terminal_ends_loop=False).reason
     assert 1 == stage.turn.effects
 
 
 def test_a_result_is_kept_before_the_next_call() -> None:
-    """Each checkpoint holds what is done, and says of the rest that it is not."""
+    """Each checkpoint has the results so far, and says that the other calls are not done."""
     stage = Stage(reply(LOOK, SAY, HELLO))
     stage.play()
     first, second = stage.checkpoint_store.kept
@@ -159,12 +146,11 @@ def test_a_context_that_fills_up(
     assert reason == stage.play().reason
     assert asked == len(stage.model.asked)
     if asked > 1:
-        told = json.loads(stage.model.asked[1][-1]["content"]).get("advisory")
-        assert (ADVICE[Advisory(advice)] if advice else None) == told
+        shown = json.loads(stage.model.asked[1][-1]["content"]).get("advisory")
+        assert (ADVICE[Advisory(advice)] if advice else None) == shown
 
 
 def test_what_fills_the_context_is_told() -> None:
-    """Staff read how many tokens there were, how many fit, and what to do."""
     stage = Stage()
     stage.fill = [1200]
     detail = stage.play().detail
@@ -175,11 +161,10 @@ def test_what_fills_the_context_is_told() -> None:
 
 
 def test_the_last_step_but_one_is_announced() -> None:
-    """A model that knows that one step is left can use it to answer."""
     stage = Stage(reply(LOOK), reply(HELLO))
     stage.play(max_iterations=2)
-    told = json.loads(stage.model.asked[1][-1]["content"])
-    assert "one step is left: answer now" == told["advisory"]
+    result = json.loads(stage.model.asked[1][-1]["content"])
+    assert "one step is left: answer now" == result["advisory"]
 
 
 TOO_LONG = ContextLengthError(400, "it takes 8192 tokens")
@@ -195,14 +180,14 @@ TOO_LONG = ContextLengthError(400, "it takes 8192 tokens")
 def test_a_prompt_that_is_too_long_for_the_model(
     reason: str, asked: int, answers: list[Reply | Exception]
 ) -> None:
-    """When the model says that it was too much, the history is left out once."""
+    """When the service says that it was too much, the history is left out once."""
     stage = Stage(*answers)
     assert reason == stage.play().reason
     assert [2, 1][:asked] == [len(messages) for messages in stage.model.asked]
 
 
 def test_a_refusal_is_told_with_what_was_sent() -> None:
-    """Staff read the service's own words between the figures and what to do."""
+    """Staff read the service's own words between the figures and the advice."""
     detail = Stage(TOO_LONG, TOO_LONG).play().detail
     assert detail.startswith("the prompt is longer than the model reads: it has about ")
     assert ", and 1,000 were taken to fit. it takes 8192 tokens. Let the model read more" in detail

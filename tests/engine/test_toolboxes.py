@@ -1,4 +1,4 @@
-"""The wrappers around a toolbox."""
+"""Wrappers of a toolbox that decide which tools are offered and allowed."""
 
 from __future__ import annotations
 
@@ -19,10 +19,8 @@ NAMES = frozenset(spec.name for spec in SPECS) | {"channel"}
 
 
 class TestGated:
-    """The gate."""
-
     @pytest.mark.parametrize(
-        ("told", "fault", "call"),
+        ("text", "fault", "call"),
         [
             pytest.param(
                 "bad JSON",
@@ -47,30 +45,26 @@ class TestGated:
             ),
         ],
     )
-    def test_it_refuses_in_words(self, told: str, fault: Fault, call: ToolCall) -> None:
-        """What does not fit is told to the model and reaches no tool."""
+    def test_it_refuses_in_words(self, text: str, fault: Fault, call: ToolCall) -> None:
         diary: list[str] = []
         spoken = [replace(SPECS[0], parameters=SPECS[0].parameters | {"required": ["message"]})]
         tools = ListedTools(diary, offered=[*spoken, *SPECS[1:]])
-        assert ToolResult(False, told, fault) == finish(gate(tools).run(call, TURN))
+        assert ToolResult(False, text, fault) == finish(gate(tools).run(call, TURN))
         assert [] == diary
 
     def test_it_lets_through_what_fits(self) -> None:
-        """A call that fits is run, and its result comes back as it is."""
         diary: list[str] = []
         result = finish(gate(ListedTools(diary)).run(HELLO, TURN))
         assert (ToolResult(True, "whisper done"), ["run whisper"]) == (result, diary)
 
     def test_it_does_not_name_a_crowd(self) -> None:
-        """A model that names no tool of two hundred is told some of them."""
+        """The refusal of an unknown tool lists only some of two hundred others."""
         crowd = [make_spec(f"tool_{number}") for number in range(200)]
         result = finish(gate(ListedTools([], offered=crowd)).run(ToolCall("c", "fly"), TURN))
         assert 40 == result.text.count("tool_")
 
 
 class TestOffered:
-    """What a pattern allows."""
-
     @pytest.mark.parametrize(
         ("names", "changes"),
         [
@@ -84,24 +78,21 @@ class TestOffered:
         ],
     )
     def test_only_that_is_offered(self, names: str, changes: dict[str, Any]) -> None:
-        """And the gate refuses the rest."""
+        """The gate refuses the rest."""
         offered = Offered(ListedTools([]), make_pattern(**changes))
         assert names.split() == list(offered.specs())
         assert ("dig" in names) is finish(gate(offered).run(DIG, TURN)).success
 
     def test_what_is_forbidden_is_not_shown(self) -> None:
-        """Whatever the pattern says."""
         offered = Offered(ListedTools([]), make_pattern(), frozenset(("dig",)))
         assert ["say", "whisper", "look", "noop"] == list(offered.specs())
 
 
 class TestFindable:
-    """A crowd of tools."""
-
     CROWD = (*SPECS, make_spec("find_tools"), *(make_spec(f"tool_{n}") for n in range(200)))
 
     def test_the_first_are_shown_and_the_rest_can_be_found(self) -> None:
-        """The same ones in every turn, the tool that finds, and what was found."""
+        """The first tools, the one that finds others, and what was found."""
         found: list[str] = []
         tools = Findable(ListedTools([], offered=self.CROWD), found, 3)
         assert ["say", "whisper", "look", "find_tools"] == list(tools.specs())
@@ -110,14 +101,11 @@ class TestFindable:
         assert finish(gate(tools).run(ToolCall("c", "tool_77"), TURN)).success
 
     def test_a_handful_is_shown_whole(self) -> None:
-        """Where all fit there is nothing to find."""
         tools = Findable(ListedTools([], offered=self.CROWD[:6]), [], 6)
         assert [spec.name for spec in SPECS] == list(tools.specs())
 
 
 class TestFitted:
-    """What a small model is offered."""
-
     @pytest.mark.parametrize(
         ("names", "source"),
         [
@@ -129,17 +117,16 @@ class TestFitted:
         ],
     )
     def test_it_has_one_way_to_speak(self, names: str, source: str) -> None:
-        """Of the ways to speak a small model is offered the one in which the event came."""
+        """It is the one by which the event came."""
         fitted = Fitted(ListedTools([]), make_event(source=source), NAMES)
         assert names.split() == list(fitted.specs())
 
     def test_it_is_offered_no_more_than_it_can_choose_among(self) -> None:
-        """Tools that are not for small models are left out."""
         fitted = Fitted(ListedTools([]), make_event(), frozenset(("whisper", "noop")))
         assert ["whisper", "noop"] == list(fitted.specs())
 
     def test_it_answers_the_one_who_spoke(self) -> None:
-        """It can speak to nobody else, and the tools themselves are not changed by that."""
+        """The target is fixed in a copy of the tool's description, not in the original."""
         diary: list[str] = []
         tools = ListedTools(diary)
         gated = gate(Fitted(tools, make_event(sender_name="Mia"), NAMES))
@@ -151,7 +138,6 @@ class TestFitted:
         assert "enum" not in SPECS[1].parameters["properties"]["target"]
 
     def test_it_answers_on_the_channel_that_it_heard(self) -> None:
-        """What came on a channel is answered on that one, and in no other way."""
         kinds = {"channel": "string", "message": "string"}
         spoken = make_spec("channel", kinds, ("channel", "message"))
         tools = ListedTools([], offered=(*SPECS, spoken))
@@ -166,8 +152,6 @@ class TestFitted:
 
 
 class TestConfirmed:
-    """A person's yes."""
-
     @pytest.mark.parametrize(
         ("is_asked", "is_always", "spec"),
         [
@@ -180,7 +164,6 @@ class TestConfirmed:
         ],
     )
     def test_who_needs_it(self, is_asked: bool, is_always: bool, spec: ToolSpec) -> None:
-        """What needs a yes is asked for and not run."""
         diary: list[str] = []
         wait = ToolResult(False, "wait", Fault.NOT_RUN)
         tools = ListedTools(diary, offered=(spec,))
@@ -189,7 +172,6 @@ class TestConfirmed:
 
 
 def test_a_wrapper_passes_everything_on() -> None:
-    """What is on offer, and what comes of a call, unless a wrapper is about that."""
     tools = ListedTools([])
     assert tools.specs() == Wrapper(Wrapper(tools)).specs()
     assert ToolResult(True, "look done") == finish(Chooser(tools).run(LOOK, TURN))

@@ -1,4 +1,4 @@
-"""What a service would refuse a conversation for: the strictest of those that we know."""
+"""The faults for which some service would refuse a conversation."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ NEXT = {"user": {"assistant"}, "assistant": {"tool", "user"}, "tool": {"tool", "
 
 
 def complaints(history: Sequence[Mapping[str, Any]]) -> list[str]:
-    """What is wrong with a conversation without its system message; [] when nothing is."""
+    """The faults of a conversation without its system message; [] when there are none."""
     found = [f"{call_id} dangles" for call_id in dangling([dict(m) for m in history])]
     roles = [message["role"] for message in history]
     found += [f"{b} after {a}" for a, b in pairwise(roles) if b not in NEXT[a]]
@@ -52,7 +52,7 @@ def _is_object(text: str) -> bool:
 
 
 def acts(turn: Sequence[Mapping[str, Any]]) -> str:
-    """The calls of a turn: replies apart, "+" within one, "!" behind what failed."""
+    """The calls of a turn as text: replies apart, "+" within one, "!" behind a failed call."""
     groups = []
     for place, message in enumerate(turn):
         names = [each["function"]["name"] for each in message.get("tool_calls", ())]

@@ -1,4 +1,4 @@
-"""What the scripted model answers: a pure function from a request's body to a completion's body.
+"""Answers of the scripted model: a pure function from a request's body to a completion's body.
 
 The policy is small on purpose. It looks for the last message in which somebody whispers or says
 something, and answers by the tool of the same name, repeating the words, so that a test can tell
@@ -27,7 +27,6 @@ THOUGHT = "<think>Somebody speaks to me. I should answer them.</think>\n"
 
 
 def compose_reply(words: str) -> str:
-    """The text the scripted model answers `words` with."""
     return f"I heard: {words}"
 
 
@@ -65,7 +64,7 @@ def _unquote(words: str) -> str:
 
 
 def refusal_of(request: Mapping[str, Any], behaviour: Behaviour) -> str:
-    """The words with which an endpoint refuses a member that it does not know, or ""."""
+    """The error message for a member of the request that the endpoint does not know, or ""."""
     name = behaviour.refuses
     if not name or name not in request:
         return ""
@@ -82,9 +81,9 @@ def compose_completion(
 
     Args:
         request: the body of a POST to /v1/chat/completions.
-        behaviour: of it count `style`, `calls`, `content`, `think`, `answer_tokens`,
-            `ignores_limit`, `usage`, and `size_bytes` when huge.
-        index: number of the request; makes ids unique.
+        behaviour: the fields that matter are `style`, `calls`, `content`, `think`,
+            `answer_tokens`, `ignores_limit`, `usage`, and `size_bytes` when huge.
+        index: the number of the request, which makes ids unique.
     """
     message = _compose_message(request, behaviour, index)
     limit = limit_of(request, behaviour)
@@ -107,27 +106,25 @@ def compose_completion(
 
 
 def limit_of(request: Mapping[str, Any], behaviour: Behaviour) -> float:
-    """The most tokens that an answer may have."""
     limits = [request[name] for name in LIMITS if name in request]
     return math.inf if behaviour.ignores_limit else min(limits, default=math.inf)
 
 
 def count_tokens(request: Mapping[str, Any], completion: Mapping[str, Any]) -> tuple[int, int]:
-    """What the server itself knows that it read and wrote: four letters are a token."""
+    """Tokens read and written by the server's own count: four letters are a token."""
     letters = sum(len(read_text(message)) for message in request.get("messages", ()))
     message = completion["choices"][0]["message"]
     return letters // LETTERS_OF_A_TOKEN + 1, count_answer(message)
 
 
 def count_answer(message: Mapping[str, Any]) -> int:
-    """Tokens of an answer."""
     calls = message.get("tool_calls") or ()
     texts = [message.get("content") or "", *(call["function"]["arguments"] for call in calls)]
     return max(1, sum(-(-len(text) // LETTERS_OF_A_TOKEN) for text in texts))
 
 
 def _cut(message: dict[str, Any], limit: float) -> dict[str, Any]:
-    """An answer that ends in the middle, as a model's does whose tokens are used up."""
+    """The answer as it is when the tokens run out in its middle."""
     left = int(limit) * LETTERS_OF_A_TOKEN
     content = (message.get("content") or "")[:left]
     cut = {**message, "content": content or None}
@@ -147,7 +144,7 @@ def _compose_message(
     if behaviour.kind == "huge":
         return {"role": "assistant", "content": "a" * behaviour.size_bytes}
     if behaviour.answer_tokens:
-        # A word is one token by its letters and by a model's own count.
+        # With its blank the word has four letters, so it is one token here as for a real model.
         return {"role": "assistant", "content": "sea " * behaviour.answer_tokens}
     if behaviour.content is not None:
         return {"role": "assistant", "content": thought + behaviour.content}
@@ -162,7 +159,7 @@ def _compose_message(
 
 
 def choose_style(request: Mapping[str, Any]) -> str:
-    """What a request asks to be answered with: `native`, `json` or `plain`."""
+    """The style that a request asks for: `native`, `json` or `plain`."""
     if request.get("tools"):
         return "native"
     asked = request.get("response_format", {}).get("type", "text")

@@ -1,7 +1,6 @@
-"""What the scripted model server does with one call: the values, and reading them from JSON.
+"""Behaviours of the scripted model server for one call, and reading them from JSON.
 
-Only values live here. How a behaviour is carried out over HTTP is `openai_server`'s work; what a
-good answer looks like is `answers`' work.
+`openai_server` carries a behaviour out over HTTP; `answers` composes the answers.
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ STYLES = ("auto", "native", "json", "plain")
 
 @dataclass(frozen=True)
 class Behaviour:
-    """How one call is treated.
+    """The treatment of one call.
 
     Attributes:
         kind: one of `KINDS`.
@@ -43,8 +42,8 @@ class Behaviour:
         body: the error body for kind `status`; None gives the shape OpenAI uses.
         drip_seconds: pause between two bytes for kind `drip`.
         size_bytes: length of the content for kind `huge`.
-        answer_tokens: how long the model's text would be if nothing limited it; 0: as it comes.
-        ignores_limit: write all of it, whatever the request allows.
+        answer_tokens: the length of the model's text if nothing limited it; 0: as it comes.
+        ignores_limit: write the whole text, whatever the request allows.
         refuses: the member of a request that the endpoint does not know, or "".
         usage: members of the reported usage that differ from the truth; None reports none at all.
     """
@@ -88,11 +87,11 @@ def read_behaviour(raw: Mapping[str, Any]) -> Behaviour:
 
 @dataclass
 class Script:
-    """What the server does next: a queue for the coming calls, then the default for all others."""
+    """A queue of behaviours for the coming calls, then the default for all others."""
 
     default: Behaviour = field(default_factory=Behaviour)
     queue: list[Behaviour] = field(default_factory=list)
 
     def take_next(self) -> Behaviour:
-        """How the call that has just come is treated; a queued behaviour is used up."""
+        """The behaviour for the call that has just come; a queued one is used up."""
         return self.queue.pop(0) if self.queue else self.default

@@ -16,7 +16,7 @@ from tests.fakes.behaviour import Behaviour, Script, read_behaviour
 
 @dataclass(frozen=True, slots=True)
 class Sent:
-    """One answer, by the model's own count."""
+    """One answer, with the model's own count of its tokens."""
 
     body: Mapping[str, Any]
     prompt_tokens: int
@@ -24,7 +24,7 @@ class Sent:
 
     @property
     def tokens(self) -> int:
-        """What somebody has to pay for."""
+        """The tokens to be paid for."""
         return self.prompt_tokens + self.completion_tokens
 
 
@@ -35,9 +35,9 @@ class CountedModel:
     Attributes:
         script: how calls are treated; kind "hang" holds an answer until `release`.
         bodies: all requests, those that were refused included.
-        sent: what was written, and so is to be paid for.
-        waiting: answers that are held.
-        cut_short: what was written for calls that their client gave up meanwhile.
+        sent: the answers that were written, and so have to be paid for.
+        waiting: held answers.
+        cut_short: the number of calls whose client gave up while their answer was held.
     """
 
     script: Script = field(default_factory=Script)
@@ -47,20 +47,19 @@ class CountedModel:
     cut_short: int = 0
 
     def behave(self, **behaviour: Any) -> None:
-        """How every call is treated from now on."""
+        """Set how every call is treated from now on."""
         self.script.default = read_behaviour(behaviour)
 
     def queue(self, *behaviours: Mapping[str, Any]) -> None:
-        """How the next calls are treated, one each."""
+        """Set how the next calls are treated, one each."""
         self.script.queue.extend(map(read_behaviour, behaviours))
 
     @property
     def tokens(self) -> int:
-        """What all of it has to be paid for."""
+        """The tokens of all answers, to be paid for."""
         return sum(one.tokens for one in self.sent)
 
     def post(self, body: Mapping[str, Any]) -> Deferred[bytes]:
-        """Answer one request."""
         how = self.script.take_next()
         self.bodies.append(body)
         if refused := refusal_of(body, how):
@@ -75,7 +74,7 @@ class CountedModel:
         return held
 
     def release(self) -> None:
-        """Give every answer that is held."""
+        """Give every held answer."""
         waiting, self.waiting = self.waiting, []
         for held, answer in waiting:
             held.callback(answer)

@@ -38,9 +38,9 @@ class FakeModel:
     @classmethod
     @contextmanager
     def in_process(cls, *, delay_seconds: float = 0.0) -> Iterator[FakeModel]:
-        """A server in a process of its own; ended on the way out."""
+        """A server in a process of its own, ended on leaving the context."""
         command = [sys.executable, "-m", "tests.fakes.openai_server"]
-        # The pipe's end ends the server too when this process is killed.
+        # When this process is killed the pipe closes, which ends the server too.
         command += ["--delay", str(delay_seconds), "--model", MODEL_NAME, "--until-eof"]
         pipe = subprocess.PIPE
         process = subprocess.Popen(command, cwd=ROOT, stdin=pipe, stdout=pipe, text=True)
@@ -54,7 +54,7 @@ class FakeModel:
     @classmethod
     @contextmanager
     def in_thread(cls, *, delay_seconds: float = 0.0) -> Iterator[FakeModel]:
-        """A server in a thread of this process; quicker to start, for unit tests."""
+        """A server in a thread of this process, which starts faster."""
         loop = asyncio.new_event_loop()
         thread = threading.Thread(target=loop.run_forever, daemon=True)
         thread.start()
@@ -78,7 +78,7 @@ class FakeModel:
             thread.join(timeout=10)
             loop.close()
 
-    # ---- what it does ------------------------------------------------------------------------
+    # ---- orders to it ------------------------------------------------------------------------
 
     def behave(self, **behaviour: Any) -> None:
         """Set how every call is treated from now on; see `behaviour.Behaviour` for the fields."""
@@ -104,10 +104,10 @@ class FakeModel:
         """Forget all calls, release those in flight, listen, and answer as at the start."""
         self._order({"reset": True})
 
-    # ---- what it saw -------------------------------------------------------------------------
+    # ---- what it got -------------------------------------------------------------------------
 
     def read_ledger(self, query: str = "", timeout_seconds: float = 10.0) -> dict[str, Any]:
-        """All the server knows: requests, total, in_flight, in_flight_max, tokens."""
+        """Everything the server recorded: requests, total, in_flight, in_flight_max, tokens."""
         with _OPENER.open(f"{self._control_url}/requests{query}", timeout=timeout_seconds) as reply:
             ledger: dict[str, Any] = json.load(reply)
         return ledger
@@ -118,11 +118,11 @@ class FakeModel:
         return calls
 
     def count_calls(self) -> int:
-        """How many calls have come since the start or the last reset."""
+        """The number of calls since the start or the last reset."""
         return int(self.read_ledger()["total"])
 
     def count_tokens(self) -> int:
-        """What all calls so far have to be paid for, by the server's own count."""
+        """The tokens to be paid for all calls so far, by the server's own count."""
         return int(self.read_ledger()["tokens"])
 
     def wait_for_calls(
@@ -131,7 +131,7 @@ class FakeModel:
         """Wait until `total` calls have come and `closed` of them are over.
 
         Raises:
-            AssertionError: they had not by then.
+            AssertionError: they had not in that time.
         """
         query = f"?total={total}&closed={closed}&timeout_seconds={timeout_seconds}"
         ledger = self.read_ledger(query, timeout_seconds + 10)

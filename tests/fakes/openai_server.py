@@ -2,10 +2,10 @@
 
     python -m tests.fakes.openai_server --port 0 [--delay 1.0] [--model NAME]
 
-prints one line of JSON, {"port": ..., "control_port": ...}, and serves until it is ended by a
-signal, or with --until-eof by the end of its standard input. The
-model's own port has POST /v1/chat/completions, GET /v1/models and POST /api/v1/generate (the older
-text-generation-webui shape). The control port has, besides these:
+prints one line of JSON, {"port": ..., "control_port": ...}, and serves until a signal ends it, or
+with --until-eof the end of its standard input. The model's own port has POST /v1/chat/completions,
+GET /v1/models and POST /api/v1/generate (the older text-generation-webui shape). The control port
+has, besides these:
 
     POST /control   {"default": {behaviour}, "queue": [{behaviour}, ...], "release": true,
                      "listening": false, "reset": true}; every key may be left out
@@ -39,7 +39,7 @@ ERROR_TYPES = {401: "invalid_request_error", 404: "invalid_request_error", 429: 
 
 
 class OpenAIServer:
-    """The server's state and its request handlers; lives in one event loop."""
+    """The server's state and its request handlers, in one event loop."""
 
     def __init__(self, *, model: str = "scripted-model", delay_seconds: float = 0.0) -> None:
         self._model = model
@@ -218,7 +218,7 @@ class OpenAIServer:
 
 
 def _unless_refused(call: Call, how: Behaviour) -> Behaviour:
-    """The behaviour, or a refusal of a member that the request has."""
+    """The behaviour, or a refusal when the request has a member that it refuses."""
     if refused := refusal_of(call.body, how):
         error = {"message": refused, "type": "invalid_request_error"}
         return replace(how, kind="status", status=400, body=json.dumps({"error": error}))
@@ -226,7 +226,7 @@ def _unless_refused(call: Call, how: Behaviour) -> Behaviour:
 
 
 def _counted(call: Call, composed: Mapping[str, Any]) -> Mapping[str, Any]:
-    """An answer, whose tokens the server keeps for itself."""
+    """The answer, once its tokens are counted in the call's record."""
     if "choices" in composed:
         call.prompt_tokens, call.completion_tokens = count_tokens(call.body, composed)
     return composed

@@ -1,6 +1,6 @@
-"""A reactor of its own in a thread, for what needs one that runs.
+"""A running reactor in a thread of its own.
 
-It is not the process's global reactor: tests of the shell drive that one in the main thread.
+It is not the process's global reactor, which tests of the shell drive in the main thread.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What the scripted model server remembers of the calls it got, and waiting for more of them."""
+"""The scripted model server's record of its calls, and waiting for more of them."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ class Call:
         arrived_seconds: when it came, in seconds since the server started.
         is_answered: whether the whole answer was sent.
         is_abandoned: whether the client went away before that.
-        prompt_tokens, completion_tokens: what the server read and wrote, by its own count, whatever
-            it reports.
+        prompt_tokens, completion_tokens: tokens read and written by the server's own count,
+            whatever it reports.
     """
 
     index: int
@@ -39,7 +39,7 @@ class Call:
 
     @property
     def tokens(self) -> int:
-        """What somebody has to pay for."""
+        """The tokens to be paid for."""
         return self.prompt_tokens + self.completion_tokens
 
 
@@ -66,14 +66,14 @@ class Ledger:
         return call
 
     def close_call(self, call: Call, *, is_answered: bool) -> None:
-        """Note that a call is over, one way or the other."""
+        """Note that a call is over, answered or abandoned."""
         self.in_flight -= 1
         call.is_answered = is_answered
         call.is_abandoned = not is_answered
         self._announce()
 
     def clear(self) -> None:
-        """Forget the calls so far; those still in flight stay counted as that."""
+        """Forget the calls so far, but keep counting those in flight."""
         self._calls.clear()
         self.total = 0
         self.in_flight_max = self.in_flight
@@ -88,7 +88,7 @@ class Ledger:
                 return
 
     def describe(self) -> dict[str, Any]:
-        """Everything, as JSON can hold it."""
+        """All counts and calls, as JSON can hold them."""
         return {
             "requests": [asdict(call) for call in self._calls],
             "total": self.total,

@@ -1,4 +1,4 @@
-"""The scripted model server keeps its word: seen through the real OpenAI client where it can be."""
+"""The scripted model server, seen through the real OpenAI client where possible."""
 
 from __future__ import annotations
 
@@ -45,7 +45,6 @@ def ask(model: FakeModel, timeout_seconds: float = 5.0, **extra: Any) -> Any:
 
 
 def test_answers_a_whisper_with_a_native_tool_call(model: FakeModel) -> None:
-    """Where tools are offered, a whisper is answered by calling `whisper` to the one who spoke."""
     call = ask(model, tools=[TOOL]).tool_calls[0].function
     assert "whisper" == call.name
     expected = {"target": "Tom", "message": "I heard: where are the storms?"}
@@ -60,7 +59,6 @@ def test_answers_in_json_under_the_name_the_schema_uses(model: FakeModel) -> Non
 
 
 def test_answers_in_plain_words_when_nothing_else_is_asked(model: FakeModel) -> None:
-    """Without tools or schema the reply is text."""
     assert "I heard: where are the storms?" == ask(model).content
 
 
@@ -79,13 +77,12 @@ def test_answers_in_plain_words_when_nothing_else_is_asked(model: FakeModel) -> 
     ],
 )
 def test_hears_who_spoke_however_it_is_told(content: str, tool: str, target: str | None) -> None:
-    """The policy finds speaker and verb in the ways a prompt may put them."""
+    """The policy finds speaker and verb in any form that a prompt may have."""
     (call,) = decide_calls([{"role": "user", "content": content}])
     assert (tool, target) == (call["tool"], call["arguments"].get("target"))
 
 
 def test_has_nothing_to_add_once_it_answered() -> None:
-    """After its own tool call the model does not call again for the same message."""
     told: list[Any] = [
         *WHISPER,
         {"role": "assistant", "content": None},
@@ -95,7 +92,6 @@ def test_has_nothing_to_add_once_it_answered() -> None:
 
 
 def test_can_answer_wrongly_in_every_way() -> None:
-    """Unknown tools, broken arguments, think tags and several calls come as they were set."""
     calls = (
         {"tool": "fly", "arguments": '{"to": '},
         {"tool": "say", "arguments": {"message": "b"}},
@@ -124,7 +120,6 @@ def _compose(behaviour: Behaviour) -> Any:
 def test_misbehaves_once_then_answers(
     model: FakeModel, behaviour: dict[str, Any], error: type[Exception]
 ) -> None:
-    """A queued behaviour is carried out for one call, and the next is answered as usual."""
     model.queue(behaviour)
     with pytest.raises(error):
         ask(model, timeout_seconds=0.5)
@@ -132,7 +127,6 @@ def test_misbehaves_once_then_answers(
 
 
 def test_sends_retry_after(model: FakeModel) -> None:
-    """A scripted 429 carries the Retry-After it was given."""
     model.queue({"kind": "status", "status": 429, "retry_after_seconds": 7})
     with pytest.raises(openai.RateLimitError) as caught:
         ask(model)
@@ -140,7 +134,7 @@ def test_sends_retry_after(model: FakeModel) -> None:
 
 
 def test_refuses_connections_and_comes_back_on_the_same_port(model: FakeModel) -> None:
-    """Refusing closes the model's port, not the control, and loses pooled connections too."""
+    """Refusing closes the model's port but not the control port, and drops pooled connections."""
     with make_client(model) as client:
         client.models.list()
         model.refuse_connections()
@@ -151,8 +145,6 @@ def test_refuses_connections_and_comes_back_on_the_same_port(model: FakeModel) -
 
 
 def test_sees_that_a_client_left_a_dripping_answer(model: FakeModel) -> None:
-    """A call whose client disconnects while it is being answered is marked as abandoned."""
-
     async def leave_early() -> None:
         limit = aiohttp.ClientTimeout(total=0.5)
         async with aiohttp.ClientSession(timeout=limit) as session:
@@ -168,13 +160,11 @@ def test_sees_that_a_client_left_a_dripping_answer(model: FakeModel) -> None:
 
 
 def test_release_ends_a_drip_with_the_whole_answer(model: FakeModel) -> None:
-    """A dripping answer that is released arrives complete."""
     model.queue({"kind": "drip", "drip_seconds": 0.001})
     assert "I heard" in ask(model).content
 
 
 def test_records_whether_a_key_was_sent_but_not_the_key(model: FakeModel) -> None:
-    """The ledger holds bodies and a flag; no header is in it."""
     ask(model)
     ledger = model.read_ledger()
     assert ledger["requests"][0]["has_authorization"]
@@ -182,8 +172,6 @@ def test_records_whether_a_key_was_sent_but_not_the_key(model: FakeModel) -> Non
 
 
 def test_serves_many_calls_at_once(model: FakeModel) -> None:
-    """Two hundred calls of half a second each are in flight together and all are answered."""
-
     async def ask_all() -> list[int]:
         url = f"{model.root_url}/api/v1/generate"
         connector = aiohttp.TCPConnector(limit=0)
@@ -201,7 +189,7 @@ def test_serves_many_calls_at_once(model: FakeModel) -> None:
 
 
 def test_names_a_wrong_order(model: FakeModel) -> None:
-    """A behaviour that is misspelt is refused with the names that exist."""
+    """A misspelt behaviour is refused with the names that exist."""
     with pytest.raises(ValueError, match="it must be one of answer, hang"):
         model.behave(kind="hangs")
     with pytest.raises(ValueError, match="no field 'dealy'"):
@@ -209,7 +197,6 @@ def test_names_a_wrong_order(model: FakeModel) -> None:
 
 
 def test_runs_as_a_process_of_its_own() -> None:
-    """The command prints its ports, serves, and ends with its handle."""
     with FakeModel.in_process() as model:
         url = f"{model.base_url}/models"
         with urllib.request.urlopen(url, timeout=5) as reply:

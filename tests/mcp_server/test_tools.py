@@ -74,19 +74,17 @@ class McpTest(ApiTest):
     """Calls in the game's thread, as the server makes them."""
 
     def setUp(self) -> None:
-        """Ada has a goal, has answered once, and remembers; there is a piece of lore."""
         super().setUp()
         operations.add_goal(self.ada_script, "Count the books.")
         self.ask("whisper Ada = hello", says("Hello."), person=self.mira)
         self.stock(self.ada_script)
 
     def caller(self, who: str, scope: TokenScope = TokenScope.WRITE) -> calls.McpCaller:
-        """Somebody who came in with a new token."""
+        """A person who came in with a new token of this scope."""
         key, _ = token_store.make(self.people[who], "", scope=scope)
         return calls.admit(f"Bearer {key}", "127.0.0.1")
 
     def answer(self, caller: calls.McpCaller, name: str, arguments: Any = None) -> calls.CallAnswer:
-        """The answer to a call."""
         given = ARGUMENTS.get(name, ADA) if arguments is None else arguments
         found = calls.call(caller, tools()[name], given)
         if not isinstance(found, Deferred):
@@ -97,7 +95,7 @@ class McpTest(ApiTest):
         return got[0]
 
     def rest_refuses(self, tool: McpTool, who: str) -> bool:
-        """True where REST refuses the same for want of a right."""
+        """True where the REST API refuses the same call for want of a right."""
         given, row = ARGUMENTS.get(tool.name, ADA), tool.row
         parts = split_arguments(row, given)
         path = re.sub(r"<(?:\w+:)?(\w+)>", lambda found: str(parts.path[found[1]]), row.route.path)
@@ -108,10 +106,8 @@ class McpTest(ApiTest):
 
 
 class TestTable(McpTest):
-    """What there is."""
-
     def test_each_tool_is_small_and_says_what_it_takes(self) -> None:
-        """Fit for a model to choose from: few, short, and with schemas that are schemas."""
+        """A model has to choose among the tools, so they are few and each is short."""
         whole = 0
         for tool in tools().values():
             for schema in (tool.input_schema, tool.output_schema):
@@ -125,12 +121,11 @@ class TestTable(McpTest):
         assert whole < 20_000
 
     def test_no_tool_allows_tools_or_makes_tokens(self) -> None:
-        """What guards a game from programs is for people to change."""
+        """A program must not change what guards the game against programs."""
         addresses = " ".join(tool.row.route.path for tool in tools().values())
         assert not re.search("token|tools/|delete|release|export|card", addresses)
 
     def test_arguments_are_as_the_schema_says(self) -> None:
-        """Of every tool: the example fits, and something unknown does not."""
         for tool in tools().values():
             judge = Draft202012Validator(tool.input_schema)
             given = ARGUMENTS.get(tool.name, ADA)
@@ -141,11 +136,8 @@ class TestTable(McpTest):
 
 
 class TestRights(McpTest):
-    """Who may do what."""
-
     @override_settings(EVENNIA_AI_API_CONFIG={"writes_per_minute": 0, "reads_per_minute": 0})
     def test_the_rights_are_those_of_rest(self) -> None:
-        """Each tool, each kind of staff: refused where REST refuses; and as the table says."""
         callers = {who: self.caller(who) for who in STAFF}
         rows = []
         for tool in sorted(tools().values(), key=lambda tool: not tool.reads):
@@ -166,7 +158,6 @@ class TestRights(McpTest):
         assert TABLE.read_text("utf-8") == table
 
     def test_a_token_that_was_not_made_to_write_changes_nothing(self) -> None:
-        """Whatever its account may do, by every tool that changes something."""
         for scope in (TokenScope.READ, TokenScope.USUAL):
             caller = self.caller("superuser", scope)
             version = audit.application().version(self.ada_script)
@@ -178,14 +169,13 @@ class TestRights(McpTest):
             assert all(tool.reads for tool in calls.list_tools(caller))
 
     def test_what_is_offered_is_what_may_be_used(self) -> None:
-        """Without control one is offered what may be for some assistant, but not owners' tools."""
+        """A builder is offered what may be allowed for some assistant, but no tool of the owner."""
         owner = {tool.name for tool in calls.list_tools(self.caller("superuser"))}
         builder = {tool.name for tool in calls.list_tools(self.caller("builder"))}
         assert set(tools()) == owner
         assert {"add_lore", "change_lore", "remove_lore"} == owner - builder
 
     def test_only_staff_come_in(self) -> None:
-        """Players are refused, and so is a token that is none."""
         for who in ("player", "guest"):
             with pytest.raises(APIException):
                 self.caller(who)
@@ -194,7 +184,7 @@ class TestRights(McpTest):
                 calls.admit(header, "127.0.0.1")
 
     def test_tokens_are_not_guessed_at_leisure(self) -> None:
-        """Of one address only so many tries are taken in a minute, good ones after them too."""
+        """Once an address has used up its tries, a good token is refused as well."""
         key, _ = token_store.make(self.people["admin"], "")
         with override_settings(EVENNIA_AI_API_CONFIG={"anonymous_per_minute": 3}):
             codes = []
@@ -207,7 +197,7 @@ class TestRights(McpTest):
             assert calls.admit(f"Bearer {key}", "192.0.2.8")
 
     def test_rates_are_those_of_rest(self) -> None:
-        """One count for both ways: what is used by one is not there for the other."""
+        """One count serves both: a call over MCP leaves one fewer over REST, and the reverse."""
         with override_settings(EVENNIA_AI_API_CONFIG={"writes_per_minute": 2}):
             caller = self.caller("superuser")
             self.answer(caller, "stop_all_now")
@@ -216,10 +206,8 @@ class TestRights(McpTest):
 
 
 class TestPrivateWords(McpTest):
-    """Words of others."""
-
     def test_they_are_revealed_only_with_the_right_and_the_token(self) -> None:
-        """Who has no control is refused, and so is whoever's token only reads; it is recorded."""
+        """It takes control of the assistant and a token made to write; each time is recorded."""
         asked = {**ADA, "reveal": True}
         revealing = [each for each in tools().values() if "reveal" in each.input().fields]
         for tool in revealing:
@@ -238,10 +226,8 @@ class TestPrivateWords(McpTest):
 
 
 class TestService(McpTest):
-    """The start of the server with the game."""
-
     def test_nothing_is_started_where_no_port_is_named(self) -> None:
-        """Nor where the setting is wrong, which is said; the game starts."""
+        """A wrong setting is logged and starts nothing either; the game starts all the same."""
         with mock.patch.object(service.reactor, "callWhenRunning") as begin:
             service.start_plugin_services(mock.Mock())
             with (
