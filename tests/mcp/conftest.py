@@ -1,4 +1,4 @@
-"""A reactor that runs, and the ear for programs that end."""
+"""A running reactor, a connected server, and a watch on programs that end."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ __all__ = ("running_reactor",)
 
 @pytest.fixture
 def lifeline() -> Iterator[Lifeline]:
-    ear = Lifeline()
-    yield ear
-    ear.close()
+    watch = Lifeline()
+    yield watch
+    watch.close()
 
 
 @pytest.fixture(scope="module")
 def almanac(running_reactor: SelectReactor) -> Iterator[Remote]:
-    """A server that is up, for tests that leave it as it was."""
+    """A connected server, for tests that leave it as it was."""
     with Remote.running(running_reactor, almanac={"command": command("almanac")}) as remote:
         remote.read_log("connected")
         yield remote

@@ -1,4 +1,4 @@
-"""A game's side of MCP servers, with a log that can be waited on, and an ear for what ends."""
+"""The game's side of MCP servers, with a log that can be waited on, and a watch on programs."""
 
 from __future__ import annotations
 
@@ -32,27 +32,25 @@ def command(*arguments: str) -> list[str]:
 
 
 class KeptPins:
-    """Pins as a game keeps them, over as many starts as a test makes."""
+    """Pins in memory, over as many starts as a test makes."""
 
     def __init__(self) -> None:
         self.kept: dict[str, dict[str, Pin]] = {}
         self.by: list[str] = []
 
     def read(self, server: str) -> Mapping[str, Pin]:
-        """Those of a server."""
         return dict(self.kept.get(server, {}))
 
     def keep(self, server: str, pins: Mapping[str, Pin], by: str) -> None:
-        """In the place of those of the same tools."""
         self.kept.setdefault(server, {}).update(pins)
         self.by.append(by)
 
 
 class Remote:
-    """Servers as a game holds them.
+    """The MCP servers of a game.
 
     Attributes:
-        lines: everything that was logged and waited past.
+        lines: the log lines that `read_log` has read.
     """
 
     def __init__(
@@ -73,15 +71,13 @@ class Remote:
         )
 
     def on_reactor(self, function: Any, *arguments: Any) -> Any:
-        """Call something in the reactor's thread and wait for what comes of it."""
+        """Call something in the reactor's thread and wait for its result."""
         return blockingCallFromThread(self._reactor, function, *arguments)
 
     def start(self) -> None:
-        """Begin to connect."""
         self.on_reactor(self.servers.start)
 
     def close(self) -> None:
-        """End it all, and wait for that."""
         self.on_reactor(self.servers.close)
 
     def call(self, name: str, /, seconds: float | None = None, **arguments: Any) -> str:
@@ -96,21 +92,27 @@ class Remote:
         def start() -> Any:
             deferred = self.servers.call(name, arguments)
             deferred.addBoth(outcome.put)
-            return [deferred]  # not the Deferred itself: nobody is to wait for it
+            return [deferred]  # bare, it would be waited for by `on_reactor`
 
         return self.on_reactor(start)[0], outcome
 
     def read_log(self, text: str) -> str:
-        """Wait for a line of the log with this in it."""
+        """Wait for a line of the log that holds this text."""
         while True:
             try:
                 line = self._log.get(timeout=PATIENCE_SECONDS)
             except queue.Empty:
-                said = "\n".join(self.lines)
-                raise AssertionError(f"nothing in the log says {text!r}:\n{said}") from None
+                lines = "\n".join(self.lines)
+                raise AssertionError(f"nothing in the log says {text!r}:\n{lines}") from None
             self.lines.append(line)
             if text in line:
                 return line
+
+    def failures(self) -> int:
+        """The failures that the breaker of the server "almanac" has counted."""
+        stats = self.breakers.get_or_create("mcp:almanac").get_stats()
+        failures: int = stats["total_failures"]
+        return failures
 
     def status(self) -> dict[str, Any]:
         """The status of the only server."""
@@ -122,7 +124,7 @@ class Remote:
     def running(
         cls, reactor: SelectReactor, pins: Pins | None = None, /, **setting: Mapping[str, Any]
     ) -> Iterator[Remote]:
-        """Started, and ended on the way out."""
+        """Start the servers, and close them on leaving the context."""
         remote = cls(reactor, setting, pins)
         remote.start()
         try:
@@ -132,10 +134,10 @@ class Remote:
 
 
 class WebServer:
-    """One of the servers in `servers.py`, on the web.
+    """One of the servers in `servers.py`, over HTTP.
 
     Args:
-        port: where it answers; 0 for one that is free.
+        port: its port; 0 takes a free one.
     """
 
     def __init__(self, *options: str, port: int = 0) -> None:
@@ -147,7 +149,6 @@ class WebServer:
         self.url = f"http://127.0.0.1:{self.port}/mcp"
 
     def kill(self) -> None:
-        """End it without a word."""
         self._process.kill()
         self._process.wait(PATIENCE_SECONDS)
 
@@ -161,7 +162,7 @@ class WebServer:
 
 
 class Lifeline:
-    """Hears when a program ends that was given its port."""
+    """Notices the end of a program that was given its port."""
 
     def __init__(self) -> None:
         self._listener = socket.create_server(("127.0.0.1", 0))
@@ -169,18 +170,17 @@ class Lifeline:
         self.port = str(self._listener.getsockname()[1])
 
     def wait_for_life(self) -> None:
-        """Wait until a program holds on to it."""
+        """Wait until a program connects."""
         self._listener.settimeout(PATIENCE_SECONDS)
         self._held.append(self._listener.accept()[0])
 
     def wait_for_end(self) -> None:
-        """Wait until the program that held on last has ended."""
+        """Wait until the program that connected last has ended."""
         readable, _, _ = select.select([self._held[-1]], [], [], PATIENCE_SECONDS)
         assert readable, "it lives on"
         assert self._ended(self._held[-1])
 
     def close(self) -> None:
-        """Listen no more."""
         for held in (*self._held, self._listener):
             held.close()
 

@@ -1,7 +1,7 @@
 """Real MCP servers for the tests, run as programs: `servers.py <name> [<option> ...] [<port>]`.
 
 Each is written with the official SDK. Where LIFELINE names a port of the test, the program keeps a
-connection to it, so that the test hears when it ends, however it ends.
+connection to it, so that the test notices its end, whatever the cause.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from mcp.server.stdio import stdio_server
 from mcp.shared.message import SessionMessage
 from mcp.types import CallToolResult, ImageContent, TextContent, ToolAnnotations
 
-# As a program does that puts its things away first; the game gives it about one second.
+# Like a program that cleans up before it ends; the game gives it about one second.
 LINGERS_SECONDS = 1.5
 
 
@@ -36,7 +36,7 @@ def complain(text: str) -> None:
 
 
 async def refuse_discovery(context: Any, call_next: Any) -> Any:
-    """Be a server of before the protocol of 2026."""
+    """Behave like a server from before the protocol of 2026."""
     if context.method == "server/discover":
         raise MCPError(types.METHOD_NOT_FOUND, "Method not found")
     return await call_next(context)
@@ -107,15 +107,15 @@ PLAIN = (refuse, wait, freeze, pid, environment, whale, chart, stars)
 
 
 def almanac(*, is_old: bool, says: str = "") -> MCPServer:
-    """A server that does what it should, and what it should not when it is asked to.
+    """A server that behaves well, and misbehaves where a tool is made for that.
 
     Args:
-        says: of its tool `tide`, in the place of what is so.
+        says: the description of its tool `tide`, in place of the true one.
     """
     middleware = [refuse_discovery] if is_old else []
     server = MCPServer("almanac", middleware=middleware, log_level="CRITICAL")
-    told = {"description": says} if says else {}
-    server.add_tool(tide, annotations=ToolAnnotations(read_only_hint=True), **told)
+    described = {"description": says} if says else {}
+    server.add_tool(tide, annotations=ToolAnnotations(read_only_hint=True), **described)
     server.add_tool(drown, annotations=ToolAnnotations(idempotent_hint=True))
     for tool in PLAIN:
         server.add_tool(tool)
@@ -177,7 +177,7 @@ def odd() -> Server[Any]:
 
 
 async def run(server: Server[Any], *, is_old: bool) -> None:
-    """Answer on standard input and output; an old one has never heard of discovery."""
+    """Serve on standard input and output; an old server does not know discovery."""
     async with stdio_server() as (read, write), anyio.create_task_group() as tasks:
         known, passed_on = anyio.create_memory_object_stream[Any](0)
 
@@ -197,7 +197,7 @@ async def run(server: Server[Any], *, is_old: bool) -> None:
 
 
 def serve(server: MCPServer, port: int) -> None:
-    """Answer on the web; the port is told on standard output when one can connect."""
+    """Serve over HTTP; the port is printed once connections are accepted."""
     listener = socket.create_server(("127.0.0.1", port))
     print(listener.getsockname()[1], flush=True)
     config = uvicorn.Config(server.streamable_http_app(), log_level="critical", lifespan="on")

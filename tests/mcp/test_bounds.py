@@ -58,12 +58,11 @@ def test_answers(content: list[Any], structured: Any, expected: str) -> None:
     ],
 )
 def test_long_texts(text: str, expected: str) -> None:
-    """A text of ten characters at most, or one that says that it was cut."""
     assert expected == bounded(text, 10)
 
 
 def test_complaints_are_lines() -> None:
-    """Lines are put together from pieces; control characters and empty lines are dropped."""
+    """Lines may come in pieces; control characters and empty lines are dropped."""
     lines: list[str] = []
     log = LineLog(lines.append)
     for piece in (b"one\ntw", b"o\n\n", b"\x1b[31mth\xffree"):
@@ -73,7 +72,7 @@ def test_complaints_are_lines() -> None:
 
 
 def test_complaints_are_bounded() -> None:
-    """A program that floods the log fills a hundred short lines of it."""
+    """A program that floods the log gets a hundred short lines of it."""
     lines: list[str] = []
     log = LineLog(lines.append)
     log.data_received(b"x" * 1_000_000)
@@ -95,24 +94,22 @@ def _fetch(body: str) -> str:
 
 
 def test_a_body_that_fits() -> None:
-    """An answer of a usual size arrives."""
     assert "x" * 1000 == _fetch("x" * 1000)
 
 
 def test_a_body_without_end() -> None:
-    """An answer of the web that is too large is given up."""
     with pytest.raises(httpx2.StreamError, match="larger than 4000000 bytes"):
         _fetch("x" * (MOST_BODY_BYTES + 1))
 
 
 def test_hole_c17_a_body_of_brackets() -> None:
-    """Lists and mappings cost a hundred times what words do, and are bounded by themselves."""
+    """Lists and mappings cost a hundred times as much as text, so they have their own bound."""
     with pytest.raises(httpx2.StreamError, match="more than 200000 brackets"):
         _fetch("[]," * (MOST_BRACKETS + 1))
 
 
 def test_a_program_whose_game_has_ended_is_not_started() -> None:
-    """Between the start and the tie the game may have ended; then there is nothing to do."""
+    """The game may end after it starts the program and before the two are tied together."""
     command = [sys.executable, "-I", "-S", tether.__file__, "1", "echo", "too late"]
     done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
     assert (1, "") == (done.returncode, done.stdout)

@@ -1,4 +1,4 @@
-"""The setting EVENNIA_AI_MCP_SERVERS: read strictly, and its secrets kept."""
+"""The setting EVENNIA_AI_MCP_SERVERS: read strictly, its secrets never shown."""
 
 from __future__ import annotations
 
@@ -19,7 +19,6 @@ URL = "http://127.0.0.1:9000/mcp"
 
 
 def test_a_program() -> None:
-    """Everything that can be said of a program is read."""
     given = {
         "command": ["almanac", "--all"],
         "env": {"A": "b"},
@@ -47,7 +46,7 @@ def test_a_program() -> None:
 
 
 def test_a_server_on_the_web() -> None:
-    """What is not said has a default; a header's value comes from the environment."""
+    """Defaults fill in the rest; a header's value comes from the environment."""
     given = {"url": URL, "headers_from_env": {"Authorization": "TOKEN"}}
     (config,) = read_servers({"wiki": given}, ENVIRON).values()
     assert (URL, {"Authorization": "Bearer sesame-1234"}) == (config.url, config.headers)
@@ -59,12 +58,10 @@ def test_a_server_on_the_web() -> None:
 
 
 def test_no_servers() -> None:
-    """A game without servers has none."""
     assert {} == read_servers({}, ENVIRON)
 
 
 def test_secrets_are_not_shown() -> None:
-    """Neither the text for people nor the program's own shows what was given in secret."""
     given = {"url": f"{URL}?key=sesame-5678", "headers_from_env": {"Authorization": "TOKEN"}}
     (config,) = read_servers({"wiki": given}, ENVIRON).values()
     assert URL == config.describe()
@@ -73,7 +70,7 @@ def test_secrets_are_not_shown() -> None:
 
 
 def test_a_program_is_described_without_its_arguments() -> None:
-    """They may hold a password."""
+    """The arguments may hold a password."""
     (config,) = read_servers({"a": {"command": ["almanac", "-psesame"]}}, ENVIRON).values()
     assert "program almanac" == config.describe()
 
@@ -139,7 +136,6 @@ def _server(**entry: Any) -> dict[str, Any]:
     ],
 )  # fmt: skip
 def test_what_is_wrong_is_named(given: Any, expected: str) -> None:
-    """The error names the place in the setting and says what would be right."""
     with pytest.raises(ConfigurationError, match=re.escape(expected)) as caught:
         read_servers(given, ENVIRON)
     assert str(caught.value).startswith("EVENNIA_AI_MCP_SERVERS")

@@ -1,4 +1,4 @@
-"""What a server lists: names that every provider takes, schemas that can be sent, bounds."""
+"""The tools of a server: names that every provider takes, schemas that can be sent, bounds."""
 
 from __future__ import annotations
 
@@ -32,13 +32,12 @@ def _names(*names: str, config: ServerConfig = WIKI) -> list[str]:
     ],
 )
 def test_names(names: list[str], expected: list[str]) -> None:
-    """A name is kept where it can be; where two come out the same, the changed one is marked."""
+    """A name is kept where possible; where two become the same, the changed one is marked."""
     shown = [re.sub(r"_[0-9a-f]{8}$", "_2f8b2ab4", name) for name in _names(*names)]
     assert expected == shown
 
 
 def test_every_name_is_one_that_providers_take() -> None:
-    """Whatever a server calls its tools, each is on offer under a name of its own."""
     names = ["ünï", "ü n", "n" * 90, "n" * 91, "a/b", "a b", "", "\x00"]
     offered = _names(*names)
     assert len(names) == len(set(offered))
@@ -46,13 +45,12 @@ def test_every_name_is_one_that_providers_take() -> None:
 
 
 def test_names_do_not_depend_on_the_order() -> None:
-    """A server that lists the same tools in another order offers the same tools."""
     names = ["a.b", "a_b", "a/b", "n" * 90]
     assert set(_names(*names)) == set(_names(*reversed(names)))
 
 
 def test_a_name_that_poses_as_a_marked_one() -> None:
-    """Not even a server that means to can hide a tool behind another's name."""
+    """A server cannot hide a tool behind another's name, even on purpose."""
     marked = _names("a.b", "a/b")[0]
     listing = make_listing(
         WIKI, [Listed(name, "", OBJECT) for name in ("a.b", "a/b", marked.removeprefix("wiki__"))]
@@ -62,7 +60,6 @@ def test_a_name_that_poses_as_a_marked_one() -> None:
 
 
 def test_only_what_is_allowed_is_offered() -> None:
-    """With an allowlist the rest is not there; a name on it that does not exist is told."""
     config = ServerConfig("wiki", tools=frozenset({"read", "gone"}))
     listing = make_listing(config, [Listed("read", "", OBJECT), Listed("write", "", OBJECT)])
     assert ["wiki__read"] == list(listing.tools)
@@ -70,7 +67,7 @@ def test_only_what_is_allowed_is_offered() -> None:
 
 
 def test_the_number_of_tools_is_bounded() -> None:
-    """A server with a thousand tools does not fill the prompt."""
+    """A thousand tools would fill the prompt."""
     listing = make_listing(WIKI, [Listed(f"t{number}", "", OBJECT) for number in range(1000)])
     assert MOST_TOOLS == len(listing.tools)
     assert 1000 - MOST_TOOLS == len(listing.left_out)
@@ -98,7 +95,6 @@ def _nested(depth: int) -> dict[str, Any]:
     ],
 )
 def test_a_schema_that_cannot_be_used(schema: Any, expected: str) -> None:
-    """The tool is left out, and why is told."""
     listing = make_listing(WIKI, [Listed("tide", "", schema), Listed("fine", "", OBJECT)])
     assert ["wiki__fine"] == list(listing.tools)
     assert listing.left_out[0].startswith("tide: ")
@@ -106,7 +102,7 @@ def test_a_schema_that_cannot_be_used(schema: Any, expected: str) -> None:
 
 
 def test_options_of_the_setting() -> None:
-    """Only what a server says it just reads is kept; a person is asked where the setting says."""
+    """Only a tool that just reads is cached; people are asked where the setting says so."""
     config = ServerConfig("wiki", cache_seconds=60.0, needs_confirmation=True)
     listed = [Listed("read", "Reads.", OBJECT, is_read_only=True), Listed("write", "", OBJECT)]
     read, write = (tool.spec for tool in make_listing(config, listed).tools.values())
@@ -119,7 +115,7 @@ def test_options_of_the_setting() -> None:
 
 
 def test_a_real_server_with_odd_tools(running_reactor: SelectReactor) -> None:
-    """All its pages are read, and a tool with a fitted name is called by its own."""
+    """All its pages are read, and a tool whose name was changed is called by its own."""
     with Remote.running(running_reactor, odd={"command": command("odd")}) as remote:
         remote.read_log("connected, 6 tools")
         specs = remote.servers.specs()
@@ -138,7 +134,7 @@ def test_a_real_server_with_odd_tools(running_reactor: SelectReactor) -> None:
 
 
 def test_hole_a3_a_server_hears_private_words_only_where_its_owner_says_so() -> None:
-    """A server elsewhere is somebody who listens."""
+    """A server outside the game counts as a listener."""
     listed = [Listed("read", "Reads.", OBJECT, is_read_only=True)]
     for may_hear, hearers in ((False, Hearers.ANYBODY), (True, Hearers.NOBODY)):
         config = ServerConfig("wiki", may_hear_private=may_hear)

@@ -1,4 +1,4 @@
-"""The toolbox with the servers' tools in it: whose tool is run, and under whose locks."""
+"""The toolbox with the servers' tools: which tool runs, and under which locks."""
 
 from __future__ import annotations
 
@@ -23,17 +23,15 @@ pytestmark = pytest.mark.usefixtures("database")
 
 @dataclass
 class OwnTools:
-    """The tools of the game, for these tests two of them."""
+    """Two tools of the game."""
 
     ran: list[str] = field(default_factory=list)
     offered: dict[str, ToolSpec] = field(default_factory=lambda: {"say": OWN, "almanac__pid": OWN})
 
     def specs(self) -> Specs:
-        """The tools on offer."""
         return self.offered
 
     async def run(self, call: ToolCall, turn: Any) -> ToolResult:
-        """Note the call."""
         self.ran.append(call.name)
         return ToolResult(True, "said")
 
@@ -47,7 +45,7 @@ def _forbid(*names: str) -> Any:
 
 
 def _tools(own: OwnTools, remote: Remote, *forbidden: str) -> Any:
-    from evennia_ai.tools.running import RemoteTools  # it wants Evennia to be set up
+    from evennia_ai.tools.running import RemoteTools  # it needs Evennia set up
 
     return RemoteTools(own, remote.servers, _forbid(*forbidden))
 
@@ -59,7 +57,7 @@ def _run(remote: Remote, call: ToolCall, own: OwnTools, *forbidden: str) -> Tool
 
 
 def test_both_are_on_offer(almanac: Remote) -> None:
-    """The game's tools come first, and of one name the game's is offered."""
+    """The game's tools come first, and hide those of servers with the same name."""
     own = OwnTools()
     specs = _tools(own, almanac).specs()
     assert ["say", "almanac__pid"] == list(specs)[:2]
@@ -69,14 +67,13 @@ def test_both_are_on_offer(almanac: Remote) -> None:
 
 @pytest.mark.parametrize("name", ["say", "almanac__pid", "no_such_tool"])
 def test_the_games_own_tools(almanac: Remote, name: str) -> None:
-    """What is not a server's, or the game's as well, is run by the game."""
+    """The game runs what no server has, and what it has as well."""
     own = OwnTools()
     assert ToolResult(True, "said") == _run(almanac, ToolCall("1", name), own)
     assert [name] == own.ran
 
 
 def test_a_servers_tool(almanac: Remote) -> None:
-    """It is called with the arguments, and its text is the result."""
     own = OwnTools()
     call = ToolCall("1", "almanac__tide", {"harbour": "Hull"})
     result = _run(almanac, call, own)
@@ -86,13 +83,12 @@ def test_a_servers_tool(almanac: Remote) -> None:
 
 
 def test_a_lock_on_it(almanac: Remote) -> None:
-    """Where the character may not, the server is not asked."""
     with pytest.raises(ToolError, match="not allowed to almanac__tide"):
         _run(almanac, ToolCall("1", "almanac__tide"), OwnTools(), "almanac__tide")
 
 
 def test_a_server_that_fails(almanac: Remote) -> None:
-    """The model is told that it is not to be had, and whoever retries is told why."""
+    """The model reads that the tool is unavailable; whoever retries gets the error."""
     result = _run(almanac, ToolCall("1", "almanac__refuse"), OwnTools())
     assert (False, Fault.UNAVAILABLE) == (result.success, result.fault)
     assert result.text.startswith("almanac failed: no rum")
@@ -100,6 +96,6 @@ def test_a_server_that_fails(almanac: Remote) -> None:
 
 
 def test_a_call_with_little_time(almanac: Remote) -> None:
-    """What is left of the turn's time is the call's."""
+    """The call gets what is left of the turn's time."""
     with pytest.raises(ToolTimeoutError, match=r"within 0\.25 s"):
         _run(almanac, ToolCall("1", "almanac__wait", deadline_seconds=0.25), OwnTools())

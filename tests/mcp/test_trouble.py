@@ -1,4 +1,4 @@
-"""Servers that hang, break, end and come back: what a call comes to, and what is left behind."""
+"""Servers that hang, break, end and come back: the outcome of calls, and nothing left behind."""
 
 from __future__ import annotations
 
@@ -18,26 +18,26 @@ ALMANAC = {"command": command("almanac")}
 
 
 def test_a_tool_that_hangs_is_given_up(running_reactor: SelectReactor) -> None:
-    """After its time the call fails, the server is told, and the connection goes on."""
+    """The call fails at its time limit, the server hears of it, and the connection is kept."""
     setting = ALMANAC | {"timeout_seconds": 1.0}
     with Remote.running(running_reactor, almanac=setting) as remote:
         remote.read_log("connected")
         with pytest.raises(ToolTimeoutError, match="almanac did not answer within 1 s"):
             remote.call("almanac__wait")
         remote.read_log("waiting was cancelled")
-        assert 1 == remote.breakers.get_or_create("mcp:almanac").get_stats()["total_failures"]
+        assert 1 == remote.failures()
         assert "Hull, day 1: at noon" == remote.call("almanac__tide", harbour="Hull")
 
 
 def test_a_call_may_have_less_time_than_its_server(running_reactor: SelectReactor) -> None:
-    """A call gets what is left of a turn's time; when that is little nobody is blamed."""
+    """It gets what is left of a turn's time, and a timeout for that reason blames nobody."""
     with Remote.running(running_reactor, almanac=ALMANAC) as remote:
         remote.read_log("connected")
         with pytest.raises(ToolTimeoutError, match=r"within 0\.5 s"):
             remote.call("almanac__wait", seconds=0.5)
         with pytest.raises(ToolTimeoutError, match="there is no time left for it"):
             remote.call("almanac__wait", seconds=0.0)
-        assert 0 == remote.breakers.get_or_create("mcp:almanac").get_stats()["total_failures"]
+        assert 0 == remote.failures()
 
 
 @pytest.mark.parametrize(
@@ -46,7 +46,7 @@ def test_a_call_may_have_less_time_than_its_server(running_reactor: SelectReacto
 def test_a_cancelled_call_is_told_to_the_server(
     running_reactor: SelectReactor, options: tuple[str, ...]
 ) -> None:
-    """Who stops the assistant stops the work that was done for it; nobody is blamed."""
+    """Stopping the assistant stops the work that was done for it, and blames nobody."""
     setting = {"command": command("almanac", *options)}
     with Remote.running(running_reactor, almanac=setting) as remote:
         remote.read_log("connected")
@@ -55,11 +55,11 @@ def test_a_cancelled_call_is_told_to_the_server(
         remote.on_reactor(call.cancel)
         remote.read_log("waiting was cancelled")
         assert outcome.get(timeout=PATIENCE_SECONDS).check(CancelledError)
-        assert 0 == remote.breakers.get_or_create("mcp:almanac").get_stats()["total_failures"]
+        assert 0 == remote.failures()
 
 
 def test_a_server_that_is_killed_comes_back(running_reactor: SelectReactor) -> None:
-    """The call under way fails at once and in clear words; the next finds a new server."""
+    """The running call fails at once and in clear words; the next reaches a new server."""
     with Remote.running(running_reactor, almanac=ALMANAC) as remote:
         remote.read_log("connected")
         pid = int(remote.call("almanac__pid"))
@@ -74,7 +74,7 @@ def test_a_server_that_is_killed_comes_back(running_reactor: SelectReactor) -> N
 
 
 def test_a_server_that_ends_unasked_is_started_again(running_reactor: SelectReactor) -> None:
-    """Nobody has to call it first; what it offered stays on offer meanwhile."""
+    """No call is needed for that, and its tools stay on offer meanwhile."""
     with Remote.running(running_reactor, almanac=ALMANAC) as remote:
         remote.read_log("connected")
         os.kill(int(remote.call("almanac__pid")), signal.SIGKILL)
@@ -103,7 +103,7 @@ BROKEN = [
 def test_a_server_that_never_comes_up(
     running_reactor: SelectReactor, setting: dict[str, object], expected: str
 ) -> None:
-    """The log and the status say why, and so does a call."""
+    """The log, the status and a call all say why."""
     with Remote.running(running_reactor, broken=setting) as remote:
         remote.read_log("no connection")
         status = remote.status()
@@ -115,7 +115,7 @@ def test_a_server_that_never_comes_up(
 
 
 def test_a_service_that_fails_is_left_alone(running_reactor: SelectReactor) -> None:
-    """After five failures it is not asked any more, until it may be tried again and works."""
+    """After five failures it is not called until the breaker lets it be tried again."""
     with Remote.running(running_reactor, almanac=ALMANAC) as remote:
         remote.read_log("connected")
         for _ in range(5):
@@ -131,7 +131,7 @@ def test_a_service_that_fails_is_left_alone(running_reactor: SelectReactor) -> N
 
 
 def test_secrets_are_not_shown(running_reactor: SelectReactor) -> None:
-    """A secret that a server repeats is in no error and no log."""
+    """No error and no line of the log shows a secret that a server repeats."""
     program = "import sys, os; sys.exit('bad token ' + os.environ['TOKEN'])"
     settings = {
         "almanac": ALMANAC | {"env": {"TOKEN": "open-sesame-99"}},
@@ -154,7 +154,7 @@ def test_secrets_are_not_shown(running_reactor: SelectReactor) -> None:
 def test_tools_that_change_are_listed_anew(
     running_reactor: SelectReactor, options: tuple[str, ...]
 ) -> None:
-    """A tool that a server learns while the game runs is on offer at once where that is allowed."""
+    """A new tool of a running server is offered at once where the setting allows that."""
     setting = {"command": command("almanac", *options), "new_tools": True}
     with Remote.running(running_reactor, almanac=setting) as remote:
         remote.read_log("connected")
@@ -171,7 +171,7 @@ def test_tools_that_change_are_listed_anew(
 def test_nothing_is_left_behind(
     running_reactor: SelectReactor, lifeline: Lifeline, what: str
 ) -> None:
-    """When the servers are closed their programs have ended, also one that hears nobody."""
+    """Closing ends the servers' programs, even one that ignores SIGTERM."""
     setting = ALMANAC | {"env": {"LIFELINE": lifeline.port}}
     with Remote.running(running_reactor, almanac=setting) as remote:
         lifeline.wait_for_life()
@@ -188,7 +188,7 @@ def test_nothing_is_left_behind(
 def test_closing_before_the_connection_is_made(
     running_reactor: SelectReactor, lifeline: Lifeline
 ) -> None:
-    """A program that never says a word is ended too."""
+    """A program that never answers is ended too."""
     program = (
         "import os, socket, sys; "
         "held = socket.create_connection(('127.0.0.1', int(os.environ['LIFELINE']))); "
@@ -202,7 +202,7 @@ def test_closing_before_the_connection_is_made(
 
 
 KILLED = [pytest.param("wait", id="well behaved")]
-if sys.platform.startswith("linux"):  # elsewhere nobody ends a program that hears nobody
+if sys.platform.startswith("linux"):  # elsewhere a hung program outlives its game
     KILLED.append(pytest.param("freeze", id="hung"))
 
 GAME = """
@@ -226,7 +226,6 @@ if len(sys.argv) < 4:
 
 @pytest.mark.parametrize("tool", KILLED)
 def test_a_killed_game_leaves_no_program(lifeline: Lifeline, tool: str) -> None:
-    """When the game is killed without a word its servers' programs end as well."""
     arguments = [sys.executable, "-c", GAME, lifeline.port, tool]
     with subprocess.Popen(arguments, stdout=subprocess.PIPE, text=True) as game:
         try:
@@ -239,7 +238,7 @@ def test_a_killed_game_leaves_no_program(lifeline: Lifeline, tool: str) -> None:
 
 
 def test_a_game_that_forgets_to_close_still_ends(lifeline: Lifeline) -> None:
-    """A connection that nobody closed holds nothing up, and leaves no program."""
+    """An open connection holds nothing up, and leaves no program."""
     arguments = [sys.executable, "-c", GAME, lifeline.port, "wait", "and end"]
     done = subprocess.run(
         arguments, capture_output=True, text=True, timeout=PATIENCE_SECONDS, check=False

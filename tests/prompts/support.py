@@ -1,4 +1,4 @@
-"""What tests of prompts begin with."""
+"""Helpers of the tests of prompts."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ def count(text: str) -> int:
 
 
 def make_inputs(**changes: Any) -> PromptInputs:
-    """Ada, with much room, and with whatever a test wants different."""
+    """Inputs of Ada with ample room, and with these changes."""
     return PromptInputs(**{"name": "Ada", "count": count, "max_tokens": 100_000, **changes})
 
 
 def messages_of(inputs: PromptInputs, turn: Turn, specs: Specs | None = None) -> list[Message]:
-    """What the model is sent."""
+    """The messages that the model is sent."""
     return compose(inputs, turn, specs or {}).messages

@@ -1,4 +1,4 @@
-"""What a provider's cache finds again: the prompt of a turn begins as that of the turn before."""
+"""The common beginning of successive prompts, which a provider's cache finds again."""
 
 from __future__ import annotations
 
@@ -45,8 +45,8 @@ TURNS = st.tuples(ANY_TEXT, ANY_TEXT, st.lists(OVERHEARD, max_size=2))
 
 def _begin(body: str, overheard: list[Overheard], history: list[Message]) -> Turn:
     events = (make_event(body=body),)
-    told = user_message(turn_text(events, overheard, shows_trust=True))
-    return Turn(0, events, tuple(overheard), list(history), [told])
+    heard = user_message(turn_text(events, overheard, shows_trust=True))
+    return Turn(0, events, tuple(overheard), list(history), [heard])
 
 
 def _answer(turn: Turn, number: int, words: str) -> None:
@@ -55,7 +55,7 @@ def _answer(turn: Turn, number: int, words: str) -> None:
 
 
 def _inputs(number: int, tool_mode: str = "native", **changes: object) -> PromptInputs:
-    """The same assistant at another time: whoever is there, whatever it wants and recalls."""
+    """The same assistant at another time: other people, other goals and other memories."""
     facts = {"location": "the hall", "present": f"Mia {number}", "time": f"{number}:00"}
     return make_inputs(
         **{
@@ -72,12 +72,12 @@ def _inputs(number: int, tool_mode: str = "native", **changes: object) -> Prompt
 
 @given(st.lists(TURNS, min_size=2, max_size=5), st.sampled_from(["native", "json"]))
 def test_a_turn_begins_as_the_one_before(
-    told: list[tuple[str, str, list[Overheard]]], tool_mode: str
+    turns: list[tuple[str, str, list[Overheard]]], tool_mode: str
 ) -> None:
-    """Up to the end of the first's history, whatever was said, wanted or recalled since."""
+    """Up to the end of the earlier history, whatever was said, wanted or recalled since."""
     history: list[Message] = []
     before: list[Message] = []
-    for number, (body, words, overheard) in enumerate(told):
+    for number, (body, words, overheard) in enumerate(turns):
         turn = _begin(body, overheard, history)
         messages = messages_of(_inputs(number, tool_mode), turn, SPECS)
         assert before == messages[: len(before)]
@@ -88,11 +88,11 @@ def test_a_turn_begins_as_the_one_before(
 
 @given(st.lists(TURNS, min_size=1, max_size=3), st.integers(1, 3))
 def test_a_step_begins_as_the_one_before(
-    told: list[tuple[str, str, list[Overheard]]], steps: int
+    turns: list[tuple[str, str, list[Overheard]]], steps: int
 ) -> None:
-    """Within a turn nothing is taken back: the whole of a prompt is the beginning of the next."""
-    body, words, overheard = told[0]
-    history = [message for other, *_ in told[1:] for message in _begin(other, [], []).said]
+    """Within a turn the whole of a prompt is the beginning of the next."""
+    body, words, overheard = turns[0]
+    history = [message for other, *_ in turns[1:] for message in _begin(other, [], []).said]
     turn, inputs = _begin(body, overheard, history), _inputs(1)
     before: list[Message] = []
     for number in range(steps):
@@ -103,7 +103,7 @@ def test_a_step_begins_as_the_one_before(
 
 
 def _common_share(one: list[Message], other: list[Message]) -> float:
-    """How much of a prompt, in characters, was there in the one before."""
+    """The share of a prompt, in characters, that was in the one before."""
     same = 0
     while same < min(len(one), len(other)) and one[same] == other[same]:
         same += 1
@@ -111,14 +111,14 @@ def _common_share(one: list[Message], other: list[Message]) -> float:
 
 
 def _talk(turns: int, **changes: object) -> list[float]:
-    """The common share of every prompt of a talk but the first."""
+    """The common share of every prompt of a conversation but the first."""
     history: list[Message] = []
     before: list[Message] = []
     shares = []
     for number in range(turns):
         event: Event = make_event(body=f"question {number}: where is book {number * 7}?")
-        told = user_message(turn_text((event,), (), shows_trust=True))
-        turn = Turn(0, (event,), (), list(history), [told])
+        heard = user_message(turn_text((event,), (), shows_trust=True))
+        turn = Turn(0, (event,), (), list(history), [heard])
         messages = compose(_inputs(number, **changes), turn, SPECS).messages
         if before:
             shares.append(_common_share(before, messages))
@@ -129,7 +129,7 @@ def _talk(turns: int, **changes: object) -> list[float]:
 
 
 def test_most_of_a_talk_is_known_already() -> None:
-    """In a talk of 20 turns on average seven eighths of a prompt were in the one before."""
+    """On average seven eighths of a prompt were in the one before."""
     shares = _talk(20)
     assert 19 == len(shares)
     assert sorted(shares) == shares
@@ -138,7 +138,7 @@ def test_most_of_a_talk_is_known_already() -> None:
 
 
 def test_a_talk_that_is_cut_is_cut_seldom() -> None:
-    """When the context is too small the talk does not begin elsewhere in every turn."""
+    """In a small context the history must not begin elsewhere in every turn."""
     shares = _talk(60, max_tokens=4000)
     fresh = [share for share in shares if share < 0.6]
     assert len(fresh) <= 8

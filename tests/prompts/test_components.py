@@ -1,4 +1,4 @@
-"""The nine components, and what a game may put between them."""
+"""The nine components, and those that a game may put between them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ from evennia_ai.prompts.components import COMPONENTS, HEAD, TAIL, read_component
 
 
 def test_the_nine() -> None:
-    """Their ids, in order, each with a key of its own and a word for people."""
     expected = [0, 1000, 1500, 2000, 3000, 4000, 5000, 6000, 7000]
     assert expected == list(COMPONENTS) == list(PromptPart)
     assert 9 == len({component.key for component in COMPONENTS.values()})
@@ -20,14 +19,14 @@ def test_the_nine() -> None:
 
 
 def test_what_changes_stands_after_the_talk() -> None:
-    """Rules, character and the talk are the head; all of this moment comes after."""
+    """Rules, character and history are the head; everything of this moment comes after."""
     head = [number for number, component in COMPONENTS.items() if component.where == HEAD]
     assert [0, 1000, 5000] == head
     assert TAIL == COMPONENTS[PromptPart.GOALS].where
 
 
 def test_own_ones_stand_in_the_gaps() -> None:
-    """In the order of ids, with what is not said filled in."""
+    """They are ordered by id, with defaults for the fields that are missing."""
     found = read_components(
         {
             250: {"key": "world_info", "content": "A port."},
@@ -48,7 +47,7 @@ def test_own_ones_stand_in_the_gaps() -> None:
 
 
 def test_a_text_that_stays_may_be_told_with_the_event_all_the_same() -> None:
-    """What a game wants near the end stands there."""
+    """A game may want an unchanging text near the end."""
     found = read_components(
         {6500: {"key": "last", "content": "Be brief.", "is_static": False}}, "here"
     )
@@ -56,7 +55,6 @@ def test_a_text_that_stays_may_be_told_with_the_event_all_the_same() -> None:
 
 
 def test_one_of_the_nine_is_switched_off_and_on() -> None:
-    """And is otherwise as ever."""
     for enabled in (True, False):
         found = read_components({4000: {"enabled": enabled}}, "here")
         assert enabled is found[4000].enabled
@@ -64,7 +62,7 @@ def test_one_of_the_nine_is_switched_off_and_on() -> None:
 
 
 @pytest.mark.parametrize(
-    ("told", "number", "raw"),
+    ("error", "number", "raw"),
     [
         pytest.param("is 5; it must be like", 250, 5, id="no mapping"),
         pytest.param("has no field 'text'; it has key, content", 250, {"text": ""}, id="field"),
@@ -114,16 +112,15 @@ def test_one_of_the_nine_is_switched_off_and_on() -> None:
         ),
     ],
 )
-def test_what_does_not_fit_is_refused(told: str, number: Any, raw: Any) -> None:
-    """In a sentence that says where, and what would be right."""
+def test_what_does_not_fit_is_refused(error: str, number: Any, raw: Any) -> None:
+    """The error says where the mistake is and what would be right."""
     with pytest.raises(ConfigurationError) as refusal:
         read_components({number: raw}, "here")
-    assert told in str(refusal.value)
+    assert error in str(refusal.value)
     assert str(refusal.value).startswith(f"here[{number!r}]")
 
 
 def test_two_of_one_key_are_refused() -> None:
-    """Both are named."""
     raw = {"key": "mood", "content": "x"}
     with pytest.raises(ConfigurationError, match=r"here\[260\]\.key is 'mood', as that of 250"):
         read_components({250: raw, 260: raw}, "here")

@@ -1,4 +1,4 @@
-"""A prompt keeps within the model's context, and says so truly where it cannot."""
+"""The size of a prompt: it keeps within the model's context, or says that it cannot."""
 
 from __future__ import annotations
 
@@ -28,18 +28,18 @@ SHORT = {"template": "You are {name}.", "text": "dry"}
 
 
 def _round(number: int, size: int = 40) -> list[Message]:
-    """Something said, a tool, and its result."""
+    """Something said, a tool call, and its result."""
     call = ToolCall(f"c{number}", "say", {"message": f"{number} " + "b" * size})
-    told = user_message(f"{number} " + "a" * size)
-    return [told, call_message(call), result_message(call, ToolResult(True, "said"))]
+    heard = user_message(f"{number} " + "a" * size)
+    return [heard, call_message(call), result_message(call, ToolResult(True, "said"))]
 
 
 def _turn(rounds: int, *, overheard: int = 0, size: int = 40) -> Turn:
     history = [message for number in range(rounds) for message in _round(number, size)]
     heard = tuple(Overheard("say", "*#4", "Mia", "", "x" * 80, 0.4) for _ in range(overheard))
     events = (make_event(),)
-    told = user_message(turn_text(events, heard, shows_trust=True))
-    return Turn(epoch=0, events=events, overheard=heard, history=history, said=[told])
+    opening = user_message(turn_text(events, heard, shows_trust=True))
+    return Turn(epoch=0, events=events, overheard=heard, history=history, said=[opening])
 
 
 def _specs(number: int = 1) -> dict[str, Any]:
@@ -47,7 +47,6 @@ def _specs(number: int = 1) -> dict[str, Any]:
 
 
 def test_what_fits_is_whole() -> None:
-    """And its size is that of its messages and tools."""
     turn, specs = _turn(5), _specs(2)
     prompt = compose(make_inputs(**SHORT), turn, specs)
     tools = sum(count_tool(spec, count) for spec in specs.values())
@@ -66,7 +65,7 @@ def test_what_fits_is_whole() -> None:
 def test_the_limit_holds_with_room_for_an_answer(
     rounds: int, overheard: int, size: int, tools: int, most: int
 ) -> None:
-    """A quarter, or 1,000 tokens, stays free; only what must be told may take it."""
+    """A quarter, or 1,000 tokens, stays free; only what must be shown may take it."""
     turn, specs = _turn(rounds, overheard=overheard, size=size), _specs(tools)
     prompt = compose(make_inputs(**SHORT, max_tokens=most), turn, specs)
     bare = compose(make_inputs(**SHORT), _turn(0), specs)
@@ -76,7 +75,7 @@ def test_the_limit_holds_with_room_for_an_answer(
 
 
 def test_the_newest_is_what_is_kept() -> None:
-    """The talk is cut at its beginning, between two things said."""
+    """The history is cut at its beginning, just before something said."""
     turn = _turn(30)
     kept = compose(make_inputs(**SHORT, max_tokens=1200), turn, {}).messages[1:-1]
     assert 0 < len(kept) < len(turn.history)
@@ -85,7 +84,7 @@ def test_the_newest_is_what_is_kept() -> None:
 
 
 def test_what_was_overheard_goes_when_all_else_is_gone() -> None:
-    """Before it, the talk; the words that are answered stay."""
+    """The history goes before it; the words to be answered stay."""
     turn = _turn(5, overheard=20)
     prompt = compose(make_inputs(**SHORT, max_tokens=200), turn, {})
     expected = 'Tom whispers to you (trust 0.9): "the lamp went out again"'
@@ -95,13 +94,12 @@ def test_what_was_overheard_goes_when_all_else_is_gone() -> None:
 
 
 def test_overheard_words_stay_where_only_the_talk_is_too_long() -> None:
-    """They are of this moment, the talk is not."""
+    """They belong to this moment, the history does not."""
     prompt = compose(make_inputs(**SHORT, max_tokens=1000), _turn(40, overheard=3), {})
     assert "Meanwhile you noticed:" in prompt.messages[-1]["content"]
 
 
 def test_what_cannot_fit_says_so() -> None:
-    """A ratio above 1, and nothing pretended."""
     inputs = make_inputs(template="rules " * 600, max_tokens=500)
     prompt = compose(inputs, _turn(3, overheard=2), _specs())
     assert prompt.usage_ratio > 1
@@ -110,7 +108,7 @@ def test_what_cannot_fit_says_so() -> None:
 
 
 def test_a_context_may_allow_less_than_the_model() -> None:
-    """Its budget is the limit that is kept to and told."""
+    """Its budget is the limit, of which a quarter stays free for the answer."""
     inputs = make_inputs(**SHORT, max_tokens=8000, context=EVENT.changed({"token_budget": 600}))
     prompt = compose(inputs, _turn(40), {})
     assert 600 == prompt.max_tokens
@@ -122,30 +120,29 @@ def test_a_context_may_allow_less_than_the_model() -> None:
     [pytest.param(6, True, id="hears the talk"), pytest.param(0, False, id="does not")],
 )
 def test_a_model_that_hears_no_history_pays_for_none(shown: int, hears: bool) -> None:
-    """Nor is it counted."""
     prompt = compose(make_inputs(**SHORT, hears_history=hears), _turn(2), {})
     assert shown == len(prompt.messages) - 2
     assert count_messages(prompt.messages, count) == prompt.tokens
 
 
 def test_of_what_was_overheard_the_newest_has_a_tenth() -> None:
-    """However much was said meanwhile, the talk and the message keep their room."""
+    """However much was said meanwhile, history and message keep their room."""
     turn = _turn(1)
     turn.overheard = tuple(
         Overheard("say", "*#4", "Mia", "", f"word {number}", 0.4) for number in range(100)
     )
     turn.said = [user_message(turn_text(turn.events, turn.overheard, shows_trust=True))]
-    told = compose(make_inputs(max_tokens=4000, **SHORT), turn, {}).messages[-1]["content"]
-    assert '"word 99"' in told
-    assert '"word 0"' not in told
-    assert count(told) <= 4000 * 0.1 + count(turn_text(turn.events, shows_trust=True)) + 20
-    assert turn_text(turn.events, shows_trust=True) in told
+    heard = compose(make_inputs(max_tokens=4000, **SHORT), turn, {}).messages[-1]["content"]
+    assert '"word 99"' in heard
+    assert '"word 0"' not in heard
+    assert count(heard) <= 4000 * 0.1 + count(turn_text(turn.events, shows_trust=True)) + 20
+    assert turn_text(turn.events, shows_trust=True) in heard
 
 
 def test_goals_have_a_tenth_too() -> None:
-    """A text of this moment that is longer is cut at the end of a sentence."""
+    """A longer text is cut at the end of a sentence."""
     inputs = make_inputs(max_tokens=4000, goals=("Find the atlas. " * 300,), **SHORT)
-    told = compose(inputs, _turn(1), {}).messages[-1]["content"]
-    before = told.partition("Tom whispers")[0].strip()
+    heard = compose(inputs, _turn(1), {}).messages[-1]["content"]
+    before = heard.partition("Tom whispers")[0].strip()
     assert before.endswith("Find the atlas.")
     assert count(before) <= 400

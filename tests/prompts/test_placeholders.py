@@ -1,4 +1,4 @@
-"""Names in braces: which are filled in, and what of all others."""
+"""Placeholders in braces: known ones are filled in, all else stays."""
 
 from __future__ import annotations
 
@@ -30,13 +30,12 @@ from tests.core.samples import ANY_TEXT
     ],
 )
 def test_filling(expected: str, text: str) -> None:
-    """Known names are filled in; everything else stays as it is."""
     assert expected == fill(text, lambda name: f"<{name}>")
 
 
 @given(ANY_TEXT)
 def test_a_value_is_not_looked_through(value: str) -> None:
-    """Whatever it holds, names in braces among it."""
+    """Placeholders in a value stay as they are."""
     assert f"{value}{{name}}|{value}{{name}}" == fill(
         "{name}|{speaker}", lambda _: value + "{name}"
     )
@@ -53,19 +52,17 @@ def test_a_value_is_not_looked_through(value: str) -> None:
     ],
 )
 def test_what_never_changes(stable: bool, text: str) -> None:
-    """Only that may stand in the head."""
+    """Only an unchanging text may stand in the head."""
     assert stable is is_stable(text)
 
 
 def test_an_unknown_name_is_refused_with_the_known() -> None:
-    """Where it stands is said too."""
     with pytest.raises(ConfigurationError) as refusal:
         check_text("{name} of {town}", "here")
     assert str(refusal.value).startswith("here has {town}, which is not known; known: {name}, ")
 
 
 def test_what_is_known_is_not_refused() -> None:
-    """Every known name, and its other spellings."""
     check_text("".join(f"{{{name}}}" for name in (*PLACEHOLDERS, *ALIASES)), "here")
     assert set(PLACEHOLDERS) >= {*ALIASES.values(), *FACTS}
     assert ("name", "speaker") == placeholders_in("{{char}}{user}")

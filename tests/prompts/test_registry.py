@@ -41,7 +41,7 @@ def _stage(
 
 
 def test_an_assistant_changes_what_its_game_has() -> None:
-    """Only the fields it names; what it has of its own stands beside."""
+    """Only the fields that it names change; components of its own are added."""
     registry = PromptRegistry.read(
         GAME,
         {250: {"content": "A village."}, 4500: {"key": "mood", "content": "Glad."}},
@@ -54,7 +54,6 @@ def test_an_assistant_changes_what_its_game_has() -> None:
 
 
 def test_an_assistant_switches_off_what_its_game_has() -> None:
-    """By one field."""
     registry = PromptRegistry.read(GAME, {250: {"enabled": False}})
     assert (False, "A port.") == (
         registry.components[250].enabled,
@@ -63,7 +62,7 @@ def test_an_assistant_switches_off_what_its_game_has() -> None:
 
 
 def test_templates_are_found_by_key() -> None:
-    """The default one is what is there without any."""
+    """The default template is the empty one."""
     registry = PromptRegistry.read(GAME)
     assert ["", "", "You are {name}, and stern."] == list(
         map(registry.template, ("", "default", "stern"))
@@ -73,7 +72,7 @@ def test_templates_are_found_by_key() -> None:
 
 
 @pytest.mark.parametrize(
-    ("told", "game", "components", "templates"),
+    ("error", "game", "components", "templates"),
     [
         pytest.param("EVENNIA_AI_PROMPTS is 5; it must be like", 5, {}, {}, id="game"),
         pytest.param("has no key 'x'; it has components, templates", {"x": 1}, {}, {}, id="key"),
@@ -97,16 +96,15 @@ def test_templates_are_found_by_key() -> None:
     ],
 )
 def test_what_does_not_fit_is_refused(
-    told: str, game: Any, components: Any, templates: Any
+    error: str, game: Any, components: Any, templates: Any
 ) -> None:
-    """Whose it is, and what would be right."""
+    """The error says whose setting it is and what would be right."""
     with pytest.raises(ConfigurationError) as refusal:
         PromptRegistry.read(game, components, templates)
-    assert told in str(refusal.value)
+    assert error in str(refusal.value)
 
 
 def test_an_assistant_of_which_nothing_is_set() -> None:
-    """Has the nine components, no template, and may call several tools."""
     inputs = _stage()
     assert (9, (), "", True) == (
         len(inputs.components),
@@ -131,14 +129,14 @@ def test_an_assistant_of_which_nothing_is_set() -> None:
 def test_a_template_goes_before_the_prompt_of_its_own(
     expected: str, own: dict[str, Any], is_native: bool
 ) -> None:
-    """Until one is applied, what was set for the way of calling tools holds."""
+    """Until one is applied, the prompt for the model's way of calling tools holds."""
     prompts = {"system_prompt": "json", "system_prompt_native": "native"}
     inputs = _stage(prompts | own, is_native=is_native, EVENNIA_AI_PROMPTS=GAME)
     assert expected == inputs.template
 
 
 @pytest.mark.parametrize(
-    ("told", "own"),
+    ("error", "own"),
     [
         pytest.param("applied_template is 'x'", {"applied_template": "x"}, id="no such template"),
         pytest.param(
@@ -168,15 +166,13 @@ def test_a_template_goes_before_the_prompt_of_its_own(
         ),
     ],
 )
-def test_inputs_are_not_built_from_wrong_settings(told: str, own: dict[str, Any]) -> None:
-    """The sentence names it."""
+def test_inputs_are_not_built_from_wrong_settings(error: str, own: dict[str, Any]) -> None:
     with pytest.raises(ConfigurationError) as refusal:
         _stage(own)
-    assert told in str(refusal.value)
+    assert error in str(refusal.value)
 
 
 def test_contexts_of_the_game_and_of_the_assistant_hold() -> None:
-    """In the context that is asked for."""
     inputs = _stage(
         {"context_configs": {"reflection": {"max_iterations": 2}}},
         ContextType.REFLECTION,
@@ -186,7 +182,7 @@ def test_contexts_of_the_game_and_of_the_assistant_hold() -> None:
 
 
 def test_whether_several_calls_are_possible_is_known() -> None:
-    """From settings and context together."""
+    """Settings and context can each forbid it."""
     for own in (
         {"execution_config": {"calls_per_reply": 1}},
         {"execution_config": {"multi_action_enabled": False}},

@@ -21,5 +21,5 @@ def breaker(clock: ManualClock) -> CircuitBreaker:
 
 @pytest.fixture
 def cache(clock: ManualClock) -> ToolResultCache:
-    """Keeps three entries."""
+    """A cache of at most three entries."""
     return ToolResultCache(3, clock=clock)

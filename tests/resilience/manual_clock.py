@@ -1,4 +1,4 @@
-"""Time for tests, and a breaker's thresholds and spans that make for short examples."""
+"""A manual clock, and a breaker's configuration that makes for short examples."""
 
 from __future__ import annotations
 
@@ -10,11 +10,10 @@ BREAKER_CONFIG = CircuitBreakerConfig(
 
 
 class ManualClock:
-    """Seconds that pass when a test says so."""
+    """A clock that moves only when a test moves it."""
 
     def __init__(self) -> None:
         self.now = 1000.0
 
     def __call__(self) -> float:
-        """The time now."""
         return self.now

@@ -1,4 +1,4 @@
-"""What a person can do to a breaker: open it, isolate it, only count, and let it free again."""
+"""A breaker taken in hand: opened, isolated, only counting, and reset."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tests.resilience.manual_clock import ManualClock
 
 
 def test_forced_open_recovers_by_itself(breaker: CircuitBreaker, clock: ManualClock) -> None:
-    """Opened by hand it rejects at once, and probes and closes as if it had tripped."""
+    """It probes and closes as if it had tripped."""
     breaker.force_open()
     assert ("open", 10.0, "automatic") == (breaker.state, breaker.retry_after, breaker.mode)
     clock.now += 10
@@ -21,7 +21,6 @@ def test_forced_open_recovers_by_itself(breaker: CircuitBreaker, clock: ManualCl
 
 
 def test_isolated_stays_open(breaker: CircuitBreaker, clock: ManualClock) -> None:
-    """Isolated it rejects for ever, whatever the clock says, until it is reset."""
     breaker.isolate()
     for seconds in (0, 1e9, -2e9):
         clock.now += seconds
@@ -36,7 +35,6 @@ def test_isolated_stays_open(breaker: CircuitBreaker, clock: ManualClock) -> Non
 
 
 def test_metrics_only_never_trips(breaker: CircuitBreaker) -> None:
-    """It counts and admits every call, until it is reset."""
     breaker.metrics_only()
     for _ in range(10):
         breaker.acquire().failure(OSError("down"))
@@ -50,7 +48,7 @@ def test_metrics_only_never_trips(breaker: CircuitBreaker) -> None:
 
 @pytest.mark.parametrize("act", ["reset", "force_open", "isolate", "metrics_only"])
 def test_hand_makes_results_late(breaker: CircuitBreaker, act: str) -> None:
-    """What was begun before somebody took the breaker in hand changes nothing after it."""
+    """Calls begun before somebody took the breaker in hand change nothing after it."""
     permits = [breaker.acquire() for _ in range(3)]
     getattr(breaker, act)()
     before = breaker.get_stats()

@@ -17,7 +17,7 @@ from tests.resilience.manual_clock import BREAKER_CONFIG, ManualClock
 
 @pytest.fixture
 def breaker(clock: ManualClock) -> CircuitBreaker:
-    """As the others' breaker, but one good probe closes it."""
+    """Like the shared breaker, but one good probe closes it."""
     return CircuitBreaker("llm", replace(BREAKER_CONFIG, success_threshold=1), clock=clock)
 
 
@@ -65,7 +65,7 @@ WAYS: dict[str, Callable[[CircuitBreaker, BaseException], Any]] = {
 def test_every_way_tells_of_errors(
     breaker: CircuitBreaker, way: str, failures: int, error: BaseException
 ) -> None:
-    """However a call goes through the breaker, an error of the service counts and no other."""
+    """However the call is made, an error of the service counts and no other."""
     with contextlib.suppress(type(error)):
         WAYS[way](breaker, error)
     assert (0, failures, 0) == totals(breaker)
@@ -73,7 +73,6 @@ def test_every_way_tells_of_errors(
 
 @pytest.mark.parametrize("way", ["function", "coroutine", "block"])
 def test_errors_pass(breaker: CircuitBreaker, way: str) -> None:
-    """Who calls gets the very error that was raised."""
     down = OSError("down")
     with pytest.raises(OSError, match="down") as raised:
         WAYS[way](breaker, down)
@@ -81,7 +80,6 @@ def test_errors_pass(breaker: CircuitBreaker, way: str) -> None:
 
 
 def test_failures_of_deferreds_pass(breaker: CircuitBreaker) -> None:
-    """Who waits gets the very error that the Deferred failed with."""
     down = OSError("down")
     heard: list[Any] = []
     breaker.call(fail, down).addErrback(heard.append)
@@ -89,21 +87,19 @@ def test_failures_of_deferreds_pass(breaker: CircuitBreaker) -> None:
 
 
 def test_failing_deferreds_trip(breaker: CircuitBreaker) -> None:
-    """A Deferred that fails is a failure, as an exception is."""
     for _ in range(3):
         quietly(breaker.call(fail, OSError("down")))
     assert "open" == breaker.state
 
 
 def test_values_pass(breaker: CircuitBreaker) -> None:
-    """Arguments go in and the value comes out; that is a success."""
     assert {"a": 1} == breaker.call(dict, a=1)
     assert 3 == breaker.call(max, 1, 3)
     assert (2, 0, 0) == totals(breaker)
 
 
 def test_deferred_counts_when_it_fires(breaker: CircuitBreaker) -> None:
-    """A Deferred comes back as it is; its outcome counts when there is one, and is left alone."""
+    """The Deferred is returned as it is, and its result is left alone."""
     waiting: Deferred[str] = Deferred()
     assert waiting is breaker.call(lambda: waiting)
     assert (0, 0, 0) == totals(breaker)
@@ -113,7 +109,6 @@ def test_deferred_counts_when_it_fires(breaker: CircuitBreaker) -> None:
 
 
 def test_coroutine_counts_when_it_ends(breaker: CircuitBreaker) -> None:
-    """A coroutine counts when it has run to its end."""
     waiting: Deferred[str] = Deferred()
 
     async def ask() -> Any:
@@ -127,7 +122,7 @@ def test_coroutine_counts_when_it_ends(breaker: CircuitBreaker) -> None:
 
 
 def test_block_that_ends_well(breaker: CircuitBreaker) -> None:
-    """A block under a permit that ends well is a success, told once."""
+    """A success that was reported already is not counted twice."""
     with breaker.acquire() as permit:
         permit.success()
     with breaker.acquire():
@@ -141,7 +136,6 @@ def test_block_that_ends_well(breaker: CircuitBreaker) -> None:
 def test_probe_by_call_closes(
     breaker: CircuitBreaker, clock: ManualClock, probe: Callable[[], Any]
 ) -> None:
-    """A call can be the probe, and what comes of it closes the breaker."""
     breaker.force_open()
     with pytest.raises(CircuitOpenError):
         breaker.call(probe)
@@ -151,7 +145,6 @@ def test_probe_by_call_closes(
 
 
 def test_rejected_is_not_called(breaker: CircuitBreaker) -> None:
-    """What an open breaker rejects is never called."""
     called: list[int] = []
     breaker.force_open()
     with pytest.raises(CircuitOpenError):
@@ -164,7 +157,7 @@ def test_rejected_is_not_called(breaker: CircuitBreaker) -> None:
 def test_a_probe_that_says_nothing_leaves_its_place(
     breaker: CircuitBreaker, clock: ManualClock, way: str, error: BaseException
 ) -> None:
-    """A probe that ends with an excluded error or a cancellation lets the next one in at once."""
+    """After an excluded error or a cancellation the next probe is let in at once."""
     breaker.force_open()
     clock.now += 10
     with contextlib.suppress(type(error)):
@@ -173,7 +166,6 @@ def test_a_probe_that_says_nothing_leaves_its_place(
 
 
 def test_cancelled_probe_leaves_its_place(breaker: CircuitBreaker, clock: ManualClock) -> None:
-    """Cancelling the Deferred of a probe re-arms the breaker at once."""
     breaker.force_open()
     clock.now += 10
     probe = breaker.call(Deferred)
@@ -184,7 +176,7 @@ def test_cancelled_probe_leaves_its_place(breaker: CircuitBreaker, clock: Manual
 
 
 def test_deadline_inside_counts(breaker: CircuitBreaker) -> None:
-    """A deadline set inside of the call is a failure of the service; one outside drops the call."""
+    """A deadline inside the call blames the service; one outside only drops the call."""
     reactor = Clock()
 
     def hang() -> Deferred[None]:
@@ -197,7 +189,7 @@ def test_deadline_inside_counts(breaker: CircuitBreaker) -> None:
 
 
 def test_late_results_of_calls(breaker: CircuitBreaker) -> None:
-    """Calls begun before the breaker opened change nothing when they come back."""
+    """Calls begun before the breaker opened change nothing when they end."""
     late_success: Deferred[int] = breaker.call(Deferred)
     late_failure: Deferred[int] = breaker.call(Deferred)
     breaker.call(breaker.force_open)
@@ -208,7 +200,7 @@ def test_late_results_of_calls(breaker: CircuitBreaker) -> None:
 
 
 def test_nothing_is_kept_of_calls(breaker: CircuitBreaker) -> None:
-    """However many calls fail or are rejected, the breaker remembers no more than its threshold."""
+    """The breaker remembers no more failures than its threshold."""
     for _ in range(1000):
         with contextlib.suppress(OSError, CircuitOpenError):
             breaker.call(raise_, OSError("down"))

@@ -1,4 +1,4 @@
-"""The breaker beside a plain reference that keeps its state in words and moves it at every step."""
+"""The breaker against a plain reference that stores its state and moves it at every step."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ DOWN, OURS = OSError("down"), ValueError("ours")
 
 
 class Reference:
-    """What a breaker is to do, without any care for speed or memory."""
+    """The expected behaviour of a breaker, without care for speed or memory."""
 
     def __init__(self, config: CircuitBreakerConfig) -> None:
         self.config = config
@@ -33,14 +33,14 @@ class Reference:
         self.last_error: str | None = None
 
     def pass_time(self, seconds: int) -> None:
-        """Let time pass; an open breaker becomes half open by itself."""
+        """An open breaker becomes half open by itself."""
         self.now += seconds
         is_over = self.now >= self.opened_at + OPEN_SECONDS and self.mode != "isolated"
         if self.state == "open" and is_over:
             self.state = "half_open"
 
     def go(self, state: str, mode: str = "automatic") -> None:
-        """Begin a new round in a state."""
+        """Begin a new round in this state."""
         self.state, self.mode, self.opened_at, self.round = state, mode, self.now, self.round + 1
         self.probes, self.probe_successes = {}, 0
         if state == "closed":
@@ -48,7 +48,7 @@ class Reference:
 
     @property
     def retry_after(self) -> float | None:
-        """Seconds until a call is admitted, None for now."""
+        """Seconds until a call is admitted; None for now."""
         if self.mode == "isolated":
             return float("inf")
         if self.state == "open":
@@ -58,12 +58,12 @@ class Reference:
         return min(ends) - self.now if is_full else None
 
     def begin(self, call: int) -> None:
-        """A call is admitted; half open it is a probe."""
+        """Admit a call; in the half open state it is a probe."""
         if self.state == "half_open":
             self.probes[call] = self.now
 
     def end(self, call: int | None, outcome: str) -> None:
-        """A call of this round ends, or an outcome is told by hand."""
+        """End a call of this round, or note an outcome that was reported by hand."""
         if self.state == "half_open" and outcome != "failure":
             self.probes.pop(call, None)  # type: ignore[arg-type]
         if outcome == "success":
@@ -72,14 +72,12 @@ class Reference:
             self.fail()
 
     def succeed(self) -> None:
-        """Count a success."""
         self.totals["successes"] += 1
         self.probe_successes += self.state == "half_open"
         if self.probe_successes == self.config.success_threshold:
             self.go("closed")
 
     def fail(self) -> None:
-        """Count a failure."""
         self.totals["failures"] += 1
         self.last_error = "down"
         if self.state == "half_open":
@@ -91,13 +89,13 @@ class Reference:
 
     @property
     def recent(self) -> int:
-        """Failures within the window; no more than the threshold are told."""
+        """Failures within the window, at most as many as the threshold."""
         recent = [at for at in self.failure_times if at >= self.now - WINDOW_SECONDS]
         return min(len(recent), self.config.failure_threshold)
 
 
 class BreakerMachine(RuleBasedStateMachine):
-    """Calls of all kinds, in any order, with time passing and people taking it in hand."""
+    """Calls of all kinds in any order, while time passes and people take the breaker in hand."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -107,7 +105,6 @@ class BreakerMachine(RuleBasedStateMachine):
 
     @initialize(failures=st.integers(1, 3), successes=st.integers(1, 3), probes=st.integers(1, 2))
     def build(self, failures: int, successes: int, probes: int) -> None:
-        """Begin with thresholds of any size."""
         config = CircuitBreakerConfig(
             failures, successes, OPEN_SECONDS, WINDOW_SECONDS, (ValueError, KeyError), probes
         )
@@ -116,12 +113,11 @@ class BreakerMachine(RuleBasedStateMachine):
 
     @rule(seconds=st.sampled_from([1, 4, 9, 10, 25]))
     def pass_time(self, seconds: int) -> None:
-        """Let time pass."""
         self.clock.now += seconds
         self.reference.pass_time(seconds)
 
     def _begin(self, way: str) -> dict[str, Callable[[], Any]]:
-        """Begin a call, and say how it can end."""
+        """Begin a call, and give its possible ends."""
         if way == "permit":
             permit = self.breaker.acquire()
             return {
@@ -149,7 +145,6 @@ class BreakerMachine(RuleBasedStateMachine):
 
     @rule(way=st.sampled_from(["permit", "Deferred", "coroutine"]))
     def begin(self, way: str) -> None:
-        """Begin a call."""
         retry_after = self.reference.retry_after
         if retry_after is None:
             self.begun += 1
@@ -164,7 +159,6 @@ class BreakerMachine(RuleBasedStateMachine):
     @precondition(lambda self: self.calls)
     @rule(data=st.data(), outcome=st.sampled_from(["success", "failure", "excluded", "cancelled"]))
     def end(self, data: st.DataObject, outcome: str) -> None:
-        """End any call that is under way, in any way."""
         call = data.draw(st.sampled_from(sorted(self.calls)))
         ends, taken_in = self.calls.pop(call)
         ends[outcome]()
@@ -173,7 +167,7 @@ class BreakerMachine(RuleBasedStateMachine):
 
     @rule(outcome=st.sampled_from(["success", "failure", "excluded"]))
     def call_at_once(self, outcome: str) -> None:
-        """Call a function that answers, or fails, on the spot."""
+        """Call a function that answers or fails at once."""
 
         def answer() -> int:
             if outcome == "success":
@@ -193,7 +187,7 @@ class BreakerMachine(RuleBasedStateMachine):
 
     @rule(outcome=st.sampled_from(["success", "failure", "excluded"]))
     def tell(self, outcome: str) -> None:
-        """Tell of an outcome by hand."""
+        """Report an outcome by hand."""
         if outcome == "success":
             self.breaker.record_success()
         else:
@@ -202,7 +196,6 @@ class BreakerMachine(RuleBasedStateMachine):
 
     @rule(act=st.sampled_from(["reset", "force_open", "isolate", "metrics_only"]))
     def take_in_hand(self, act: str) -> None:
-        """Take it in hand, or give it free again."""
         getattr(self.breaker, act)()
         self.reference.go("closed")
         if act in ("force_open", "isolate"):
@@ -212,7 +205,6 @@ class BreakerMachine(RuleBasedStateMachine):
 
     @invariant()
     def agrees(self) -> None:
-        """Both are in the same state, admit the same and have counted the same."""
         reference, retry_after = self.reference, self.reference.retry_after
         assert (reference.mode, retry_after) == (self.breaker.mode, self.breaker.retry_after)
         assert (retry_after is None) is self.breaker.is_available

@@ -1,4 +1,4 @@
-"""A breaker that trips by the share of calls that failed, too."""
+"""A breaker that trips by the share of failed calls as well."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ RATE = replace(BREAKER_CONFIG, failure_rate=0.5, least_calls=10)
 
 @pytest.fixture
 def breaker(clock: ManualClock) -> CircuitBreaker:
-    """Three failures, half of at least ten calls, within twenty seconds."""
+    """Trips at three failures that are half of at least ten calls within twenty seconds."""
     return CircuitBreaker("llm", RATE, clock=clock)
 
 
 def play(breaker: CircuitBreaker, calls: str) -> list[str]:
-    """What state it is in after each call: "+" went well, "-" failed."""
+    """The state after each call: "+" succeeds, "-" fails."""
     states = []
     for call in calls:
         permit = breaker.acquire()
@@ -45,7 +45,7 @@ def play(breaker: CircuitBreaker, calls: str) -> list[str]:
     ],
 )
 def test_the_share_decides(breaker: CircuitBreaker, state: str, calls: str) -> None:
-    """Enough failures alone do not trip it: they must be a share of enough calls."""
+    """Enough failures do not trip it unless they are the share of enough calls."""
     assert state == play(breaker, calls)[-1]
 
 
@@ -57,7 +57,7 @@ def test_few_failures_are_enough_of_no_share(clock: ManualClock) -> None:
 
 
 def test_what_is_over_counts_no_more(breaker: CircuitBreaker, clock: ManualClock) -> None:
-    """Successes of before the window do not outweigh the failures within it."""
+    """Successes from before the window do not outweigh the failures within it."""
     play(breaker, "+" * 100)
     assert breaker.has_answered_lately
     clock.now += 20
@@ -66,7 +66,7 @@ def test_what_is_over_counts_no_more(breaker: CircuitBreaker, clock: ManualClock
 
 
 def test_it_begins_anew(breaker: CircuitBreaker, clock: ManualClock) -> None:
-    """After its probes, and after a reset, no share of before is left."""
+    """Earlier calls no longer count after its probes, nor after a reset."""
     play(breaker, "-" * 10)
     clock.now += 10
     play(breaker, "++")
@@ -77,7 +77,7 @@ def test_it_begins_anew(breaker: CircuitBreaker, clock: ManualClock) -> None:
 
 
 def test_calls_through_it_count_alike(breaker: CircuitBreaker) -> None:
-    """`call` and what is told by hand are calls like those with a permit."""
+    """`call` and outcomes reported by hand count like calls with a permit."""
     for _ in range(5):
         breaker.call(int)
         breaker.record_success()
@@ -92,18 +92,17 @@ def test_without_a_rate_nothing_is_known_of_answers(clock: ManualClock) -> None:
 
 @pytest.mark.parametrize("rate", [-0.1, 1.1, float("nan")], ids=str)
 def test_a_share_is_from_0_to_1(rate: float) -> None:
-    """Anything else is refused by name."""
     with pytest.raises(ValueError, match=r"^failure_rate must be from 0 to 1"):
         replace(BREAKER_CONFIG, failure_rate=rate)
 
 
 @given(st.lists(st.tuples(st.floats(-5, 30), st.booleans()), max_size=60), st.floats(0, 30))
 def test_the_count_is_that_of_a_list(calls: list[tuple[float, bool]], later: float) -> None:
-    """It knows what a list of all calls knows, but for the slot at the window's old end."""
+    """It agrees with a list of all calls, except for the slot at the window's old end."""
     count, kept, now = SlidingCount(24.0), deque[tuple[float, bool]](), 100.0
     for step, is_failure in calls:
         if int((now + step) // 1.0) < int(now // 1.0):
-            kept.clear()
+            kept.clear()  # a clock that is set back begins the count anew
         now += step
         count.add(now, is_failure=is_failure)
         kept.append((now, is_failure))

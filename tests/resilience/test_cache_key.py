@@ -17,7 +17,7 @@ from evennia_ai.resilience.plain_values import canonical
 
 
 class Floor(IntEnum):
-    """A number that is not just a number."""
+    """An integer of a type of its own."""
 
     CELLAR = 1
 
@@ -70,23 +70,22 @@ PLAIN: st.SearchStrategy[Any] = st.recursive(
 
 
 def test_form() -> None:
-    """A key is the tool's name, a colon and twelve hexadecimal digits."""
     key = get_cache_key("inspect_location", room_id="abc123")
     assert re.fullmatch("inspect_location:[0-9a-f]{12}", key)
 
 
 def test_is_the_same_for_ever() -> None:
-    """The digits follow from the arguments alone, in this process and in any other."""
+    """The digits depend on the arguments alone, so they are the same in any process."""
     assert "look:42e0d2cab65d" == get_cache_key("look", room_id=12, detail="full")
 
 
 def test_tools_differ() -> None:
-    """The same arguments of another tool make another key; an argument may be called `tool`."""
+    """An argument may be called `tool`."""
     assert get_cache_key("look", tool=1) != get_cache_key("search", tool=1)
 
 
 def turned(value: Any) -> Any:
-    """The value with its dicts the other way round."""
+    """The value with its dicts in reverse order."""
     if isinstance(value, dict):
         return {key: turned(item) for key, item in reversed(value.items())}
     return value
@@ -94,12 +93,10 @@ def turned(value: Any) -> Any:
 
 @pytest.mark.parametrize("arguments", [{"a": 1, "b": [2]}, {"b": {"x": 1, "y": {2, 3}}, "a": "z"}])
 def test_order_does_not_matter(arguments: dict[str, Any]) -> None:
-    """Arguments, and what is in dicts of them, may come in any order."""
     assert get_cache_key("look", **arguments) == get_cache_key("look", **turned(arguments))
 
 
 def test_different_values_and_types_differ() -> None:
-    """No two values of different value or type share a key."""
     keys = [get_cache_key("look", of=value) for value in DIFFERENT]
     doubles = [
         (one, other)
@@ -111,12 +108,11 @@ def test_different_values_and_types_differ() -> None:
 
 @given(PLAIN, PLAIN)
 def test_same_text_only_for_equals(one: Any, other: Any) -> None:
-    """Two values have the same text exactly when they are equal down to their types."""
     assert (repr(sort(one)) == repr(sort(other))) is (canonical(one) == canonical(other))
 
 
 def sort(value: Any) -> Any:
-    """The value with its dicts in order."""
+    """The value with its dicts in order of their keys."""
     if isinstance(value, dict):
         return {key: sort(value[key]) for key in sorted(value)}
     return [sort(item) for item in value] if isinstance(value, list) else value
@@ -126,7 +122,7 @@ def sort(value: Any) -> Any:
     "value", [object(), [object()], {"a": lambda: 1}], ids=["an object", "in a list", "a function"]
 )
 def test_what_has_no_certain_text_is_refused(value: object) -> None:
-    """A value that nothing tells from another for certain has no key, and the error says whose."""
+    """A value that cannot be told from another for certain has no key; the error names the tool."""
     with pytest.raises(
         TypeError,
         match=r"^no cache key for look: an argument is a (object|function); numbers, texts, lists",

@@ -1,4 +1,4 @@
-"""The cache beside a plain reference: a list in the order of use, and a list of executions."""
+"""The cache against a plain reference: a list in the order of use, and a list of executions."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Kept:
 
 @dataclass
 class Execution:
-    """A run of a tool that is under way, and what those who wait have heard of it."""
+    """A run of a tool that is under way, and the outcomes of those who wait for it."""
 
     key: str
     scope: str
@@ -41,7 +41,7 @@ class Execution:
 
 
 class CacheMachine(RuleBasedStateMachine):
-    """Look-ups, runs that end in any order and way, cancelling, clearing, and time."""
+    """Look-ups, runs that end in any order and way, cancellation, clearing and time."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -52,7 +52,6 @@ class CacheMachine(RuleBasedStateMachine):
 
     @initialize(bound=st.integers(1, 3))
     def build(self, bound: int) -> None:
-        """Begin with a cache of any size."""
         self.bound = bound
         self.cache = ToolResultCache(bound, clock=self.clock)
 
@@ -61,7 +60,7 @@ class CacheMachine(RuleBasedStateMachine):
         return {"success": True, "numbers": [self.number]}
 
     def _spoil(self, result: Any) -> int:
-        """The number in a result, which is then changed, as careless callers do."""
+        """The number in a result, which is then changed, as by a careless caller."""
         number: int = result["numbers"][0]
         result["numbers"][0] = -1
         result.clear()
@@ -74,7 +73,7 @@ class CacheMachine(RuleBasedStateMachine):
         self.kept = self.kept[-self.bound :]
 
     def _find(self, key: str) -> int | None:
-        """What a look-up gives; it counts, and makes an entry the last used or drops it."""
+        """The result of a look-up, which is counted, and marks an entry as used or drops it."""
         for entry in self.kept:
             if entry.key == key:
                 self.kept.remove(entry)
@@ -88,25 +87,22 @@ class CacheMachine(RuleBasedStateMachine):
 
     @rule(seconds=st.sampled_from([1, 4, 5]))
     def pass_time(self, seconds: int) -> None:
-        """Let time pass."""
         self.clock.now += seconds
 
     @rule(key=KEYS)
     def get(self, key: str) -> None:
-        """Look something up."""
         found = self.cache.get(key)
         assert self._find(key) == (None if found is None else self._spoil(found))
 
     @rule(key=KEYS, scope=SCOPES, ttl=TTLS)
     def put(self, key: str, scope: str, ttl: float | None) -> None:
-        """Set something."""
         result = self._result()
         self.cache.set(key, result, scope, ttl)
         self._keep(key, self._spoil(result), scope, ttl)
 
     @rule(key=KEYS, scope=SCOPES, ttl=TTLS, is_good=st.booleans())
     def run_at_once(self, key: str, scope: str, ttl: float | None, is_good: bool) -> None:
-        """Ask, with a function that answers on the spot."""
+        """Ask with a function that answers at once."""
         if any(each.key == key and each.is_current for each in self.executions):
             return
         answer = {**self._result(), "success": is_good}
@@ -120,7 +116,7 @@ class CacheMachine(RuleBasedStateMachine):
 
     @rule(key=KEYS, scope=SCOPES, ttl=TTLS)
     def ask(self, key: str, scope: str, ttl: float | None) -> None:
-        """Ask, with a tool that answers later; who asks after others joins them."""
+        """Ask with a tool that answers later; further callers join the first."""
         begun: list[Deferred[Any]] = []
 
         def tool() -> Deferred[Any]:
@@ -147,7 +143,7 @@ class CacheMachine(RuleBasedStateMachine):
     @precondition(lambda self: self.executions)
     @rule(data=st.data(), way=st.sampled_from(["good", "bad", "error", "strange"]))
     def answer(self, data: st.DataObject, way: str) -> None:
-        """Let any execution end: all who wait hear the same, and only a success is kept."""
+        """End any execution: all who wait get the same, and only a success is kept."""
         execution = self._take(data)
         self.executions.remove(execution)
         result = {**self._result(), "success": way == "good"}
@@ -168,7 +164,7 @@ class CacheMachine(RuleBasedStateMachine):
     @precondition(lambda self: self.executions)
     @rule(data=st.data())
     def cancel(self, data: st.DataObject) -> None:
-        """Cancel one who waits; the last one's cancels the execution."""
+        """Cancel one who waits; the last one cancels the execution."""
         execution = self._take(data)
         asked, outcomes = execution.waiting.pop(
             data.draw(st.integers(0, len(execution.waiting) - 1))
@@ -181,7 +177,6 @@ class CacheMachine(RuleBasedStateMachine):
 
     @rule(clear=st.sampled_from(["clear_tick", "clear_session", "clear_all"]))
     def clear(self, clear: str) -> None:
-        """End a tick, or a session, or everything."""
         getattr(self.cache, clear)()
         ended = {"clear_tick": "tick", "clear_session": "session"}.get(clear)
         self.kept = [entry for entry in self.kept if ended and entry.scope != ended]
@@ -191,14 +186,13 @@ class CacheMachine(RuleBasedStateMachine):
 
     @rule()
     def prune(self) -> None:
-        """Drop what is out of date."""
         still = [entry for entry in self.kept if self.clock.now < entry.ends_at]
         assert len(self.kept) - len(still) == self.cache.prune_expired()
         self.kept = still
 
     @invariant()
     def agrees(self) -> None:
-        """Both hold as many entries of each scope, counted the same, and let nobody wait."""
+        """Both have the same entries and counts, and nobody who waits has an outcome yet."""
         scopes = [entry.scope for entry in self.kept]
         stats = self.cache.get_stats()
         expected = {scope: scopes.count(scope) for scope in ("tick", "session")}

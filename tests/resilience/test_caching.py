@@ -1,4 +1,4 @@
-"""The cache, by examples: look-up, scopes, times, bound and ownership."""
+"""The cache by examples: look-up, scopes, times, bound and ownership."""
 
 from __future__ import annotations
 
@@ -14,7 +14,6 @@ from tests.resilience.manual_clock import ManualClock
 
 
 def test_what_is_set_is_found(cache: ToolResultCache) -> None:
-    """A value is found by its key, the newest one, until it is replaced."""
     assert cache.get("a") is None
     cache.set("a", 1)
     cache.set("a", [2], "session")
@@ -41,7 +40,7 @@ def test_stats(cache: ToolResultCache) -> None:
 
 
 def test_stats_of_nothing() -> None:
-    """Nobody asked, nothing found: no rate is divided by nothing."""
+    """The hit rate is not divided by zero."""
     stats = ToolResultCache().get_stats()
     assert (0.0, 0) == (stats["hit_rate_percent"], stats["total_entries"])
 
@@ -51,7 +50,7 @@ def test_stats_of_nothing() -> None:
     [({"session": 1}, "clear_tick"), ({"tick": 1}, "clear_session"), ({}, "clear_all")],
 )
 def test_clearing(cache: ToolResultCache, left: dict[str, int], clear: str) -> None:
-    """A scope that ends takes its own entries with it; what comes after it is kept again."""
+    """The end of a scope removes only its entries, and later ones are kept again."""
     for _ in range(2):
         cache.set("a", 1)
         cache.set("b", 2, "session")
@@ -61,7 +60,6 @@ def test_clearing(cache: ToolResultCache, left: dict[str, int], clear: str) -> N
 
 
 def test_ttl_ends_exactly(cache: ToolResultCache, clock: ManualClock) -> None:
-    """An entry is there until its seconds are over, and gone when they are."""
     cache.set("a", 1, ttl=5)
     clock.now += 4.999
     assert 1 == cache.get("a")
@@ -72,7 +70,7 @@ def test_ttl_ends_exactly(cache: ToolResultCache, clock: ManualClock) -> None:
 
 
 def test_without_ttl_the_scope_decides(cache: ToolResultCache, clock: ManualClock) -> None:
-    """An entry without a time of its own does not mind what the clock says."""
+    """Such an entry ignores the clock."""
     cache.set("a", 1)
     for seconds in (1e9, -2e9):
         clock.now += seconds
@@ -80,14 +78,13 @@ def test_without_ttl_the_scope_decides(cache: ToolResultCache, clock: ManualCloc
 
 
 def test_clock_set_back_ends_an_entry(cache: ToolResultCache, clock: ManualClock) -> None:
-    """A clock that is set back an hour does not keep an old result for an hour more."""
+    """Otherwise the entry would live an hour longer."""
     cache.set("a", 1, ttl=5)
     clock.now -= 3600
     assert cache.get("a") is None
 
 
 def test_pruning(cache: ToolResultCache, clock: ManualClock) -> None:
-    """Pruning drops what is out of date, says how many that were, and counts as no look-up."""
     cache.set("a", 1, ttl=5)
     cache.set("b", 2, "session", ttl=9)
     cache.set("c", 3)
@@ -99,7 +96,6 @@ def test_pruning(cache: ToolResultCache, clock: ManualClock) -> None:
 
 
 def test_the_least_recently_used_gives_way(cache: ToolResultCache) -> None:
-    """In a full cache the entry goes that was neither read nor written for longest."""
     for key in "abc":
         cache.set(key, key)
     cache.get("a")
@@ -109,21 +105,20 @@ def test_the_least_recently_used_gives_way(cache: ToolResultCache) -> None:
 
 
 def test_replacing_drops_nobody(cache: ToolResultCache) -> None:
-    """Writing to a key that is there takes no further place."""
+    """Writing to an existing key takes no further place."""
     for key in "abcc":
         cache.set(key, key)
     assert ["a", "b", "c"] == [cache.get(key) for key in "abc"]
 
 
 def test_none_only_forgets(cache: ToolResultCache) -> None:
-    """None means that there is nothing; setting it leaves nothing."""
+    """Setting None removes the entry."""
     cache.set("a", 1)
     cache.set("a", None)
     assert 0 == cache.get_stats()["total_entries"]
 
 
 def test_of_one_entry() -> None:
-    """The smallest cache holds one entry."""
     cache = ToolResultCache(1)
     cache.set("a", 1)
     cache.set("b", 2)
@@ -131,7 +126,6 @@ def test_of_one_entry() -> None:
 
 
 def test_bound_by_default() -> None:
-    """A cache that nobody configured holds a thousand entries and no more."""
     cache = ToolResultCache()
     for number in range(1001):
         cache.set(number, number)
@@ -161,7 +155,6 @@ def test_bound_by_default() -> None:
     ],
 )
 def test_what_cannot_work_is_refused(message: str, make: Callable[[], object]) -> None:
-    """A bound, a scope or a time that cannot work is refused in one sentence."""
     with pytest.raises(ValueError, match=f"^{message}$"):
         make()
 
@@ -179,14 +172,13 @@ def test_callers_hands(cache: ToolResultCache) -> None:
 
 
 def test_frozen_values_are_not_copied(cache: ToolResultCache) -> None:
-    """A result that nobody can change costs no copy."""
     result = ToolResult(True, "a cellar")
     cache.set("a", result)
     assert result is cache.get("a")
 
 
 def test_what_cannot_be_copied_is_not_kept(cache: ToolResultCache) -> None:
-    """A living object is refused, and what was there before stays."""
+    """A live object is refused, and the earlier entry stays."""
     cache.set("a", 1)
     with pytest.raises(TypeError, match=r"^a object cannot be kept"):
         cache.set("a", [object()])

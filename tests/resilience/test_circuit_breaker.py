@@ -1,4 +1,4 @@
-"""The breaker, by examples: its states, its figures, and what a person can do to it."""
+"""The breaker by examples: its states, its figures, its settings and the registry."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from tests.resilience.manual_clock import BREAKER_CONFIG, ManualClock
 
 
 class CarryingError(Exception):
-    """An error that carries another one where Twisted's Failure has its own."""
+    """An error that has another one as `value`, as Twisted's Failure does."""
 
     value = KeyError("carried")
 
@@ -33,7 +33,6 @@ def trip(breaker: CircuitBreaker) -> None:
 
 
 def test_trips_at_the_threshold(breaker: CircuitBreaker) -> None:
-    """Failures up to the threshold pass; the one that reaches it opens the breaker."""
     states = []
     for _ in range(3):
         breaker.record_failure(OSError("down"))
@@ -42,7 +41,6 @@ def test_trips_at_the_threshold(breaker: CircuitBreaker) -> None:
 
 
 def test_open_rejects_and_says_how_long(breaker: CircuitBreaker, clock: ManualClock) -> None:
-    """An open breaker rejects at once, with its name and the seconds that are left."""
     trip(breaker)
     clock.now += 4
     with pytest.raises(
@@ -54,7 +52,7 @@ def test_open_rejects_and_says_how_long(breaker: CircuitBreaker, clock: ManualCl
 
 
 def test_old_failures_do_not_count(breaker: CircuitBreaker, clock: ManualClock) -> None:
-    """Failures older than the window do not add up; one that is exactly as old still does."""
+    """A failure that is exactly as old as the window still counts."""
     breaker.record_failure()
     clock.now += 20
     breaker.record_failure()
@@ -68,7 +66,6 @@ def test_old_failures_do_not_count(breaker: CircuitBreaker, clock: ManualClock) 
 def test_the_window_ends_exactly(
     breaker: CircuitBreaker, clock: ManualClock, state: str, seconds: float
 ) -> None:
-    """The first of three failures counts for twenty seconds and no longer."""
     breaker.record_failure()
     clock.now += seconds
     breaker.record_failure()
@@ -77,7 +74,6 @@ def test_the_window_ends_exactly(
 
 
 def test_one_probe_at_a_time(breaker: CircuitBreaker, clock: ManualClock) -> None:
-    """After the timeout one probe is admitted, and nobody else until it comes back."""
     trip(breaker)
     clock.now += 10
     assert (True, None) == (breaker.is_available, breaker.retry_after)
@@ -90,7 +86,6 @@ def test_one_probe_at_a_time(breaker: CircuitBreaker, clock: ManualClock) -> Non
 
 
 def test_closes_after_enough_probes(breaker: CircuitBreaker, clock: ManualClock) -> None:
-    """As many successful probes as the threshold says close it, with all failures forgotten."""
     trip(breaker)
     clock.now += 10
     breaker.acquire().success()
@@ -100,7 +95,7 @@ def test_closes_after_enough_probes(breaker: CircuitBreaker, clock: ManualClock)
 
 
 def test_failed_probe_opens_again(breaker: CircuitBreaker, clock: ManualClock) -> None:
-    """A failed probe opens the breaker for the whole time, and earlier successes count no more."""
+    """It opens for the whole time, and earlier successes no longer count."""
     trip(breaker)
     clock.now += 10
     breaker.acquire().success()
@@ -112,7 +107,7 @@ def test_failed_probe_opens_again(breaker: CircuitBreaker, clock: ManualClock) -
 
 
 def test_lost_probe_is_given_up(breaker: CircuitBreaker, clock: ManualClock) -> None:
-    """A probe that never comes back does not keep the breaker shut for ever."""
+    """A probe that never ends must not keep the breaker shut for ever."""
     trip(breaker)
     clock.now += 10
     breaker.acquire()
@@ -122,7 +117,7 @@ def test_lost_probe_is_given_up(breaker: CircuitBreaker, clock: ManualClock) -> 
 
 
 def test_lost_probe_does_not_free_the_next(breaker: CircuitBreaker, clock: ManualClock) -> None:
-    """A probe that was given up and comes back late leaves the next one its place."""
+    """When a lost probe ends late, the next one keeps its place."""
     trip(breaker)
     clock.now += 10
     lost = breaker.acquire()
@@ -144,7 +139,7 @@ def test_lost_probe_does_not_free_the_next(breaker: CircuitBreaker, clock: Manua
 def test_release_frees_the_probe(
     breaker: CircuitBreaker, clock: ManualClock, settle: Callable[[Permit], None]
 ) -> None:
-    """A probe that tells nothing of the service leaves its place to the next."""
+    """Such a probe says nothing about the service, so the next may try."""
     trip(breaker)
     clock.now += 10
     settle(breaker.acquire())
@@ -152,14 +147,13 @@ def test_release_frees_the_probe(
 
 
 def test_excluded_errors_do_not_count(breaker: CircuitBreaker) -> None:
-    """Errors that are our own fault say nothing of the service."""
+    """Our own mistakes say nothing about the service."""
     for _ in range(10):
         breaker.record_failure(KeyError("ours"))
     assert ("closed", 0) == (breaker.state, breaker.get_stats()["total_failures"])
 
 
 def test_a_permit_is_told_once(breaker: CircuitBreaker) -> None:
-    """Only the first telling of an outcome counts."""
     permit = breaker.acquire()
     permit.success()
     permit.failure(OSError("late"))
@@ -170,7 +164,7 @@ def test_a_permit_is_told_once(breaker: CircuitBreaker) -> None:
 
 
 def test_late_results_change_nothing(breaker: CircuitBreaker, clock: ManualClock) -> None:
-    """What was begun before the breaker opened says nothing of the service now."""
+    """Calls begun before the breaker opened say nothing about the service now."""
     late_success, late_failure = breaker.acquire(), breaker.acquire()
     trip(breaker)
     clock.now += 10
@@ -180,7 +174,6 @@ def test_late_results_change_nothing(breaker: CircuitBreaker, clock: ManualClock
 
 
 def test_success_while_open_does_not_close(breaker: CircuitBreaker) -> None:
-    """Successes told by hand while it is open are counted, but open it stays."""
     trip(breaker)
     for _ in range(5):
         breaker.record_success()
@@ -188,7 +181,7 @@ def test_success_while_open_does_not_close(breaker: CircuitBreaker) -> None:
 
 
 def test_failure_while_open_does_not_prolong(breaker: CircuitBreaker, clock: ManualClock) -> None:
-    """Failures told by hand while it is open do not put off the next probe."""
+    """The next probe is not put off."""
     trip(breaker)
     clock.now += 5
     breaker.record_failure(OSError("down"))
@@ -223,19 +216,17 @@ def test_stats(breaker: CircuitBreaker) -> None:
 )
 @pytest.mark.parametrize("value", [0, -1, float("nan")], ids=str)
 def test_config_is_checked(field: str, value: float) -> None:
-    """A threshold or a time that cannot work is refused by name."""
     with pytest.raises(ValueError, match=f"^{field} must be"):
         replace(BREAKER_CONFIG, **cast("dict[str, Any]", {field: value}))
 
 
 def test_least_config_works() -> None:
-    """One failure, one success, one probe and next to no time are enough."""
     config = CircuitBreakerConfig(1, 1, 1e-9, 1e-9, (), 1)
     assert (1, 1, 1) == (config.failure_threshold, config.success_threshold, config.max_probes)
 
 
 def test_config_cannot_be_changed() -> None:
-    """Breakers share configurations, so nobody changes one."""
+    """Breakers share configurations."""
     with pytest.raises(FrozenInstanceError):
         BREAKER_CONFIG.failure_threshold = 1  # type: ignore[misc]
 
@@ -263,14 +254,12 @@ def test_defaults() -> None:
     ],
 )
 def test_last_error_is_shown(breaker: CircuitBreaker, text: str | None, error: object) -> None:
-    """The last failure is shown by a short text."""
     breaker.record_failure(error)
     stats = breaker.get_stats()
     assert (text, 1) == (stats["last_failure_error"], stats["total_failures"])
 
 
 def test_excluded_in_a_failure(breaker: CircuitBreaker) -> None:
-    """An excluded error does not count either when it comes in Twisted's Failure."""
     breaker.record_failure(Failure(KeyError("ours")))
     assert 0 == breaker.get_stats()["total_failures"]
 
@@ -284,7 +273,7 @@ def test_success_does_not_shorten_the_window(breaker: CircuitBreaker) -> None:
 
 
 def test_several_probes(clock: ManualClock) -> None:
-    """As many probes at a time as allowed; the first of them that is lost makes room."""
+    """The first probe that is lost makes room for another."""
     breaker = CircuitBreaker("llm", replace(BREAKER_CONFIG, max_probes=2), clock=clock)
     breaker.force_open()
     clock.now += 10
@@ -300,7 +289,7 @@ def test_several_probes(clock: ManualClock) -> None:
 
 
 def test_clock_set_back_does_not_wedge(breaker: CircuitBreaker, clock: ManualClock) -> None:
-    """A clock that is set back an hour lets a probe in now, and not in an hour."""
+    """A clock that is set back an hour lets a probe in now, not in an hour."""
     trip(breaker)
     clock.now -= 3600
     assert ("half_open", True) == (breaker.state, breaker.is_available)
@@ -310,7 +299,7 @@ def test_clock_set_back_does_not_wedge(breaker: CircuitBreaker, clock: ManualClo
 
 
 def test_registry_shares_by_name(clock: ManualClock) -> None:
-    """One name is one breaker, with the configuration it was made with."""
+    """A breaker keeps the configuration that it was made with."""
     registry = CircuitBreakerRegistry(clock=clock)
     first = registry.get_or_create("a", BREAKER_CONFIG)
     assert first is registry.get_or_create("a", CircuitBreakerConfig(failure_threshold=1))
@@ -324,7 +313,7 @@ def test_registry_shares_by_name(clock: ManualClock) -> None:
 
 
 def test_what_is_degraded(clock: ManualClock) -> None:
-    """What is not closed is listed, with what staff want to know; the closed ones are left out."""
+    """Closed breakers are left out."""
     registry = CircuitBreakerRegistry(clock=clock)
     registry.get_or_create("fine").record_success()
     trip(registry.get_or_create("down", BREAKER_CONFIG))

@@ -1,4 +1,4 @@
-"""What is frozen is kept as it is, what is plain is copied, the rest is refused."""
+"""Copies of values: frozen ones are kept, plain ones copied, others refused."""
 
 from __future__ import annotations
 
@@ -14,27 +14,23 @@ from evennia_ai.resilience.plain_values import is_frozen, own_copy
 
 
 class Colour(Enum):
-    """A value that nobody can change."""
-
     RED = 1
 
 
 @dataclass(frozen=True)
 class Frozen:
-    """Frozen, but only as far as what it holds is."""
+    """Frozen, but only as far as its content is."""
 
     inner: Any
 
 
 @dataclass
 class Loose:
-    """Anybody can change it."""
-
     inner: Any
 
 
 class Text(str):
-    """A text that can carry anything."""
+    """A text that can carry attributes."""
 
 
 @pytest.mark.parametrize(
@@ -46,7 +42,6 @@ class Text(str):
     ids=str,
 )
 def test_frozen_needs_no_copy(value: Any) -> None:
-    """What cannot be changed is given away as it is."""
     assert is_frozen(value)
     assert value is own_copy(value)
 
@@ -64,14 +59,13 @@ def test_frozen_needs_no_copy(value: Any) -> None:
     ids=str,
 )
 def test_plain_is_copied(value: Any) -> None:
-    """A copy is equal to the value, down to the types, in the same order."""
+    """The copy is equal down to the types and the order."""
     copy = own_copy(value)
     assert (repr(value), type(value)) == (repr(copy), type(copy))
     assert is_frozen(value) or value is not copy
 
 
 def test_copies_share_nothing() -> None:
-    """Whatever is changed in a copy, at any depth, stays there."""
     value: Any = {"a": [1, {"b": {2}}], "c": ({"d": []},)}
     copy = own_copy(value)
     copy["a"][1]["b"].add(3)
@@ -94,7 +88,6 @@ def test_copies_share_nothing() -> None:
     ids=["bare", "deep inside", "loose", "frozen", "text", "bytes", "ordered"],
 )
 def test_the_rest_is_refused(kind: str, value: Any) -> None:
-    """What can be neither frozen nor copied for certain is refused by its kind."""
     assert not is_frozen(value)
     with pytest.raises(TypeError, match=f"^a {kind} cannot be kept; texts, numbers"):
         own_copy(value)

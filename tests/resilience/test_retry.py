@@ -1,4 +1,4 @@
-"""When and after how long a call is tried again."""
+"""Retries: after which errors, how often, and after which waits."""
 
 from __future__ import annotations
 
@@ -47,7 +47,6 @@ CHANCE = st.floats(0.0, 1.0)
     ids=str,
 )
 def test_backoff_grows_to_its_longest(seconds: float, attempt: int) -> None:
-    """Waits double from one second to ten and stay there, however often it failed."""
     assert seconds == backoff_seconds(EXACT, attempt, random=0.3)
 
 
@@ -75,13 +74,12 @@ def test_jitter_shortens(seconds: float, chance: float) -> None:
     ],
 )
 def test_service_is_obeyed(seconds: float, asked: float | None) -> None:
-    """The wait is never less than what the service asked for."""
+    """The wait is never shorter than what the service asked for."""
     assert seconds == backoff_seconds(EXACT, 1, random=0.0, retry_after=asked)
 
 
 @given(CONFIGS, st.integers(1, 100_000), CHANCE)
 def test_backoff_bounds(config: RetryConfig, attempt: int, chance: float) -> None:
-    """Any wait lies between nothing and the longest, and above half of the formula."""
     wait = backoff_seconds(config, attempt, random=chance)
     assert 0.0 <= wait <= config.backoff_max
     assert wait >= 0.5 * min(config.backoff_max, config.backoff_base)
@@ -89,18 +87,15 @@ def test_backoff_bounds(config: RetryConfig, attempt: int, chance: float) -> Non
 
 @given(CONFIGS, st.integers(1, 50), CHANCE)
 def test_backoff_never_shrinks(config: RetryConfig, attempt: int, chance: float) -> None:
-    """With the same chance a later wait is no shorter."""
     first, second = (backoff_seconds(config, attempt + n, random=chance) for n in (0, 1))
     assert first <= second
 
 
 def test_defaults() -> None:
-    """Four attempts, one second at first, twice as long each time, ten at most, with jitter."""
     assert RetryConfig(4, 1.0, 10.0, 2.0, True) == RetryConfig()
 
 
 def test_config_is_frozen() -> None:
-    """It is shared by all who wait by it, so nobody changes it."""
     with pytest.raises(FrozenInstanceError):
         EXACT.max_attempts = 5  # type: ignore[misc]
 
@@ -110,7 +105,6 @@ def test_config_is_frozen() -> None:
     [("max_attempts", 1), ("backoff_base", 0), ("backoff_max", 0), ("backoff_multiplier", 1)],
 )
 def test_config_is_checked(field: str, least: int) -> None:
-    """What cannot work is refused by name; the least that can is taken."""
     changed = replace(RetryConfig(), **cast("dict[str, Any]", {field: least}))
     assert least == getattr(changed, field)
     for value in (least - 0.5, math.nan):
@@ -135,7 +129,6 @@ def test_config_is_checked(field: str, least: int) -> None:
     ],
 )
 def test_words_of_passing_trouble(expected: bool, text: str) -> None:
-    """Trouble that may pass is known by its words."""
     assert expected is is_retryable_text(text)
     assert expected is is_retryable(text)
     assert expected is is_retryable(ToolError(text))
@@ -156,7 +149,7 @@ def test_words_of_passing_trouble(expected: bool, text: str) -> None:
     ],
 )
 def test_errors_that_may_pass(expected: bool, error: Exception) -> None:
-    """An error that knows is believed; the others are known by their kind and their words."""
+    """An error that knows is believed; others are judged by their kind and their words."""
     assert expected is is_retryable(error)
 
 
@@ -177,7 +170,6 @@ def test_errors_that_may_pass(expected: bool, error: Exception) -> None:
     ],
 )
 def test_retry_after_is_read(seconds: float | None, header: str) -> None:
-    """Seconds and dates are understood, the rest is as good as nothing."""
     now = datetime(2015, 10, 21, 7, 28, tzinfo=UTC)
     assert seconds == read_retry_after(header, now)
 
@@ -189,7 +181,6 @@ BUSY = ModelStatusError(429, "slow down", retry_after=7.0)
 
 
 def test_a_plan_counts_and_waits() -> None:
-    """A plan gives the waits one by one, as long as chance says, and None when it is enough."""
     chances = [0.0, 1.0, 0.5]
     plan = RetryPlan(
         RetryConfig(), deadline_seconds=60, clock=Clock().seconds, random=lambda: chances.pop(0)
@@ -199,7 +190,7 @@ def test_a_plan_counts_and_waits() -> None:
 
 
 def test_a_plan_ends_with_what_will_not_pass() -> None:
-    """There is no second attempt at what is simply wrong, and no chance is asked for it."""
+    """No random number is drawn: that would raise here."""
     plan = RetryPlan(RetryConfig(), deadline_seconds=60, clock=Clock().seconds, random=list.pop)  # type: ignore[arg-type]
     assert (None, 1) == (plan.wait_after(ValueError("wrong")), plan.attempt)
 
@@ -214,16 +205,16 @@ def test_no_wait_beyond_the_deadline(wait: float | None, deadline: float) -> Non
 
 
 class Bench:
-    """A call on a clock that a test moves.
+    """A retried call on a clock that a test moves.
 
     Attributes:
-        told: the seconds each attempt was told that it has, the first one's first.
-        outcomes: what came of the call.
+        times: the seconds that each attempt was given.
+        outcomes: the result or failure of the call, once there is one.
     """
 
     def __init__(self, *answers: Any, deadline: float = 30.0) -> None:
         self.clock = Clock()
-        self.told: list[float] = []
+        self.times: list[float] = []
         self.outcomes: list[Any] = []
         self._answers = list(answers)
         self.call = Deferred.fromCoroutine(
@@ -239,7 +230,7 @@ class Bench:
         self.call.addBoth(self.outcomes.append)
 
     async def _attempt(self, seconds_left: float) -> Any:
-        self.told.append(seconds_left)
+        self.times.append(seconds_left)
         answer = self._answers.pop(0)
         if isinstance(answer, Exception):
             raise answer
@@ -247,30 +238,30 @@ class Bench:
 
 
 def test_success_at_once() -> None:
-    """What works is done once and waits for nothing."""
     bench = Bench("hi")
-    assert (["hi"], [30.0], []) == (bench.outcomes, bench.told, bench.clock.getDelayedCalls())
+    assert (["hi"], [30.0], []) == (
+        bench.outcomes,
+        bench.times,
+        bench.clock.getDelayedCalls(),
+    )
 
 
 def test_success_in_the_end() -> None:
-    """Waits grow from attempt to attempt, and each attempt is told what time is left."""
     bench = Bench(DOWN, DOWN, DOWN, "hi")
     bench.clock.pump([0.5] * 13)
-    assert ([], [30.0, 29.0, 27.0]) == (bench.outcomes, bench.told)
+    assert ([], [30.0, 29.0, 27.0]) == (bench.outcomes, bench.times)
     bench.clock.advance(0.5)
-    assert (["hi"], [30.0, 29.0, 27.0, 23.0]) == (bench.outcomes, bench.told)
+    assert (["hi"], [30.0, 29.0, 27.0, 23.0]) == (bench.outcomes, bench.times)
 
 
 def test_the_last_error_is_raised() -> None:
-    """After the last attempt its own error is raised."""
     last = ModelConnectionError("still nobody there")
     bench = Bench(DOWN, DOWN, DOWN, last, "never")
     bench.clock.pump([1.0] * 30)
-    assert ([last], 4) == ([failure.value for failure in bench.outcomes], len(bench.told))
+    assert ([last], 4) == ([failure.value for failure in bench.outcomes], len(bench.times))
 
 
 def test_the_service_says_when() -> None:
-    """The next attempt comes when the service asked for it, not before."""
     bench = Bench(BUSY, "hi")
     bench.clock.advance(6.9)
     assert [] == bench.outcomes
@@ -279,24 +270,27 @@ def test_the_service_says_when() -> None:
 
 
 def test_the_deadline_covers_slow_attempts() -> None:
-    """An attempt that took most of the time leaves none for a wait; it is never less than none."""
+    """An attempt that took most of the time leaves none for a wait."""
     slow: Deferred[str] = Deferred()
     bench = Bench(DOWN, slow, "never", deadline=5.0)
     bench.clock.advance(1.0)
     bench.clock.advance(60.0)
     slow.errback(DOWN)
-    assert ([DOWN], [5.0, 4.0]) == ([failure.value for failure in bench.outcomes], bench.told)
+    assert ([DOWN], [5.0, 4.0]) == (
+        [failure.value for failure in bench.outcomes],
+        bench.times,
+    )
 
 
 def test_who_wakes_too_late_tries_no_more() -> None:
-    """A wait that took longer than it should leaves no attempt that ends before it begins."""
+    """After a wait beyond the deadline there is no further attempt."""
     bench = Bench(DOWN, "never", deadline=5.0)
     bench.clock.advance(5.0)
-    assert ([DOWN], [5.0]) == ([failure.value for failure in bench.outcomes], bench.told)
+    assert ([DOWN], [5.0]) == ([failure.value for failure in bench.outcomes], bench.times)
 
 
 def test_no_time_left_is_none() -> None:
-    """After the deadline there are no seconds left, not less than none."""
+    """The seconds left are never negative."""
     clock = Clock()
     plan = RetryPlan(RetryConfig(), deadline_seconds=5, clock=clock.seconds, random=lambda: 1.0)
     clock.advance(6)
@@ -304,18 +298,16 @@ def test_no_time_left_is_none() -> None:
 
 
 def test_cancelling_ends_a_wait() -> None:
-    """Who cancels in the middle of a wait hears of it at once, and nothing is left on the clock."""
     bench = Bench(DOWN, "never")
     bench.clock.advance(0.5)
     bench.call.cancel()
     assert [CancelledError] == [failure.type for failure in bench.outcomes]
-    assert ([], 1) == (bench.clock.getDelayedCalls(), len(bench.told))
+    assert ([], 1) == (bench.clock.getDelayedCalls(), len(bench.times))
 
 
 def test_cancelling_ends_an_attempt() -> None:
-    """Who cancels in the middle of an attempt ends that, and there is no other."""
     waiting: Deferred[str] = Deferred()
     bench = Bench(waiting, "never")
     bench.call.cancel()
     assert [CancelledError] == [failure.type for failure in bench.outcomes]
-    assert ([], 1) == (bench.clock.getDelayedCalls(), len(bench.told))
+    assert ([], 1) == (bench.clock.getDelayedCalls(), len(bench.times))

@@ -1,4 +1,4 @@
-"""Executions that several callers share, by examples: one runs, all hear, each may leave."""
+"""Executions that several callers share: one runs, all get its outcome, each may leave."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ BAD: dict[str, Any] = {"success": False, "error": "no such room"}
 
 
 class Tool:
-    """A tool that waits; a test lets it answer.
+    """A tool that waits until a test lets it answer.
 
     Attributes:
         running: the Deferreds of its executions, the oldest first.
-        cancelled: how many of them were cancelled.
+        cancelled: the number of cancelled ones.
     """
 
     def __init__(self) -> None:
@@ -31,7 +31,6 @@ class Tool:
         self.cancelled = 0
 
     def __call__(self) -> Deferred[Any]:
-        """Begin an execution."""
         self.running.append(Deferred(self._count))
         return self.running[-1]
 
@@ -40,7 +39,7 @@ class Tool:
 
 
 def ask(cache: ToolResultCache, tool: Tool, **options: Any) -> tuple[Deferred[Any], list[Any]]:
-    """Ask for the same thing as everybody; what comes of it will stand in the list."""
+    """Ask for the same key as everybody; the list will hold the outcome."""
     outcomes: list[Any] = []
     asked = cache.get_or_run("key", tool, **options)
     asked.addBoth(outcomes.append)
@@ -67,7 +66,6 @@ def test_success(expected: bool, result: Any) -> None:
 
 
 def test_a_function_is_run_once(cache: ToolResultCache, clock: ManualClock) -> None:
-    """A plain function runs when there is nothing to find; its success is kept as asked."""
     runs: list[int] = []
 
     def look() -> dict[str, Any]:
@@ -83,27 +81,25 @@ def test_a_function_is_run_once(cache: ToolResultCache, clock: ManualClock) -> N
 
 
 def test_failures_are_not_kept(cache: ToolResultCache) -> None:
-    """A result without success is given to who asked and run anew for the next."""
     runs = [BAD, GOOD]
     assert [BAD, GOOD] == [cache.get_or_run("key", lambda: runs.pop(0)) for _ in range(2)]
     assert [] == runs
 
 
 def test_success_can_mean_something_else(cache: ToolResultCache) -> None:
-    """What a success is can be said by who asks."""
+    """The caller may say what a success is."""
     assert "x" == cache.get_or_run("key", lambda: "x", is_success=lambda text: text == "x")
     assert "x" == cache.get("key")
 
 
 def test_errors_are_not_kept(cache: ToolResultCache) -> None:
-    """What a function raises is raised, and leaves nothing."""
     with pytest.raises(ZeroDivisionError):
         cache.get_or_run("key", lambda: 1 / 0)
     assert GOOD == cache.get_or_run("key", lambda: GOOD)
 
 
 def test_concurrent_calls_share_one_execution(cache: ToolResultCache) -> None:
-    """Who asks while it runs waits for it; all get the result, each one of its own."""
+    """Each caller gets a copy of its own."""
     tool = Tool()
     asked = [ask(cache, tool) for _ in range(3)]
     assert [[], [], []] == [outcomes for _, outcomes in asked]
@@ -115,14 +111,13 @@ def test_concurrent_calls_share_one_execution(cache: ToolResultCache) -> None:
 
 
 def test_an_answer_at_once(cache: ToolResultCache) -> None:
-    """A Deferred that has fired already is as good as one that fires later."""
+    """A Deferred that has fired already works like one that fires later."""
     outcomes: list[Any] = []
     cache.get_or_run("key", lambda: succeed(GOOD)).addCallback(outcomes.append)
     assert ([GOOD], GOOD) == (outcomes, cache.get_or_run("key", Tool()))
 
 
 def test_different_calls_share_nothing(cache: ToolResultCache) -> None:
-    """Another key is another execution."""
     tool = Tool()
     cache.get_or_run("a", tool)
     cache.get_or_run("b", tool)
@@ -130,7 +125,6 @@ def test_different_calls_share_nothing(cache: ToolResultCache) -> None:
 
 
 def test_time_begins_when_the_result_is_there(cache: ToolResultCache, clock: ManualClock) -> None:
-    """The seconds of a result count from its arrival, in the scope that was asked for."""
     tool = Tool()
     ask(cache, tool, scope="session", ttl=5)
     clock.now += 60
@@ -143,7 +137,6 @@ def test_time_begins_when_the_result_is_there(cache: ToolResultCache, clock: Man
 
 
 def test_cancelling_one_leaves_the_others(cache: ToolResultCache) -> None:
-    """Who cancels hears of it alone; the execution goes on for the rest."""
     tool = Tool()
     (first, gone), (_, stayed) = ask(cache, tool), ask(cache, tool)
     first.cancel()
@@ -155,7 +148,6 @@ def test_cancelling_one_leaves_the_others(cache: ToolResultCache) -> None:
 
 
 def test_cancelling_all_cancels_the_execution(cache: ToolResultCache) -> None:
-    """When nobody waits any more it is cancelled, and the next who asks begins anew."""
     tool = Tool()
     asked = [ask(cache, tool)[0] for _ in range(2)]
     for each in asked:
@@ -176,7 +168,7 @@ def test_an_answer_to_a_cancelled_execution_is_nobodys(cache: ToolResultCache) -
 
 
 def test_who_has_the_result_may_cancel_another(cache: ToolResultCache) -> None:
-    """Even in the middle of giving it out."""
+    """That works even while the result is being given out."""
     tool = Tool()
     first = cache.get_or_run("key", tool)
     second, outcomes = ask(cache, tool)
@@ -187,7 +179,7 @@ def test_who_has_the_result_may_cancel_another(cache: ToolResultCache) -> None:
 
 
 def test_who_has_the_result_may_ask_again(cache: ToolResultCache) -> None:
-    """Whoever asks while it is given out finds it in the cache, and a failure begins anew."""
+    """A success is in the cache by then; after a failure a new execution begins."""
     tool, found = Tool(), []
     cache.get_or_run("key", tool).addCallback(lambda r: found.append(cache.get_or_run("key", tool)))
     tool.running[0].callback(GOOD)
@@ -199,7 +191,6 @@ def test_who_has_the_result_may_ask_again(cache: ToolResultCache) -> None:
 
 
 def test_failure_reaches_all(cache: ToolResultCache) -> None:
-    """An execution that fails, or says that it did not work, does so for all; nothing is kept."""
     tool = Tool()
     down = OSError("down")
     asked = [ask(cache, tool) for _ in range(2)]
@@ -212,7 +203,7 @@ def test_failure_reaches_all(cache: ToolResultCache) -> None:
 
 
 def test_no_failure_is_left_unheard(cache: ToolResultCache) -> None:
-    """Who waits hears of a failure; nothing is left for the log to complain of."""
+    """Twisted would log a failure that nobody handles."""
     complaints: list[Any] = []
     globalLogPublisher.addObserver(complaints.append)
     try:
@@ -229,7 +220,7 @@ def test_no_failure_is_left_unheard(cache: ToolResultCache) -> None:
 
 
 def test_a_result_that_cannot_be_kept_fails_for_all(cache: ToolResultCache) -> None:
-    """A cacheable tool that answers with a living object is wrong, and everybody hears it."""
+    """A cacheable tool that answers with a live object is wrong, and every caller learns so."""
     tool = Tool()
     asked = [ask(cache, tool) for _ in range(2)]
     tool.running[0].callback({"success": True, "room": object()})
@@ -240,7 +231,7 @@ def test_a_result_that_cannot_be_kept_fails_for_all(cache: ToolResultCache) -> N
 def test_a_result_from_before_clearing_is_not_kept(
     cache: ToolResultCache, clear: str, scope: str
 ) -> None:
-    """What was begun in an earlier tick reaches those who wait, but nobody after it."""
+    """It reaches those who wait for it, but nobody after them."""
     tool = Tool()
     _, early = ask(cache, tool, scope=scope)
     getattr(cache, clear)()
@@ -261,7 +252,7 @@ def test_clearing_one_scope_leaves_the_other_running(cache: ToolResultCache) -> 
 
 
 def test_leaving_a_cleared_execution(cache: ToolResultCache) -> None:
-    """Cancelling an execution from before clearing does not touch the one after it."""
+    """Cancelling an execution from before the clearing does not touch the one after it."""
     tool = Tool()
     early, _ = ask(cache, tool)
     cache.clear_tick()
@@ -272,7 +263,7 @@ def test_leaving_a_cleared_execution(cache: ToolResultCache) -> None:
 
 
 def test_special_deferreds(cache: ToolResultCache) -> None:
-    """A Deferred of a special kind, with a constructor of its own, is shared like any other."""
+    """A Deferred whose class has a constructor of its own is shared like any other."""
     source: Deferred[Any] = Deferred()
     asked = cache.get_or_run("key", lambda: gatherResults([source]), is_success=bool)
     assert (Deferred, DeferredList) == (type(asked), type(gatherResults([])))
@@ -281,7 +272,7 @@ def test_special_deferreds(cache: ToolResultCache) -> None:
 
 
 def test_coroutines_are_refused(cache: ToolResultCache) -> None:
-    """A bare coroutine cannot be shared, and the error says what can."""
+    """A bare coroutine cannot be shared; the error says what can."""
 
     async def look() -> dict[str, Any]:
         return GOOD
