@@ -84,11 +84,11 @@ def test_the_newest_is_what_is_kept() -> None:
 
 
 def test_what_was_overheard_goes_when_all_else_is_gone() -> None:
-    """The history goes before it; the words to be answered stay."""
+    """It goes where nothing fits even without history, which then takes the room that is left."""
     turn = _turn(5, overheard=20)
     prompt = compose(make_inputs(**SHORT, max_tokens=200), turn, {})
     expected = 'Tom whispers to you (trust 0.9): "the lamp went out again"'
-    assert 2 == len([m for m in prompt.messages if m["role"] in ("system", "user")][:2])
+    assert turn.history[-3:] == prompt.messages[1:-1]
     assert expected == prompt.messages[-1]["content"]
     assert prompt.usage_ratio < 1
 
