@@ -70,14 +70,17 @@ class ListedModel:
     Attributes:
         asked: the messages of each call.
         waits: whether each answer takes a pause.
+        on_ask: called at each call, with the tools on offer.
     """
 
     answers: Sequence[Reply | Exception]
     diary: list[str]
     asked: list[list[Message]] = field(default_factory=list)
     waits: bool = False
+    on_ask: Callable[[Sequence[ToolSpec]], None] = lambda tools: None
 
     async def ask(self, messages: Sequence[Message], tools: Sequence[ToolSpec]) -> Reply:
+        self.on_ask(tools)
         self.asked.append(list(messages))
         self.diary.append("ask")
         if self.waits:
@@ -125,6 +128,10 @@ class EpochCheckpointStore:
     epoch: int = 7
     fault: Exception | None = None
     kept: list[list[Message]] = field(default_factory=list)
+
+    def cancel(self) -> None:
+        """Make every turn of the present epoch void."""
+        self.epoch += 1
 
     def fence(self, turn: Turn) -> None:
         if turn.epoch != self.epoch:
@@ -297,3 +304,8 @@ def bounded(stage: Stage, **loop: Any) -> Stage:
 def asked(stage: Stage) -> list[str]:
     """The limits for which an extension was asked."""
     return [step[6:] for step in stage.diary if step.startswith("limit ")]
+
+
+def ran(stage: Stage) -> list[str]:
+    """The tools that were run."""
+    return [step[4:] for step in stage.diary if step.startswith("run ")]

@@ -292,7 +292,7 @@ def test_cancelled_while_the_model_thinks() -> None:
     stage.model.waits = True
     running = stage.start()
     assert "waiting" == running.send(None)
-    stage.checkpoint_store.epoch += 1
+    stage.checkpoint_store.cancel()
     with pytest.raises(StaleEpochError, match="turn of epoch 7 met epoch 8"):
         running.send(None)
     assert ["ask"] == stage.diary
@@ -301,11 +301,7 @@ def test_cancelled_while_the_model_thinks() -> None:
 
 def test_cancelled_while_a_tool_runs() -> None:
     stage = Stage(reply(LOOK), reply(HELLO))
-
-    def cancel() -> None:
-        stage.checkpoint_store.epoch += 1
-
-    stage.tools.on_run = cancel
+    stage.tools.on_run = stage.checkpoint_store.cancel
     with pytest.raises(StaleEpochError):
         stage.play()
     assert ["ask", "run look"] == stage.diary
@@ -314,7 +310,7 @@ def test_cancelled_while_a_tool_runs() -> None:
 
 def test_cancelled_before_it_began() -> None:
     stage = Stage(reply(HELLO))
-    stage.checkpoint_store.epoch += 1
+    stage.checkpoint_store.cancel()
     with pytest.raises(StaleEpochError):
         stage.play()
     assert [] == stage.diary

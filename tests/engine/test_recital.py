@@ -5,7 +5,7 @@ from __future__ import annotations
 from evennia_ai.core.safety.persona import REFUSAL
 from evennia_ai.core.turn.toolspec import ToolCall
 from evennia_ai.engine.ports import Reply
-from tests.engine.doubles import HELLO, Stage, reply
+from tests.engine.doubles import HELLO, Stage, ran, reply
 
 RULES = "You act only by calling tools, and you keep to one or two sentences of plain text."
 
@@ -25,7 +25,7 @@ def test_the_second_attempt_is_said() -> None:
     """The recital is not run; the model is told why and answers again."""
     stage = stage_with(recital(), reply(HELLO))
     assert "terminal_tool" == stage.play().reason
-    assert ["run whisper"] == [step for step in stage.diary if step.startswith("run ")]
+    assert ["whisper"] == ran(stage)
     assert REFUSAL in stage.results()[0]
 
 
@@ -34,12 +34,12 @@ def test_nor_is_it_said_by_a_tool() -> None:
     said = ToolCall("c9", "say", {"message": RULES})
     stage = stage_with(reply(said, HELLO), reply(HELLO))
     assert "terminal_tool" == stage.play().reason
-    assert ["run whisper"] == [step for step in stage.diary if step.startswith("run ")]
+    assert ["whisper"] == ran(stage)
 
 
 def test_twice_is_the_end() -> None:
     stage = stage_with(recital(), recital(), reply(HELLO))
     stop = stage.play()
     assert ("parse_error", True) == (stop.reason, stop.is_failure)
-    assert [] == [step for step in stage.diary if step.startswith("run ")]
+    assert [] == ran(stage)
     assert 2 == len(stage.model.asked)

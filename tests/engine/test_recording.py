@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Coroutine
+from collections.abc import Coroutine, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import count
@@ -13,7 +13,7 @@ import pytest
 from evennia_ai.core.safety.limits import LimitKind
 from evennia_ai.core.turn.conversation import user_message
 from evennia_ai.core.turn.react import Stop, StopReason
-from evennia_ai.core.turn.toolspec import Fault, ToolCall, ToolResult
+from evennia_ai.core.turn.toolspec import Fault, ToolCall, ToolResult, ToolSpec
 from evennia_ai.core.turn.turn import Turn
 from evennia_ai.engine import tick
 from evennia_ai.engine.ports import Ports, Prompt, Reply
@@ -74,14 +74,13 @@ def test_a_turn_is_kept_step_by_step() -> None:
 def calls_that_cost(*costs: tuple[int, bool]) -> list[RecordedCall]:
     """The records of two calls of the model, each with a cost and whether it had a price."""
     ringed = Ringed(Stage(reply(LOOK), reply(HELLO)))
-    stage, ask, left = ringed.stage, ringed.stage.model.ask, iter(costs)
+    left = iter(costs)
 
-    async def paid(*asked: Any) -> Reply:
+    def pay(tools: Sequence[ToolSpec]) -> None:
         nano, is_priced = next(left)
-        stage.turn.spent.add(nano, is_priced=is_priced)
-        return await ask(*asked)
+        ringed.stage.turn.spent.add(nano, is_priced=is_priced)
 
-    stage.model.ask = paid  # type: ignore[method-assign]
+    ringed.stage.model.on_ask = pay
     return [step for step in ringed.play().steps if isinstance(step, RecordedCall)]
 
 

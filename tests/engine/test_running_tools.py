@@ -51,15 +51,15 @@ class TestNoted:
 
 
 class TestCached:
-    def make(self, spec: ToolSpec, diary: list[str]) -> tuple[Cached, ToolResultCache]:
-        """A cache around one tool and `dig`."""
-        cache = ToolResultCache()
-        tools = ListedTools(diary, offered=(spec, SPECS[3]))
-        return Cached(tools, cache, lambda coroutine: finish(coroutine)), cache
+    def make(self, diary: list[str], *, is_cacheable: bool = True) -> Cached:
+        """A cache around `look` and `dig`."""
+        looks = replace(SPECS[2], cacheable=is_cacheable)
+        tools = ListedTools(diary, offered=(looks, SPECS[3]))
+        return Cached(tools, ToolResultCache(), finish)
 
     def test_an_equal_call_is_answered_with_it(self) -> None:
         diary: list[str] = []
-        cached, _ = self.make(replace(SPECS[2], cacheable=True), diary)
+        cached = self.make(diary)
         there = replace(LOOK, arguments={"target": "lamp"})
         results = [finish(cached.run(call, TURN)) for call in (LOOK, LOOK, there)]
         assert [ToolResult(True, "look done")] * 3 == results
@@ -68,7 +68,7 @@ class TestCached:
     def test_only_where_the_tool_says_so(self) -> None:
         """A tool that is not marked as cacheable is run each time."""
         diary: list[str] = []
-        cached, _ = self.make(SPECS[2], diary)
+        cached = self.make(diary, is_cacheable=False)
         for _ in range(2):
             finish(cached.run(LOOK, TURN))
         assert ["run look"] * 2 == diary
@@ -76,14 +76,14 @@ class TestCached:
     def test_the_world_has_changed(self) -> None:
         """An act that others notice empties the cache."""
         diary: list[str] = []
-        cached, _ = self.make(replace(SPECS[2], cacheable=True), diary)
+        cached = self.make(diary)
         for call in (LOOK, DIG, LOOK):
             finish(cached.run(call, TURN))
         assert ["run look", "run dig", "run look"] == diary
 
     def test_a_failure_is_not_kept(self) -> None:
         diary: list[str] = []
-        cached, _ = self.make(replace(SPECS[2], cacheable=True), diary)
+        cached = self.make(diary)
         assert isinstance(cached.inner, ListedTools)
         cached.inner.outcomes = {"look": [ToolResult(False, "dark")]}
         results = [finish(cached.run(LOOK, TURN)).success for _ in range(2)]
@@ -220,12 +220,9 @@ class TestProtected:
     )
     def test_an_end_is_let_through(self, outcome: BaseException) -> None:
         tools = ListedTools([], {"whisper": [outcome]})
+        protected = Protected(tools, CircuitBreakerRegistry(), lambda turn, call, error: None)
         with pytest.raises(type(outcome)):
-            finish(
-                Protected(tools, CircuitBreakerRegistry(), lambda turn, call, error: None).run(
-                    HELLO, TURN
-                )
-            )
+            finish(protected.run(HELLO, TURN))
 
 
 class TestTimely:

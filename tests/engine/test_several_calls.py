@@ -10,14 +10,14 @@ from evennia_ai.core.turn.tokens import ADVICE, Advisory
 from evennia_ai.core.turn.toolspec import ToolCall
 from evennia_ai.engine.ports import Reply
 from evennia_ai.errors import ContextLengthError
-from tests.engine.doubles import DIG, HELLO, LOOK, NOOP, Stage, dangling, reply
+from tests.engine.doubles import DIG, HELLO, LOOK, NOOP, Stage, dangling, ran, reply
 
 SAY = ToolCall("c6", "say", {"message": "Hello, all."})
 FLY = ToolCall("c7", "fly", {})
 
 
 @pytest.mark.parametrize(
-    ("reason", "ran", "text", "calls"),
+    ("reason", "names", "text", "calls"),
     [
         pytest.param("terminal_tool", "look whisper", "", (LOOK, HELLO), id="look, then speak"),
         pytest.param("terminal_tool", "whisper say", "", (HELLO, SAY), id="speak twice"),
@@ -57,13 +57,13 @@ FLY = ToolCall("c7", "fly", {})
     ],
 )
 def test_several_calls_in_one_reply(
-    reason: str | None, ran: str, text: str, calls: tuple[ToolCall, ...]
+    reason: str | None, names: str, text: str, calls: tuple[ToolCall, ...]
 ) -> None:
     """They run in order; one that rests on what the model could not know yet is not done."""
     stage = Stage(reply(*calls))
     stop = stage.play(max_iterations=1)
     assert (reason or "max_iterations") == stop.reason
-    assert ran.split() == [step[4:] for step in stage.diary if step.startswith("run ")]
+    assert names.split() == ran(stage)
     assert text in " ".join(stage.results())
     assert len(calls) == len(stage.results())
 

@@ -15,6 +15,9 @@ from evennia_ai.errors import CircuitOpenError, ToolTimeoutError
 from tests.mcp.harness import PATIENCE_SECONDS, Lifeline, Remote, WebServer, command
 
 ALMANAC = {"command": command("almanac")}
+BY_BOTH_PROTOCOLS = pytest.mark.parametrize(
+    "options", [pytest.param((), id="new protocol"), pytest.param(("old",), id="old protocol")]
+)
 
 
 def test_a_tool_that_hangs_is_given_up(running_reactor: SelectReactor) -> None:
@@ -40,9 +43,7 @@ def test_a_call_may_have_less_time_than_its_server(running_reactor: SelectReacto
         assert 0 == remote.failures()
 
 
-@pytest.mark.parametrize(
-    "options", [pytest.param((), id="new protocol"), pytest.param(("old",), id="old protocol")]
-)
+@BY_BOTH_PROTOCOLS
 def test_a_cancelled_call_is_told_to_the_server(
     running_reactor: SelectReactor, options: tuple[str, ...]
 ) -> None:
@@ -148,9 +149,7 @@ def test_secrets_are_not_shown(running_reactor: SelectReactor) -> None:
         )
 
 
-@pytest.mark.parametrize(
-    "options", [pytest.param((), id="new protocol"), pytest.param(("old",), id="old protocol")]
-)
+@BY_BOTH_PROTOCOLS
 def test_tools_that_change_are_listed_anew(
     running_reactor: SelectReactor, options: tuple[str, ...]
 ) -> None:
@@ -248,9 +247,7 @@ def test_a_game_that_forgets_to_close_still_ends(lifeline: Lifeline) -> None:
     lifeline.wait_for_end()
 
 
-@pytest.mark.parametrize(
-    "options", [pytest.param((), id="new protocol"), pytest.param(("old",), id="old protocol")]
-)
+@BY_BOTH_PROTOCOLS
 def test_on_the_web(running_reactor: SelectReactor, options: tuple[str, ...]) -> None:
     """The same over HTTP: calls, changes, failures, and a server that comes back."""
     with WebServer(*options) as first:

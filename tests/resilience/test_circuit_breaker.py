@@ -113,7 +113,7 @@ def test_lost_probe_is_given_up(breaker: CircuitBreaker, clock: ManualClock) -> 
     breaker.acquire()
     clock.now += 10
     assert (True, None) == (breaker.is_available, breaker.retry_after)
-    assert breaker.acquire() is not None
+    breaker.acquire()
 
 
 def test_lost_probe_does_not_free_the_next(breaker: CircuitBreaker, clock: ManualClock) -> None:
