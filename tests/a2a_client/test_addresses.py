@@ -31,6 +31,6 @@ def test_a_look_up_takes_no_thread_of_others() -> None:
 
 
 def test_a_host_that_nobody_knows() -> None:
-    """It has an error of its own because a later look-up may find the host."""
+    """An unknown host has its own error because a later look-up may find it."""
     with pytest.raises(UnknownHostError, match="Nobody knows the host"):
         asyncio.run(locate("http://nobody.invalid/", HERE, "networks"))

@@ -1,1 +1,1 @@
-"""Tests of the loop and the tick, driven by hand."""
+"""The loop and the tick, driven by hand."""

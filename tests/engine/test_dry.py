@@ -55,7 +55,7 @@ class TestDry:
         assert 0 == self.turn.effects
 
     def test_a_tool_that_says_nothing_is_not_run(self) -> None:
-        """Its category is not enough: a tool that writes notes may have the category of looking."""
+        """The category is not enough: a tool that writes notes may have the category of looking."""
         assert READS[2].category == READS[4].category
         self.run(ToolCall("c", "noop", {}))
         assert [] == self.diary

@@ -81,7 +81,7 @@ def test_f3_the_last_word_is_counted_and_asks_nobody() -> None:
 
 
 def test_f3_a_model_that_still_calls_a_tool_means_its_message() -> None:
-    """The call is not run; its message is sent the way the question came."""
+    """The call is not run; the message in it is sent the way the question came."""
     stage = Stage(*looks(2), reply(ToolCall("x", "say", {"message": "So far two."})))
     assert stage.play(max_iterations=2).is_told
     assert ["note whisper", "run whisper"] == stage.diary[-2:]
@@ -116,7 +116,7 @@ def test_f4_a_stop_while_a_last_word_is_awaited() -> None:
 
 
 def test_the_cause_stands_in_front_where_there_is_no_system_message() -> None:
-    """It becomes the system message, or goes before the text of one that exists."""
+    """The cause becomes the system message, or goes before the text of one that exists."""
     hit = LimitReachedError(LimitKind.ITERATIONS, used=5, cap=5, amount=5, scope="task e1")
     (cause, rest) = with_cause([{"role": "user", "content": "hello"}], hit)
     assert ("system", {"role": "user", "content": "hello"}) == (cause["role"], rest)
@@ -125,7 +125,7 @@ def test_the_cause_stands_in_front_where_there_is_no_system_message() -> None:
 
 
 def test_the_marks_of_what_is_said() -> None:
-    """They say what a chain was granted and which limit ended the turn."""
+    """The marks say what a chain was granted and which limit ended the turn."""
     stage = Stage(hops_granted=2)
     assert {"assistant_hops_granted": 2} == stage.turn.marks
     stage.turn.stopped_by = "tool_calls"

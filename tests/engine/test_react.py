@@ -205,7 +205,7 @@ def test_a_call_that_cannot_run_is_never_run(error: str, call: ToolCall) -> None
 
 
 def test_words_beside_a_call_that_nobody_can_read_are_said() -> None:
-    """They are sent the way the question came, without another call of the model."""
+    """The text is sent the way the question came, without another call of the model."""
     broken = ToolCall("c9", "look", problem="the arguments of look are not valid JSON")
     stage = Stage(reply(broken, broken, content="Good evening, Tom."))
     assert "terminal_tool" == stage.play().reason
@@ -249,7 +249,7 @@ def test_another_model_answered() -> None:
 def test_plain_text_is_answered_the_way_it_came(
     name: str, arguments: dict[str, str], source: str
 ) -> None:
-    """It is sent by the tool that matches the event's source, and kept as that call."""
+    """The text is sent by the tool that matches the event's source, and kept as that call."""
     stage = Stage(reply(content="<think>hm</think> Hello."), source=source)
     assert "terminal_tool" == stage.play().reason
     function = stage.turn.said[1]["tool_calls"][0]["function"]

@@ -139,7 +139,7 @@ class TestRetried:
         assert (False, 1) == (result.success, len(diary))
 
     def test_it_has_an_end(self) -> None:
-        """Attempts end at their number or at the tool's time limit of 30 seconds."""
+        """Retries end at their number or at the tool's time limit of 30 seconds."""
         result, diary, _ = self.run(LOOK, *[ToolError("try again")] * 9, attempts=3)
         assert (False, 3) == (result.success, len(diary))
         result, diary, waits = self.run(LOOK, *[ToolError("try again")] * 99, attempts=99)

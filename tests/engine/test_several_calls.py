@@ -59,7 +59,7 @@ FLY = ToolCall("c7", "fly", {})
 def test_several_calls_in_one_reply(
     reason: str | None, names: str, text: str, calls: tuple[ToolCall, ...]
 ) -> None:
-    """They run in order; one that rests on what the model could not know yet is not done."""
+    """Calls run in order; one that rests on what the model could not know yet is not done."""
     stage = Stage(reply(*calls))
     stop = stage.play(max_iterations=1)
     assert (reason or "max_iterations") == stop.reason

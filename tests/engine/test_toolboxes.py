@@ -117,7 +117,7 @@ class TestFitted:
         ],
     )
     def test_it_has_one_way_to_speak(self, names: str, source: str) -> None:
-        """It is the one by which the event came."""
+        """A small model may speak only the way the event came."""
         fitted = Fitted(ListedTools([]), make_event(source=source), NAMES)
         assert names.split() == list(fitted.specs())
 

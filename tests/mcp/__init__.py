@@ -1,1 +1,1 @@
-"""Tools of other programs, with real MCP servers as child processes and on the web."""
+"""Tools of real MCP servers, as child processes and over HTTP."""

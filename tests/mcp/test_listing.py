@@ -115,7 +115,7 @@ def test_options_of_the_setting() -> None:
 
 
 def test_a_real_server_with_odd_tools(running_reactor: SelectReactor) -> None:
-    """All its pages are read, and a tool whose name was changed is called by its own."""
+    """All pages are read, and a tool whose name was changed is called by its own name."""
     with Remote.running(running_reactor, odd={"command": command("odd")}) as remote:
         remote.read_log("connected, 6 tools")
         specs = remote.servers.specs()

@@ -85,7 +85,7 @@ def test_another_schema_is_held_back(path: tuple[str, ...], value: Any) -> None:
 
 
 def test_the_order_of_keys_is_no_change() -> None:
-    """Neither is a change in what a model is never shown."""
+    """A change in what a model is never shown does not count either."""
     schema = dict(reversed(SCHEMA.items()))
     listing = make_listing(WIKI, [Listed("read", f"{SAID}\n\x00\u200b ", schema)])
     assert (["wiki__read"], []) == _names(sift(WIKI, listing, _allowed(read=SAID)))
@@ -100,7 +100,7 @@ def test_the_order_of_keys_is_no_change() -> None:
     ],
 )
 def test_a_tool_that_comes_later(config: ServerConfig, is_offered: bool) -> None:
-    """It waits unless the setting takes new tools or names it; then it is pinned as it came."""
+    """A new tool waits unless the setting takes new tools or names it."""
     listing = _listing(config, read=SAID, late="Erase a page.")
     found = sift(config, listing, _allowed(read=SAID))
     assert is_offered == ("wiki__late" in found.offered.tools)

@@ -33,7 +33,7 @@ def test_a_tool_that_hangs_is_given_up(running_reactor: SelectReactor) -> None:
 
 
 def test_a_call_may_have_less_time_than_its_server(running_reactor: SelectReactor) -> None:
-    """It gets what is left of a turn's time, and a timeout for that reason blames nobody."""
+    """A call gets what is left of a turn's time, and a timeout for that reason blames nobody."""
     with Remote.running(running_reactor, almanac=ALMANAC) as remote:
         remote.read_log("connected")
         with pytest.raises(ToolTimeoutError, match=r"within 0\.5 s"):
@@ -75,7 +75,7 @@ def test_a_server_that_is_killed_comes_back(running_reactor: SelectReactor) -> N
 
 
 def test_a_server_that_ends_unasked_is_started_again(running_reactor: SelectReactor) -> None:
-    """No call is needed for that, and its tools stay on offer meanwhile."""
+    """No call has to ask for the restart, and the tools stay on offer meanwhile."""
     with Remote.running(running_reactor, almanac=ALMANAC) as remote:
         remote.read_log("connected")
         os.kill(int(remote.call("almanac__pid")), signal.SIGKILL)

@@ -207,7 +207,7 @@ class TestRights(McpTest):
 
 class TestPrivateWords(McpTest):
     def test_they_are_revealed_only_with_the_right_and_the_token(self) -> None:
-        """It takes control of the assistant and a token made to write; each time is recorded."""
+        """Private words take control and a token made to write; each reading is recorded."""
         asked = {**ADA, "reveal": True}
         revealing = [each for each in tools().values() if "reveal" in each.input().fields]
         for tool in revealing:

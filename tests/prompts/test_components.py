@@ -26,7 +26,7 @@ def test_what_changes_stands_after_the_talk() -> None:
 
 
 def test_own_ones_stand_in_the_gaps() -> None:
-    """They are ordered by id, with defaults for the fields that are missing."""
+    """A game's components are ordered by id, with defaults for missing fields."""
     found = read_components(
         {
             250: {"key": "world_info", "content": "A port."},

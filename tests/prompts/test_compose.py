@@ -73,7 +73,7 @@ def test_the_head_does_not_change_with_the_conversation() -> None:
 
 
 def test_of_several_ways_to_ask_the_first_is_shown() -> None:
-    """The others only help to find the answer."""
+    """The other wordings only help to find the answer."""
     shown = str(examples([("may I climb?\nis it open?", "Mind the rail.")]))
     assert "may I climb?" in shown
     assert "is it open?" not in shown
@@ -90,7 +90,7 @@ def test_a_small_model_is_shown_examples_of_its_own() -> None:
 
 
 def test_the_demo_brain_is_not_shown_what_it_said() -> None:
-    """It would say it again."""
+    """The demo brain would repeat it."""
     inputs = make_inputs(tool_mode="json", hears_history=False, hint="You know: a thing.")
     *_, heard = messages = compose(inputs, _turn())
     assert 'Tom whispers to you: "the lamp went out again"\nYou know: a thing.' == heard["content"]
@@ -98,7 +98,7 @@ def test_the_demo_brain_is_not_shown_what_it_said() -> None:
 
 
 def test_the_demo_brain_writes_json_only_where_there_is_a_tool_to_choose() -> None:
-    """Otherwise its plain text is said as it is."""
+    """Without such a tool its plain text is said as it is."""
     inputs = make_inputs(tool_mode="json", hears_history=False, hint="You know: a thing.")
     answer, tide = make_spec("whisper"), make_spec("tide")
     plain = messages_of(inputs, _turn(), {"whisper": answer})
@@ -140,7 +140,7 @@ def test_a_native_model_is_told_how_far_to_believe() -> None:
 
 @pytest.mark.parametrize("steps", [0, 1])
 def test_a_small_model_is_told_the_same_without_numbers(steps: int) -> None:
-    """Numbers confuse it, so it sees no trust in any step of a turn."""
+    """Numbers confuse a small model, so it sees no trust in any step of a turn."""
     turn = _heard_turn()
     look = ToolCall("c1", "look")
     acted = [call_message(look), result_message(look, ToolResult(True, "a lamp"))] * steps
@@ -195,7 +195,7 @@ def test_the_demo_brain_is_sent_what_its_quality_was_measured_with() -> None:
 
 
 def test_a_persona_is_told_once() -> None:
-    """It has a block of its own unless the system prompt has a place for it."""
+    """The persona has a block of its own unless the system prompt has a place for it."""
     for template in ("", "You are {persona}.", "Be {{persona}}"):
         head, *_ = compose(make_inputs(text="a bookworm", template=template), _turn())
         assert 1 == head["content"].count("a bookworm")
@@ -259,7 +259,7 @@ def test_blocks_stand_in_the_order_of_their_ids() -> None:
 
 
 def test_a_block_with_nothing_to_tell_is_left_out() -> None:
-    """It has no heading either, and the location is not even looked up."""
+    """An empty block has no heading either, and the location is not even looked up."""
 
     def facts() -> dict[str, str]:
         raise AssertionError("nothing in this prompt depends on where she is")
@@ -321,7 +321,7 @@ def test_a_turn_that_goes_on_is_told_as_it_began() -> None:
 
 
 def test_a_tick_of_its_own_has_a_prompt() -> None:
-    """Its own aim is the event, and there is no speaker."""
+    """The assistant's own aim is the event, and there is no speaker."""
     own = make_event(kind="own", source="emit", sender_id="", sender_name="", body="sort the books")
     turn = Turn(epoch=0, events=(own,))
     template = "{name} answers {speaker}."

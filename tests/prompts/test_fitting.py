@@ -84,7 +84,7 @@ def test_the_newest_is_what_is_kept() -> None:
 
 
 def test_what_was_overheard_goes_when_all_else_is_gone() -> None:
-    """It goes where nothing fits even without history, which then takes the room that is left."""
+    """Overheard words go if they do not fit without history, which then takes the room left."""
     turn = _turn(5, overheard=20)
     prompt = compose(make_inputs(**SHORT, max_tokens=200), turn, {})
     expected = 'Tom whispers to you (trust 0.9): "the lamp went out again"'
@@ -94,7 +94,7 @@ def test_what_was_overheard_goes_when_all_else_is_gone() -> None:
 
 
 def test_overheard_words_stay_where_only_the_talk_is_too_long() -> None:
-    """They belong to this moment, the history does not."""
+    """Overheard words belong to this moment, the history does not."""
     prompt = compose(make_inputs(**SHORT, max_tokens=1000), _turn(40, overheard=3), {})
     assert "Meanwhile you noticed:" in prompt.messages[-1]["content"]
 
@@ -108,7 +108,7 @@ def test_what_cannot_fit_says_so() -> None:
 
 
 def test_a_context_may_allow_less_than_the_model() -> None:
-    """Its budget is the limit, of which a quarter stays free for the answer."""
+    """The context's budget is the limit, of which a quarter stays free for the answer."""
     inputs = make_inputs(**SHORT, max_tokens=8000, context=EVENT.changed({"token_budget": 600}))
     prompt = compose(inputs, _turn(40), {})
     assert 600 == prompt.max_tokens

@@ -129,7 +129,7 @@ def test_an_assistant_of_which_nothing_is_set() -> None:
 def test_a_template_goes_before_the_prompt_of_its_own(
     expected: str, own: dict[str, Any], is_native: bool
 ) -> None:
-    """Until one is applied, the prompt for the model's way of calling tools holds."""
+    """Until a template is applied, the prompt for the model's way of calling tools holds."""
     prompts = {"system_prompt": "json", "system_prompt_native": "native"}
     inputs = _stage(prompts | own, is_native=is_native, EVENNIA_AI_PROMPTS=GAME)
     assert expected == inputs.template

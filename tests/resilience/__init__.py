@@ -1,1 +1,1 @@
-"""Tests of breaker and retry."""
+"""The breaker, the cache of results, and retries."""

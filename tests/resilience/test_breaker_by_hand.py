@@ -11,7 +11,7 @@ from tests.resilience.manual_clock import ManualClock
 
 
 def test_forced_open_recovers_by_itself(breaker: CircuitBreaker, clock: ManualClock) -> None:
-    """It probes and closes as if it had tripped."""
+    """A breaker opened by hand probes and closes as if it had tripped."""
     breaker.force_open()
     assert ("open", 10.0, "automatic") == (breaker.state, breaker.retry_after, breaker.mode)
     clock.now += 10

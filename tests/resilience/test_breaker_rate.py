@@ -98,7 +98,7 @@ def test_a_share_is_from_0_to_1(rate: float) -> None:
 
 @given(st.lists(st.tuples(st.floats(-5, 30), st.booleans()), max_size=60), st.floats(0, 30))
 def test_the_count_is_that_of_a_list(calls: list[tuple[float, bool]], later: float) -> None:
-    """It agrees with a list of all calls, except for the slot at the window's old end."""
+    """The count equals that of a list of all calls, except for the slot at the window's old end."""
     count, kept, now = SlidingCount(24.0), deque[tuple[float, bool]](), 100.0
     for step, is_failure in calls:
         if int((now + step) // 1.0) < int(now // 1.0):

@@ -70,7 +70,7 @@ def test_ttl_ends_exactly(cache: ToolResultCache, clock: ManualClock) -> None:
 
 
 def test_without_ttl_the_scope_decides(cache: ToolResultCache, clock: ManualClock) -> None:
-    """Such an entry ignores the clock."""
+    """An entry without a time of its own ignores the clock."""
     cache.set("a", 1)
     for seconds in (1e9, -2e9):
         clock.now += seconds
@@ -78,7 +78,7 @@ def test_without_ttl_the_scope_decides(cache: ToolResultCache, clock: ManualCloc
 
 
 def test_clock_set_back_ends_an_entry(cache: ToolResultCache, clock: ManualClock) -> None:
-    """Otherwise the entry would live an hour longer."""
+    """An entry that stayed would live an hour longer."""
     cache.set("a", 1, ttl=5)
     clock.now -= 3600
     assert cache.get("a") is None

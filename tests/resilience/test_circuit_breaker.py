@@ -95,7 +95,7 @@ def test_closes_after_enough_probes(breaker: CircuitBreaker, clock: ManualClock)
 
 
 def test_failed_probe_opens_again(breaker: CircuitBreaker, clock: ManualClock) -> None:
-    """It opens for the whole time, and earlier successes no longer count."""
+    """The breaker opens for the whole time, and earlier successes no longer count."""
     trip(breaker)
     clock.now += 10
     breaker.acquire().success()
@@ -139,7 +139,7 @@ def test_lost_probe_does_not_free_the_next(breaker: CircuitBreaker, clock: Manua
 def test_release_frees_the_probe(
     breaker: CircuitBreaker, clock: ManualClock, settle: Callable[[Permit], None]
 ) -> None:
-    """Such a probe says nothing about the service, so the next may try."""
+    """A probe that says nothing about the service leaves its place to the next."""
     trip(breaker)
     clock.now += 10
     settle(breaker.acquire())

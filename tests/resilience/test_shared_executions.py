@@ -168,7 +168,7 @@ def test_an_answer_to_a_cancelled_execution_is_nobodys(cache: ToolResultCache) -
 
 
 def test_who_has_the_result_may_cancel_another(cache: ToolResultCache) -> None:
-    """That works even while the result is being given out."""
+    """A caller may cancel another even while the result is being given out."""
     tool = Tool()
     first = cache.get_or_run("key", tool)
     second, outcomes = ask(cache, tool)
@@ -231,7 +231,7 @@ def test_a_result_that_cannot_be_kept_fails_for_all(cache: ToolResultCache) -> N
 def test_a_result_from_before_clearing_is_not_kept(
     cache: ToolResultCache, clear: str, scope: str
 ) -> None:
-    """It reaches those who wait for it, but nobody after them."""
+    """The result reaches those who wait for it, but nobody after them."""
     tool = Tool()
     _, early = ask(cache, tool, scope=scope)
     getattr(cache, clear)()
