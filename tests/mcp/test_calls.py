@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from evennia_ai.core.turn.toolspec import ToolCategory
@@ -33,17 +35,19 @@ def test_what_may_be_tried_again(almanac: Remote, name: str, expected: bool) -> 
     assert expected is almanac.servers.specs()[f"almanac__{name}"].is_idempotent
 
 
-def test_a_call_is_answered(almanac: Remote) -> None:
-    assert "Hull, day 3: at noon" == almanac.call("almanac__tide", harbour="Hull", day=3)
-
-
-def test_a_json_value_is_shown_as_json(almanac: Remote) -> None:
-    assert '{"stars": 7}' == almanac.call("almanac__stars")
-
-
-def test_what_is_no_text_is_named(almanac: Remote) -> None:
-    """A model that only reads cannot see a picture; control characters are removed."""
-    assert "the[31m bay\n[an image, image/png]" == almanac.call("almanac__chart")
+@pytest.mark.parametrize(
+    ("name", "arguments", "expected"),
+    [
+        pytest.param("tide", {"harbour": "Hull", "day": 3}, "Hull, day 3: at noon", id="a text"),
+        pytest.param("stars", {}, '{"stars": 7}', id="a JSON value"),
+        pytest.param("chart", {}, "the[31m bay\n[an image, image/png]", id="a picture is named"),
+    ],
+)
+def test_a_call_is_answered(
+    almanac: Remote, name: str, arguments: dict[str, Any], expected: str
+) -> None:
+    """The model can only read text, without control characters."""
+    assert expected == almanac.call(f"almanac__{name}", **arguments)
 
 
 def test_a_long_answer_is_cut(almanac: Remote) -> None:
@@ -60,7 +64,7 @@ def test_a_long_answer_is_cut(almanac: Remote) -> None:
     ],
 )
 def test_what_a_tool_cannot_do(
-    almanac: Remote, name: str, arguments: dict[str, object], expected: str
+    almanac: Remote, name: str, arguments: dict[str, Any], expected: str
 ) -> None:
     """The tool's own error goes to the model, and does not count against the service."""
     failures = almanac.failures()
