@@ -10,8 +10,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from django.db.models import Prefetch, prefetch_related_objects
-from evennia.typeclasses.tags import Tag
+from django.db.models import prefetch_related_objects
+from evennia.scripts.models import ScriptDB
 from evennia.utils import logger
 
 from evennia_ai import approvals, audit
@@ -28,7 +28,7 @@ TAG_CATEGORY, TAG_PREFIX = "system", "ai_assistant:"
 # Assistants read at once: SQLite bounds the parameters of a statement, and the game stands still
 # while they are read.
 PORTION = 200
-_TAGS, _AHEAD = "tags_ahead", "rows_ahead"
+_TAGGED, _AHEAD = "is_tagged_ahead", "rows_ahead"
 # To mypy the mixin has any base; at run time the typeclass comes after it in the MRO.
 _Typeclass: Any = object
 
@@ -58,7 +58,7 @@ def load_tools(script: Any) -> None:
 
 def read_ahead(script: Any) -> None:
     """Read what an assistant, and others that wait to start, need of the database."""
-    if _TAGS in script.__dict__:
+    if _TAGGED in script.__dict__:
         return
     others = (each for each in script.get_all_cached_instances() if _waits_to_start(each))
     portion = [script, *(each for each in others if each is not script)][:PORTION]
@@ -66,12 +66,16 @@ def read_ahead(script: Any) -> None:
     if len(portion) == 1:
         return
     load_together(portion)
-    tags = Tag.objects.filter(db_category=TAG_CATEGORY, db_key__startswith=TAG_PREFIX)
-    prefetch_related_objects(portion, "db_obj", Prefetch("db_tags", tags, to_attr=_TAGS))
+    prefetch_related_objects(portion, "db_obj")
     numbers = [each.pk for each in portion]
+    # By scripts alone: by category, SQLite would look up each tag of the game for each of them.
+    links = ScriptDB.db_tags.through.objects.filter(scriptdb__in=numbers)
+    tags = links.values_list("scriptdb", "tag__db_category", "tag__db_key")
+    tagged = {number for number, *tag in tags if _is_ours(*tag)}
     begun, asking = audit.begun_among(portion), asking_among(numbers)
     busy = remote_tasks.unfinished_among(numbers)
     for each in portion:
+        each.__dict__[_TAGGED] = each.pk in tagged
         each.__dict__[_AHEAD] = RowsAhead(each.pk in begun, each.pk in asking, each.pk in busy)
 
 
@@ -117,15 +121,19 @@ class AmongMany(_Typeclass):
 
 def _waits_to_start(script: Any) -> bool:
     is_ours = isinstance(script, NearBody)
-    is_begun = not is_ours or script.work is not None or _TAGS in script.__dict__
+    is_begun = not is_ours or script.work is not None or _TAGGED in script.__dict__
     return not is_begun and script.db_is_active and script.pk is not None
 
 
 def has_tag(script: Any) -> bool:
     """True where the script carries the tag of an assistant of this game."""
-    # Popped, so that a prefetched answer counts once: the tag may be removed later.
-    tags = script.__dict__.pop(_TAGS, None)
-    if tags is None:
-        found = script.db_tags.filter(db_category=TAG_CATEGORY, db_key__startswith=TAG_PREFIX)
-        return bool(found.exists())
-    return bool(tags)
+    # Popped, so that what was read ahead counts once: the tag may be removed later.
+    is_tagged = script.__dict__.pop(_TAGGED, None)
+    if is_tagged is None:
+        tags = script.db_tags.values_list("db_category", "db_key")
+        return any(_is_ours(*tag) for tag in tags)
+    return bool(is_tagged)
+
+
+def _is_ours(category: str | None, key: str) -> bool:
+    return category == TAG_CATEGORY and key.startswith(TAG_PREFIX)

@@ -13,6 +13,7 @@ from evennia_ai.api import requests
 from evennia_ai.api.problems import problem
 from evennia_ai.api.rows import ONE, Call, Route, Row
 from evennia_ai.operations import AssistantScript, Result, control
+from evennia_ai.operations.monitoring.status import Status, status
 from evennia_ai.operations.result import ProblemKind, note
 from evennia_ai.operations.rights import callers
 from evennia_ai.operations.rights.callers import NOT_YOURS
@@ -126,10 +127,10 @@ ROWS = (
     ),
     Row(
         Route("GET", f"{ONE}status/", "status", "status", TAG),
-        lambda call: control.status(call.script),
+        lambda call: status(call.script),
         "See what an assistant is doing",
         "Whether it may act, with which model, and what it has used.",
-        result=control.Status,
+        result=Status,
         says="text",
     ),
     Row(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from evennia_ai import operations
 from evennia_ai.commands.figures import dollars, short, span
@@ -14,10 +14,10 @@ from evennia_ai.core.safety.lockout import Cause, State
 from evennia_ai.core.text.words import counted
 from evennia_ai.core.turn.tokens import band, calculate_utilization
 from evennia_ai.messages.lines import literal
-from evennia_ai.operations import AssistantScript, budget_of
-from evennia_ai.operations.budget.caps import known_cost
-from evennia_ai.operations.control import Status
+from evennia_ai.operations import AssistantScript
+from evennia_ai.operations.budget.caps import CapRow, known_cost
 from evennia_ai.operations.memory.upkeep import FAILED, MemorySummary
+from evennia_ai.operations.monitoring.status import Glance, Status
 from evennia_ai.operations.monitoring.workers import in_words
 from evennia_ai.operations.times import as_shown
 from evennia_ai.operations.tools.running import broken_modules
@@ -88,12 +88,11 @@ def _model(data: Status) -> str:
     return data.brain.partition(":")[0] if data.has_brain else data.brain
 
 
-def _spent(script: AssistantScript) -> tuple[str, str]:
+def _spent(caps: Sequence[CapRow] | None) -> tuple[str, str]:
     """Today's tokens and money, with their caps."""
-    budget = budget_of(script)
-    if not budget.ok:
+    if caps is None:
         return "?", "?"
-    today = {row["name"]: row for row in budget.data.standings}
+    today = {row["name"]: row for row in caps}
     shown = []
     for name, figure in (("tokens_per_day", short), ("cost_per_day", dollars)):
         row = today[name]
@@ -107,10 +106,18 @@ def _breakers_cell(degraded: Sequence[Mapping[str, object]]) -> str:
     return ", ".join(f"{each['name']} {each['state']}" for each in degraded) or "ok"
 
 
-def _row(script: AssistantScript, data: Status) -> tuple[object, ...]:
-    tokens, money = _spent(script)
-    about = (data.key, data.mood, _idle_time(script), _model(data), tokens, money)
-    return (*about, _breakers_cell(data.degraded), data.questions)
+class _Row(NamedTuple):
+    """An assistant's row of the table, and its problems below it."""
+
+    cells: tuple[object, ...]
+    problems: list[str]
+
+
+def _row(seen: Glance) -> _Row:
+    data, (tokens, money) = seen.status, _spent(seen.caps)
+    about = (data.key, data.mood, _idle_time(seen.script), _model(data), tokens, money)
+    cells = (*about, _breakers_cell(data.degraded), data.questions)
+    return _Row(cells, _problem_lines(data))
 
 
 def _problem_lines(data: Status) -> list[str]:
@@ -215,9 +222,12 @@ class OverviewWords(WordCommand):
         if not scripts:
             self.msg("There is no assistant yet. Make one: assistant create <name>")
             return
-        shown = [(script, operations.status(script).data) for script in scripts]
-        table = cropped_rows(HEAD, [_row(*each) for each in shown], WIDEST, LINE)
-        wrong = [line for _, data in shown for line in _problem_lines(data)]
+        looking = operations.glances(scripts, _row)
+        looking.addCallback(self._show_table).addErrback(self.show_fault)
+
+    def _show_table(self, rows: Sequence[_Row]) -> None:
+        table = cropped_rows(HEAD, [row.cells for row in rows], WIDEST, LINE)
+        wrong = [line for row in rows for line in row.problems]
         self.show_long("\n".join([table, *wrong, *broken_modules()]))
 
     def _status(self, name: str) -> None:

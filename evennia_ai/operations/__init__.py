@@ -20,7 +20,7 @@ only check rights and format the result. The parameter `by` is the actor's name 
     bundles       move an assistant to another game
     peers         external agents, over A2A
 
-Beside the packages: `control` (start, stop, breakers, status), `naming` and `guarding` of names,
+Beside the packages: `control` (start, stop, breakers), `naming` and `guarding` of names,
 and `result` and `times`, which all of them use.
 """
 
@@ -36,7 +36,6 @@ from evennia_ai.operations.control import (
     reset_history,
     set_all_enabled,
     set_enabled,
-    status,
     stop,
     stop_all,
 )
@@ -70,6 +69,7 @@ from evennia_ai.operations.memory.upkeep import (
     wake_up,
 )
 from evennia_ai.operations.models.choosing import check_model
+from evennia_ai.operations.monitoring.status import glances, status
 from evennia_ai.operations.naming import assistant_for, find_assistant, list_assistants
 from evennia_ai.operations.result import ProblemKind, Result
 from evennia_ai.operations.rights.acts import may_control
@@ -113,6 +113,7 @@ __all__ = [
     "forget_known",
     "forget_memory",
     "give_account",
+    "glances",
     "hush",
     "last_addressed",
     "list_assistants",

@@ -127,11 +127,13 @@ class AllAtOnce(ModelAttributeBackend):
     def load_all(cls, several: Iterable[AllAtOnce]) -> None:
         """Read the attributes of several objects, where that is not done, with one statement."""
         unread = {each._objid: each for each in several if not each._is_loaded}
-        links = ScriptDB.db_attributes.through.objects.filter(
-            scriptdb__id__in=unread, attribute__db_attrtype=AttributeHandler._attrtype
-        )
+        # By scripts alone: with the type in the condition, SQLite begins with all attributes of
+        # that type in the game, and looks each of them up in the links of each script.
+        links = ScriptDB.db_attributes.through.objects.filter(scriptdb__in=unread)
         for link in links.select_related("attribute"):
             attribute = link.attribute
+            if attribute.db_attrtype != AttributeHandler._attrtype:
+                continue
             category = attribute.category.lower() if attribute.category else None
             key = f"{attribute.key.lower()}-{category}"
             unread[link.scriptdb_id]._cache.setdefault(key, attribute)

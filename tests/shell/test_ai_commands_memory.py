@@ -19,7 +19,6 @@ from evennia_ai import operations
 from evennia_ai.core.memory.recollection import WORLD
 from evennia_ai.memory import recalling
 from evennia_ai.models import EntityProfile, Memory
-from evennia_ai.operations import control
 from evennia_ai.operations.monitoring import health as monitoring
 from evennia_ai.runtime import services, state
 from tests.shell.ai_case import REFUSED, REFUSED_MEMORY
@@ -207,7 +206,7 @@ class TestChanging(StaffTest):
 
     def test_sleep_and_wake(self) -> None:
         assert "Ada sleeps until " in self.typed("aimemory ada sleep 2")
-        assert "asleep" in control.status(self.ada_script).message
+        assert "asleep" in operations.status(self.ada_script).message
         assert "Ada is awake." in self.typed("aimemory ada wake")
         assert "Ada is already awake." in self.typed("aimemory ada wake")
         for hours, told in (

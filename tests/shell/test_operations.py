@@ -19,6 +19,7 @@ from evennia_ai import operations
 from evennia_ai.errors import ConfigurationError
 from evennia_ai.llm.scripted import ScriptedModel, completion
 from evennia_ai.operations.monitoring.equipment import equipment
+from evennia_ai.operations.monitoring.status import AT_ONCE, Glance
 from evennia_ai.runtime import services, state
 from evennia_ai.testing import forget_process
 from evennia_ai.tools import load_modules
@@ -104,6 +105,30 @@ class TestOperations(ShellTest):
         ):
             act()
             assert f"Ada: {mood}" == operations.status(self.ada_script).message
+
+    def test_many_are_looked_at_in_slices(self) -> None:
+        """In the same order; one that is deleted meanwhile is left out."""
+        scripts = [self.make(f"Brass{number:02}")[0] for number in range(AT_ONCE + 1)]
+        names, deleted = [str(script.key) for script in scripts], scripts[3]
+        seen: list[str] = []
+
+        def show(glance: Glance) -> str:
+            seen.append(glance.status.key)
+            if len(seen) == 2:
+                operations.delete_assistant(deleted)
+            assert glance.caps is not None
+            return glance.status.mood
+
+        looking = operations.glances(scripts, show)
+        assert [] == seen
+        pump()
+        assert [*names[:3], *names[4:]] == seen
+        assert ["awake"] * AT_ONCE == looking.result
+
+    def test_few_are_looked_at_at_once(self) -> None:
+        state.write(self.ada_script, budget_config={"tokens_per_day": -1})
+        looking = operations.glances([self.ada_script], lambda glance: glance.caps)
+        assert [None] == looking.result
 
     def test_an_assistant_may_have_a_model_of_its_own(self) -> None:
         edda_script, edda = self.make("Edda")

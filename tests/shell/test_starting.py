@@ -18,7 +18,7 @@ from evennia_ai.tasks import remote_tasks
 from tests.shell.support import ShellTest, pump
 
 TABLES = (
-    *("scripts_scriptdb_db_attributes", "objects_objectdb", "typeclasses_tag"),
+    *("scripts_scriptdb_db_attributes", "objects_objectdb", "scripts_scriptdb_db_tags"),
     *(f"evennia_ai_{name}" for name in ("recordedevent", "storedquestion", "remotetask")),
 )
 MAY_I = ApprovalRequest("call 7", "tool.dig", "may I dig?", actor="Ada")

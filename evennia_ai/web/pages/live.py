@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from evennia_ai.operations.monitoring.status import Glance, status
 from evennia_ai.operations.turns import latest
 from evennia_ai.web.pages.now import card_of, clear, stop
 from evennia_ai.web.rows import ONE, Action, Page, Shown, Visit
@@ -16,7 +17,7 @@ def _show(visit: Visit) -> Shown:
     found = latest.recent(script, visit.look)
     recent = found.data if found.ok else latest.Recent([], True)
     return {
-        "card": card_of(script, visit),
+        "card": card_of(Glance(script, status(script).data, None), visit, is_whole=False),
         "turns": [shown_turn(turn) for turn in recent.turns],
         "is_recorded": recent.is_recorded,
         "stream": stream,

@@ -11,8 +11,8 @@ from twisted.internet.defer import Deferred, succeed
 from evennia_ai import operations
 from evennia_ai.core.safety.lockout import State
 from evennia_ai.operations import AssistantScript, Result, control
-from evennia_ai.operations.budget.caps import CapRow, standings_of
-from evennia_ai.operations.control import Status
+from evennia_ai.operations.budget.caps import CapRow
+from evennia_ai.operations.monitoring.status import Glance, Status
 from evennia_ai.operations.rights import callers, is_allowed, is_staff
 from evennia_ai.operations.times import as_shown
 from evennia_ai.operations.turns.traces import brief
@@ -79,17 +79,14 @@ def _wrong(data: Status) -> tuple[str, ...]:
     return tuple(problems)
 
 
-def card_of(
-    script: AssistantScript, visit: Visit, standings: Sequence[CapRow] | None = None
-) -> AssistantCard:
+def card_of(seen: Glance, visit: Visit, *, is_whole: bool) -> AssistantCard:
     """Describe an assistant at a glance, for the visitor.
 
     Args:
-        standings: its usage; with None the usage and the last message, which need queries, are
-            left out.
+        is_whole: with the last message, which needs a query.
     """
-    data, last = operations.status(script).data, ""
-    if standings is not None:
+    script, data, last = seen.script, seen.status, ""
+    if is_whole:
         newest = operations.trace(script, limit=1, look=visit.look, asker=visit.account)
         if newest.data.messages:
             last = brief(newest.data.messages[0], script.clock.seconds())
@@ -102,7 +99,7 @@ def card_of(
         brain=data.brain,
         waiting=data.pending_events,
         questions=data.questions,
-        used=_used(standings or ()),
+        used=_used(seen.caps or ()),
         degraded=tuple(f"{each['name']} {each['state']}" for each in data.degraded),
         wrong=_wrong(data),
         last=last,
@@ -112,12 +109,16 @@ def card_of(
     )
 
 
-def _show(visit: Visit) -> Shown:
+def _show(visit: Visit) -> Deferred[Shown]:
     # Its mark is taken before anything is read, so that no change falls in between.
     stream = address_of_stream()
-    scripts = operations.list_assistants()
-    used, game = standings_of(scripts), operations.budget_of(None)
-    cards = [card_of(each, visit, used[str(each.key)].data or ()) for each in scripts]
+    card = partial(card_of, visit=visit, is_whole=True)
+    looking = operations.glances(operations.list_assistants(), card)
+    return looking.addCallback(partial(_with_game, visit, stream))
+
+
+def _with_game(visit: Visit, stream: str, cards: Sequence[AssistantCard]) -> Shown:
+    game = operations.budget_of(None)
     asked = operations.questions(visit.account, is_staff=is_staff(visit.account))
     return {
         "cards": cards,

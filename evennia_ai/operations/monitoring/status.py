@@ -1,0 +1,193 @@
+"""The status of assistants: of one in detail, or of all for a list."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Annotated, TypeVar
+
+from twisted.internet.defer import Deferred, succeed
+from typing_extensions import TypedDict
+
+from evennia_ai import approvals, emergency
+from evennia_ai.agent import model_outages
+from evennia_ai.assistant_script import AssistantScript
+from evennia_ai.core.memory.schedule import ASLEEP
+from evennia_ai.core.safety.cooling import in_words
+from evennia_ai.core.safety.lockout import State
+from evennia_ai.core.safety.notices import plain
+from evennia_ai.errors import ConfigurationError
+from evennia_ai.messages.incoming import key_of
+from evennia_ai.operations.budget.caps import CapRow, standings_of, today_of
+from evennia_ai.operations.memory.upkeep import MemorySummary, summary_of
+from evennia_ai.operations.models.endpoints import EndpointUse, uses_of
+from evennia_ai.operations.monitoring.workers import WorkersRow, workers_row
+from evennia_ai.operations.result import Result, note
+from evennia_ai.runtime import ability, game_thread, services, state
+from evennia_ai.runtime.work import Work
+
+T = TypeVar("T")
+# More assistants than these are looked at in slices, so that the game goes on.
+AT_ONCE = 10
+
+
+class Lock(TypedDict):
+    """The reason why an assistant may not act, and since when."""
+
+    cause: str
+    reason: str
+    at: Annotated[float, note("Unix time in seconds.")]
+    by: str
+
+
+@dataclass(frozen=True, slots=True)
+class Status:
+    """An assistant as a whole: what it is doing, and what it has used."""
+
+    key: str
+    mood: Annotated[str, note("What it is doing, in a word or two.")]
+    location: Annotated[str | None, note("Name of the room it stands in.")]
+    enabled: bool
+    emergency_stop: bool
+    state: State
+    lockout: Annotated[Lock | None, note("Why it may not act.")]
+    consecutive_errors: int
+    max_consecutive_errors: int
+    is_ticking: bool
+    pending_events: int
+    ignored_settings: Annotated[str | None, note("An invalid setting that is ignored.")]
+    wrong_settings: Annotated[str | None, note("An invalid setting that keeps it from acting.")]
+    unable: Annotated[str, note("Why its body cannot act; empty if it can.")]
+    questions: int
+    cooling: Annotated[list[str], note("Who has to wait, and for how long, in words.")]
+    today: Annotated[str, note("Tokens used today, in words.")]
+    calls: int
+    tokens: int
+    brain: Annotated[str, note("Its model, in words.")]
+    has_brain: Annotated[bool, note("True if its model is configured.")]
+    breakers: dict[str, dict[str, object]]
+    degraded: list[dict[str, object]]
+    mcp: list[dict[str, object]]
+    context_tokens: int | None
+    max_context_tokens: int | None
+    cache: dict[str, object]
+    memory: MemorySummary
+    endpoints: Annotated[list[EndpointUse], note("Endpoints of its model, if there are several.")]
+    workers: WorkersRow
+
+
+def _lock_of(script: AssistantScript) -> Lock | None:
+    found = emergency.lockout_of(script)
+    if found is None:
+        return None
+    return {"cause": found.cause.value, "reason": found.reason, "at": found.at, "by": found.by}
+
+
+def status(script: AssistantScript) -> Result[Status]:
+    """Report the status of an assistant as a whole."""
+    work = script.work or Work()  # before the script's first start there is none
+    try:
+        brain, has_brain = script.endpoint().describe(), True
+        endpoints = uses_of(script.endpoint())
+    except ConfigurationError as error:
+        brain, has_brain, endpoints = f"not set up: {error}", False, []
+    data = Status(
+        key=script.key,
+        mood="",
+        location=getattr(script.obj.location, "key", None) if script.obj else None,
+        enabled=bool(state.read(script, "enabled")),
+        emergency_stop=bool(state.read(script, "emergency_stop")),
+        state=emergency.state_of(script),
+        lockout=_lock_of(script),
+        consecutive_errors=state.read(script, "consecutive_errors"),
+        max_consecutive_errors=state.read(script, "max_consecutive_errors"),
+        is_ticking=work.is_ticking,
+        pending_events=len(work.inbox),
+        ignored_settings=work.ear_problem,
+        wrong_settings=work.safety_problem,
+        unable=ability.reason_of(script.obj) if script.obj is not None else "it has no body",
+        questions=len(approvals.pending(script)),
+        cooling=_cooling(script),
+        today=today_of(script),
+        calls=work.calls,
+        tokens=work.usage.total_tokens,
+        brain=brain,
+        has_brain=has_brain,
+        breakers=services.pool().breakers.get_all_stats(),
+        degraded=[*services.pool().breakers.degraded(), *work.breakers.degraded()],
+        endpoints=endpoints,
+        mcp=services.remote_servers().status(),
+        context_tokens=work.context_tokens,
+        max_context_tokens=work.max_context_tokens,
+        cache=work.tool_cache.get_stats(),
+        memory=summary_of(script),
+        workers=workers_row(script),
+    )
+    data = replace(data, mood=_mood(data, is_resting=model_outages.is_resting(script)))
+    return Result(True, f"{script.key}: {data.mood}", data)
+
+
+def _cooling(script: AssistantScript) -> list[str]:
+    if script.work is None or not script.work.blame.people:
+        return []
+    config = state.safety_config(script).cooling
+    waiting = script.work.blame.waiting(script.clock.seconds(), config)
+    return [f"{key_of(person)} waits {in_words(seconds)}" for person, seconds in waiting.items()]
+
+
+def _mood(data: Status, *, is_resting: bool) -> str:
+    # Several may hold at once; the one that a person has to lift first is named.
+    if data.state == State.SAFETY_LOCKOUT and data.lockout is not None:
+        return f"locked {plain(data.lockout['cause'])}"
+    if data.state == State.STOPPED:
+        return "stopped"
+    if not data.enabled:
+        return "silent"
+    if data.wrong_settings:
+        return "set up wrongly"
+    if data.unable:
+        return f"cannot act ({data.unable.rstrip('.')})"
+    if data.is_ticking:
+        return "thinking"
+    if is_resting:
+        return "resting until its model answers"
+    return "asleep" if data.memory["mode"] == ASLEEP else "awake"
+
+
+@dataclass(frozen=True, slots=True)
+class Glance:
+    """One assistant in a list of all.
+
+    Attributes:
+        caps: its caps and their use; None where a setting is wrong.
+    """
+
+    script: AssistantScript
+    status: Status
+    caps: list[CapRow] | None
+
+
+def glances(scripts: Sequence[AssistantScript], show: Callable[[Glance], T]) -> Deferred[list[T]]:
+    """Look at many assistants, in the same order.
+
+    Args:
+        show: makes an entry of the list.
+    """
+    steps = _look_at_each(scripts, show)
+    if len(scripts) > AT_ONCE:
+        return game_thread.paced(steps)
+    return succeed(game_thread.finish(steps))
+
+
+def _look_at_each(
+    scripts: Sequence[AssistantScript], show: Callable[[Glance], T]
+) -> game_thread.Steps[list[T]]:
+    caps, shown = standings_of(scripts), []
+    yield
+    for script in scripts:
+        # It may be deleted while the list is made.
+        if script.pk is not None:
+            own = caps[str(script.key)]
+            shown.append(show(Glance(script, status(script).data, own.data if own.ok else None)))
+        yield
+    return shown
