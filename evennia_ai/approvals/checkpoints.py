@@ -138,14 +138,12 @@ def _is_moot(script: Assistant, hit: LimitReachedError) -> bool:
     cap, now = CAPS[name], script.clock.seconds()
     if script.work is None:
         return False
-    configured = getattr(state.budget_config(script).caps_of(account.scope), name)
-    if script.work.safety_problem:  # its caps cannot be read
-        return False
-    if not configured or account.period != period_of(cap.span, now):
-        return True
     try:
+        configured = getattr(state.budget_config(script).caps_of(account.scope), name)
+        if not configured or account.period != period_of(cap.span, now):
+            return True
         total = read_total(account)
-    except ConfigurationError:
+    except ConfigurationError:  # its caps, or what is used of them, cannot be read
         return False
     standing = standing_to(account, name, as_units(cap.measure, configured), total)
     return as_amount(cap.measure, standing.allowed) > hit.cap

@@ -248,8 +248,16 @@ def safety_config(script: Assistant) -> SafetyConfig:
 
 
 def budget_config(script: Assistant) -> BudgetConfig:
-    """Its caps on cost."""
-    return (script.work.bounds or _read_bounds(script))[1]
+    """Its caps on cost.
+
+    Raises:
+        ConfigurationError: its limits or caps are wrong; without them nothing may be paid for.
+    """
+    work = script.work
+    caps = (work.bounds or _read_bounds(script))[1]
+    if work.safety_problem:
+        raise ConfigurationError(work.safety_problem)
+    return caps
 
 
 def _read_bounds(script: Assistant) -> tuple[SafetyConfig, BudgetConfig]:
@@ -258,7 +266,8 @@ def _read_bounds(script: Assistant) -> tuple[SafetyConfig, BudgetConfig]:
     try:
         safety = held(SafetyConfig, read(script, "safety_config"))
         bounds = safety, held(BudgetConfig, read(script, "budget_config"))
-    # With a problem it does not act at all; the defaults only serve code that reads them anyway.
+    # With a problem it does not act at all, and `budget_config` raises; the default limits only
+    # serve code that reads them anyway.
     except ConfigurationError as error:
         bounds, problem = (SafetyConfig(), BudgetConfig()), str(error)
     if problem and problem != work.safety_problem:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 
+from django.test.utils import override_settings
+
 from evennia_ai import operations
 from evennia_ai.agent import preparation
 from evennia_ai.agent.compaction import DEADLINE_SECONDS, RETRY_AFTER_SECONDS
@@ -64,6 +66,15 @@ class TestSuccess(CompactionCase):
         (body,) = self.model.bodies
         assert ("small", 1500) == (body["model"], body["max_tokens"])
         assert "Briefly." == body["messages"][0]["content"]
+
+    @override_settings(EVENNIA_AI_BUDGET_CONFIG={"game": {"tokens_per_day": 1}})
+    def test_wrong_limits_lift_no_cap(self) -> None:
+        """Where its limits cannot be read, its caps are unknown, and nothing is sent."""
+        self.ada_script.attributes.add("safety_config", {"loop": {"max_own_turns": "many"}})
+        self.ada_script.work.drop_cached_settings()
+        (outcome,) = self.compact(completion("Storms."))
+        assert "max_own_turns is 'many'" in outcome.detail
+        assert ([], self.history) == (self.model.bodies, self.stored())
 
     def test_the_call_fits_the_context(self) -> None:
         """The call may use half of a small context."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from django.test.utils import override_settings
+
 from evennia_ai.budget import ledger
 from evennia_ai.core.memory.recollection import Seeker
 from evennia_ai.memory import indexing, recalling
@@ -58,6 +60,15 @@ class TestPaying(MemoryTest):
         with self.settings(EVENNIA_AI_PRICES={name: {"input": 1, "output": 0}}):
             assert 1 == len(self.search())
         assert 1 == len(self.calls())
+
+    @override_settings(EVENNIA_AI_BUDGET_CONFIG={"game": {"tokens_per_day": 1}})
+    def test_wrong_limits_lift_no_cap(self) -> None:
+        """With limits that cannot be read nothing is paid for, whatever the game's caps are."""
+        self.ada_script.attributes.add("safety_config", {"loop": {"max_own_turns": "many"}})
+        self.ada_script.work.drop_cached_settings()
+        self.remember("The boat Heron.")
+        assert 1 == len(self.search())
+        assert ([], 1) == (self.calls(), indexing.status(self.ada_script).waiting)
 
     def test_nothing_is_paid_where_nothing_can_be_found(self) -> None:
         """An empty memory is not searched by vectors."""
