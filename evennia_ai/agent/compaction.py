@@ -29,7 +29,7 @@ from evennia_ai.core.turn.executions import usage_counted
 from evennia_ai.core.turn.tokens import Counter, count_messages
 from evennia_ai.core.turn.turn import TokenUsage, Turn
 from evennia_ai.errors import AssistantError, ModelReplyError, ModelTimeoutError, StaleEpochError
-from evennia_ai.llm.fallback import Client
+from evennia_ai.llm.fallback import Client, first_alone
 from evennia_ai.runtime import state, turns
 from evennia_ai.runtime.assistant import Assistant
 from evennia_ai.runtime.fence import Fence
@@ -241,10 +241,10 @@ class _SummaryCalls:
             return str(prompt)
         return f"{prompt} The whole is at most {words} words long."
 
-    def _client(self) -> Any:
+    def _client(self) -> Client:
         # A model named for compaction belongs to the first provider; fallbacks do not know it.
         is_named = bool(state.read(self.script, "compact_model"))
-        return getattr(self.client, "first", self.client) if is_named else self.client
+        return first_alone(self.client) if is_named else self.client
 
     def _options(self) -> Mapping[str, Any]:
         """Options of the call that differ from those of the assistant's replies."""

@@ -126,6 +126,15 @@ class FallbackClient(ClientGroup):
 Client = UnifiedLLMClient | FallbackClient
 
 
+def first_alone(client: Client) -> Client:
+    """The client without its fallbacks: of the preferred model, at all of its addresses."""
+    if isinstance(client, UnifiedLLMClient):
+        return client
+    clone = copy(client)
+    clone.models = client.models[:1]
+    return clone
+
+
 def with_transport(client: Client, carry: Callable[[Transport], Transport]) -> Client:
     """A copy of the client that sends its requests over another transport.
 

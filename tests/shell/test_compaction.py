@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+import os
+from unittest import mock
 
 from django.test.utils import override_settings
 
@@ -14,7 +16,7 @@ from evennia_ai.core.turn.conversation import Message, visible_history
 from evennia_ai.core.turn.turn import TokenUsage
 from evennia_ai.errors import ModelReplyError, ToolError
 from evennia_ai.llm.scripted import completion
-from evennia_ai.runtime import state
+from evennia_ai.runtime import services, state
 from tests.shell.compaction_case import SECRET, TOLD, CompactionCase, turn_of
 from tests.shell.support import NOT_A_COMPLETION, pump, whispers
 
@@ -75,6 +77,21 @@ class TestSuccess(CompactionCase):
         (outcome,) = self.compact(completion("Storms."))
         assert "max_own_turns is 'many'" in outcome.detail
         assert ([], self.history) == (self.model.bodies, self.stored())
+
+    def test_a_model_of_its_own_at_several_addresses(self) -> None:
+        """The named model is asked at the addresses of the first one, and no fallback is."""
+        first, second = "http://127.0.0.1:9/v1", "http://127.0.0.2:9/v1"
+        environ = {"OPENAI_BASE_URL": first, "EVENNIA_AI_MODEL": "big", "OPENAI_API_KEY": ""}
+        self.enterContext(mock.patch.dict(os.environ, environ))
+        state.write(self.ada_script, compact_model="small")
+        both = [{"base_url": first}, {"base_url": second}]
+        for fallbacks in ([], ["scripted"]):
+            settings = {"EVENNIA_AI_ENDPOINTS": both, "EVENNIA_AI_FALLBACK_MODELS": fallbacks}
+            with self.subTest(fallbacks=fallbacks), override_settings(**settings):
+                self.remember(self.history)
+                services.pool().set_transport(services.endpoint(), self.model)
+                (outcome,) = self.compact(completion("Storms."))
+                assert ("", "small") == (outcome.detail, self.model.bodies[-1]["model"])
 
     def test_the_call_fits_the_context(self) -> None:
         """The call may use half of a small context."""
