@@ -1,6 +1,7 @@
 """Billing of paid embedding models: the cost of each request is reserved first.
 
-Over a spending cap, or during an emergency stop, searches return None and indexing waits.
+Over a spending cap, without a free call, or during an emergency stop, searches return None and
+indexing waits.
 """
 
 from __future__ import annotations
@@ -73,6 +74,7 @@ class _RequestPayment:
 
         Raises:
             LimitReachedError: the cost would exceed a cap.
+            NoFreeSlotError: the assistant has its maximum of calls in flight.
             ConfigurationError: costs are capped, but the model's price is unknown.
             NotBegunError: the assistant was stopped while the store was being opened.
         """

@@ -15,7 +15,12 @@ from twisted.internet.defer import Deferred, succeed
 from twisted.python.failure import Failure
 
 from evennia_ai.core.typed_objects import Reactor
-from evennia_ai.errors import CircuitOpenError, LimitReachedError, MemoryStoreError
+from evennia_ai.errors import (
+    CircuitOpenError,
+    LimitReachedError,
+    MemoryStoreError,
+    NoFreeSlotError,
+)
 from evennia_ai.memory_store.port import MemoryStore
 from evennia_ai.memory_store.worker import LOG, DeadlineError, Inline, WorkerThread
 from evennia_ai.resilience import CircuitBreaker, CircuitBreakerConfig
@@ -29,6 +34,8 @@ WRITE_SECONDS = 30.0
 CLOSE_SECONDS = 10.0
 BREAKER = CircuitBreakerConfig(failure_threshold=3, success_threshold=1, timeout_seconds=30.0)
 CLOSED = "the store of memories is closed"
+# Reasons for which a request is not made or paid for now.
+NOT_NOW = (CircuitOpenError, LimitReachedError, NoFreeSlotError)
 
 
 def _ignore(_: object) -> None:
@@ -110,13 +117,14 @@ class GuardedStore:
 
         Args:
             name: name of the job in the counters.
-            pay: called before the job is queued; it may raise LimitReachedError.
+            pay: called before the job is queued; it may raise LimitReachedError, or
+                NoFreeSlotError.
         """
         if self.absence:
             return succeed(None)
         try:
             permit = self._acquire_permit(pay)
-        except (CircuitOpenError, LimitReachedError) as error:
+        except NOT_NOW as error:
             # An open breaker has no news: the error that opened it says more.
             self._last_error = self._last_error or str(error)
             return succeed(None)

@@ -17,12 +17,7 @@ from twisted.internet.defer import CancelledError, Deferred, fail, succeed
 from twisted.python.failure import Failure
 
 from evennia_ai.core.typed_objects import Reactor
-from evennia_ai.errors import (
-    CircuitOpenError,
-    ConfigurationError,
-    LimitReachedError,
-    MemoryStoreError,
-)
+from evennia_ai.errors import ConfigurationError, MemoryStoreError
 from evennia_ai.memory_store.checks import (
     checked_audiences,
     checked_collection,
@@ -30,7 +25,13 @@ from evennia_ai.memory_store.checks import (
     is_key,
 )
 from evennia_ai.memory_store.embedding import Embedder, Likeness
-from evennia_ai.memory_store.guarded import CLOSED, SEARCH_SECONDS, WRITE_SECONDS, GuardedStore
+from evennia_ai.memory_store.guarded import (
+    CLOSED,
+    NOT_NOW,
+    SEARCH_SECONDS,
+    WRITE_SECONDS,
+    GuardedStore,
+)
 from evennia_ai.memory_store.port import ByWords, Hit, Item, MemoryQuery, MemoryStore
 from evennia_ai.memory_store.worker import LOG
 
@@ -51,7 +52,7 @@ class MemoryService(GuardedStore):
     Attributes:
         signature, least_similarity, notice: see `MemoryStore`.
         paid: called with the number of tokens before each request to a paid embedding model, in
-            the reactor thread; it may raise LimitReachedError.
+            the reactor thread; it may raise LimitReachedError or NoFreeSlotError.
     """
 
     def __init__(
@@ -136,7 +137,7 @@ class MemoryService(GuardedStore):
             # Only a check: vectors that the store would refuse need not be computed or paid for.
             self.breaker.acquire().release()
             self._pay(_tokens(item.text for item in items), paid)
-        except (CircuitOpenError, LimitReachedError) as error:
+        except NOT_NOW as error:
             self._last_error = self._last_error or str(error)
             return None
         vectors = await make(items)

@@ -6,6 +6,7 @@ from django.test.utils import override_settings
 
 from evennia_ai.budget import ledger
 from evennia_ai.core.memory.recollection import Seeker
+from evennia_ai.core.turn.turn import TokenUsage
 from evennia_ai.memory import indexing, recalling
 from evennia_ai.models import ModelCall
 from evennia_ai.runtime import services, state
@@ -60,6 +61,20 @@ class TestPaying(MemoryTest):
         with self.settings(EVENNIA_AI_PRICES={name: {"input": 1, "output": 0}}):
             assert 1 == len(self.search())
         assert 1 == len(self.calls())
+
+    @override_settings(EVENNIA_AI_BUDGET_CONFIG={"calls_in_flight": 1})
+    def test_without_a_free_call_words_find_it(self) -> None:
+        """While other calls take all of `calls_in_flight`, it is as over a cap."""
+        self.ada_script.work.drop_cached_settings()
+        billing, config = ledger.BillingContext("Ada"), state.budget_config(self.ada_script)
+        estimate = ledger.CostEstimate(TokenUsage(10))
+        other = ledger.store().reserve(billing, estimate, config, self.clock.seconds())
+        self.remember("The boat Heron.")
+        assert 1 == len(self.search())
+        assert 1 == indexing.status(self.ada_script).waiting
+        ledger.store().release(other, self.clock.seconds())
+        self.advance(indexing.LONGEST_WAIT_SECONDS)
+        assert 0 == indexing.status(self.ada_script).waiting
 
     @override_settings(EVENNIA_AI_BUDGET_CONFIG={"game": {"tokens_per_day": 1}})
     def test_wrong_limits_lift_no_cap(self) -> None:
