@@ -16,6 +16,7 @@ from typing import Any, TypeVar
 from twisted.internet.defer import CancelledError, Deferred, fail, succeed
 from twisted.python.failure import Failure
 
+from evennia_ai.core.turn.tokens import estimate
 from evennia_ai.core.typed_objects import Reactor
 from evennia_ai.errors import ConfigurationError, MemoryStoreError
 from evennia_ai.memory_store.checks import (
@@ -41,8 +42,6 @@ Make = Callable[[Sequence[Item]], Awaitable[Sequence[Any]]]
 LIKENESS_SECONDS = 3.0
 # Long deletions run in batches, so that a search waits for one batch and not for all of them.
 PORTION = 16
-# A rule of thumb for English; it only estimates what an embedding will cost.
-CHARS_PER_TOKEN = 4
 SERVERS = ("qdrant", "pgvector")
 
 
@@ -285,4 +284,4 @@ def _batches(wanted: Sequence[T]) -> list[Sequence[T]]:
 
 
 def _tokens(texts: Iterable[str]) -> int:
-    return sum(len(text) // CHARS_PER_TOKEN + 1 for text in texts)
+    return sum(map(estimate, texts))

@@ -17,6 +17,7 @@ from twisted.internet.task import Clock
 from twisted.internet.threads import blockingCallFromThread
 
 from evennia_ai.core.memory.recollection import Recollection
+from evennia_ai.core.turn.tokens import estimate
 from evennia_ai.errors import LimitReachedError, MemoryStoreError
 from evennia_ai.memory_store import rows
 from evennia_ai.memory_store.guarded import BREAKER, CLOSED
@@ -234,7 +235,7 @@ def test_who_asked_pays_though_mem0_comes_later(
         return gatherResults([ask_for("Ada", 1), ask_for("Brass", 2)])
 
     assert all(blockingCallFromThread(running_reactor, ask))
-    assert [("Ada", len(SMITH) // 4 + 1), ("Brass", len(SMITH) // 4 + 1)] == paid
+    assert [("Ada", estimate(SMITH)), ("Brass", estimate(SMITH))] == paid
     blockingCallFromThread(running_reactor, service.close)
 
 
@@ -293,10 +294,10 @@ def test_nothing_is_paid_for_what_costs_nothing() -> None:
     assert [] == paid
     service = inline(lambda: DictStore(Charging()), embedder=Charging(), paid=pay)
     assert outcome(service.add(1, [item(1), item(2, LAMP)]))
-    assert [len(SMITH) // 4 + 1 + len(LAMP) // 4 + 1] == paid
+    assert [estimate(SMITH) + estimate(LAMP)] == paid
     assert 2 == len(outcome(service.search(sought("smith", limit=2, fits=2)))), "words tell of all"
     assert 1 == len(paid)
-    hits = outcome(service.search(sought(f"smith {'x' * 400}", limit=1)))
+    hits = outcome(service.search(sought(f"smith {'x' * 600}", limit=1)))
     assert [key(1)] == [hit.key for hit in hits], "words find what no vector is paid for"
     assert "limit tokens" in service.problem
     assert 0 == service.breaker.get_stats()["total_failures"]

@@ -38,8 +38,14 @@ class TestPaying(MemoryTest):
         assert 1 == len(self.search())
         assert [
             ("", "embedding", "settled", 4),
-            ("*#1", "embedding", "settled", 4),
+            ("*#1", "embedding", "settled", 3),
         ] == self.calls()
+
+    def test_other_scripts_are_counted_as_a_model_reads_them(self) -> None:
+        """Chinese has about a token for each character, not a quarter of one."""
+        self.remember("船在港口里等着。")
+        ((*_, tokens),) = self.calls()
+        assert 6 <= tokens <= 10
 
     def test_over_a_cap_words_find_it(self) -> None:
         """Over a cap the search is by words, and indexing waits."""
@@ -96,7 +102,7 @@ class TestPaying(MemoryTest):
         self.clock.advance(1)
         self.store.is_model_down = True
         assert 1 == len(self.search())
-        assert [4, 4] == [tokens for *_, tokens in self.calls()]
+        assert [4, 3] == [tokens for *_, tokens in self.calls()]
 
     def test_nothing_is_counted_where_nothing_is_charged(self) -> None:
         services.memory()._embedder.is_paid = False
