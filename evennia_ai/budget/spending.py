@@ -18,7 +18,7 @@ from twisted.internet.defer import Deferred
 from evennia_ai.budget import ledger
 from evennia_ai.core.safety.budget import Purpose, parts_of
 from evennia_ai.core.safety.notices import nearly_used_up
-from evennia_ai.core.safety.prices import Price, cost_of, counted, price_of
+from evennia_ai.core.safety.prices import Price, cost_of, counted, highest, price_of
 from evennia_ai.core.settings.budget import BudgetConfig, Scope
 from evennia_ai.core.turn.conversation import Message
 from evennia_ai.core.turn.tokens import count_messages
@@ -318,7 +318,7 @@ class MeteredClient:
         extra: Mapping[str, object],
         prices: Mapping[str, tuple[str, Price | None]],
     ) -> ledger.CostEstimate:
-        """The most that an attempt may cost, at the price of the dearest model that may answer."""
+        """The most that an attempt may cost, whichever model answers."""
         wanted = self.client.wanted(extra)
         answer = wanted.least if purpose == Purpose.WRAP_UP else wanted.tokens
         # A default limit shrinks to what the window leaves; a configured one does not.
@@ -327,13 +327,12 @@ class MeteredClient:
             answer = max(wanted.least, min(answer, room))
         tokens = self._counter.most_of(tokens)
         asked = TokenUsage(tokens, answer)
-        priced = prices.values()
-        unknown = next((name for name, price in priced if price is None), None)
-        name, price = max(priced, key=lambda item: cost_of(asked, item[1]))
+        known = {name: price for name, price in prices.values() if price is not None}
+        unknown = next((name for name, price in prices.values() if price is None), None)
         return ledger.CostEstimate(
             asked,
-            unknown or name,
-            None if unknown else price,
+            unknown or max(known, key=lambda name: cost_of(asked, known[name])),
+            None if unknown else highest(tuple(known.values())),
             TokenUsage(tokens, wanted.least),
             self.client.deadline_seconds,
             min(wanted.least, answer),

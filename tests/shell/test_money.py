@@ -11,13 +11,14 @@ from django.test.utils import override_settings
 from evennia_ai.budget import ledger
 from evennia_ai.budget.ledger.reading import read_total
 from evennia_ai.core.safety.budget import accounts_of
+from evennia_ai.core.safety.prices import NANO
 from evennia_ai.core.settings.budget import Measure, Scope
 from evennia_ai.core.turn.turn import TokenUsage
 from evennia_ai.errors import ModelConnectionError, ModelStatusError
 from evennia_ai.llm.endpoints import Endpoint
 from evennia_ai.llm.scripted import ScriptedModel
 from evennia_ai.messages.incoming import person_of
-from evennia_ai.models import ModelCall
+from evennia_ai.models import BudgetTotal, ModelCall
 from evennia_ai.runtime import services, state
 from tests.fakes.counted import CountedModel
 from tests.shell.support import ShellTest, pump, says
@@ -315,3 +316,32 @@ class TestAttempts(MoneyTest):
         ]
         assert [] == self.counted.bodies
         assert self.total_of(self.tom) <= 5_000
+
+
+OTHER = "http://127.0.0.2:9/v1"
+
+
+@override_settings(
+    EVENNIA_AI_FALLBACK_MODELS=[{"model": "other", "base_url": OTHER}],
+    EVENNIA_AI_PRICES={"big": {"input": 10, "output": 1}, "other": {"input": 1, "output": 20}},
+)
+class TestPricesOfSeveral(MoneyTest):
+    """A model that is dear to read, and a fallback that is dear to write."""
+
+    environ = {"EVENNIA_AI_MODEL": "big", "OPENAI_BASE_URL": "http://127.0.0.1:9/v1"}
+
+    def test_a_shorter_answer_does_not_make_the_other_model_the_dearer_one(self) -> None:
+        """Near a cap the answer is short; what the first model costs then must fit as well."""
+        long = {**UNATTENDED, "size": {"message_characters": 0}}
+        state.write(self.ada_script, safety_config=long)
+        for cap in (0.018, 0.02, 0.022, 0.024, 0.06):
+            with (
+                self.subTest(cap=cap),
+                override_settings(EVENNIA_AI_BUDGET_CONFIG=capped(cost_per_day=cap)),
+            ):
+                ModelCall.objects.all().delete()
+                BudgetTotal.objects.all().delete()
+                self.type(self.tom, f"whisper Ada = {'storm ' * 2_000}")
+                spent = sum(call.cost_nano for call in self.rows()) / NANO
+                assert spent <= cap
+        assert spent > 0

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import ROUND_CEILING, Decimal
 
@@ -80,6 +80,19 @@ def cost_of(usage: TokenUsage, price: Price | None) -> int:
     dollars = usage.prompt_tokens * price.input + usage.completion_tokens * price.output
     nano = dollars * _NANO_PER_DOLLAR_PER_MILLION + price.call * NANO
     return int(nano.to_integral_value(ROUND_CEILING))
+
+
+def highest(prices: Sequence[Price]) -> Price:
+    """The price that no call at one of these exceeds, whatever the length of its answer.
+
+    A model may be dear to read and another one dear to write, so that which of them is the dearer
+    depends on the length.
+    """
+    return Price(
+        max(price.input for price in prices),
+        max(price.output for price in prices),
+        max(price.call for price in prices),
+    )
 
 
 def answer_tokens_for(nano: int, price: Price | None) -> int:
