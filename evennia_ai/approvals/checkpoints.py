@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from django.conf import settings
+from evennia.server.models import ServerConfig
 from evennia.utils import logger
 from twisted.internet.defer import CancelledError
 
@@ -36,8 +37,25 @@ LONGEST_TASK = 80  # characters of a task in a question
 MOST_KEPT = 1_000  # entries of each of the two tables below
 # Raised caps, as scope, kind and the value that was met.
 _RAISED: set[tuple[str, str, float]] = set()
-# How often the game's settings extended each of the game's caps without asking.
-_GAME_EXTENSIONS = Extensions()
+# The ServerConfig key of the counts of `MoneyExtensions`.
+STORED_EXTENSIONS = "evennia_ai_auto_extended"
+
+
+class MoneyExtensions(Extensions):
+    """Counts of caps on money extended without asking a person; they survive a restart."""
+
+    def used(self, scope: str, kind: str) -> int:
+        """The count so far."""
+        stored = ServerConfig.objects.conf(STORED_EXTENSIONS, default=())
+        self.counts = {(of, limit): times for of, limit, times in stored}
+        return super().used(scope, kind)
+
+    def count(self, scope: str, kind: str) -> None:
+        """Count one more, and store it before the cap is raised."""
+        super().count(scope, kind)
+        # Plain strings, since Evennia cannot pack an enum.
+        rows = [(of, f"{limit}", times) for (of, limit), times in self.counts.items()]
+        ServerConfig.objects.conf(STORED_EXTENSIONS, rows[-MOST_KEPT:])
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,21 +129,19 @@ def _policy_for(script: Assistant, hit: LimitReachedError) -> tuple[OnLimit, Ext
     """The setting for a limit, and the counts of its extensions without asking.
 
     Where the game sets a cap, the game's setting applies, and the assistant's own only where it is
-    stricter. Extensions of the game's caps are counted once for all assistants.
+    stricter.
     """
     own = state.safety_config(script).on_limit
-    if not _is_of_game(hit):
+    if not hit.kind.startswith(MONEY):
         return own, script.work.extensions
+    if not _is_of_game(hit):
+        return own, MoneyExtensions()
     game = state.held(SafetyConfig, {}).on_limit
-    for key in list(_GAME_EXTENSIONS.counts)[:-MOST_KEPT]:
-        del _GAME_EXTENSIONS.counts[key]
-    return own.tightened(game, LimitKind(hit.kind)), _GAME_EXTENSIONS
+    return own.tightened(game, LimitKind(hit.kind)), MoneyExtensions()
 
 
 def _is_of_game(hit: LimitReachedError) -> bool:
-    """True for a cap that the game sets: its own, a player's, or one for every assistant."""
-    if not hit.kind.startswith(MONEY):
-        return False
+    """True for a cap on money that the game sets: its own, a player's, or every assistant's."""
     given = getattr(settings, GAME_NAME, {}).get(Scope.ASSISTANT, {})
     is_own = account_of(hit).scope is Scope.ASSISTANT
     return not is_own or bool(given.get(hit.kind.removeprefix(MONEY)))

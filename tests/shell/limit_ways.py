@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from evennia.server.models import ServerConfig
 from twisted.internet.task import Clock
 
 from evennia_ai import audit, operations
@@ -65,6 +66,7 @@ class LimitCase(DelegationTest):
         BudgetTotal.objects.all().delete()
         ModelCall.objects.all().delete()
         checkpoints._RAISED.clear()
+        ServerConfig.objects.conf(checkpoints.STORED_EXTENSIONS, delete=True)
         self.clock = Clock()
         self.clock.rightNow = NOON
         self.model = ScriptedModel()

@@ -44,7 +44,6 @@ class CapsTest(RightsTest, HearingTest):
         ledger.start_anew()
         self.addCleanup(ledger.start_anew)
         checkpoints._RAISED.clear()
-        checkpoints._GAME_EXTENSIONS.counts.clear()
         self.account.unpuppet_object(self.session)
         evennia.SESSION_HANDLER.pop(self.session.sessid, None)
         self.denied: list[dict[str, Any]] = []
@@ -130,11 +129,18 @@ class TestTheGames(CapsTest):
         EVENNIA_AI_SAFETY_CONFIG={"on_limit": {"mode": "auto_extend", "auto_extend_times": 2}},
     )
     def test_hole_d21_the_games_own_auto_extend_holds_as_often_as_it_says(self) -> None:
-        """The number of extensions is one for all assistants together."""
+        """The number of extensions is one for all assistants together, and survives a restart."""
         state.write(self.ada_script, safety_config=WILD)
         self.talk(20)
         assert 2 == len(self.raised)
         assert "auto_extend_spent" == self.denied[-1]["reason"]
+        checkpoints._RAISED.clear()
+        ledger.start_anew()
+        self.ada_script.at_server_shutdown()
+        self.ada_script.at_start()
+        self.denied.clear()
+        self.talk(3)
+        assert (2, "auto_extend_spent") == (len(self.raised), self.denied[-1]["reason"])
 
     @override_settings(
         EVENNIA_AI_BUDGET_CONFIG=capped("game"),

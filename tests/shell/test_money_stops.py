@@ -6,13 +6,14 @@ import json
 import os
 import threading
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 from unittest import mock
 
 from django.test.utils import override_settings
+from evennia.server.models import ServerConfig
 from twisted.internet.defer import Deferred
 
 from evennia_ai import emergency, operations
@@ -302,30 +303,26 @@ class TestCounters(ShellTest):
         self.clock.advance(NOON)
         auto = {"on_limit": {"mode": "auto_extend", "auto_extend_times": 1}}
         state.write(self.ada_script, safety_config=auto)
-        own, of_game = self.ada_script.work.extensions.counts, checkpoints._GAME_EXTENSIONS.counts
-        self.addCleanup(of_game.clear)
-        for scope, kept, empty, accounts in (
-            ("player", of_game, own, 2),
-            ("assistant", own, of_game, 1),
-        ):
-            of_game.clear()
+        for scope, accounts in (("player", 2), ("assistant", 1)):
             caps = {"tokens_per_day": 10}
             games = {**NO_CAPS, "player": caps} if scope == "player" else NO_CAPS
-            state.write(self.ada_script, budget_config={scope: caps} if kept is own else {})
+            own = {scope: caps} if scope == "assistant" else {}
+            state.write(self.ada_script, budget_config=own)
+            ServerConfig.objects.conf(checkpoints.STORED_EXTENSIONS, delete=True)
             with (
                 self.subTest(scope),
                 override_settings(EVENNIA_AI_BUDGET_CONFIG=games, EVENNIA_AI_SAFETY_CONFIG=auto),
             ):
                 self.ada_script.work.drop_cached_settings()
-                self.days(kept, accounts)
-                assert {} == empty
+                self.days(accounts)
 
-    def days(self, counts: Mapping[tuple[str, str], int], accounts: int) -> None:
+    def days(self, accounts: int) -> None:
         """Twenty days, on each of which Tom and Mira ask her."""
         for _ in range(20):
             for person in (self.tom, self.mira):
                 self.ask("whisper Ada = hello", whispers("Yes.", person.key), person=person)
+            counts = ServerConfig.objects.conf(checkpoints.STORED_EXTENSIONS)
             assert accounts == len(counts), counts
-            days = {scope.split(" ")[-1] for scope, _ in counts}
+            days = {scope.split(" ")[-1] for scope, *_ in counts}
             assert {time.strftime("%Y-%m-%d", time.gmtime(self.clock.seconds()))} == days
             self.clock.advance(86_400)
