@@ -21,21 +21,16 @@ from evennia_ai.errors import ConfigurationError
 from evennia_ai.runtime import services
 from evennia_ai.runtime.asked import asking_among
 from evennia_ai.runtime.attributes import load_together
+from evennia_ai.runtime.tagged import is_tag
 from evennia_ai.tasks import programs, remote_tasks
 from evennia_ai.tools import load_modules
 
-TAG_CATEGORY, TAG_PREFIX = "system", "ai_assistant:"
 # Assistants read at once: SQLite bounds the parameters of a statement, and the game stands still
 # while they are read.
 PORTION = 200
 _TAGGED, _AHEAD = "is_tagged_ahead", "rows_ahead"
 # To mypy the mixin has any base; at run time the typeclass comes after it in the MRO.
 _Typeclass: Any = object
-
-
-def tag_of(key: str) -> str:
-    """The script tag an assistant is found by."""
-    return f"{TAG_PREFIX}{key.casefold()}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +66,7 @@ def read_ahead(script: Any) -> None:
     # By scripts alone: by category, SQLite would look up each tag of the game for each of them.
     links = ScriptDB.db_tags.through.objects.filter(scriptdb__in=numbers)
     tags = links.values_list("scriptdb", "tag__db_category", "tag__db_key")
-    tagged = {number for number, *tag in tags if _is_ours(*tag)}
+    tagged = {number for number, *tag in tags if is_tag(*tag)}
     begun, asking = audit.begun_among(portion), asking_among(numbers)
     busy = remote_tasks.unfinished_among(numbers)
     for each in portion:
@@ -131,9 +126,5 @@ def has_tag(script: Any) -> bool:
     is_tagged = script.__dict__.pop(_TAGGED, None)
     if is_tagged is None:
         tags = script.db_tags.values_list("db_category", "db_key")
-        return any(_is_ours(*tag) for tag in tags)
+        return any(is_tag(*tag) for tag in tags)
     return bool(is_tagged)
-
-
-def _is_ours(category: str | None, key: str) -> bool:
-    return category == TAG_CATEGORY and key.startswith(TAG_PREFIX)

@@ -14,7 +14,6 @@ from typing import Any
 from django.core.management.color import no_style
 from django.db import connection, transaction
 from django.db.models import QuerySet
-from evennia.scripts.models import ScriptDB
 from evennia.server.models import ServerConfig
 from evennia.utils import logger
 from evennia.utils.dbserialize import deserialize
@@ -29,10 +28,10 @@ from evennia_ai.runtime.asked import ANSWERED, CLOSED, OPEN, drop_copy, readable
 from evennia_ai.runtime.asked import pending as pending
 from evennia_ai.runtime.asked import stored as stored
 from evennia_ai.runtime.assistant import Assistant
+from evennia_ai.runtime.tagged import ANY_TAG, scripts_with
 
 # The ServerConfig key under which older versions counted questions.
 COUNTER = "evennia_ai_questions"
-ASSISTANTS = {"db_tags__db_key": "ai_assistant", "db_tags__db_category": "system"}
 MOST_REMEMBERED = 500  # closed questions, for people who answer too late
 UNREADABLE = "what was stored of it cannot be read"
 
@@ -195,8 +194,7 @@ def _entries(rows: QuerySet[StoredQuestion]) -> list[Entry]:
     found = list(rows.order_by("pk"))
     if not found:
         return []
-    of_these = ScriptDB.objects.filter(pk__in={row.assistant for row in found}, **ASSISTANTS)
-    scripts = {script.pk: script for script in of_these if _is_running(script)}
+    scripts = {script.pk: script for script in assistants()}
     ours = [row for row in found if row.assistant in scripts]
     entries = [(scripts[row.assistant], question) for row, question in readable(ours)]
     return [entry for entry in entries if not entry[1].is_over(entry[0].clock.seconds())]
@@ -204,11 +202,7 @@ def _entries(rows: QuerySet[StoredQuestion]) -> list[Entry]:
 
 def assistants() -> list[Any]:
     """The scripts of all running assistants."""
-    return [item for item in ScriptDB.objects.filter(**ASSISTANTS) if _is_running(item)]
-
-
-def _is_running(script: Assistant) -> bool:
-    return getattr(script, "work", None) is not None
+    return [item for item in scripts_with(ANY_TAG) if getattr(item, "work", None) is not None]
 
 
 def why_closed(number: int) -> str:

@@ -106,18 +106,18 @@ def _breakers_cell(degraded: Sequence[Mapping[str, object]]) -> str:
     return ", ".join(f"{each['name']} {each['state']}" for each in degraded) or "ok"
 
 
-class _Row(NamedTuple):
+class _Listed(NamedTuple):
     """An assistant's row of the table, and its problems below it."""
 
     cells: tuple[object, ...]
     problems: list[str]
 
 
-def _row(seen: Glance) -> _Row:
+def _row(seen: Glance) -> _Listed:
     data, (tokens, money) = seen.status, _spent(seen.caps)
     about = (data.key, data.mood, _idle_time(seen.script), _model(data), tokens, money)
     cells = (*about, _breakers_cell(data.degraded), data.questions)
-    return _Row(cells, _problem_lines(data))
+    return _Listed(cells, _problem_lines(data))
 
 
 def _problem_lines(data: Status) -> list[str]:
@@ -225,7 +225,7 @@ class OverviewWords(WordCommand):
         looking = operations.glances(scripts, _row)
         looking.addCallback(self._show_table).addErrback(self.show_fault)
 
-    def _show_table(self, rows: Sequence[_Row]) -> None:
+    def _show_table(self, rows: Sequence[_Listed]) -> None:
         table = cropped_rows(HEAD, [row.cells for row in rows], WIDEST, LINE)
         wrong = [line for row in rows for line in row.problems]
         self.show_long("\n".join([table, *wrong, *broken_modules()]))

@@ -12,9 +12,7 @@ from evennia.commands.cmdsethandler import import_cmdset
 from evennia.objects.models import ObjectDB
 from evennia.objects.objects import DefaultCharacter
 from evennia.scripts.models import ScriptDB
-from evennia.utils.search import search_script_tag
 
-from evennia_ai.agent.starting import TAG_CATEGORY, tag_of
 from evennia_ai.assistant_script import AssistantScript
 from evennia_ai.core.hearing.lookalikes import mistaken_for, skeleton, voice_of_game
 from evennia_ai.core.text.cleaning import one_line, strip_control
@@ -31,8 +29,8 @@ from evennia_ai.runtime.names import is_called as is_called
 from evennia_ai.runtime.names import name_of as name_of
 from evennia_ai.runtime.rights import knows_key as knows_key
 from evennia_ai.runtime.rights import name_before as name_before
+from evennia_ai.runtime.tagged import ANY_TAG, TAG_CATEGORY, scripts_with, tag_of
 
-ANY_TAG = "ai_assistant"
 BODY_OF_ACCOUNT = "assistant_body"
 ALIAS = "alias"  # Evennia's `db_tagtype` of the tags that are aliases
 # Category of the aliases that Evennia makes by itself when it counts things: "two Adas".
@@ -81,18 +79,12 @@ def _problem_of_words(line: str) -> str:
 
 def find_assistant(key: str) -> AssistantScript | None:
     """The assistant with that key, ignoring case."""
-    found = search_script_tag(tag_of(key.strip()), category=TAG_CATEGORY)
-    return next(iter(found), None)
+    return next(iter(scripts_with(tag_of(key.strip()))), None)
 
 
 def list_assistants() -> list[AssistantScript]:
     """All assistants of the game, sorted by name."""
-    tagged = ScriptDB.objects.filter(db_tags__db_key=ANY_TAG, db_tags__db_category=TAG_CATEGORY)
-    numbers = tagged.order_by("pk").values_list("pk", flat=True)
-    # Nearly all are in memory: reading their rows as well would take ten times as long.
-    found = {number: ScriptDB.get_cached_instance(number) for number in numbers}
-    found |= ScriptDB.objects.in_bulk([number for number, each in found.items() if each is None])
-    return sorted(found.values(), key=lambda script: str(script.key).casefold())
+    return sorted(scripts_with(ANY_TAG), key=lambda script: str(script.key).casefold())
 
 
 def names_of(script: AssistantScript) -> list[str]:

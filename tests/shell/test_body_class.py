@@ -20,12 +20,12 @@ from evennia.utils.utils import class_from_module
 
 import evennia_ai
 from evennia_ai import assistant_character, operations
-from evennia_ai.agent.starting import TAG_CATEGORY, tag_of
 from evennia_ai.assistant_character import AssistantMixin, HearsForAssistant
 from evennia_ai.assistant_script import AssistantScript
 from evennia_ai.commands import AssistantCmdSet
 from evennia_ai.operations.assistants.creation import BODY
 from evennia_ai.operations.assistants.lifecycle import clone_assistant
+from evennia_ai.runtime.tagged import TAG_CATEGORY, tag_of
 from tests.shell.game_bodies import Anybody, Brickman, GameCharacter, Statue
 from tests.shell.listening import HearingTest
 from tests.shell.test_documents import snippet

@@ -8,12 +8,12 @@ from typing import Any
 from django.db import connection, transaction
 from django.test.utils import CaptureQueriesContext
 
-from evennia_ai.agent.starting import TAG_CATEGORY, tag_of
 from evennia_ai.approvals import store
 from evennia_ai.audit import flush, record
 from evennia_ai.audit.streams import subject_of
 from evennia_ai.core.safety.questions import ApprovalRequest, Question
 from evennia_ai.models import RecordedEvent, RemoteTask
+from evennia_ai.runtime.tagged import TAG_CATEGORY, tag_of
 from evennia_ai.tasks import remote_tasks
 from tests.shell.support import ShellTest, pump
 

@@ -20,7 +20,6 @@ from evennia.utils.search import search_object
 from evennia.utils.utils import class_from_module
 
 from evennia_ai import audit
-from evennia_ai.agent.starting import TAG_CATEGORY, tag_of
 from evennia_ai.assistant_account import AssistantAccount
 from evennia_ai.assistant_character import AssistantMixin
 from evennia_ai.assistant_script import AssistantScript
@@ -29,7 +28,6 @@ from evennia_ai.core.typed_objects import Account, Being, GameObject
 from evennia_ai.errors import ConfigurationError
 from evennia_ai.operations.models.choosing import brain_hint
 from evennia_ai.operations.naming import (
-    ANY_TAG,
     problem_of_name,
     problem_of_owner,
     problem_of_player,
@@ -39,6 +37,7 @@ from evennia_ai.operations.settings.changing import prepare, signed
 from evennia_ai.operations.settings.rows import UNSET
 from evennia_ai.runtime import names
 from evennia_ai.runtime.rights import lets, locks_for, meets
+from evennia_ai.runtime.tagged import ANY_TAG, TAG_CATEGORY, tag_of
 
 BODY = "evennia_ai.assistant_character.AssistantCharacter"
 # Replaces what a game's class of characters allows its owner: nobody picks up or plays a body.

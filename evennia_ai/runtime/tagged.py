@@ -1,0 +1,35 @@
+"""The scripts of assistants, which are found by their tags."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from evennia.scripts.models import ScriptDB
+
+TAG_CATEGORY, ANY_TAG = "system", "ai_assistant"
+TAG_PREFIX = f"{ANY_TAG}:"
+
+
+def tag_of(key: str) -> str:
+    """The script tag an assistant is found by."""
+    return f"{TAG_PREFIX}{key.casefold()}"
+
+
+def is_tag(category: str | None, key: str) -> bool:
+    """True for the tag of one assistant."""
+    return category == TAG_CATEGORY and key.startswith(TAG_PREFIX)
+
+
+def scripts_with(tag: str) -> list[Any]:
+    """The scripts that carry a tag, oldest first.
+
+    Args:
+        tag: ANY_TAG for all assistants, or that of `tag_of`.
+    """
+    # Evennia's search compares without case, for which the database reads all tags of the game.
+    tagged = ScriptDB.objects.filter(db_tags__db_key=tag, db_tags__db_category=TAG_CATEGORY)
+    numbers = tagged.order_by("pk").values_list("pk", flat=True)
+    # Nearly all are in memory: reading their rows as well would take ten times as long.
+    found = {number: ScriptDB.get_cached_instance(number) for number in numbers}
+    found |= ScriptDB.objects.in_bulk([number for number, each in found.items() if each is None])
+    return list(found.values())
