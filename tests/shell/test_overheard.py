@@ -11,7 +11,9 @@ from evennia.scripts.models import ScriptDB
 
 from evennia_ai import operations
 from evennia_ai.core.text.plain_data import to_stored
+from evennia_ai.core.turn.conversation import UNKEPT
 from evennia_ai.llm.scripted import completion
+from evennia_ai.memory_store import rows
 from evennia_ai.messages import outgoing
 from evennia_ai.runtime import state
 from evennia_ai.tools.commanding import captured
@@ -112,6 +114,35 @@ class TestContext(OverheardTest):
         with self.assertNumQueries(0):
             self.ada.at_msg_receive(text=heard, from_obj=self.mira)
         assert 2 == len(self.ada_script.work.overheard)
+
+
+class TestTakenUpAgain(OverheardTest):
+    """Ada looks around first, and the server restarts before she answers."""
+
+    def told_after_restart(self, *answers: bytes) -> None:
+        self.type(self.mira, "say the mayor's vault is open")
+        self.ask("whisper Ada = what is here?", completion(None, ("look", {})))
+        self.model.answers.extend((*answers, whispers("A room.")))
+        self.restart()
+        assert [] == self.waiting()
+
+    def test_it_is_told_as_before(self) -> None:
+        self.told_after_restart()
+        assert self.model.bodies[1]["messages"] == self.model.bodies[2]["messages"]
+        assert 1 == self.whole().count("vault")
+
+    def test_it_is_believed_no_more_than_before(self) -> None:
+        kept = ("store_memory", {"text": "The mayor's vault is open."})
+        self.told_after_restart(completion(None, kept))
+        (fact,) = rows.of(self.ada_script.pk, kind="fact")
+        assert 0.4 == fact.trust
+
+    def test_what_is_not_to_be_kept_stays_marked(self) -> None:
+        state.write(self.ada_script, unremembered=[self.person(self.mira)])
+        self.told_after_restart()
+        history = self.ada_script.work.history
+        assert history
+        assert all(UNKEPT in message for message in history)
 
 
 class TestPrivate(OverheardTest):

@@ -15,11 +15,12 @@ from twisted.internet import reactor
 from evennia_ai.core.hearing import inbox
 from evennia_ai.core.hearing.chain import Chain, Chains
 from evennia_ai.core.hearing.inbox import Event
-from evennia_ai.core.hearing.perception import PRIVATE, tellable
+from evennia_ai.core.hearing.perception import PRIVATE, Overheard, tellable
 from evennia_ai.core.memory.recollection import person_audience
 from evennia_ai.core.safety.audit_events import AuditEvent
 from evennia_ai.core.safety.limits import LIMITS, LimitKind
 from evennia_ai.core.safety.monitor import SafetyMonitor
+from evennia_ai.core.text.plain_data import from_stored, to_stored
 from evennia_ai.core.turn import compaction, conversation, executions
 from evennia_ai.core.turn.react import Stop
 from evennia_ai.core.turn.toolspec import ToolCall
@@ -65,8 +66,9 @@ def from_checkpoint(script: Assistant, noted: Mapping[str, Any]) -> Turn:
     """Rebuild a turn from its checkpoint, with its events."""
     stored = [item for item in script.work.inbox if item["id"] in noted["events"]]
     turn = _begin(script, map(Event.from_stored, stored))
-    # What it overheard is part of `said`; what it overheard since is for the next turn.
-    turn.overheard, turn.asides = (), dict(noted.get("asides", {}))
+    # What was overheard since is for the next turn.
+    turn.overheard = _overheard_of(noted)
+    turn.asides = dict(noted.get("asides", {}))
     turn.hold(*_held_of(noted, turn.event))
     turn.said, turn.found = list(noted["said"]), list(noted["found"])
     turn.iterations = turn.began_at = noted["iterations"]
@@ -123,6 +125,11 @@ def _held_of(noted: Mapping[str, Any], event: Event) -> Sequence[str]:
     if "held" in noted:
         return list(noted["held"])
     return [person_audience(event.face)] if noted["is_private"] else []
+
+
+def _overheard_of(noted: Mapping[str, Any]) -> tuple[Overheard, ...]:
+    """The lines that a checkpointed turn overheard, with who said them and how far to trust it."""
+    return tuple(from_stored(Overheard, item) for item in noted.get("overheard", ()))
 
 
 def _restore_bounds(script: Assistant, turn: Turn, bounds: Mapping[str, Any]) -> None:
@@ -220,6 +227,7 @@ def as_noted(turn: Turn) -> dict[str, Any]:
         "is_private": turn.is_private,
         "held": sorted(turn.held),
         "asides": dict(turn.asides),
+        "overheard": [to_stored(item) for item in turn.overheard],
         "bounds": _bounds(turn),
     }
 
