@@ -24,7 +24,7 @@ from evennia_ai.core.safety.limits import LIMITS, LimitKind
 from evennia_ai.core.settings.safety import Size
 from evennia_ai.core.text.cleaning import cut_at_sentence
 from evennia_ai.core.turn import compaction as rules
-from evennia_ai.core.turn.conversation import Message
+from evennia_ai.core.turn.conversation import Message, marked_as_summary_of
 from evennia_ai.core.turn.executions import usage_counted
 from evennia_ai.core.turn.tokens import Counter, count_messages
 from evennia_ai.core.turn.turn import TokenUsage, Turn
@@ -158,15 +158,16 @@ class _SummaryCalls:
     outcome: CompactionOutcome
     fence: Fence
 
-    async def summaries(self, old: Sequence[Message]) -> dict[str | None, str]:
+    async def summaries(self, old: Sequence[Message]) -> list[Message]:
         """A summary for each audience; a conversation that is short already is its own."""
         ends_at = self.script.clock.seconds() + DEADLINE_SECONDS
-        found = {}
+        found = []
         for owner, messages in rules.worth_keeping(rules.scopes(old)).items():
             text = rules.verbatim_summary(messages, owner)
             if not text or 0 < self._cap < self.count(text):
                 text = await self._ask(messages, owner, ends_at)
-            found[owner] = text
+            summary = rules.summary_message(text, owner)
+            found.append(marked_as_summary_of(summary, messages))
         self.fence.check()
         return found
 
@@ -261,7 +262,7 @@ class _SummaryCalls:
 def _replace_history(
     asking: _SummaryCalls,
     kept: Sequence[Message],
-    summaries: Mapping[str | None, str],
+    summaries: Sequence[Message],
     extra_values: ExtraValues,
 ) -> None:
     """Replace the history, stored and in memory, and note what was done.

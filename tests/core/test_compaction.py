@@ -247,10 +247,11 @@ def test_summaries_take_the_place_of_the_old() -> None:
     history = talk_of(*[None] * 10)
     _, kept = split(history, 6)
     later = [*history, *turn_of(None, "later")]
-    replaced = replace(later, kept, {None: "open", "*#1": "secret"})
-    assert [summary_message("open"), summary_message("secret", "*#1"), *later[-9:]] == replaced
-    assert replaced == replace(later[20:], kept, {None: "open", "*#1": "secret"})
-    assert None is replace(turn_of(None), kept, {})
+    summaries = [summary_message("open"), summary_message("secret", "*#1")]
+    replaced = replace(later, kept, summaries)
+    assert [*summaries, *later[-9:]] == replaced
+    assert replaced == replace(later[20:], kept, summaries)
+    assert None is replace(turn_of(None), kept, [])
 
 
 @given(FRESH, st.integers(0, 3), st.integers(0, 40), st.integers(0, 2000))

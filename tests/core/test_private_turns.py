@@ -14,6 +14,7 @@ from evennia_ai.core.turn.conversation import (
     Message,
     call_message,
     holds_private,
+    marked_as_summary_of,
     marked_private,
     marked_unkept,
     marked_with_person,
@@ -166,6 +167,16 @@ def test_origin_of(person: str, people: set[str], has_unkept: bool) -> None:
         *marked_private([user_message("page")], MIA),
     ]
     assert (people, has_unkept) == origin_of(history, person)
+
+
+def test_a_summary_is_of_all_whom_it_sums_up() -> None:
+    """Also one that sums up an earlier summary; what may not be kept stays marked."""
+    told = marked_unkept(marked_with_person([user_message("open")], EVE))
+    first = marked_as_summary_of(user_message("Eve came."), told)
+    later = marked_with_person([user_message("open")], f"{MIA}~1a2b3c4d")
+    second = marked_as_summary_of(user_message("Eve and somebody came."), [first, *later])
+    assert ({EVE, MIA}, True) == origin_of([second], TOM)
+    assert [user_message("Eve and somebody came.")] == visible_history([second], TOM)
 
 
 def test_a_turn_of_which_all_is_kept_has_no_mark() -> None:

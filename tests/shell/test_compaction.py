@@ -11,12 +11,20 @@ from django.test.utils import override_settings
 from evennia_ai import operations
 from evennia_ai.agent import preparation
 from evennia_ai.agent.compaction import DEADLINE_SECONDS, RETRY_AFTER_SECONDS
+from evennia_ai.core.hearing.inbox import MESSAGE, Event
 from evennia_ai.core.turn.compaction import DEFAULT_COMPACTION_PROMPT, summary_message, summary_text
-from evennia_ai.core.turn.conversation import Message, visible_history
+from evennia_ai.core.turn.conversation import (
+    Message,
+    marked_unkept,
+    marked_with_person,
+    visible_history,
+)
 from evennia_ai.core.turn.turn import TokenUsage
 from evennia_ai.errors import ModelReplyError, ToolError
 from evennia_ai.llm.scripted import completion
-from evennia_ai.runtime import services, state
+from evennia_ai.memory.consent import prompt_has_unstorable_words
+from evennia_ai.messages import incoming
+from evennia_ai.runtime import services, state, turns
 from tests.shell.compaction_case import SECRET, TOLD, CompactionCase, turn_of
 from tests.shell.support import NOT_A_COMPLETION, pump, whispers
 
@@ -44,6 +52,21 @@ class TestSuccess(CompactionCase):
         self.compact(completion("Tom fears geese and asked about storms."))
         assert "Tom is afraid of geese." in self.model.bodies[0]["messages"][1]["content"]
         assert [1] == [len([m for m in self.stored() if summary_text(m)])]
+
+    def test_what_is_not_to_be_kept_stays_known(self) -> None:
+        """Tom is not remembered, and a later prompt still tells his words."""
+        toms = incoming.person_of(self.tom)
+        event = Event("e", MESSAGE, "say", self.mira.dbref, "Mira", "hi", 0.5, 1, 0, 0.0)
+        history = marked_with_person(self.history, toms)
+        for said, wishes in ((marked_unkept(history), []), (history, [toms])):
+            with self.subTest(wishes=wishes):
+                self.remember(said)
+                self.compact(completion("Tom asked about storms."))
+                self.remember(self.stored()[:1])
+                state.write(self.ada_script, unremembered=wishes)
+                turn = turns.of_events(self.ada_script, event)
+                assert prompt_has_unstorable_words(self.ada_script, turn)
+                assert ["Tom asked about storms."] == [summary_text(m) for m in self.history]
 
     def test_it_is_noted_and_counted(self) -> None:
         self.clock.advance(77)

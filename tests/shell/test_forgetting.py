@@ -15,7 +15,7 @@ from evennia_ai.core.hearing.inbox import MESSAGE, Event
 from evennia_ai.core.memory.recollection import WORLD, place_audience
 from evennia_ai.core.safety.questions import YES_NO, ApprovalRequest, Question
 from evennia_ai.core.turn.compaction import summary_message
-from evennia_ai.core.turn.conversation import OF, PRIVATE_TO, user_message
+from evennia_ai.core.turn.conversation import OF, PRIVATE_TO, SAID_BY, user_message
 from evennia_ai.llm.scripted import completion
 from evennia_ai.models import EntityProfile, Memory, StoredQuestion
 from evennia_ai.operations.memory.own import KEPT
@@ -251,6 +251,15 @@ class TestTalk(ForgettingTest):
         self.ada_script.work.history = history
         self.forget_mira()
         assert [summary_message("Tom came. It rained."), user_message('Tom does: "bows"')] == (
+            self.ada_script.work.history
+        )
+
+    def test_a_summary_of_her_talk_too(self) -> None:
+        """It is no longer one of hers, and stays one of the others."""
+        said = summary_message("Tom came. Mira lost a juniper.")
+        self.ada_script.work.history = [{**said, SAID_BY: [self.toms, self.miras]}]
+        self.forget_mira()
+        assert [{**summary_message("Tom came."), SAID_BY: [self.toms]}] == (
             self.ada_script.work.history
         )
 

@@ -10,9 +10,10 @@ import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
+from evennia_ai.core.memory.recollection import unmasked_id
 from evennia_ai.core.text.cleaning import name_as_data
 from evennia_ai.core.turn.compaction import summary_message, summary_text
-from evennia_ai.core.turn.conversation import OF, PRIVATE_TO, Message, is_of
+from evennia_ai.core.turn.conversation import OF, PRIVATE_TO, SAID_BY, Message, is_of
 
 SOMEBODY = "somebody"
 MEANWHILE = "Meanwhile you noticed:"
@@ -125,7 +126,7 @@ def history_without(
             is_theirs and OF not in message and PRIVATE_TO not in message
         ):
             continue
-        kept += _message_without(message, name)
+        kept += _message_without(message, people, name)
     return kept
 
 
@@ -133,11 +134,13 @@ def _begins_theirs(message: Message, name: PersonNames) -> bool:
     return not summary_text(message) and name.spoke_in(str(message.get("content") or ""))
 
 
-def _message_without(message: Message, name: PersonNames) -> list[Message]:
+def _message_without(message: Message, people: Collection[str], name: PersonNames) -> list[Message]:
     """Another person's message without the names; empty for a summary of nothing else."""
     if summary := summary_text(message):
         text = summary_without(summary, name)
-        return [summary_message(text, message.get(PRIVATE_TO))] if text else []
+        said_by = [who for who in message.get(SAID_BY, ()) if unmasked_id(who) not in people]
+        marks = {**message, SAID_BY: said_by} if SAID_BY in message else message
+        return [{**marks, **summary_message(text)}] if text else []
     changed = dict(message)
     if isinstance(content := message.get("content"), str):
         heard = message["role"] == "user"

@@ -230,7 +230,7 @@ def worth_keeping(
 
 
 def replace(
-    history: Sequence[Message], kept: Sequence[Message], summaries: Mapping[str | None, str]
+    history: Sequence[Message], kept: Sequence[Message], summaries: Sequence[Message]
 ) -> list[Message] | None:
     """The conversation with summaries in place of everything before the messages in `kept`.
 
@@ -242,8 +242,7 @@ def replace(
     first = next((i for i, message in enumerate(history) if message is kept[0]), None)
     if first is None:
         return None
-    heads = [summary_message(text, owner) for owner, text in summaries.items()]
-    return [*heads, *history[first:]]
+    return [*summaries, *history[first:]]
 
 
 def trim(history: Sequence[Message], limit: int) -> list[Message]:

@@ -22,7 +22,8 @@ from evennia_ai.core.turn.toolspec import ToolCall, ToolResult
 Message = dict[str, Any]
 # Our own marks on stored messages, removed before a message is sent to a service.
 PRIVATE_TO, OF, PAID_BY, UNKEPT = "private_to", "of", "paid_by", "unkept"
-_MARKS = (PRIVATE_TO, OF, PAID_BY, UNKEPT)
+SAID_BY = "said_by"  # of a summary: the people of the turns that it sums up
+_MARKS = (PRIVATE_TO, OF, PAID_BY, UNKEPT, SAID_BY)
 # The API's rules for names of functions.
 LONGEST_TOOL_NAME = 64
 _NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9_-]")
@@ -179,6 +180,14 @@ def marked_unkept(messages: Sequence[Message], *, is_unkept: bool = True) -> lis
     return [{**message, UNKEPT: True} for message in messages] if is_unkept else list(messages)
 
 
+def marked_as_summary_of(message: Message, messages: Sequence[Message]) -> Message:
+    """A summary of some messages, marked with whose words it holds and whether they may be kept."""
+    said_by = {who for each in messages for who in (each.get(OF), *each.get(SAID_BY, ())) if who}
+    marks = {SAID_BY: sorted(said_by)} if said_by else {}
+    is_unkept = any(UNKEPT in each for each in messages)
+    return marked_unkept([{**message, **marks}], is_unkept=is_unkept)[0]
+
+
 def payer_of(message: Message) -> str:
     """The payer of the turn that a message belongs to, or ""."""
     paid = (message.get(mark) for mark in (PAID_BY, OF, PRIVATE_TO))
@@ -207,9 +216,10 @@ def origin_of(history: Sequence[Message], person: str) -> tuple[frozenset[str], 
 
     A masked person counts with the id of the player behind the mask.
     """
-    whose, is_unkept = set(), False
+    whose: set[Any] = set()
+    is_unkept = False
     for message in _known_messages(history, person):
-        whose.add(message.get(OF) or message.get(PRIVATE_TO))
+        whose.update((message.get(OF) or message.get(PRIVATE_TO), *message.get(SAID_BY, ())))
         is_unkept = is_unkept or UNKEPT in message
     return frozenset([unmasked_id(str(face)) for face in whose if face]), is_unkept
 
