@@ -51,7 +51,7 @@ from evennia_ai.runtime import ability, rounds, services, signals, state
 from evennia_ai.runtime.assistant import Clock
 from evennia_ai.runtime.attributes import AllAtOnce, WatchedAttributes
 from evennia_ai.runtime.slots import Seat
-from evennia_ai.runtime.turns import interrupted
+from evennia_ai.runtime.turns import aside, interrupted
 from evennia_ai.runtime.work import Work
 from evennia_ai.tasks import remote_tasks
 from evennia_ai.tool_execution import execute_react_loop
@@ -238,7 +238,7 @@ class AssistantScript(NearBody, AmongMany, DefaultScript):
 
     def enqueue(self, event: Event) -> None:
         """Store an event in the inbox. It is durable on return; the answer comes later."""
-        dropped = state.push(self, event)
+        dropped = aside.push(self, event)
         state.write(self, pending_events=self.work.inbox)
         notify_dropped(self, dropped)
         # After a short wait, in which further messages join the same turn.
@@ -246,7 +246,7 @@ class AssistantScript(NearBody, AmongMany, DefaultScript):
 
     def push(self, event: Event) -> None:
         """Put an event into the inbox; the caller stores the inbox with other values."""
-        notify_dropped(self, state.push(self, event))
+        notify_dropped(self, aside.push(self, event))
 
     def beat_soon(self, after_seconds: float = 0.0, *, is_called: bool = False) -> None:
         """Bring the next beat forward if something waits that can be answered now."""

@@ -132,6 +132,25 @@ class TestRestart(WaitingTest):
         assert "Tom is back" in str(self.model.bodies[-1]["messages"][-2:])
         assert ([], None) == (self.waiting(), self.stored("current_tool_call"))
 
+    def test_what_a_full_inbox_pushes_out_is_remembered(self) -> None:
+        """She has told Tom something before he left: his messages count as answered."""
+        self.set(hearing_config={"batch_seconds": 0, "batch_messages": 5})
+        self.type(self.mira, "whisper Ada = hi")
+        self.type(self.tom, "whisper Ada = the map,")
+        self.type(self.tom, "whisper Ada = the old one")
+        begin = ("whisper", {"target": "Tom", "message": "Let me see."})
+        self.model.answers.append(completion(None, begin, ("look", {})))
+        self.model.answer(whispers("Hi.", "Mira"))
+        pump()
+        self.leave_game()
+        self.model.answer(whispers("There."))
+        pump()
+        assert ["the map,", "the old one"] == [event.body for event in self.waiting()]
+        self.set(max_pending_events=2)
+        self.type(self.mira, "whisper Ada = hello?")
+        assert ["hello?"] == [event.body for event in self.waiting()]
+        assert "Let me see." in str(self.stored("conversation_history"))
+
     def test_hole_d27_it_waits_over_a_second_restart(self) -> None:
         """A stop gives the stored turn back like any other message."""
         self.ask("whisper Ada = look around", LOOK)

@@ -10,12 +10,29 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from evennia_ai.core.hearing import inbox
+from evennia_ai.core.hearing.inbox import Event
 from evennia_ai.core.safety.audit_events import audit_event
 from evennia_ai.core.turn.turn import Turn
-from evennia_ai.runtime import turns
+from evennia_ai.runtime import state, turns
 from evennia_ai.runtime.assistant import Assistant
 from evennia_ai.runtime.state import bump_epoch, discard, end_void_turns, read, write
 from evennia_ai.runtime.turns import interrupted
+
+
+def push(script: Assistant, event: Event) -> list[Event]:
+    """Put an event into the inbox, as `state.push`.
+
+    If a turn that was begun is pushed out, what was done in it is remembered.
+    """
+    work, limit = script.work, read(script, "max_pending_events")
+    if len(work.inbox) < limit:
+        return state.push(script, event)
+    _, leaving = inbox.push(work.inbox, event.as_stored(), limit=limit, busy=work.busy)
+    noted = read(script, "current_tool_call") or {"events": ()}
+    begun = [each for each in leaving if inbox.SAVED_TURN in each or each["id"] in noted["events"]]
+    if begun:
+        forget(script, begun)
+    return [*map(Event.from_stored, begun), *state.push(script, event)]
 
 
 def set_aside(script: Assistant) -> None:
