@@ -128,16 +128,19 @@ def forget_person(
 
 
 def _hide_in_rows(assistant: int, name: PersonNames) -> None:
-    """Replace a person's name in memories and profiles of others, which stay."""
-    named = Q()
+    """Replace a person's name in memories and profiles of others, which stay.
+
+    Lore is left unchanged: it is the owner's, and a player may be called like anything in it.
+    """
+    others, named = rows.of(assistant).exclude(kind=MemoryKind.LORE), Q()
     for known in name.known:
         # A substring match only narrows the rows; `hidden` replaces whole names.
         named |= Q(text__contains=known)
-    texts = rows.of(assistant).filter(named) if name.known else ()
+    texts = others.filter(named) if name.known else ()
     for key, text in [(each.key, each.text) for each in texts]:
         if (hidden := name.hidden(text)) != text:
             rows.change(assistant, key, text=hidden)
-    for key, tags in list(rows.of(assistant).exclude(tags=[]).values_list("key", "tags")):
+    for key, tags in list(others.exclude(tags=[]).values_list("key", "tags")):
         if (hidden_tags := without_names(tags, name)) != tags:
             rows.change(assistant, key, tags=hidden_tags)
     for profile in EntityProfile.objects.filter(assistant=assistant).exclude(attributes=[]):

@@ -17,6 +17,7 @@ from evennia_ai.core.safety.questions import YES_NO, ApprovalRequest, Question
 from evennia_ai.core.turn.compaction import summary_message
 from evennia_ai.core.turn.conversation import OF, PRIVATE_TO, SAID_BY, user_message
 from evennia_ai.llm.scripted import completion
+from evennia_ai.memory import lore
 from evennia_ai.models import EntityProfile, Memory, StoredQuestion
 from evennia_ai.operations.memory.own import KEPT
 from evennia_ai.runtime import asked, state
@@ -133,6 +134,14 @@ class TestEverywhere(ForgettingTest):
         assert KEPT in self.forget_mira().message
         assert self.miras in state.read(self.ada_script, "muted_by")
         assert self.miras in state.read(self.ada_script, "unremembered")
+
+    def test_lore_of_that_name_stays_as_staff_wrote_it(self) -> None:
+        """A player may be called like anything in it, and it is not theirs to change."""
+        number = self.ada_script.pk
+        lore.add("Mira is a star.", keywords=["Mira"], audience=WORLD, at=0.0, assistant=number)
+        self.forget_mira()
+        ((_, entry),) = lore.entries(number)
+        assert ("Mira is a star.", ("Mira",)) == (entry.text, entry.tags)
 
     def test_twice_is_no_error(self) -> None:
         self.talk()
