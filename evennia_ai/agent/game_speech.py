@@ -17,7 +17,14 @@ from evennia.utils import logger
 
 from evennia_ai.agent import hearing
 from evennia_ai.core.hearing.decision_traces import DecisionTrace
-from evennia_ai.core.hearing.perception import PRIVATE, TRIGGER, Evidence, Heard, Source
+from evennia_ai.core.hearing.perception import (
+    PRIVATE,
+    TRIGGER,
+    Evidence,
+    Heard,
+    Overheard,
+    Source,
+)
 from evennia_ai.core.hearing.unmarked import ECHO_SECONDS, UNMARKED, is_same
 from evennia_ai.core.typed_objects import GameObject
 from evennia_ai.messages import incoming
@@ -151,7 +158,9 @@ def _forget_line(script: Assistant, record: DecisionTrace) -> None:
     """Remove the bare line from memory; its words are heard again, and may be private."""
     script.work.decisions.drop(record)
     kept = script.work.overheard
+    # As it was shortened when it was kept.
+    body = Overheard.from_heard(record.heard, record.verdict.trust).body
     for number in range(len(kept) - 1, -1, -1):
-        if kept[number].source == record.heard.source and kept[number].body == record.heard.body:
+        if kept[number].source == record.heard.source and kept[number].body == body:
             script.work.overheard = [*kept[:number], *kept[number + 1 :]]
             return

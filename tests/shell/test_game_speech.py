@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
 import pytest
@@ -82,6 +83,30 @@ class TestGameSpeech(ShellTest):
                     judged = self.ada_script.work.decisions.newest()
                     new = [each for each in judged if each.number > before]
                     assert 1 == len([r for r in new if r.verdict.name == "direct_address"])
+                    assert [] == self.ada_script.work.overheard
+
+    def test_a_long_whisper_is_heard_once_and_stays_private(self) -> None:
+        """Also where the game's own line, or the trace of it, is longer than what is kept of it."""
+        marked = {"type": "whisper"}
+        for length in (500, 1_990, 3_000):
+            words = f"the cellar {'is damp and cold ' * 200}"[:length]
+            line = f'Mira whispers, "{words}"'
+            ways = (
+                lambda line=line: self.ada.msg(line),
+                lambda line=line: self.ada.msg((line, marked), from_obj=self.mira),
+            )
+            for way, is_first in itertools.product(ways, (True, False)):
+                with self.subTest(length=length, way=ways.index(way), is_first=is_first):
+                    self.clock.advance(5)
+                    before = self.ada_script.work.decisions.count
+                    if is_first:
+                        way()
+                    evennia_ai.hear(self.ada, words, self.mira, "whisper")
+                    if not is_first:
+                        way()
+                    judged = self.ada_script.work.decisions.newest()
+                    new = [each.heard.source for each in judged if each.number > before]
+                    assert ["whisper"] == new
                     assert [] == self.ada_script.work.overheard
 
     def test_said_again_it_is_heard_again(self) -> None:

@@ -19,6 +19,8 @@ from evennia_ai.core.hearing.perception import Evidence, Heard, Source
 # A command takes both ways, one right after the other.
 ECHO_SECONDS = 1.0
 MOST_CALLS = 20
+# Characters: of longer lines and traces only the beginning is kept.
+COMPARED = 1_000
 UNMARKED = frozenset((Source.EMIT, Source.SYSTEM))
 
 Call = tuple[float, Heard]
@@ -32,12 +34,13 @@ def is_same(call: Heard, other: Heard) -> bool:
     """
     if other.evidence is Evidence.CALL:
         return False  # a second report is a second message
+    words = call.body[:COMPARED]
     if other.sender_id == call.sender_id and other.source is call.source:
-        return other.body == call.body
+        return other.body[:COMPARED] == words
     if other.source not in UNMARKED or other.sender_id not in ("", call.sender_id):
         return False
     is_of_sender = bool(other.sender_id) or call.sender_name.casefold() in other.body.casefold()
-    return is_of_sender and call.body in other.body
+    return is_of_sender and words in other.body
 
 
 def is_echo(calls: Iterable[Call], heard: Heard, now: float) -> bool:
