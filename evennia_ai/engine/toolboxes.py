@@ -33,6 +33,7 @@ from evennia_ai.resilience import (
     ToolResultCache,
     get_cache_key,
 )
+from evennia_ai.resilience.caching import TICK
 
 Check = Callable[[ToolSpec, Mapping[str, Any]], str]
 Wait = Callable[[float], Awaitable[object]]
@@ -222,8 +223,12 @@ class Cached(Wrapper):
         return result
 
     def _known(self, call: ToolCall, turn: Turn, spec: ToolSpec) -> Awaitable[ToolResult]:
+        key: object = get_cache_key(call.name, **call.arguments)
+        if spec.cache_scope == TICK:
+            # Turns may overlap: one waits for a person while another is answered.
+            key = turn.scope, key
         outcome: Any = self.cache.get_or_run(
-            get_cache_key(call.name, **call.arguments),
+            key,
             lambda: self.start(self.inner.run(call, turn)),
             scope=spec.cache_scope,
             ttl=spec.cache_ttl,

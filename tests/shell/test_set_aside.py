@@ -9,10 +9,12 @@ from evennia_ai import approvals, audit, operations
 from evennia_ai.approvals import holding
 from evennia_ai.budget import ledger
 from evennia_ai.core.hearing.inbox import SAVED_TURN, SET_ASIDE
+from evennia_ai.core.turn.turn import Turn
 from evennia_ai.llm.scripted import completion
 from evennia_ai.messages import outgoing
 from evennia_ai.models import ModelCall
 from evennia_ai.runtime import state
+from evennia_ai.tools import TOOL_REGISTRY, tool
 from tests.shell.support import pump, says, whispers
 from tests.shell.test_turn_limits import LimitsTest, look
 from tests.shell.test_waiting import WaitingTest
@@ -34,6 +36,23 @@ class AsideTest(LimitsTest, WaitingTest):
         """Lines that Mira hears from Ada after she whispers to her."""
         self.ask("whisper Ada = hi", whispers("Hi.", "Mira"), person=self.mira)
         return [line for line in self.mira.heard_from(self.ada) if line == HI]
+
+
+class TestToolCache(LimitsTest):
+    def test_what_a_tool_told_the_turn_answers_nobody_elses_call(self) -> None:
+        @tool(cache_seconds=60)
+        def purse(character: Any, *, turn: Turn) -> str:
+            """Look into the purse of whoever asks."""
+            return f"the purse of {turn.event.sender_name}"
+
+        self.addCleanup(TOOL_REGISTRY.pop, "purse")
+        look_in = completion(None, ("purse", {}))
+        self.ask("whisper Ada = what have I got?", look_in, *STEPS[1:])
+        assert approvals.pending(self.ada_script)
+        answers = look_in, whispers("Hi.", "Mira")
+        self.ask("whisper Ada = and I?", *answers, person=self.mira)
+        told = str(self.model.bodies[-1]["messages"])
+        assert ("the purse of Mira" in told, "the purse of Tom" in told) == (True, False)
 
 
 class TestMeanwhile(AsideTest):
