@@ -18,6 +18,7 @@ from twisted.internet.defer import TimeoutError as DeadlineError
 from evennia_ai.core.hearing.audience import OPEN, Held, confined
 from evennia_ai.core.hearing.inbox import OWN, Event
 from evennia_ai.core.memory.asked import AskedLine
+from evennia_ai.core.memory.knowledge import exchange_of
 from evennia_ai.core.memory.recollection import (
     MemoryKind,
     Recollection,
@@ -29,6 +30,8 @@ from evennia_ai.core.memory.recollection import (
     select_memories,
 )
 from evennia_ai.core.settings.memory import MemoryConfig
+from evennia_ai.core.text.cleaning import quote
+from evennia_ai.core.turn.conversation import texts_of
 from evennia_ai.core.turn.turn import Turn
 from evennia_ai.memory import indexing, lore, modes, notebook, paying, profiles, projects, talks
 from evennia_ai.memory.seeking import seeker_of
@@ -45,6 +48,8 @@ T = TypeVar("T")
 DEADLINE_SECONDS = 2.0
 # In characters.
 LONGEST_QUERY = 600
+# Of an entry's words, by which it is found in the conversation.
+COMPARED = 40
 # Hits per memory in the prompt, as some are dropped, such as words of others in the same rooms.
 OVERFETCH = 3
 MOST_LOOKED_AT = 200
@@ -217,7 +222,8 @@ async def _seek(
     if hits is None:
         return None, problem
     fit = [hit for hit in hits if _is_similar_enough(hit, config)]
-    found = (memory for memory in _load(script, fit) if not _is_in_conversation(script, memory))
+    told = _conversation_line(script)
+    found = [each for each in _load(script, fit) if not _is_in_conversation(script, each, told)]
     return select_memories(found, seeker, script.clock.seconds(), config), ""
 
 
@@ -249,12 +255,27 @@ def _is_similar_enough(hit: Hit, config: MemoryConfig) -> bool:
     return hit.meaning is None or hit.meaning + hit.words >= least
 
 
-def _is_in_conversation(script: Assistant, memory: Recollection) -> bool:
-    """True for an entry of the current talk, which is in the prompt's conversation anyway."""
-    if memory.kind != MemoryKind.JOURNAL or not script.work.history:
+def _conversation_line(script: Assistant) -> str:
+    """The conversation on one line, as an entry of the journal is; "" where nobody talks."""
+    work = script.work
+    told = " ".join(texts_of(work.history)) if work.talks else ""
+    return " ".join(told.replace("\\n", " ").split())
+
+
+def _is_in_conversation(script: Assistant, memory: Recollection, told: str) -> bool:
+    """True for an entry of the current talk whose words are in the conversation anyway.
+
+    Args:
+        told: see `_conversation_line`.
+    """
+    if memory.kind != MemoryKind.JOURNAL or not told:
         return False
     talk = talks.going_on(script, memory.person)
-    return talk is not None and memory.at >= talk.began_at
+    if talk is None or memory.at < talk.began_at:
+        return False
+    # Of a long talk the conversation holds only the end, or a summary.
+    words = quote(exchange_of(memory.text).words or memory.text)[1:-1]
+    return words[:COMPARED] in told
 
 
 @dataclass(frozen=True, slots=True)
@@ -295,7 +316,8 @@ async def _weighed(script: Assistant, turn: Turn) -> Found[Weighed]:
         return None, problem
     by_key = {hit.key: hit for hit in hits}
     found = _load(script, hits)
-    why = {m.key: _obstacle(script, m, by_key[m.key], seeker, config) for m in found}
+    line = _conversation_line(script)
+    why = {m.key: _obstacle(script, m, by_key[m.key], seeker, config, line) for m in found}
     told = [
         m.key for m in select_memories((m for m in found if not why[m.key]), seeker, now, config)
     ]
@@ -313,13 +335,18 @@ async def _weighed(script: Assistant, turn: Turn) -> Found[Weighed]:
 
 
 def _obstacle(
-    script: Assistant, memory: Recollection, hit: Hit, seeker: Seeker, config: MemoryConfig
+    script: Assistant,
+    memory: Recollection,
+    hit: Hit,
+    seeker: Seeker,
+    config: MemoryConfig,
+    told: str,
 ) -> str:
     """The reason why a memory is never told in this turn, or ""."""
     checks = (
         (_is_similar_enough(hit, config), "it is not alike enough (memory_config.min_similarity)"),
         (may_know(memory, seeker), "whoever is told may not know it"),
-        (not _is_in_conversation(script, memory), "the talk that goes on tells it already"),
+        (not _is_in_conversation(script, memory, told), "the talk that goes on tells it already"),
     )
     return next((reason for is_right, reason in checks if not is_right), "")
 

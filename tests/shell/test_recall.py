@@ -161,6 +161,17 @@ class TestRecall(MemoryTest):
         told = self.recall(self.turn("And what does it have?"))
         assert BOAT in told.memories
 
+    def test_the_beginning_of_a_long_talk_is_told_once_it_left_the_conversation(self) -> None:
+        state.write(self.ada_script, compact_enabled=False, max_history=9)
+        self.ask("whisper Ada = My boat Heron is green.", whispers("Nice."))
+        self.ask("whisper Ada = What colour is my boat Heron?", whispers("Green."))
+        assert 1 == str(self.model.bodies[-1]).count("My boat Heron is green.")
+        for number in range(3):
+            self.ask(f"whisper Ada = The wind blows at {number} knots.", whispers("I see."))
+        assert "Heron is green" not in str(self.ada_script.work.history)
+        self.ask("whisper Ada = What colour is my boat Heron?", whispers("Green."))
+        assert 1 == str(self.model.bodies[-1]).count("My boat Heron is green.")
+
     def test_it_costs_one_statement(self) -> None:
         """It takes two after a new memory, and one from then on."""
         asked = self.turn("the boat Heron, its sail")

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 from evennia_ai.core.hearing.audience import WAYS
@@ -230,6 +230,13 @@ def _known_messages(history: Sequence[Message], person: str) -> list[Message]:
         for message in history
         if PRIVATE_TO not in message or (person and message[PRIVATE_TO] == person)
     ]
+
+
+def texts_of(messages: Sequence[Message]) -> Iterator[str]:
+    """The texts of messages, and the arguments of their tool calls, as they stand there."""
+    for message in messages:
+        yield message.get("content") or ""
+        yield from (call["function"]["arguments"] for call in message.get("tool_calls") or ())
 
 
 def holds_private(history: Sequence[Message], person: str) -> bool:
