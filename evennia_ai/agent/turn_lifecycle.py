@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from evennia.utils import logger
@@ -233,7 +234,13 @@ def _note_answer(script: Assistant, turn: Turn, stop: Stop) -> None:
 
 
 def pause(script: Assistant, turn: Turn, stop: Stop) -> None:
-    """Let the next beat take the next step, where an assistant may do one thing per beat."""
+    """Let the next beat take the next step, where an assistant may do one thing per beat.
+
+    A turn of its own ends with the step: its next turn reads in the conversation what came of it.
+    """
+    if turn.event.kind == OWN:  # not in the inbox, from which the next beat would take it
+        close(script, turn, replace(stop, is_told=True))
+        return
     script.work.in_flight = None
     turns.pause(script, turn, stop)
     note(script, turn, "goes on with the next beat", _last_act(turn))

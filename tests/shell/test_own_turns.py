@@ -58,6 +58,20 @@ class OwnTurnsTest(HearingTest):
         pump()
 
 
+class TestOneStep(OwnTurnsTest):
+    def test_a_turn_of_her_own_knows_what_came_of_the_step_before(self) -> None:
+        """She may do one thing per beat, and looks around first."""
+        self.set(execution_config={"multi_action_enabled": False})
+        for answer in (completion(None, ("look", {})), says("A room.")):
+            self.clock.advance(5)
+            self.model.answers.append(answer)
+            self.ada_script.at_repeat()
+            pump()
+        roles = [message["role"] for message in self.model.bodies[-1]["messages"]]
+        assert ["system", "user", "assistant", "tool", "user"] == roles
+        assert (0, 2) == (state.read(self.ada_script, "consecutive_errors"), self.own_turns())
+
+
 class TestLimit(OwnTurnsTest):
     def test_l14_after_so_many_there_is_none(self) -> None:
         """The further turn is dropped and recorded, but she still answers people."""
