@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from evennia_ai.core.hearing.inbox import OWN, Event
-from evennia_ai.core.hearing.perception import PRIVATE
+from evennia_ai.core.hearing.perception import PRIVATE, Overheard
 from evennia_ai.core.memory.recollection import (
     NOBODY,
     NOWHERE,
@@ -48,8 +48,12 @@ def has_unstorable_words(script: Assistant, turn: Turn) -> bool:
     """True if the turn heard or overheard words that must not be stored."""
     if any(is_unstorable(script, event) for event in turn.events):
         return True
-    heard = turn.overheard
-    return any(is_unwanted(script, {each.person} - {""}, each.place) for each in heard)
+    return any(is_unstorable_line(script, item) for item in turn.overheard)
+
+
+def is_unstorable_line(script: Assistant, item: Overheard) -> bool:
+    """True if overheard words must not be stored, because their speaker or room opted out."""
+    return is_unwanted(script, {item.person, item.sender_id} - {""}, item.place)
 
 
 def prompt_has_unstorable_words(script: Assistant, turn: Turn) -> bool:

@@ -13,6 +13,7 @@ from django.db.models import Q
 
 from evennia_ai.core.hearing.inbox import OWN
 from evennia_ai.core.memory import journal as core
+from evennia_ai.core.memory.forgetting import PersonNames
 from evennia_ai.core.memory.importance import LEAST, MOST, heuristic
 from evennia_ai.core.memory.recollection import (
     SOURCE_TRUST,
@@ -26,11 +27,18 @@ from evennia_ai.core.text.cleaning import sendable, strip_control
 from evennia_ai.core.turn.turn import Turn
 from evennia_ai.errors import ToolError
 from evennia_ai.memory import keeping
-from evennia_ai.memory.consent import audience_of, may_remember, names_of, place_of
+from evennia_ai.memory.consent import (
+    audience_of,
+    is_unstorable_line,
+    may_remember,
+    names_of,
+    place_of,
+)
 from evennia_ai.memory_store import rows
 from evennia_ai.models.keys import new_key
 from evennia_ai.runtime.assistant import Assistant
 
+NOT_REMEMBERED = "of whom that is about nothing may be remembered; go on without"
 MOST_COMPARED = 100
 MOST_WORDS = 8
 
@@ -50,6 +58,7 @@ def check(script: Assistant, turn: Turn, text: str, longest: int) -> str:
     if about_itself(words, names_of(script)):
         raise ToolError("you keep nothing about yourself; write down what you learn of others")
     check_consent(script, turn)
+    check_sources(script, turn, words)
     return words
 
 
@@ -63,6 +72,23 @@ def check_consent(script: Assistant, turn: Turn) -> None:
     whom = {"person": event.face, "sender_id": event.sender_id, "place": place_of(script, turn)}
     if not may_remember(script, **whom):
         raise ToolError("nothing of this talk may be remembered; go on without")
+
+
+def check_sources(script: Assistant, turn: Turn, text: str) -> None:
+    """Check that a text neither names nor repeats somebody overheard who is not remembered.
+
+    Raises:
+        ToolError: it does.
+    """
+    theirs = [item for item in turn.overheard if is_unstorable_line(script, item)]
+    if not theirs:
+        return
+    words = core.words_of(text)
+    others = [item.body for item in turn.overheard if item not in theirs]
+    others += [event.body for event in turn.events]
+    is_named = PersonNames(item.name for item in theirs).is_in(text)
+    if is_named or core.shared(words, [item.body for item in theirs]) > core.shared(words, others):
+        raise ToolError(NOT_REMEMBERED)
 
 
 def write(

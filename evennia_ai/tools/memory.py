@@ -88,4 +88,4 @@ def _check_about(character: Character, about: str) -> None:
         if not consent.may_remember(
             script, person=face_of(being, character), sender_id=being.dbref
         ):
-            raise ToolError("of whom that is about nothing may be remembered; go on without")
+            raise ToolError(journal.NOT_REMEMBERED)

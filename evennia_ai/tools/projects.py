@@ -24,7 +24,7 @@ def create_project(
         summary: what it is for, in one sentence of at most 200 characters.
         context: what you know and what comes next, of at most 2000 characters.
     """
-    script, now, known, viewer = _open(character, turn)
+    script, now, known, viewer = _open(character, turn, f"{project_key} {summary} {context}")
     try:
         kept, key = core.create(known, project_key, summary, context, viewer, now)
     except ValueError as error:
@@ -60,7 +60,7 @@ def swap_project(
         current_project_update: how far the active one has come: its new context.
         reasoning: why you change over.
     """
-    script, now, known, viewer = _open(character, turn)
+    script, now, known, viewer = _open(character, turn, current_project_update)
     try:
         kept, outcome = core.swap(known, project_key, current_project_update, viewer, now)
     except ValueError as error:
@@ -87,7 +87,7 @@ def update_project(
         context: what you know now and what comes next; it replaces what was there.
         status: active, paused or completed, if that changes.
     """
-    script, now, known, viewer = _open(character, turn)
+    script, now, known, viewer = _open(character, turn, f"{summary} {context}")
     changes = {"summary": summary, "context": context, "status": status}
     try:
         kept = core.update(known, project_key, changes, viewer, now)
@@ -97,8 +97,11 @@ def update_project(
     return "written down"
 
 
-def _open(character: Character, turn: Turn) -> tuple[Any, float, core.Projects, core.Viewer]:
-    """The script, time, projects and viewer. Raises ToolError if nothing may be remembered."""
+def _open(
+    character: Character, turn: Turn, words: str
+) -> tuple[Any, float, core.Projects, core.Viewer]:
+    """The script, time, projects and viewer. Raises ToolError if the words may not be stored."""
     script = character.assistant_script
     journal.check_consent(script, turn)
+    journal.check_sources(script, turn, words)
     return script, script.clock.seconds(), *projects.opened(script, turn)

@@ -31,7 +31,7 @@ def overheard(size: int, number: int = 0) -> Overheard:
 
 def test_what_is_kept_of_a_message() -> None:
     heard = make_heard(source=Source.CHANNEL, place="Public")
-    expected = Overheard("channel", "*#3", "Tom", "Public", "hello", 0.6)
+    expected = Overheard("channel", "*#3", "Tom", "Public", "hello", 0.6, sender_id="#7")
     assert expected == Overheard.from_heard(heard, 0.6)
 
 

@@ -138,11 +138,34 @@ class TestTakenUpAgain(OverheardTest):
         assert 0.4 == fact.trust
 
     def test_what_is_not_to_be_kept_stays_marked(self) -> None:
-        state.write(self.ada_script, unremembered=[self.person(self.mira)])
+        self.mira.tags.add("ai_no_memory")
         self.told_after_restart()
         history = self.ada_script.work.history
         assert history
         assert all(UNKEPT in message for message in history)
+
+
+class TestNotRemembered(OverheardTest):
+    """Mira, whom Ada hears in the room, is not to be remembered."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        state.write(self.ada_script, unremembered=[self.person(self.mira)])
+
+    def test_the_model_stores_nothing_of_her_words(self) -> None:
+        """Whether it names her or not; what Tom says beside them may be stored."""
+        self.type(self.mira, "say the vault of the mayor is open")
+        theirs = "Mira is up to something.", "The mayor's vault is open."
+        calls = [("add_journal_entry", {"text": text}) for text in theirs]
+        calls += [("write_note", {"text": text}) for text in theirs]
+        calls += [("store_memory", {"text": "Tom likes geese."})]
+        answers = [completion(None, call) for call in calls]
+        state.write(self.ada_script, execution_config={"max_iterations_per_tick": 10})
+        self.ask("whisper Ada = I like geese", *answers, whispers("Fine."))
+        assert [] == state.read(self.ada_script, "notes")
+        kept = {row.text for row in rows.of(self.ada_script.pk)}
+        assert "Tom likes geese." in kept
+        assert not any("vault" in text or "Mira" in text for text in kept)
 
 
 class TestPrivate(OverheardTest):

@@ -259,6 +259,7 @@ class Overheard:
     Attributes:
         person: the player behind it, "" for the game itself.
         mask: id of a masked speaker, as heard, else "".
+        sender_id: the character that spoke, else "".
         body: at most MOST_OF_ONE characters.
         trust: trust in it, 0 to 1.
     """
@@ -270,6 +271,7 @@ class Overheard:
     body: str
     trust: float
     mask: str = ""
+    sender_id: str = ""
 
     @classmethod
     def from_heard(cls, heard: Heard, trust: float, place: str = "") -> Overheard:
@@ -282,7 +284,7 @@ class Overheard:
         if len(body) > MOST_OF_ONE:
             body = body[: MOST_OF_ONE - 1] + "…"
         said = (heard.source.value, heard.person, heard.sender_name, place or heard.place, body)
-        return cls(*said, trust, heard.mask)
+        return cls(*said, trust, heard.mask, heard.sender_id)
 
     def may_be_told_to(self, person: str) -> bool:
         """True if a turn for that person may know of it."""

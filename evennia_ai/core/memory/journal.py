@@ -92,6 +92,11 @@ def believed(text: str, heard: Sequence[tuple[str, float]], most: float) -> floa
     return min(most, -doubt if count else heard[0][1])
 
 
+def shared(words: Collection[str], texts: Iterable[str]) -> int:
+    """The number of these words in the text that has the most of them."""
+    return max((len(words_of(text).intersection(words)) for text in texts), default=0)
+
+
 def cut_entry(text: str, limit: int) -> str:
     """A quoted string of at most `limit` characters, quotation marks included."""
     words = one_line(text, limit)
