@@ -16,7 +16,12 @@ from evennia_ai.core.hearing.perception import CHANNEL
 from evennia_ai.core.memory import knowledge
 from evennia_ai.core.memory.importance import heuristic
 from evennia_ai.core.memory.journal import cut_entry
-from evennia_ai.core.memory.recollection import MemoryKind, Recollection, SourceType
+from evennia_ai.core.memory.recollection import (
+    MemoryKind,
+    Recollection,
+    SourceType,
+    is_for_all,
+)
 from evennia_ai.core.text.cleaning import cut_at_sentence, name_as_data, place_as_data, sendable
 from evennia_ai.core.turn.conversation import Message
 from evennia_ai.core.turn.react import Stop
@@ -65,7 +70,9 @@ class TurnEpisode:
     def index(self) -> None:
         """Schedule indexing and update the talk; called after the commit."""
         if self.entry is not None:
-            talks.note(self.script, self.person, self.entry.at, self.words)
+            is_private = not is_for_all(self.entry.audience)
+            at = self.entry.at
+            talks.note(self.script, self.person, at, self.words, is_private=is_private)
             if _index_mark(self.entry):
                 indexing.note_entry(self.script, self.entry)
             else:

@@ -114,7 +114,8 @@ async def recall(script: Assistant, turn: Turn) -> Recalled:
 
 async def _recalled(script: Assistant, turn: Turn) -> Recalled:
     config = state.memory_config(script)
-    seeker, query = seeker_of(script, turn), _query_text(script, turn)
+    seeker = seeker_of(script, turn)
+    query = _query_text(script, turn, seeker)
     found, problem = await _seek(script, query, seeker, config, fits=config.recall_limit)
     most = _chars_available(script)
     # Lore gets half of the space, so that it does not crowd out memories.
@@ -194,14 +195,17 @@ def _load(script: Assistant, hits: Sequence[Hit]) -> list[Recollection]:
     return [replace(known[hit.key], similarity=hit.similarity) for hit in hits if hit.key in known]
 
 
-def _query_text(script: Assistant, turn: Turn) -> str:
+def _query_text(script: Assistant, turn: Turn, seeker: Seeker) -> str:
     """The query for a turn: what was said, or the end of it if it is long.
 
     Lines in the first person are prefixed with the speaker's name, as journal entries are. A short
-    follow-up is searched together with the line before it.
+    follow-up is searched together with the line before it, unless others would hear in the answer
+    what that was about.
     """
     lines = [_line(event) for event in turn.events]
     talk = talks.going_on(script, turn.event.person)
+    if talk is not None and talk.is_private and not seeker.is_private:
+        talk = None
     before = talk.words if talk is not None else ""
     if before and AskedLine(lines[-1], before).is_follow_up:
         lines.insert(0, before)
@@ -307,7 +311,8 @@ def weigh(script: Assistant, turn: Turn) -> Deferred[Found[Weighed]]:
 
 async def _weighed(script: Assistant, turn: Turn) -> Found[Weighed]:
     config, now = state.memory_config(script), script.clock.seconds()
-    seeker, query = seeker_of(script, turn), _query_text(script, turn)
+    seeker = seeker_of(script, turn)
+    query = _query_text(script, turn, seeker)
     # Staff try a message as somebody else, who must not be charged for it.
     hits, problem = await _search_audiences(
         script, query, seeker, config, payer="", fits=config.recall_limit

@@ -22,6 +22,7 @@ class Talk:
         began_at, last_at: seconds of the assistant's clock.
         turns: number of answers.
         words: the person's last message.
+        is_private: whether that was for the assistant alone.
         met_at: time of the last update of their profile; 0 if there was none.
     """
 
@@ -30,6 +31,7 @@ class Talk:
     turns: int = 0
     words: str = ""
     met_at: float = 0.0
+    is_private: bool = False
 
 
 def going_on(script: Assistant, person: str) -> Talk | None:
@@ -46,18 +48,26 @@ def is_just_met(script: Assistant, person: str) -> bool:
     return talk is not None and 0 <= script.clock.seconds() - talk.met_at < MET_SECONDS
 
 
-def note(script: Assistant, person: str, at: float | None = None, words: str = "") -> None:
+def note(
+    script: Assistant,
+    person: str,
+    at: float | None = None,
+    words: str = "",
+    *,
+    is_private: bool = False,
+) -> None:
     """Note the end of a turn with a person, and remove talks that are over.
 
     Args:
         at: time of the assistant's clock; None: now.
         words: the person's last message.
+        is_private: whether that was for the assistant alone.
     """
     work, ended = script.work, script.clock.seconds() if at is None else at
     talk = going_on(script, person) or Talk(ended, ended)
     work.talks = {name: old for name, old in work.talks.items() if going_on(script, name)}
     met_at = talk.met_at if is_just_met(script, person) else ended
-    work.talks[person] = Talk(talk.began_at, ended, talk.turns + 1, words, met_at)
+    work.talks[person] = Talk(talk.began_at, ended, talk.turns + 1, words, met_at, is_private)
     work.has_news = True
     if work.unsorted is not None:
         work.unsorted += 1

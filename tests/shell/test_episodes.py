@@ -217,12 +217,15 @@ class TestTalks(MemoryTest):
         for _ in range(3):
             self.ask("whisper Ada = hello", whispers("Yes."))
             self.clock.advance(800)
-        assert talks.Talk(began, began + 1600, 3, "hello", began + 1600) == self.talk()
+        assert (
+            talks.Talk(began, began + 1600, 3, "hello", began + 1600, is_private=True)
+            == self.talk()
+        )
         self.clock.advance(100)
         assert self.talk() is None
         self.ask("whisper Ada = hello again", whispers("Yes."))
         ended = began + 2500
-        assert talks.Talk(ended, ended, 1, "hello again", ended) == self.talk()
+        assert talks.Talk(ended, ended, 1, "hello again", ended, is_private=True) == self.talk()
 
     def test_a_profile_is_told_of_it_once_a_minute(self) -> None:
         told = []

@@ -28,7 +28,7 @@ from evennia_ai.memory_store.service import MemoryService
 from evennia_ai.models import Memory, MemoryVector
 from evennia_ai.runtime import services, state
 from tests.shell.memory_case import MemoryTest
-from tests.shell.support import pump, whispers
+from tests.shell.support import pump, says, whispers
 
 BOAT = "The boat called Heron has a green sail."
 
@@ -160,6 +160,14 @@ class TestRecall(MemoryTest):
         talks.note(self.ada_script, self.id_of(self.tom), words="Tell me of the boat Heron")
         told = self.recall(self.turn("And what does it have?"))
         assert BOAT in told.memories
+
+    def test_before_others_it_is_not_sought_with_what_was_whispered(self) -> None:
+        """Else Mira would hear in the answer what Tom asked about."""
+        self.remember(BOAT)
+        self.ask("whisper Ada = Tell me of the boat Heron", whispers("It is green."))
+        assert BOAT in str(self.model.bodies[-1])
+        self.ask("say @ada And what does it have?", says("What?"))
+        assert BOAT not in str(self.model.bodies[-1])
 
     def test_the_beginning_of_a_long_talk_is_told_once_it_left_the_conversation(self) -> None:
         state.write(self.ada_script, compact_enabled=False, max_history=9)
