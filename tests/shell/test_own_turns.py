@@ -5,9 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 from evennia_ai import approvals, operations
+from evennia_ai.agent import autonomy
+from evennia_ai.core.turn.autonomy import ActReason
+from evennia_ai.core.turn.conversation import call_message, result_message, user_message
+from evennia_ai.core.turn.toolspec import ToolCall, ToolResult
 from evennia_ai.llm.scripted import completion
 from evennia_ai.messages import outgoing
-from evennia_ai.runtime import state
+from evennia_ai.runtime import state, turns
 from tests.recorded import record_of
 from tests.shell.listening import HearingTest
 from tests.shell.support import pump, says
@@ -70,6 +74,28 @@ class TestOneStep(OwnTurnsTest):
         roles = [message["role"] for message in self.model.bodies[-1]["messages"]]
         assert ["system", "user", "assistant", "tool", "user"] == roles
         assert (0, 2) == (state.read(self.ada_script, "consecutive_errors"), self.own_turns())
+
+
+class TestKilled(OwnTurnsTest):
+    def test_what_she_may_have_said_by_herself_is_in_the_conversation(self) -> None:
+        """Else her next turn would say it again; nothing is waited for, so nothing is answered."""
+        for is_in_effect in (True, False):
+            with self.subTest(is_in_effect=is_in_effect):
+                operations.reset_history(self.ada_script)
+                event = autonomy.event_of(self.ada_script, ActReason.GOAL)
+                turn = turns.of_goal(self.ada_script, event)
+                call = ToolCall("c1", "say", {"message": "The atlas is gone."})
+                result = result_message(call, ToolResult(True, "said"))
+                turn.said = [user_message(event.body), call_message(call), result]
+                turn.effects = int(not is_in_effect)
+                if is_in_effect:
+                    turns.write_ahead_intent(self.ada_script, turn, call)
+                else:
+                    turns.checkpoint(self.ada_script, turn)
+                self.restart()
+                assert self.act(2)
+                assert "The atlas is gone." in str(self.model.bodies[-1]["messages"])
+                assert self.stored("current_tool_call") is None
 
 
 class TestLimit(OwnTurnsTest):

@@ -225,6 +225,7 @@ def as_noted(turn: Turn) -> dict[str, Any]:
         "effects": turn.effects,
         "stale_way": turn.stale_way,
         "is_private": turn.is_private,
+        "is_own": any(event.kind == inbox.OWN for event in turn.events),
         "held": sorted(turn.held),
         "asides": dict(turn.asides),
         "overheard": [to_stored(item) for item in turn.overheard],

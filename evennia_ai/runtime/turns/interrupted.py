@@ -34,7 +34,9 @@ def recover(script: Assistant, *, is_final: bool = False) -> str:
     if not noted or script.work is None:
         return ""
     is_in_effect = "tool" in noted
-    if is_in_effect or (is_final and noted.get("effects")):
+    # A turn of its own is in no inbox, from which it could go on.
+    is_over = is_final or noted.get("is_own")
+    if is_in_effect or (is_over and noted.get("effects")):
         give_up(script, noted)
     # The length of the arguments, not their words: they may be private, and this is logged.
     return f"{noted['tool']} ({len(str(noted['arguments']))} characters)" if is_in_effect else ""
@@ -51,12 +53,12 @@ def give_up(script: Assistant, noted: Mapping[str, Any]) -> None:
     events = [item for item in work.inbox if item["id"] in noted["events"]]
     work.inbox = inbox.settle(work.inbox, noted["events"])
     said = [_with_unknown(message, noted.get("call_id", "")) for message in noted.get("said", ())]
-    if said and events:
-        last = Event.from_stored(events[-1])
+    if said and (events or noted.get("is_own")):
+        face = Event.from_stored(events[-1]).face if events else ""
         asides = noted.get("asides", {})
         # It is no longer known whom the turn overheard, so nothing of it may be kept.
         said = conversation.marked_unkept(said)
-        turns.remember(script, said, last.face, is_private=noted["is_private"], asides=asides)
+        turns.remember(script, said, face, is_private=noted["is_private"], asides=asides)
     turns.write_counted(
         script,
         lost,
