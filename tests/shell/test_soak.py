@@ -8,8 +8,10 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from tests.profiles import IS_THOROUGH
+
 ROOT = Path(__file__).parents[2]
-MESSAGES = 500
+MESSAGES = 500 if IS_THOROUGH else 250
 GROWTH = 1.05
 
 
