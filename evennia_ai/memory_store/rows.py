@@ -143,6 +143,11 @@ def of(assistant: int, **conditions: Any) -> QuerySet[Memory]:
     return Memory.objects.filter(assistant=assistant, is_removed=False, **conditions)
 
 
+def of_all(assistants: Sequence[int]) -> QuerySet[Memory]:
+    """The rows of several assistants, without forgotten ones."""
+    return Memory.objects.filter(assistant__in=assistants, is_removed=False)
+
+
 def current(assistant: int, **conditions: Any) -> QuerySet[Memory]:
     """The rows of an assistant that have not been superseded."""
     return of(assistant, superseded_at=None, **conditions)

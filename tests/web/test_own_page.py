@@ -7,11 +7,14 @@ import json
 import re
 from typing import Any
 
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 from evennia.utils import create
 
 from evennia_ai import operations
 from evennia_ai.memory_store import rows
 from evennia_ai.messages.incoming import person_of
+from evennia_ai.operations.memory.acquaintances import list_acquaintances
 from evennia_ai.runtime import state
 from tests.browser.cases import CASES
 from tests.shell.rp_world import RoleGolem
@@ -47,6 +50,18 @@ class LookingTest(OwnPage):
         assert "Ada" in shown
         assert "Bertha" not in shown
         assert "No assistant knows anything about you." in text_of(self.get("mine", who="owner"))
+
+    def test_more_assistants_need_no_more_statements(self) -> None:
+        """Each player may open this page, so it must not block a game of many assistants."""
+        counts = []
+        for names in ((), ("Bertha", "Cleo", "Dora")):
+            for name in names:
+                self.make(name)
+            with CaptureQueriesContext(connection) as queries:
+                known = list_acquaintances(self.people["player"]).data.assistants
+            assert [("Ada", 1)] == [(each.name, each.count) for each in known]
+            counts.append(len(queries))
+        assert counts[0] == counts[1]
 
     def test_only_what_is_mine(self) -> None:
         """Even staff see here only their own words."""

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any
 
+from django.db.models import Count
 from evennia.accounts.models import AccountDB
 
 from evennia_ai.assistant_script import AssistantScript
@@ -44,11 +46,10 @@ def list_acquaintances(being: Being) -> Result[Acquaintances]:
 
     Others are not listed, so that nobody learns of assistants they have never met.
     """
-    found = [
-        stands
-        for script in list_assistants()
-        if _is_met(script, stands := relationship_of(script, being), being)
-    ]
+    scripts = list_assistants()
+    counts = _counts([script.pk for script in scripts], person_of(being))
+    known = ((script, _relationship(script, being, counts[script.pk])) for script in scripts)
+    found = [stands for script, stands in known if _is_met(script, stands, being)]
     names = ", ".join(each.name for each in found) or "none"
     return Result(True, f"Assistants that know you: {names}.", Acquaintances(found))
 
@@ -62,15 +63,25 @@ def _is_met(script: AssistantScript, stands: Relationship, being: Being) -> bool
 
 def relationship_of(script: AssistantScript, being: Being) -> Relationship:
     """The relationship of an assistant to a person."""
+    return _relationship(script, being, _counts([script.pk], person_of(being))[script.pk])
+
+
+def _counts(assistants: Sequence[int], person: str) -> Counter[int]:
+    """The number of things that each assistant remembers about a person."""
+    known = rows.of_all(assistants).exclude(kind=MemoryKind.LORE).filter(filter_of_person(person))
+    counts = Counter(dict(known.order_by().values_list("assistant").annotate(Count("pk"))))
+    profiles = EntityProfile.objects.filter(assistant__in=assistants, entity=person)
+    for assistant, attributes in profiles.values_list("assistant", "attributes"):
+        counts[assistant] += len(attributes)
+    return counts
+
+
+def _relationship(script: AssistantScript, being: Being, count: int) -> Relationship:
     person = person_of(being)
-    memories = (
-        rows.of(script.pk).exclude(kind=MemoryKind.LORE).filter(filter_of_person(person)).count()
-    )
-    profile = EntityProfile.objects.filter(assistant=script.pk, entity=person).first()
     return Relationship(
         name=name_before(script, being),
         mark=str(script.pk),
-        count=memories + (len(profile.attributes) if profile is not None else 0),
+        count=count,
         is_remembered=person not in state.read(script, "unremembered"),
         is_muted=person in state.read(script, "muted_by"),
     )
