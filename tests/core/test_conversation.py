@@ -18,6 +18,7 @@ from evennia_ai.core.turn.conversation import (
     event_text,
     last_act,
     result_message,
+    texts_of,
     trim,
     user_message,
     with_closing_reply,
@@ -240,3 +241,13 @@ def test_what_closes_a_turn_is_plain() -> None:
     talk = [call_message(LOOK), result, result, user_message("a"), user_message("b")]
     assert {"role": "assistant", "content": "(done)"} == with_closing_reply(talk)[3]
     assert 6 == len(with_closing_reply(talk))
+
+
+def test_the_texts_of_messages_are_as_they_stand_there() -> None:
+    call = {"function": {"name": "say", "arguments": '{"message": "hi"}'}}
+    messages: list[Message] = [
+        {"role": "user", "content": "hello"},
+        {"role": "assistant", "content": None, "tool_calls": [call]},
+        {"role": "assistant", "content": "bye", "tool_calls": None},
+    ]
+    assert ["hello", "", '{"message": "hi"}', "bye"] == list(texts_of(messages))

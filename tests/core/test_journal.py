@@ -12,6 +12,7 @@ from evennia_ai.core.memory.journal import (
     line,
     lines,
     ranked,
+    shared,
     tags_of,
     words_of,
 )
@@ -90,3 +91,11 @@ def test_a_quoted_text_keeps_its_bound(text: str) -> None:
     shown = cut_entry(text, 40)
     assert 40 >= len(shown)
     assert '"' == shown[0] == shown[-1]
+
+
+@pytest.mark.parametrize(
+    ("count", "texts"),
+    [(3, ("a mill", "The mill burned!", "fire")), (0, ("fire",)), (0, ())],
+)
+def test_the_most_words_that_a_text_shares(count: int, texts: tuple[str, ...]) -> None:
+    assert count == shared(words_of("The mill has burned down"), texts)

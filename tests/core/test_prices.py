@@ -17,6 +17,7 @@ from evennia_ai.core.safety.prices import (
     Price,
     cost_of,
     counted,
+    highest,
     price_of,
     read_prices,
 )
@@ -103,6 +104,14 @@ def test_the_price_of_a_model(price: Price | None, provider: str, model: str) ->
 )
 def test_what_a_call_costs(nano: int, usage: TokenUsage, price: Price | None) -> None:
     assert nano == cost_of(usage, price)
+
+
+@given(st.integers(0, 10_000), st.integers(0, 10_000))
+def test_no_call_costs_more_than_the_highest_price(asked: int, answered: int) -> None:
+    """One of these models is dear to read, another one dear to write."""
+    prices = (MINI, Price(Decimal(5), Decimal("0.1")), Price(Decimal(0), Decimal(0), Decimal(1)))
+    usage = TokenUsage(asked, answered)
+    assert max(cost_of(usage, price) for price in prices) <= cost_of(usage, highest(prices))
 
 
 @pytest.mark.parametrize(

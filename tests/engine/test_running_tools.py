@@ -65,6 +65,17 @@ class TestCached:
         assert [ToolResult(True, "look done")] * 3 == results
         assert ["run look"] * 2 == diary
 
+    @pytest.mark.parametrize(("scope", "runs"), [("tick", 2), ("session", 1)])
+    def test_another_turn_is_answered_with_it_in_a_session_only(
+        self, scope: str, runs: int
+    ) -> None:
+        diary: list[str] = []
+        looks = replace(SPECS[2], cacheable=True, cache_scope=scope)
+        cached = Cached(ListedTools(diary, offered=(looks,)), ToolResultCache(), finish)
+        for number in (1, 2):
+            finish(cached.run(LOOK, Turn(7, (make_event(id=f"e{number}"),))))
+        assert ["run look"] * runs == diary
+
     def test_only_where_the_tool_says_so(self) -> None:
         """A tool that is not marked as cacheable is run each time."""
         diary: list[str] = []
