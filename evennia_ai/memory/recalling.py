@@ -31,7 +31,7 @@ from evennia_ai.core.memory.recollection import (
 )
 from evennia_ai.core.settings.memory import MemoryConfig
 from evennia_ai.core.text.cleaning import quote
-from evennia_ai.core.turn.conversation import texts_of
+from evennia_ai.core.turn.conversation import is_of, texts_of
 from evennia_ai.core.turn.turn import Turn
 from evennia_ai.memory import indexing, lore, modes, notebook, paying, profiles, projects, talks
 from evennia_ai.memory.seeking import seeker_of
@@ -277,6 +277,9 @@ def _is_in_conversation(script: Assistant, memory: Recollection, told: str) -> b
     talk = talks.going_on(script, memory.person)
     if talk is None or memory.at < talk.began_at:
         return False
+    history, person = script.work.history, {memory.person}
+    if sum(each["role"] == "user" and is_of(each, person) for each in history) >= talk.turns:
+        return True
     # Of a long talk the conversation holds only the end, or a summary.
     words = quote(exchange_of(memory.text).words or memory.text)[1:-1]
     return words[:COMPARED] in told
