@@ -137,7 +137,7 @@ def task_of(shown: TaskSnapshot, *, history: int | None = None) -> Task:
     Args:
         history: the number of its last messages to include; None for all.
     """
-    words = shown.words if history is None else shown.words[len(shown.words) - history :]
+    words = shown.words if history is None else shown.words[max(0, len(shown.words) - history) :]
     made = Task(
         id=shown.id,
         context_id=shown.context,
