@@ -9,6 +9,7 @@ import math
 import re
 from collections.abc import AsyncGenerator, Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
+from datetime import UTC
 from functools import partial
 from typing import Any
 from uuid import NAMESPACE_URL, uuid4, uuid5
@@ -351,7 +352,8 @@ def _filters_of(params: ListTasksRequest) -> dict[str, object]:
         # So does a state that tasks never have here.
         wanted["state"] = wire.STATE_NAMES.get(params.status, "")
     if params.HasField("status_timestamp_after"):
-        wanted["changed_at__gte"] = params.status_timestamp_after.ToDatetime().timestamp()
+        # With UTC: a time without a zone would count as one in the game's own.
+        wanted["changed_at__gte"] = params.status_timestamp_after.ToDatetime(UTC).timestamp()
     return wanted
 
 
