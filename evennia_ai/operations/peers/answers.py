@@ -61,7 +61,8 @@ def _refusal(task: PeerTask, given: Given) -> Result | None:
     if given.question and given.question != task.question:
         message = OTHER_QUESTION.format(given=given.question, open=task.question)
         return Result.conflict(message)
-    return None
+    # The call that was allowed may still be run: then another answer must not end the task.
+    return Result.conflict(_already(task)) if questions.find(task.question) is None else None
 
 
 def _already(task: PeerTask) -> str:
