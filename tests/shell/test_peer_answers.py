@@ -61,3 +61,13 @@ class TestAnswers(ErrandTest):
         task.refresh_from_db()
         assert (ProblemKind.CONFLICT, peer_store.AUTH_REQUIRED) == (again.problem, task.state)
         assert f"Question {kept.number} of task {task.pk} is already answered" in again.message
+
+    def test_each_of_two_calls_gets_its_answer(self) -> None:
+        task = self.ordered("lamp", "bell")
+        first = self.answer(task)
+        assert (True, peer_store.AUTH_REQUIRED) == (first.ok, first.data.state)
+        told = peer_store.messages_of(first.data)[-2]
+        assert ("agent", first.message) == (told["role"], told["text"])
+        second = self.answer(task)
+        assert (True, peer_store.COMPLETED) == (second.ok, second.data.state)
+        assert {"lamp", "bell"} == {item.key for item in self.ada.contents}

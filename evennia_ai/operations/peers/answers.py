@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from uuid import uuid4
+
 from twisted.internet.defer import Deferred, succeed
 
 from evennia_ai import approvals, audit
@@ -11,7 +13,7 @@ from evennia_ai.core.typed_objects import Account
 from evennia_ai.models import PeerTask
 from evennia_ai.operations.conversation.questions import answer as answer_question
 from evennia_ai.operations.peers import states
-from evennia_ai.operations.peers.tasks import Given, follow
+from evennia_ai.operations.peers.tasks import Given, account_of, follow, open_question
 from evennia_ai.operations.result import ProblemKind, Result
 from evennia_ai.runtime.rights import is_staff
 from evennia_ai.tasks import peer_store, programs, task_waits
@@ -75,7 +77,11 @@ def _answered(outcome: Result, task: PeerTask, given: Given, number: int) -> Res
         return Result(False, outcome.message, problem=outcome.problem or ProblemKind.INVALID)
     peer_store.add_message(task, given.as_word())
     if task.state == peer_store.AUTH_REQUIRED:
-        states.end(task, peer_store.COMPLETED, outcome.message)
+        if open_question(task, account_of(task), is_call=True) is None:
+            states.end(task, peer_store.COMPLETED, outcome.message)
+        else:  # another call waits for its own yes; `follow` asks about it
+            told = {"id": str(uuid4()), "role": "agent", "text": outcome.message}
+            peer_store.add_message(task, told)
     elif task.state not in peer_store.FINAL:
         states.move(task, peer_store.WORKING)
     follow(task)

@@ -321,7 +321,7 @@ def _follow_open(script: AssistantScript, task: PeerTask, pending: PendingTask) 
         if found is not None and found.state == store.FAILED:
             states.end(task, peer_store.FAILED, f"{found.answer}.")
         return
-    question = _open_question(task, account, is_call=False)
+    question = open_question(task, account, is_call=False)
     if question is None:
         if task.state != peer_store.WORKING:
             states.move(task, peer_store.WORKING)
@@ -334,7 +334,7 @@ def _follow_answered(script: AssistantScript, task: PeerTask, pending: PendingTa
     calls = [each for each in questions.stored(script) if each.call and _is_about(each, task)]
     if any(each.choice for each in calls):
         return  # the call was allowed, and is being run
-    question = _open_question(task, account_of(task), is_call=True)
+    question = open_question(task, account_of(task), is_call=True)
     if question is not None:
         if task.question != question.number or task.state != peer_store.AUTH_REQUIRED:
             states.ask(task, peer_store.AUTH_REQUIRED, question)
@@ -351,7 +351,8 @@ def _is_about(question: Question, task: PeerTask) -> bool:
     return bool(task_of(question) == task.request)
 
 
-def _open_question(task: PeerTask, account: Account | None, *, is_call: bool) -> Question | None:
+def open_question(task: PeerTask, account: Account | None, *, is_call: bool) -> Question | None:
+    """The oldest open question about a task, about a call or not, that an account may answer."""
     if account is None:
         return None
     for script, question in questions.everywhere():
