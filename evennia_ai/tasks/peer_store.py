@@ -291,9 +291,13 @@ def _is_end(event: PeerEvent) -> bool:
     return event.kind == STATUS and read(event).get("state") in FINAL
 
 
-def note_failure(hook: int, why: str, next_at: float) -> None:
-    """Note that an address could not be reached; it is tried again at `next_at`."""
-    changes = {"problem": why, "next_at": next_at, "tries": F("tries") + 1}
+def note_failure(hook: int, why: str, next_at: float, *, is_try: bool = True) -> None:
+    """Note that an address could not be reached; it is tried again at `next_at`.
+
+    Args:
+        is_try: it was asked, and not left alone because others failed at the same host.
+    """
+    changes = {"problem": why, "next_at": next_at, "tries": F("tries") + int(is_try)}
     PeerHook.objects.filter(pk=hook).update(**changes)
 
 

@@ -165,6 +165,14 @@ class TestSending(ErrandTest):
         )
         assert [] == due(full=[self.account.pk])
 
+    def test_a_delivery_that_was_not_tried_is_only_put_off(self) -> None:
+        shown = self.access.send(Given("m", "Hm?"), "", hook())
+        (row,) = peer_store.hooks(shown.id)
+        peer_store.note_failure(row.pk, "down", 9.0)
+        peer_store.note_failure(row.pk, "left alone", 12.0, is_try=False)
+        (row,) = peer_store.hooks(shown.id)
+        assert (1, "left alone", 12.0) == (row.tries, row.problem, row.next_at)
+
     def test_who_has_many_addresses_leaves_others_theirs(self) -> None:
         given = Given(str(uuid4()), "Count.")
         other = tasks.begin(self.ada_script, self.account2, given, CONFIG).data

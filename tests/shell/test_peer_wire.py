@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import time
 from collections.abc import Iterator
+from functools import partial
 
 import pytest
 from a2a.types import ListTasksRequest
 
 from evennia_ai.api.a2a import handler, wire
-from evennia_ai.api.a2a.snapshots import TaskSnapshot
+from evennia_ai.api.a2a.deliveries import Delivery, note_failed
+from evennia_ai.api.a2a.push import PushSender
+from evennia_ai.api.a2a.snapshots import TaskEvent, TaskSnapshot
+from evennia_ai.api.a2a.streams import Hub
+from evennia_ai.core.settings.services import A2aConfig
 from evennia_ai.tasks import peer_store
 
 AT = 1_800_000_000
@@ -48,3 +54,25 @@ def test_a_filter_by_time_is_the_same_in_every_time_zone() -> None:
     request = ListTasksRequest()
     request.status_timestamp_after.FromSeconds(AT)
     assert {"changed_at__gte": AT} == handler._filters_of(request)
+
+
+def test_an_address_that_is_left_alone_is_not_tried() -> None:
+    """While a host's breaker is open, its events use up none of their `hook_tries`."""
+    noted: list[tuple[object, ...]] = []
+
+    async def in_game(function: partial[None], *arguments: object) -> None:
+        noted.append((function.func, function.keywords, *arguments[:1]))
+
+    config = A2aConfig(port=4006, hook_networks=("127.0.0.0/8",))
+    made = Delivery(
+        *(1, 2, "http://127.0.0.1:9/hook", "", "", "", 6, snapshot(0)),
+        event=TaskEvent(1, "status", {}, AT),
+    )
+
+    async def deliver() -> None:
+        sender = PushSender(config, Hub(config), in_game)
+        sender._breaker(2, "127.0.0.1").isolate()
+        await sender._deliver(made)
+
+    asyncio.run(deliver())
+    assert [(note_failed, {"is_try": False}, made)] == noted

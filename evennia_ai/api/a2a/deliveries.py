@@ -69,6 +69,6 @@ def note_delivered(delivery: Delivery, why: str) -> None:
         logger.log_warn(f"[assistant] task {delivery.task.id}: an address is not told: {text}")
 
 
-def note_failed(delivery: Delivery, why: str, next_at: float) -> None:
-    """Note a failed attempt, and when to try again."""
-    peer_store.note_failure(delivery.hook, one_line(why, LONGEST_WHY), next_at)
+def note_failed(delivery: Delivery, why: str, next_at: float, *, is_try: bool) -> None:
+    """Note a failed attempt, or with `is_try` false that none was made, and when to try again."""
+    peer_store.note_failure(delivery.hook, one_line(why, LONGEST_WHY), next_at, is_try=is_try)

@@ -116,17 +116,18 @@ class PushSender:
 
     async def _deliver(self, delivery: Delivery) -> None:
         try:
-            why, seconds = "", 0.0
+            why, seconds, is_try = "", 0.0, True
             try:
                 await self._post(delivery)
             except _RejectedError as error:
                 why = str(error)
             except CircuitOpenError as error:
-                why, seconds = str(error), max(1.0, error.retry_after)
+                why, seconds, is_try = str(error), max(1.0, error.retry_after), False
             except (OSError, TimeoutError, ValueError, aiohttp.ClientError) as error:
                 why, seconds = str(error) or type(error).__name__, self._pause(delivery)
             if seconds:
-                await self._in_game(note_failed, delivery, why, time.time() + seconds)
+                noting = partial(note_failed, is_try=is_try)
+                await self._in_game(noting, delivery, why, time.time() + seconds)
                 return
             await self._in_game(note_delivered, delivery, why)
         except Exception:  # nothing was noted, so it is still due
