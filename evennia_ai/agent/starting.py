@@ -7,9 +7,11 @@ of a start.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from django.db import DatabaseError
 from django.db.models import prefetch_related_objects
 from evennia.scripts.models import ScriptDB
 from evennia.utils import logger
@@ -67,11 +69,19 @@ def read_ahead(script: Any) -> None:
     links = ScriptDB.db_tags.through.objects.filter(scriptdb__in=numbers)
     tags = links.values_list("scriptdb", "tag__db_category", "tag__db_key")
     tagged = {number for number, *tag in tags if is_tag(*tag)}
-    begun, asking = audit.begun_among(portion), asking_among(numbers)
-    busy = remote_tasks.unfinished_among(numbers)
+    ahead = _rows_ahead(portion, numbers)
     for each in portion:
         each.__dict__[_TAGGED] = each.pk in tagged
-        each.__dict__[_AHEAD] = RowsAhead(each.pk in begun, each.pk in asking, each.pk in busy)
+        each.__dict__[_AHEAD] = ahead.get(each.pk, RowsAhead())
+
+
+def _rows_ahead(portion: Sequence[Any], numbers: Sequence[int]) -> dict[int, RowsAhead]:
+    try:
+        begun, asking = audit.begun_among(portion), asking_among(numbers)
+        busy = remote_tasks.unfinished_among(numbers)
+    except DatabaseError:  # such as a table that `evennia migrate` has yet to make
+        return {}
+    return {each: RowsAhead(each in begun, each in asking, each in busy) for each in numbers}
 
 
 def resume(script: Any) -> None:
