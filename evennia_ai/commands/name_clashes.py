@@ -104,7 +104,8 @@ def in_words_of(text: str, words: Mapping[str, str]) -> str:
         words: new names by the usual ones.
     """
     usual = "|".join(map(re.escape, words))
-    typed = rf"(^ {{6}}|\A|, |: |`|\bhelp\s+)({usual})(?= [\[<a-z{{]|$|[,;`])"
+    # Python 3.13 removes four of the six spaces before a usage line.
+    typed = rf"(^ {{2}}(?: {{4}})?|\A|, |: |`|\bhelp\s+)({usual})(?= [\[<a-z{{]|$|[,;`])"
     return re.sub(typed, lambda found: found[1] + words[found[2]], text, flags=re.MULTILINE)
 
 
