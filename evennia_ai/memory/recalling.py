@@ -226,8 +226,7 @@ async def _seek(
     if hits is None:
         return None, problem
     fit = [hit for hit in hits if _is_similar_enough(hit, config)]
-    told = _conversation_line(script)
-    found = [each for each in _load(script, fit) if not _is_in_conversation(script, each, told)]
+    found = [each for each in _load(script, fit) if not _is_in_conversation(script, each)]
     return select_memories(found, seeker, script.clock.seconds(), config), ""
 
 
@@ -260,19 +259,14 @@ def _is_similar_enough(hit: Hit, config: MemoryConfig) -> bool:
 
 
 def _conversation_line(script: Assistant) -> str:
-    """The conversation on one line, as an entry of the journal is; "" where nobody talks."""
-    work = script.work
-    told = " ".join(texts_of(work.history)) if work.talks else ""
+    """The conversation on one line, as an entry of the journal is."""
+    told = " ".join(texts_of(script.work.history))
     return " ".join(told.replace("\\n", " ").split())
 
 
-def _is_in_conversation(script: Assistant, memory: Recollection, told: str) -> bool:
-    """True for an entry of the current talk whose words are in the conversation anyway.
-
-    Args:
-        told: see `_conversation_line`.
-    """
-    if memory.kind != MemoryKind.JOURNAL or not told:
+def _is_in_conversation(script: Assistant, memory: Recollection) -> bool:
+    """True for an entry of the current talk whose words are in the conversation anyway."""
+    if memory.kind != MemoryKind.JOURNAL or not script.work.history:
         return False
     talk = talks.going_on(script, memory.person)
     if talk is None or memory.at < talk.began_at:
@@ -282,7 +276,7 @@ def _is_in_conversation(script: Assistant, memory: Recollection, told: str) -> b
         return True
     # Of a long talk the conversation holds only the end, or a summary.
     words = quote(exchange_of(memory.text).words or memory.text)[1:-1]
-    return words[:COMPARED] in told
+    return words[:COMPARED] in _conversation_line(script)
 
 
 @dataclass(frozen=True, slots=True)
@@ -324,8 +318,7 @@ async def _weighed(script: Assistant, turn: Turn) -> Found[Weighed]:
         return None, problem
     by_key = {hit.key: hit for hit in hits}
     found = _load(script, hits)
-    line = _conversation_line(script)
-    why = {m.key: _obstacle(script, m, by_key[m.key], seeker, config, line) for m in found}
+    why = {m.key: _obstacle(script, m, by_key[m.key], seeker, config) for m in found}
     told = [
         m.key for m in select_memories((m for m in found if not why[m.key]), seeker, now, config)
     ]
@@ -343,18 +336,13 @@ async def _weighed(script: Assistant, turn: Turn) -> Found[Weighed]:
 
 
 def _obstacle(
-    script: Assistant,
-    memory: Recollection,
-    hit: Hit,
-    seeker: Seeker,
-    config: MemoryConfig,
-    told: str,
+    script: Assistant, memory: Recollection, hit: Hit, seeker: Seeker, config: MemoryConfig
 ) -> str:
     """The reason why a memory is never told in this turn, or ""."""
     checks = (
         (_is_similar_enough(hit, config), "it is not alike enough (memory_config.min_similarity)"),
         (may_know(memory, seeker), "whoever is told may not know it"),
-        (not _is_in_conversation(script, memory, told), "the talk that goes on tells it already"),
+        (not _is_in_conversation(script, memory), "the talk that goes on tells it already"),
     )
     return next((reason for is_right, reason in checks if not is_right), "")
 
