@@ -220,3 +220,44 @@ def test_a9_an_order_needs_the_right_and_danger_a_word(
     with game.log_in_admin() as admin:
         assert "True" == run(admin, f"told = {line!r} in ada.db.guidelines")
         run(admin, "ada.attributes.remove('guidelines')")
+
+
+def proposal(line: str) -> dict[str, Any]:
+    """A call that needs a yes."""
+    return {"tool": "propose_guideline", "arguments": {"text": line}}
+
+
+def test_a9_each_of_two_calls_gets_its_answer(game: Game, owner: Peer, model: FakeModel) -> None:
+    """Answering the first leaves the task open for the second; both are done."""
+    names = ("first bead", "second bead")
+    confirm = {"tick_event": {"dangerous_requires_confirm": True}}
+    beads = "[thing for thing in here.contents + ada.obj.contents if 'bead' in thing.key]"
+    with game.log_in_admin() as admin:
+        run(
+            admin,
+            f"from evennia_ai.runtime import state\nstate.write(ada, context_configs={confirm})",
+        )
+        run(admin, f"for name in {names}: create_object(key=name, location=ada.obj.location)")
+        model.queue(*({"calls": [{"tool": "get", "arguments": {"item": name}}]} for name in names))
+        model.behave(**report("They wait for your yes."))
+        task = owner.ask("Take the beads.", order=True)
+        first = owner.answer(task.id, choice_id="yes")
+        assert "AUTH_REQUIRED" == state_of(first)
+        second = owner.answer(task.id, choice_id="yes")
+        assert "COMPLETED" == state_of(second)
+        assert "2" == run(admin, f"told = sum(each.location == ada.obj for each in {beads})")
+        run(admin, f"[each.delete() for each in {beads}]\nada.attributes.remove('context_configs')")
+
+
+def test_a9_a_second_yes_while_the_call_runs(game: Game, owner: Peer, model: FakeModel) -> None:
+    """It is told of the first; the task goes on and does not end with that refusal."""
+    model.queue({"calls": [proposal("Be brief.")]})
+    model.behave(**report("It waits for your yes."))
+    task = owner.ask("From now on be brief.", order=True)
+    closed = "approvals.close_call(ada, approvals.pending(ada)[0], 'yes', me.account)"
+    with game.log_in_admin() as admin:
+        run(admin, f"from evennia_ai import approvals\n{closed}")
+    told = owner.refusal(message("", task.id, choice_id="yes"))
+    assert "is already answered" in told
+    assert "AUTH_REQUIRED" == state_of(owner.get(task.id))
+    owner.cancel(task.id)
