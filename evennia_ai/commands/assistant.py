@@ -132,6 +132,19 @@ class CmdAssistant(
         **prompts.WORDS,
         **passing.WORDS,
     }
+    meant = {
+        **dict.fromkeys(("pause", "disable", "silence"), "stop"),
+        **dict.fromkeys(("resume", "enable", "unpause", "wake"), "start"),
+        **dict.fromkeys(("kill", "clear", "halt"), "emergency"),
+        **dict.fromkeys(("cost", "costs", "spend", "spending", "money", "cap"), "budget"),
+        **dict.fromkeys(("settings", "set", "persona", "rename", "model"), "config"),
+        **dict.fromkeys(("info", "health"), "status"),
+        **dict.fromkeys(("ask", "order"), "tell"),
+        **dict.fromkeys(("new", "make", "add"), "create"),
+        **dict.fromkeys(("memories", "remember"), "memory"),
+        "test": "check",
+        "destroy": "delete",
+    }
 
     def get_help(self, caller: Being, cmdset: object) -> str:
         """The help, without the part for staff if the reader can use nothing of it."""

@@ -65,11 +65,12 @@ class ConfiguringWords(WordCommand):
                 self._show_settings(script, path)
         elif (verb == "set" and path and value) or (verb == "unset" and path and not value):
             self._change(script, path, value)
+        elif verb in ("", *VERBS):
+            self.show_usage()
+        elif settings_of.show_setting(script, verb).ok:
+            self.show_usage(f"Type show or set before {verb}.")
         else:
-            problem = (
-                f"{verb} is not one of: {', '.join(VERBS)}." if verb not in ("", *VERBS) else ""
-            )
-            self.show_usage(problem)
+            self.show_usage(f"{verb} is not one of: {', '.join(VERBS)}.")
 
     def _change(self, script: AssistantScript, path: str, value: str) -> None:
         """Set a setting, or restore its default if no value is given."""

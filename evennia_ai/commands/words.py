@@ -42,9 +42,11 @@ class WordCommand(AssistantCommand):
 
     Attributes:
         words: subcommands by name; "" is the command without a word.
+        meant: the subcommand that people mean by a word which is none.
     """
 
     words: dict[str, Subcommand] = {}
+    meant: dict[str, str] = {}
 
     def act(self) -> Steps | None:
         """Run the subcommand, or suggest others."""
@@ -69,9 +71,10 @@ class WordCommand(AssistantCommand):
         )
 
     def _show_unknown(self, name: str) -> None:
-        near = get_close_matches(name, self._typable(), n=3)
-        meant = f"Did you mean {' or '.join(near)}? " if near else ""
-        self.show_usage(f"There is no '{self.key} {name}'. {meant}Type: help {self.key}")
+        known, meant = self._typable(), self.meant.get(name)
+        near = [meant] if meant in known else get_close_matches(name, known, n=3)
+        asked = f"Did you mean {' or '.join(near)}? " if near else ""
+        self.show_usage(f"There is no '{self.key} {name}'. {asked}Type: help {self.key}")
 
     def _typable(self) -> list[str]:
         served = self.serves(self.caller)

@@ -78,13 +78,22 @@ class TestWrongly(TypingTest):
                 "There is no assistant named adda. Did you mean Ada? There are: Ada, O",
             ),
             ("status old tim", "There is no assistant named old tim. Did you mean Old Tom?"),
+            ("pause ada", "There is no 'assistant pause'. Did you mean stop? Type: help"),
+            ("config ada persona = Old.", "Type show or set before persona.\nUsage: assistant con"),
         ):
             with self.subTest(line):
                 assert self.assistant(line).startswith(expected)
 
+    def test_every_word_that_is_meant_exists(self) -> None:
+        assert {*CmdAssistant.meant.values()} <= {*CmdAssistant.words}
+        assert not {*CmdAssistant.meant} & {*CmdAssistant.words}
+
     def test_players_are_not_offered_words_of_staff(self) -> None:
         assert "There is no 'assistant clne'. Type: help assistant" == self.assistant(
             "clne", self.mira
+        )
+        assert "There is no 'assistant rename'. Type: help assistant" == self.assistant(
+            "rename", self.mira
         )
         assert "'assistant clone' is for staff. Type: help assistant" == self.assistant(
             "clone ada = brass", self.mira
