@@ -15,7 +15,7 @@ from evennia_ai.core.memory.extraction import Shown, numbered
 from evennia_ai.core.memory.recollection import MemoryKind, Recollection, is_audience
 from evennia_ai.core.text import dates
 from evennia_ai.core.turn.toolspec import Fault, ToolCall, ToolResult
-from evennia_ai.memory import indexing, modes, paying
+from evennia_ai.memory import modes, paying
 from evennia_ai.memory_store import rows
 from evennia_ai.memory_store.port import MemoryQuery
 from evennia_ai.runtime import services
@@ -61,9 +61,9 @@ async def nearest(
 
     Falls back to the newest ones if the store is unavailable.
     """
-    hits = None
-    if is_audience(audience) and not indexing.problem(script):
-        service, query = services.memory(), text[:LONGEST_QUERY]
+    hits, service = None, services.memory()
+    if is_audience(audience) and not service.absence:
+        query = text[:LONGEST_QUERY]
         # Over-fetch: the store does not know kinds, so rows are filtered below.
         search = MemoryQuery(script.pk, query, (audience,), limit * 4)
         hits = await paying.search(script, service, search, person="")

@@ -7,7 +7,7 @@ stop is active. Each assistant has one run at a time; its state is in `runtime.w
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -156,26 +156,25 @@ def status(script: Assistant) -> IndexStatus:
     """The state of the assistant's index."""
     service = services.memory()
     waiting, removed = rows.count_waiting(script.pk)
-    stale, advice = _stale(script, service)
-    return IndexStatus(waiting, removed, stale, service.signature, service.problem or advice)
+    stale = _other_models([script], service).get(script.pk, {})
+    problem = service.problem or _advice(script, stale, service.signature)
+    return IndexStatus(waiting, removed, sum(stale.values()), service.signature, problem)
 
 
-def problem(script: Assistant) -> str:
-    """The reason why search is unavailable, or ""."""
-    return str(services.memory().absence)
+def stale_problem(*scripts: Assistant) -> str:
+    """Advice about vectors of another embedding model, the first among some assistants, or "".
 
-
-def stale_problem(script: Assistant) -> str:
-    """Advice about vectors of another embedding model, or "".
-
-    The table is queried once per start, and after reindexing.
+    The table is queried once per start, for all of them together, and after reindexing.
     """
-    known = _state_of(script)
-    if known.stale is None:
-        _, known.stale = _stale(script, services.memory())
-        if known.stale:
-            logger.log_warn(f"[assistant] {script.key}: {known.stale}")
-    return known.stale
+    unknown = [script for script in scripts if _state_of(script).stale is None]
+    service = services.memory()
+    found = _other_models(unknown, service)
+    for script in unknown:
+        advice = _advice(script, found.get(script.pk, {}), service.signature)
+        if advice:
+            logger.log_warn(f"[assistant] {script.key}: {advice}")
+        _state_of(script).stale = advice
+    return next(filter(None, (_state_of(script).stale for script in scripts)), "")
 
 
 def reindex(script: Assistant, report: Report | None = None) -> Deferred[int]:
@@ -206,17 +205,18 @@ def _state_of(script: Assistant) -> Indexing:
     return known
 
 
-def _stale(script: Assistant, service: MemoryService) -> tuple[int, str]:
-    """The number of memories indexed by another embedding model, and advice about them or ""."""
-    signature = service.signature
-    count = 0 if service.absence else rows.stale(script.pk, signature)
-    if not count:
-        return 0, ""
-    before = " and ".join(rows.models(script.pk, signature))
-    return count, (
-        f"the embedding model changed ({before} to {signature}): {count} memories have to be read "
-        f"again; aimemory {script.key} reindex"
+def _other_models(scripts: Iterable[Assistant], service: MemoryService) -> rows.Models:
+    keys = [] if service.absence else [script.pk for script in scripts]
+    return rows.other_models(keys, service.signature)
+
+
+def _advice(script: Assistant, stale: Mapping[str, int], signature: str) -> str:
+    """Advice about memories indexed by other embedding models, or "" if there are none."""
+    advice = (
+        f"the embedding model changed ({' and '.join(stale)} to {signature}): "
+        f"{sum(stale.values())} memories have to be read again; aimemory {script.key} reindex"
     )
+    return advice if stale else ""
 
 
 # Checked after every wait: the assistant may have been stopped, reset or deleted meanwhile.

@@ -349,9 +349,9 @@ def _obstacle(
 
 async def _hits(script: Assistant, query: MemoryQuery, person: str) -> Found[Hit]:
     """Search within the deadline. Returns the hits, or None and the problem."""
-    if problem := indexing.problem(script):
-        return None, problem
     service = services.memory()
+    if service.absence:
+        return None, service.absence
     looking = Deferred.fromCoroutine(paying.search(script, service, query, person))
     has_waited = not looking.called
     try:

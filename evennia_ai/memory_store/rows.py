@@ -9,12 +9,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import partial
-from itertools import chain
 from types import MappingProxyType
 from typing import Any
 
 from django.db import connection, transaction
-from django.db.models import Max, Q, QuerySet
+from django.db.models import Count, Max, Q, QuerySet
 from django.db.models.constants import OnConflict
 
 from evennia_ai.core.memory.recollection import NOBODY, MemoryKind, Recollection, is_audience
@@ -60,6 +59,8 @@ _GONE = f"assistant = %s AND audience = '{NOBODY}' AND is_removed ORDER BY id LI
 _INDEXED = frozenset(("text", "audience", "trust"))
 # `indexed_as` of a memory that is found by its words only.
 NO_VECTOR = "-"
+# Numbers of rows by assistant and by the signature of an embedding model.
+Models = dict[int, dict[str, int]]
 # Versions for caches, by assistant. They only count changes made by this process.
 _epochs: Counter[int] = Counter()
 _arrivals: Counter[int] = Counter()
@@ -318,31 +319,26 @@ def erase(assistant: int, found: Iterable[Memory]) -> None:
     Memory.objects.filter(assistant=assistant, is_removed=True, id__in=numbers).delete()
 
 
-def stale(assistant: int, signature: str) -> int:
-    """Number of rows that were indexed by another embedding model."""
-    return sum(part.count() for part in _indexed_by_others(assistant, signature))
+def other_models(assistants: Sequence[int], signature: str) -> Models:
+    """The other embedding models that rows were indexed by, and how many, by assistant."""
+    found: Models = {}
+    for first in range(0, len(assistants), MOST_AT_ONCE):
+        read = _indexed(of_all(assistants[first : first + MOST_AT_ONCE]))
+        # Two ranges of the index instead of `<>`, for which SQLite would scan all rows.
+        for part in (read.filter(indexed_as__lt=signature), read.filter(indexed_as__gt=signature)):
+            counts = part.values_list("assistant", "indexed_as").annotate(Count("id"))
+            for assistant, model, count in counts.order_by("indexed_as"):
+                found.setdefault(assistant, {})[model] = count
+    return found
 
 
-def models(assistant: int, signature: str) -> list[str]:
-    """Signatures of the other embedding models that rows were indexed by."""
-    ranges = _indexed_by_others(assistant, signature)
-    found = (part.values_list("indexed_as", flat=True).distinct() for part in ranges)
-    return sorted(set(chain.from_iterable(found)))
-
-
-def _indexed_by_others(assistant: int, signature: str) -> tuple[QuerySet[Memory], QuerySet[Memory]]:
-    # Two ranges of the index instead of `<>`, for which SQLite would scan all rows.
-    read = _indexed(assistant)
-    return read.filter(indexed_as__lt=signature), read.filter(indexed_as__gt=signature)
-
-
-def _indexed(assistant: int) -> QuerySet[Memory]:
-    return of(assistant).exclude(indexed_as__in=("", NO_VECTOR)).exclude(kind=MemoryKind.LORE)
+def _indexed(found: QuerySet[Memory]) -> QuerySet[Memory]:
+    return found.exclude(indexed_as__in=("", NO_VECTOR)).exclude(kind=MemoryKind.LORE)
 
 
 def count_read(assistant: int, signature: str) -> int:
     """Number of rows that are indexed by this embedding model."""
-    return int(_indexed(assistant).filter(indexed_as=signature).count())
+    return int(_indexed(of(assistant)).filter(indexed_as=signature).count())
 
 
 def queue_again(
@@ -358,7 +354,7 @@ def queue_again(
         The number of rows queued.
     """
     with transaction.atomic():
-        read = _indexed(assistant).values_list("id", "key", "indexed_as")
+        read = _indexed(of(assistant)).values_list("id", "key", "indexed_as")
         missing = [
             number
             for number, key, model in read

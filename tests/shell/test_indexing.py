@@ -219,8 +219,7 @@ class TestQuestions(MemoryTest):
         with CaptureQueriesContext(connection) as asked:
             rows.waiting(key, 16)
             rows.count_waiting(key)
-            rows.stale(key, "new/8")
-            rows.models(key, "new/8")
+            rows.other_models([key], "new/8")
             rows.spoken_at(key, "*#3", 16)
         for query in asked.captured_queries:
             assert self.is_found_by_index(query["sql"]), query["sql"]
@@ -263,12 +262,17 @@ class TestReindex(MemoryTest):
             "again; aimemory Ada reindex"
         )
         assert expected == status.problem == indexing.stale_problem(self.ada_script)
-        assert "" == indexing.problem(self.ada_script), "words find them"
+        assert "" == services.memory().absence, "words find them"
 
     def test_it_is_asked_once(self) -> None:
-        indexing.stale_problem(self.ada_script)
+        """Two queries for any number of assistants, and then none."""
+        brass, _ = self.make("Brass")
+        with self.assertNumQueries(2):
+            told = indexing.stale_problem(brass, self.ada_script)
+        assert "40 memories have to be read again; aimemory Ada reindex" in told
         with self.assertNumQueries(0):
-            indexing.stale_problem(self.ada_script)
+            assert told == indexing.stale_problem(self.ada_script)
+            assert "" == indexing.stale_problem(brass)
 
     def test_reindex_reads_everything_again(self) -> None:
         assert 40 == indexing.reindex(self.ada_script, self.report).result

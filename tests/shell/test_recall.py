@@ -196,8 +196,9 @@ class TestRecall(MemoryTest):
         self.remember(BOAT)
         self.store.calls.clear()
         state.write(self.ada_script, memory_config={"enabled": False})
+        asked = self.turn("the boat Heron")
         with self.assertNumQueries(0):
-            assert recalling.NOTHING == self.recall(self.turn("the boat Heron"))
+            assert recalling.NOTHING == self.recall(asked)
         assert [] == self.store.calls
 
     def test_a_store_that_is_down(self) -> None:

@@ -23,7 +23,7 @@ from evennia_ai.core.memory.recollection import (
 from evennia_ai.core.safety.audit_events import audit_event
 from evennia_ai.core.safety.persona import about_itself
 from evennia_ai.core.text.cleaning import one_line
-from evennia_ai.memory import consent, forgetting, indexing, keeping, reaching, recalling
+from evennia_ai.memory import consent, forgetting, keeping, reaching, recalling
 from evennia_ai.memory.forgetting import filter_of_person
 from evennia_ai.memory_store import rows
 from evennia_ai.models import Memory
@@ -189,7 +189,8 @@ def _found(
     note, problem = "", ""
     similar: dict[str, float | None] = {}
     if found is None:
-        problem = indexing.problem(script) or services.memory().problem or "it did not answer"
+        service = services.memory()
+        problem = service.absence or service.problem or "it did not answer"
         note = f"The store cannot be searched now ({problem}); these contain the words.\n"
         known = searchable(rows.of(script.pk), look).filter(text__icontains=words)
         for each in known.order_by("-pk")[:limit]:

@@ -118,8 +118,7 @@ def condition_of(*scripts: Assistant) -> Condition:
     # A store that settings switch off is not a failure.
     if problem := services.memory().problem:
         return Condition(OFF if problem.startswith(NO_STORE) else FAILED, problem)
-    problems = (indexing.stale_problem(script) for script in scripts if script.work is not None)
-    stale = next(filter(None, problems), "")
+    stale = indexing.stale_problem(*(script for script in scripts if script.work is not None))
     return Condition(FAILED, stale) if stale else Condition()
 
 
