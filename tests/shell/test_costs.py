@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from django.test import override_settings
+from twisted.internet import reactor
 
 from evennia_ai import operations
 from evennia_ai.budget import ledger
@@ -99,6 +100,8 @@ class TestReply(ShellTest):
         each minute: the first reply of a minute costs two statements and a few calls more.
         """
         self.ada_script.work.drop_cached_settings()
+        for timer in reactor.getDelayedCalls():  # of logins and of earlier tests
+            timer.cancel()
         heard, counts = ('Tom whispers: "|nhello|n"', {"type": "whisper"}), []
         for seconds in (0, 0, 0, 60):
             self.advance(seconds)
