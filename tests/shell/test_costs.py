@@ -72,6 +72,11 @@ class TestCreation(ShellTest):
 
 
 class TestReply(ShellTest):
+    def setUp(self) -> None:
+        for timer in reactor.getDelayedCalls():  # of earlier tests, whose calls would be counted
+            timer.cancel()
+        super().setUp()
+
     def test_the_statements_of_a_reply_are_few(self) -> None:
         """They store the question, then the answer with six values and two facts at once.
 
@@ -100,8 +105,6 @@ class TestReply(ShellTest):
         each minute: the first reply of a minute costs two statements and a few calls more.
         """
         self.ada_script.work.drop_cached_settings()
-        for timer in reactor.getDelayedCalls():  # of logins and of earlier tests
-            timer.cancel()
         heard, counts = ('Tom whispers: "|nhello|n"', {"type": "whisper"}), []
         for seconds in (0, 0, 0, 60):
             self.advance(seconds)
