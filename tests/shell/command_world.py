@@ -8,7 +8,6 @@ from typing import Any
 from django.test.utils import override_settings
 from evennia.accounts.accounts import DefaultGuest
 from evennia.accounts.models import AccountDB
-from evennia.objects.models import ObjectDB
 from evennia.utils.create import create_account, create_object
 
 from evennia_ai import operations
@@ -81,11 +80,15 @@ class CommandWorld(HearingTest):
         folder = self.enterContext(TemporaryDirectory())
         self.enterContext(override_settings(GAME_DIR=folder))
         self.channel("Public", self.tom)
-        self.use_scripted_model()
-        self.people = {name: self._person(name) for name in PEOPLE}
-        self.make_ada()
+        bodies = {name: self._make_person(name) for name in PEOPLE}
+        chosen = bodies[IN_CONTROL].account.id
+        self.ada.locks.add(f"ai_control:perm(Admin) or pid({chosen})")
+        brutus = create_object(Guard, key="Brutus", location=self.room1)  # staff may control it
+        brutus.locks.add("edit:perm(Builder)")
+        self._bodies = {name: body.pk for name, body in bodies.items()}
+        self.begin_part()
 
-    def _person(self, name: str) -> Any:
+    def _make_person(self, name: str) -> Any:
         account = self._account(name)
         if name == GUEST:
             body = next(iter(account.characters))
@@ -94,8 +97,12 @@ class CommandWorld(HearingTest):
         else:
             body = create_object(Person, key=name.title(), location=self.room1, home=self.room1)
         body.account = account
+        return body
+
+    def _read_person(self, key: int) -> Any:
+        body = Person.objects.get(pk=key)
         # Nobody here has a client, so messages to an account would be lost.
-        account.msg = body.msg
+        body.account.msg = body.msg
         body.cmdset.add(AssistantCmdSet)
         body.locks.cache_lock_bypass(body)
         return body
@@ -114,24 +121,12 @@ class CommandWorld(HearingTest):
             account.permissions.add(PERMISSIONS[name])
         return account
 
-    def make_brutus(self) -> None:
-        """Make a guard of the game, which staff may control."""
-        if not ObjectDB.objects.filter(db_key="Brutus").exists():
-            brutus = create_object(Guard, key="Brutus", location=self.room1)
-            brutus.locks.add("edit:perm(Builder)")
-
-    def make_ada(self) -> None:
-        """Make Ada anew, with the same people named in her lock each time."""
-        self.end_all()
-        self.make_brutus()
-        AccountDB.objects.filter(username__in=("Ada", "Oriel")).delete()
-        self.ada_script, self.ada = self.make("Ada")
-        self.ada_script.clock = self.clock
-        chosen = self.people[IN_CONTROL].account.id
-        self.ada.locks.add(f"ai_control:perm(Admin) or pid({chosen})")
-
     def put(self, standing: str) -> None:
-        """Bring Ada into a state."""
+        """Begin anew, with Ada in a state."""
+        self.take_back()
+        self.channel("Public", self.tom)
+        self.use_scripted_model()
+        self.people = {name: self._read_person(key) for name, key in self._bodies.items()}
         if standing == STOPPED:
             operations.set_enabled(self.ada_script, False)
         elif standing == LOCKED:
@@ -146,7 +141,7 @@ class CommandWorld(HearingTest):
         return counts, {each.key: str(each.value) for each in self.ada_script.attributes.all()}
 
     def restore(self, before: tuple[tuple[int, int], dict[str, str]], standing: str) -> None:
-        """Undo a line: unset changed settings, or, after any other change, make Ada anew."""
+        """Undo a line: unset changed settings, or, after any other change, begin anew."""
         counts, kept = self.print_of()
         changed = {name for name in {*kept, *before[1]} if kept.get(name) != before[1].get(name)}
         if counts == before[0] and not changed & {*STATE, "enabled", *before[1]}:
@@ -154,7 +149,6 @@ class CommandWorld(HearingTest):
                 self.ada_script.attributes.remove(name)
             self.ada_script.work.drop_cached_settings()
         else:
-            self.make_ada()
             self.put(standing)
 
     def shown(self, who: str, row: Row, standing: str) -> str:

@@ -124,7 +124,6 @@ class TestRights(CommandWorld):
         wrong: list[str] = []
         is_sampled = postgres.is_sampled()
         for standing in STATES[:1] if is_sampled else STATES:
-            self.make_ada()
             self.put(standing)
             before = self.print_of()
             for row, who in product(ROWS, PEOPLE[:1] if is_sampled else PEOPLE):
