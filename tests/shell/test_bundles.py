@@ -579,7 +579,7 @@ class TestWrongFiles(BundleTest):
             "text": [None, 3],
             "trust": [2, -1, "x"],
             "importance": [0, 11, 5.5],
-            "at": ["now", 1e300],
+            "at": ["now", 1e300, -7e10],
             "cites": [[999], ["x"], 3],
             "tags": ["x", [3]],
             "terms": [3, {"order": "x"}],
@@ -595,7 +595,19 @@ class TestWrongFiles(BundleTest):
                 assert not found.ok, (name, value)
                 assert "line 1" in found.message, (name, value)
         kept = json.loads(parts[bundle_parts.STATE])
+        (goal,) = kept["goals"]["goals"]
+        timing = {"when": "daily at 18:00", "clock": "real", "at": "18:00"}
+        timing |= {"is_daily": True, "due": 1.0, "is_begun": False}
+
+        def timed(**wrong: Any) -> dict[str, Any]:
+            return {"goals": kept["goals"] | {"goals": [goal | {"timing": timing | wrong}]}}
+
+        assert read(built(self.raw, {bundle_parts.STATE: kept | timed()})).ok
         for change in (
+            timed(clock="moon"),
+            timed(at="24:00"),
+            timed(at="noon"),
+            {"notes": [{**kept["notes"][0], "at": -7e10}]},
             {"notes": [{**kept["notes"][0], "person": "*#2"}]},
             {"notes": [{**kept["notes"][0], "person": 999}]},
             {"notes": [{"text": "x"}]},
