@@ -684,6 +684,13 @@ class TestWrongFiles(BundleTest):
             told = self.refused(built(self.raw, {bundle_parts.WHO: lines}))
             assert "does not end with the end of a line" in told
 
+    def test_a_line_that_is_long(self) -> None:
+        """It is refused unparsed: parsed, ten megabytes of numbers take two gigabytes of memory."""
+        line = members(self.raw)[bundle_parts.MEMORIES].partition(b"\n")[0]
+        long = line[:-1] + b" " * bundle_parts.MOST_LINE + b"}\n"
+        told = self.refused(built(self.raw, {bundle_parts.MEMORIES: long}))
+        assert "memories.jsonl line 1 has more than 1,000,000 bytes" in told
+
     def test_goals_that_are_no_tree(self) -> None:
         """Cycles, repeated numbers, unknown numbers and deep nesting are refused."""
         kept = json.loads(members(self.raw)[bundle_parts.STATE])

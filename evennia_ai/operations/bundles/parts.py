@@ -22,6 +22,8 @@ MEMBERS = (SETTINGS, STATE, WHO, MEMORIES, PROFILES, CARD, RECORD)
 MEGABYTE = 1_000_000
 MOST_PACKED, MOST_UNPACKED = 64 * MEGABYTE, 256 * MEGABYTE
 MOST_LINES = 200_000
+# Bytes of one line, which is parsed in one step: parsed, they take a hundred times as many.
+MOST_LINE = MEGABYTE
 # Fewer than lines, since each is looked up among this game's accounts.
 MOST_WHO = 50_000
 # The zip's end of central directory record, its signature, and that of the ZIP64 locator, which
