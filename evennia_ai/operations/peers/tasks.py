@@ -243,7 +243,7 @@ def _refusal(
     script: AssistantScript, account: Account, given: Given, config: A2aConfig, number: str
 ) -> Result | None:
     name = f"{PREFIX}{number}"
-    if store.find(script.id, person_of(account), name) is not None:
+    if store.find(script.id, person_of(account), name, script.clock.seconds()) is not None:
         return Result.conflict(SENT_BEFORE.format(message=given.id))
     if not may_ask(script, account):
         lock = str(script.obj.locks.get(LOCK))
