@@ -116,6 +116,16 @@ class TestUndo(UndoTest):
             self.ada.location,
         )
 
+    def test_a_description_goes_back_as_it_was(self) -> None:
+        """Also none, as many beings of a game have it, and one that the game wrote with a break."""
+        for before in (None, "Old and grey.\n"):
+            self.ada.db.desc = before
+            lifecycle.update_assistant(self.ada_script, desc="Grey.", by="Tom")
+            self.assistant("undo ada")
+            assert (before or "") == self.ada.db.desc
+            assert "Edit" in self.assistant("redo ada")
+            assert "Grey." == self.ada.db.desc
+
     def test_one_of_the_list_by_its_number(self) -> None:
         """Long texts are shown from where they differ."""
         self.assistant("config ada set tick_rate 10")

@@ -100,6 +100,7 @@ def update_assistant(
     aliases: Sequence[str] | None = None,
     by: str = "",
     person: Being | None = None,
+    is_undo: bool = False,
 ) -> Result[Described]:
     """Change an assistant's description, persona, location or aliases.
 
@@ -108,6 +109,7 @@ def update_assistant(
         location: a room, its "#2", or its name; it becomes the assistant's home too.
         aliases: all of its aliases, which replace the old ones.
         person: must be allowed to teleport into the room, like the assistant; None: no check.
+        is_undo: the description is an earlier one, stored as it was, also "".
     """
     given = {"desc": desc, "persona": persona, "location": location, "aliases": aliases}
     wanted = {name: value for name, value in given.items() if value is not None}
@@ -130,7 +132,7 @@ def update_assistant(
             return Result.conflict(
                 f"{script.key} cannot go to {place.key}: the game does not allow that."
             )
-        _apply(script, wanted, found.values)
+        _apply(script, wanted, found.values, is_undo=is_undo)
         _record_look(script, sorted(wanted), before)
     return Result(True, f"{script.key}: {', '.join(wanted)} changed.", describe(script).data)
 
@@ -182,10 +184,13 @@ def _move(body: GameObject, place: GameObject) -> bool:
     return True
 
 
-def _apply(script: AssistantScript, wanted: Mapping[str, Any], values: Mapping[str, Any]) -> None:
+def _apply(
+    script: AssistantScript, wanted: Mapping[str, Any], values: Mapping[str, Any], *, is_undo: bool
+) -> None:
     body = script.obj
     if "desc" in wanted:
-        body.db.desc = wanted["desc"].strip() or plain_desc(body)
+        desc = wanted["desc"]
+        body.db.desc = desc if is_undo else desc.strip() or plain_desc(body)
     if "aliases" in wanted:
         body.aliases.clear()
         body.aliases.add([str(alias) for alias in wanted["aliases"]])
