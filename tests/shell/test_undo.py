@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from evennia.utils.create import create_channel
+from evennia.objects.objects import DefaultObject
+from evennia.utils.create import create_channel, create_object
 
 from evennia_ai import audit, operations
 from evennia_ai.operations.assistants import lifecycle
@@ -125,6 +126,17 @@ class TestUndo(UndoTest):
             assert (before or "") == self.ada.db.desc
             assert "Edit" in self.assistant("redo ada")
             assert "Grey." == self.ada.db.desc
+
+    def test_aliases_that_evennia_makes_are_nobodys_edit(self) -> None:
+        """Evennia gives a thing that somebody looks at names such as "two mirrors"."""
+        mirror = create_object(DefaultObject, key="mirror", location=self.room1)
+        self.assistant("adopt mirror")
+        script: Any = operations.find_assistant("mirror")
+        lifecycle.update_assistant(script, aliases=["glass"], by="Tom")
+        self.type(self.mira, "look")
+        assert 1 < len(mirror.aliases.all())
+        assert "aliases: glass -> none" in self.assistant("undo mirror")
+        assert [] == lifecycle.describe(script).data.aliases
 
     def test_one_of_the_list_by_its_number(self) -> None:
         """Long texts are shown from where they differ."""

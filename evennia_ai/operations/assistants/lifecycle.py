@@ -22,7 +22,12 @@ from evennia_ai.core.text.cleaning import one_line
 from evennia_ai.core.typed_objects import Account, Being, GameObject
 from evennia_ai.models import CardFile, EntityProfile, Memory, WorkJob
 from evennia_ai.operations.assistants.creation import BODY, Creation, create_assistant, plain_desc
-from evennia_ai.operations.naming import BODY_OF_ACCOUNT, problem_of_name, problem_of_player
+from evennia_ai.operations.naming import (
+    BODY_OF_ACCOUNT,
+    aliases_of,
+    problem_of_name,
+    problem_of_player,
+)
 from evennia_ai.operations.result import Result, note
 from evennia_ai.operations.settings.changing import prepare, signed
 from evennia_ai.operations.settings.rows import UNSET, own_of
@@ -69,7 +74,7 @@ def describe(script: AssistantScript) -> Result[Described]:
         persona=str(state.read(script, "persona")),
         location=str(place.key) if place is not None else None,
         location_id=str(place.dbref) if place is not None else None,
-        aliases=list(body.aliases.all()) if body is not None else [],
+        aliases=aliases_of(body) if body is not None else [],
         enabled=bool(state.read(script, "enabled")),
         adopted=bool(state.read(script, "adopted")),
         created_at=script.db_date_created.astimezone(UTC).isoformat(),
@@ -84,8 +89,7 @@ def look_of(script: AssistantScript) -> dict[str, Any]:
     if body is None:
         return {}
     place = str(body.location.dbref) if body.location is not None else None
-    aliases = sorted(map(str, body.aliases.all()))
-    return {"desc": str(body.db.desc or ""), "aliases": aliases, "location": place}
+    return {"desc": str(body.db.desc or ""), "aliases": sorted(aliases_of(body)), "location": place}
 
 
 # ---- changing ----------------------------------------------------------------------------------
@@ -189,8 +193,7 @@ def _apply(
 ) -> None:
     body = script.obj
     if "desc" in wanted:
-        desc = wanted["desc"]
-        body.db.desc = desc if is_undo else desc.strip() or plain_desc(body)
+        body.db.desc = wanted["desc"] if is_undo else wanted["desc"].strip() or plain_desc(body)
     if "aliases" in wanted:
         body.aliases.clear()
         body.aliases.add([str(alias) for alias in wanted["aliases"]])
