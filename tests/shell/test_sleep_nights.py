@@ -272,6 +272,19 @@ class TestMore(NightCase):
         assert ["reflect"] == list(night["put_off"])
         assert [] == self.stored("insight")
 
+    def test_an_audience_without_questions_keeps_no_other_from_reflection(self) -> None:
+        """It is tried once more after the others, and then the round is over."""
+        self.set(memory_config={"reflection_threshold": 80})
+        self.observe()
+        self.note("Tom whispered: crate 6 stands in the cellar.", "Tom", importance=8)
+        self.model.barred = "cellar"
+        for found in ([], ["People mind the harbour."]):
+            self.clock.advance(86_400)
+            assert ["reflect"] == list(self.sleep_through()["put_off"])
+            assert found == self.texts("insight")
+            consolidation.wake_up(self.ada_script, "a test")
+        assert "round" not in state.read(self.ada_script, "reflection_state")
+
     def test_old_small_talk_is_let_go(self) -> None:
         """Unimportant entries go that no fact was drawn from."""
         self.note("It rained.", importance=2)
