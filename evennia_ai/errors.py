@@ -225,6 +225,7 @@ class ModelStatusError(ModelError):
     Attributes:
         status: the HTTP status code.
         is_used_up: as given.
+        is_of_request: whether the service refuses this very request, and says nothing of others.
         is_wait_told: whether it is only busy and said when to come back, which is no failure.
             Never for a used-up quota, for which some services say "in a second" for ever.
     """
@@ -237,9 +238,8 @@ class ModelStatusError(ModelError):
         self.retryable = status in (408, 409, 425, 429) or status >= 500
         self.is_wait_told = status == 429 and retry_after is not None and not is_used_up
         self.is_used_up = is_used_up
-        # These three are about the request itself and say nothing about the service.
-        is_fault = is_used_up or status not in (400, 413, 422)
-        self.blames_service = is_fault and not self.is_wait_told
+        self.is_of_request = status in (400, 413, 422) and not is_used_up
+        self.blames_service = not (self.is_of_request or self.is_wait_told)
         self.is_of_service = is_used_up or status not in REFUSALS
         self.may_lock = not self.is_of_service
         self.trouble = f"HTTP {status}"
@@ -253,7 +253,7 @@ class ContextLengthError(ModelStatusError):
         super().__init__(status, text)
         # Whatever the status says: services report this error with different ones.
         self.retryable = self.blames_service = self.is_of_service = False
-        self.may_lock = True
+        self.may_lock = self.is_of_request = True
 
 
 class MemoryStoreError(AssistantError):

@@ -13,7 +13,7 @@ from twisted.internet import reactor
 from evennia_ai.approvals import store, telling
 from evennia_ai.approvals.ending import KEPT_SECONDS
 from evennia_ai.approvals.people import may_decide
-from evennia_ai.approvals.settling import give_up, is_being_run
+from evennia_ai.approvals.settling import give_up, is_being_run, notice
 from evennia_ai.approvals.waits import WAITING, is_waiting, resolve, review
 from evennia_ai.core.safety.questions import Answer, Question, QuestionOutcome
 from evennia_ai.core.typed_objects import Account, Being
@@ -22,6 +22,7 @@ from evennia_ai.runtime.assistant import Assistant
 
 NOT_IN_TIME = "nobody answered in time"
 UNUSED = "it was answered, and not asked again"
+NOT_DONE = "nobody answered question {number} in time: it was not done"
 
 
 def look_later(script: Assistant, question: Question) -> None:
@@ -40,6 +41,10 @@ def _tidy(script: Assistant) -> None:
         if question.is_over(now) and not is_waiting(question):
             event = "question_unused" if question.choice else "question_timeout"
             telling.close(script, question, event, UNUSED if question.choice else NOT_IN_TIME)
+            if question.call and question.event and not script.silence:
+                # No turn waits for a call, so its asker would never hear that it was not done.
+                text = NOT_DONE.format(number=question.number)
+                script.enqueue(notice(script, question, text))
 
 
 # Turns that waited have gone with the process; they ask again when they are resumed.

@@ -7,7 +7,7 @@ for a while with the reason, and is never opened again.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -194,15 +194,17 @@ def _entries(rows: QuerySet[StoredQuestion]) -> list[Entry]:
     found = list(rows.order_by("pk"))
     if not found:
         return []
-    scripts = {script.pk: script for script in assistants()}
+    # Not all of the game, which may have a thousand.
+    scripts = {script.pk: script for script in assistants({row.assistant for row in found})}
     ours = [row for row in found if row.assistant in scripts]
     entries = [(scripts[row.assistant], question) for row, question in readable(ours)]
     return [entry for entry in entries if not entry[1].is_over(entry[0].clock.seconds())]
 
 
-def assistants() -> list[Any]:
-    """The scripts of all running assistants."""
-    return [item for item in scripts_with(ANY_TAG) if getattr(item, "work", None) is not None]
+def assistants(among: Collection[int] | None = None) -> list[Any]:
+    """The scripts of all running assistants, or of those among these primary keys."""
+    found = scripts_with(ANY_TAG, among)
+    return [item for item in found if getattr(item, "work", None) is not None]
 
 
 def why_closed(number: int) -> str:

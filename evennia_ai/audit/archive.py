@@ -98,11 +98,19 @@ def file_of(folder: Path, subject: Subject, begun: str, first: int, last: int) -
 
 
 def files_of(folder: Path, subject: Subject, begun: str = "") -> list[tuple[int, int, Path]]:
-    """The archives of an audit log, oldest first: first version, last version and path."""
+    """The archives of an audit log, oldest first: first version, last version and path.
+
+    Args:
+        begun: start of the audit log; "": also those of earlier logs of the same name, before it.
+    """
     begin = f"{_stem(subject)}-{begun}"
     found = [path for path in folder.glob("*.jsonl.gz") if path.name.startswith(begin)]
     matches = [(match, path) for path in found if (match := _NAME.search(path.name))]
-    return sorted((int(match[1]), int(match[2]), path) for match, path in matches)
+    # Each log begins with version 1, so its start counts before the versions.
+    ordered = sorted(
+        (path.name[: match.start()], int(match[1]), int(match[2]), path) for match, path in matches
+    )
+    return [(first, last, path) for _, first, last, path in ordered]
 
 
 def archived_text(subject: Subject, version: int) -> str:

@@ -15,6 +15,7 @@ from evennia_ai.core.turn import compaction as rules
 from evennia_ai.core.turn.contexts import ContextType
 from evennia_ai.core.turn.conversation import Message
 from evennia_ai.core.turn.tokens import estimate
+from evennia_ai.errors import ModelStatusError
 from evennia_ai.memory import indexing
 from evennia_ai.runtime import state
 from evennia_ai.runtime.assistant import Assistant
@@ -83,7 +84,12 @@ async def draw(
         batch = consolidating.next_batch(script, left)
         if batch is None:
             break
-        await consolidating.sort_out(asker, batch, context_type, purpose)
+        try:
+            await consolidating.sort_out(asker, batch, context_type, purpose)
+        except ModelStatusError as error:
+            # Refused for what is in it, as an answer that cannot be read: the others go on.
+            if not error.is_of_request:
+                raise
         asker.fence.check()
         if not batch.is_read:
             left += [entry.id for entry in batch.entries]

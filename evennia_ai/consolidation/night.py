@@ -7,10 +7,13 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any
 
+from evennia.utils import logger
+
 from evennia_ai.core.memory import night as rules
 from evennia_ai.core.memory.extraction import Request
 from evennia_ai.core.safety.audit_events import AuditEvent
 from evennia_ai.core.turn.contexts import ContextType
+from evennia_ai.errors import ModelStatusError
 from evennia_ai.memory import modes
 from evennia_ai.memory.evidence import ShownMemories
 from evennia_ai.runtime import state
@@ -20,6 +23,9 @@ from evennia_ai.runtime.state import ExtraWrites
 from evennia_ai.tools.inner_calls import Asker, PutOffError
 
 NOTHING: Mapping[str, int] = MappingProxyType({})
+# Refused requests of a night that are passed over; more are no matter of what is in them.
+MOST_REFUSED = 5
+REFUSED = "[assistant] {name}: the model's service refuses what a step of its rest asks: {why}"
 
 
 @dataclass(slots=True)
@@ -29,12 +35,14 @@ class MemoryWork:
     Attributes:
         asker: the model to ask; None if none is available.
         absence: the reason why none is available.
+        refused: number of requests that were refused and passed over.
     """
 
     script: Assistant
     fence: Fence
     asker: Asker | None = None
     absence: str = ""
+    refused: int = 0
 
     async def ask(
         self,
@@ -43,10 +51,22 @@ class MemoryWork:
         purpose: str,
         evidence: ShownMemories | None = None,
     ) -> str:
-        """Ask the model; see `Asker.ask`."""
+        """Ask the model; see `Asker.ask`.
+
+        Returns:
+            "" where the service refuses this very request, as for the words in it: like an answer
+            that cannot be read, it must not keep a step from all others.
+        """
         if self.asker is None:
             raise PutOffError(self.absence)
-        return await self.asker.ask(request, context_type, purpose, evidence)
+        try:
+            return await self.asker.ask(request, context_type, purpose, evidence)
+        except ModelStatusError as error:
+            if not error.is_of_request or self.refused >= MOST_REFUSED:
+                raise
+            self.refused += 1
+            logger.log_warn(REFUSED.format(name=self.script.key, why=error))
+            return ""
 
     def keep(
         self,
@@ -131,6 +151,7 @@ class NightWork(MemoryWork):
         """The night's progress after a piece, as values to store with its results."""
         self._count_tokens()
         progress = rules.counted(self.progress, counted)
+        progress["refused"] = self.refused
         if cursor is not None:
             progress["cursor"] = dict(cursor)
         values: dict[str, Any] = {"consolidation_progress": progress}

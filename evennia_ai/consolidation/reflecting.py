@@ -32,6 +32,8 @@ from evennia_ai.tools.inner_calls import PutOffError
 MOST_STATEMENTS = 30
 EVIDENCE = (MemoryKind.JOURNAL, MemoryKind.FACT, MemoryKind.INSIGHT)
 
+UNREAD = "the model asked no question that could be read"
+
 Round = dict[str, Any]
 # Insights, each with its sources as the model was shown them.
 Conclusions = list[tuple[Recollection, list[Recollection]]]
@@ -45,6 +47,9 @@ async def reflect(session: MemoryWork, threshold: int | None = None) -> bool:
 
     Returns:
         Whether there was anything to do.
+
+    Raises:
+        PutOffError: no question could be parsed.
     """
     script = session.script
     reflection = state.read(script, "reflection_state")
@@ -53,6 +58,9 @@ async def reflect(session: MemoryWork, threshold: int | None = None) -> bool:
         return False
     audience, *others = underway["groups"]
     questions, made = await _reflect_on(session, audience, underway)
+    if questions is None:
+        _put_last(session, reflection, underway)
+        raise PutOffError(UNREAD)
     if state.read(script, "reflection_state") != reflection:
         # It was reset during the calls, as when all memories are forgotten: drop the results.
         session.keep()
@@ -65,6 +73,19 @@ async def reflect(session: MemoryWork, threshold: int | None = None) -> bool:
     session.keep(event, extra_writes=write, counted=counted, reflection_state=after)
     indexing.soon(script)
     return True
+
+
+def _put_last(session: MemoryWork, reflection: Mapping[str, object], underway: Round) -> None:
+    """Let an audience that brought no question wait behind the others; the second time, drop it."""
+    if state.read(session.script, "reflection_state") != reflection:
+        return  # reset during the call
+    audience, *others = underway["groups"]
+    unread = underway.get("unread", [])
+    # Tried without end, it would keep every later round from beginning.
+    groups_left = others if audience in unread else [*others, audience]
+    after = {**underway, "groups": groups_left, "unread": [*unread, audience]}
+    now = session.script.clock.seconds()
+    session.keep(reflection_state=_next_state(reflection, after, now))
 
 
 def importance_since(script: Assistant) -> int:
@@ -112,11 +133,11 @@ def _audit_event(
 
 async def _reflect_on(
     session: MemoryWork, audience: str, underway: Round
-) -> tuple[list[str], Conclusions]:
+) -> tuple[list[str] | None, Conclusions]:
     """Let the model ask questions about one audience's entries, and answer them.
 
-    Raises:
-        PutOffError: no question could be parsed.
+    Returns:
+        The questions, None if none could be parsed, and the insights.
     """
     script, config = session.script, state.memory_config(session.script)
     new = rows.current(
@@ -133,10 +154,8 @@ async def _reflect_on(
     evidence = ShownMemories(script, session.fence, audience, rows.values(statements))
     reply = await session.ask(asked, ContextType.REFLECTION, Purpose.REFLECTION, evidence)
     questions = read_lines(reply, config.reflection_questions)
-    if questions is None:
-        raise PutOffError("the model asked no question that could be read")
     found: Conclusions = []
-    for question in questions:
+    for question in questions or ():
         found += await _conclude(session, question, audience)
     return questions, found
 

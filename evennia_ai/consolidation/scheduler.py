@@ -152,7 +152,8 @@ async def _piece(script: Assistant) -> None:
 
 def _start_piece(script: Assistant) -> NightWork:
     progress = state.read(script, "consolidation_progress")
-    night = NightWork(script, Fence.of(script), progress=progress)
+    refused = progress.get("refused", 0)
+    night = NightWork(script, Fence.of(script), refused=refused, progress=progress)
     budget = modes.sleep_schedule_of(script).token_budget
     try:
         client = script.client()

@@ -93,12 +93,15 @@ def names_of(script: AssistantScript) -> list[str]:
     return list(dict.fromkeys((str(script.key), *names)))
 
 
-def names_of_body(body: GameObject) -> Iterator[str]:
+def names_of_body(body: GameObject) -> list[str]:
     """Names of a body: its key and its aliases, except those that Evennia generates."""
-    yield str(body.key)
-    for tag in body.aliases.all(return_objs=True):
-        if tag.db_category != PLURAL:
-            yield str(tag.db_key)
+    return [str(body.key), *aliases_of(body)]
+
+
+def aliases_of(body: GameObject) -> list[str]:
+    """The aliases of a body, except those that Evennia generates when somebody looks at it."""
+    tags = body.aliases.all(return_objs=True)
+    return [str(tag.db_key) for tag in tags if tag.db_category != PLURAL]
 
 
 def assistant_called(name: str) -> AssistantScript | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Any
 
 from evennia.scripts.models import ScriptDB
@@ -20,14 +21,17 @@ def is_tag(category: str | None, key: str) -> bool:
     return category == TAG_CATEGORY and key.startswith(TAG_PREFIX)
 
 
-def scripts_with(tag: str) -> list[Any]:
+def scripts_with(tag: str, among: Collection[int] | None = None) -> list[Any]:
     """The scripts that carry a tag, oldest first.
 
     Args:
         tag: ANY_TAG for all assistants, or that of `tag_of`.
+        among: only those of these primary keys; None: all.
     """
     # Evennia's search compares without case, for which the database reads all tags of the game.
     tagged = ScriptDB.objects.filter(db_tags__db_key=tag, db_tags__db_category=TAG_CATEGORY)
+    if among is not None:
+        tagged = tagged.filter(pk__in=among)
     numbers = tagged.order_by("pk").values_list("pk", flat=True)
     # Nearly all are in memory: reading their rows as well would take ten times as long.
     found = {number: ScriptDB.get_cached_instance(number) for number in numbers}

@@ -178,11 +178,11 @@ def find(script: Assistant, person: Being | None, name: str) -> PendingTask | No
         raise NoAnswerError(
             gives_no_answer(script, BAD_NAME.format(name=name[:80])), Reason.INVALID
         )
-    whose = "" if person is None else person_of(person)
-    task = store.find(script.id, whose, name)
+    whose, now = "" if person is None else person_of(person), script.clock.seconds()
+    task = store.find(script.id, whose, name, now)
     # Open in the table, but nobody works on it: a crash cut it off, so it has failed.
     if task is not None and task.state == store.OPEN and task_waits.by_id(task.id) is None:
-        told, now = gives_no_answer(script, CUT_OFF), script.clock.seconds()
+        told = gives_no_answer(script, CUT_OFF)
         store.close(task.id, store.FAILED, told, now, reason=Reason.FAILED)
         # Another process may have closed it first, and then `close` changed nothing.
         task.refresh_from_db()

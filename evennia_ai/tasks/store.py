@@ -25,16 +25,25 @@ def digest_of(words: str) -> str:
 
 def begin(task: PendingTask) -> None:
     """Insert a task, and delete those whose time ended more than a day ago."""
-    PendingTask.objects.filter(ends_at__lt=task.began_at - KEPT_SECONDS).delete()
+    PendingTask.objects.filter(ends_at__lt=_kept_since(task.began_at)).delete()
     # `force_insert`, so that of two simultaneous requests by one name the second fails.
     task.save(force_insert=True)
 
 
-def find(assistant: int, person: str, name: str) -> PendingTask | None:
-    """The task that a person, or "" for the game, gave an assistant under a name."""
+def _kept_since(now: float) -> float:
+    """The end of the time of the oldest task whose outcome is kept."""
+    return now - KEPT_SECONDS
+
+
+def find(assistant: int, person: str, name: str, now: float) -> PendingTask | None:
+    """The task that a person, or "" for the game, gave an assistant under a name.
+
+    An outcome that is kept no longer is not found, even if `begin` has not deleted it yet.
+    """
     found = PendingTask.objects.filter(assistant=assistant, person=person, name=name)
     task: PendingTask | None = found.first()
-    return task
+    is_over = task is not None and task.state != OPEN and task.ends_at < _kept_since(now)
+    return None if is_over else task
 
 
 def still_open(events: Collection[str]) -> list[PendingTask]:

@@ -139,6 +139,28 @@ class TestArchive(ArchiveTest):
             name.removesuffix(".jsonl.gz")[-18:] for name in self.files()
         ]
 
+    def test_an_earlier_log_of_the_name_goes_first(self) -> None:
+        """Whatever its versions are: those of the log that goes on begin with 1 again."""
+        config = AuditConfig(
+            keep_days=0, keep_events=150, archive_folder=str(self.folder), keep_archives=2
+        )
+        for _ in range(3):
+            self.fill(400)
+            self.app.archive("Ada", config)
+        audit.close(self.script, "deleted")
+        self.writer = audit.AuditWriter(clock=self.clock)
+        for last in (200, 600):
+            self.fill(400)
+            path = self.app.archive("Ada", config).path
+            assert path is not None
+            assert path.exists()
+            with pytest.raises(audit.ArchivedError) as caught:
+                self.app.at("Ada", last - 10)
+            assert str(path) in str(caught.value)
+        assert ["-00000001-00000200", "-00000201-00000600"] == [
+            name.removesuffix(".jsonl.gz")[-18:] for name in self.files()
+        ]
+
     def test_what_was_broken_off_long_ago_is_removed(self) -> None:
         """A process that was killed leaves half a file behind."""
         self.fill(399)

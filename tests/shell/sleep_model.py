@@ -9,6 +9,7 @@ from typing import Any
 
 from twisted.internet.defer import Deferred, fail, succeed
 
+from evennia_ai.errors import ModelStatusError
 from evennia_ai.llm.scripted import ScriptedModel, completion
 
 TOKENS = {"prompt_tokens": 900, "completion_tokens": 80}
@@ -76,12 +77,14 @@ class NightModel(ScriptedModel):
 
     Attributes:
         down: the exception that every call fails with, or None.
+        barred: a word that the service refuses in a request; "": none.
         holds: the kinds of requests that are held in `waiting`.
     """
 
     def __init__(self) -> None:
         super().__init__()
         self.down: Exception | None = None
+        self.barred = ""
         self.holds: set[str] = {"turn"}
 
     @property
@@ -93,4 +96,6 @@ class NightModel(ScriptedModel):
         if self.answers or kind_of(body) in self.holds:
             return super().post(body)
         self.bodies.append(body)
+        if self.barred and self.barred in told(body):
+            return fail(ModelStatusError(400, "content_filter"))
         return succeed(answer_to(body)) if self.down is None else fail(self.down)

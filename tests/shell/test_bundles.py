@@ -579,7 +579,7 @@ class TestWrongFiles(BundleTest):
             "text": [None, 3],
             "trust": [2, -1, "x"],
             "importance": [0, 11, 5.5],
-            "at": ["now", 1e300],
+            "at": ["now", 1e300, -7e10],
             "cites": [[999], ["x"], 3],
             "tags": ["x", [3]],
             "terms": [3, {"order": "x"}],
@@ -595,7 +595,19 @@ class TestWrongFiles(BundleTest):
                 assert not found.ok, (name, value)
                 assert "line 1" in found.message, (name, value)
         kept = json.loads(parts[bundle_parts.STATE])
+        (goal,) = kept["goals"]["goals"]
+        timing = {"when": "daily at 18:00", "clock": "real", "at": "18:00"}
+        timing |= {"is_daily": True, "due": 1.0, "is_begun": False}
+
+        def timed(**wrong: Any) -> dict[str, Any]:
+            return {"goals": kept["goals"] | {"goals": [goal | {"timing": timing | wrong}]}}
+
+        assert read(built(self.raw, {bundle_parts.STATE: kept | timed()})).ok
         for change in (
+            timed(clock="moon"),
+            timed(at="24:00"),
+            timed(at="noon"),
+            {"notes": [{**kept["notes"][0], "at": -7e10}]},
             {"notes": [{**kept["notes"][0], "person": "*#2"}]},
             {"notes": [{**kept["notes"][0], "person": 999}]},
             {"notes": [{"text": "x"}]},
@@ -671,6 +683,13 @@ class TestWrongFiles(BundleTest):
             lines = members(self.raw)[bundle_parts.WHO] + end
             told = self.refused(built(self.raw, {bundle_parts.WHO: lines}))
             assert "does not end with the end of a line" in told
+
+    def test_a_line_that_is_long(self) -> None:
+        """It is refused unparsed: parsed, ten megabytes of numbers take two gigabytes of memory."""
+        line = members(self.raw)[bundle_parts.MEMORIES].partition(b"\n")[0]
+        long = line[:-1] + b" " * bundle_parts.MOST_LINE + b"}\n"
+        told = self.refused(built(self.raw, {bundle_parts.MEMORIES: long}))
+        assert "memories.jsonl line 1 has more than 1,000,000 bytes" in told
 
     def test_goals_that_are_no_tree(self) -> None:
         """Cycles, repeated numbers, unknown numbers and deep nesting are refused."""

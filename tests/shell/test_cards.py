@@ -6,7 +6,9 @@ import json
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
+from unittest import mock
 
+import pytest
 from django.test.utils import override_settings
 from evennia.objects.models import ObjectDB
 
@@ -19,7 +21,7 @@ from evennia_ai.operations.assistants.lifecycle import delete_assistant
 from evennia_ai.operations.files import cards
 from evennia_ai.runtime import state
 from tests.shell.remembering_case import RememberingTest
-from tests.shell.support import whispers
+from tests.shell.support import pump, whispers
 
 BOOK = {
     "token_budget": 200,
@@ -196,6 +198,22 @@ class TestImporting(CardTest):
             assert "names no folder" in self.typed("assistant import edda.png")
         with override_settings(EVENNIA_AI_IMPORT_FOLDER="server/none"):
             assert "create that folder" in self.typed("assistant import edda.png")
+
+    def test_what_breaks_in_the_middle_leaves_nothing(self) -> None:
+        """Neither in the database nor in memory; also no timer, which the test base would find."""
+        before = state.read(self.ada_script, "persona")
+        contents = list(self.room1.contents)
+        for script in (self.ada_script, None):
+            with (
+                mock.patch.object(cards, "_store", side_effect=RuntimeError("disk full")),
+                pytest.raises(RuntimeError, match="disk full"),
+            ):
+                cards.import_card(CARD, script, location=self.room1, by="Tom")
+            pump()
+        assert before == state.read(self.ada_script, "persona")
+        assert operations.check_audit(self.ada_script).data == []
+        assert (None, contents) == (self.edda(), list(self.room1.contents))
+        assert cards.import_card(CARD, location=self.room1, by="Tom").ok
 
     def test_its_lore_is_no_memory(self) -> None:
         """Forgetting everything leaves the card's lore."""

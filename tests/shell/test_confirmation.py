@@ -98,6 +98,22 @@ class TestConfirmation(HearingTest):
         assert self.lamp.location == self.room1
         assert f"No question {number} is open" in self.mira.ndb.messages[-1].raw
 
+    def test_no_answer_is_told_too(self) -> None:
+        """Once, also where its time ended while the game was down."""
+        for is_down in (False, True):
+            with self.subTest(is_down=is_down):
+                number = self.beg()
+                if is_down:
+                    self.ada_script.at_pause()
+                self.model.answers.append(NOOP)
+                self.clock.advance(301)
+                if is_down:
+                    self.ada_script.at_start()
+                self.advance(5)
+                told = f"nobody answered question {number} in time: it was not done"
+                assert told in self.prompt()
+                assert not self.waiting()
+
     def test_a_stopped_assistant_does_nothing_on_a_yes(self) -> None:
         number = self.beg()
         operations.stop(self.ada_script, "test")

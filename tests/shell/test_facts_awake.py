@@ -138,6 +138,16 @@ class TestWhen(AwakeCase):
         self.pause()
         assert ([1, 2], 2) == (stored, self.today["calls"])
 
+    def test_a_request_that_is_refused_keeps_no_other_from_being_asked(self) -> None:
+        """As for a word in it: those entries wait for another day."""
+        self.model.barred = "cellar"
+        self.talk("the cellar is shut.", owner="Tom")
+        self.pause()
+        self.talk("the harbour is open.")
+        self.pause(HOUR)
+        assert ["It is told: Tom said: the harbour is open."] == self.texts("fact")
+        assert (2, 1) == (self.today["calls"], len(self.today["skipped"]))
+
     def test_switched_off(self) -> None:
         for off in (
             {"memory_config": {"awake_calls_per_day": 0}},

@@ -194,6 +194,17 @@ class TestKept(NamedTest):
         missing = find_request(self.ada_script, None, NAME)
         assert (ProblemKind.NOT_FOUND, True) == (missing.problem, NAME in missing.message)
 
+    def test_the_same_name_is_asked_anew_after_that_day(self) -> None:
+        """Also if no other named request came meanwhile, as for a program that asks once a day."""
+        self.model.answers.extend([reports_of(), reports_of("Two.")])
+        assert [NOON] == self.outcome(self.put())
+        PendingTask.objects.update(ends_at=self.clock.seconds() - store.KEPT_SECONDS)
+        assert [NOON] == self.outcome(self.put())
+        PendingTask.objects.update(ends_at=self.clock.seconds() - store.KEPT_SECONDS - 1)
+        assert not find_request(self.ada_script, None, NAME).ok
+        assert ["Two."] == self.outcome(self.put())
+        assert (store.ANSWERED, "Two.") == (self.task().state, self.task().answer)
+
     def test_it_goes_with_the_person_and_with_the_assistant(self) -> None:
         self.model.answers.extend([reports_of(), reports_of()])
         assert [NOON] == self.outcome(self.put(asker=self.mira))

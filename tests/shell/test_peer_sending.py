@@ -66,6 +66,16 @@ class TestSending(ErrandTest):
         inbox = len(self.ada_script.work.inbox)
         return (*(table.objects.count() for table in tables), inbox)
 
+    def test_what_another_assistant_is_asked_costs_no_query_for_each_task(self) -> None:
+        """The assistants are not listed again for each of them, either."""
+        counts = []
+        for number in range(1, 5):
+            self.access.send(Given(str(uuid4()), f"Count lamp {number}."), "", None)
+            with CaptureQueriesContext(connection) as asked:
+                tasks.follow_all("Bo")
+            counts.append(len(asked))
+        assert [2] * 4 == counts
+
     def test_an_address_that_is_refused_begins_nothing(self) -> None:
         before = self.counts()
         for bad, told in (

@@ -236,6 +236,25 @@ class TestEnds(AsideTest):
         assert [] == approvals.pending(self.ada_script)
         assert (0, {}, 0, 5) == self.ends()
 
+    def test_a_request_that_is_taken_back_is_nobody_elses(self) -> None:
+        """Only its own turn is void: Mira's call goes on, and is not paid for again."""
+        self.model.answers.append(whispers("No map."))
+        self.answer("no")
+        self.model.answers.extend(STEPS)
+        asked = self.ada.ask("find the atlas")
+        asked.addErrback(lambda _: None)
+        self.beat()
+        assert 1 == len(approvals.pending(self.ada_script))
+        self.type(self.mira, "whisper Ada = hi")
+        before = len(self.model.bodies)
+        asked.cancel()
+        self.beat()
+        assert ([], {}) == (approvals.pending(self.ada_script), self.ada_script.work.aside)
+        self.model.answer(whispers("Hi.", "Mira"))
+        pump()
+        assert HI == self.mira.heard_from(self.ada)[-1]
+        assert (before, 0, []) == (len(self.model.bodies), self.model.cancelled, self.waiting())
+
     def test_the_conversation_begins_anew(self) -> None:
         operations.reset_history(self.ada_script)
         self.model.waiting.clear()

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from typing import Any
+from unittest import mock
 
 from evennia_ai import consolidation
+from evennia_ai.consolidation import night as night_work
+from evennia_ai.consolidation import scoring
 from evennia_ai.core.memory.recollection import person_audience
 from evennia_ai.llm.scripted import completion
 from evennia_ai.memory import forgetting, profiles
@@ -135,6 +138,31 @@ class TestJournal(NightCase):
         self.sleep_through()
         assert [True, True] == [row.is_consolidated for row in self.stored("journal")]
 
+    def test_a_request_that_is_refused_keeps_no_other_from_being_asked(self) -> None:
+        """As for a word in it: those entries wait for another night."""
+        self.note("Tom whispered: the cellar is shut.", "Tom")
+        self.note("Tom said: the harbour is open.")
+        self.model.barred = "cellar"
+        assert {} == self.sleep_through()["put_off"]
+        assert ["heuristic", "llm"] == [row.importance_by for row in self.stored("journal")]
+        assert ["It is told: Tom said: the harbour is open."] == self.texts("fact")
+        consolidation.wake_up(self.ada_script, "a test")
+        self.clock.advance(86_400)
+        self.model.barred = ""
+        self.sleep_through()
+        assert 2 == len(self.texts("fact"))
+
+    def test_where_all_is_refused_it_is_not_for_what_is_in_it(self) -> None:
+        """Nothing more is asked in that night."""
+        for _ in range(9):
+            for name in self.persons:
+                self.note("the harbour is open.", name)
+        self.model.barred = "harbour"
+        with mock.patch.object(scoring, "BATCH", 1):
+            night = self.sleep_through()
+        assert night_work.MOST_REFUSED + 1 == len(self.model.bodies)
+        assert {"score", "consolidate"} <= set(night["put_off"])
+
     def test_what_is_forgotten_meanwhile_leaves_nothing(self) -> None:
         """Tom is forgotten while the model reads his words."""
         self.note("Tom said: the harbour is open.")
@@ -243,6 +271,19 @@ class TestMore(NightCase):
         night = self.sleep_through()
         assert ["reflect"] == list(night["put_off"])
         assert [] == self.stored("insight")
+
+    def test_an_audience_without_questions_keeps_no_other_from_reflection(self) -> None:
+        """It is tried once more after the others, and then the round is over."""
+        self.set(memory_config={"reflection_threshold": 80})
+        self.observe()
+        self.note("Tom whispered: crate 6 stands in the cellar.", "Tom", importance=8)
+        self.model.barred = "cellar"
+        for found in ([], ["People mind the harbour."]):
+            self.clock.advance(86_400)
+            assert ["reflect"] == list(self.sleep_through()["put_off"])
+            assert found == self.texts("insight")
+            consolidation.wake_up(self.ada_script, "a test")
+        assert "round" not in state.read(self.ada_script, "reflection_state")
 
     def test_old_small_talk_is_let_go(self) -> None:
         """Unimportant entries go that no fact was drawn from."""

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from evennia.utils.create import create_channel
+from evennia.objects.objects import DefaultObject
+from evennia.utils.create import create_channel, create_object
 
 from evennia_ai import audit, operations
 from evennia_ai.operations.assistants import lifecycle
@@ -115,6 +116,27 @@ class TestUndo(UndoTest):
             self.ada.aliases.all(),
             self.ada.location,
         )
+
+    def test_a_description_goes_back_as_it_was(self) -> None:
+        """Also none, as many beings of a game have it, and one that the game wrote with a break."""
+        for before in (None, "Old and grey.\n"):
+            self.ada.db.desc = before
+            lifecycle.update_assistant(self.ada_script, desc="Grey.", by="Tom")
+            self.assistant("undo ada")
+            assert (before or "") == self.ada.db.desc
+            assert "Edit" in self.assistant("redo ada")
+            assert "Grey." == self.ada.db.desc
+
+    def test_aliases_that_evennia_makes_are_nobodys_edit(self) -> None:
+        """Evennia gives a thing that somebody looks at names such as "two mirrors"."""
+        mirror = create_object(DefaultObject, key="mirror", location=self.room1)
+        self.assistant("adopt mirror")
+        script: Any = operations.find_assistant("mirror")
+        lifecycle.update_assistant(script, aliases=["glass"], by="Tom")
+        self.type(self.mira, "look")
+        assert 1 < len(mirror.aliases.all())
+        assert "aliases: glass -> none" in self.assistant("undo mirror")
+        assert [] == lifecycle.describe(script).data.aliases
 
     def test_one_of_the_list_by_its_number(self) -> None:
         """Long texts are shown from where they differ."""

@@ -40,6 +40,7 @@ class NightProgress(TypedDict, total=False):
         tokens: tokens used so far.
         counts: results by name.
         put_off: reasons why steps were left for another night, by step.
+        refused: number of requests that the model's service refused.
     """
 
     night: str
@@ -49,6 +50,7 @@ class NightProgress(TypedDict, total=False):
     tokens: int
     counts: dict[str, int]
     put_off: dict[str, str]
+    refused: int
 
 
 STEPS = (

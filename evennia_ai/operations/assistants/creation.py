@@ -221,6 +221,27 @@ def attach_script(
     return script
 
 
+def take_back(made: Result[Creation] | None) -> None:
+    """Undo in memory what a transaction created that was rolled back.
+
+    Args:
+        made: what was created; None: it did not come so far.
+    """
+    # A rollback undoes the database alone; timers, links and caches in memory are undone here.
+    if made is None or not made.ok:
+        return
+    script, body = made.data.script, made.data.character
+    # Evennia's timer of the script would go on calling it.
+    if script.ndb._task is not None:
+        script.ndb._task.stop()
+    script.work = None  # type: ignore[assignment]  # as before it was started
+    body.assistant_script = None
+    beings: tuple[Any, ...] = (script, body)
+    for being in beings:
+        # Evennia's idmapper would go on returning objects that are not in the database.
+        being.flush_from_cache(force=True)
+
+
 def give_account(script: AssistantScript) -> Result[Account]:
     """Create an account in the assistant's name, so that the game's own `page` reaches it.
 

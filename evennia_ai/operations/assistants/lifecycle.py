@@ -22,7 +22,12 @@ from evennia_ai.core.text.cleaning import one_line
 from evennia_ai.core.typed_objects import Account, Being, GameObject
 from evennia_ai.models import CardFile, EntityProfile, Memory, WorkJob
 from evennia_ai.operations.assistants.creation import BODY, Creation, create_assistant, plain_desc
-from evennia_ai.operations.naming import BODY_OF_ACCOUNT, problem_of_name, problem_of_player
+from evennia_ai.operations.naming import (
+    BODY_OF_ACCOUNT,
+    aliases_of,
+    problem_of_name,
+    problem_of_player,
+)
 from evennia_ai.operations.result import Result, note
 from evennia_ai.operations.settings.changing import prepare, signed
 from evennia_ai.operations.settings.rows import UNSET, own_of
@@ -69,7 +74,7 @@ def describe(script: AssistantScript) -> Result[Described]:
         persona=str(state.read(script, "persona")),
         location=str(place.key) if place is not None else None,
         location_id=str(place.dbref) if place is not None else None,
-        aliases=list(body.aliases.all()) if body is not None else [],
+        aliases=aliases_of(body) if body is not None else [],
         enabled=bool(state.read(script, "enabled")),
         adopted=bool(state.read(script, "adopted")),
         created_at=script.db_date_created.astimezone(UTC).isoformat(),
@@ -84,8 +89,7 @@ def look_of(script: AssistantScript) -> dict[str, Any]:
     if body is None:
         return {}
     place = str(body.location.dbref) if body.location is not None else None
-    aliases = sorted(map(str, body.aliases.all()))
-    return {"desc": str(body.db.desc or ""), "aliases": aliases, "location": place}
+    return {"desc": str(body.db.desc or ""), "aliases": sorted(aliases_of(body)), "location": place}
 
 
 # ---- changing ----------------------------------------------------------------------------------
@@ -100,6 +104,7 @@ def update_assistant(
     aliases: Sequence[str] | None = None,
     by: str = "",
     person: Being | None = None,
+    is_undo: bool = False,
 ) -> Result[Described]:
     """Change an assistant's description, persona, location or aliases.
 
@@ -108,6 +113,7 @@ def update_assistant(
         location: a room, its "#2", or its name; it becomes the assistant's home too.
         aliases: all of its aliases, which replace the old ones.
         person: must be allowed to teleport into the room, like the assistant; None: no check.
+        is_undo: the description is an earlier one, stored as it was, also "".
     """
     given = {"desc": desc, "persona": persona, "location": location, "aliases": aliases}
     wanted = {name: value for name, value in given.items() if value is not None}
@@ -130,7 +136,7 @@ def update_assistant(
             return Result.conflict(
                 f"{script.key} cannot go to {place.key}: the game does not allow that."
             )
-        _apply(script, wanted, found.values)
+        _apply(script, wanted, found.values, is_undo=is_undo)
         _record_look(script, sorted(wanted), before)
     return Result(True, f"{script.key}: {', '.join(wanted)} changed.", describe(script).data)
 
@@ -182,10 +188,12 @@ def _move(body: GameObject, place: GameObject) -> bool:
     return True
 
 
-def _apply(script: AssistantScript, wanted: Mapping[str, Any], values: Mapping[str, Any]) -> None:
+def _apply(
+    script: AssistantScript, wanted: Mapping[str, Any], values: Mapping[str, Any], *, is_undo: bool
+) -> None:
     body = script.obj
     if "desc" in wanted:
-        body.db.desc = wanted["desc"].strip() or plain_desc(body)
+        body.db.desc = wanted["desc"] if is_undo else wanted["desc"].strip() or plain_desc(body)
     if "aliases" in wanted:
         body.aliases.clear()
         body.aliases.add([str(alias) for alias in wanted["aliases"]])

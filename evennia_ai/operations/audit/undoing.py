@@ -206,7 +206,7 @@ def _apply(
     if edit.is_of_look:
         look = {each.name: each.new for each in wanted}
         with transaction.atomic():
-            done = update_assistant(script, **look, by=by, person=person)
+            done = update_assistant(script, **look, by=by, person=person, is_undo=True)
             if done.ok:
                 with signed(by):
                     audit.record(mark.event, script, **mark.details)

@@ -34,6 +34,7 @@ from evennia_ai.operations.bundles.parts import (
     MEGABYTE,
     MEMBERS,
     MEMORIES,
+    MOST_LINE,
     MOST_LINES,
     MOST_OF,
     MOST_PACKED,
@@ -268,9 +269,8 @@ def _settings(raw: bytes) -> Plain:
     found = _json(SETTINGS, raw)
     unknown = next((name for name in found if name not in AssistantSettings.model_fields), None)
     if unknown is not None:
-        raise ImportFileError(
-            f"{SETTINGS} has {one_line(unknown, 60)!r}, which is not a setting here"
-        )
+        told = f"{SETTINGS} has {one_line(unknown, 60)!r}, which is not a setting here"
+        raise ImportFileError(told)
     return found
 
 
@@ -311,6 +311,8 @@ def _parse_lines(
     lines = list[bytes]()
     for number, line in enumerate(BytesIO(raw), 1):
         place = f"{name} line {number}"
+        if len(line) > MOST_LINE:
+            raise ImportFileError(f"{place} has more than {MOST_LINE:,} bytes")
         take(place, _parse(kind, place, line))
         lines.append(_without_nul(line))
         if not number % AT_ONCE:

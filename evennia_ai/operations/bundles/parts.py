@@ -22,6 +22,8 @@ MEMBERS = (SETTINGS, STATE, WHO, MEMORIES, PROFILES, CARD, RECORD)
 MEGABYTE = 1_000_000
 MOST_PACKED, MOST_UNPACKED = 64 * MEGABYTE, 256 * MEGABYTE
 MOST_LINES = 200_000
+# Bytes of one line, which is parsed in one step: parsed, they take a hundred times as many.
+MOST_LINE = MEGABYTE
 # Fewer than lines, since each is looked up among this game's accounts.
 MOST_WHO = 50_000
 # The zip's end of central directory record, its signature, and that of the ZIP64 locator, which
@@ -47,7 +49,8 @@ Text = Annotated[str, Field(max_length=100_000)]
 Name = Annotated[str, Field(max_length=255)]
 Ref = Annotated[int, Field(ge=1, le=9_999_999)]
 Part = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
-Moment = Annotated[float, Field(ge=-1e11, le=1e11, allow_inf_nan=False)]
+# The years 68 to 5138: a datetime cannot hold those before 1.
+Moment = Annotated[float, Field(ge=-6e10, le=1e11, allow_inf_nan=False)]
 Audience = Annotated[str, Field(pattern=_AUDIENCE.pattern, max_length=20)]
 Plain = dict[str, Any]
 
@@ -151,7 +154,8 @@ class ProfileLine(Strict):
     name: Name
     attributes: Annotated[list[BundledAttribute], Field(max_length=1000)]
     favour: Annotated[float, Field(ge=-100, le=100, allow_inf_nan=False)]
-    meetings: Annotated[int, Field(ge=0, le=2**31 - 1)]
+    # Less than the column holds, since it is counted on.
+    meetings: Annotated[int, Field(ge=0, le=10**9)]
     first_at: Moment
     last_at: Moment
     consolidated: Annotated[int, Field(ge=0, le=MOST_LINES)]
@@ -194,8 +198,8 @@ class TimingKept(Strict):
     """The timing of a goal: `core.turn.goal_times.Timing`."""
 
     when: Name
-    clock: Name
-    at: Name
+    clock: Literal["real", "game"]
+    at: Annotated[str, Field(pattern=r"^([01]\d|2[0-3]):[0-5]\d$", max_length=5)]
     is_daily: bool
     due: Moment
     is_begun: bool

@@ -24,7 +24,7 @@ from evennia_ai.core.text.words import counted
 from evennia_ai.core.typed_objects import Being, GameObject
 from evennia_ai.errors import ConfigurationError, ImportFileError
 from evennia_ai.memory import arriving, indexing
-from evennia_ai.operations.assistants.creation import Creation, create_assistant
+from evennia_ai.operations.assistants.creation import Creation, create_assistant, take_back
 from evennia_ai.operations.bundles import file
 from evennia_ai.operations.bundles.parts import Bundle, Who
 from evennia_ai.operations.bundles.people import (
@@ -292,7 +292,7 @@ def _create(
     record: Path | None,
     given: Mapping[str, Any],
 ) -> Result[Creation]:
-    # All in one transaction, and what is in memory undone with it: see `_undo`.
+    # All in one transaction, and what is in memory undone with it: see `take_back`.
     made: Result[Creation] | None = None
     try:
         with transaction.atomic():
@@ -314,7 +314,7 @@ def _create(
                 transaction.set_rollback(True)
     # BaseException, since a cancelled Deferred and the end of the process must not leave half.
     except BaseException:
-        _undo(made)
+        take_back(made)
         raise
     return made
 
@@ -332,22 +332,6 @@ def _record_import(
         digest=bundle.digest,
         file=str(record or ""),
     )
-
-
-def _undo(made: Result[Creation] | None) -> None:
-    # A rollback undoes the database alone; timers, links and caches in memory are undone here.
-    if made is None or not made.ok:
-        return
-    script, body = made.data.script, made.data.character
-    # Evennia's timer of the script would go on calling it.
-    if script.ndb._task is not None:
-        script.ndb._task.stop()
-    script.work = None  # type: ignore[assignment]  # as before it was started
-    body.assistant_script = None
-    beings: tuple[Any, ...] = (script, body)
-    for being in beings:
-        # Evennia's idmapper would go on returning objects that are not in the database.
-        being.flush_from_cache(force=True)
 
 
 def _arrival_message(script: AssistantScript, bundle: Bundle, *, enable: bool) -> str:

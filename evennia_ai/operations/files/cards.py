@@ -20,7 +20,7 @@ from evennia_ai.errors import ImportFileError
 from evennia_ai.memory import lore
 from evennia_ai.memory_store import rows
 from evennia_ai.models import CardFile
-from evennia_ai.operations.assistants.creation import create_assistant
+from evennia_ai.operations.assistants.creation import create_assistant, take_back
 from evennia_ai.operations.files.exports import save_export
 from evennia_ai.operations.result import Result, note
 from evennia_ai.operations.settings.changing import signed, update_settings
@@ -130,27 +130,41 @@ def import_card(
         script: the assistant; None: a new one is created.
         key, location, maker: for a new one, as in `create_assistant`; key "": the card's name.
     """
-    use = use_of(card)
-    with signed(by or str(getattr(maker, "key", ""))), transaction.atomic():
-        if script is None:
-            made = create_assistant(
-                key or card.name,
-                location=location,
-                persona=use.persona,
-                settings={"card_notes": use.notes} if use.notes else {},
-                maker=maker,
-            )
-            if not made.ok:
-                return made.as_refusal()
-            script, message = made.data.script, made.message
-        else:
-            changes = {"persona": use.persona or None, "card_notes": use.notes or None}
-            changed = update_settings(script, changes)
-            if not changed.ok:
-                return changed.as_refusal()
-            message = f"{script.key} has the card of {card.name}."
-        _store(script, card, use)
-    return Result(True, message, show_card(card, str(script.key)).data)
+    use, made = use_of(card), None
+    try:
+        with signed(by or str(getattr(maker, "key", ""))), transaction.atomic():
+            if script is None:
+                made = create_assistant(
+                    key or card.name,
+                    location=location,
+                    persona=use.persona,
+                    settings={"card_notes": use.notes} if use.notes else {},
+                    maker=maker,
+                )
+                if not made.ok:
+                    return made.as_refusal()
+                bearer, message = made.data.script, made.message
+            else:
+                changes = {"persona": use.persona or None, "card_notes": use.notes or None}
+                changed = update_settings(script, changes)
+                if not changed.ok:
+                    return changed.as_refusal()
+                bearer, message = script, f"{script.key} has the card of {card.name}."
+            _store(bearer, card, use)
+    # The transaction undoes what was stored; this undoes what is in memory.
+    except BaseException:
+        take_back(made)
+        if script is not None:
+            _read_anew(script)
+        raise
+    return Result(True, message, show_card(card, str(bearer.key)).data)
+
+
+def _read_anew(script: AssistantScript) -> None:
+    # Evennia's attribute cache does not notice that the transaction was rolled back.
+    script.attributes.reset_cache()
+    if script.work is not None:
+        script.work.drop_cached_settings()
 
 
 def _store(script: AssistantScript, card: CharacterCard, use: CardUse) -> None:

@@ -8,7 +8,7 @@ what is new. It is called whenever either may have changed.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from hashlib import sha256
 from typing import Any
@@ -38,6 +38,7 @@ from evennia_ai.operations.peers.states import refuse_chain
 from evennia_ai.operations.result import Result
 from evennia_ai.operations.rights.acts import refusal
 from evennia_ai.runtime.rights import forms_of, is_staff
+from evennia_ai.runtime.tagged import ANY_TAG, scripts_with
 from evennia_ai.tasks import peer_parts, peer_store, programs, remote_tasks, store, task_waits
 
 LOCK = "peer"
@@ -243,7 +244,7 @@ def _refusal(
     script: AssistantScript, account: Account, given: Given, config: A2aConfig, number: str
 ) -> Result | None:
     name = f"{PREFIX}{number}"
-    if store.find(script.id, person_of(account), name) is not None:
+    if store.find(script.id, person_of(account), name, script.clock.seconds()) is not None:
         return Result.conflict(SENT_BEFORE.format(message=given.id))
     if not may_ask(script, account):
         lock = str(script.obj.locks.get(LOCK))
@@ -286,17 +287,21 @@ def find(script: AssistantScript, account: Account, number: str) -> Result[PeerT
 
 def follow_all(assistant: str = "") -> None:
     """Update every unfinished task, of one assistant or of all."""
-    for task in peer_store.unfinished():
-        script = _script_of(task)
+    unfinished = peer_store.unfinished()
+    scripts = _scripts_of(unfinished)
+    for task in unfinished:
+        script = scripts.get(task.assistant)
         if not assistant or script is None or str(script.key) == assistant:
-            follow(task)
+            _follow(task, script)
 
 
 def follow(task: PeerTask) -> None:
     """Update the state of a task from its request and the open questions about it."""
-    if task.state in peer_store.FINAL:
-        return
-    script = _script_of(task)
+    if task.state not in peer_store.FINAL:
+        _follow(task, _scripts_of([task]).get(task.assistant))
+
+
+def _follow(task: PeerTask, script: AssistantScript | None) -> None:
     pending = PendingTask.objects.filter(pk=task.request).first()
     if script is None or pending is None:
         name = "it" if script is None else script.key
@@ -362,9 +367,9 @@ def open_question(task: PeerTask, account: Account | None, *, is_call: bool) -> 
     return None
 
 
-def _script_of(task: PeerTask) -> AssistantScript | None:
-    found = (script for script in list_assistants() if script.id == task.assistant)
-    return next(found, None)
+def _scripts_of(given: Sequence[PeerTask]) -> dict[int, AssistantScript]:
+    found = scripts_with(ANY_TAG, {task.assistant for task in given}) if given else ()
+    return {script.id: script for script in found}
 
 
 def account_of(task: PeerTask) -> Account | None:
