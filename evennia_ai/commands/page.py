@@ -54,10 +54,10 @@ class CmdPage(default_cmds.MuxCommand):
         # `page <message>` then goes to whom the game's own command remembers.
         if len(others) == len(names):
             self.caller.ndb.paged_assistant = None
-        for name, script in meant.items():
-            if script is not None:
-                self._page(script, message)
-                self._tell_of_player(name, script)
+        # By assistant: one that is named twice, also by an alias, is paged once.
+        for script, name in {script: name for name, script in meant.items() if script}.items():
+            self._page(script, message)
+            self._tell_of_player(name, script)
         if others:
             self._pass_on(f"{', '.join(others)} = {message}")
 

@@ -117,6 +117,14 @@ class TestOurs(PageTest):
                 assert any(shown in text for text in lines_shown()), lines_shown()
         assert ["both", "some"] == self.bodies()
 
+    def test_who_is_named_twice_is_paged_once(self) -> None:
+        """It would be answered and paid for twice."""
+        self.ada.aliases.add("librarian")
+        for line in ("page Ada, ada = one", "page ada, librarian, TestAccount2 = two"):
+            self.type(self.tom, line)
+        assert ["one", "two"] == self.bodies()
+        assert "You paged TestAccount2 with: 'two'." == lines_shown()[-1]
+
     def test_the_last_paged_is_who_was_paged_last(self) -> None:
         """Words meant for a player never go to her, and the other way round."""
         self.type(self.tom, "page TestAccount2 = one")
