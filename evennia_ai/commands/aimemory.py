@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from evennia_ai import operations
-from evennia_ai.commands.base import StaffCommand, Steps, number_of
+from evennia_ai.commands.base import REVEAL, StaffCommand, Steps, number_of
 from evennia_ai.commands.lore_words import LORE, do_lore
 from evennia_ai.messages.lines import literal
 from evennia_ai.operations import AssistantScript
@@ -24,6 +24,9 @@ KINDS = {
     "insight": "insight",
 }
 PERSON = "person"
+ADD, CORRECT = "add", "correct"
+# Verbs with a text at the end of the line.
+TOLD = (ADD, CORRECT)
 ASKED = (
     "Should {name} forget {who}? This deletes all memories and notes about them, all "
     "conversation with them, and their name in what others told. It cannot be undone."
@@ -77,14 +80,16 @@ class CmdAiMemory(StaffCommand):
 
     def act(self) -> Steps | None:
         """Run the command."""
-        line, self.look = self.look_of(self.line())
-        first, _, rest = line.partition(" ")
+        first, _, rest = self.line().partition(" ")
         if first.casefold() == LORE:
-            do_lore(self, rest.strip())
+            do_lore(self, rest.strip() if "=" in rest else self.look_of(rest.strip())[0])
             return None
-        script, line = self.whose(line, tuple(VERBS))
+        script, line = self.whose(self.line(), (*VERBS, REVEAL))
         if script is None:
             return None
+        # A text that is stored may end in this word, as anything may be said.
+        is_told = line.partition(" ")[0].casefold() in TOLD
+        line, self.look = (line, PrivateView.of(self.caller)) if is_told else self.look_of(line)
         word, _, rest = line.partition(" ")
         verb = VERBS.get(word.casefold())
         if verb is None:
@@ -254,8 +259,8 @@ VERBS = {
     "journal": Verb(LOOK, CmdAiMemory._journal),
     "profiles": Verb(LOOK, CmdAiMemory._profiles),
     "notes": Verb(LOOK, CmdAiMemory._notes),
-    "add": Verb(CHANGE, CmdAiMemory._add),
-    "correct": Verb(CHANGE, CmdAiMemory._correct),
+    ADD: Verb(CHANGE, CmdAiMemory._add),
+    CORRECT: Verb(CHANGE, CmdAiMemory._correct),
     "forget": Verb(CHANGE, CmdAiMemory._forget),
     "export": Verb(CHANGE, CmdAiMemory._export),
     "reindex": Verb(CHANGE, CmdAiMemory._reindex),

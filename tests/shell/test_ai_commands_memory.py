@@ -141,6 +141,18 @@ class TestChanging(StaffTest):
         for event in ("memories_kept", "memory_corrected", "memories_forgotten"):
             assert ["Tom"] == [told["by"] for told in self.facts(event)], event
 
+    def test_a_text_may_end_in_reveal(self) -> None:
+        """At the end of other lines that word asks for private words."""
+        self.typed("aimemory ada add We do not know what the fog will reveal")
+        (memory,) = Memory.objects.filter(text="We do not know what the fog will reveal")
+        self.typed(f"aimemory ada correct {memory.pk} = Fog and dawn reveal")
+        assert ["Fog and dawn reveal"] == self.texts()
+        self.typed("aimemory lore add fog = Nobody knows what it will reveal")
+        assert Memory.objects.filter(kind="lore", text="Nobody knows what it will reveal").exists()
+        assert "what it will reveal" in self.typed("aimemory lore reveal")
+        assert "1 fact" in self.typed("aimemory ada reveal")
+        assert "1 fact" in self.typed("aimemory reveal")
+
     def test_nothing_of_herself(self) -> None:
         """Facts about herself belong in her persona."""
         for text in ("Ada is a rude assistant.", ""):
