@@ -8,7 +8,6 @@ from functools import partial
 from typing import Any
 
 from evennia_ai.commands.base import StaffCommand, first_word, number_of
-from evennia_ai.commands.figures import shown_time
 from evennia_ai.core.text.cleaning import one_line
 from evennia_ai.core.text.words import counted
 from evennia_ai.core.typed_objects import Being
@@ -17,6 +16,7 @@ from evennia_ai.operations.audit import log
 from evennia_ai.operations.audit.log import FactEntry
 from evennia_ai.operations.files import exports
 from evennia_ai.operations.result import Result
+from evennia_ai.operations.times import clock_of
 
 MOST_SHOWN = 100
 LONGEST_VALUE = 300
@@ -110,7 +110,7 @@ class CmdAiAudit(StaffCommand):
             self.show(found)
             return
         data = found.data
-        head = f"{script.key} at version {data.version}, {shown_time(data.at)}"
+        head = f"{script.key} at version {data.version}, {clock_of(data.at)}"
         self.show_long("\n".join([head, *_state_lines(data.state)]))
 
     def _diff(self, script: AssistantScript, text: str) -> None:
@@ -126,7 +126,7 @@ def _row(entry: FactEntry, reader: Being) -> tuple[Any, ...]:
     by = entry["details"].get("by", "")
     words = log.words_of(entry, reader)
     text = f"{entry['event']}: {words}" if words else entry["event"]
-    return entry["version"], shown_time(entry["at"]), text, by
+    return entry["version"], clock_of(entry["at"]), text, by
 
 
 def _state_lines(state: Mapping[str, object]) -> list[str]:

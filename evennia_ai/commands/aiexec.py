@@ -6,12 +6,13 @@ from collections.abc import Mapping
 from typing import Any
 
 from evennia_ai.commands.base import StaffCommand
-from evennia_ai.commands.figures import allowed, explain, shown_time, takes
+from evennia_ai.commands.figures import allowed, explain, takes
 from evennia_ai.core.text.cleaning import one_line
 from evennia_ai.core.text.words import counted
 from evennia_ai.operations import AssistantScript
 from evennia_ai.operations.budget import caps
 from evennia_ai.operations.result import Result
+from evennia_ai.operations.times import clock_of
 from evennia_ai.operations.tools import running as tools
 from evennia_ai.operations.tools.running import ToolRow
 
@@ -114,5 +115,5 @@ def _described(tool: ToolRow) -> list[str]:
 def _call_row(entry: Mapping[str, Any]) -> tuple[Any, ...]:
     given = ", ".join(f"{key} = {value}" for key, value in (entry["parameters"] or {}).items())
     came = "done" if entry["success"] else f"failed: {entry.get('error', '')}"
-    when, ms = shown_time(entry["timestamp"]), entry["duration_ms"]
+    when, ms = clock_of(entry["timestamp"]), entry["duration_ms"]
     return when, entry["tool"], one_line(given, 80), one_line(came, 80), ms

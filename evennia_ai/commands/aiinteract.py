@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from evennia_ai.commands.base import StaffCommand, first_word
-from evennia_ai.commands.figures import shown_time
 from evennia_ai.core.text.cleaning import one_line
 from evennia_ai.operations import AssistantScript
 from evennia_ai.operations.conversation import hearing
 from evennia_ai.operations.rights.private_words import PrivateView
 from evennia_ai.operations.settings import changing
+from evennia_ai.operations.times import clock_of
 from evennia_ai.operations.turns import explaining
 
 SWITCHES = {"on": True, "off": False}
@@ -118,7 +118,7 @@ def _waiting(row: Mapping[str, object]) -> str:
 
 def _record(row: Mapping[str, object]) -> str:
     text = (
-        f"{row['number']:>4}  {shown_time(row['at'])}  {row['sender']}, {row['source']} "
+        f"{row['number']:>4}  {clock_of(str(row['at']))}  {row['sender']}, {row['source']} "
         f"{row['text']!r}: {row['outcome']}, {row['rule']}"
     )
     return f"  {one_line(text, 160)}"

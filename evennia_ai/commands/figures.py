@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from datetime import datetime
 from typing import Any
 
 from evennia_ai.operations.models.choosing import Report
@@ -33,11 +32,6 @@ def span(seconds: float) -> str:
     hours, minutes = divmod(minutes, 60)
     days, part = divmod(hours, 24)
     return f"{days}d {part:02}h" if days else f"{hours:02}:{minutes:02}:{rest:02}"
-
-
-def shown_time(at: object) -> str:
-    """A time from an operation, a datetime or ISO text, for display."""
-    return f"{at:%Y-%m-%d %H:%M:%S}" if isinstance(at, datetime) else str(at)[:19].replace("T", " ")
 
 
 def report_lines(report: Report, wrong: str) -> list[str]:

@@ -50,6 +50,17 @@ def as_shown(seconds: float) -> str:
     return datetime.fromtimestamp(seconds, zone()).strftime("%Y-%m-%d %H:%M %Z")
 
 
+def clock_of(at: datetime | str) -> str:
+    """A time, or its ISO 8601 text, by the game's clock, for tables: "2026-11-21 14:03:05"."""
+    moment = at if isinstance(at, datetime) else datetime.fromisoformat(at)
+    return f"{moment.astimezone(zone()):%Y-%m-%d %H:%M:%S}"
+
+
+def day_of(at: datetime | str) -> str:
+    """The day of a time, or of its ISO 8601 text, by the game's clock: "2026-11-21"."""
+    return clock_of(at)[:10]
+
+
 def iso(seconds: float) -> str:
     """A moment as programs read it: "2026-11-21T17:00:00+00:00"."""
     return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="seconds")

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from django.test.utils import override_settings
 
+from evennia_ai import operations
+from evennia_ai.operations.audit.undoing import list_edits
+from evennia_ai.operations.times import clock_of, iso
 from evennia_ai.runtime import state
 from tests.shell.ai_case import REFUSED_SETTINGS, UNKNOWN, StaffCommandTest
 
@@ -59,6 +63,20 @@ class TestLooking(AuditTest):
         assert "|ratlas" in after
         assert "|ratlas" in self.typed("aiaudit ada at 0 seconds ago")
         assert "is not over yet" in self.typed("aiaudit ada at 2199-01-01")
+
+    @override_settings(TIME_ZONE="Asia/Tokyo")
+    def test_times_are_shown_as_they_are_typed(self) -> None:
+        """By the game's clock, on lists of the audit log, of edits and of messages alike."""
+        self.typed("whisper ada = hello")
+        (entry,) = operations.audit_log(self.ada_script, events=("GoalCreated",)).data.entries
+        shown, version = clock_of(entry["at"]), entry["version"]
+        assert datetime.fromisoformat(f"{shown}+09:00") == datetime.fromisoformat(entry["at"])
+        assert shown in self.typed("aiaudit ada GoalCreated")
+        assert f"version {version}, {shown}" in self.typed(f"aiaudit ada at {version}")
+        (edit,) = list_edits(self.ada_script).data.edits
+        assert clock_of(edit["at"])[:16] in self.typed("assistant undo ada list")
+        heard = iso(self.ada_script.work.decisions.newest()[0].at)
+        assert clock_of(heard) in self.typed("aiinteract ada")
 
     def test_two_versions_are_compared(self) -> None:
         assert "interaction_enabled" in self.typed("aiaudit ada diff 1 4")

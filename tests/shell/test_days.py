@@ -8,7 +8,15 @@ import pytest
 from django.test.utils import override_settings
 from django.utils import timezone
 
-from evennia_ai.operations.times import as_shown, in_the_game, iso, span_of, spoken
+from evennia_ai.operations.times import (
+    as_shown,
+    clock_of,
+    day_of,
+    in_the_game,
+    iso,
+    span_of,
+    spoken,
+)
 
 NOON = datetime(2026, 3, 2, 12, tzinfo=UTC).timestamp()
 HOUR, DAY = 3_600, 86_400
@@ -26,6 +34,9 @@ def tokyo() -> object:
 def test_times_are_the_games() -> None:
     assert "2026-03-02 21:00 JST" == as_shown(NOON)
     assert "2026-03-02T12:00:00+00:00" == iso(NOON)
+    moment = datetime.fromtimestamp(NOON, UTC)
+    assert "2026-03-02 21:00:00" == clock_of(iso(NOON)) == clock_of(moment)
+    assert "2026-03-03" == day_of(iso(NOON + 3 * HOUR))
     assert "at 21:00" == spoken(NOON, NOON + HOUR)
     assert "yesterday at 21:00" == spoken(NOON, NOON + 4 * HOUR)
     assert "on 2026-03-02 at 21:00" == spoken(NOON, NOON + 3 * DAY)

@@ -35,6 +35,7 @@ from evennia_ai.operations.settings.changing import (
     store_settings,
 )
 from evennia_ai.operations.settings.rows import UNSET, EditedValue, own_of, shown
+from evennia_ai.operations.times import clock_of
 from evennia_ai.runtime import state
 
 MOST_LISTED = 20
@@ -294,7 +295,7 @@ def _as_data(edit: Edit) -> MadeEdit:
 
 
 def _row(edit: Edit) -> str:
-    return f"{edit.number:>6}  {edit.at:%Y-%m-%d %H:%M}  {edit.by}: {_edit_text(edit)}"
+    return f"{edit.number:>6}  {clock_of(edit.at)[:16]}  {edit.by}: {_edit_text(edit)}"
 
 
 def _edit_text(edit: Edit) -> str:

@@ -14,7 +14,7 @@ from evennia_ai.core.turn.goal_times import REAL, Clocks, Timing
 from evennia_ai.core.typed_objects import Being
 from evennia_ai.messages import incoming
 from evennia_ai.operations.result import ProblemKind, Result, one_of
-from evennia_ai.operations.times import iso
+from evennia_ai.operations.times import day_of, iso
 from evennia_ai.runtime import goals as stored_goals
 from evennia_ai.runtime import state
 
@@ -165,7 +165,7 @@ def show_notes(script: AssistantScript, being: Being) -> Result[Notebook]:
     stored = state.read(script, "notes")
     shown = [note for note in stored if not note["is_private"] or note["person"] == person]
     rows: list[NotebookEntry] = [
-        {"number": note["number"], "at": iso(note["at"])[:10], "text": str(note["text"])}
+        {"number": note["number"], "at": day_of(iso(note["at"])), "text": str(note["text"])}
         for note in shown
     ]
     count = len(stored) - len(shown)

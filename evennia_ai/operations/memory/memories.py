@@ -51,6 +51,7 @@ from evennia_ai.operations.memory.rows import (
 from evennia_ai.operations.result import Result, number_of
 from evennia_ai.operations.rights.private_words import PrivateView
 from evennia_ai.operations.settings.changing import signed
+from evennia_ai.operations.times import clock_of
 from evennia_ai.runtime import services
 
 # Memories looked up for each that is shown, since private ones are left out afterwards.
@@ -137,7 +138,7 @@ def _details(row: Remembered, data: OneRemembered) -> list[str]:
     of_whom = f", of {row['person_name'] or 'someone who is gone'}" if row["person"] else ""
     lines = [
         f"{row['number']}: {row['text']}{superseded_mark(row)}",
-        f"  kind       {row['kind']}, {row['at'][:19].replace('T', ' ')}",
+        f"  kind       {row['kind']}, {clock_of(row['at'])}",
         f"  source     {row['source_type']}{of_whom}",
         f"  told to    {audience_text(row['audience'], row['place'])}",
         f"  trust      {row['trust']:g}",

@@ -14,6 +14,7 @@ from evennia_ai.operations.audit.log import current_log
 from evennia_ai.operations.memory.rows import Remembered, rows_of
 from evennia_ai.operations.result import Result, note
 from evennia_ai.operations.rights.private_words import PrivateView
+from evennia_ai.operations.times import clock_of
 
 MOST_NIGHTS, MOST_PIECES = 10, 100
 BEGUN, ENDED = "fell_asleep", "night_completed"
@@ -62,7 +63,7 @@ def list_nights(
     ends = record.page(script, limit=limit, events=(ENDED,))
     data = Nights([_night(script, record, end, look) for end in ends])
     look.note(script, "memories")
-    lines = [f"{night.ended[:16].replace('T', ' ')}: {night.summary}" for night in data.nights]
+    lines = [f"{clock_of(night.ended)[:16]}: {night.summary}" for night in data.nights]
     none = f"{script.key} has not completed a night yet."
     return Result(True, "\n".join([*lines, *look.hint()]) or none, data)
 

@@ -21,7 +21,7 @@ from evennia_ai.models import EntityProfile
 from evennia_ai.operations.memory.rows import Names, note_viewed
 from evennia_ai.operations.result import Result, note
 from evennia_ai.operations.rights.private_words import PrivateView
-from evennia_ai.operations.times import iso
+from evennia_ai.operations.times import day_of, iso
 
 MOST_LISTED = 500
 _ID = re.compile(r"\*?#\d{1,18}")
@@ -112,7 +112,7 @@ def show_profile(
     note_viewed(script, [{"person": entity}] * len(attributes), entity)
     look.note(script, "profile")
     lines = [_line(row, len(attributes)), f"  {counted(count, 'memories')} of them"]
-    lines += [f"  {item['at'][:10]}  {one_line(item['text'], 300)}" for item in attributes]
+    lines += [f"  {day_of(item['at'])}  {one_line(item['text'], 300)}" for item in attributes]
     lines += look.hint()
     return Result(True, "\n".join(lines), OneProfile(row))
 
@@ -143,7 +143,7 @@ def _row(profile: EntityProfile) -> Met:
 def _line(row: ProfileRow | Profile, attributes: int) -> str:
     return (
         f"{row['name'] or row['entity']}: met {counted(row['meetings'], 'times')}, "
-        f"last {row['last_at'][:10]}, "
+        f"last {day_of(row['last_at'])}, "
         f"favour {row['favour']:.2f}, {counted(attributes, 'attributes')}"
     )
 

@@ -18,7 +18,7 @@ from evennia_ai.memory.reaching import Reached
 from evennia_ai.messages.incoming import find_being
 from evennia_ai.models import Memory
 from evennia_ai.operations.result import note
-from evennia_ai.operations.times import iso
+from evennia_ai.operations.times import day_of, iso
 
 LONGEST_TEXT = 1000  # characters of a memory, of its line in a list, and of a name in it
 LONGEST_LINE = 300
@@ -204,7 +204,7 @@ def superseded_since(memory: Memory) -> str:
 
 def superseded_mark(row: Remembered | KnownThing) -> str:
     """The mark for a superseded memory in a line, or ""."""
-    return f" (no longer so since {row['superseded'][:10]})" if row["superseded"] else ""
+    return f" (no longer so since {day_of(row['superseded'])})" if row["superseded"] else ""
 
 
 def known_thing_of(memory: Memory) -> KnownThing:
@@ -261,7 +261,7 @@ def line_of(row: Remembered) -> str:
     who = f" {row['person_name']}" if row["person_name"] else ""
     private = " (private)" if is_private(row["audience"]) else ""
     text = one_line(row["text"], LONGEST_LINE) + superseded_mark(row)
-    return f"{row['number']:>6}  {row['at'][:10]}  {row['kind']}{who}{private}: {text}"
+    return f"{row['number']:>6}  {day_of(row['at'])}  {row['kind']}{who}{private}: {text}"
 
 
 def cleaned(text: str) -> str:

@@ -14,6 +14,7 @@ from evennia_ai.core.typed_objects import Account
 from evennia_ai.models import AccessToken, TokenScope, missing_tables
 from evennia_ai.operations.result import Result, note, one_of
 from evennia_ai.operations.rights import token_store
+from evennia_ai.operations.times import day_of
 
 NO_TOKENS = "This game keeps no tokens: token_days in EVENNIA_AI_API_CONFIG is 0."
 SCOPES = [scope.value for scope in TokenScope]
@@ -101,7 +102,7 @@ def make_token(
     ends = _moment(row.ends_at)
     message = (
         f"Your token, which is shown only once: {key}\nIt is number {row.pk}, and valid until"
-        f" {ends[:10]} or until you change your password. {CAN[chosen]}"
+        f" {day_of(ends)} or until you change your password. {CAN[chosen]}"
     )
     return Result(True, message, Token(key, row.pk, ends))
 
@@ -152,9 +153,9 @@ def _row(row: AccessToken, current: int | None) -> KeptToken:
 
 
 def _line(row: KeptToken) -> str:
-    used = f"used {row['used_at'][:10]}" if row["used_at"] else "never used"
+    used = f"used {day_of(row['used_at'])}" if row["used_at"] else "never used"
     name = f" {row['name']!r}" if row["name"] else ""
-    days = f"made {row['made_at'][:10]}, valid until {row['ends_at'][:10]}"
+    days = f"made {day_of(row['made_at'])}, valid until {day_of(row['ends_at'])}"
     return f"{row['number']:>4}  {row['begins']}...{name}  ({row['scope']})  {days}, {used}"
 
 
