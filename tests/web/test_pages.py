@@ -6,12 +6,13 @@ import re
 from urllib.parse import parse_qs, quote, urlsplit
 
 from django.test import Client
-from django.urls import set_script_prefix
+from django.urls import reverse, set_script_prefix
 
 from evennia_ai import emergency, operations
 from evennia_ai.runtime import state
 from evennia_ai.web.menu import PAGES
 from evennia_ai.web.views import POLICY
+from tests.shell.rp_world import RoleGolem
 from tests.shell.support import says
 from tests.web.support import BACKEND, WebTest, text_of
 
@@ -82,6 +83,31 @@ class PagesTest(WebTest):
         response = self.get("live", key="Nobody")
         assert 404 == response.status_code
         assert "There is no assistant named 'Nobody'" in text_of(response)
+
+
+class HiddenKeyTest(WebTest):
+    """Players know Golem, which is an admin's, by a description; Bo is staff and not an admin."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        _, golem = self.make("Golem", typeclass=RoleGolem)
+        golem.sdesc.add("a stone giant")
+        golem.locks.add("ai_control:perm(Admin)")
+
+    def test_staff_find_what_their_lists_show(self) -> None:
+        bo = self.client_of("builder")
+        listed = bo.get(reverse("evennia_ai_api:assistants")).json()["assistants"]
+        assert ["Ada", "Golem"] == [each["key"] for each in listed]
+        for key in ("Ada", "Golem"):
+            shown = bo.get(reverse("evennia_ai_api:assistant", kwargs={"key": key}))
+            assert key == shown.json()["key"]
+            assert f'href="{self.address("live", key=key)}"' in self.get("now").content.decode()
+            assert 200 == self.get("live", who="builder", key=key).status_code
+
+    def test_players_find_nothing_by_its_key(self) -> None:
+        for of, status in (("Golem", 404), ("a stone giant", 200)):
+            response = self.get("one-of-mine", who="player", query={"of": of})
+            assert status == response.status_code, of
 
 
 class NowTest(WebTest):

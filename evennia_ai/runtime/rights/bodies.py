@@ -125,7 +125,7 @@ def sort_locks(body: GameObject) -> bool:
 
 
 def knows_key(script: Assistant, person: Being | None) -> bool:
-    """True where a person may know an assistant's key.
+    """True where a person may know an assistant's key: staff, whose lists show it, and controllers.
 
     Args:
         person: a character or an account; None: the game's own code.
@@ -133,7 +133,7 @@ def knows_key(script: Assistant, person: Being | None) -> bool:
     body = script.obj
     if body is None or person is None or not names.hides_key(body, names.eyes_of(person)):
         return True
-    return has_right(script, person, Right.CONTROL, is_staff=is_staff(person))
+    return is_staff(person) or has_right(script, person, Right.CONTROL, is_staff=False)
 
 
 def name_before(script: Assistant, person: Being | None) -> str:
