@@ -78,6 +78,8 @@ def field_of(row: SettingRow, visit: Visit) -> Field:
     # field that the visitor left alone shows the stored value.
     elif path not in dict(_changed_fields(visit)):
         text = stored
+    if kind == LINE and "\n" in text + was:
+        kind = TEXT  # a browser takes line breaks out of a line
     default, errors = shown(row["default"]), visit.result.errors if visit.result is not None else {}
     return Field(
         path=path,
@@ -133,7 +135,10 @@ def _as_typed(schema: JsonSchemaValue, value: object) -> str:
     if value is None:
         return "null"
     if isinstance(value, list) and value and _has_plain_items(schema):
-        return "\n".join(map(str, value))
+        typed = "\n".join(map(str, value))
+        # As JSON if the lines would be read as something else, such as an entry of two lines.
+        if _entries(schema, typed) == value:
+            return typed
     if isinstance(value, (dict, list)):
         return json.dumps(value, ensure_ascii=False, indent=1)
     return clean(str(value))
@@ -204,11 +209,19 @@ def _parsed(path: str, typed: str) -> Any:
         schema = schema_of_keys(locate(path))
     except ConfigurationError:  # as above
         return typed
+    found = _entries(schema, typed) if kind_of(schema) == "array" else None
+    return typed if found is None else found
+
+
+def _entries(schema: JsonSchemaValue, typed: str) -> list[Any] | None:
+    """The entries of a plain list, typed one per line; None if it is empty or no such list."""
     word = typed.strip()
-    # A list may also be typed as JSON, or be empty; both are parsed with the other settings.
-    if kind_of(schema) != "array" or not word or word[0] in "[{" or not _has_plain_items(schema):
-        return typed
-    lines: Iterable[str] = (line.strip() for line in word.split("\n"))
+    # It may also be typed as JSON, which is parsed with the other settings; not each text that
+    # begins like JSON is one, such as "{name} hums."
+    is_json = word[:1] in ("[", "{") and isinstance(parse({}, word), (list, dict))
+    if not word or is_json or not _has_plain_items(schema):
+        return None
+    lines = (line.strip() for line in word.split("\n"))
     return [parse(schema["items"], line) for line in lines if line]
 
 

@@ -117,7 +117,10 @@ class _Forms(HTMLParser):
         elif tag == "textarea":
             self._area, self._form[name] = name, ""
         elif tag == "input" and name and given.get("type") not in ("checkbox", "radio", "file"):
-            self._form[name] = given.get("value") or ""
+            value = given.get("value") or ""
+            is_hidden = given.get("type") == "hidden"
+            # A browser takes line breaks out of a line that is shown.
+            self._form[name] = value if is_hidden else re.sub(r"[\r\n]", "", value)
 
     def handle_data(self, data: str) -> None:
         """Take the text of a text area, without the line break that it begins with."""

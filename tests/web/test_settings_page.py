@@ -184,6 +184,26 @@ class SavingTest(SettingsTest):
         self.set(guidelines='["Hum."]')
         assert ["Hum."] == state.read(self.ada_script, "guidelines")
 
+    def test_lines_may_begin_like_json(self) -> None:
+        """As lines with the assistant's name do, which are the example of that setting."""
+        lines = ["{name} hums.", "{name}, still, hums."]
+        self.set(thinking_lines="\n".join(lines))
+        assert lines == state.read(self.ada_script, "thinking_lines")
+        self.set(guidelines="[Never] shout.\nWave.")
+        assert ["[Never] shout.", "Wave."] == state.read(self.ada_script, "guidelines")
+
+    def test_line_breaks_are_kept(self) -> None:
+        """A form changes nothing that was not edited, and no entry of a list becomes two."""
+        broken = {"failure_line": "My head\nspins.", "thinking_lines": ["Hm.\nHm.", "Well."]}
+        settings_of.update_settings(self.ada_script, broken)
+        form = form_of(self.get("settings", key="Ada"), "#who-it-is")
+        self.post("set-settings", {**form, "set:max_history": "30"}, key="Ada")
+        assert broken == {name: state.read(self.ada_script, name) for name in broken}
+        assert 30 == state.read(self.ada_script, "max_history")
+        again = form["set:thinking_lines"].replace("Well.", "Well!")
+        self.set(thinking_lines=again)
+        assert ["Hm.\nHm.", "Well!"] == state.read(self.ada_script, "thinking_lines")
+
     def test_powers_need_an_owner(self) -> None:
         response = self.set("controller", command_allowlist="look")
         assert 403 == response.status_code
