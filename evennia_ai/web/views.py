@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from contextlib import nullcontext
 from http import HTTPStatus
+from itertools import accumulate
+from json import dumps
 from typing import Any
 
 from django.conf import settings
@@ -52,8 +54,9 @@ STATUSES: Mapping[ProblemKind, HTTPStatus] = {
 INTERNAL_ERROR = "Something went wrong in the game; its log has more."
 # The page that every account may see.
 FALLBACK_PAGE = "mine"
-# Characters; messages are sent in a cookie, in which little fits beside a login.
-LONGEST_MESSAGE = 1000
+# Characters; messages are sent in a cookie, in which little fits beside a login. There letters
+# outside of ASCII are escaped, and what does not fit would be lost, as sessions are only read.
+LONGEST_MESSAGE, LONGEST_ESCAPED = 1000, 2500
 PageContents = tuple[Menu, Shown]
 
 
@@ -104,7 +107,7 @@ def action_view(action: Action) -> Callable[..., HttpResponseBase]:
 
         outcome = _in_the_game(request, action.act, path, do, is_long=action.is_long)
         if isinstance(outcome[0], Result):
-            messages.success(request, outcome[0].message[:LONGEST_MESSAGE])
+            messages.success(request, _fitting_a_cookie(outcome[0].message))
             # A redirect, so that reloading the page does not press the button again.
             return redirect(outcome[1])
         menu, shown = outcome
@@ -137,6 +140,12 @@ def download_view(download: Download) -> Callable[..., HttpResponseBase]:
         return response
 
     return _view(serve)
+
+
+def _fitting_a_cookie(message: str) -> str:
+    """The beginning of a message that fits into its cookie."""
+    ends = accumulate(len(dumps(letter)) - 2 for letter in message[:LONGEST_MESSAGE])
+    return message[: sum(end <= LONGEST_ESCAPED for end in ends)]
 
 
 def _after_action(result: Result, action: Action, visit: Visit) -> Any:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import html
 import json
 import re
+from random import Random
 from typing import Any
 
 from django.db import connection
@@ -101,6 +102,14 @@ class LookingTest(OwnPage):
         assert "There is no assistant named 'Nobody' that you know." in text_of(response)
         assert 404 == self.act("my-mute", of="Nobody", muted="yes").status_code
         assert 404 == self.get("my-export", who="player", query={"of": ""}).status_code
+
+    def test_a_long_answer_is_shown_in_any_script(self) -> None:
+        """Messages go in a cookie, which dropped those with many letters of other scripts whole."""
+        chance = Random(1)
+        for first, count in ((ord("A"), 26), (0x400, 80), (0x4E00, 3000), (0x1F300, 250)):
+            text = "".join(chr(first + chance.randrange(count)) for _ in range(900))
+            response = self.act("my-correct", number=self.number(), text=f"Pia likes {text}")
+            assert "Ada remembers that now: Pia likes" in text_of(response), first
 
     def test_hostile_texts_stay_texts(self) -> None:
         for case in CASES:
