@@ -316,5 +316,14 @@ def page_of(query: Mapping[str, Any], entries: Sequence[Kind]) -> tuple[Sequence
     """Cut a page out of a list; also return the offset of the next page, or None at the end."""
     offset = query.get("offset", 0)
     page = entries[offset : offset + limit_of(query)]
-    end = offset + len(page)
-    return page, end if page and end < len(entries) else None
+    return page, next_of(query, page, len(entries))
+
+
+def next_of(query: Mapping[str, Any], page: Sequence[Kind], count: int) -> int | None:
+    """The offset of the page after this one, or None at the end.
+
+    Args:
+        count: number of entries on all pages.
+    """
+    end = int(query.get("offset", 0)) + len(page)
+    return end if page and end < count else None

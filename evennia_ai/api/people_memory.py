@@ -8,7 +8,7 @@ from typing import Annotated, Any
 from typing_extensions import TypedDict
 
 from evennia_ai.api import requests
-from evennia_ai.api.base import look_of, page_of
+from evennia_ai.api.base import limit_of, look_of, next_of
 from evennia_ai.api.memory import MEMORY, REACHED, WITH_IT, named
 from evennia_ai.api.people import dbref_of, name_of
 from evennia_ai.api.rows import ONE, Call, Route, Row
@@ -109,9 +109,10 @@ def _exported(result: Result[Export]) -> Result[Export]:
 
 
 def _list_own(call: Call) -> KnownPage:
-    data = own.what_is_known(call.script, call.account).data
-    page, rest = page_of(call.query, data.known)
-    return KnownPage(data.is_remembered, [_as_own_memory(row) for row in page], data.count, rest)
+    offset = call.query.get("offset", 0)
+    data = own.what_is_known(call.script, call.account, after=offset).data
+    page = [_as_own_memory(row) for row in data.known[: limit_of(call.query)]]
+    return KnownPage(data.is_remembered, page, data.count, next_of(call.query, page, data.count))
 
 
 def _as_own_memory(row: KnownThing) -> Any:
@@ -138,9 +139,10 @@ def _sent_profile(row: profiles.ProfileRow | profiles.Profile) -> Any:
 
 
 def _profiles(call: Call) -> AcquaintancePage:
-    data = profiles.list_profiles(call.script).data
-    page, rest = page_of(call.query, data.profiles)
-    return AcquaintancePage([_sent_profile(row) for row in page], data.count, rest)
+    offset, limit = call.query.get("offset", 0), limit_of(call.query)
+    data = profiles.list_profiles(call.script, after=offset, limit=limit).data
+    page = [_sent_profile(row) for row in data.profiles]
+    return AcquaintancePage(page, data.count, next_of(call.query, page, data.count))
 
 
 def _one_profile(call: Call) -> Any:

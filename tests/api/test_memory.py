@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from typing import Any
+from unittest import mock
 
 from evennia_ai.memory_store import rows
 from evennia_ai.messages.incoming import person_of
-from tests.api.stock import SAID, own_key, own_number
+from evennia_ai.models import EntityProfile
+from evennia_ai.operations.memory import own, profiles
+from tests.api.stock import SAID, own_key, own_number, private_memory
 from tests.api.support import ApiTest
 from tests.shell.support import whispers
 
@@ -78,6 +81,20 @@ class TestStaff(MemoryTest):
         assert (self.miras, self.account2.key) == (profile["person"], profile["name"])
         assert self.miras == self.get(f"{ADA}profiles/{self.miras}/")["person"]
         self.fault(404, "GET", f"{ADA}profiles/object-999999999/")
+
+    def test_all_whom_she_knows_come_in_pages(self) -> None:
+        """Also those beyond the number that is listed at once."""
+        EntityProfile.objects.bulk_create(
+            EntityProfile(assistant=self.ada_script.pk, entity=f"#{number}", first_at=0, last_at=0)
+            for number in range(900_000, 900_007)
+        )
+        found, query = [], "?limit=3"
+        with mock.patch.object(profiles, "MOST_LISTED", 3):
+            while query:
+                page = self.get(f"{ADA}profiles/{query}")
+                found += [each["person"] for each in page["profiles"]]
+                query = f"?limit=3&offset={page['next']}" if page["next"] else ""
+        assert 8 == page["count"] == len(set(found)) == len(found)
 
     def test_who_looks_is_in_the_record(self) -> None:
         """The record names the person whose words were revealed, and contains none of them."""
@@ -158,6 +175,19 @@ class TestOneself(MemoryTest):
         export = self.get(f"{MINE}export/", who="player")
         assert [own_key(self.pia)] == [row["key"] for row in export["memories"]]
         assert f"account-{self.pia.pk}" == export["person"] == export["memories"][0]["person"]
+
+    def test_all_of_it_comes_in_pages(self) -> None:
+        sold = (
+            private_memory(f"{2_000 + day:032x}", self.pia, f"{day} loaves") for day in range(6)
+        )
+        rows.insert(self.ada_script.pk, list(sold))
+        found, query = [], "?limit=2"
+        with mock.patch.object(own, "MOST_KNOWN", 3):
+            while query:
+                page = self.get(f"{MINE}{query}", who="player")
+                found += [each["id"] for each in page["known"]]
+                query = f"?limit=2&offset={page['next']}" if page["next"] else ""
+        assert 7 == page["count"] == len(set(found)) == len(found)
 
     def test_she_corrects_and_forgets_one(self) -> None:
         """Only her own memories can be reached here, whatever rights over assistants she has."""

@@ -5,11 +5,13 @@ from __future__ import annotations
 import html
 import json
 import re
+from unittest import mock
 
 from evennia_ai import audit
 from evennia_ai.core.hearing.audience import masked
 from evennia_ai.memory_store import rows
 from evennia_ai.models import EntityProfile, Memory
+from evennia_ai.operations.memory import profiles
 from evennia_ai.runtime import state
 from tests.browser.cases import CASES
 from tests.web.remembering import OPEN, SECRET, RememberingPages
@@ -248,6 +250,19 @@ class PeopleTest(RememberingPages):
         assert masked(SECRET) in shown
         assert SECRET not in shown
         assert self.facts("memory_viewed")[0]["person"] == self.pia
+
+    def test_many_come_in_parts(self) -> None:
+        EntityProfile.objects.bulk_create(
+            EntityProfile(assistant=self.ada_script.pk, entity=f"#{number}", first_at=0, last_at=0)
+            for number in range(900_000, 900_004)
+        )
+        with mock.patch.object(profiles, "MOST_LISTED", 3):
+            first = self.get("people", key="Ada")
+            second = self.get("people", key="Ada", query={"after": 3})
+        assert '<a href="?after=3">More</a>' in first.content.decode()
+        assert "More" not in text_of(second)
+        both = text_of(first) + text_of(second)
+        assert [1] * 4 == [both.count(f"#90000{number}") for number in range(4)]
 
     def test_a_file_of_all_that_is_kept(self) -> None:
         address = self.address("person-export", key="Ada") + "?who=Pia"

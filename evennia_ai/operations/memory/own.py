@@ -91,11 +91,17 @@ def _name(script: AssistantScript, being: Being | str, by: str) -> str:
 
 
 def what_is_known(
-    script: AssistantScript, being: Being | str, *, by: str = "", look: PrivateView | None = None
+    script: AssistantScript,
+    being: Being | str,
+    *,
+    after: int = 0,
+    by: str = "",
+    look: PrivateView | None = None,
 ) -> Result[Known]:
     """List an assistant's memories of a person: facts, insights, then entries of its journal.
 
     Args:
+        after: number of memories to skip; of the others MOST_KNOWN are listed.
         by: name of the reader, where that is not the person.
         look: the reader; None: the person.
     """
@@ -110,7 +116,7 @@ def what_is_known(
         with signed(by):
             audit.record("memory_viewed", script, person=person, count=len(known))
     is_remembered = person not in state.read(script, "unremembered")
-    data = Known(known[:MOST_KNOWN], len(known), is_remembered)
+    data = Known(known[after : after + MOST_KNOWN], len(known), is_remembered)
     lines = [*_lines(_name(script, being, by), data, is_own=not by), *look.hint()]
     return Result(True, "\n".join(lines), data)
 

@@ -76,12 +76,19 @@ class OneProfile:
     profile: Profile
 
 
-def list_profiles(script: AssistantScript) -> Result[Profiles]:
-    """List the profiles of an assistant, the last met first, at most MOST_LISTED."""
-    found = EntityProfile.objects.filter(assistant=script.pk).order_by("-last_at")
+def list_profiles(
+    script: AssistantScript, *, after: int = 0, limit: int = MOST_LISTED
+) -> Result[Profiles]:
+    """List the profiles of an assistant, the last met first.
+
+    Args:
+        after: number of profiles to skip.
+        limit: number of profiles, at most MOST_LISTED.
+    """
+    found = EntityProfile.objects.filter(assistant=script.pk).order_by("-last_at", "pk")
     listed: list[ProfileRow] = [
         {**_row(each), "entity": each.entity, "attributes": len(each.attributes)}
-        for each in found[:MOST_LISTED]
+        for each in found[after : after + min(limit, MOST_LISTED)]
     ]
     lines = [_line(row, row["attributes"]) for row in listed]
     data = Profiles(listed, found.count())

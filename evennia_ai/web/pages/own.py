@@ -49,18 +49,19 @@ def _show_one(visit: Visit) -> Shown:
     if not found.ok:
         visit.result = visit.result or found
         return {"one": None, OF: _name(visit)}
-    known, first = own.what_is_known(found.data, visit.account).data, offset_in(visit)
-    if first >= len(known.known):  # the only one on the last page may have been forgotten
-        first = 0
+    first = offset_in(visit)
+    known = own.what_is_known(found.data, visit.account, after=first).data
+    if first and not known.known:  # the only one on the last page may have been forgotten
+        first, known = 0, own.what_is_known(found.data, visit.account).data
     return {
         "one": relationship_of(found.data, visit.account),
         OF: _name(visit),
         "here": query_string(of=_name(visit), after=first or None),
         "known": [
             {**row, "at": time_shown(row["at"]), "superseded": time_shown(row["superseded"])}
-            for row in known.known[first : first + AT_ONCE]
+            for row in known.known[:AT_ONCE]
         ],
-        "more": next_page(len(known.known), first, of=_name(visit)),
+        "more": next_page(known.count, first, of=_name(visit)),
         "count": known.count,
         "kept": own.KEPT,
         # The memory whose correction was refused: its field keeps the typed text.

@@ -52,10 +52,14 @@ class ShownAttribute:
 
 def _show(visit: Visit) -> Shown:
     script, account = visit.assistant, visit.account
-    found = operations.list_profiles(script).data
+    # With a person, the offset is that of their memories.
+    first = 0 if _who(visit) else offset_in(visit)
+    found = operations.list_profiles(script, after=first).data
+    following = first + len(found.profiles)
     shown = {
         "people": [_person(row["entity"], row, row["attributes"]) for row in found.profiles],
         "count": found.count,
+        "more": query_string(after=following) if following < found.count else "",
         "who": _who(visit),
         "one": None,
         "may_change": is_allowed("change memories", account, script),
@@ -80,13 +84,13 @@ def _shown_one(visit: Visit) -> dict[str, Any]:
         visit.result = visit.result or unknown_person(_who(visit))
         return {}
     profile = operations.show_profile(script, person, look=visit.look)
-    known = operations.what_is_known(script, person, by=visit.by, look=visit.look).data
     first = offset_in(visit)
+    known = operations.what_is_known(script, person, after=first, by=visit.by, look=visit.look).data
     one = {
         "person": person,
-        "known": [_thing(row) for row in known.known[first : first + AT_ONCE]],
+        "known": [_thing(row) for row in known.known[:AT_ONCE]],
         "count": known.count,
-        "more": next_page(len(known.known), first, who=person),
+        "more": next_page(known.count, first, who=person),
         "is_remembered": known.is_remembered,
         "query": query_string(who=person),
         "here": query_string(who=person, after=first or None),
