@@ -24,7 +24,7 @@ def _history(call: Call) -> Result:
     if call.query.get("format") == "export":
         require(call.account, "export history", call.script)
         return talk.export_history(call.script, look=look_of(call))
-    before, limit = call.query.get("before"), limit_of(call.query)
+    before, limit = call.query.get("before"), min(limit_of(call.query), talk.MOST_SHOWN)
     return talk.show_history(call.script, before=before, limit=limit, look=look_of(call))
 
 

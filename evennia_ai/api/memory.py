@@ -74,7 +74,7 @@ def _named(part: Any) -> Any:
 def _list(call: Call) -> Result:
     given, look = dict(call.query), look_of(call)
     given.pop("reveal", None)
-    given["limit"] = limit_of(given)
+    given["limit"] = min(limit_of(given), memory_rows.MOST_AT_ONCE)
     if "person" in given:
         given["person"] = dbref_of(given["person"])
     return named(memories.list_memories(call.script, **given, look=look))

@@ -177,6 +177,13 @@ class TestPages(ApiTest):
             assert 1 == len(self.get("assistants/?limit=50")["assistants"])
             assert 1 == len(self.get("assistants/")["assistants"])
 
+    def test_pages_may_be_set_larger_than_a_list_allows(self) -> None:
+        most = {"page_size": 1000, "max_page_size": 1000}
+        lists = ("memory", "history", "events", "trace", "audit", "profiles", "me/memory")
+        with override_settings(EVENNIA_AI_API_CONFIG=most):
+            for name in lists:
+                self.get(f"assistants/Ada/{name}/")
+
 
 class TestOutcomes(ApiTest):
     def test_settings_that_make_no_sense(self) -> None:
