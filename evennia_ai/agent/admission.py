@@ -47,7 +47,8 @@ def place_of(script: Assistant, heard: Heard) -> str:
     """The place of a conversation: the channel's name, or the room's "#2"."""
     if heard.source is CHANNEL:
         return heard.place
-    room = script.obj.location
+    # Without a body, staff still read what it heard.
+    room = script.obj.location if script.obj is not None else None
     return room.dbref if room is not None else ""
 
 

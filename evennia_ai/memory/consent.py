@@ -83,6 +83,8 @@ def is_unwanted(script: Assistant, whom: set[str], place: str = "") -> bool:
 def names_of(script: Assistant) -> tuple[str, ...]:
     """The assistant's names, for `core.safety.persona.about_itself`."""
     body = script.obj
+    if body is None:
+        return (str(script.key),)
     return tuple(dict.fromkeys((*names.called(body, body), *names.called(body, None))))
 
 

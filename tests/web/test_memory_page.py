@@ -11,9 +11,11 @@ from evennia_ai import audit
 from evennia_ai.core.hearing.audience import masked
 from evennia_ai.memory_store import rows
 from evennia_ai.models import EntityProfile, Memory
+from evennia_ai.operations.conversation.hearing import judge
 from evennia_ai.operations.memory import profiles
 from evennia_ai.runtime import state
 from tests.browser.cases import CASES
+from tests.shell.support import pump, says
 from tests.web.remembering import OPEN, SECRET, RememberingPages
 from tests.web.support import form_of, intruders, text_of
 
@@ -226,6 +228,35 @@ class AddingTest(RememberingPages):
         assert "2 memories are indexed by" in shown, shown
         self.catch_up()
         assert 2 == len(self.in_store())
+
+
+class WithoutBodyTest(RememberingPages):
+    """Ada has lost her body, and her memories are looked after until she gets another one."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.ask("say Ada, hello", says("Hello."))
+        (heard,) = self.ada_script.work.decisions.newest()
+        self.heard = heard.number
+        self.ada.delete()
+        pump()
+
+    def test_memories_are_changed(self) -> None:
+        added = self.post("memory-add", {"text": "The lamp is old."}, key="Ada")
+        assert "Ada knows that now" in text_of(added)
+        number = Memory.objects.get(text="The lamp is old.").pk
+        form = {"text": "The lamp is new.", "sure": "yes"}
+        for button in ("memory-correct", "memory-forget"):
+            assert 200 == self.post(button, form, key="Ada", number=number).status_code, button
+        refused = self.post("memory-add", {"text": "Ada is a fool."}, key="Ada")
+        assert "belongs in its persona" in text_of(refused)
+
+    def test_her_turns_are_read(self) -> None:
+        assert "hello" in text_of(self.get("turn", key="Ada", number=self.heard))
+
+    def test_nothing_can_be_tried_on_her(self) -> None:
+        tried = judge(self.ada_script, self.tom, "hello")
+        assert "Ada is not running, so it hears nothing." == tried.message
 
 
 class PeopleTest(RememberingPages):

@@ -148,7 +148,7 @@ def judge(script: AssistantScript, being: Being, words: str, kind: str = "") -> 
         being: the speaker.
         kind: "say", "whisper", "page" or "pose"; "": both a say and a whisper.
     """
-    if script.work is None:
+    if script.work is None or script.obj is None:
         return _not_running(script)
     if not words.strip():
         return Result.invalid("There is nothing to check: type what would be said.")
