@@ -12,7 +12,7 @@ from typing import Any
 from django.conf import settings
 from django.contrib import messages
 from django.contrib.auth.views import redirect_to_login
-from django.core.exceptions import RequestDataTooBig
+from django.core.exceptions import RequestDataTooBig, SuspiciousOperation
 from django.db import transaction
 from django.http import HttpRequest, HttpResponse, HttpResponseBase
 from django.http.multipartparser import MultiPartParserError
@@ -266,19 +266,21 @@ def _address(page: Page, path: Mapping[str, object]) -> str:
 
 def _view(serve: Callable[..., HttpResponseBase]) -> Callable[..., HttpResponseBase]:
     """Wrap a view: anonymous visitors go to the login page, and errors become pages."""
+    # CSRF is checked by the decorator: the middleware's error page would not have our headers. Its
+    # errors become pages too, as it is the first to read the form, which may be too large.
+    checked = csrf_protect(serve)
 
     def guarded(request: HttpRequest, **path: Any) -> HttpResponseBase:
         if not request.user.is_authenticated:
             return _to_the_login(request)
         try:
-            return serve(request, **path)
+            return checked(request, **path)
         except Exception as error:  # an error page of ours says what is wrong
             return _error_page(request, error)
 
-    # CSRF is checked by the decorator: the middleware's error page would not have our headers. No
-    # transaction, since the view waits for the game's thread, which writes by itself.
+    # No transaction, since the view waits for the game's thread, which writes by itself.
     view: Callable[..., HttpResponseBase] = transaction.non_atomic_requests(
-        csrf_exempt(never_cache(_with_security_headers(csrf_protect(guarded))))
+        csrf_exempt(never_cache(_with_security_headers(guarded)))
     )
     return view
 
@@ -316,7 +318,7 @@ def _error_page(request: HttpRequest, error: Exception) -> HttpResponse:
         status, message = HTTPStatus.SERVICE_UNAVAILABLE, f"The game is set up wrongly: {error}."
     elif isinstance(error, RequestDataTooBig):
         status, message = HTTPStatus.REQUEST_ENTITY_TOO_LARGE, "That is too large."
-    elif isinstance(error, MultiPartParserError):
+    elif isinstance(error, (MultiPartParserError, SuspiciousOperation)):
         status, message = HTTPStatus.BAD_REQUEST, "The form is malformed."
     else:
         logger.log_trace(f"[assistant] a page failed: {type(error).__name__}")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from urllib.parse import parse_qs, quote, urlsplit
 
+from django.http import HttpResponse
 from django.test import Client
 from django.urls import reverse, set_script_prefix
 
@@ -15,6 +16,11 @@ from evennia_ai.web.views import POLICY
 from tests.shell.rp_world import RoleGolem
 from tests.shell.support import says
 from tests.web.support import BACKEND, WebTest, text_of
+
+
+def form_token(response: HttpResponse) -> str:
+    """Return the token against requests from other sites, as the forms of a page have it."""
+    return response.content.decode().partition('name="csrfmiddlewaretoken" value="')[2][:64]
 
 
 class PagesTest(WebTest):
@@ -69,6 +75,18 @@ class PagesTest(WebTest):
         refused = client.post(self.address("stop", key="Ada"))
         assert (403, POLICY) == (refused.status_code, refused["Content-Security-Policy"])
         assert not emergency.is_stopped(self.ada_script)
+
+    def test_a_form_that_is_too_large_gets_a_page(self) -> None:
+        """The check of the token is the first to read it."""
+        client = Client(enforce_csrf_checks=True)
+        client.force_login(self.people["owner"], BACKEND)
+        token = {"csrfmiddlewaretoken": form_token(client.get(self.address("make")))}
+        many = dict.fromkeys(map(str, range(2_000)), "x")
+        for form, status in (({"persona": "x" * 3_000_000}, 413), (many, 400)):
+            refused = client.post(self.address("create"), {**token, **form})
+            assert (status, POLICY) == (refused.status_code, refused["Content-Security-Policy"])
+            assert "workbench" in text_of(refused)
+        assert 400 == client.post(self.address("create"), {**token, "key": ""}).status_code
 
     def test_a_visit_writes_no_session(self) -> None:
         client = self.client_of("owner")
