@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from django.db import connection
+from evennia.accounts.models import AccountDB
 from evennia.contrib.tutorials.tutorial_world.mob import Mob
 from evennia.objects.models import ObjectDB
 from evennia.objects.objects import DefaultObject
@@ -371,14 +372,17 @@ class TestLostBody(AdoptingTest):
             "budget bram", "memory bram", "start bram", "stop bram", "emergency stop bram",
             "emergency clear bram", "messaging bram", "goal bram", "tell bram wave", "context bram",
             "template bram", "component bram", "channel bram Public = trigger", "mute bram",
+            "channel bram Public = leave",
             "account bram", "breakers bram", "clone bram = Bert", "list", "release bram",
         )  # fmt: skip
         others = ("history bram", "aiaudit bram", "aimemory bram", "aiinteract bram", "hush bram",
                   "aiexec bram look", "page bram = hello")  # fmt: skip
+        create_channel("Public")
         for line in (*(f"assistant {word}" for word in words), *others):
             shown = self.typed(line)
             assert shown, line
             assert "Traceback" not in shown, f"{line}: {shown}"
+        assert not AccountDB.objects.filter(username="Bram").exists()
         assert operations.release(script).problem is ProblemKind.CONFLICT
         assert lifecycle.delete_assistant(script, by="Tom").ok
 

@@ -252,6 +252,8 @@ def give_account(script: AssistantScript) -> Result[Account]:
         return Result.conflict(
             f"An account named {name} already exists; an assistant needs its own."
         )
+    if script.obj is None:
+        return Result.conflict(f"{name} has no body, to which a page to its account could go.")
     account = create_account(name, "", None, typeclass=AssistantAccount)
     account.set_unusable_password()
     account.save()

@@ -123,6 +123,8 @@ def set_channel(
     if mode not in MODES:
         return Result.invalid(f"{mode!r} is not a way to use a channel: {', '.join(MODES)}.")
     channel, who = found[0], script.key
+    if script.obj is None:
+        return Result.conflict(f"{who} has no body that could listen to {channel.key}.")
     configs = dict(state.read(script, "channel_configs"))
     # A setting may name the channel in other case.
     stored = next((key for key in configs if key.casefold() == channel.key.casefold()), None)
