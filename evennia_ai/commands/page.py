@@ -45,6 +45,9 @@ class CmdPage(default_cmds.MuxCommand):
 
     def func(self) -> None:
         """Page the named assistants, and leave the rest to the game's own command."""
+        if self.caller is None:  # a character without an account, which has our commands too
+            self.character.msg("Only players can page.")
+            return
         names, message = self._split()
         meant = {name: self._find(name) for name in names}
         others = [name.removeprefix(PLAYER) for name, script in meant.items() if script is None]

@@ -125,6 +125,17 @@ class TestOurs(PageTest):
         assert ["one", "two"] == self.bodies()
         assert "You paged TestAccount2 with: 'two'." == lines_shown()[-1]
 
+    def test_a_being_without_an_account_pages_nobody(self) -> None:
+        """An NPC may have the commands of the players' characters."""
+        npc = create_object(type(self.mira), key="Nemo", location=self.mira.location)
+        npc.cmdset.add(AssistantCmdSet)
+        for line in ("page", "page ada", "page ada = hello", "assistant page ada = hello"):
+            self.forget()
+            npc.ndb.messages = []
+            self.type(npc, line)
+            assert ["Only players can page."] == npc.seen, line
+        assert [] == self.bodies()
+
     def test_the_last_paged_is_who_was_paged_last(self) -> None:
         """Words meant for a player never go to her, and the other way round."""
         self.type(self.tom, "page TestAccount2 = one")
