@@ -21,6 +21,7 @@ from evennia_ai.core.safety.budget import (
     exceeded,
     is_near,
     period_of,
+    read_amount,
     resets_in_seconds,
     standings,
     start_of,
@@ -123,6 +124,31 @@ def test_standings_name_every_cap_of_a_span() -> None:
 )
 def test_units(units: int, measure: Measure, amount: float) -> None:
     assert (units, amount) == (as_units(measure, amount), as_amount(measure, units))
+
+
+@pytest.mark.parametrize(
+    ("text", "tokens", "dollars"),
+    [
+        ("50000", 50_000.0, 50_000.0),
+        (" $2.50 ", 2.5, 2.5),
+        ("50,000", 50_000.0, None),
+        ("1,500,000", 1_500_000.0, 1_500_000.0),
+        ("$1,500.00", 1_500.0, 1_500.0),
+        ("0,50", None, None),
+        ("0,500", None, None),
+        ("2,5", None, None),
+        ("1,50,000", None, None),
+        ("0", None, None),
+        ("-5", None, None),
+        ("inf", None, None),
+        ("", None, None),
+    ],
+)
+def test_a_comma_that_may_be_a_decimal_one_is_refused(
+    text: str, tokens: float | None, dollars: float | None
+) -> None:
+    measures = (Measure.TOKENS, Measure.COST)
+    assert (tokens, dollars) == tuple(read_amount(each, text) for each in measures)
 
 
 def standing(used: int, cap: int, granted: int = 0, name: str = "tokens_per_day") -> CapStanding:

@@ -159,10 +159,13 @@ class TestRaised(BudgetTest):
         for text, name, amount in (
             ("There is no cap 'tokens'; there are tokens_total, ", "tokens", "5"),
             ("Ada has no cap tokens_total: there is nothing to raise.", "tokens_total", "5"),
-            ("'many' is not an amount; it must be a number above 0.", "tokens_per_day", "many"),
+            ("'many' is not an amount; it must be a number above 0", "tokens_per_day", "many"),
             ("'-5' is not an amount", "tokens_per_day", "-5"),
             ("'nan' is not an amount", "tokens_per_day", "nan"),
             ("That was not done: 1e+30 is not an amount", "tokens_per_day", "1e30"),
+            ("'0,50' is not an amount", "cost_per_month", "0,50"),
+            ("'$1,500' is not an amount", "cost_per_month", "$1,500"),
+            ("'2,5' is not an amount", "tokens_per_day", "2,5"),
         ):
             with self.subTest(name=name, amount=amount):
                 result = raise_budget(self.ada_script, name, amount, "Tom")

@@ -370,7 +370,9 @@ class MoneyTest(WebTest):
         form = {"cap": "tokens_per_day", "amount": "<b>lots", "of": "Ada"}
         response = self.post("raise", form, key="Ada")
         assert 400 == response.status_code
-        assert "'<b>lots' is not an amount; it must be a number above 0." in text_of(response)
+        assert "'<b>lots' is not an amount; it must be a number above 0, such as" in text_of(
+            response
+        )
         body = response.content.decode()
         assert 1 == body.count('value="&lt;b&gt;lots"')
 

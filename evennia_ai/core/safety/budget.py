@@ -7,6 +7,7 @@ each over four spans. Days and months are in UTC. Money is in whole nano-dollars
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -25,6 +26,7 @@ from evennia_ai.errors import LimitReachedError
 # Characters; the length of the database column.
 MOST_KEY = 255
 MINUTE, DAY = 60, 86_400
+_THOUSANDS = re.compile(r"[1-9][0-9]{0,2}(,[0-9]{3})+(\.[0-9]*)?")
 
 
 class Purpose(StrEnum):
@@ -307,6 +309,25 @@ def as_units(measure: Measure, amount: float) -> int:
 def as_amount(measure: Measure, units: int) -> float:
     """The inverse of `as_units`."""
     return units / NANO if measure is Measure.COST else units
+
+
+def read_amount(measure: Measure, text: str) -> float | None:
+    """Read a typed amount above 0; None if it is none, or can be read in two ways.
+
+    Commas separate thousands: 0,50 is no amount, since it would count as 50, and neither is $1,500,
+    which means a thousandth of that in other countries.
+    """
+    typed = text.strip().lstrip("$")
+    has_commas = "," in typed
+    is_clear = bool(_THOUSANDS.fullmatch(typed)) and (
+        measure is not Measure.COST or typed.count(",") > 1 or "." in typed
+    )
+    try:
+        amount = float(typed.replace(",", ""))
+    except ValueError:
+        return None
+    is_amount = math.isfinite(amount) and amount > 0
+    return amount if is_amount and (is_clear or not has_commas) else None
 
 
 def exceeded(standing: CapStanding, need: int, reserve: int) -> LimitReachedError | None:

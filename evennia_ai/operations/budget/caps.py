@@ -21,6 +21,7 @@ from evennia_ai.core.safety.budget import (
     as_amount,
     as_units,
     period_of,
+    read_amount,
     resets_in_seconds,
     start_of,
 )
@@ -244,11 +245,12 @@ def raise_budget(
         is_bench: with None: the cap is the test bench's.
     """
     whose = _name(script, is_bench=is_bench)
-    cap, more = CAPS.get(name), _read_amount(amount)
+    cap = CAPS.get(name)
     if cap is None:
         return Result.invalid(f"There is no cap {name!r}; there are {', '.join(CAPS)}.")
-    if more is None:
-        return Result.invalid(f"{amount!r} is not an amount; it must be a number above 0.")
+    if (more := read_amount(cap.measure, amount)) is None:
+        told = "it must be a number above 0, such as 50000 or 2.50"
+        return Result.invalid(f"{amount[:40]!r} is not an amount; {told}.")
     scope, key = Scope.BENCH if is_bench else Scope.GAME, ""
     if script is not None:
         scope, key = Scope.ASSISTANT, script.key.casefold()  # as the ledger keeps names
@@ -264,14 +266,6 @@ def raise_budget(
     shown = _amount(cap, as_units(cap.measure, more))
     until = "for good" if cap.span is BudgetSpan.EVER else f"until the {cap.span} ends"
     return Result(True, f"{whose}: {name} is raised by {shown}, {until}.")
-
-
-def _read_amount(text: str) -> float | None:
-    try:
-        amount = float(text.strip().lstrip("$").replace(",", ""))
-    except ValueError:
-        return None
-    return amount if math.isfinite(amount) and amount > 0 else None
 
 
 SPANS = {BudgetSpan.DAY: "today", BudgetSpan.MONTH: "month", BudgetSpan.EVER: "ever"}
