@@ -7,6 +7,9 @@ import json
 import re
 from unittest import mock
 
+from django.conf import settings
+from evennia.accounts.models import AccountDB
+
 from evennia_ai import audit
 from evennia_ai.core.hearing.audience import masked
 from evennia_ai.memory_store import rows
@@ -294,6 +297,23 @@ class PeopleTest(RememberingPages):
         assert "More" not in text_of(second)
         both = text_of(first) + text_of(second)
         assert [1] * 4 == [both.count(f"#90000{number}") for number in range(4)]
+
+    def test_the_number_of_people_costs_no_statements(self) -> None:
+        """Names of accounts that are not in memory were read one by one."""
+        made = [
+            AccountDB(username=f"Zoe{each}", db_typeclass_path=settings.BASE_ACCOUNT_TYPECLASS)
+            for each in range(30)
+        ]
+        AccountDB.objects.bulk_create(made)
+        people = AccountDB.objects.filter(username__startswith="Zoe").values_list("pk", flat=True)
+        EntityProfile.objects.bulk_create(
+            EntityProfile(assistant=self.ada_script.pk, entity=f"*#{pk}", first_at=0, last_at=0)
+            for pk in people
+        )
+        with self.statements() as made_for:
+            listed = profiles.list_profiles(self.ada_script).data.profiles
+        assert {f"Zoe{each}" for each in range(30)} < {row["name"] for row in listed}
+        assert len(made_for) <= 4
 
     def test_a_file_of_all_that_is_kept(self) -> None:
         address = self.address("person-export", key="Ada") + "?who=Pia"

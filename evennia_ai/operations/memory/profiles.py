@@ -86,9 +86,11 @@ def list_profiles(
         limit: number of profiles, at most MOST_LISTED.
     """
     found = EntityProfile.objects.filter(assistant=script.pk).order_by("-last_at", "pk")
+    shown, names = list(found[after : after + min(limit, MOST_LISTED)]), Names()
+    names.look_up(each.entity for each in shown)
     listed: list[ProfileRow] = [
-        {**_row(each), "entity": each.entity, "attributes": len(each.attributes)}
-        for each in found[after : after + min(limit, MOST_LISTED)]
+        {**_row(each, names), "entity": each.entity, "attributes": len(each.attributes)}
+        for each in shown
     ]
     lines = [_line(row, row["attributes"]) for row in listed]
     data = Profiles(listed, found.count())
@@ -110,7 +112,7 @@ def show_profile(
     attributes = look.rows(attributes_of(found))
     count = rows.of(script.pk).filter(filter_of_person(entity)).count()
     row: Profile = {
-        **_row(found),
+        **_row(found, Names()),
         "entity": found.entity,
         "attributes": attributes,
         "observations": count,
@@ -136,10 +138,10 @@ def attributes_of(profile: EntityProfile) -> list[Attribute]:
     ]
 
 
-def _row(profile: EntityProfile) -> Met:
+def _row(profile: EntityProfile, names: Names) -> Met:
     return {
         "entity_type": profile.entity_type,
-        "name": Names().of(profile.entity) or profile.name,
+        "name": names.of(profile.entity) or profile.name,
         "favour": profile.favour,
         "meetings": profile.meetings,
         "first_at": iso(profile.first_at),

@@ -7,6 +7,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated
 
+from evennia.accounts.models import AccountDB
+from evennia.objects.models import ObjectDB
 from typing_extensions import TypedDict
 
 from evennia_ai import audit
@@ -164,6 +166,25 @@ class Names:
     def __init__(self) -> None:
         self._known: dict[str, str] = {"": ""}
 
+    def look_up(self, being_ids: Iterable[str]) -> None:
+        """Look up the names of many beings: one statement for accounts, and one for objects."""
+        ids = set(being_ids) - self._known.keys()
+        for mark, model, column in (("*#", AccountDB, "username"), ("#", ObjectDB, "db_key")):
+            parts = ((each, each[len(mark) :].partition("~")[0]) for each in ids)
+            numbers = {
+                each: int(number)
+                for each, number in parts
+                if each.startswith(mark) and number.isdecimal()
+            }
+            # `of` finds those in Evennia's identity map without a statement.
+            missing = {n for n in numbers.values() if model.get_cached_instance(n) is None}
+            if not missing:
+                continue
+            named = dict(model.objects.filter(pk__in=missing).values_list("pk", column))
+            for each, number in numbers.items():
+                if number in missing:
+                    self._known[each] = one_line(named.get(number, ""), LONGEST_NAME)
+
     def of(self, being_id: str) -> str:
         """The name of a being, or "" where it no longer exists."""
         if being_id not in self._known:
@@ -220,9 +241,10 @@ def known_thing_of(memory: Memory) -> KnownThing:
 
 
 def rows_of(memories: Iterable[Memory]) -> list[Remembered]:
-    """Memories as rows; each name is looked up once."""
-    names = Names()
-    return [row_of(memory, names) for memory in memories]
+    """Memories as rows; all names are looked up at once."""
+    kept, names = list(memories), Names()
+    names.look_up(memory.person for memory in kept)
+    return [row_of(memory, names) for memory in kept]
 
 
 def also_forgotten(reached: Reached) -> str:
