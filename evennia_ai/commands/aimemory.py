@@ -118,21 +118,14 @@ class CmdAiMemory(StaffCommand):
             self._show_page(script, kind, page)
 
     def _show_page(self, script: AssistantScript, kind: str, page: int) -> None:
-        # Pages follow a cursor (`before`), so reaching page n means reading those before it.
-        before, found = None, None
-        for _ in range(page):
-            if found is not None and before is None:
-                break
-            found = operations.list_memories(
-                script, kind=kind, before=before, limit=PAGE, look=self.look
-            )
-            before = found.data.next
-        else:
-            more = f"\nMore: aimemory {script.key} list {kind} {page + 1}" if before else ""
-            self.show_long(f"{found.message if found else ''}{more}")
+        after = (page - 1) * PAGE
+        found = operations.list_memories(script, kind=kind, after=after, limit=PAGE, look=self.look)
+        if after and after >= found.data.count:
+            pages = max(1, -(-found.data.count // PAGE))
+            self.show_usage(f"There is no page {page}, only {pages}.")
             return
-        pages = max(1, -(-(found.data.count if found else 0) // PAGE))
-        self.show_usage(f"There is no page {page}, only {pages}.")
+        more = f"\nMore: aimemory {script.key} list {kind} {page + 1}" if found.data.next else ""
+        self.show_long(f"{found.message}{more}")
 
     def _search(self, script: AssistantScript, rest: str) -> None:
         if not rest:

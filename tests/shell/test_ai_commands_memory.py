@@ -115,6 +115,13 @@ class TestLooking(StaffTest):
         assert [(1, "Tom", "memories")] == [(t["count"], t["by"], t["kind"]) for t in shown]
         assert "came" not in str([*told, *shown])
 
+    def test_only_the_page_that_is_shown_counts_as_seen(self) -> None:
+        for number in range(25):
+            self.remember(f"Mira came in {number}.", self.miras)
+        assert "(5 private words are masked" in self.typed("aimemory ada list 2")
+        self.typed("aimemory ada list 2 reveal")
+        assert [5] == [told["count"] for told in self.facts("words_revealed")]
+
     def test_whom_she_knows(self) -> None:
         assert "Ada knows nobody yet." in self.typed("aimemory ada profiles")
         self.know(self.miras, "Mira", "likes storms")

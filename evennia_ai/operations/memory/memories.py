@@ -69,6 +69,7 @@ def list_memories(
     kind: str = "",
     text: str = "",
     before: int | None = None,
+    after: int = 0,
     limit: int = 20,
     look: PrivateView | None = None,
 ) -> Result[MemoryPage]:
@@ -79,6 +80,7 @@ def list_memories(
         kind: only this kind: journal, fact or insight.
         text: only memories with this text in them, in any case.
         before: only memories with a lower number: the `next` of an earlier page.
+        after: number of memories to skip.
         limit: number of memories, 1 to 100.
     """
     if kind and kind not in tuple(MemoryKind):
@@ -90,7 +92,7 @@ def list_memories(
     count = found.count()
     page = found if before is None else found.filter(pk__lt=before)
     # One more than is shown tells if there is a next page.
-    shown = list(page.order_by("-pk")[: limit + 1])
+    shown = list(page.order_by("-pk")[after : after + limit + 1])
     is_more = len(shown) > limit
     listed = look.rows(rows_of(shown[:limit]))
     note_viewed(script, listed, person)
