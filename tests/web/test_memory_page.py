@@ -17,6 +17,7 @@ from evennia_ai.models import EntityProfile, Memory
 from evennia_ai.operations.conversation.hearing import judge
 from evennia_ai.operations.memory import profiles
 from evennia_ai.runtime import state
+from evennia_ai.web.forms import AT_ONCE
 from tests.browser.cases import CASES
 from tests.shell.support import pump, says
 from tests.web.remembering import OPEN, SECRET, RememberingPages
@@ -284,6 +285,15 @@ class PeopleTest(RememberingPages):
         assert masked(SECRET) in shown
         assert SECRET not in shown
         assert self.facts("memory_viewed")[0]["person"] == self.pia
+
+    def test_only_what_a_page_shows_counts_as_seen(self) -> None:
+        for number in range(60):
+            self.kept(f"Pia sold loaf {number}.", person=self.people["player"], is_private=True)
+        address = f"{self.address('people', key='Ada')}?who=Pia"
+        self.client_of("owner").post(address, {"reveal": "true"})
+        # Beside them a page has an attribute of her profile, which is open to all.
+        assert [AT_ONCE - 1] == [told["count"] for told in self.facts("words_revealed")]
+        assert AT_ONCE == max(told["count"] for told in self.facts("memory_viewed"))
 
     def test_many_come_in_parts(self) -> None:
         EntityProfile.objects.bulk_create(

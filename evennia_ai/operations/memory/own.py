@@ -43,9 +43,9 @@ from evennia_ai.operations.memory.rows import (
     also_forgotten,
     cleaned,
     known_thing_of,
+    lines_of_known,
     problem_of_text,
     rows_of,
-    superseded_mark,
 )
 from evennia_ai.operations.result import Result, note, number_of
 from evennia_ai.operations.rights.private_words import PrivateView
@@ -95,29 +95,33 @@ def what_is_known(
     being: Being | str,
     *,
     after: int = 0,
+    limit: int = MOST_KNOWN,
     by: str = "",
     look: PrivateView | None = None,
 ) -> Result[Known]:
     """List an assistant's memories of a person: facts, insights, then entries of its journal.
 
     Args:
-        after: number of memories to skip; of the others MOST_KNOWN are listed.
+        after: number of memories to skip.
+        limit: number of memories, at most MOST_KNOWN.
         by: name of the reader, where that is not the person.
         look: the reader; None: the person.
     """
     person = person_id(being)
     look = look or PrivateView("" if by else person)
+    every = _known(script, person)
+    # Only what is listed counts as seen.
     known: list[KnownThing] = [
         {**row, "text": look.words(row["text"], person if row["is_private"] else None)}
-        for row in _known(script, person)
+        for row in every[after : after + min(limit, MOST_KNOWN)]
     ]
     look.note(script, "memories")
     if by:
         with signed(by):
             audit.record("memory_viewed", script, person=person, count=len(known))
     is_remembered = person not in state.read(script, "unremembered")
-    data = Known(known[after : after + MOST_KNOWN], len(known), is_remembered)
-    lines = [*_lines(_name(script, being, by), data, is_own=not by), *look.hint()]
+    data = Known(known, len(every), is_remembered)
+    lines = [*lines_of_known(_name(script, being, by), data, is_own=not by), *look.hint()]
     return Result(True, "\n".join(lines), data)
 
 
@@ -153,29 +157,6 @@ def _profile(script: AssistantScript, person: str) -> EntityProfile | None:
 def number_of_attribute(text: str) -> str:
     """The number of an attribute, which has no row of its own: "a" and part of its hash."""
     return f"a{sha256(text.encode('utf-8', 'replace')).hexdigest()[:8]}"
-
-
-def _lines(name: str, data: Known, *, is_own: bool) -> list[str]:
-    whom = "you" if is_own else "them"
-    head = f"{name} remembers {counted(data.count, 'things')} about {whom}:"
-    if not data.known:
-        head = f"{name} remembers nothing about {whom}."
-    lines = [
-        f"{row['number']:>9}  {one_line(row['text'], 500)}"
-        f"{' (between you two)' if row['is_private'] else ''}{superseded_mark(row)}"
-        for row in data.known
-    ]
-    if not data.is_remembered:
-        they = "you" if is_own else "they"
-        lines.append(f"It remembers nothing new about {whom}, as {they} asked.")
-    if is_own and (data.known or not data.is_remembered):
-        word, wish = ("off", "stop") if data.is_remembered else ("on", "resume")
-        lines.append(
-            f"To correct or forget one: assistant memory correct <number> = <text>, "
-            f"assistant forget <number>. To forget all: assistant forget everything {name}. "
-            f"To {wish} being remembered: assistant memory {word} {name}"
-        )
-    return [head, *lines]
 
 
 def export_known(

@@ -240,6 +240,30 @@ def known_thing_of(memory: Memory) -> KnownThing:
     }
 
 
+def lines_of_known(name: str, data: Known, *, is_own: bool) -> list[str]:
+    """Format what an assistant remembers of a person, for that person or for staff."""
+    whom = "you" if is_own else "them"
+    head = f"{name} remembers {counted(data.count, 'things')} about {whom}:"
+    if not data.known:
+        head = f"{name} remembers nothing about {whom}."
+    lines = [
+        f"{row['number']:>9}  {one_line(row['text'], 500)}"
+        f"{' (between you two)' if row['is_private'] else ''}{superseded_mark(row)}"
+        for row in data.known
+    ]
+    if not data.is_remembered:
+        they = "you" if is_own else "they"
+        lines.append(f"It remembers nothing new about {whom}, as {they} asked.")
+    if is_own and (data.known or not data.is_remembered):
+        word, wish = ("off", "stop") if data.is_remembered else ("on", "resume")
+        lines.append(
+            f"To correct or forget one: assistant memory correct <number> = <text>, "
+            f"assistant forget <number>. To forget all: assistant forget everything {name}. "
+            f"To {wish} being remembered: assistant memory {word} {name}"
+        )
+    return [head, *lines]
+
+
 def rows_of(memories: Iterable[Memory]) -> list[Remembered]:
     """Memories as rows; all names are looked up at once."""
     kept, names = list(memories), Names()

@@ -85,10 +85,12 @@ def _shown_one(visit: Visit) -> dict[str, Any]:
         return {}
     profile = operations.show_profile(script, person, look=visit.look)
     first = offset_in(visit)
-    known = operations.what_is_known(script, person, after=first, by=visit.by, look=visit.look).data
+    known = operations.what_is_known(
+        script, person, after=first, limit=AT_ONCE, by=visit.by, look=visit.look
+    ).data
     one = {
         "person": person,
-        "known": [_thing(row) for row in known.known[:AT_ONCE]],
+        "known": [_thing(row) for row in known.known],
         "count": known.count,
         "more": next_page(known.count, first, who=person),
         "is_remembered": known.is_remembered,
