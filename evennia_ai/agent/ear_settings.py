@@ -37,7 +37,7 @@ def read_ear(script: Assistant) -> Ear:
     stored_mode = state.read(script, "room_messages")
     stored_way = state.read(script, "addressed_by")
     work.ear = Ear(
-        names=(body.key, *_own_name(script), *body.aliases.all()),
+        names=(body.key, *_own_name(script), *names.aliases_of(body)),
         id=body.dbref,
         interaction_enabled=bool(state.read(script, "interaction_enabled")),
         enable_addressing=bool(state.read(script, "enable_addressing")),
@@ -80,8 +80,10 @@ def ear_for(script: Assistant, from_obj: object) -> Ear:
         return ear
     sender = sender_of(from_obj)
     seen = (names.name_of(body, looker) for looker in (None, body))
-    own = (*names.called(body, sender), *seen, *_own_name(script))
-    return replace(ear, names=tuple(dict.fromkeys(own)))
+    # "I want a lantern" does not call one that Evennia has counted as "a lantern".
+    counted = {*body.aliases.all()}.difference(names.aliases_of(body))
+    called = (name for name in names.called(body, sender) if name not in counted)
+    return replace(ear, names=tuple(dict.fromkeys((*called, *seen, *_own_name(script)))))
 
 
 def _mapping(script: Assistant, name: str, problems: list[str]) -> Mapping[str, Any]:

@@ -26,6 +26,8 @@ B = TypeVar("B", bound=Being)
 SOMEBODY = "somebody"
 # The lock type of Evennia's rpsystem that allows an observer to recognise somebody.
 RECOGNISED = "enable_recog"
+# Category of the aliases that Evennia makes by itself when it counts things: "two Adas".
+PLURAL = "plural_key"
 _ALIKE_FOR_ALL = (DefaultObject.get_display_name, DefaultAccount.get_display_name)
 _ARTICLE = re.compile(r"(?:a|an|the)\s+(?=\w)", re.IGNORECASE)
 _TAIL_NOTE = re.compile(r"\s*\[[^\[\]]*\]\Z")
@@ -97,6 +99,12 @@ def called(being: Being, looker: Being | None) -> tuple[str, ...]:
     if not has_description(being) and _is_in(str(being.key), seen):
         names += [str(being.key), *being.aliases.all()]
     return tuple(dict.fromkeys(filter(None, names)))
+
+
+def aliases_of(being: Being) -> list[str]:
+    """The aliases of a being, except those that Evennia generates when somebody looks at it."""
+    tags = being.aliases.all(return_objs=True)
+    return [str(tag.db_key) for tag in tags if tag.db_category != PLURAL]
 
 
 def _is_in(key: str, seen: str) -> bool:
