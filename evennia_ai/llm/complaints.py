@@ -89,6 +89,23 @@ def read_complaint(body: bytes) -> tuple[str, str]:
     return "; ".join(words)[:LONGEST_COMPLAINT], " ".join(codes)[:LONGEST_COMPLAINT]
 
 
+def status_within(body: bytes) -> int | None:
+    """The HTTP status of an error that came with HTTP 200 in place of an answer; None for others.
+
+    OpenRouter answers so if a model fails after it began.
+    """
+    # No text of a model contains this: quotation marks within a text are escaped.
+    if b'"error"' not in body:
+        return None
+    try:
+        whole = read_json(body)
+    except UnreadableError:
+        return None
+    error = whole.get("error") if isinstance(whole, Mapping) and not whole.get("choices") else None
+    code = error.get("code") if isinstance(error, Mapping) else None
+    return code if isinstance(code, int) and 400 <= code <= 599 else None
+
+
 def is_used_up(complaint: tuple[str, str]) -> bool:
     """True if a refusal means that a quota or a credit balance is used up."""
     return any(map(_USED_UP.search, complaint))

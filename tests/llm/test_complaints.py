@@ -7,7 +7,13 @@ from typing import Any
 
 import pytest
 
-from evennia_ai.llm.complaints import LONGEST_COMPLAINT, is_too_long, is_used_up, read_complaint
+from evennia_ai.llm.complaints import (
+    LONGEST_COMPLAINT,
+    is_too_long,
+    is_used_up,
+    read_complaint,
+    status_within,
+)
 
 
 def _body(value: Any) -> bytes:
@@ -242,3 +248,25 @@ def test_what_says_that_the_account_is_used_up(expected: bool, message: str, cod
     """Services report this with various statuses, so only text and code decide."""
     body = _body({"error": {"message": message, "type": code}})
     assert expected is is_used_up(read_complaint(body))
+
+
+@pytest.mark.parametrize(
+    ("expected", "body"),
+    [
+        pytest.param(502, _body({"error": {"code": 502, "message": "down"}}), id="a status"),
+        pytest.param(
+            429, _body({"id": "x", "error": {"code": 429}, "choices": []}), id="no choice"
+        ),
+        pytest.param(None, _body({"error": {"code": "busy"}}), id="a word"),
+        pytest.param(None, _body({"error": {"code": True}}), id="a flag"),
+        pytest.param(None, _body({"error": {"code": 200}}), id="no error"),
+        pytest.param(None, _body({"error": "down"}), id="a text"),
+        pytest.param(None, _body({"error": None, "choices": [{}]}), id="none"),
+        pytest.param(None, _body({"error": {"code": 502}, "choices": [{}]}), id="beside an answer"),
+        pytest.param(None, _body([{"error": {"code": 502}}]), id="a list"),
+        pytest.param(None, b'{"error"', id="no JSON"),
+        pytest.param(None, b"", id="nothing"),
+    ],
+)
+def test_the_status_of_an_error_in_place_of_an_answer(expected: int | None, body: bytes) -> None:
+    assert expected == status_within(body)
