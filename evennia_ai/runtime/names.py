@@ -75,8 +75,13 @@ def name_on_channel(sender: Being, looker: Being | None) -> str:
 
 def _plain_name(being: Being, looker: Being | None) -> str:
     if is_alike_for_all(being):
-        return str(being.name)
+        return unmarked(str(being.name)) or SOMEBODY
     return " ".join(str(strip_ansi(shown(being, looker))).split()) or SOMEBODY
+
+
+def unmarked(name: str) -> str:
+    """A name without the game's markup, as a client shows it: "|yGolden|n key" is "Golden key"."""
+    return str(strip_ansi(name)).strip() if "|" in name else name
 
 
 def _played(being: Being) -> Any:
@@ -91,13 +96,14 @@ def called(being: Being, looker: Being | None) -> tuple[str, ...]:
     The key and aliases are included only where the visible name contains the key. The visible name
     also counts without its article, and without a note in brackets.
     """
+    key = unmarked(str(being.key))
     if is_alike_for_all(being):
-        return (str(being.key), *being.aliases.all())
+        return (key, *map(unmarked, being.aliases.all()))
     seen = name_of(being, looker)
     names = [seen, _TAIL_NOTE.sub("", seen)]
     names += [_ARTICLE.sub("", name, count=1) for name in names if _ARTICLE.match(name)]
-    if not has_description(being) and _is_in(str(being.key), seen):
-        names += [str(being.key), *being.aliases.all()]
+    if not has_description(being) and _is_in(key, seen):
+        names += [key, *map(unmarked, being.aliases.all())]
     return tuple(dict.fromkeys(filter(None, names)))
 
 
@@ -114,7 +120,7 @@ def _is_in(key: str, seen: str) -> bool:
 
 def hides_key(being: Being, looker: Being | None) -> bool:
     """True where an observer does not know a being by its key."""
-    return not is_alike_for_all(being) and str(being.key) not in called(being, looker)
+    return not is_alike_for_all(being) and unmarked(str(being.key)) not in called(being, looker)
 
 
 def is_called(being: Being, name: str, looker: Being | None) -> bool:
