@@ -77,6 +77,9 @@ def read_complaint(body: bytes) -> tuple[str, str]:
         whole = read_json(body)
     except UnreadableError:
         return text[:LONGEST_COMPLAINT], ""
+    # Gemini wraps its errors in a list.
+    if isinstance(whole, list) and whole:
+        whole = whole[0]
     parts = _parts(whole)
     words = dict.fromkeys(text for part in parts for text in _texts(part, "message"))
     held = [*parts, whole] if isinstance(whole, Mapping) else ()

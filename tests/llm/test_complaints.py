@@ -156,6 +156,7 @@ GROQ = {
         pytest.param(400, OPENROUTER, id="OpenRouter"),
         pytest.param(400, OPENROUTER_HANDED_ON, id="OpenRouter for another"),
         pytest.param(400, GEMINI, id="Gemini"),
+        pytest.param(400, [GEMINI], id="Gemini, as a list"),
         pytest.param(422, TGI, id="TGI"),
         pytest.param(400, LM_STUDIO, id="LM Studio"),
         pytest.param(413, GROQ, id="Groq"),
@@ -208,6 +209,8 @@ def test_other_refusals_are_not_mistaken_for_it(status: int, body: Any) -> None:
         pytest.param("slow down", _body({"detail": "slow down"}), id="as FastAPI does"),
         pytest.param("slow down", _body({"message": "slow down"}), id="at the top"),
         pytest.param("slow down", _body("slow down"), id="nothing else"),
+        pytest.param("slow down", _body([{"error": {"message": "slow down"}}]), id="in a list"),
+        pytest.param("", _body([]), id="an empty list"),
         pytest.param(
             "a; b", _body({"error": {"message": "a"}, "message": "b", "detail": "a"}), id="two"
         ),
