@@ -73,6 +73,13 @@ _UNITS: Mapping[str, tuple[str, ...]] = {
         "<tool_call ",
         "</tool_call>",
     ),
+    "marks of calls": (
+        "<|tool",
+        "<\uff5ctool▁call▁begin\uff5c>",
+        "<\uff5cDSML",
+        "[TOOL_CALLS]a{",
+        "a:1 {",
+    ),
     "signs of templates": ("<|", "<|a", "<|a|>", "<invoke name=", "[TOOL_CALLS]", "<function>"),
     "fences": ("`", "```\n", "```a\n", "```json\n{", "``` "),
     "speech": ("Ada: ", 'Ada: "', "Ada says, ", "*", "* ", "**Ada**: ", "says ", ": "),

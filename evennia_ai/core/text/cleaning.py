@@ -30,7 +30,12 @@ _THINK_TAIL = re.compile(
 )
 _TOOL_TAG = re.compile(
     r"<(tool_calls?|function_calls?|tool_response|tool_code|invoke|function)\b[^<>]{0,80}>"
-    r".*?(?:</\1>|\Z)|<\|[a-z_]+\|>|\[TOOL_CALLS?\]",
+    r".*?(?:</\1>|\Z)"
+    # Calls of Mistral, of DeepSeek and Kimi, whose server did not read them.
+    r"|\[TOOL_CALLS?\]\s{0,9}[\w.]{1,64}(?:\[ARGS\])?\{.*\Z"
+    r"|<[|\uff5c]tool[^<>]{0,40}begin[|\uff5c]>.*?(?:<[|\uff5c]tool[^<>]{0,40}end[|\uff5c]>|\Z)"
+    r"|<\uff5cDSML\uff5c.*\Z"
+    r"|<[|\uff5c][^<>|\uff5c\s]{1,60}[|\uff5c]>|\[TOOL_CALLS?\]",
     re.IGNORECASE | re.DOTALL,
 )
 _FENCE = re.compile(
