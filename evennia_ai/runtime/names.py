@@ -8,6 +8,7 @@ list. Where a class has Evennia's own method, everybody sees the key, and nothin
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Collection, Iterable
 from hashlib import sha256
 from typing import Any, TypeVar
@@ -84,6 +85,12 @@ def unmarked(name: str) -> str:
     return str(strip_ansi(name)).strip() if "|" in name else name
 
 
+def folded(name: str) -> str:
+    """A name for comparison: in any case, with its accents written in one way."""
+    # Models write "ë" as one character; a client may have sent the letter and its accent.
+    return name.casefold() if name.isascii() else unicodedata.normalize("NFC", name.casefold())
+
+
 def _played(being: Being) -> Any:
     """For an account, the character it plays, if that is known by a description; else the being."""
     played = eyes_of(being)
@@ -125,8 +132,8 @@ def hides_key(being: Being, looker: Being | None) -> bool:
 
 def is_called(being: Being, name: str, looker: Being | None) -> bool:
     """True for a name, in any case, that an observer may call a being by."""
-    wanted = name.strip().casefold()
-    return bool(wanted) and wanted in map(str.casefold, called(being, looker))
+    wanted = folded(name.strip())
+    return bool(wanted) and wanted in map(folded, called(being, looker))
 
 
 def as_others_see(line: str, listener: Being, *, is_pose: bool) -> str:

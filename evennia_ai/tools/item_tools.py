@@ -35,7 +35,7 @@ from evennia_ai.tools.senses import (
 def _find_way(character: Character, name: str) -> GameObject:
     """Find an exit by its name, or else by the name of its destination."""
     ways = ways_out(character)
-    wanted = name.strip().casefold()
+    wanted = names.folded(name.strip())
     leading = [way for way in ways if names_of(way.destination, character)[0] == wanted]
     if len(leading) == 1 and not any(names_of(way, character)[0] == wanted for way in ways):
         return leading[0]

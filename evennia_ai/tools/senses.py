@@ -28,7 +28,7 @@ _BY_NUMBER = attrgetter("id")
 
 def names_of(thing: GameObject, character: Character) -> list[str]:
     """A character's names for a thing, case-folded; the one it sees comes first."""
-    return [name.casefold() for name in names.called(thing, character)]
+    return [names.folded(name) for name in names.called(thing, character)]
 
 
 def label_of(thing: GameObject, character: Character) -> str:
@@ -82,7 +82,7 @@ def name_list(things: Iterable[GameObject], character: Character) -> str:
 
 def _wanted(name: str) -> str:
     """Normalise a written name for comparison."""
-    return name.strip().lstrip("@").casefold()
+    return names.folded(name.strip().lstrip("@"))
 
 
 def find_among(
