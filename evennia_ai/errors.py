@@ -226,14 +226,23 @@ class ModelStatusError(ModelError):
         status: the HTTP status code.
         is_used_up: as given.
         is_of_request: whether the service refuses this very request, and says nothing of others.
+        is_of_answer: whether it came with HTTP 200 in place of an answer, for which the service may
+            charge.
         is_wait_told: whether it is only busy and said when to come back, which is no failure.
             Never for a used-up quota, for which some services say "in a second" for ever.
     """
 
     def __init__(
-        self, status: int, text: str, *, retry_after: float | None = None, is_used_up: bool = False
+        self,
+        status: int,
+        text: str,
+        *,
+        retry_after: float | None = None,
+        is_used_up: bool = False,
+        is_of_answer: bool = False,
     ) -> None:
         self.status = status
+        self.is_of_answer = is_of_answer
         # Request timeout, conflict, too early, too many requests: all may pass by themselves.
         self.retryable = status in (408, 409, 425, 429) or status >= 500
         self.is_wait_told = status == 429 and retry_after is not None and not is_used_up

@@ -174,6 +174,7 @@ def offered(
     # Stage directions in its speech become poses only where it may pose.
     turn.may_emote = "emote" not in hidden and pattern.offers(REGISTRY["emote"].spec)
     tools = Offered(tools, pattern, hidden)
+    turn.may_use = tools.specs()
     if is_small:
         own = ANSWERS if is_grounded else FOR_SMALL_MODELS
         tools = Fitted(tools, turn.event, own | specs_of_game().keys())

@@ -37,7 +37,7 @@ def read_ear(script: Assistant) -> Ear:
     stored_mode = state.read(script, "room_messages")
     stored_way = state.read(script, "addressed_by")
     work.ear = Ear(
-        names=(body.key, *_own_name(script), *body.aliases.all()),
+        names=_names(script),
         id=body.dbref,
         interaction_enabled=bool(state.read(script, "interaction_enabled")),
         enable_addressing=bool(state.read(script, "enable_addressing")),
@@ -57,6 +57,13 @@ def read_ear(script: Assistant) -> Ear:
         logger.log_err(f"[assistant] {script.key} does without some of its settings: {problem}")
     work.ear_problem = problem
     return work.ear
+
+
+def _names(script: Assistant) -> tuple[str, ...]:
+    """The names by which it is called, as players see them."""
+    body = script.obj
+    own = (str(body.key), *_own_name(script), *names.aliases_of(body))
+    return tuple(map(names.unmarked, own))
 
 
 def _own_name(script: Assistant) -> tuple[str, ...]:
@@ -80,8 +87,10 @@ def ear_for(script: Assistant, from_obj: object) -> Ear:
         return ear
     sender = sender_of(from_obj)
     seen = (names.name_of(body, looker) for looker in (None, body))
-    own = (*names.called(body, sender), *seen, *_own_name(script))
-    return replace(ear, names=tuple(dict.fromkeys(own)))
+    # "I want a lantern" does not call one that Evennia has counted as "a lantern".
+    counted = {*map(names.unmarked, body.aliases.all())}.difference(ear.names)
+    called = (name for name in names.called(body, sender) if name not in counted)
+    return replace(ear, names=tuple(dict.fromkeys((*called, *seen, *_own_name(script)))))
 
 
 def _mapping(script: Assistant, name: str, problems: list[str]) -> Mapping[str, Any]:

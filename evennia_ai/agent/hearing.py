@@ -14,7 +14,7 @@ from evennia.objects.objects import DefaultCharacter
 from evennia_ai.agent import answerers
 from evennia_ai.agent.admission import end_or_extend, overhear, place_of, tell_of_mute
 from evennia_ai.agent.ear_settings import ear_for
-from evennia_ai.core.hearing.calling import is_for_another
+from evennia_ai.core.hearing.calling import is_for_another, without_longer_names
 from evennia_ai.core.hearing.decision_traces import DecisionTrace
 from evennia_ai.core.hearing.inbox import talk_of
 from evennia_ai.core.hearing.perception import (
@@ -107,11 +107,16 @@ def judge(script: Assistant, heard: Heard, from_obj: object = None) -> tuple[Hea
         if heard.source is CHANNEL or ear.room_messages is not IGNORE:
             heard = _aimed(script, heard, ear)
     verdict = classify(heard, ear, sender)
-    # A name at the end of a line counts only if nobody else is called more strongly; only such a
-    # line is worth a look through the room.
-    if verdict.name == "direct_address" and is_unsure(heard, ear):
+    if verdict.name != "direct_address":
+        return heard, verdict
+    # A name at the end of a line counts only if nobody else is called more strongly, and a name
+    # within somebody's longer name does not count. Only such a line is worth a look through the
+    # room.
+    own = _without_longer_names(script, heard, ear)
+    if own is not heard or is_unsure(heard, ear):
         heard = _aimed(script, heard, ear)
-        verdict = classify(heard, ear, sender)
+        own = replace(own, is_for_another=heard.is_for_another)
+        verdict = classify(own, ear, sender)
     return heard, verdict
 
 
@@ -172,6 +177,14 @@ def _aimed(script: Assistant, heard: Heard, ear: Ear) -> Heard:
     if not is_for_another(heard.body, ear.names, others, is_pose=is_pose):
         return heard
     return replace(heard, is_for_another=True)
+
+
+def _without_longer_names(script: Assistant, heard: Heard, ear: Ear) -> Heard:
+    """The message without longer names of others that contain one of its own: Ada, Ada Smith."""
+    if heard.source is CHANNEL:
+        return heard
+    body = without_longer_names(heard.body, ear.names, _names_of_others(script.obj, heard))
+    return heard if body == heard.body else replace(heard, body=body)
 
 
 def _names_of_others(body: Character, heard: Heard) -> Iterator[str]:

@@ -51,7 +51,7 @@ TOOK_TOO_LONG = (408, 504, 524)
 def may_be_charged(error: BaseException) -> bool:
     """True if an attempt that failed with this error may be charged for."""
     if isinstance(error, ModelStatusError):
-        return error.status in TOOK_TOO_LONG
+        return error.is_of_answer or error.status in TOOK_TOO_LONG
     if isinstance(error, ModelConnectionError):
         return error.was_sent
     return not isinstance(error, (CircuitOpenError, NoFreeSlotError))

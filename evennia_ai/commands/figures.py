@@ -79,7 +79,9 @@ def explain(schema: Mapping[str, Any]) -> list[str]:
     ] or ["  it takes nothing"]
 
 
-def _explain_one(schema: Mapping[str, Any], is_required: bool) -> str:
+def _explain_one(given: object, is_required: bool) -> str:
+    # A remote server may describe an argument that can be anything by True alone.
+    schema: Mapping[str, Any] = given if isinstance(given, Mapping) else {}
     allowed_types = {arm["type"] for arm in arms(schema)} - {"null"}
     kinds = sorted(TYPES.get(kind, kind) for kind in allowed_types)
     parts = [" or ".join(kinds) or "anything"]

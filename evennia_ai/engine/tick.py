@@ -11,6 +11,7 @@ from evennia_ai.core.hearing.audience import WAYS, words
 from evennia_ai.core.hearing.chain import is_of_chain
 from evennia_ai.core.hearing.inbox import OWN, TASK
 from evennia_ai.core.safety.limits import LIMITS, DecisionReason, Denial, LimitKind, denial_text
+from evennia_ai.core.safety.persona import holds_recital
 from evennia_ai.core.text.cleaning import clean_speech, cut_at_sentence
 from evennia_ai.core.text.words import number
 from evennia_ai.core.turn.conversation import Message, as_fallback, turn_text, user_message
@@ -103,6 +104,8 @@ async def wrap_up(turn: Turn, ports: Ports, hit: LimitReachedError) -> bool:
     if not text:
         return False
     call = answer_call(text, turn.event, f"last_{turn.event.id}")
+    if holds_recital((call,), prompt.instructions):
+        return False
     group = CallGroup((call,), turn, 1)
     result = await ports.toolbox.run(call, turn)
     group.add(Done(call, ports.toolbox.specs().get(call.name), result))
@@ -110,10 +113,14 @@ async def wrap_up(turn: Turn, ports: Ports, hit: LimitReachedError) -> bool:
 
 
 def _spoken_text(reply: Reply) -> str:
-    """The text of a reply that can be said: its content, or the message of a tool call in it."""
-    call = next(iter(reply.tool_calls), None) or call_from_json(reply.content, "last")
-    message = call.arguments.get("message", "") if call is not None else reply.content
-    return cut_at_sentence(clean_speech(str(message)), LONGEST_SPEECH)
+    """The text of a reply that can be said: the message of a tool call in it, or its content."""
+    # A call that is itself the content leaves no words beside it.
+    written = None if reply.tool_calls else call_from_json(reply.content, "last")
+    call = next(iter(reply.tool_calls), written)
+    message = call.arguments.get("message") if call is not None else None
+    if not isinstance(message, str):
+        message = "" if written is not None else reply.content
+    return cut_at_sentence(clean_speech(message), LONGEST_SPEECH)
 
 
 def with_cause(messages: list[Message], hit: LimitReachedError) -> list[Message]:

@@ -229,11 +229,16 @@ class Cached(Wrapper):
             key = turn.scope, key
         outcome: Any = self.cache.get_or_run(
             key,
-            lambda: self.start(self.inner.run(call, turn)),
+            lambda: self.start(self._run_inner(call, turn)),
             scope=spec.cache_scope,
             ttl=spec.cache_ttl,
         )
         return _ready(outcome) if isinstance(outcome, ToolResult) else outcome
+
+    async def _run_inner(self, call: ToolCall, turn: Turn) -> ToolResult:
+        result = await self.inner.run(call, turn)
+        # The cache shares only plain values. The retries, further in, have read the error already.
+        return result if result.error is None else replace(result, error=None)
 
 
 async def _ready(result: ToolResult) -> ToolResult:

@@ -34,6 +34,7 @@ from evennia_ai.llm.answer_limits import (
     WantedTokens,
     wanted_of,
 )
+from evennia_ai.llm.echoes import Echoes, with_echoes
 from evennia_ai.llm.endpoints import LOCAL, LOCAL_MODEL, PRESETS, SCRIPTED
 from evennia_ai.llm.local_transport import LocalTransport, places_of_game
 from evennia_ai.llm.offers import offered
@@ -144,6 +145,7 @@ class UnifiedLLMClient:
         transport: sends the requests; None: made from provider, address and token.
         answer_limit: the way this endpoint takes the answer limit; shared by all clients of the
             same model there.
+        echoes: what this endpoint wants back beside tool calls; shared likewise.
     """
 
     def __init__(
@@ -164,6 +166,7 @@ class UnifiedLLMClient:
         slots: DeferredSemaphore | None = None,
         transport: Transport | None = None,
         answer_limit: AnswerLimit | None = None,
+        echoes: Echoes | None = None,
         reactor: Reactor = default_reactor,
         random: Callable[[], float] = randomness.random,
     ) -> None:
@@ -177,6 +180,7 @@ class UnifiedLLMClient:
         self._retry = retry_config
         self._generation = generation
         self._answer_limit = answer_limit or AnswerLimit.of(provider, model)
+        self._echoes = echoes or Echoes()
         self._slots = slots or DeferredSemaphore(MAX_CALLS_IN_FLIGHT)
         self._reactor = reactor
         self._random = random
@@ -356,24 +360,29 @@ class UnifiedLLMClient:
             raise
 
     async def _post(self, call: _Call, tokens: int, seconds: float) -> bytes:
-        """Send a request, and again if the endpoint wants the answer limit in another form.
+        """Send a request, and again if the endpoint wants it in another form.
 
         These repeats are no attempts of their own: a refused request is not charged for.
         """
         ends_at, limit = self._reactor.seconds() + seconds, self._answer_limit
         tries_left = MOST_TRIES
         while True:
-            name, sent = limit.name, limit.as_body(tokens)
+            name, sent, echoed = limit.name, limit.as_body(tokens), self._echoes.wanted
             left = max(0.0, ends_at - self._reactor.seconds())
             try:
-                posted = self.transport.post({**call.body, **sent})
+                posted = self.transport.post({**with_echoes(call.body, echoed), **sent})
                 call.payment.sent(posted)
                 answer: bytes = await posted.addTimeout(left, self._reactor)
                 return answer
             except DeadlineError:
                 raise ModelTimeoutError(f"no whole answer within {round(left, 1):g} s") from None
             except ModelStatusError as error:
-                fewer = limit.after(error, name, sent[name]) if tries_left else None
+                if not tries_left:
+                    raise
+                tries_left -= 1
+                if self._echoes.after(error, echoed):
+                    continue
+                fewer = limit.after(error, name, sent[name])
                 if fewer is None:
                     raise
-                tokens, tries_left = min(tokens, fewer), tries_left - 1
+                tokens = min(tokens, fewer)

@@ -77,6 +77,9 @@ def read_complaint(body: bytes) -> tuple[str, str]:
         whole = read_json(body)
     except UnreadableError:
         return text[:LONGEST_COMPLAINT], ""
+    # Gemini wraps its errors in a list.
+    if isinstance(whole, list) and whole:
+        whole = whole[0]
     parts = _parts(whole)
     words = dict.fromkeys(text for part in parts for text in _texts(part, "message"))
     held = [*parts, whole] if isinstance(whole, Mapping) else ()
@@ -87,6 +90,23 @@ def read_complaint(body: bytes) -> tuple[str, str]:
         for code in _texts(part, "code", "type", "error_type")
     )
     return "; ".join(words)[:LONGEST_COMPLAINT], " ".join(codes)[:LONGEST_COMPLAINT]
+
+
+def status_within(body: bytes) -> int | None:
+    """The HTTP status of an error that came with HTTP 200 in place of an answer; None for others.
+
+    OpenRouter answers so if a model fails after it began.
+    """
+    # No text of a model contains this: quotation marks within a text are escaped.
+    if b'"error"' not in body:
+        return None
+    try:
+        whole = read_json(body)
+    except UnreadableError:
+        return None
+    error = whole.get("error") if isinstance(whole, Mapping) and not whole.get("choices") else None
+    code = error.get("code") if isinstance(error, Mapping) else None
+    return code if isinstance(code, int) and 400 <= code <= 599 else None
 
 
 def is_used_up(complaint: tuple[str, str]) -> bool:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
-from twisted.internet.defer import Deferred, DeferredLock, succeed
+from twisted.internet.defer import Deferred, succeed
 from twisted.internet.threads import deferToThread
+from twisted.python.failure import Failure
 
 from evennia_ai.core.typed_objects import Reactor
 from evennia_ai.errors import ConfigurationError, LocalModelError, ModelConnectionError
@@ -55,7 +55,8 @@ class LocalTransport:
         self._reactor = reactor
         self._running: local.LocalModel | None = None
         self._transport: OpenAITransport | None = None
-        self._starting: DeferredLock = DeferredLock()
+        # The calls that wait for the start under way; None: there is none.
+        self._waiting: list[Deferred[local.LocalModel]] | None = None
 
     def post(self, body: Mapping[str, object]) -> Deferred[bytes]:
         """Ask for one completion."""
@@ -64,9 +65,7 @@ class LocalTransport:
     async def _post(self, body: Mapping[str, object]) -> bytes:
         running = local.find_running(self._state_dir)
         if running is None:
-            # Starting blocks a thread, possibly while weights download; without the lock each call
-            # would block another one and use up Twisted's thread pool.
-            running = await self._starting.run(self._find_or_start)
+            running = await self._started()
         # A restarted model has another address or key. Closing the old connections also ends the
         # calls that still wait for the old process.
         if self._transport is None or running != self._running:
@@ -86,10 +85,26 @@ class LocalTransport:
         """Close the connections; the model keeps running."""
         return self._transport.close() if self._transport is not None else succeed(None)
 
-    def _find_or_start(self) -> Any:
-        # Looked up again: the call that held the lock before may have started it.
-        running = local.find_running(self._state_dir)
-        return running if running is not None else deferToThread(self._start)
+    def _started(self) -> Deferred[local.LocalModel]:
+        """The model, once it runs; cancelling only ends the wait for it.
+
+        Starting blocks a thread, possibly while weights download. All calls wait for one start:
+        each would block another thread and use up Twisted's thread pool, and a thread goes on after
+        the call that began it was given up.
+        """
+        waiting: Deferred[local.LocalModel] = Deferred()
+        if self._waiting is not None:
+            self._waiting.append(waiting)
+            return waiting
+        self._waiting = [waiting]
+        deferToThread(self._start).addBoth(self._end_start)
+        return waiting
+
+    def _end_start(self, outcome: local.LocalModel | Failure) -> None:
+        waiting, self._waiting = self._waiting or [], None
+        for each in waiting:
+            # One that was cancelled meanwhile takes this without effect.
+            each.callback(outcome)
 
     def _start(self) -> local.LocalModel:
         try:

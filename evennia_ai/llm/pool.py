@@ -22,6 +22,7 @@ from evennia_ai.llm.client import (
     make_transport,
     provider_headers,
 )
+from evennia_ai.llm.echoes import Echoes
 from evennia_ai.llm.endpoints import Endpoint, Replica
 from evennia_ai.llm.fallback import Client, FallbackClient
 from evennia_ai.llm.local_transport import LocalTransport
@@ -72,6 +73,7 @@ class Pool:
         self._slots = Slots(config.max_calls_in_flight)
         self._transports: dict[tuple[str, str, str], Transport] = {}
         self._answer_limits: dict[tuple[str, str], AnswerLimit] = {}
+        self._echoes: dict[tuple[str, str], Echoes] = {}
         self._loads = Loads()
         self._spreads: dict[tuple[Replica, ...], Spread] = {}
         self.troubles: dict[str, str] = {}
@@ -191,6 +193,7 @@ class Pool:
             slots=self._slots,
             transport=self.transport(endpoint),
             answer_limit=self._answer_limits[limit_key],
+            echoes=self._echoes.setdefault(limit_key, Echoes()),
             reactor=self._reactor,
         )
 

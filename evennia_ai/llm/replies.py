@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import json
+import re
 import secrets
 from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache
+from hashlib import blake2b
 from itertools import islice
 from typing import Any
 
@@ -25,11 +28,13 @@ THOUGHTS = ("reasoning_content", "reasoning")
 # Tool calls read from one reply. Far more than are ever run; it only bounds the work here.
 MOST_CALLS = 5_000
 LONGEST_FINISH_REASON = 60
+# Mistral accepts no other ids of tool calls, and all other services accept these too.
+_SHORT_ID = re.compile(r"[A-Za-z0-9]{9}")
 
 
 def native_request(messages: Sequence[Message], tools: Sequence[ToolSpec]) -> dict[str, Any]:
     """The body for a model with native tool calls."""
-    body: dict[str, Any] = {"messages": list(messages)}
+    body: dict[str, Any] = {"messages": [_with_short_ids(message) for message in messages]}
     if tools:
         body["tools"] = [as_function(tool) for tool in tools]
         body["tool_choice"] = "auto"
@@ -76,8 +81,27 @@ def _finish_reason(value: object) -> str:
 
 def new_call_id() -> str:
     """A new unique id for a tool call."""
-    # Nine letters and digits: Mistral accepts nothing else, and all other services accept it too.
     return f"c{secrets.token_hex(4)}"
+
+
+@lru_cache(maxsize=4096)
+def short_id(call_id: str) -> str:
+    """The id of a call as it is sent, always the same for one id.
+
+    Calls that stand for spoken words have ids of their own, and stored ones may be of any form.
+    """
+    if _SHORT_ID.fullmatch(call_id):
+        return call_id
+    digest = blake2b(call_id.encode("utf-8", "replace"), digest_size=4).hexdigest()
+    return f"c{digest}"
+
+
+def _with_short_ids(message: Message) -> Message:
+    if calls := message.get("tool_calls"):
+        return {**message, "tool_calls": [{**call, "id": short_id(call["id"])} for call in calls]}
+    if "tool_call_id" in message:
+        return {**message, "tool_call_id": short_id(message["tool_call_id"])}
+    return message
 
 
 def _calls(raw_calls: object, make_id: Callable[[], str]) -> tuple[ToolCall, ...]:

@@ -34,6 +34,8 @@ from evennia_ai.resilience import CircuitBreaker
 
 # Share of a model's time that a call waits for room, if there is a fallback model to try instead.
 ROOM_SHARE = 0.25
+# Seconds for which an address is asked last at most: a wrong Retry-After may say years.
+LONGEST_REST = 3600.0
 # Characters of the error text of one address, and of all together.
 LONGEST_CAUSE = 160
 LONGEST_STORY = 800
@@ -322,10 +324,10 @@ class SpreadModel(ClientGroup):
                 await slot.take()
 
     def _note_retry_after(self, replica: Replica, error: Refusal) -> None:
-        """Put an address last for as long as its Retry-After says."""
+        """Put an address last for as long as its Retry-After says, an hour at most."""
         if isinstance(error, ModelStatusError) and error.is_wait_told:
-            until = self._reactor.seconds() + (error.retry_after or 0.0)
-            self._spread.loads[replica.base_url].rests_until = until
+            rest = min(error.retry_after or 0.0, LONGEST_REST)
+            self._spread.loads[replica.base_url].rests_until = self._reactor.seconds() + rest
 
 
 def is_worth_another_address(error: Refusal) -> bool:

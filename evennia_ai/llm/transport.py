@@ -26,7 +26,7 @@ from evennia_ai.errors import (
     ReplyTooLargeError,
 )
 from evennia_ai.llm.bridge import as_deferred
-from evennia_ai.llm.complaints import is_too_long, is_used_up, read_complaint
+from evennia_ai.llm.complaints import is_too_long, is_used_up, read_complaint, status_within
 from evennia_ai.llm.offers import encode
 from evennia_ai.llm.rate_limits import RateLimitInfo, read_rate_limits
 from evennia_ai.resilience.retry import read_retry_after
@@ -250,20 +250,32 @@ class OpenAITransport:
         self.rate_limit_info = read_rate_limits(response.headers) or self.rate_limit_info
         if not 200 <= response.status < 300:
             raise self._status_error(response.status, response.headers, content)
+        if path == COMPLETIONS and (status := status_within(content)) is not None:
+            raise self._status_error(status, response.headers, content, is_of_answer=True)
         return content
 
     def _status_error(
-        self, status: int, headers: Mapping[str, str], content: bytes
+        self,
+        status: int,
+        headers: Mapping[str, str],
+        content: bytes,
+        *,
+        is_of_answer: bool = False,
     ) -> ModelStatusError:
         complaint = read_complaint(content)
         said = self._redacted(complaint[0], 300) or "it says nothing more"
-        text = f"{self.base_url} answered with HTTP {status}: {said}"
+        how = f"HTTP 200 and the error {status}" if is_of_answer else f"HTTP {status}"
+        text = f"{self.base_url} answered with {how}: {said}"
         if is_too_long(status, complaint):
             return ContextLengthError(status, text)
         asked = headers.get("retry-after", "")
-        retry_after = read_retry_after(asked, datetime.now(UTC))
-        used_up = is_used_up(complaint)
-        return ModelStatusError(status, text, retry_after=retry_after, is_used_up=used_up)
+        return ModelStatusError(
+            status,
+            text,
+            retry_after=read_retry_after(asked, datetime.now(UTC)),
+            is_used_up=is_used_up(complaint),
+            is_of_answer=is_of_answer,
+        )
 
     def _redacted(self, text: str, limit: int) -> str:
         """One line of text for staff, without the API key."""

@@ -29,6 +29,7 @@ from evennia_ai.messages import incoming
 from evennia_ai.models import EntityProfile
 from evennia_ai.runtime import asked, state
 from evennia_ai.runtime.assistant import Assistant
+from evennia_ai.runtime.names import unmarked
 from evennia_ai.runtime.work import Work
 
 
@@ -84,7 +85,8 @@ def name_of(script: Assistant, person: str) -> PersonNames:
     """All names of a person: of the account, its characters, and the stored profile."""
     named = _beings_of(person)
     known = EntityProfile.objects.filter(assistant=script.pk, entity=person)
-    names = {*(str(each.key) for each in named), *known.values_list("name", flat=True)}
+    keys = [str(each.key) for each in named]
+    names = {*keys, *map(unmarked, keys), *known.values_list("name", flat=True)}
     return PersonNames(names - {str(script.key)})
 
 

@@ -37,7 +37,7 @@ from evennia_ai.memory.lore_conditions import moment_of
 from evennia_ai.memory.seeking import seeker_of
 from evennia_ai.runtime import services, state
 from evennia_ai.runtime.assistant import Assistant
-from evennia_ai.runtime.names import name_of
+from evennia_ai.runtime.names import name_of, unmarked
 
 # In characters.
 LONGEST_LINE = 400
@@ -184,8 +184,8 @@ def _surroundings(body: GameObject | None) -> Iterator[Note]:
 
 
 def _exit_text(way: GameObject) -> str:
-    where = way.destination
-    return f"{way.key} to {where.key}" if where is not None else str(way.key)
+    name, where = unmarked(str(way.key)), way.destination
+    return f"{name} to {unmarked(str(where.key))}" if where is not None else name
 
 
 def _joined(names: Iterable[str]) -> str:
@@ -196,7 +196,7 @@ def _joined(names: Iterable[str]) -> str:
 def _describe(thing: GameObject, otherwise: str) -> Iterator[str]:
     """The start of a thing's description, with its name if the description lacks it."""
     looks = one_line(str(strip_ansi(str(thing.db.desc or ""))), 4 * LONGEST_DESCRIPTION)
-    name = one_line(str(thing.key), 60)
+    name = one_line(unmarked(str(thing.key)), 60)
     if not looks:
         yield otherwise
     elif name.casefold() in looks.casefold():

@@ -23,6 +23,7 @@ from evennia_ai.operations.result import Result
 from evennia_ai.runtime import names
 
 # Re-exported for the commands, which import nothing below the operations.
+from evennia_ai.runtime.names import aliases_of as aliases_of
 from evennia_ai.runtime.names import called as called
 from evennia_ai.runtime.names import found_by_game as found_by_game
 from evennia_ai.runtime.names import is_called as is_called
@@ -33,8 +34,6 @@ from evennia_ai.runtime.tagged import ANY_TAG, TAG_CATEGORY, scripts_with, tag_o
 
 BODY_OF_ACCOUNT = "assistant_body"
 ALIAS = "alias"  # Evennia's `db_tagtype` of the tags that are aliases
-# Category of the aliases that Evennia makes by itself when it counts things: "two Adas".
-PLURAL = "plural_key"
 LONGEST_NAME = 60  # characters
 # Separators of command arguments and of addresses.
 BARRED = '=,;/"'
@@ -96,12 +95,6 @@ def names_of(script: AssistantScript) -> list[str]:
 def names_of_body(body: GameObject) -> list[str]:
     """Names of a body: its key and its aliases, except those that Evennia generates."""
     return [str(body.key), *aliases_of(body)]
-
-
-def aliases_of(body: GameObject) -> list[str]:
-    """The aliases of a body, except those that Evennia generates when somebody looks at it."""
-    tags = body.aliases.all(return_objs=True)
-    return [str(tag.db_key) for tag in tags if tag.db_category != PLURAL]
 
 
 def assistant_called(name: str) -> AssistantScript | None:
@@ -179,7 +172,7 @@ def _names_by_assistant() -> dict[int, tuple[int | None, list[str]]]:
     tags = ObjectDB.db_tags.through.objects.filter(objectdb__in=of_bodies).order_by("pk")
     columns = ("objectdb", "tag__db_tagtype", "tag__db_category", "tag__db_key")
     for body, kind, category, alias in tags.values_list(*columns):
-        if kind == ALIAS and category != PLURAL:
+        if kind == ALIAS and category != names.PLURAL:
             of_bodies[body].append(alias)
     return found
 

@@ -8,6 +8,7 @@ list. Where a class has Evennia's own method, everybody sees the key, and nothin
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Collection, Iterable
 from hashlib import sha256
 from typing import Any, TypeVar
@@ -26,6 +27,8 @@ B = TypeVar("B", bound=Being)
 SOMEBODY = "somebody"
 # The lock type of Evennia's rpsystem that allows an observer to recognise somebody.
 RECOGNISED = "enable_recog"
+# Category of the aliases that Evennia makes by itself when it counts things: "two Adas".
+PLURAL = "plural_key"
 _ALIKE_FOR_ALL = (DefaultObject.get_display_name, DefaultAccount.get_display_name)
 _ARTICLE = re.compile(r"(?:a|an|the)\s+(?=\w)", re.IGNORECASE)
 _TAIL_NOTE = re.compile(r"\s*\[[^\[\]]*\]\Z")
@@ -73,8 +76,19 @@ def name_on_channel(sender: Being, looker: Being | None) -> str:
 
 def _plain_name(being: Being, looker: Being | None) -> str:
     if is_alike_for_all(being):
-        return str(being.name)
+        return unmarked(str(being.name)) or SOMEBODY
     return " ".join(str(strip_ansi(shown(being, looker))).split()) or SOMEBODY
+
+
+def unmarked(name: str) -> str:
+    """A name without the game's markup, as a client shows it: "|yGolden|n key" is "Golden key"."""
+    return str(strip_ansi(name)).strip() if "|" in name else name
+
+
+def folded(name: str) -> str:
+    """A name for comparison: in any case, with its accents written in one way."""
+    # Models write "ë" as one character; a client may have sent the letter and its accent.
+    return name.casefold() if name.isascii() else unicodedata.normalize("NFC", name.casefold())
 
 
 def _played(being: Being) -> Any:
@@ -89,14 +103,21 @@ def called(being: Being, looker: Being | None) -> tuple[str, ...]:
     The key and aliases are included only where the visible name contains the key. The visible name
     also counts without its article, and without a note in brackets.
     """
+    key = unmarked(str(being.key))
     if is_alike_for_all(being):
-        return (str(being.key), *being.aliases.all())
+        return (key, *map(unmarked, being.aliases.all()))
     seen = name_of(being, looker)
     names = [seen, _TAIL_NOTE.sub("", seen)]
     names += [_ARTICLE.sub("", name, count=1) for name in names if _ARTICLE.match(name)]
-    if not has_description(being) and _is_in(str(being.key), seen):
-        names += [str(being.key), *being.aliases.all()]
+    if not has_description(being) and _is_in(key, seen):
+        names += [key, *map(unmarked, being.aliases.all())]
     return tuple(dict.fromkeys(filter(None, names)))
+
+
+def aliases_of(being: Being) -> list[str]:
+    """The aliases of a being, except those that Evennia generates when somebody looks at it."""
+    tags = being.aliases.all(return_objs=True)
+    return [str(tag.db_key) for tag in tags if tag.db_category != PLURAL]
 
 
 def _is_in(key: str, seen: str) -> bool:
@@ -106,13 +127,13 @@ def _is_in(key: str, seen: str) -> bool:
 
 def hides_key(being: Being, looker: Being | None) -> bool:
     """True where an observer does not know a being by its key."""
-    return not is_alike_for_all(being) and str(being.key) not in called(being, looker)
+    return not is_alike_for_all(being) and unmarked(str(being.key)) not in called(being, looker)
 
 
 def is_called(being: Being, name: str, looker: Being | None) -> bool:
     """True for a name, in any case, that an observer may call a being by."""
-    wanted = name.strip().casefold()
-    return bool(wanted) and wanted in map(str.casefold, called(being, looker))
+    wanted = folded(name.strip())
+    return bool(wanted) and wanted in map(folded, called(being, looker))
 
 
 def as_others_see(line: str, listener: Being, *, is_pose: bool) -> str:

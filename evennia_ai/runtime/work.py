@@ -98,7 +98,7 @@ class Work:
         muted: persons who muted it; they neither hear it nor are heard.
         turned_away: messages pushed out of the inbox that are not logged yet.
         turned_away_told_at: when they were logged last.
-        capture: lines of command output for a tool that waits for them, or None.
+        captures: lines of command output, a list for each tool that waits for them, newest last.
         breakers: circuit breakers of its tools.
         tool_cache: results of tools that may be used again.
         compact_after: seconds on the clock before which no compaction is tried again.
@@ -166,7 +166,7 @@ class Work:
     muted: set[str] = field(default_factory=set)
     turned_away: int = 0
     turned_away_told_at: float = -math.inf
-    capture: list[str] | None = None
+    captures: list[list[str]] = field(default_factory=list)
     breakers: CircuitBreakerRegistry = field(default_factory=CircuitBreakerRegistry)
     tool_cache: ToolResultCache = field(default_factory=ToolResultCache)
     compact_after: float = 0.0
@@ -193,6 +193,11 @@ class Work:
     unable: set[str] | None = None
     calls_of_game: deque[Call] = field(default_factory=lambda: deque(maxlen=MOST_CALLS))
     recorded: TurnRing = field(default_factory=TurnRing)
+
+    @property
+    def capture(self) -> list[str] | None:
+        """Lines of command output for the tool that waits for them, or None."""
+        return self.captures[-1] if self.captures else None
 
     @property
     def set_aside(self) -> frozenset[str]:

@@ -109,14 +109,15 @@ def captured(script: Assistant | None) -> Generator[list[str]]:
     if work is None:
         yield lines
         return
-    # Captures nest: a command may run another one.
-    before = work.capture
+    # Captures nest, as a command may run another one; those of commands that wait end in any order.
+    work.captures.append(lines)
     # The cached ear knows whether it captures, so it has to be created again.
-    work.capture, work.ear = lines, None
+    work.ear = None
     try:
         yield lines
     finally:
-        work.capture, work.ear = before, None
+        work.captures = [each for each in work.captures if each is not lines]
+        work.ear = None
 
 
 def tells_of_a_crash(lines: Sequence[str]) -> bool:

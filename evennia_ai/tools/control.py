@@ -52,12 +52,13 @@ def _score(spec: ToolSpec, wanted: set[str]) -> int:
     return sum(3 * (word in name) + (word in words) for word in wanted)
 
 
-def _allowed_tools(character: Character) -> Iterator[ToolSpec]:
-    """All tools that the character may use, except `find_tools` itself."""
+def _allowed_tools(character: Character, turn: Turn) -> Iterator[ToolSpec]:
+    """All tools that the character may use in a turn, except `find_tools` itself."""
     for catalogue in CATALOGUES:
         for name, spec in catalogue().items():
-            is_allowed = character.access(character, f"tool_{name}", default=True)
-            if is_allowed and name != FIND_TOOLS:
+            if name == FIND_TOOLS or (turn.may_use is not None and name not in turn.may_use):
+                continue
+            if character.access(character, f"tool_{name}", default=True):
                 yield spec
 
 
@@ -86,7 +87,7 @@ def find_tools(character: Character, query: str, *, turn: Turn) -> str:
     Args:
         query: some words, such as: pick up a thing; or the name of a group.
     """
-    found = _matching(list(_allowed_tools(character)), query)
+    found = _matching(list(_allowed_tools(character, turn)), query)
     turn.found += [spec.name for spec in found if spec.name not in turn.found]
     lines = [f"{spec.name}: {one_line(spec.description, LONGEST_DESCRIPTION)}" for spec in found]
     return "\n".join(lines) or "no tool does that"

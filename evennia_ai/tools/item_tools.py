@@ -35,7 +35,7 @@ from evennia_ai.tools.senses import (
 def _find_way(character: Character, name: str) -> GameObject:
     """Find an exit by its name, or else by the name of its destination."""
     ways = ways_out(character)
-    wanted = name.strip().casefold()
+    wanted = names.folded(name.strip())
     leading = [way for way in ways if names_of(way.destination, character)[0] == wanted]
     if len(leading) == 1 and not any(names_of(way, character)[0] == wanted for way in ways):
         return leading[0]
@@ -87,7 +87,8 @@ def get(character: Character, item: str, *, turn: Turn) -> str:
     # With itself among them, so that picking itself up gets a better message than "not here".
     here = [*seen_in(room_of(character), character), character]
     others = name_list(here[:-1], character) or "nothing"
-    thing = find_among(here, item, f"is not here; here are: {others}", character=character)
+    missing = f"is not here; here are: {others}"
+    thing = find_among(here, item, missing, character=character, takes_any=True)
     if thing is character:
         raise ToolError("you cannot pick yourself up")
     with captured(getattr(character, "assistant_script", None)) as lines:
@@ -107,7 +108,8 @@ def get(character: Character, item: str, *, turn: Turn) -> str:
 def _find_carried(character: Character, name: str) -> GameObject:
     carried = list(character.contents)
     held = name_list(carried, character) or "nothing"
-    return find_among(carried, name, f"is not among what you carry: {held}", character=character)
+    missing = f"is not among what you carry: {held}"
+    return find_among(carried, name, missing, character=character, takes_any=True)
 
 
 def _carries_something(character: Character, turn: Turn) -> bool:

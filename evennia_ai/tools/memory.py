@@ -12,6 +12,7 @@ from evennia_ai.memory.seeking import seeker_of
 from evennia_ai.messages.incoming import face_of
 from evennia_ai.runtime import state
 from evennia_ai.runtime.assistant import Character
+from evennia_ai.runtime.names import folded
 from evennia_ai.tools.registry import tool
 from evennia_ai.tools.senses import names_of
 
@@ -79,7 +80,7 @@ def store_memory(
 
 def _check_about(character: Character, about: str) -> None:
     """Refuse a fact about somebody present who must not be remembered."""
-    wanted, room = about.strip().casefold(), character.location
+    wanted, room = folded(about.strip()), character.location
     named = (
         [being for being in room.contents if wanted in names_of(being, character)] if room else []
     )

@@ -14,7 +14,7 @@ from evennia_ai.core.text.cleaning import cut_at_sentence, name_as_data, quote
 from evennia_ai.core.typed_objects import GameObject
 from evennia_ai.errors import ToolError
 from evennia_ai.runtime.assistant import Character
-from evennia_ai.runtime.names import name_of
+from evennia_ai.runtime.names import folded, name_of
 from evennia_ai.tools.groups import PLACES
 from evennia_ai.tools.registry import tool
 from evennia_ai.tools.senses import (
@@ -142,7 +142,7 @@ def search_objects(character: Character, query: str) -> str:
     Args:
         query: one or more words, such as: brass lamp.
     """
-    words = query.casefold().split()
+    words = folded(query).split()
     if not words:
         raise ToolError("name what you look for")
     room = room_of(character)

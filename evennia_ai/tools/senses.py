@@ -28,7 +28,7 @@ _BY_NUMBER = attrgetter("id")
 
 def names_of(thing: GameObject, character: Character) -> list[str]:
     """A character's names for a thing, case-folded; the one it sees comes first."""
-    return [name.casefold() for name in names.called(thing, character)]
+    return [names.folded(name) for name in names.called(thing, character)]
 
 
 def label_of(thing: GameObject, character: Character) -> str:
@@ -82,7 +82,7 @@ def name_list(things: Iterable[GameObject], character: Character) -> str:
 
 def _wanted(name: str) -> str:
     """Normalise a written name for comparison."""
-    return name.strip().lstrip("@").casefold()
+    return names.folded(name.strip().lstrip("@"))
 
 
 def find_among(
@@ -92,6 +92,7 @@ def find_among(
     *,
     character: Character,
     preferred_id: str = "",
+    takes_any: bool = False,
 ) -> GameObject:
     """Find a thing by the name that is seen, or else by its other names.
 
@@ -101,6 +102,7 @@ def find_among(
         character: the assistant's character, which sees names of its own.
         missing: end of the error message if nothing is found, after the name.
         preferred_id: the id ("#12") to prefer among several of that name.
+        takes_any: take the first of several things that are alike, as Evennia's `get` does.
 
     Raises:
         ToolError: there is no such thing, or more than one.
@@ -110,10 +112,15 @@ def find_among(
     found = found or [thing for thing in things if wanted in names_of(thing, character)]
     found = found or names.found_by_game(character, wanted, things)
     preferred = [thing for thing in found if thing.dbref == preferred_id]
-    if len(preferred or found) == 1:
+    if len(preferred or found) == 1 or (takes_any and found and _are_alike(found)):
         return (preferred or found)[0]
     said = one_line(name, 60)
     raise ToolError(f"there are several named {said}" if found else f"{said} {missing}")
+
+
+def _are_alike(things: Sequence[GameObject]) -> bool:
+    """True for things of one key and class, of which nobody can say which one is meant."""
+    return len({(thing.key, thing.typeclass_path) for thing in things}) == 1
 
 
 def find_here(character: Character, name: str, *, preferred_id: str = "") -> GameObject:

@@ -21,6 +21,7 @@ from evennia_ai.core.turn.turn import Turn
 from evennia_ai.engine.ports import Specs
 from evennia_ai.runtime import services
 from evennia_ai.runtime.assistant import Character
+from evennia_ai.runtime.names import unmarked
 from evennia_ai.tools.groups import HANDS, TRAVEL
 from evennia_ai.tools.registry import SPECS, TOOL_REGISTRY
 
@@ -114,7 +115,7 @@ def _groups_of_things(character: Character, text: str) -> Iterator[str]:
     room = character.location
     here = room.contents if room is not None else ()
     for thing in islice((*character.contents, *here), MOST_THINGS):
-        name = str(thing.key).casefold()
+        name = unmarked(str(thing.key)).casefold()
         if isinstance(thing, DefaultCharacter) or len(name) < SHORTEST_NAME or name not in text:
             continue
         yield TRAVEL.name if thing.destination else HANDS.name

@@ -64,7 +64,7 @@ def find_online(name: str, asker_id: str, character: Character) -> Account:
     The person being answered takes precedence over others of that name, and accounts over
     characters. A character known by a description is only found by that.
     """
-    wanted = name.strip().casefold()
+    wanted = names.folded(name.strip())
     online = [
         (each.get_account(), each.get_puppet()) for each in evennia.SESSION_HANDLER.get_sessions()
     ]
@@ -72,7 +72,9 @@ def find_online(name: str, asker_id: str, character: Character) -> Account:
         (account, puppet) for account, puppet in online if account is not None
     ]
     by_account = [
-        account for account, _ in playing if names.name_of(account, character).casefold() == wanted
+        account
+        for account, _ in playing
+        if names.folded(names.name_of(account, character)) == wanted
     ]
     by_puppet = [
         account
@@ -94,7 +96,7 @@ def find_online(name: str, asker_id: str, character: Character) -> Account:
 def _is_first_name(puppet: GameObject, wanted: str, character: Character) -> bool:
     if names.has_description(puppet):
         return names.is_called(puppet, wanted, character)
-    return names.called(puppet, character)[0].casefold() == wanted
+    return names.folded(names.called(puppet, character)[0]) == wanted
 
 
 @tool(category="terminal", group=FAR)

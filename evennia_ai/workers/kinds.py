@@ -186,6 +186,7 @@ def failure(error: Exception) -> bytes:
             status=error.status,
             retry_after=error.retry_after,
             is_used_up=error.is_used_up,
+            is_of_answer=error.is_of_answer,
         )
     if isinstance(error, ModelConnectionError):
         return _error_result("connection", text, was_sent=error.was_sent)
@@ -233,8 +234,13 @@ def model_error(result: bytes, *, is_begun: bool = True) -> ModelError:
     if kind == "context":
         return ContextLengthError(found["status"], text)
     if kind == "status":
-        wait, used_up = found["retry_after"], found["is_used_up"]
-        return ModelStatusError(found["status"], text, retry_after=wait, is_used_up=used_up)
+        return ModelStatusError(
+            found["status"],
+            text,
+            retry_after=found["retry_after"],
+            is_used_up=found["is_used_up"],
+            is_of_answer=found.get("is_of_answer", False),  # a worker of before has none
+        )
     if kind == "connection":
         return ModelConnectionError(text, was_sent=found["was_sent"])
     if kind == "lost":

@@ -195,12 +195,13 @@ class TestHoleA5:
         ({"code": 4711}, True),
         ({"list": ["slowly"]}, True),
         ({"crown": True}, True),
+        ({"any": "slowly"}, True),
     ],
 )
 def test_a_call_of_choices_carries_no_words(arguments: dict[str, object], carries: bool) -> None:
     """A number may carry a secret, and so may an invented argument name."""
     how = {"type": "string", "enum": ["slowly", "fast"]}
-    names = {"loud": {}, "how": how, "code": {}, "list": {}}
+    names = {"loud": {}, "how": how, "code": {}, "list": {}, "any": True}
     assert carries is carries_words(ToolSpec("dig", "", {"properties": names}), arguments)
 
 

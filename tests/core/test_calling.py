@@ -158,6 +158,24 @@ def test_speech_for_another(expected: bool, body: str) -> None:
     assert expected is is_for_another(body, ADA.names, ("Tom", "Old Mia", "Zoë"))
 
 
+@pytest.mark.parametrize(
+    ("expected", "body"),
+    [
+        pytest.param(True, "Ada Smith, hello", id="in front"),
+        pytest.param(True, "hello ada smith", id="at the end"),
+        pytest.param(True, "@Ada Smith hello", id="a mention"),
+        pytest.param(True, "Old Ada, hello", id="hers is the end of it"),
+        pytest.param(True, "zoe\u0308 Ada, hello", id="an accent written apart"),
+        pytest.param(False, "Ada, hello", id="hers alone"),
+        pytest.param(False, "Ada Smithson, hello", id="a part of a longer word"),
+        pytest.param(False, "Ada and Ada Smith, hello", id="both"),
+        pytest.param(False, "@Ada Smith and @Ada, hello", id="a mention of both"),
+    ],
+)
+def test_a_name_within_a_longer_one_calls_the_other(expected: bool, body: str) -> None:
+    assert expected is is_for_another(body, ("Ada",), ("Ada Smith", "Old Ada", "Zoë Ada"))
+
+
 @given(POSING_TEXT, st.lists(ANY_TEXT | st.just("Tom"), max_size=3))
 def test_any_speech_is_aimed_or_not(body: str, others: list[str]) -> None:
     assert is_for_another(body, ADA.names, others) in (True, False)

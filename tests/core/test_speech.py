@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from evennia_ai.core.text.cleaning import clean_speech
 from evennia_ai.core.turn.speech import answer_call, call_from_json, spoken_call
 from evennia_ai.core.turn.toolspec import ToolCall
 from tests.core.samples import ANY_TEXT, JSON_VALUES, make_event
@@ -60,6 +61,51 @@ def test_calls_told_as_json(name: str, arguments: dict[str, Any], text: str) -> 
     assert ToolCall("c1", name, arguments) == call_from_json(text, "c1")
 
 
+DEEPSEEK = (
+    "<\uff5ctool▁calls▁begin\uff5c><\uff5ctool▁call▁begin\uff5c>function<\uff5ctool▁sep\uff5c>say\n```json\n"
+    '{"message":"hello"}\n```<\uff5ctool▁call▁end\uff5c>'
+)
+KIMI = (
+    "<|tool_calls_section_begin|><|tool_call_begin|>functions.say:0<|tool_call_argument_begin|>"
+    '{"message":"hello"}<|tool_call_end|><|tool_calls_section_end|>'
+)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        pytest.param('[TOOL_CALLS]say{"message":"hello"}', id="Mistral"),
+        pytest.param('[TOOL_CALLS]say[ARGS]{"message":"hello"}', id="Mistral, newer"),
+        pytest.param(f"{DEEPSEEK}<\uff5ctool▁calls▁end\uff5c>", id="DeepSeek"),
+        pytest.param(KIMI, id="Kimi"),
+        pytest.param('say {"message":"hello"}', id="without marks"),
+        pytest.param('tools.say: {"message":"hello"}\n', id="with a colon"),
+    ],
+)
+def test_calls_told_as_a_name_and_its_arguments(text: str) -> None:
+    """Servers leave them in the text where their parser of tool calls is off."""
+    assert ToolCall("c1", "say", HELLO) == call_from_json(text, "c1")
+
+
+@pytest.mark.parametrize(
+    ("said", "text"),
+    [
+        pytest.param("Hm.", f"Hm.{DEEPSEEK}<\uff5ctool▁calls▁end\uff5c>", id="DeepSeek"),
+        pytest.param("Hm.", f"Hm.{DEEPSEEK}{DEEPSEEK}", id="two of them"),
+        pytest.param("Hm.", f"Hm.{KIMI}", id="Kimi"),
+        pytest.param("Hm.", 'Hm.[TOOL_CALLS]say{"message":"he', id="Mistral, cut off"),
+        pytest.param(
+            "Hm.",
+            'Hm.<\uff5cDSML\uff5cfunction_calls>\n<\uff5cDSML\uff5cinvoke name="say">',
+            id="DSML",
+        ),
+        pytest.param("a <| b |> c", "a <| b |> c", id="no mark"),
+    ],
+)
+def test_none_of_them_is_said(said: str, text: str) -> None:
+    assert said == clean_speech(text)
+
+
 @pytest.mark.parametrize(
     "arguments",
     [
@@ -86,6 +132,8 @@ def test_arguments_that_are_no_object(arguments: str) -> None:
         pytest.param("{broken", id="broken"),
         pytest.param('["tool"]', id="a list"),
         pytest.param('{"message": "hello"}', id="no name"),
+        pytest.param('Look here {"message": "hello"}', id="words in front of an object"),
+        pytest.param('say {"message": "hello"} and go', id="words behind it"),
         pytest.param('{"tool": ""}', id="an empty name"),
         pytest.param('{"tool": 7}', id="a number for a name"),
         pytest.param('{"n": ' + "9" * 5000 + "}", id="a number too long"),

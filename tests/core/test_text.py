@@ -23,6 +23,7 @@ from tests.core.samples import ANY_CHARACTER, ANY_TEXT
 
 PIECES = (
     *("<think>", "</think>", "<reasoning>", "</THINKING>", "<tool_call>", "</tool_call>"),
+    *("[THINK]", "<|channel|>", "<|start|>a", "<|channel|>final<|message|>", "<|end|>"),
     *("<|im_end|>", "```json\n", "```", '{"tool": "say"}', '{"tool": "s', '{"lamp": 1}'),
     *("Ada: ", "Ada says, ", "**Ada**: ", '"', "«", "»", "“", "”", "*", "hello", ". "),
     *("\n", "\n\n\n", "\t", "\r\n", "\u2028", "\u200b", "\x00", "\ud800"),
@@ -177,6 +178,50 @@ def test_sendable_text_can_be_sent(text: str) -> None:
 )
 def test_without_thoughts(left: str, text: str) -> None:
     assert left == without_thoughts(text)
+
+
+@pytest.mark.parametrize(
+    ("opened", "closed"),
+    [
+        pytest.param("<thought>", "</thought>", id="Gemini"),
+        pytest.param("<seed:think>", "</seed:think>", id="Seed"),
+        pytest.param("[THINK]", "[/THINK]", id="Mistral"),
+        pytest.param("◁think▷", "◁/think▷", id="Kimi"),
+        pytest.param("<|START_THINKING|>", "<|END_THINKING|>", id="Cohere"),
+        pytest.param("<think\n>", "</think >", id="blanks within"),
+    ],
+)
+def test_marks_of_thoughts_of_other_models(opened: str, closed: str) -> None:
+    texts = (f"{opened}he lies{closed}Hm.", f"he lies{closed}Hm.", f"Hm.{opened}he lies")
+    assert ["Hm."] * 3 == [clean_speech(text) for text in texts]
+
+
+@pytest.mark.parametrize(
+    ("said", "text"),
+    [
+        pytest.param(
+            "Hm.",
+            "<|channel|>analysis<|message|>He lies.<|end|>"
+            "<|start|>assistant<|channel|>final<|message|>Hm.<|return|>",
+            id="thoughts, then speech",
+        ),
+        pytest.param("Hm.", "<|channel|>final<|message|>Hm.", id="speech alone"),
+        pytest.param("", "<|channel|>analysis<|message|>He lies.", id="thoughts cut off"),
+        pytest.param(
+            "Hm.",
+            "<|channel|>analysis<|message|>He lies.<|channel|>final<|message|>Hm.",
+            id="without an end between",
+        ),
+        pytest.param(
+            "",
+            "<|channel|>commentary to=functions.say <|constrain|>json<|message|>{}<|call|>",
+            id="a call",
+        ),
+    ],
+)
+def test_only_the_final_channel_is_said(said: str, text: str) -> None:
+    """So does gpt-oss write, where its server does not part the channels."""
+    assert said == clean_speech(text)
 
 
 @pytest.mark.parametrize("unit", ["Ada: ", '{"tool":1}', 'Ada: {"tool":1} '])

@@ -19,6 +19,8 @@ from evennia_ai.errors import (
 )
 from tests.engine.doubles import Stage, asked, bounded, look, looks, reply
 
+RULES = "You act only by calling tools, and you keep to one or two sentences of plain text."
+
 
 def test_f1_one_call_without_tools_and_the_cause_in_the_system_prompt() -> None:
     stage = Stage(*looks(2), reply(content="Two shelves are searched, the third is not."))
@@ -85,6 +87,43 @@ def test_f3_a_model_that_still_calls_a_tool_means_its_message() -> None:
     stage = Stage(*looks(2), reply(ToolCall("x", "say", {"message": "So far two."})))
     assert stage.play(max_iterations=2).is_told
     assert ["note whisper", "run whisper"] == stage.diary[-2:]
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        pytest.param(ToolCall("x", "say", {"message": None}), id="null"),
+        pytest.param(ToolCall("x", "say", {"message": ["hm"]}), id="a list"),
+        pytest.param(look(2), id="another tool"),
+        pytest.param(ToolCall("x", "say", problem="not JSON"), id="unreadable"),
+    ],
+)
+def test_a_call_without_a_message_leaves_the_words_beside_it(call: ToolCall) -> None:
+    stage = Stage(*looks(2), reply(call, content="So far two."))
+    assert stage.play(max_iterations=2).is_told
+    assert "So far two." in str(stage.turn.said[-2])
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        pytest.param(reply(ToolCall("x", "say", {"message": None})), id="a call"),
+        pytest.param(reply(content='look(target="the lamp")'), id="one in words"),
+        pytest.param(reply(content='{"tool": "look", "parameters": {}}'), id="one in JSON"),
+    ],
+)
+def test_a_call_without_a_message_says_nothing_alone(answer: Reply) -> None:
+    stage = Stage(*looks(2), answer)
+    assert not stage.play(max_iterations=2).is_told
+    assert "run whisper" not in stage.diary
+
+
+def test_instructions_are_no_last_word() -> None:
+    """A model that recites its instructions says nothing of them here either."""
+    stage = Stage(*looks(2), reply(content=f"Sure! {RULES}"))
+    stage.instructions = RULES
+    assert not stage.play(max_iterations=2).is_told
+    assert "run whisper" not in stage.diary
 
 
 def test_nobody_waits_for_a_last_word() -> None:

@@ -100,6 +100,17 @@ class TestCached:
         results = [finish(cached.run(LOOK, TURN)).success for _ in range(2)]
         assert [False, True] == results
 
+    def test_a_failure_by_an_error_is_a_result(self) -> None:
+        """Also where the cache shares the outcome between those who wait for it."""
+        diary: list[str] = []
+        looks = replace(SPECS[2], cacheable=True)
+        tools = ListedTools(diary, {"look": [ToolError("dark")] * 2}, offered=(looks,))
+        inner = Protected(tools, CircuitBreakerRegistry(), lambda turn, call, error: None)
+        cached = Cached(inner, ToolResultCache(), Deferred.fromCoroutine)
+        results = [finish(cached.run(LOOK, TURN)) for _ in range(2)]
+        assert [ToolResult(False, "dark", Fault.FAILED)] * 2 == results
+        assert ["run look"] * 2 == diary
+
     def test_one_that_is_under_way_is_shared(self) -> None:
         """An equal call that comes meanwhile waits for the first."""
         diary: list[str] = []

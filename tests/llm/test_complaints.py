@@ -7,7 +7,13 @@ from typing import Any
 
 import pytest
 
-from evennia_ai.llm.complaints import LONGEST_COMPLAINT, is_too_long, is_used_up, read_complaint
+from evennia_ai.llm.complaints import (
+    LONGEST_COMPLAINT,
+    is_too_long,
+    is_used_up,
+    read_complaint,
+    status_within,
+)
 
 
 def _body(value: Any) -> bytes:
@@ -150,6 +156,7 @@ GROQ = {
         pytest.param(400, OPENROUTER, id="OpenRouter"),
         pytest.param(400, OPENROUTER_HANDED_ON, id="OpenRouter for another"),
         pytest.param(400, GEMINI, id="Gemini"),
+        pytest.param(400, [GEMINI], id="Gemini, as a list"),
         pytest.param(422, TGI, id="TGI"),
         pytest.param(400, LM_STUDIO, id="LM Studio"),
         pytest.param(413, GROQ, id="Groq"),
@@ -202,6 +209,8 @@ def test_other_refusals_are_not_mistaken_for_it(status: int, body: Any) -> None:
         pytest.param("slow down", _body({"detail": "slow down"}), id="as FastAPI does"),
         pytest.param("slow down", _body({"message": "slow down"}), id="at the top"),
         pytest.param("slow down", _body("slow down"), id="nothing else"),
+        pytest.param("slow down", _body([{"error": {"message": "slow down"}}]), id="in a list"),
+        pytest.param("", _body([]), id="an empty list"),
         pytest.param(
             "a; b", _body({"error": {"message": "a"}, "message": "b", "detail": "a"}), id="two"
         ),
@@ -242,3 +251,25 @@ def test_what_says_that_the_account_is_used_up(expected: bool, message: str, cod
     """Services report this with various statuses, so only text and code decide."""
     body = _body({"error": {"message": message, "type": code}})
     assert expected is is_used_up(read_complaint(body))
+
+
+@pytest.mark.parametrize(
+    ("expected", "body"),
+    [
+        pytest.param(502, _body({"error": {"code": 502, "message": "down"}}), id="a status"),
+        pytest.param(
+            429, _body({"id": "x", "error": {"code": 429}, "choices": []}), id="no choice"
+        ),
+        pytest.param(None, _body({"error": {"code": "busy"}}), id="a word"),
+        pytest.param(None, _body({"error": {"code": True}}), id="a flag"),
+        pytest.param(None, _body({"error": {"code": 200}}), id="no error"),
+        pytest.param(None, _body({"error": "down"}), id="a text"),
+        pytest.param(None, _body({"error": None, "choices": [{}]}), id="none"),
+        pytest.param(None, _body({"error": {"code": 502}, "choices": [{}]}), id="beside an answer"),
+        pytest.param(None, _body([{"error": {"code": 502}}]), id="a list"),
+        pytest.param(None, b'{"error"', id="no JSON"),
+        pytest.param(None, b"", id="nothing"),
+    ],
+)
+def test_the_status_of_an_error_in_place_of_an_answer(expected: int | None, body: bytes) -> None:
+    assert expected == status_within(body)

@@ -22,7 +22,7 @@ SAY = ToolSpec(
     "Say it.",
     {"type": "object", "properties": {"message": {"type": "string"}}, "required": ["message"]},
 )
-CALL = ToolCall("call_1", "say", {"message": "Good evening."})
+CALL = ToolCall("call00001", "say", {"message": "Good evening."})
 TALK = [
     {"role": "system", "content": "You are Ada."},
     user_message("Tom says: hello"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import re
+from dataclasses import replace
 from itertools import count
 from typing import Any
 
@@ -27,8 +28,9 @@ SAY = ToolSpec(
         "additionalProperties": False,
     },
 )
-CALL = ToolCall("call_1", "say", {"message": "hé"})
-TALK = [user_message("hello"), call_message(CALL), result_message(CALL, ToolResult(True, "said"))]
+CALL = ToolCall("call00001", "say", {"message": "hé"})
+DONE = ToolResult(True, "said")
+TALK = [user_message("hello"), call_message(CALL), result_message(CALL, DONE)]
 
 
 def _body(message: Any, **more: Any) -> bytes:
@@ -62,6 +64,20 @@ def test_a_native_request_offers_tools_and_keeps_the_conversation_as_it_is() -> 
 def test_a_native_request_without_tools_names_none() -> None:
     """Providers refuse an empty list of tools."""
     assert {"messages": TALK} == REQUESTS["native"](TALK, [])
+
+
+@pytest.mark.parametrize("given", ["call_9f2c_1", "last_9f2c", "", "\ud800"])
+def test_a_native_request_has_ids_that_every_service_takes(given: str) -> None:
+    """A call that stands for spoken words, and its result, have the same one in each request."""
+    call = replace(CALL, id=given)
+    talk = [call_message(call, CALL), result_message(call, DONE), result_message(CALL, DONE)]
+    (asked, *told), (again, *_) = (REQUESTS["native"](talk, [])["messages"] for _ in range(2))
+    first, second = (each["id"] for each in asked["tool_calls"])
+    assert re.fullmatch("[a-zA-Z0-9]{9}", first)
+    assert CALL.id == second != first
+    assert [first, second] == [each["tool_call_id"] for each in told]
+    assert asked == again
+    assert given == talk[0]["tool_calls"][0]["id"]
 
 
 def test_a_json_request_holds_the_model_to_one_of_the_tools() -> None:

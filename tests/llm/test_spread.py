@@ -29,7 +29,7 @@ from evennia_ai.llm.endpoints import Endpoint, Replica
 from evennia_ai.llm.fallback import with_transport
 from evennia_ai.llm.pool import Pool, PoolConfig
 from evennia_ai.llm.scripted import ScriptedModel
-from evennia_ai.llm.spread import is_worth_another_address
+from evennia_ai.llm.spread import LONGEST_REST, is_worth_another_address
 from evennia_ai.llm.transport import Transport
 from tests.fakes.handle import FakeModel
 from tests.llm.client_bench import FINE, HELLO
@@ -319,6 +319,16 @@ def test_a_busy_address_rests_as_long_as_it_asked(tmp_path: Path) -> None:
     bench.clock.advance(31)
     bench.ask()
     assert [2, 3] == bench.asked
+
+
+def test_an_address_rests_for_an_hour_at_most(tmp_path: Path) -> None:
+    """A Retry-After of years, as by a wrong clock, must not end its use."""
+    busy = ModelStatusError(429, "later", retry_after=250_000_000_000.0)
+    bench = Bench(tmp_path, (busy, FINE), (FINE,) * 2)
+    bench.ask()
+    bench.clock.advance(LONGEST_REST)
+    bench.ask()
+    assert [2, 1] == bench.asked
 
 
 def test_all_left_alone_says_so_at_once(tmp_path: Path) -> None:

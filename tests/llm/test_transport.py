@@ -16,6 +16,7 @@ from twisted.internet.defer import CancelledError, Deferred
 from twisted.internet.selectreactor import SelectReactor
 from twisted.internet.threads import blockingCallFromThread
 
+from evennia_ai.budget.spending import may_be_charged
 from evennia_ai.errors import (
     ContextLengthError,
     ModelConnectionError,
@@ -203,6 +204,23 @@ def test_the_words_of_a_refusal_are_shown(
     with pytest.raises(ModelStatusError) as caught:
         post(make())
     assert f"{model.base_url} answered with HTTP 418: {expected}" == str(caught.value)
+
+
+def test_an_error_in_place_of_an_answer_is_one_of_its_status(make: Make, post: Any) -> None:
+    """OpenRouter answers so, with HTTP 200, if a model fails after it began: it may be charged."""
+    body = json.dumps({"error": {"code": 429, "message": "upstream is busy"}, "user_id": "u"})
+    answer = reply(body, headers="Retry-After: 7\r\n")
+    with BareServer.running({PATH: answer}) as server, pytest.raises(ModelStatusError) as caught:
+        post(make(server.base_url))
+    error = caught.value
+    assert (429, 7.0, True, True) == (
+        error.status,
+        error.retry_after,
+        error.retryable,
+        may_be_charged(error),
+    )
+    expected = f"{server.base_url} answered with HTTP 200 and the error 429: upstream is busy"
+    assert expected == str(error)
 
 
 @pytest.mark.parametrize("status", ["200 OK", "429 Too Many"])

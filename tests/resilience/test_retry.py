@@ -167,6 +167,7 @@ def test_errors_that_may_pass(expected: bool, error: Exception) -> None:
         pytest.param(None, "soon", id="a word"),
         pytest.param(None, "nan", id="no number"),
         pytest.param(None, "inf", id="for ever"),
+        pytest.param(None, f"Wed, 21 Oct {'9' * 20} 07:28:00 GMT", id="a year beyond all"),
     ],
 )
 def test_retry_after_is_read(seconds: float | None, header: str) -> None:

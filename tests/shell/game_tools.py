@@ -27,6 +27,19 @@ def tide(character: Any, harbour: str) -> str:
     return "at noon"
 
 
+@tool(cache_seconds=60)
+def depth(character: Any, harbour: str) -> str:
+    """How deep a harbour is.
+
+    Args:
+        character: who acts.
+        harbour: name of a harbour.
+    """
+    if harbour != "Greyport":
+        raise ToolError(f"there is no harbour {harbour}")
+    return "nine fathoms"
+
+
 def _has_bell(character: Any, turn: Turn) -> bool:
     if character.db.bell_for == A_DEFECT:
         raise RuntimeError("the bell is cracked")

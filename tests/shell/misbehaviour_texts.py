@@ -145,12 +145,17 @@ BODIES = (
         detail="list of choices is empty",
     ),
     Row(
-        "an error that claims to be well",
+        "an error that claims to be well, which passes",
         ('{"error": {"message": "out of coal", "code": 502}}',),
+        asked=2,
+    ),
+    Row(
+        "an error that claims to be well",
+        ('{"error": {"message": "no coal", "code": 418}}',),
         "llm_error",
         (SORRY,),
         "",
-        detail="error",
+        detail="no coal",
     ),
     Row("a choice of nothing", ('{"choices": [null]}',), "llm_error", (SORRY,), ""),
     Row(

@@ -153,6 +153,21 @@ class TestAdopt(AdoptingTest):
         assert operations.release(operations.find_assistant("wisp"), by="Tom").ok
         assert (before, Mob) == (rows_of(ghost), type(ghost))
 
+    def test_a_thing_is_not_called_by_how_the_game_counts_it(self) -> None:
+        """Evennia gives a thing that somebody looks at aliases such as "a lantern"."""
+        lantern = create_object(DefaultObject, key="lantern", location=self.room1, aliases=["lamp"])
+        script = self.adopted(lantern)
+        self.type(self.tom, "look")
+        assert {"lamp", "a lantern"} < {*lantern.aliases.all()}
+        assert (["lamp"], ["lamp"]) == (
+            lifecycle.describe(script).data.aliases,
+            lifecycle.look_of(script)["aliases"],
+        )
+        script.work.ear = None  # as at the next beat
+        for line, name in (("I want a lantern", "default"), ("hello lantern", "direct_address")):
+            self.type(self.tom, f"say {line}")
+            assert name == script.work.decisions.newest()[0].verdict.name
+
     def test_it_stays_at_its_post_and_builders_run_it(self) -> None:
         """A lock that the game sets on the being overrides our default locks."""
         script = self.adopted()

@@ -39,4 +39,6 @@ def test_a_schema_in_words() -> None:
     assert "  size           text, one of small, big (may be left out)" == lines[6]
     assert "  code           text or whole number (may be left out)" == lines[7]
     assert ["  it takes nothing"] == explain({})
-    assert ["  x              anything (may be left out)"] == explain({"properties": {"x": {}}})
+    for anything in ({}, True):
+        lines = explain({"properties": {"x": anything}})
+        assert ["  x              anything (may be left out)"] == lines

@@ -48,6 +48,12 @@ class TestGameTools(ShellTest):
         self.ask("whisper Ada = when?", tide, whispers("I cannot say."))
         assert {"success": False, "error": "there is no harbour Atlantis"} == self._result()
 
+    def test_a_cached_tool_that_cannot_do_it_does_not_end_the_answer(self) -> None:
+        tide = completion(None, ("depth", {"harbour": "Atlantis"}))
+        self.ask("whisper Ada = how deep?", tide, whispers("I cannot say."))
+        assert {"success": False, "error": "there is no harbour Atlantis"} == self._result()
+        assert ['Ada whispers: "I cannot say."'] == self.tom.heard_from(self.ada)
+
     def test_a_defect_in_a_tool_does_not_end_the_answer(self) -> None:
         self.ask("whisper Ada = go", completion(None, ("break_down", {})), whispers("Hm."))
         expected = "break_down failed inside the game; do something else"

@@ -55,6 +55,26 @@ class TestTyped(HearingTest):
                 assert (Evidence.OOB, "") == (heard.evidence, heard.place)
                 assert (False, 0, False) == (heard.from_assistant, heard.hops, heard.is_relayed)
 
+    def test_a_longer_name_of_another_does_not_call_her(self) -> None:
+        """Only where somebody of that name is here."""
+        lines = ("Ada Smith, hello", "hello Ada Smith", "@Ada Smith hello")
+        for is_here, judged in ((False, "2 direct_address"), (True, "7 default")):
+            if is_here:
+                create_object("tests.shell.people.Person", key="Ada Smith", location=self.room1)
+            for line in lines:
+                with self.subTest(is_here=is_here, line=line):
+                    self.type(self.tom, f"say {line}")
+                    assert (line, is_here) == (self.heard().body, self.heard().is_for_another)
+                    assert self.judged().startswith(judged)
+
+    def test_a_longer_name_of_another_ends_the_talk_with_her(self) -> None:
+        create_object("tests.shell.people.Person", key="Ada Smith", location=self.room1)
+        self.ask("say Ada, hello", says("Hello."))
+        self.type(self.tom, "say Ada Smith, hello")
+        self.type(self.tom, "say what a day")
+        assert "7 default ignore" == self.judged()
+        assert 1 == len(self.model.bodies)
+
     def test_a_whisper_to_another_is_not_heard(self) -> None:
         self.type(self.tom, "whisper Mira = @ada is a spy")
         assert [] == self.records()

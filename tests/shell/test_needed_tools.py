@@ -217,6 +217,15 @@ class TestSafety(NeedCase):
         assert "there is no tool" in told[1]
         assert [] == self.ada.contents
 
+    def test_what_the_turn_may_not_use_is_not_found(self) -> None:
+        """The model would call it, and read that there is no such tool."""
+        names = [FIND_TOOLS, "whisper", "drop"]
+        state.write(self.ada_script, context_configs={"tick_event": {"tool_filter": names}})
+        looks = completion(None, (FIND_TOOLS, {"query": "hands"}))
+        self.ask("whisper Ada = take the lamp", looks, whispers("I cannot."))
+        told = json.loads(self.model.bodies[-1]["messages"][-1]["content"])
+        assert ["drop"] == [line.partition(":")[0] for line in told["result"].splitlines()]
+
     def test_what_is_offered_does_not_depend_on_it(self) -> None:
         """A tool may be called whether it was shown or not."""
         with override_settings(EVENNIA_AI_TOOLS_BY_NEED=False):

@@ -98,6 +98,16 @@ class TestGone(ShellTest):
         assert ['Ada whispers: "Hello."'] == self.tom.heard_from(self.ada)
         assert [] == self.mira.heard_from(self.ada)
 
+    def test_a_name_is_found_however_its_accents_are_written(self) -> None:
+        """A client may send letter and accent apart; models write them as one character."""
+        self.mira.key = "Zoe\u0308"
+        self.ask("whisper Ada = hi", whispers("Hello.", "Zo\u00eb"), person=self.mira)
+        assert ['Ada whispers: "Hello."'] == self.mira.heard_from(self.ada)
+        create_object("tests.shell.people.Person", key="Cafe\u0301", location=self.room1)
+        look = completion(None, ("look", {"target": "caf\u00e9"}))
+        self.ask("whisper Ada = look", look, whispers("Hm."))
+        assert '"success": true' in self.model.bodies[-1]["messages"][-1]["content"]
+
     def test_what_is_given_goes_to_who_was_renamed_meanwhile(self) -> None:
         coin = create_object("evennia.objects.objects.DefaultObject", key="coin", location=self.ada)
         self.type(self.tom, "whisper Ada = a coin, please")

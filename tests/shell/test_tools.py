@@ -99,6 +99,8 @@ class TestSpeech(ToolTest):
     def test_a_page_reaches_who_is_online_by_either_name(self) -> None:
         for name in ("TestAccount", "tom"):
             assert "paged TestAccount" == self.told("page", target=name, message="Come home.")
+        self.tom.key = "To\u0308m"
+        assert "paged TestAccount" == self.told("page", target="T\u00f6m", message="Come home.")
         expected = "nobody named Mira is online"
         assert expected == self.refusal("page", target="Mira", message="Come home.")
 

@@ -330,3 +330,15 @@ class TestExecuteCommand(ToolTest):
                     expected = "execute_command took longer than 30 s"
                     assert expected == outcomes[0].getErrorMessage()
                 assert self.ada_script.work.capture is None
+
+    def test_of_two_commands_that_wait_the_first_may_end_first(self) -> None:
+        """As a turn's and one typed by staff: after both she hears as before."""
+        outcomes: list[Any] = []
+        for thing in ("lamp", "bell"):
+            started = self.start("execute_command", {"command": f"slow {thing}"})
+            started.addBoth(outcomes.append)
+        for waiting in CmdSlow.waiting[-2:]:
+            waiting.callback(None)
+        told = [outcome.text.splitlines()[0] for outcome in outcomes]
+        assert ["lamp" in told[0], "bell" in told[1]] == [True, True]
+        assert self.ada_script.work.capture is None

@@ -155,6 +155,17 @@ class TestGet(Handling):
         self.told("get", item="{actor} $You()")
         assert "Ada picks up a {actor} $You()." in self.mira.seen
 
+    def test_one_of_several_that_are_alike(self) -> None:
+        """Like the game's own command; of different things with one name somebody has to choose."""
+        more = [create.create_object(Thing, key="lamp", location=self.room1) for _ in range(2)]
+        for _ in range(2):
+            assert "you have lamp now" == self.told("get", item="lamp")
+        assert [self.lamp, more[0]] == [thing for thing in self.ada.contents if thing.key == "lamp"]
+        assert "you gave lamp to Tom" == self.told("give", item="lamp", target="Tom")
+        assert "you dropped lamp" == self.told("drop", item="lamp")
+        create.create_object(DefaultObject, key="lamp", location=self.room1)
+        assert self.refusal("get", item="lamp").startswith("there are several named lamp")
+
     def test_what_may_not_be_got(self) -> None:
         self.refuse("at_pre_get")
         assert "you cannot get lamp" == self.refusal("get", item="lamp")

@@ -125,6 +125,8 @@ class TestStore(MemoryToolTest):
         expected = "of whom that is about nothing may be remembered; go on without"
         assert expected == self.refusal("store_memory", text="Mira bakes.", about=" mira ")
         assert self.told("store_memory", text="Tom mends boats.", about="Tom")
+        self.mira.key = "Zoe\u0308"
+        assert expected == self.refusal("store_memory", text="Zoe bakes.", about="Zo\u00eb")
         self.room1.tags.add("ai_no_memory")
         assert NO_CONSENT == self.refusal("store_memory", text="The mill burned.")
 

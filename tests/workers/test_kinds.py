@@ -111,6 +111,7 @@ def test_without_the_key_nothing_is_sent() -> None:
         ModelStatusError(429, "busy", retry_after=3.0),
         ModelStatusError(429, "empty", is_used_up=True),
         ModelStatusError(401, "no"),
+        ModelStatusError(502, "down", is_of_answer=True),
         ContextLengthError(400, "too long"),
         ModelConnectionError("gone", was_sent=True),
         ModelConnectionError("nobody"),

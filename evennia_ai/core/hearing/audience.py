@@ -133,12 +133,17 @@ def carries_words(spec: ToolSpec, arguments: Mapping[str, object]) -> bool:
     return (
         any(
             not (value is None or isinstance(value, bool))
-            and value not in known.get(name, {}).get("enum", ())
+            and value not in _choices(known.get(name))
             for name, value in arguments.items()
         )
         # An argument that the schema does not know was made up, and so counts as words.
         or not known.keys() >= arguments.keys()
     )
+
+
+def _choices(schema: object) -> Iterable[object]:
+    """The values of an enum; none for another schema, which may be just True."""
+    return schema.get("enum", ()) if isinstance(schema, Mapping) else ()
 
 
 def may_leave(way: Way, held: Held, listeners: Iterable[Listener] = ()) -> Leave:

@@ -134,6 +134,8 @@ _CALLING_MARKS = frozenset(",!?:;")
 # Several who are called together: "Edda and Brun, hello". The names of the others are not known
 # here, so each counts as one word; "Edda and I, we went" tells of both.
 _OTHER = r"(?!(?:i|me|he|she|it|we|us|they)\b)\w[\w'\u2019-]{0,30}"
+# Stands for a longer name of somebody else in a line.
+_SOMEBODY_ELSE = "another"
 _COMMA, _AND = r"\s?,\s{0,2}", r",?\s{1,2}(?:and|or|&)\s{1,2}"
 
 
@@ -218,6 +220,29 @@ def _is_closing(before: str) -> bool:
     return is_apart or not said or said[-1] not in _BEFORE_OBJECT
 
 
+def without_longer_names(body: str, names: tuple[str, ...], others: Iterable[str]) -> str:
+    """A line with the longer names of others left out that contain one of these names.
+
+    "Ada Smith, hello" does not call Ada where somebody is called Ada Smith.
+    """
+    patterns, text = _patterns(names), newest_folded(body)
+    own = set(filter(None, map(folded_name, names)))
+    # Most lines hold none of its names, and need no look at those of others.
+    if patterns is None or not any(name in text for name in own):
+        return body
+    known = ((name.strip(), folded_name(name)) for name in others)
+    longer = {
+        unicodedata.normalize("NFC", name)
+        for name, word in known
+        if word not in own and word in text and patterns.anywhere.search(word)
+    }
+    if not longer:
+        return body
+    words = "|".join(re.escape(name) for name in sorted(longer, key=len, reverse=True))
+    line = unicodedata.normalize("NFC", body)
+    return re.sub(rf"(?<!\w)(?:{words})(?!\w)", _SOMEBODY_ELSE, line, flags=re.IGNORECASE)
+
+
 def is_for_another(
     body: str, names: tuple[str, ...], others: Iterable[str] = (), *, is_pose: bool = False
 ) -> bool:
@@ -227,14 +252,14 @@ def is_for_another(
     more strongly ("Tom, come here", "thank you Tom"), and a pose which names somebody else
     ("waves at Tom") and not this one.
     """
-    if is_pose:
-        others = tuple(others)
-        if not is_named(body, names) and any(is_named(body, (name,)) for name in others):
-            return True
-    mine = call_of(body, names)
+    others = tuple(others)
+    own = without_longer_names(body, names, others)
+    if is_pose and not is_named(own, names) and any(is_named(body, (name,)) for name in others):
+        return True
+    mine = call_of(own, names)
     if mine is NameCall.FIRST:
         return False
-    is_meant = is_addressed(body, names)
+    is_meant = is_addressed(own, names)
     if not is_meant and ANY_MENTION.search(body):
         return True
     mine = NameCall.LAST if is_meant else mine

@@ -10,12 +10,32 @@ from functools import lru_cache
 from evennia_ai.core.text.characters import JOINERS, few_marks, without_invisible
 from evennia_ai.core.text.reading import JsonText
 
+# Marks of thinking that services leave in the text: tags (also of Seed and Gemini), then those of
+# Mistral, Kimi and Cohere, and the channels of gpt-oss, of which only "final" is speech.
+_TAGS_OF_THOUGHT = r"(?:seed:)?think|thinking|thoughts?|reasoning"
+_THINK = re.compile(
+    rf"<(?P<tag>{_TAGS_OF_THOUGHT})\s*+>.*?(?:</(?P=tag)\s*+>|\Z)"
+    r"|\[THINK\].*?(?:\[/THINK\]|\Z)"
+    r"|◁think▷.*?(?:◁/think▷|\Z)"
+    r"|<\|START_THINKING\|>.*?(?:<\|END_THINKING\|>|\Z)"
+    r"|(?:<\|start\|>\w{1,20})?<\|channel\|>final\b[^<]{0,40}<\|message\|>"
+    r"|(?:<\|start\|>\w{1,20})?<\|channel\|>.*?"
+    r"(?:<\|(?:end|call|return)\|>|(?=<\|(?:start|channel)\|>)|\Z)",
+    re.IGNORECASE | re.DOTALL,
+)
 # Models that think without an opening tag still write the closing one: all before it is thinking.
-_THINK = re.compile(r"<(think|thinking|reasoning)>.*?(?:</\1>|\Z)", re.IGNORECASE | re.DOTALL)
-_THINK_TAIL = re.compile(r"\A.*</(?:think|thinking|reasoning)>", re.IGNORECASE | re.DOTALL)
+_THINK_TAIL = re.compile(
+    rf"\A.*(?:</(?:{_TAGS_OF_THOUGHT})\s*+>|\[/THINK\]|◁/think▷|<\|END_THINKING\|>)",
+    re.IGNORECASE | re.DOTALL,
+)
 _TOOL_TAG = re.compile(
     r"<(tool_calls?|function_calls?|tool_response|tool_code|invoke|function)\b[^<>]{0,80}>"
-    r".*?(?:</\1>|\Z)|<\|[a-z_]+\|>|\[TOOL_CALLS?\]",
+    r".*?(?:</\1>|\Z)"
+    # Calls of Mistral, of DeepSeek and Kimi, whose server did not read them.
+    r"|\[TOOL_CALLS?\]\s{0,9}[\w.]{1,64}(?:\[ARGS\])?\{.*\Z"
+    r"|<[|\uff5c]tool[^<>]{0,40}begin[|\uff5c]>.*?(?:<[|\uff5c]tool[^<>]{0,40}end[|\uff5c]>|\Z)"
+    r"|<\uff5cDSML\uff5c.*\Z"
+    r"|<[|\uff5c][^<>|\uff5c\s]{1,60}[|\uff5c]>|\[TOOL_CALLS?\]",
     re.IGNORECASE | re.DOTALL,
 )
 _FENCE = re.compile(

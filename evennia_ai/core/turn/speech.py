@@ -9,7 +9,12 @@ from typing import Any
 
 from evennia_ai.core.hearing.inbox import OWN, TASK, Event
 from evennia_ai.core.text.cleaning import clean_speech, cut_at_sentence, one_line, without_thoughts
-from evennia_ai.core.text.reading import UnreadableError, first_object, plain_arguments
+from evennia_ai.core.text.reading import (
+    JsonText,
+    UnreadableError,
+    first_object,
+    plain_arguments,
+)
 from evennia_ai.core.turn.toolspec import ToolCall
 
 _NAME_KEYS = ("tool", "name", "function")
@@ -20,6 +25,12 @@ LONGEST_SPEECH = 2000
 LONGEST_NAME = 100
 # `functions.whisper({...})` and `whisper(target="Tom", message="Hm.")`, as the whole of a text.
 _CALLED = re.compile(r"[\s`]*+(?:print\()?(?:\w++\.)*+(\w++)\(\s*+(?=[{\w])")
+# `whisper{...}`, `functions.whisper:0 {...}` and the like, as the whole of a text without the marks
+# that Mistral, DeepSeek and Kimi put around them, and which their servers should have read.
+_NAMED = re.compile(r"(?:function\s++)?(?:\w++\.)*+(\w++)(?::\d{1,3})?[\s:]*+(?=\{)")
+_MARKS = re.compile(
+    r"<[|\uff5c][^<>]{1,60}[|\uff5c]>|\[(?:TOOL_CALLS?|ARGS)\]|```(?:json)?", re.IGNORECASE
+)
 _AFTER_CALL = " \t\r\n\f\v`);"
 _KEYWORD = re.compile(r"\b(\w++)\s*+=\s*+(\"(?:[^\"\\]|\\.)*+\")(?:,\s*+|$)")
 # The tool that answers an event by the way it came; `say` for anything else.
@@ -58,17 +69,31 @@ def _call_in_code(text: str) -> Mapping[str, Any] | None:
     return {"name": name, "arguments": arguments}
 
 
+def _named_object(text: str) -> Mapping[str, Any] | None:
+    """A call written as a name and an object behind it, if it is all of the text."""
+    if len(text) > LONGEST_SPEECH:
+        return None
+    plain = _MARKS.sub(" ", text).strip()
+    match = _NAMED.match(plain)
+    value, end = JsonText(plain).object_at(match.end()) if match is not None else (None, 0)
+    if match is None or value is None or plain[end:].strip():
+        return None
+    return {"name": match[1], "arguments": value}
+
+
 def call_from_json(text: str, call_id: str) -> ToolCall | None:
     """The call that a JSON text describes, or None.
 
-    Understood are {"tool", "parameters"}, {"tool", "args"} and {"name", "arguments"}. A call within
-    the model's thoughts does not count.
+    Understood are {"tool", "parameters"}, {"tool", "args"} and {"name", "arguments"}, and a name
+    with its arguments behind it. A call within the model's thoughts does not count.
     """
     text = text if text.lstrip().startswith("{") else without_thoughts(text)
     value = _call_in_code(text) or _inner_call(first_object(text))
     if value is None:
         return None
-    name = next((value[key] for key in _NAME_KEYS if isinstance(value.get(key), str)), None)
+    if not (name := _name_in(value)):
+        value = _named_object(text) or {}
+        name = _name_in(value)
     if not name:
         return None
     given = next((value[key] for key in _ARGUMENT_KEYS if key in value), None)
@@ -76,6 +101,10 @@ def call_from_json(text: str, call_id: str) -> ToolCall | None:
     return call_of(
         call_id, name, first_object(arguments) if isinstance(arguments, str) else arguments
     )
+
+
+def _name_in(value: Mapping[str, Any]) -> str:
+    return next((value[key] for key in _NAME_KEYS if isinstance(value.get(key), str)), "")
 
 
 def call_of(call_id: str, name: str, given: object) -> ToolCall:

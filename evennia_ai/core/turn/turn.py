@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -108,6 +108,7 @@ class Turn:
         chain: the chain it belongs to, together with turns of other assistants.
         has_recited: whether the model has recited its own instructions once.
         may_emote: whether the tool `emote` is offered, so that speech may be acted out.
+        may_use: names of the tools that it may use, shown or not; None for all.
         ran: audit events of all calls of this tick, including those already written.
         spent: cost of the model calls of this tick.
         prompt: fingerprints of the prompt's components, by key.
@@ -147,6 +148,7 @@ class Turn:
     chain: Chain = field(default_factory=Chain)
     has_recited: bool = False
     may_emote: bool = True
+    may_use: Collection[str] | None = None
     ran: list[AuditEvent] = field(default_factory=list)
     spent: MoneySpent = field(default_factory=MoneySpent)
     prompt: dict[str, str] = field(default_factory=dict)

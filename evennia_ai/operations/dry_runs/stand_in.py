@@ -100,7 +100,7 @@ def copied(script: AssistantScript, *, has_talked: bool) -> Work:
         beside=set(),
         unkept=[],
         given_up=set(),
-        capture=None,
+        captures=[],
         muted=set(work.muted),
         hushed=dict(work.hushed),
         executions=[],

@@ -1,0 +1,131 @@
+"""Services that want back what they sent beside a tool call."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from twisted.internet.task import Clock
+
+from evennia_ai.core.turn.conversation import call_message, result_message, user_message
+from evennia_ai.core.turn.toolspec import ToolCall, ToolResult
+from evennia_ai.errors import ModelStatusError
+from evennia_ai.llm.answer_limits import MAX_TOKENS, MOST_TRIES
+from evennia_ai.llm.echoes import (
+    NO_SIGNATURE,
+    NO_THOUGHTS,
+    SIGNATURE,
+    THOUGHTS,
+    Echoes,
+    with_echoes,
+)
+from evennia_ai.llm.endpoints import Endpoint
+from evennia_ai.llm.pool import Pool, PoolConfig
+from evennia_ai.llm.scripted import ScriptedModel
+from tests.llm.client_bench import FINE, Bench
+
+DEEPSEEK = ModelStatusError(
+    400, "The `reasoning_content` in the thinking mode must be passed back to the API."
+)
+GEMINI = ModelStatusError(
+    400, "Function call is missing a thought_signature in functionCall parts."
+)
+LOOK, SAY = ToolCall("look00001", "look"), ToolCall("say000001", "say")
+DONE = ToolResult(True, "done")
+TALK = [
+    user_message("hello"),
+    call_message(LOOK, SAY),
+    result_message(LOOK, DONE),
+    result_message(SAY, DONE),
+]
+
+
+def asked(bench: Bench) -> Any:
+    """The reply to a conversation with tool calls, or the error."""
+    outcomes: list[Any] = []
+    bench.client.chat_completion(TALK).addBoth(outcomes.append)
+    return getattr(outcomes[0], "value", outcomes[0])
+
+
+def echoes_in(body: Any) -> tuple[Any, Any, Any]:
+    """The thoughts, and the extra content of either call, in the second message of a request."""
+    message = body["messages"][1]
+    return message.get(THOUGHTS), *(each.get("extra_content") for each in message["tool_calls"])
+
+
+@pytest.mark.parametrize(
+    ("refusal", "expected"),
+    [
+        pytest.param(DEEPSEEK, (NO_THOUGHTS, None, None), id="thoughts"),
+        pytest.param(GEMINI, (None, NO_SIGNATURE, None), id="a signature"),
+    ],
+)
+def test_a_refused_request_is_repeated_with_a_stand_in(refusal: Any, expected: Any) -> None:
+    """Later requests have it at once; nothing else in them differs, and the talk stays as it is."""
+    bench = Bench(refusal, FINE, FINE)
+    assert "hi" == asked(bench).content
+    assert "hi" == asked(bench).content
+    bodies = bench.transport.bodies
+    assert [(None,) * 3, expected, expected] == [echoes_in(body) for body in bodies]
+    assert TALK == bodies[0]["messages"]
+    assert bodies[0]["messages"][2:] == bodies[1]["messages"][2:]
+    assert THOUGHTS not in TALK[1]
+
+
+def test_both_may_be_wanted() -> None:
+    bench = Bench(DEEPSEEK, GEMINI, FINE)
+    assert "hi" == asked(bench).content
+    assert (NO_THOUGHTS, NO_SIGNATURE, None) == echoes_in(bench.transport.bodies[-1])
+
+
+def test_a_length_is_learned_as_well() -> None:
+    short = ModelStatusError(400, "max_tokens is too large: 4096. At most 1024 are supported.")
+    bench = Bench(DEEPSEEK, short, FINE)
+    assert "hi" == asked(bench).content
+    last = bench.transport.bodies[-1]
+    assert (1024, NO_THOUGHTS) == (last[MAX_TOKENS], echoes_in(last)[0])
+
+
+@pytest.mark.parametrize(
+    "refusal",
+    [DEEPSEEK, GEMINI, ModelStatusError(400, f"unknown member {THOUGHTS}")],
+    ids=["thoughts", "a signature", "not after all"],
+)
+def test_a_service_that_refuses_the_stand_in_too_is_not_asked_for_ever(refusal: Any) -> None:
+    bench = Bench(*[refusal] * (MOST_TRIES + 2))
+    assert refusal is asked(bench)
+    assert 2 == len(bench.transport.bodies)
+
+
+@pytest.mark.parametrize(
+    "error",
+    [ModelStatusError(500, THOUGHTS), ModelStatusError(400, "no such tool")],
+    ids=["not about the request", "about something else"],
+)
+def test_other_errors_teach_nothing(error: ModelStatusError) -> None:
+    echoes = Echoes()
+    assert not echoes.after(error, ())
+    assert not echoes.wanted
+
+
+def test_what_another_call_learned_meanwhile_is_worth_a_repeat() -> None:
+    echoes = Echoes(frozenset((THOUGHTS,)))
+    assert [True, False] == [echoes.after(DEEPSEEK, sent) for sent in ((), (THOUGHTS,))]
+
+
+def test_nothing_is_copied_where_nothing_is_wanted() -> None:
+    body = {"messages": TALK}
+    assert body is with_echoes(body, ())
+    assert TALK[0] is with_echoes(body, (SIGNATURE,))["messages"][0]
+
+
+def test_all_clients_of_a_model_know_what_one_learned(tmp_path: Path) -> None:
+    """A refusal costs one request in a process, not one for each assistant."""
+    pool = Pool(PoolConfig(tmp_path), reactor=Clock())
+    endpoint, model = Endpoint("custom", "m", "http://127.0.0.1:9/v1"), ScriptedModel()
+    pool.set_transport(endpoint, model)
+    model.answers.extend((DEEPSEEK, FINE, FINE))
+    for _ in range(2):
+        pool.client(endpoint).chat_completion(TALK)
+    assert [None, NO_THOUGHTS, NO_THOUGHTS] == [echoes_in(body)[0] for body in model.bodies]

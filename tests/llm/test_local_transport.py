@@ -1,0 +1,70 @@
+"""The start of the demo brain by the first request to it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from twisted.internet.defer import CancelledError, Deferred
+from twisted.internet.task import Clock
+
+from evennia_ai.errors import ModelConnectionError
+from evennia_ai.llm import local_transport
+from evennia_ai.llm.local_transport import LocalTransport
+
+FULL = ModelConnectionError("no room on the disk")
+Starts = list[Deferred[Any]]
+
+
+@pytest.fixture
+def starts(monkeypatch: pytest.MonkeyPatch) -> Starts:
+    """The starts under way, each in a thread that cannot be cancelled."""
+    begun: Starts = []
+
+    def begin(_: Callable[[], object]) -> Deferred[Any]:
+        begun.append(Deferred())
+        return begun[-1]
+
+    monkeypatch.setattr(local_transport, "deferToThread", begin)
+    return begun
+
+
+def ask(transport: LocalTransport) -> tuple[Deferred[bytes], list[Any]]:
+    """One request; its failure is appended to the list."""
+    failures: list[Any] = []
+    asked = transport.post({})
+    asked.addErrback(lambda failure: failures.append(failure.value))
+    return asked, failures
+
+
+def test_calls_that_are_given_up_leave_one_start(tmp_path: Path, starts: Starts) -> None:
+    """Loading takes minutes and a call waits for one: each would block another thread."""
+    transport = LocalTransport(tmp_path, reactor=Clock())
+    asked = [ask(transport) for _ in range(2)]
+    for given_up, failures in asked:
+        given_up.cancel()
+        assert [CancelledError] == list(map(type, failures))
+    waiting = [ask(transport) for _ in range(2)]
+    assert 1 == len(starts)
+    starts[0].errback(FULL)
+    assert [[FULL]] * 2 == [failures for _, failures in waiting]
+
+
+def test_a_start_that_failed_is_tried_again(tmp_path: Path, starts: Starts) -> None:
+    transport = LocalTransport(tmp_path, reactor=Clock())
+    for count in (1, 2):
+        _, failures = ask(transport)
+        assert (count, []) == (len(starts), failures)
+        starts[-1].errback(FULL)
+        assert [FULL] == failures
+
+
+def test_a_start_that_ends_after_all_gave_up_is_no_error(tmp_path: Path, starts: Starts) -> None:
+    transport = LocalTransport(tmp_path, reactor=Clock())
+    given_up, _ = ask(transport)
+    given_up.cancel()
+    starts[0].errback(FULL)
+    ask(transport)
+    assert 2 == len(starts)
