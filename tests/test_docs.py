@@ -13,12 +13,14 @@ import pytest
 
 import tests.evennia_setup  # noqa: F401  (before anything of Evennia is imported)
 from evennia_ai.api import schema
+from evennia_ai.operations.files import lore_packs
 from evennia_ai.tools.registry import REGISTRY, Tool
 
 ROOT = Path(__file__).resolve().parents[1]
 DOCUMENTS = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
 LINK = re.compile(r"\]\((?!https?:|#)([^)#]+)")
 SNIPPET = re.compile(r"^```python\n(.*?)^```$", re.DOTALL | re.MULTILINE)
+PACK = re.compile(r"^```yaml\n(pack: .*?)^```$", re.DOTALL | re.MULTILINE)
 # An address below `/api/ai/` or below an assistant, such as `GET tokens/` or `events/<n>/`.
 ADDRESS = re.compile(r"`(?:[A-Z]+ )?(?:/api/ai/)?((?!api/|schema/|/|server/)[a-z_A-Z0-9<>{}/-]+/)`")
 ABOUT_REST = [
@@ -96,3 +98,10 @@ def test_the_tool_of_the_documents_works(registry: dict[str, Tool]) -> None:
     assert "The tide turns an hour past noon." == module.tide(None, "Greyport")
     with pytest.raises(module.ToolError, match="no harbour Oslo; there are Greyport"):
         module.tide(None, "Oslo")
+
+
+def test_the_lore_pack_of_the_documents_is_read() -> None:
+    found = PACK.search((ROOT / "docs" / "cards.md").read_text(encoding="utf-8"))
+    assert found is not None
+    read = lore_packs.read(found[1].encode())
+    assert read.ok, read.message
