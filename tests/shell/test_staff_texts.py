@@ -15,6 +15,7 @@ from evennia_ai.core.safety.lockout import Cause
 from evennia_ai.emergency import trigger_emergency_stop
 from evennia_ai.errors import ModelReplyError, ModelStatusError
 from evennia_ai.llm.scripted import completion
+from evennia_ai.operations.conversation.talk import tell
 from evennia_ai.runtime import services
 from tests.shell.listening import HearingTest
 from tests.shell.support import whispers
@@ -106,8 +107,16 @@ class TestCommands(HearingTest):
         self.set(hearing_config={"calls_per_player": 1, "queued_per_player": 0, "batch_seconds": 0})
         self.ask("whisper Ada = one", whispers("Yes."))
         self.type(self.tom, "whisper Ada = two")
-        assert "I refused it" in self.line("why")
+        assert "I refused it because it was over a limit" in self.line("why")
         assert "calls_per_player" in self.call(CmdAssistant(), "why full", caller=self.tom)
+
+    def test_an_order_to_a_silent_assistant_was_over_no_limit(self) -> None:
+        """It was turned away for another reason, which `why full` names."""
+        self.set(enabled=False)
+        refused = tell(self.ada_script, self.tom, "Count the lamps.")
+        refused.addErrback(lambda _: None)
+        assert self.line("why").endswith("; I refused it.")
+        assert "it is not enabled" in self.call(CmdAssistant(), "why full", caller=self.tom)
 
     def test_status_begins_with_how_it_is(self) -> None:
         assert "Ada: awake. It stands in Room; nobody waits for an answer." == self.line("status")
