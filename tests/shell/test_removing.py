@@ -53,6 +53,9 @@ class RemovingTest(StaffCommandTest):
         shown = [self.typed(f"assistant {line}"), *map(self.typed, answers)]
         return "\n".join(shown)
 
+    def spend(self) -> None:
+        self.ask("whisper Ada = hello", completion("Hello."))
+
     def names_of_ours(self) -> list[str]:
         """Rows of the game's own tables that name this package."""
         found = []
@@ -112,9 +115,6 @@ class TestRemoved(RemovingTest):
         tables = (ModelCall, RecordedEvent, Memory)
         assert [0, 0, 0] == [table.objects.count() for table in tables]
 
-    def spend(self) -> None:
-        self.ask("whisper Ada = hello", completion("Hello."))
-
     def test_the_records_are_files(self) -> None:
         self.remove("remove all", "yes")
         names = {path.name.partition("-")[0] for path in (self.folder / "archive").iterdir()}
@@ -134,16 +134,25 @@ class TestRemoved(RemovingTest):
 
 class TestAsked(RemovingTest):
     def test_once_with_what_will_go(self) -> None:
+        """What stays is not counted, unless it is to be emptied."""
+        self.spend()
+        operations.add_memory(self.ada_script, "The lamp is lit.")
+        operations.add_lore("The tide turns at noon.", keywords=["tide"])
         shown = self.remove()
         for words in (
             "Deleted with their bodies: 1 (Ada).",
             "Taken out of characters and objects of the game, which stay: 1 (Bram).",
-            "audit events.",
+            "Deleted too: 2 memories",
             "assistant remove all and records",
         ):
             assert words in shown
+        for stays in ("lore entry", "ledger call", "audit events"):
+            assert stays not in shown
         assert "Nothing is removed." == self.typed("no").strip()
         assert 2 == len(operations.list_assistants())
+        shown = self.remove("remove all and records", "no")
+        for goes in ("2 memories", "1 lore entry", "ledger call", "audit events"):
+            assert goes in shown
 
     def test_it_needs_an_owner(self) -> None:
         """Staff who control each single assistant may not remove all of them."""

@@ -49,6 +49,8 @@ from evennia_ai.operations.settings.changing import signed
 from evennia_ai.runtime import services, state
 
 MOST_NAMED = 20
+# What stays unless the records are emptied too, as `belongings` counts it.
+OF_RECORDS = ("lore entries", "ledger calls", "audit events")
 RECORDS = (RecordedEvent, RecordedSnapshot)
 OF_ASSISTANTS = (AccessToken, ToolPin, PendingTask, PeerTask, PeerEvent, PeerHook, RemoteTask)
 WHY = "all assistants are removed"
@@ -99,7 +101,9 @@ def belongings() -> Belongings:
         "stray scripts": len(leftovers.stray_scripts(known)),
         "empty bodies": len([b for b in leftovers.bodies() if b.pk not in own]),
         "accounts": len(leftovers.accounts()),
-        "memories, profiles and pieces of lore": _count(Memory, EntityProfile),
+        "memories": Memory.objects.exclude(assistant=rows.SHARED).count(),
+        "profiles": _count(EntityProfile),
+        "lore entries": Memory.objects.filter(assistant=rows.SHARED).count(),
         "character cards": _count(CardFile),
         "API tokens": _count(AccessToken),
         "pinned tools": _count(ToolPin),
@@ -122,7 +126,8 @@ def _count(*tables: type[models.Model]) -> int:
 
 def describe_removal(found: Belongings, *, and_records: bool) -> str:
     """The question before a removal: what is deleted, with counts, and what stays."""
-    present = ", ".join(counted(count, what) for what, count in found.counts.items() if count)
+    gone = {what: n for what, n in found.counts.items() if and_records or what not in OF_RECORDS}
+    present = ", ".join(counted(count, what) for what, count in gone.items() if count)
     lines = [
         "Remove all assistants from this game, for good?",
         f"Deleted with their bodies: {_named(found.made)}. Taken out of characters and objects of "
