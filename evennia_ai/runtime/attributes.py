@@ -12,6 +12,7 @@ from evennia.scripts.models import ScriptDB
 from evennia.typeclasses.attributes import Attribute, AttributeHandler, ModelAttributeBackend
 from evennia.utils.dbserialize import deserialize, from_pickle, to_pickle
 
+from evennia_ai.core.settings.assistant import AssistantSettings
 from evennia_ai.core.settings.game import ATTRIBUTES, STATE
 from evennia_ai.models.statements import insert
 from evennia_ai.runtime.assistant import Assistant
@@ -20,6 +21,9 @@ DEFAULTS: dict[str, Any] = {name: setting.default for name, setting in ATTRIBUTE
 _CONTAINERS = frozenset(
     name for name, default in DEFAULTS.items() if isinstance(default, (list, dict))
 )
+# Numbers that beats and turns count with as they are stored; `ear_settings` checks its own.
+_NUMBERS = {name for name, value in DEFAULTS.items() if type(value) in (int, float)}
+_NUMBERS -= {*STATE, "max_agent_hops"}
 _SCALARS = frozenset((str, int, float, bool, type(None)))
 _COLUMNS = [field for field in Attribute._meta.concrete_fields if not field.primary_key]
 _NAMES = tuple(field.name for field in _COLUMNS)
@@ -165,10 +169,15 @@ class WatchedAttributes(AttributeHandler):
         self.find: Callable[[str], Any] = self.backend.find
         self.create: Callable[[Mapping[str, object]], None] = self.backend.create
 
-    def add(self, key: str, *args: Any, **kwargs: Any) -> None:
-        """Set one attribute."""
+    def add(self, key: str, value: object, *args: Any, **kwargs: Any) -> None:
+        """Set one attribute.
+
+        Raises:
+            ConfigurationError: it is a setting that is a number, and the value is none.
+        """
+        _check_number(key, value)
         with self.obj.changing(key):
-            super().add(key, *args, **kwargs)
+            super().add(key, value, *args, **kwargs)
         # State is written every turn, and no cached setting depends on it.
         if key not in STATE:
             self._drop_cached_settings()
@@ -180,7 +189,9 @@ class WatchedAttributes(AttributeHandler):
         self._drop_cached_settings()
 
     def batch_add(self, *args: Any, **kwargs: Any) -> None:
-        """Set several attributes, given as tuples that begin with the name."""
+        """Set several attributes, given as tuples that begin with name and value; see `add`."""
+        for key, value, *_ in args:
+            _check_number(key, value)
         with self.obj.changing(*(item[0] for item in args)):
             super().batch_add(*args, **kwargs)
         self._drop_cached_settings()
@@ -194,6 +205,11 @@ class WatchedAttributes(AttributeHandler):
     def _drop_cached_settings(self) -> None:
         if (work := self.obj.work) is not None:
             work.drop_cached_settings()
+
+
+def _check_number(key: str, value: object) -> None:
+    if key in _NUMBERS and not (value is None or type(value) in (int, float)):
+        AssistantSettings.from_stored({key: value})
 
 
 def _names(key: str | Iterable[str] | None) -> tuple[str, ...]:

@@ -6,10 +6,13 @@ from contextlib import ExitStack
 from typing import Any
 from unittest import mock
 
+import pytest
 from evennia.utils import logger
 
 from evennia_ai import operations
+from evennia_ai.errors import ConfigurationError
 from evennia_ai.llm.scripted import completion
+from evennia_ai.runtime import state
 from tests.shell.listening import HearingTest
 from tests.shell.support import pump
 
@@ -279,6 +282,17 @@ class TestWrong(HearingTest):
         assert "7 default ignore" == self.judged()
         self.tom.execute_cmd("whisper Ada = hello")
         assert "3 direct_message trigger" == self.judged()
+
+    def test_a_number_is_a_number(self) -> None:
+        """A text would fail each beat; it is refused where it is written, and nothing is stored."""
+        with pytest.raises(ConfigurationError, match="tick_rate is 'abc'; it must be a whole numb"):
+            self.ada_script.db.tick_rate = "abc"
+        with pytest.raises(ConfigurationError, match="max_history is '5'; it must be a whole numb"):
+            self.ada_script.attributes.batch_add(("persona", "Old."), ("max_history", "5"))
+        stored = {attribute.key for attribute in self.ada_script.attributes.all()}
+        assert not stored & {"tick_rate", "max_history", "persona"}
+        self.ada_script.db.max_history = None
+        assert state.DEFAULTS["max_history"] == state.read(self.ada_script, "max_history")
 
     def test_the_rest_of_a_mapping_still_holds(self) -> None:
         public = self.channel()
