@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from operator import attrgetter
 
 from evennia.utils import logger
-from evennia.utils.ansi import strip_ansi
 from twisted.internet.defer import CancelledError
 
 from evennia_ai.core.hearing.audience import OPEN, Held, confined
@@ -37,7 +36,7 @@ from evennia_ai.memory.lore_conditions import moment_of
 from evennia_ai.memory.seeking import seeker_of
 from evennia_ai.runtime import services, state
 from evennia_ai.runtime.assistant import Assistant
-from evennia_ai.runtime.names import name_of, unmarked
+from evennia_ai.runtime.names import description_of, name_of, unmarked
 
 # In characters.
 LONGEST_LINE = 400
@@ -163,10 +162,10 @@ def _lore_notes(script: Assistant, seeker: Seeker, turn: Turn) -> Iterator[Note]
 def _surroundings(body: GameObject | None) -> Iterator[Note]:
     """Notes about what the assistant sees: the room, exits, characters and things."""
     room = body.location if body is not None else None
-    if room is None:
+    if body is None or room is None:
         return
     here = name_of(room, body)
-    yield from map(Note, _describe(room, f"This is {here}."))
+    yield from map(Note, _describe(room, body, f"This is {here}."))
     # A stable order keeps the texts, and so the cached vectors, the same between turns.
     visible = sorted(room.filter_visible(room.contents, body), key=attrgetter("id"))
     seen = [thing for thing in visible if thing != body]
@@ -180,7 +179,7 @@ def _surroundings(body: GameObject | None) -> Iterator[Note]:
         yield Note(f"{_joined(names)} {'is' if len(beings) == 1 else 'are'} here with me.")
     things = (thing for thing in seen if thing not in ways and thing not in beings)
     for thing, _ in zip(things, range(MOST_THINGS), strict=False):
-        yield from map(Note, _describe(thing, f"The {name_of(thing, body)} is here."))
+        yield from map(Note, _describe(thing, body, f"The {name_of(thing, body)} is here."))
 
 
 def _exit_text(way: GameObject) -> str:
@@ -193,9 +192,9 @@ def _joined(names: Iterable[str]) -> str:
     return f"{', '.join(shown[:-1])} and {shown[-1]}" if len(shown) > 1 else shown[0]
 
 
-def _describe(thing: GameObject, otherwise: str) -> Iterator[str]:
+def _describe(thing: GameObject, body: GameObject, otherwise: str) -> Iterator[str]:
     """The start of a thing's description, with its name if the description lacks it."""
-    looks = one_line(str(strip_ansi(str(thing.db.desc or ""))), 4 * LONGEST_DESCRIPTION)
+    looks = one_line(description_of(thing, body), 4 * LONGEST_DESCRIPTION)
     name = one_line(unmarked(str(thing.key)), 60)
     if not looks:
         yield otherwise

@@ -18,7 +18,7 @@ from evennia_ai.core.text.plain_data import LONGEST_VALUE
 from evennia_ai.core.typed_objects import GameObject
 from evennia_ai.errors import ConfigurationError
 from evennia_ai.runtime.game_functions import MACROS, macro_value, macros
-from evennia_ai.runtime.names import name_of
+from evennia_ai.runtime.names import description_of, name_of
 
 _BRACES = re.compile(r"\{\{([a-z_]+)\}\}|\{([a-z_]+)\}")
 _MACRO = re.compile(r"\{\{([A-Za-z_]{1,40})\}\}")
@@ -206,7 +206,7 @@ def _place_of(body: GameObject) -> Mapping[str, str]:
     beings = [thing for thing in here if thing != body and thing.is_typeclass(_BEING, False)]
     return {
         "location": place_as_data(name_of(room, body)),
-        "location_desc": quote(str(room.db.desc or "")),
+        "location_desc": quote(description_of(room, body)),
         "exits": ", ".join(place_as_data(name_of(way, body)) for way in room.exits[:MOST_NAMED]),
         "present": ", ".join(name_as_data(name_of(being, body)) for being in beings[:MOST_NAMED]),
         "weather": place_as_data(str(weather)) if (weather := room.db.weather) else "",

@@ -1,4 +1,4 @@
-"""Names of characters and objects as a given observer sees them.
+"""Names and descriptions of characters and objects as a given observer sees them.
 
 In a game with short descriptions, masks and recognition the key is a secret. A being's own
 `get_display_name` says what an observer may know, and no other name gets into a prompt, a line or a
@@ -14,7 +14,7 @@ from hashlib import sha256
 from typing import Any, TypeVar
 
 from evennia.accounts.accounts import DefaultAccount
-from evennia.objects.objects import DefaultObject
+from evennia.objects.objects import DefaultCharacter, DefaultExit, DefaultObject, DefaultRoom
 from evennia.utils import logger
 from evennia.utils.ansi import strip_ansi
 
@@ -33,7 +33,7 @@ _ALIKE_FOR_ALL = (DefaultObject.get_display_name, DefaultAccount.get_display_nam
 _ARTICLE = re.compile(r"(?:a|an|the)\s+(?=\w)", re.IGNORECASE)
 _TAIL_NOTE = re.compile(r"\s*\[[^\[\]]*\]\Z")
 _HASH_DIGITS = 8  # of a mask's id
-_logged_classes: set[type] = set()
+_logged: set[tuple[type, str]] = set()
 
 
 def is_alike_for_all(being: object) -> bool:
@@ -51,7 +51,7 @@ def shown(being: Being, looker: Being | None) -> str:
         name = _ask_game(being, looker)
     # A broken method of the game is logged once for its class, and a safe name is used.
     except Exception:
-        _log_once(type(being))
+        _log_once(type(being), "get_display_name")
         name = _known_to_all(being)
     # Builders see the dbref behind the name, as in "Tom(#12)"; others must not.
     return name.replace(f"(#{being.id})", "").strip() if name else SOMEBODY
@@ -215,11 +215,38 @@ def _known_to_all(being: Being) -> str:
     return str(description or being.key)
 
 
-def _log_once(kind: type) -> None:
-    if kind not in _logged_classes:
-        _logged_classes.add(kind)
-        logger.log_trace(f"[assistant] get_display_name of {kind.__module__}.{kind.__name__} broke")
+def _log_once(kind: type, method: str) -> None:
+    if (kind, method) not in _logged:
+        _logged.add((kind, method))
+        logger.log_trace(f"[assistant] {method} of {kind.__module__}.{kind.__name__} broke")
 
+
+# ---- descriptions ------------------------------------------------------------------------------
+
+_KINDS = (DefaultObject, DefaultCharacter, DefaultRoom, DefaultExit)
+
+
+def description_of(thing: GameObject, looker: GameObject) -> str:
+    """The description that an observer sees, as plain text; "" where the game has none.
+
+    A game may make it up instead of storing it as `db.desc`, as Evennia's contribs for
+    wildernesses, seasons and clothing do.
+    """
+    stored = str(thing.db.desc or "")
+    try:
+        text = str(thing.get_display_desc(looker) or "")
+    # As for names; a turn must not fail because of it.
+    except Exception:
+        _log_once(type(thing), "get_display_desc")
+        text = stored
+    if not stored:
+        # Evennia's own text for what has no description tells a model nothing.
+        for kind in _KINDS:
+            text = text.removeprefix(str(kind.default_description))
+    return str(strip_ansi(text)).strip()
+
+
+# ---- pronouns ----------------------------------------------------------------------------------
 
 PRONOUNS = "pronouns"
 GENDER = "gender"  # of Evennia's contrib `gendersub`

@@ -8,13 +8,12 @@ from __future__ import annotations
 from typing import Literal
 
 from evennia.objects.objects import DefaultCharacter
-from evennia.utils.ansi import strip_ansi
 
 from evennia_ai.core.text.cleaning import cut_at_sentence, name_as_data, quote
 from evennia_ai.core.typed_objects import GameObject
 from evennia_ai.errors import ToolError
 from evennia_ai.runtime.assistant import Character
-from evennia_ai.runtime.names import folded, name_of
+from evennia_ai.runtime.names import description_of, folded, name_of
 from evennia_ai.tools.groups import PLACES
 from evennia_ai.tools.registry import tool
 from evennia_ai.tools.senses import (
@@ -46,9 +45,7 @@ def people_near(character: Character) -> list[GameObject]:
 
 def _described(thing: GameObject, character: Character, limit: int) -> str:
     """The quoted description; "" without one."""
-    # Without `db.desc` Evennia shows a default text, which tells the model nothing.
-    desc = thing.get_display_desc(character) if thing.db.desc else ""
-    text = " ".join(strip_ansi(str(desc)).split())
+    text = " ".join(description_of(thing, character).split())
     return quote(cut_at_sentence(text, limit)) if text else ""
 
 

@@ -1,0 +1,92 @@
+"""Descriptions that a game makes up: they reach the tools, placeholders and notes."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Any
+
+from evennia.contrib.game_systems.clothing.clothing import ClothedCharacter
+from evennia.contrib.grid.extended_room.extended_room import ExtendedRoom
+from evennia.contrib.grid.wilderness import wilderness
+from evennia.contrib.rpg.rpsystem import ContribRPObject
+from evennia.utils import create
+
+from evennia_ai.memory import grounding
+from evennia_ai.prompts.placeholders import facts_of
+from evennia_ai.runtime.names import description_of
+from tests.shell.tool_case import ToolTest
+
+NOON = datetime(1970, 1, 1, 12, tzinfo=UTC)
+
+
+class Desert(wilderness.WildernessMapProvider):
+    """A wilderness that describes its places itself."""
+
+    def at_prepare_room(self, coordinates: Any, caller: Any, room: Any) -> None:
+        room.ndb.active_desc = f"Dunes |yas far|n as {coordinates}."
+
+
+class Tree(ContribRPObject):
+    """A thing with a description of its class."""
+
+    default_description = "It is very old."
+
+
+class Broken(ContribRPObject):
+    """A thing whose description cannot be made."""
+
+    def get_display_desc(self, looker: Any, **kwargs: Any) -> str:
+        raise RuntimeError("no light")
+
+
+def notes_of(body: Any) -> list[str]:
+    """The notes about what a body sees."""
+    return [note.text for note in grounding._surroundings(body)]
+
+
+class TestMadeUpDescriptions(ToolTest):
+    def enter_desert(self) -> None:
+        """Put Ada into a wilderness."""
+        wilderness.create_wilderness(mapprovider=Desert())
+        wilderness.enter_wilderness(self.ada, coordinates=(3, 4))
+
+    def test_a_place_in_the_wilderness(self) -> None:
+        """Nothing of it is stored in `db.desc`."""
+        self.enter_desert()
+        wanted = '"Dunes as far as (3, 4)."'
+        assert f"It looks like this: {wanted}" in self.told("inspect_location")
+        assert wanted == facts_of(self.ada, NOON)["location_desc"]
+        assert any("unes as far as (3, 4)." in note for note in notes_of(self.ada))
+
+    def test_a_room_of_the_seasons(self) -> None:
+        room = create.create_object(ExtendedRoom, key="Orchard")
+        for season in ("spring", "summer", "autumn", "winter"):
+            room.add_desc("Trees in rows.", room_state=season)
+        self.ada.location = room
+        assert 'It looks like this: "Trees in rows."' in self.told("inspect_location")
+
+    def test_what_somebody_wears(self) -> None:
+        create.create_object(ClothedCharacter, key="Vera", location=self.room1)
+        assert 'Vera (here): "Vera is wearing nothing."' == self.told(
+            "search_objects", query="vera"
+        )
+
+    def test_a_description_of_the_class(self) -> None:
+        tree = create.create_object(Tree, key="tree", location=self.room1)
+        assert "It is very old." == description_of(tree, self.ada)
+
+    def test_evennias_default_text_is_no_description(self) -> None:
+        for thing in (self.room1, self.exit, self.obj1, self.mira):
+            thing.db.desc = None
+            assert "" == description_of(thing, self.ada), thing
+
+    def test_the_default_text_counts_where_it_is_stored(self) -> None:
+        self.obj1.db.desc = "You see nothing special."
+        assert "You see nothing special." == description_of(self.obj1, self.ada)
+
+    def test_a_method_of_the_game_that_breaks(self) -> None:
+        """The stored text is used, so that no turn fails."""
+        thing = create.create_object(Broken, key="lamp", location=self.room1)
+        assert "" == description_of(thing, self.ada)
+        thing.db.desc = "It |yglows|n."
+        assert "It glows." == description_of(thing, self.ada)
