@@ -6,6 +6,7 @@ made here.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from operator import attrgetter
@@ -36,7 +37,7 @@ from evennia_ai.memory.lore_conditions import moment_of
 from evennia_ai.memory.seeking import seeker_of
 from evennia_ai.runtime import services, state
 from evennia_ai.runtime.assistant import Assistant
-from evennia_ai.runtime.names import description_of, name_of, unmarked
+from evennia_ai.runtime.names import description_of, name_of
 
 # In characters.
 LONGEST_LINE = 400
@@ -49,6 +50,7 @@ MOST_NAMED = 12
 EXITS_QUESTION = "which ways lead out of here, where does that door go?"
 _BEING = "evennia.objects.objects.DefaultCharacter"
 _EXIT = "evennia.objects.objects.DefaultExit"
+_ARTICLE = re.compile(r"\Aan?\s+(?=\w)", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,19 +174,21 @@ def _surroundings(body: GameObject | None) -> Iterator[Note]:
     ways = [thing for thing in seen if thing.is_typeclass(_EXIT, exact=False)]
     beings = [thing for thing in seen if thing.is_typeclass(_BEING, exact=False)]
     if ways:
-        text = f"From here one can go {_joined(map(_exit_text, ways))}."
+        text = f"From here one can go {_joined(_exit_text(way, body) for way in ways)}."
         yield Note(text, key=f"{EXITS_QUESTION} {text}", question=EXITS_QUESTION)
     if beings:
         names = (name_as_data(name_of(being, body)) for being in beings)
         yield Note(f"{_joined(names)} {'is' if len(beings) == 1 else 'are'} here with me.")
     things = (thing for thing in seen if thing not in ways and thing not in beings)
     for thing, _ in zip(things, range(MOST_THINGS), strict=False):
-        yield from map(Note, _describe(thing, body, f"The {name_of(thing, body)} is here."))
+        yield from map(Note, _describe(thing, body, f"{_the(thing, body)} is here."))
 
 
-def _exit_text(way: GameObject) -> str:
-    name, where = unmarked(str(way.key)), way.destination
-    return f"{name} to {unmarked(str(where.key))}" if where is not None else name
+def _exit_text(way: GameObject, body: GameObject) -> str:
+    where, name = way.destination, name_of(way, body)
+    # The view lock of the destination also hides its name.
+    is_seen = where is not None and where.access(body, "view", default=True)
+    return f"{name} to {name_of(where, body)}" if is_seen else name
 
 
 def _joined(names: Iterable[str]) -> str:
@@ -195,14 +199,20 @@ def _joined(names: Iterable[str]) -> str:
 def _describe(thing: GameObject, body: GameObject, otherwise: str) -> Iterator[str]:
     """The start of a thing's description, with its name if the description lacks it."""
     looks = one_line(description_of(thing, body), 4 * LONGEST_DESCRIPTION)
-    name = one_line(unmarked(str(thing.key)), 60)
+    name = one_line(name_of(thing, body), 60)
     if not looks:
         yield otherwise
     elif name.casefold() in looks.casefold():
         yield cut_at_sentence(looks, LONGEST_DESCRIPTION)
     else:
-        name = name if name.casefold().startswith("the ") else f"The {name}"
-        yield f"{name}: {looks[:1].lower()}{cut_at_sentence(looks, LONGEST_DESCRIPTION)[1:]}"
+        looks = looks[:1].lower() + cut_at_sentence(looks, LONGEST_DESCRIPTION)[1:]
+        yield f"{_the(thing, body)}: {looks}"
+
+
+def _the(thing: GameObject, body: GameObject) -> str:
+    """The name of a thing as the beginning of a sentence: "The brass lamp"."""
+    name = one_line(name_of(thing, body), 60)
+    return name if name.casefold().startswith("the ") else f"The {_ARTICLE.sub('', name)}"
 
 
 def _remembered(script: Assistant, seeker: Seeker) -> list[Recollection]:

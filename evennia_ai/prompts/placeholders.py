@@ -202,12 +202,13 @@ def _place_of(body: GameObject) -> Mapping[str, str]:
     if room is None:
         return {}
     # Sorted: an order that changed with the database's would spoil the provider's prompt cache.
-    here = sorted(room.contents, key=attrgetter("id"))
+    here = sorted(room.filter_visible(room.contents, body), key=attrgetter("id"))
     beings = [thing for thing in here if thing != body and thing.is_typeclass(_BEING, False)]
+    ways = [thing for thing in here if thing.destination]
     return {
         "location": place_as_data(name_of(room, body)),
         "location_desc": quote(description_of(room, body)),
-        "exits": ", ".join(place_as_data(name_of(way, body)) for way in room.exits[:MOST_NAMED]),
+        "exits": ", ".join(place_as_data(name_of(way, body)) for way in ways[:MOST_NAMED]),
         "present": ", ".join(name_as_data(name_of(being, body)) for being in beings[:MOST_NAMED]),
         "weather": place_as_data(str(weather)) if (weather := room.db.weather) else "",
     }

@@ -90,3 +90,29 @@ class TestMadeUpDescriptions(ToolTest):
         assert "" == description_of(thing, self.ada)
         thing.db.desc = "It |yglows|n."
         assert "It glows." == description_of(thing, self.ada)
+
+
+class TestWhatIsHidden(ToolTest):
+    """Nothing that the body cannot see reaches a prompt by another way."""
+
+    def test_a_key_that_nobody_sees(self) -> None:
+        lamp = create.create_object(ContribRPObject, key="cursed lamp", location=self.room1)
+        lamp.sdesc.add("a brass lamp")
+        lamp.db.desc = "It glows."
+        notes = " ".join(notes_of(self.ada))
+        assert "brass lamp: it glows." in notes
+        assert "cursed" not in notes
+
+    def test_where_a_way_leads_that_is_not_shown(self) -> None:
+        self.room2.key = "Treasury"
+        assert "From here one can go out to Treasury." in notes_of(self.ada)
+        self.room2.locks.add("view:false()")
+        assert "From here one can go out." in notes_of(self.ada)
+
+    def test_who_and_which_way_is_hidden(self) -> None:
+        facts = facts_of(self.ada, NOON)
+        assert ("out", {"Mira", "Tom"}) == (facts["exits"], {*facts["present"].split(", ")})
+        for hidden in (self.mira, self.exit):
+            hidden.locks.add("view:false()")
+        facts = facts_of(self.ada, NOON)
+        assert ("", "Tom") == (facts["exits"], facts["present"])
