@@ -70,7 +70,7 @@ class GameObject(Being, Protocol):
     get_numbered_name: Callable[..., Any]
     filter_visible: Callable[..., Any]
     destination: Any
-    at_traverse: Callable[..., None]
+    at_traverse: Callable[..., bool | None]
     at_failed_traverse: Callable[..., None]
     at_pre_get: Callable[..., bool]
     at_get: Callable[..., None]

@@ -50,18 +50,21 @@ def move(character: Character, exit: str, *, turn: Turn) -> str:  # noqa: A002
     Args:
         exit: name of the exit, or of the place it leads to.
     """
-    before, way = room_of(character), _find_way(character, exit)
+    before, way, is_refused = room_of(character), _find_way(character, exit), False
     with captured(getattr(character, "assistant_script", None)) as lines:
         if may(character, way, "traverse", turn):
-            way.at_traverse(character, way.destination)
+            # Evennia's wilderness refuses so; there, the ways of a room lead back into it.
+            is_refused = way.at_traverse(character, way.destination) is False
             # Normally sent by Evennia's ExitCommand, which does not run here.
             SIGNAL_EXIT_TRAVERSED.send(sender=way, traverser=character)
-        elif way.db.err_traverse:  # like ExitCommand
-            character.msg(way.db.err_traverse)
         else:
-            way.at_failed_traverse(character)
+            is_refused = True
+            if way.db.err_traverse:  # like ExitCommand
+                character.msg(way.db.err_traverse)
+            else:
+                way.at_failed_traverse(character)
     # A hook may refuse without an error, or move the character somewhere else.
-    if character.location == before != way.destination:
+    if character.location == before and (is_refused or before != way.destination):
         raise refusal(lines, f"you are still in {label_of(before, character)}")
     now = label_of(room_of(character), character)
     return f"you went {label_of(way, character)} and are now in {now}"

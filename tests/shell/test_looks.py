@@ -58,6 +58,19 @@ class TestMadeUpDescriptions(ToolTest):
         assert wanted == facts_of(self.ada, NOON)["location_desc"]
         assert any("unes as far as (3, 4)." in note for note in notes_of(self.ada))
 
+    def test_a_step_in_the_wilderness(self) -> None:
+        """Its ways lead back into the same room, which then shows another place."""
+        self.enter_desert()
+        self.ada.locks.remove("tool_move")
+        assert 'now in "The wilderness (3, 5)"' in self.told("move", exit="north")
+        self.ada.at_pre_move = lambda destination, **kwargs: False
+        self.addCleanup(delattr, self.ada, "at_pre_move")
+        wanted = 'you are still in "The wilderness (3, 5)"'
+        assert wanted == self.refusal("move", exit="north")
+        (way,) = (way for way in self.ada.location.exits if way.key == "south")
+        way.locks.add("traverse:false()")
+        assert "cannot go there" in self.refusal("move", exit="south")
+
     def test_a_room_of_the_seasons(self) -> None:
         room = create.create_object(ExtendedRoom, key="Orchard")
         for season in ("spring", "summer", "autumn", "winter"):
