@@ -3,21 +3,29 @@
 from __future__ import annotations
 
 import json
+import re
+from collections import OrderedDict
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from typing import Any
+from unittest import mock
 
 import pytest
 from django.conf import settings
 from django.test.utils import override_settings
+from evennia.contrib.base_systems.color_markups import color_markups as markups
 from evennia.objects.objects import DefaultObject
 from evennia.server.portal.mxp import mxp_parse
-from evennia.utils.ansi import parse_ansi
+from evennia.utils import ansi
+from evennia.utils.ansi import ANSI_PARSER, parse_ansi
 from evennia.utils.create import create_object
 from evennia.utils.funcparser import FuncParser
 from evennia.utils.text2html import parse_html
 
 from evennia_ai.errors import ToolError
 from evennia_ai.llm.scripted import completion
-from evennia_ai.messages import outgoing
+from evennia_ai.messages import lines, outgoing
+from evennia_ai.operations import naming
 from evennia_ai.runtime import state
 from tests.shell.support import ANY_TOKENS, ShellTest, says, whispers
 
@@ -47,6 +55,27 @@ AS_TEXT = (
     ("<tool_call>{}</tool_call>Good day.", "Good day."),
     ("<|im_start|>Good day.<|im_end|>", "Good day."),
 )
+
+
+@contextmanager
+def added_markup() -> Iterator[None]:
+    """The markup of both styles of Evennia's contrib `color_markups`, as in a game that has it."""
+    added = [*markups.MUX_COLOR_ANSI_EXTRA_MAP, *markups.CURLY_COLOR_ANSI_EXTRA_MAP]
+    found = dict(ANSI_PARSER.ansi_map_dict, **dict(added))
+    options = {
+        "COLOR_ANSI_EXTRA_MAP": added,
+        "COLOR_XTERM256_EXTRA_FG": markups.MUX_COLOR_XTERM256_EXTRA_FG,
+    }
+    with ExitStack() as stack:
+        stack.enter_context(override_settings(**options))
+        stack.enter_context(mock.patch.object(lines, "_ADDED", lines._added_markup()))
+        stack.enter_context(mock.patch.object(ansi, "_PARSE_CACHE", OrderedDict()))
+        parts = {
+            "ansi_map_dict": found,
+            "ansi_sub": re.compile("|".join(map(re.escape, found))),
+        }
+        stack.enter_context(mock.patch.multiple(ANSI_PARSER, **parts))
+        yield
 
 
 class TestModelText(ShellTest):
@@ -118,6 +147,23 @@ class TestModelText(ShellTest):
         (raw,) = [message.raw for message in self.tom.messages if message.sender == self.ada]
         assert "3" not in parser.parse(raw)
         assert "$add(1, 2)" in parser.parse(raw)
+
+    def test_markup_that_the_game_adds(self) -> None:
+        """With Evennia's `color_markups`, `%r` and `{/` are line breaks: speech could be forged."""
+        self.enterContext(added_markup())
+        for written in ("5%restored %cred %c500", "a {/b {[R {{n {500 {n", "100 % {sure}"):
+            with self.subTest(written=written):
+                self.forget()
+                self.ask("say @ada speak", says(written))
+                (shown,) = self.mira.heard_from(self.ada)
+                assert f'Ada says, "{written}"' == shown.replace("\u200b", "")
+
+    def test_markup_that_the_game_adds_is_not_heard(self) -> None:
+        """Nor does it make a name look like another."""
+        self.enterContext(added_markup())
+        self.type(self.tom, "whisper Ada = %crred%cn {rhello{n")
+        assert "red hello" == self.ada_script.work.decisions.newest()[0].heard.body
+        assert naming.outline("Ada") == naming.outline("A%cnda")
 
     def test_emotes_show_it_as_text(self) -> None:
         for written in ("waves {at} $You() |r.", "{actor} bows ||g."):
