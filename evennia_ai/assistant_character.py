@@ -9,9 +9,11 @@ in the database stays the same.
 
 from __future__ import annotations
 
+import inspect
 import re
 import sys
 import threading
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from django.conf import settings
@@ -150,6 +152,7 @@ class AssistantMixin(_Typeclass):
             text: as it was sent, with what would be markup escaped.
             kwargs: `source`, `to` and `is_private`, as with the signal `assistant_said`.
         """
+        self._call_own(super(), "at_assistant_said", text, kwargs)
 
     def at_assistant_stopped(self, reason: str, **kwargs: Any) -> None:
         """Called after the assistant was stopped or stopped itself; for a game to override.
@@ -157,6 +160,12 @@ class AssistantMixin(_Typeclass):
         Args:
             kwargs: `cause` and `by`, as with the signal `assistant_stopped`.
         """
+        self._call_own(super(), "at_assistant_stopped", reason, kwargs)
+
+    def _call_own(self, behind: Any, hook: str, text: str, named: Mapping[str, Any]) -> None:
+        # A game may define the hook behind the mixin, as on its class of all characters.
+        if (own := getattr(behind, hook, None)) is not None:
+            own(text, **named)
 
     def at_post_unpuppet(
         self, account: Account | None = None, session: object = None, **kwargs: Any
@@ -242,6 +251,7 @@ def _build(base: type) -> type:
         "__module__": __name__,
         "__qualname__": NAME,
         "__doc__": "A character that an AssistantScript moves, derived from the game's own class.",
+        **_own_ask(base),
     }
     # Through the metaclass, as a `class` statement would: Django must know it as a typeclass.
     return type(base)(NAME, (_AssistantBody, *bases), namespace)
@@ -275,10 +285,17 @@ def with_ears(own: type) -> type:
             "__doc__": own.__doc__,
             "__class__": property(_shown_class, _change_class),
             _OWN_CLASS: own,
+            **_own_ask(own),
         }
         # Bypasses the metaclass, which would register another model with Django.
         _EARED[own] = type.__new__(type(own), own.__name__, (AssistantMixin, own), namespace)
     return _EARED[own]
+
+
+def _own_ask(own: type) -> dict[str, Any]:
+    """The `ask` of a game's class: its commands call that one, so ours must not replace it."""
+    is_games = hasattr(own, "ask") and not issubclass(own, AssistantMixin)
+    return {"ask": inspect.getattr_static(own, "ask")} if is_games else {}
 
 
 def _shown_class(body: GameObject) -> type:

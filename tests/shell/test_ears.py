@@ -14,7 +14,52 @@ from evennia.utils.dbserialize import from_pickle, to_pickle
 from evennia.utils.utils import get_all_typeclasses, inherits_from
 
 from evennia_ai.assistant_character import AssistantMixin, give_ears, take_ears
-from tests.shell.support import ShellTest
+from tests.shell.support import ShellTest, pump, whispers
+from tests.shell.test_body_class import process_of_game
+
+MERCHANT = "tests.shell.test_ears.Merchant"
+
+
+class Merchant(EvAdventureNPC):
+    """A character of a game that has methods which the mixin has too."""
+
+    def ask(self, buyer: Any, topic: str) -> str:
+        """Answer a command of the game."""
+        return f"{buyer.key} asks {self.key} of {topic}"
+
+    def at_assistant_said(self, text: str, **kwargs: Any) -> None:
+        """Count what was said."""
+        self.ndb.said = (*(self.ndb.said or ()), text)
+
+    def at_assistant_stopped(self, reason: str, **kwargs: Any) -> None:
+        """Remember why."""
+        self.ndb.stopped = reason
+
+
+class TestOwnMethods(ShellTest):
+    """Methods of a game's class that has no ears, of names that the mixin uses too."""
+
+    def test_its_hooks_are_called(self) -> None:
+        script, bram = self.make("Bram", typeclass=MERCHANT)
+        self.ask("whisper Bram = hello", whispers("Hm."))
+        assert ("Hm.",) == bram.ndb.said
+        script.trigger_emergency_stop("enough", by="Tom")
+        pump()
+        assert "enough" in bram.ndb.stopped
+
+    def test_its_own_ask_stays(self) -> None:
+        """A command of the game calls it as before."""
+        _, bram = self.make("Bram", typeclass=MERCHANT)
+        assert "Tom asks Bram of wool" == bram.ask(self.tom, "wool")
+
+    def test_the_same_of_the_class_of_all_characters(self) -> None:
+        with process_of_game(MERCHANT):
+            _, bram = self.make("Bram")
+            assert isinstance(bram, Merchant)
+            assert "Tom asks Bram of wool" == bram.ask(self.tom, "wool")
+            self.ask("whisper Bram = hello", whispers("Hm."))
+            assert ("Hm.",) == bram.ndb.said
+            bram.delete()
 
 
 class TestEars(ShellTest):
