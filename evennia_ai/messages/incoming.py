@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 from evennia.accounts.models import AccountDB
 from evennia.comms.models import ChannelDB, Msg
 from evennia.objects.models import ObjectDB
-from evennia.utils.utils import make_iter
+from evennia.utils.utils import make_iter, to_str
 
 from evennia_ai.core.hearing.perception import Evidence, Heard, Source
 from evennia_ai.core.text.characters import few_marks
@@ -236,7 +236,8 @@ def _unpacked(text: object) -> tuple[str, Mapping[str, Any]]:
     rendered, options = text, None
     if isinstance(text, (tuple, list)) and text:
         rendered, options = text[0], text[1] if len(text) > 1 else None
-    words = rendered if isinstance(rendered, str) else ""
+    # Evennia makes a string of anything that is sent, such as a table, only after this.
+    words = "" if rendered is None else to_str(rendered)
     return words, options if isinstance(options, Mapping) else {}
 
 

@@ -12,6 +12,7 @@ from evennia.commands import cmdhandler
 from evennia.commands.cmdparser import cmdparser
 from evennia.commands.cmdset import CmdSet
 from evennia.commands.command import Command
+from evennia.utils.evtable import EvTable
 from twisted.internet.defer import Deferred, fail, succeed
 from twisted.logger import formatEvent, globalLogPublisher
 
@@ -89,6 +90,17 @@ class CmdNames(CmdPolish):
         self.caller.msg(", ".join(sorted(command.key for command in self.cmdset)))
 
 
+class CmdTable(CmdPolish):
+    """A command that prints a table, as an object or with options."""
+
+    key = "ledger"
+    aliases = []
+
+    def func(self) -> None:
+        table = EvTable("Thing", "Price", table=[["wool"], ["3 coins"]])
+        self.caller.msg((table, {"type": "shop"}) if self.args else table)
+
+
 class CmdNovel(CmdPolish):
     """A command that prints much."""
 
@@ -137,7 +149,7 @@ class CmdBroken(CmdPolish):
 
 class Commands(CmdSet):
     def at_cmdset_creation(self) -> None:
-        harmless = (CmdPolish, CmdSlow, CmdMute, CmdNames, CmdNovel, CmdBroken)
+        harmless = (CmdPolish, CmdSlow, CmdMute, CmdNames, CmdTable, CmdNovel, CmdBroken)
         for command in (*harmless, CmdPolishAll, CmdBurn, CmdStaff):
             self.add(command())
 
@@ -194,6 +206,15 @@ class TestExecuteCommand(ToolTest):
         assert "Room" in self.told("execute_command", command="look")
         self.allow("names")
         assert "burn" in self.told("execute_command", command="names")
+
+    def test_a_table_is_read_as_it_is_shown(self) -> None:
+        """Evennia makes text of it only on its way to a client."""
+        self.allow("ledger")
+        for line in ("ledger", "ledger all"):
+            with self.subTest(line):
+                told = self.told("execute_command", command=line)
+                assert "wool" in told
+                assert "3 coins" in told
 
     def test_hole_c18_a_defect_of_a_command_is_for_the_log(self) -> None:
         """The model reads one plain sentence, and staff the cause."""
