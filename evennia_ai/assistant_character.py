@@ -73,13 +73,20 @@ class AssistantMixin(_Typeclass):
         return own() if callable(own) else own
 
     def access(
-        self, accessing_obj: Being, access_type: str = "read", default: bool = False, **kwargs: Any
+        self,
+        accessing_obj: Being,
+        access_type: str = "read",
+        default: bool = False,
+        no_superuser_bypass: bool = False,
+        **kwargs: Any,
     ) -> bool:
         """Answer a lock check; where the body has no such lock, the assistant's own may decide."""
         script, kind = self.assistant_script, access_type
         holder: Any = super()
         if script is not None and not self.locks.get(kind) and decides(script, kind):
             holder = script
+        if no_superuser_bypass:
+            kwargs["no_superuser_bypass"] = True
         return bool(holder.access(accessing_obj, kind, default=default, **kwargs))
 
     def at_object_delete(self) -> bool:

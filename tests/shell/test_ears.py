@@ -121,6 +121,14 @@ class TestEars(ShellTest):
         assert 2 <= len(told)
         assert not Attribute.objects.filter(db_key="rank").exists()
 
+    def test_a_lock_check_takes_all_arguments_of_evennias(self) -> None:
+        """Also by position, as game code may pass them."""
+        self.guard.locks.add("get:false()")
+        self.account.is_superuser = True
+        assert self.guard.access(self.account, "get", False, False)
+        assert not self.guard.access(self.account, "get", False, True)
+        assert not self.guard.access(self.account, "get", no_superuser_bypass=True)
+
     def test_another_typeclass_keeps_the_ears(self) -> None:
         self.guard.swap_typeclass(Mob, run_start_hooks=None)
         assert isinstance(self.guard, AssistantMixin)
