@@ -16,6 +16,7 @@ from evennia_ai.errors import ToolError
 from evennia_ai.messages.incoming import face_of
 from evennia_ai.runtime import names
 from evennia_ai.runtime.assistant import Character
+from evennia_ai.tools.commanding import captured
 from evennia_ai.tools.registry import tool
 
 # Characters of a description, and names in a list.
@@ -176,7 +177,10 @@ def look(character: Character, target: str | None = None) -> str:
         target: what to look at; leave it out to look at the room.
     """
     seen = find_here(character, target) if target else find_here(character, "here")
-    text = _NUMBER.sub("", str(strip_ansi(str(character.at_look(seen)))))
+    with captured(getattr(character, "assistant_script", None)) as lines:
+        told = character.at_look(seen)
+    # A game may send what is seen instead of returning it.
+    text = _NUMBER.sub("", str(strip_ansi(str(told or "\n".join(lines)))))
     if seen is character:
         text = names.as_others_see(text, character, is_pose=True)
     return cut_at_sentence(text.strip(), MOST_SEEN)

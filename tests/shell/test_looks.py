@@ -9,6 +9,7 @@ from evennia.contrib.game_systems.clothing.clothing import ClothedCharacter
 from evennia.contrib.grid.extended_room.extended_room import ExtendedRoom
 from evennia.contrib.grid.wilderness import wilderness
 from evennia.contrib.rpg.rpsystem import ContribRPObject
+from evennia.objects.objects import DefaultRoom
 from evennia.utils import create
 
 from evennia_ai.memory import grounding
@@ -30,6 +31,13 @@ class Tree(ContribRPObject):
     """A thing with a description of its class."""
 
     default_description = "It is very old."
+
+
+class Stage(DefaultRoom):
+    """A room that sends its looks instead of returning them."""
+
+    def return_appearance(self, looker: Any, **kwargs: Any) -> None:
+        looker.msg("A |yyellow|n curtain.")
 
 
 class Broken(ContribRPObject):
@@ -77,6 +85,10 @@ class TestMadeUpDescriptions(ToolTest):
             room.add_desc("Trees in rows.", room_state=season)
         self.ada.location = room
         assert 'It looks like this: "Trees in rows."' in self.told("inspect_location")
+
+    def test_a_room_that_sends_its_looks(self) -> None:
+        self.ada.location = create.create_object(Stage, key="Stage")
+        assert "A yellow curtain." == self.told("look")
 
     def test_what_somebody_wears(self) -> None:
         create.create_object(ClothedCharacter, key="Vera", location=self.room1)
