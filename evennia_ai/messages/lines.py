@@ -12,6 +12,8 @@ from django.conf import settings
 from evennia.utils.ansi import strip_ansi
 from twisted.internet.interfaces import IWriteDescriptor
 
+from evennia_ai.runtime import names
+
 _SINGLE = {"'": "'", "\u2018": "\u2019"}
 _CLOSING = {'"': '"', "“": "”", "«": "»", "„": "“", **_SINGLE}
 # A whisper in Evennia's rpsystem: `at_pre_say` returns an emote, which is never parsed.
@@ -26,24 +28,6 @@ _FRAME = re.compile(r"(?:[^\W\d_A-Z][^\W\d_]*)?[:>]\s+")
 _LINK = re.compile(r"\b([hfw])(ttps?|tp|ww)(?=://|\.)", re.IGNORECASE)
 
 
-def _added_markup() -> re.Pattern[str] | None:
-    """Markup that the game adds to Evennia's, as its contrib `color_markups` does (`%cr`, `{r`).
-
-    What begins with `|` is escaped like Evennia's own. None where there is none.
-    """
-    marks = [mark for mark, _ in settings.COLOR_ANSI_EXTRA_MAP]
-    marks += [mark for mark, _ in settings.COLOR_ANSI_XTERM256_BRIGHT_BG_EXTRA_MAP]
-    found = [re.escape(mark) for mark in marks if not mark.startswith("|")]
-    for kind in ("FG", "BG", "GFG", "GBG"):
-        rows = getattr(settings, f"COLOR_XTERM256_EXTRA_{kind}")
-        found += [row for row in rows if not row.startswith(r"\|")]
-    return re.compile("|".join(found)) if found else None
-
-
-# Evennia's own parser also reads these settings once.
-_ADDED = _added_markup()
-
-
 def literal(text: str) -> str:
     """Escape text so that Evennia's markup leaves it alone."""
     # Where the game evaluates `$func()` in everything that it sends.
@@ -51,8 +35,8 @@ def literal(text: str) -> str:
         text = text.replace("$", "\\$")
     # A word joiner breaks up `https://`, which the web client would turn into a link.
     text = _LINK.sub("\\1\u2060\\2", text)
-    if _ADDED is not None:
-        text = _ADDED.sub(lambda mark: f"{mark[0][0]}\u200b{mark[0][1:]}", text)
+    if names.ADDED_MARKUP is not None:
+        text = names.ADDED_MARKUP.sub(lambda mark: f"{mark[0][0]}\u200b{mark[0][1:]}", text)
     # Evennia shows `||` as `|`, but looks for the marks of clickable links (`|lc`, `|lt`, `|lu`,
     # `|le`) after that: one click would run a command. A zero-width space breaks them up. Of `{{`
     # it removes one brace, so it is doubled.
@@ -61,10 +45,7 @@ def literal(text: str) -> str:
 
 def plain(rendered: str) -> str:
     """A rendered line without its markup."""
-    has_markup = "|" in rendered or "\x1b" in rendered
-    if _ADDED is not None:
-        has_markup = has_markup or _ADDED.search(rendered) is not None
-    return strip_ansi(rendered) if has_markup else rendered
+    return strip_ansi(rendered) if names.has_markup(rendered) else rendered
 
 
 def cut_speech(rendered: str, name: str) -> str:

@@ -13,6 +13,7 @@ from collections.abc import Collection, Iterable
 from hashlib import sha256
 from typing import Any, TypeVar
 
+from django.conf import settings
 from evennia.accounts.accounts import DefaultAccount
 from evennia.objects.objects import DefaultCharacter, DefaultExit, DefaultObject, DefaultRoom
 from evennia.utils import logger
@@ -80,9 +81,34 @@ def _plain_name(being: Being, looker: Being | None) -> str:
     return " ".join(str(strip_ansi(shown(being, looker))).split()) or SOMEBODY
 
 
+def _added_markup() -> re.Pattern[str] | None:
+    """Markup that the game adds to Evennia's, as its contrib `color_markups` does (`%cr`, `{r`).
+
+    What begins with `|` is escaped like Evennia's own. None where there is none.
+    """
+    marks = [mark for mark, _ in settings.COLOR_ANSI_EXTRA_MAP]
+    marks += [mark for mark, _ in settings.COLOR_ANSI_XTERM256_BRIGHT_BG_EXTRA_MAP]
+    found = [re.escape(mark) for mark in marks if not mark.startswith("|")]
+    for kind in ("FG", "BG", "GFG", "GBG"):
+        rows = getattr(settings, f"COLOR_XTERM256_EXTRA_{kind}")
+        found += [row for row in rows if not row.startswith(r"\|")]
+    return re.compile("|".join(found)) if found else None
+
+
+# Evennia's own parser also reads these settings once.
+ADDED_MARKUP = _added_markup()
+
+
+def has_markup(text: str) -> bool:
+    """True where a text has markup or colours."""
+    if "|" in text or "\x1b" in text:
+        return True
+    return ADDED_MARKUP is not None and ADDED_MARKUP.search(text) is not None
+
+
 def unmarked(name: str) -> str:
     """A name without the game's markup, as a client shows it: "|yGolden|n key" is "Golden key"."""
-    return str(strip_ansi(name)).strip() if "|" in name else name
+    return str(strip_ansi(name)).strip() if has_markup(name) else name
 
 
 def folded(name: str) -> str:

@@ -24,9 +24,9 @@ from evennia.utils.text2html import parse_html
 
 from evennia_ai.errors import ToolError
 from evennia_ai.llm.scripted import completion
-from evennia_ai.messages import lines, outgoing
+from evennia_ai.messages import outgoing
 from evennia_ai.operations import naming
-from evennia_ai.runtime import state
+from evennia_ai.runtime import names, state
 from tests.shell.support import ANY_TOKENS, ShellTest, says, whispers
 
 # Each row: what the model says, and what people must read.
@@ -68,7 +68,7 @@ def added_markup() -> Iterator[None]:
     }
     with ExitStack() as stack:
         stack.enter_context(override_settings(**options))
-        stack.enter_context(mock.patch.object(lines, "_ADDED", lines._added_markup()))
+        stack.enter_context(mock.patch.object(names, "ADDED_MARKUP", names._added_markup()))
         stack.enter_context(mock.patch.object(ansi, "_PARSE_CACHE", OrderedDict()))
         parts = {
             "ansi_map_dict": found,
@@ -164,6 +164,8 @@ class TestModelText(ShellTest):
         self.type(self.tom, "whisper Ada = %crred%cn {rhello{n")
         assert "red hello" == self.ada_script.work.decisions.newest()[0].heard.body
         assert naming.outline("Ada") == naming.outline("A%cnda")
+        self.obj1.key = "%cyGolden%cn key"
+        assert "Golden key" == names.name_of(self.obj1, self.ada)
 
     def test_emotes_show_it_as_text(self) -> None:
         for written in ("waves {at} $You() |r.", "{actor} bows ||g."):
