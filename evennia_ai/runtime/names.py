@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Collection, Iterable
+from functools import lru_cache
 from hashlib import sha256
 from typing import Any, TypeVar
 
@@ -106,6 +107,7 @@ def has_markup(text: str) -> bool:
     return ADDED_MARKUP is not None and ADDED_MARKUP.search(text) is not None
 
 
+@lru_cache(maxsize=4096)
 def unmarked(name: str) -> str:
     """A name without the game's markup, as a client shows it: "|yGolden|n key" is "Golden key"."""
     return str(strip_ansi(name)).strip() if has_markup(name) else name

@@ -67,6 +67,7 @@ def added_markup() -> Iterator[None]:
         "COLOR_XTERM256_EXTRA_FG": markups.MUX_COLOR_XTERM256_EXTRA_FG,
     }
     with ExitStack() as stack:
+        stack.callback(names.unmarked.cache_clear)
         stack.enter_context(override_settings(**options))
         stack.enter_context(mock.patch.object(names, "ADDED_MARKUP", names._added_markup()))
         stack.enter_context(mock.patch.object(ansi, "_PARSE_CACHE", OrderedDict()))
@@ -75,6 +76,7 @@ def added_markup() -> Iterator[None]:
             "ansi_sub": re.compile("|".join(map(re.escape, found))),
         }
         stack.enter_context(mock.patch.multiple(ANSI_PARSER, **parts))
+        names.unmarked.cache_clear()
         yield
 
 
