@@ -30,11 +30,14 @@ MOST_CALLS = 5_000
 LONGEST_FINISH_REASON = 60
 # Mistral accepts no other ids of tool calls, and all other services accept these too.
 _SHORT_ID = re.compile(r"[A-Za-z0-9]{9}")
+_WITHOUT_IDS = ("user", "system")
 
 
 def native_request(messages: Sequence[Message], tools: Sequence[ToolSpec]) -> dict[str, Any]:
     """The body for a model with native tool calls."""
-    body: dict[str, Any] = {"messages": [_with_short_ids(message) for message in messages]}
+    # Half of a conversation has no ids.
+    sent = [each if each["role"] in _WITHOUT_IDS else _with_short_ids(each) for each in messages]
+    body: dict[str, Any] = {"messages": sent}
     if tools:
         body["tools"] = [as_function(tool) for tool in tools]
         body["tool_choice"] = "auto"
