@@ -23,7 +23,6 @@ from evennia_ai.operations.result import Result
 from evennia_ai.runtime import names
 
 # Re-exported for the commands, which import nothing below the operations.
-from evennia_ai.runtime.names import aliases_of as aliases_of
 from evennia_ai.runtime.names import called as called
 from evennia_ai.runtime.names import found_by_game as found_by_game
 from evennia_ai.runtime.names import is_called as is_called
@@ -94,7 +93,7 @@ def names_of(script: AssistantScript) -> list[str]:
 
 def names_of_body(body: GameObject) -> list[str]:
     """Names of a body: its key and its aliases, except those that Evennia generates."""
-    return [str(body.key), *aliases_of(body)]
+    return [str(body.key), *names.aliases_of(body)]
 
 
 def assistant_called(name: str) -> AssistantScript | None:

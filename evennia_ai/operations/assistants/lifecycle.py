@@ -22,16 +22,12 @@ from evennia_ai.core.text.cleaning import one_line
 from evennia_ai.core.typed_objects import Account, Being, GameObject
 from evennia_ai.models import CardFile, EntityProfile, Memory, WorkJob
 from evennia_ai.operations.assistants.creation import BODY, Creation, create_assistant, plain_desc
-from evennia_ai.operations.naming import (
-    BODY_OF_ACCOUNT,
-    aliases_of,
-    problem_of_name,
-    problem_of_player,
-)
+from evennia_ai.operations.naming import BODY_OF_ACCOUNT, problem_of_name, problem_of_player
 from evennia_ai.operations.result import Result, note
 from evennia_ai.operations.settings.changing import prepare, signed
 from evennia_ai.operations.settings.rows import UNSET, own_of
 from evennia_ai.runtime import services, state
+from evennia_ai.runtime.names import aliases_of
 from evennia_ai.runtime.rights import is_owner, lets
 from evennia_ai.tasks import store as tasks
 
