@@ -51,7 +51,7 @@ ONCE = (
             *("a2a_hooks", "a2a_hostile", "a2a_questions", "assistants_together"),
             *("budget", "crowd", "endpoints", "failures", "faults", "harness", "limits"),
             *("mcp_hostile", "mcp_staff", "misbehaviour", "real_model", "remembering"),
-            *("one_ledger", "remote_specialists", "safety", "schemathesis", "soak_games"),
+            *("one_ledger", "remote_specialists", "safety", "schemathesis"),
             *("thinking", "two_games"),
             # Other tests cover Evennia's part of these: test_removing adopts and releases,
             # test_restarts reloads, and tests/shell/test_bundles moves an assistant.
@@ -160,6 +160,7 @@ STORED = (
 RARE = (
     "tests/memory/test_store_kills.py::test_a_game_of_before_moves_over",
     "tests/browser/test_webclient.py::test_hostile_text_is_text_in_every_way",
+    "tests/journeys/test_soak_games.py",
 )
 # The whole path of a message and of an act, on a Python whose Evennia is already fully tested.
 # Several processes on one ledger depend on the database, and ran on both databases before.

@@ -11,10 +11,8 @@ import pytest
 
 from tests import postgres
 from tests.journeys.game import ROOT
-from tests.profiles import IS_THOROUGH
 
-# Starting a worker costs more than its work here; the quick run has each kind of kill too.
-MESSAGES, STARTS, KILL_EVERY_SECONDS = (120, 2, 2) if IS_THOROUGH else (60, 2, 8)
+MESSAGES, STARTS, KILL_EVERY_SECONDS = 120, 2, 2
 
 
 def test_nobody_is_lost_while_workers_and_servers_are_killed() -> None:
