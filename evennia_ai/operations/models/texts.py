@@ -206,10 +206,10 @@ def _override(script: AssistantScript, key: str) -> str:
 
 
 def _set_component(script: AssistantScript, key: str, text: str) -> Result:
-    number, _, name = key.partition(" ")
+    number, *named = key.split()
     known = _registry_or_none(script)
     found = known.components.get(int(number)) if known is not None else None
-    name = name.strip() or (found.key if found is not None else "")
+    name = named[0] if named else (found.key if found is not None else "")
     if not name:
         return Result.invalid(f"Nothing is changed: component {number} is new; {HOW[COMPONENT]}.")
     return prompts.set_component(script, int(number), name, text)
