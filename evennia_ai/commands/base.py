@@ -19,7 +19,7 @@ from evennia_ai.messages.lines import literal
 from evennia_ai.operations import AssistantScript, Result
 from evennia_ai.operations.naming import called, knows_key, name_before
 from evennia_ai.operations.result import number_of as whole_number
-from evennia_ai.operations.rights import ACTS, Right, is_staff, refusal, seen
+from evennia_ai.operations.rights import ACTS, Right, is_staff, may_control, refusal, seen
 from evennia_ai.operations.rights.private_words import PrivateView
 from evennia_ai.runtime.names import wording
 
@@ -202,25 +202,18 @@ class AssistantCommand(default_cmds.MuxCommand):
     def _own_staff_lock(self) -> str:
         return str(self.lockhandler.get("staff") or "")
 
-    def refusal(
-        self, act: str, script: AssistantScript | None = None, *, is_staff: bool | None = None
-    ) -> Result | None:
-        """None if the caller has the right to an act; otherwise a result that says what is missing.
+    def may(self, act: str, script: AssistantScript | None = None) -> bool:
+        """True if the caller has the right to an act; otherwise tell the caller what is missing.
 
         Args:
             act: name of the act, in `operations.rights.acts.ACTS`.
-            is_staff: whether the caller is staff, if known; Evennia parses the lock at each check.
         """
         # With its own message: that of the operations would name the lock of the setting.
         if ACTS[act] is Right.STAFF and (lock := self._own_staff_lock):
             message = f"You may not do that: {act} needs the lock {lock}."
-            return None if self.is_staff else Result.forbidden(message)
-        counts = self.is_staff if is_staff is None and self._own_staff_lock else is_staff
-        return refusal(act, self.caller, script, counts_as_staff=counts)
-
-    def may(self, act: str, script: AssistantScript | None = None) -> bool:
-        """True if the caller has the right to an act; otherwise tell the caller what is missing."""
-        refused = self.refusal(act, script)
+            refused = None if self.is_staff else Result.forbidden(message)
+        else:
+            refused = refusal(act, self.caller, script, counts_as_staff=self.is_staff)
         if refused is not None:
             self.show(refused)
         return refused is None
@@ -260,13 +253,16 @@ class AssistantCommand(default_cmds.MuxCommand):
         if not scripts:
             self.msg(f"There is no assistant to {act.rpartition(' ')[2]}.")
             return
-        is_staff = self.is_staff  # once, as the lock is the same for all of them
-        refused = {script: self.refusal(act, script, is_staff=is_staff) for script in scripts}
-        mine = [script for script, result in refused.items() if result is None]
+        is_staff, right = self.is_staff, ACTS[act]  # once, as they are the same for all of them
+        mine, others = list[AssistantScript](), list[AssistantScript]()
+        for script in scripts:
+            is_mine = may_control(script, self.caller, is_staff=is_staff, right=right)
+            (mine if is_mine else others).append(script)
         if mine:
             self.show_later(do(mine))
-        for result in filter(None, refused.values()):
-            self.show(result)
+        # One refusal, and one record of it, is enough for a player who may run none of them.
+        for script in others if mine or is_staff else others[:1]:
+            self.may(act, script)
 
     def split_name(self, line: str) -> tuple[Any, str]:
         """The assistant whose name a line begins with, and the rest of the line.
