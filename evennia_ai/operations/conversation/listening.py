@@ -154,6 +154,8 @@ def set_muted(script: AssistantScript, being: Being, is_muted: bool) -> Result:
         being: the person's character or account; it applies to all characters of the account.
     """
     name = name_before(script, being)
+    if script.work is None:
+        return Result.unavailable(f"{name} is not running.")
     them = wording(script).them
     changed = state.mute(script, incoming.person_of(being), is_muted=is_muted)
     if not changed:

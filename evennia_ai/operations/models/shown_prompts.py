@@ -116,6 +116,8 @@ def show_prompt(
         return no_context(context)
     context_type = ContextType(context)
     try:
+        if script.work is None:
+            raise ConfigurationError("it is not running")
         if context_type in MAIN_PARTS:
             return _inner_prompt(script, context_type, is_whole=is_whole)
         inputs, turn, specs, prompt = next_prompt(script, being, context_type)

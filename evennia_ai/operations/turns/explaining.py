@@ -104,6 +104,8 @@ def why(
     """
     is_staff, look = person is None, look or PrivateView(person or "")
     name = name_before(script, asker)
+    if script.work is None:
+        return Result.unavailable(f"{name} is not running.")
     records = script.work.decisions.newest(person=person)
     row = _row(script, records, number, person, look)
     if row is None:
