@@ -27,6 +27,7 @@ from evennia_ai.memory import consent, forgetting, keeping, reaching, recalling
 from evennia_ai.memory.forgetting import filter_of_person
 from evennia_ai.memory_store import rows
 from evennia_ai.models import Memory
+from evennia_ai.models.containing import containing
 from evennia_ai.models.keys import new_key
 from evennia_ai.operations.memory.rows import (
     MOST_AT_ONCE,
@@ -109,7 +110,7 @@ def _chosen(
     found = rows.of(script.pk, **({"kind": kind} if kind else {}))
     if person:
         found = found.filter(filter_of_person(person))
-    return searchable(found, look).filter(text__icontains=text) if text else found
+    return searchable(found, look).filter(containing("text", text)) if text else found
 
 
 def show_memory(
@@ -195,7 +196,7 @@ def _found(
         service = services.memory()
         problem = service.absence or service.problem or "it did not answer"
         note = f"The store cannot be searched now ({problem}); these contain the words.\n"
-        known = searchable(rows.of(script.pk), look).filter(text__icontains=words)
+        known = searchable(rows.of(script.pk), look).filter(containing("text", words))
         for each in known.order_by("-pk")[:limit]:
             similar[each.key] = None
     else:
