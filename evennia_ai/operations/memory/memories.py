@@ -250,13 +250,13 @@ def add_memory(
     """Give an assistant a memory by hand, which it may tell everybody."""
     words = cleaned(text)
     checks = (
-        (not problem_of_text(words), problem_of_text(words)),
         (str(kind) in ADDED, f"{kind!r} is not a kind to add; there are: {', '.join(ADDED)}"),
-        (_is_integer(importance, 1, 10), "importance must be a whole number from 1 to 10"),
-        (_is_share(trust), "trust must be a number from 0 to 1"),
+        (1 <= importance <= 10, "importance must be a whole number from 1 to 10"),
+        (0 <= trust <= 1, "trust must be a number from 0 to 1"),
         (not about_itself(words, consent.names_of(script)), OF_ITSELF),
     )
-    if problem := next((message for is_right, message in checks if not is_right), ""):
+    wrong = (message for is_right, message in checks if not is_right)
+    if problem := problem_of_text(words) or next(wrong, ""):
         return Result.invalid(f"{script.key} remembers nothing new: {problem}.")
     memory = Recollection(
         key=new_key(),
@@ -276,15 +276,6 @@ def add_memory(
     assert added is not None
     (row,) = rows_of([added])
     return Result(True, f"{script.key} knows that now, as number {row['number']}.", KeptMemory(row))
-
-
-def _is_integer(value: object, least: int, most: int) -> bool:
-    # The API hands on what a program sent, and a bool is an int in Python.
-    return isinstance(value, int) and not isinstance(value, bool) and least <= value <= most
-
-
-def _is_share(value: object) -> bool:
-    return isinstance(value, (int, float)) and not isinstance(value, bool) and 0 <= value <= 1
 
 
 def correct_memory(
