@@ -19,7 +19,7 @@ from evennia_ai.messages.lines import literal
 from evennia_ai.operations import AssistantScript, Result
 from evennia_ai.operations.naming import called, knows_key, name_before
 from evennia_ai.operations.result import number_of as whole_number
-from evennia_ai.operations.rights import ACTS, Right, is_staff, may_control, refusal, seen
+from evennia_ai.operations.rights import ACTS, Right, find_all_allowed, is_staff, refusal, seen
 from evennia_ai.operations.rights.private_words import PrivateView
 from evennia_ai.runtime.names import wording
 
@@ -249,20 +249,13 @@ class AssistantCommand(default_cmds.MuxCommand):
 
     def for_all(self, act: str, do: Callable[[list[AssistantScript]], Deferred[Result]]) -> None:
         """Run an operation on all assistants that the caller has the right to; name the others."""
-        scripts = operations.list_assistants()
-        if not scripts:
+        mine, refused = find_all_allowed(act, self.caller, counts_as_staff=self.is_staff)
+        if not (mine or refused):
             self.msg(f"There is no assistant to {act.rpartition(' ')[2]}.")
-            return
-        is_staff, right = self.is_staff, ACTS[act]  # once, as they are the same for all of them
-        mine, others = list[AssistantScript](), list[AssistantScript]()
-        for script in scripts:
-            is_mine = may_control(script, self.caller, is_staff=is_staff, right=right)
-            (mine if is_mine else others).append(script)
         if mine:
             self.show_later(do(mine))
-        # One refusal, and one record of it, is enough for a player who may run none of them.
-        for script in others if mine or is_staff else others[:1]:
-            self.may(act, script)
+        for result in refused.values():
+            self.show(result)
 
     def split_name(self, line: str) -> tuple[Any, str]:
         """The assistant whose name a line begins with, and the rest of the line.
@@ -351,18 +344,8 @@ class StaffCommand(AssistantCommand):
         return " ".join([*self.switches, self.args.strip()]).strip()
 
     def show_table(
-        self,
-        title: str,
-        head: Sequence[str],
-        rows: Iterable[Sequence[object]],
-        foot: str = "",
-        *,
-        wide: int,
+        self, title: str, head: Sequence[str], rows: Iterable[Sequence[object]], foot: str
     ) -> None:
-        """Show a table, a screen at a time.
-
-        Args:
-            wide: index of the column to wrap if a row is too long for the client.
-        """
-        shown = broken_rows(head, rows, wide, self.client_width())
+        """Show a table, a screen at a time; its third column is wrapped where a row is too long."""
+        shown = broken_rows(head, rows, 2, self.client_width())
         self.show_long("\n".join(filter(None, (title, shown, foot))))
