@@ -16,7 +16,7 @@ from evennia_ai.operations.budget.caps import budget_of, raise_budget
 from evennia_ai.operations.control import BreakerRow
 from evennia_ai.operations.conversation.hearing import check_hearing
 from evennia_ai.operations.models.choosing import Report, loading_hint
-from evennia_ai.operations.monitoring import health
+from evennia_ai.operations.monitoring import database_files
 from evennia_ai.operations.peers import overview, specialists
 from evennia_ai.operations.settings.doubts import doubts
 from evennia_ai.operations.tools import held_back, running
@@ -64,7 +64,7 @@ class UpkeepWords(WordCommand):
         for line in (*name_clashes.clashes(), *running.broken_modules()):
             self.msg(literal(line))
         self._show_hearing(script)
-        for line in map(OPEN_FILE.format, health.readable_by_others()):
+        for line in map(OPEN_FILE.format, database_files.readable_by_others()):
             self.msg(literal(line))
         try:
             loading, checked = loading_hint(script), operations.check_model(script)
