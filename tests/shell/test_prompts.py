@@ -188,6 +188,11 @@ class TestTemplates(PromptTest):
         self.assistant("template ada delete stern")
         assert "Ada's templates:\n  default (applied)" == self.assistant("template")
 
+    def test_a_key_may_be_a_word_of_the_command(self) -> None:
+        for line in ("set edit = You are {name}.", "apply edit", "apply default", "delete edit"):
+            with self.subTest(line):
+                assert USAGE not in self.assistant(f"template ada {line}")
+
     def test_what_does_not_fit_changes_nothing(self) -> None:
         self.assistant("template ada set stern = You are {name}, and stern.")
         self.assistant("template ada apply stern")
