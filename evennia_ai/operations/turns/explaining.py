@@ -115,7 +115,7 @@ def why(
     lines = [first, f"  {quote(row['text'])}"] if row["text"] else [first]
     if is_full:
         lines = [first, *_explain(name, row, now), *_traced(script, row, is_staff)]
-    lines.append(f"  now       {_state(script, is_staff)}" if is_full else _now(script))
+    lines.append(f"  now       {_state(script, is_staff)}" if is_full else _now(script, is_staff))
     if number is None and len(records) > 1:
         others = records[1 : 1 + MOST_LISTED]
         before = [row_of(each, is_staff=is_staff, look=look) for each in others]
@@ -164,7 +164,7 @@ def _unknown(
     script: Assistant, name: str, records: list[DecisionTrace], number: int | None, is_staff: bool
 ) -> str:
     if not records or number is None:
-        return f"{name} has no messages on record.\n{_now(script)}"
+        return f"{name} has no messages on record.\n{_now(script, is_staff)}"
     kept = ", ".join(str(record.number) for record in records[:10])
     return f"{name} has no message {number} on record. The newest: {kept}."
 
@@ -315,10 +315,17 @@ def _changed_since(script: Assistant, row: Row) -> str:
     return ", ".join(key for key in {**then, **now} if then.get(key) != now.get(key))
 
 
-def _now(script: Assistant) -> str:
+def _mood(script: Assistant, is_staff: bool) -> str:
+    silence = script.silence or "awake"
+    # Which setting is wrong is for staff only.
+    is_wrong = silence == script.work.safety_problem
+    return "its settings are wrong" if is_wrong and not is_staff else silence
+
+
+def _now(script: Assistant, is_staff: bool) -> str:
     waiting = len(script.work.inbox)
     behind = f", and {waiting} waiting" if waiting else ""
-    return f"Now: {script.silence or 'awake'}{behind}."
+    return f"Now: {_mood(script, is_staff)}{behind}."
 
 
 def _step_text(step: Mapping[str, str]) -> str:
@@ -328,11 +335,11 @@ def _step_text(step: Mapping[str, str]) -> str:
 def _state(script: Assistant, is_staff: bool) -> str:
     work = script.work
     if not is_staff:
-        return f"{script.silence or 'awake'}; {len(work.inbox)} waiting."
+        return f"{_mood(script, is_staff)}; {len(work.inbox)} waiting."
     every = (*services.pool().breakers.degraded(), *work.breakers.degraded())
     closed = [breaker["name"] for breaker in every]
     facts = [
-        script.silence or "awake",
+        _mood(script, is_staff),
         f"{len(work.inbox)} waiting",
         f"{state.read(script, 'consecutive_errors')} errors in a row",
         f"breaker open: {', '.join(closed)}" if closed else "breakers closed",
