@@ -282,7 +282,8 @@ def _explain(name: str, row: Row, now: float) -> list[str]:
         f"  rule      {row['rule']} {row['rule_name']}: {row['outcome']}",
         f"  trust     {row['trust']:g} ({row['trust_because']})",
     ]
-    return [*lines, *(f"  then      {_step_text(step)}" for step in row["steps"])]
+    steps = (": ".join(filter(None, (step["step"], step["detail"]))) for step in row["steps"])
+    return [*lines, *(f"  then      {step}" for step in steps)]
 
 
 def _traced(script: Assistant, row: Row, is_staff: bool) -> list[str]:
@@ -326,10 +327,6 @@ def _now(script: Assistant, is_staff: bool) -> str:
     waiting = len(script.work.inbox)
     behind = f", and {waiting} waiting" if waiting else ""
     return f"Now: {_mood(script, is_staff)}{behind}."
-
-
-def _step_text(step: Mapping[str, str]) -> str:
-    return f"{step['step']}: {step['detail']}" if step["detail"] else step["step"]
 
 
 def _state(script: Assistant, is_staff: bool) -> str:
