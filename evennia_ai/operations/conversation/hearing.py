@@ -115,7 +115,8 @@ def hearing_of(script: AssistantScript) -> Result[Ears]:
 
 
 def _not_running(script: AssistantScript) -> Result:
-    return Result.conflict(f"{script.key} is not running, so it hears nothing.")
+    why = "is not running" if script.obj is not None else "has no body"
+    return Result.conflict(f"{script.key} {why}, so it hears nothing.")
 
 
 def _place(talk: str) -> str:
@@ -259,7 +260,7 @@ def check_hearing(script: AssistantScript, own_commands: Mapping[str, str]) -> R
     """
     work, body = script.work, script.obj
     if work is None or body is None:
-        return Result.invalid(f"{script.key} is not running, so it hears nothing.")
+        return _not_running(script)
     found = listened(work.decisions.newest(), list(_names(body)))
     message = {
         Hears.WELL: f"{script.key} hears what is said here.",
