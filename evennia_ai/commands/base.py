@@ -314,20 +314,17 @@ class AssistantCommand(default_cmds.MuxCommand):
     def _visible(self) -> list[Any]:
         """The assistants to name in messages: those in the room, and those the caller knows."""
         # Others may be hidden behind a description; a message must not give them away.
-        listed = self._listed()
+        listed = operations.list_assistants()
         return [each for each in listed if knows_key(each, self.caller) or self.is_here(each)]
 
     def _choices(self) -> str:
         names = list(map(self.name_of, self._visible()))
-        if not names and self._listed():
+        if not names and operations.list_assistants():
             return "No assistant is here."
         if not names:
             return "There are none yet: assistant create <name>"
         more = f" and {len(names) - MOST_NAMES} more" if len(names) > MOST_NAMES else ""
         return f"There are: {', '.join(names[:MOST_NAMES])}{more}."
-
-    def _listed(self) -> list[Any]:
-        return list(operations.list_assistants())
 
 
 class StaffCommand(AssistantCommand):
