@@ -180,9 +180,9 @@ def check_files(
     app_configs: Sequence[AppConfig] | None, **kwargs: object
 ) -> list[checks.CheckMessage]:
     """System check: a database file, which holds passwords, that other users may read."""
-    from evennia_ai.operations.monitoring import health
+    from evennia_ai.operations.monitoring import database_files
 
-    found = health.readable_by_others()
+    found = database_files.readable_by_others()
     hint = "Type: chmod 600 and the names of the files"
     told = f"other users of this machine may read {', '.join(found)}"
     return [checks.Warning(told, hint=hint, id="evennia_ai.W002")] if found else []

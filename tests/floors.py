@@ -80,6 +80,7 @@ SMALL: dict[str, tuple[str, ...]] = {
     ),
     "rooms or packages that must not know each other share it": (
         *("core.hearing.staleness", "core.text.web_addresses", "core.text.words", "models.keys"),
+        "models.containing",
         *("runtime.ability", "runtime.assistant", "runtime.fence", "runtime.tagged"),
     ),
     "the one that touches a database, a disk or the system, beside those that do not": (

@@ -92,7 +92,7 @@ class CmdAiAudit(StaffCommand):
         following = found.data.next
         event = f" {words[0]}" if words else ""
         foot = f"Older: aiaudit {script.key}{event} before {following}" if following else ""
-        self.show_table(title, ("Version", "When", "What", "By"), rows, foot, wide=2)
+        self.show_table(title, ("Version", "When", "What", "By"), rows, foot)
 
     def _at(self, script: AssistantScript, text: str) -> None:
         if not text:

@@ -65,7 +65,7 @@ class CmdAiExec(StaffCommand):
         ]
         foot = f"More about one: aiexec {script.key} <tool> ?"
         head = ("Tool", "Category", "Takes", "Allowed")
-        self.show_table(f"{script.key} has {len(rows)} tools", head, rows, foot, wide=2)
+        self.show_table(f"{script.key} has {len(rows)} tools", head, rows, foot)
 
     def _log(self, script: AssistantScript) -> None:
         if not self.may("usage", script):
@@ -82,7 +82,7 @@ class CmdAiExec(StaffCommand):
             if rows
             else f"{script.key} has not called a tool yet"
         )
-        self.show_table(title, head, rows, foot, wide=2)
+        self.show_table(title, head, rows, foot)
 
     def _explain_or_run(self, script: AssistantScript, name: str, more: str) -> None:
         found = tools.find_tool(script, name)

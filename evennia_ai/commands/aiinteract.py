@@ -12,6 +12,7 @@ from evennia_ai.operations.rights.private_words import PrivateView
 from evennia_ai.operations.settings import changing
 from evennia_ai.operations.times import clock_of
 from evennia_ai.operations.turns import explaining
+from evennia_ai.operations.turns.traces import NOBODY
 
 SWITCHES = {"on": True, "off": False}
 TEST = "test"
@@ -111,9 +112,8 @@ def _plain(value: object) -> str:
     return str(value)
 
 
-def _waiting(row: Mapping[str, object]) -> str:
-    text = f"{row.get('sender', '')}, {row.get('source', '')}: {row.get('text', '')}"
-    return f"    {one_line(text, 120)}"
+def _waiting(row: explaining.WaitingEvent) -> str:
+    return f"{row['number']:>6}  {row['sender'] or NOBODY}, {row['source'] or row['kind']}"
 
 
 def _record(row: Mapping[str, object]) -> str:

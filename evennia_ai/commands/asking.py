@@ -42,9 +42,6 @@ class AskingWords(WordCommand):
                 self.msg(literal(f"{script.key} has been told; you will see the result here."))
             self.show_later(running)
 
-    def _goal(self, rest: str) -> None:
-        do_goal(self, rest)
-
 
 WORDS = {
     "questions": Subcommand(
@@ -66,7 +63,7 @@ WORDS = {
         "Makes it do something now, in your name, and shows you the result.",
     ),
     "goal": Subcommand(
-        AskingWords._goal,
+        do_goal,
         "assistant goal [<name>], "
         "assistant goal <name> [under <number>] [<priority>] [<time>] = <text>, "
         "assistant goal <name> done | drop <number>",

@@ -19,7 +19,7 @@ from evennia_ai.messages.lines import literal
 from evennia_ai.operations import AssistantScript, Result
 from evennia_ai.operations.naming import called, knows_key, name_before
 from evennia_ai.operations.result import number_of as whole_number
-from evennia_ai.operations.rights import ACTS, Right, is_staff, refusal, seen
+from evennia_ai.operations.rights import ACTS, Right, find_all_allowed, is_staff, refusal, seen
 from evennia_ai.operations.rights.private_words import PrivateView
 from evennia_ai.runtime.names import wording
 
@@ -202,25 +202,18 @@ class AssistantCommand(default_cmds.MuxCommand):
     def _own_staff_lock(self) -> str:
         return str(self.lockhandler.get("staff") or "")
 
-    def refusal(
-        self, act: str, script: AssistantScript | None = None, *, is_staff: bool | None = None
-    ) -> Result | None:
-        """None if the caller has the right to an act; otherwise a result that says what is missing.
+    def may(self, act: str, script: AssistantScript | None = None) -> bool:
+        """True if the caller has the right to an act; otherwise tell the caller what is missing.
 
         Args:
             act: name of the act, in `operations.rights.acts.ACTS`.
-            is_staff: whether the caller is staff, if known; Evennia parses the lock at each check.
         """
         # With its own message: that of the operations would name the lock of the setting.
         if ACTS[act] is Right.STAFF and (lock := self._own_staff_lock):
             message = f"You may not do that: {act} needs the lock {lock}."
-            return None if self.is_staff else Result.forbidden(message)
-        counts = self.is_staff if is_staff is None and self._own_staff_lock else is_staff
-        return refusal(act, self.caller, script, counts_as_staff=counts)
-
-    def may(self, act: str, script: AssistantScript | None = None) -> bool:
-        """True if the caller has the right to an act; otherwise tell the caller what is missing."""
-        refused = self.refusal(act, script)
+            refused = None if self.is_staff else Result.forbidden(message)
+        else:
+            refused = refusal(act, self.caller, script, counts_as_staff=self.is_staff)
         if refused is not None:
             self.show(refused)
         return refused is None
@@ -256,16 +249,12 @@ class AssistantCommand(default_cmds.MuxCommand):
 
     def for_all(self, act: str, do: Callable[[list[AssistantScript]], Deferred[Result]]) -> None:
         """Run an operation on all assistants that the caller has the right to; name the others."""
-        scripts = operations.list_assistants()
-        if not scripts:
+        mine, refused = find_all_allowed(act, self.caller, counts_as_staff=self.is_staff)
+        if not (mine or refused):
             self.msg(f"There is no assistant to {act.rpartition(' ')[2]}.")
-            return
-        is_staff = self.is_staff  # once, as the lock is the same for all of them
-        refused = {script: self.refusal(act, script, is_staff=is_staff) for script in scripts}
-        mine = [script for script, result in refused.items() if result is None]
         if mine:
             self.show_later(do(mine))
-        for result in filter(None, refused.values()):
+        for result in refused.values():
             self.show(result)
 
     def split_name(self, line: str) -> tuple[Any, str]:
@@ -325,20 +314,17 @@ class AssistantCommand(default_cmds.MuxCommand):
     def _visible(self) -> list[Any]:
         """The assistants to name in messages: those in the room, and those the caller knows."""
         # Others may be hidden behind a description; a message must not give them away.
-        listed = self._listed()
+        listed = operations.list_assistants()
         return [each for each in listed if knows_key(each, self.caller) or self.is_here(each)]
 
     def _choices(self) -> str:
         names = list(map(self.name_of, self._visible()))
-        if not names and self._listed():
+        if not names and operations.list_assistants():
             return "No assistant is here."
         if not names:
             return "There are none yet: assistant create <name>"
         more = f" and {len(names) - MOST_NAMES} more" if len(names) > MOST_NAMES else ""
         return f"There are: {', '.join(names[:MOST_NAMES])}{more}."
-
-    def _listed(self) -> list[Any]:
-        return list(operations.list_assistants())
 
 
 class StaffCommand(AssistantCommand):
@@ -355,18 +341,8 @@ class StaffCommand(AssistantCommand):
         return " ".join([*self.switches, self.args.strip()]).strip()
 
     def show_table(
-        self,
-        title: str,
-        head: Sequence[str],
-        rows: Iterable[Sequence[object]],
-        foot: str = "",
-        *,
-        wide: int,
+        self, title: str, head: Sequence[str], rows: Iterable[Sequence[object]], foot: str
     ) -> None:
-        """Show a table, a screen at a time.
-
-        Args:
-            wide: index of the column to wrap if a row is too long for the client.
-        """
-        shown = broken_rows(head, rows, wide, self.client_width())
+        """Show a table, a screen at a time; its third column is wrapped where a row is too long."""
+        shown = broken_rows(head, rows, 2, self.client_width())
         self.show_long("\n".join(filter(None, (title, shown, foot))))

@@ -20,7 +20,9 @@ _LINK = re.compile(r"\[\w+\]\((\w+\.md)\)")
 
 
 def _value(value: object) -> str:
-    return value if isinstance(value, str) and value else json.dumps(value, default=str)
+    if isinstance(value, str) and value:
+        return value
+    return json.dumps(value, ensure_ascii=False, default=str)
 
 
 def _line(row: SettingRow, width: int = VALUE_WIDTH) -> str:

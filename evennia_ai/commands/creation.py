@@ -332,21 +332,14 @@ def _test(caller: Being) -> str:
         draft.is_tried = is_same and isinstance(outcome, Report) and outcome.ok
         return outcome
 
+    def fail(failure: Failure) -> None:
+        _tell(caller, f"{CHECK_FAILED}: {failure.getErrorMessage()}")
+        failure.raiseException()
+
+    wrong = "Fix what says NO, or choose another."
     checked.addBoth(done)
-    checked.addCallbacks(
-        lambda report: _tell(caller, _reported(report)),
-        lambda failure: _report_trouble(caller, failure),
-    )
+    checked.addCallbacks(lambda report: _tell(caller, "\n".join(report_lines(report, wrong))), fail)
     return "model"
-
-
-def _reported(report: Report) -> str:
-    return "\n".join(report_lines(report, "Fix what says NO, or choose another."))
-
-
-def _report_trouble(caller: Being, failure: Failure) -> None:
-    _tell(caller, f"{CHECK_FAILED}: {failure.getErrorMessage()}")
-    failure.raiseException()
 
 
 def _summary(caller: Being) -> Node:

@@ -69,17 +69,26 @@ class ImportingWords(WordCommand):
     def _import_file(self, rest: str) -> Steps | None:
         # A .zip is a whole assistant; anything else is a card.
         if f"{rest} ".partition(" where ")[0].split(" as ")[0].strip().endswith(f".{ENDING}"):
-            return self._import_bundle(rest) if self.may(IMPORT_ALL) else None
-        return self._import_card(rest)
+            return self._reported(self._import_bundle(rest)) if self.may(IMPORT_ALL) else None
+        return self._reported(self._import_card(rest))
 
-    def _import_bundle(self, rest: str) -> Steps:
+    def _reported(self, steps: Steps) -> Steps:
+        """Run the steps of an import, and say what is wrong with its file."""
         try:
-            file, new, people = _parse_bundle_order(rest)
-            raw = read_import(file, MOST_PACKED)
-            found: Result[Bundle] = yield from self.wait_for(reading.read(raw))
+            yield from steps
         except ImportFileError as error:
             self.show_usage(f"Nothing is imported: {error}.")
-            return
+
+    def _is_to_be_stored(self) -> Generator[str, str, bool]:
+        is_wanted = yield from self.confirm("Store it?")
+        if not is_wanted:
+            self.msg("Nothing is stored.")
+        return is_wanted
+
+    def _import_bundle(self, rest: str) -> Steps:
+        file, new, people = _parse_bundle_order(rest)
+        raw = read_import(file, MOST_PACKED)
+        found: Result[Bundle] = yield from self.wait_for(reading.read(raw))
         if not found.ok:
             self.show_usage(found.message)
             return
@@ -89,9 +98,8 @@ class ImportingWords(WordCommand):
             return
         if not people and (people := (yield from self._same_people(shown.data))):
             self.show_long(reading.show_bundle(found.data, new, people).message)
-        if not (yield from self.confirm("Store it?")):
-            self.msg("Nothing is stored.")
-        elif self.may(IMPORT_ALL):  # again: it may have been taken away during the question
+        # Again: the right may have been taken away during the question.
+        if (yield from self._is_to_be_stored()) and self.may(IMPORT_ALL):
             where, me = getattr(self.caller, "location", None), self.caller
             coming = reading.import_bundle(
                 found.data, key=new, location=where, people=people, maker=me
@@ -110,18 +118,14 @@ class ImportingWords(WordCommand):
         return same
 
     def _import_card(self, rest: str) -> Steps:
-        try:
-            raw, rest = typed_and_rest(rest)
-            file, new, given = _parse_order(rest)
-            if given == "" or "=" in (given or "") or bool(raw) is bool(file):
-                self.show_usage("Which card, and for whom? Name its file, or paste its JSON.")
-                return
-            if (wanted := self._target(given)) is None:
-                return
-            found = cards.read(raw or read_import(file))
-        except ImportFileError as error:
-            self.show_usage(f"Nothing is imported: {error}.")
+        raw, rest = typed_and_rest(rest)
+        file, new, given = _parse_order(rest)
+        if given == "" or "=" in (given or "") or bool(raw) is bool(file):
+            self.show_usage("Which card, and for whom? Name its file, or paste its JSON.")
             return
+        if (wanted := self._target(given)) is None:
+            return
+        found = cards.read(raw or read_import(file))
         if not found.ok:
             self.show_usage(found.message)
             return
@@ -130,9 +134,8 @@ class ImportingWords(WordCommand):
         self.show_long(shown.message)
         if script is not None:
             self.msg(literal(REPLACED.format(name=script.key)))
-        if not (yield from self.confirm("Store it?")):
-            self.msg("Nothing is stored.")
-        elif self._target(given) == wanted:  # again: it may be gone, or the right taken away
+        # Again: the assistant may be gone, or the right taken away.
+        if (yield from self._is_to_be_stored()) and self._target(given) == wanted:
             where, me = getattr(self.caller, "location", None), self.caller
             self.show(cards.import_card(found.data, script, key=new, location=where, maker=me))
 
@@ -160,7 +163,7 @@ class ImportingWords(WordCommand):
     def _lore(self, rest: str) -> Steps | None:
         verb, rest = first_word(rest)
         if verb == IMPORT and rest:
-            return self._import_pack(rest) if self.may(CHANGE) else None
+            return self._reported(self._import_pack(rest)) if self.may(CHANGE) else None
         if verb == EXPORT:
             if self.may(LOOK):
                 self.show(lore_packs.save_pack(rest or lore_packs.OWN))
@@ -171,21 +174,16 @@ class ImportingWords(WordCommand):
         return None
 
     def _import_pack(self, rest: str) -> Steps:
-        try:
-            raw, more = typed_and_rest(rest)
-            if raw and more:
-                raise ImportFileError(f"nothing can follow the pack, but there is: {more[:60]}")
-            found = lore_packs.read(raw or read_import(rest, LONGEST_PACK))
-        except ImportFileError as error:
-            self.show_usage(f"Nothing is imported: {error}.")
-            return
+        raw, more = typed_and_rest(rest)
+        if raw and more:
+            raise ImportFileError(f"nothing can follow the pack, but there is: {more[:60]}")
+        found = lore_packs.read(raw or read_import(rest, LONGEST_PACK))
         tried = lore_packs.import_pack(found.data, is_tried=True) if found.ok else found
         self.show(tried)
         if not tried.ok:
             return
-        if not (yield from self.confirm("Store it?")):
-            self.msg("Nothing is stored.")
-        elif self.may(CHANGE):  # again: it may have been taken away during the question
+        # Again: the right may have been taken away during the question.
+        if (yield from self._is_to_be_stored()) and self.may(CHANGE):
             self.show(lore_packs.import_pack(found.data, by=str(self.caller.key)))
 
 

@@ -102,10 +102,6 @@ def _spent(caps: Sequence[CapRow] | None) -> tuple[str, str]:
     return shown[0], shown[1]
 
 
-def _breakers_cell(degraded: Sequence[Mapping[str, object]]) -> str:
-    return ", ".join(f"{each['name']} {each['state']}" for each in degraded) or "ok"
-
-
 class _Listed(NamedTuple):
     """An assistant's row of the table, and its problems below it."""
 
@@ -116,7 +112,8 @@ class _Listed(NamedTuple):
 def _row(seen: Glance) -> _Listed:
     data, (tokens, money) = seen.status, _spent(seen.caps)
     about = (data.key, data.mood, _idle_time(seen.script), _model(data), tokens, money)
-    cells = (*about, _breakers_cell(data.degraded), data.questions)
+    breakers = ", ".join(f"{each['name']} {each['state']}" for each in data.degraded) or "ok"
+    cells = (*about, breakers, data.questions)
     return _Listed(cells, _problem_lines(data))
 
 

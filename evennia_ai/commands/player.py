@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import asdict
 from functools import partial
 
@@ -17,16 +18,13 @@ LONGEST_EXPORT = 20_000
 OFF, ON, CORRECT, EXPORT = "off", "on", "correct", "export"
 VERBS = (CORRECT, EXPORT, OFF, ON)
 ALONE = (EXPORT, OFF, ON, "")
+# The number of an attribute of a profile, as `assistant memory` lists it.
+_ATTRIBUTE = re.compile(r"[aA][0-9a-fA-F]{8}")
 EVERYTHING = ("everything", "me", "")
 ASKED = (
     "Should {name} forget you? This deletes all memories and notes about you, all conversation "
     "with you, and your name in what others told {them}. It cannot be undone."
 )
-
-
-# "a" and eight hexadecimal digits, as `assistant memory` numbers attributes of a profile.
-def _is_attribute_id(word: str) -> bool:
-    return len(word) == 9 and word[0] in "aA" and all(c in "0123456789abcdefABCDEF" for c in word)
 
 
 class PlayerWords(WordCommand):
@@ -69,7 +67,7 @@ class PlayerWords(WordCommand):
         """Run `forget me`, `forget everything ada`, `forget 3`, `forget 3 ada`."""
         first = rest.partition(" ")[0]
         # "forget 3" must not look for an assistant called 3.
-        is_number = first[:1].isdecimal() or _is_attribute_id(first)
+        is_number = first[:1].isdecimal() or _ATTRIBUTE.fullmatch(first)
         script, line = self.whose(rest, (*EVERYTHING, first) if is_number else EVERYTHING)
         if script is None:
             return None

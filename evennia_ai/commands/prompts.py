@@ -25,13 +25,6 @@ VERBS = {
 LOOKS = ("", "show", "list")
 
 
-def _changes(verb: str, rest: str) -> bool:
-    """True if the words after the name change something, and need another right."""
-    verb = verb.casefold()
-    # After a context's name the verb comes second; the name alone shows the context.
-    return (rest if verb in tuple(ContextType) else verb).strip().casefold() not in LOOKS
-
-
 class PromptWords(WordCommand):
     """The subcommands about prompts."""
 
@@ -41,16 +34,18 @@ class PromptWords(WordCommand):
         if script is None:
             return
         verb, _, rest = rest.strip().partition(" ")
-        wanted = "configure" if _changes(verb, rest) else "show prompts"
-        if not self.may(wanted, script):
+        # After a context's name the act comes second; the name alone shows the context.
+        is_context = verb.casefold() in tuple(ContextType)
+        act = (rest.partition(" ")[0] if is_context else verb).casefold()
+        if not self.may("show prompts" if act in LOOKS else "configure", script):
             return
-        if EDIT in (verb.casefold(), rest.split(" ")[0].casefold()):
+        if act == EDIT:
             self._edit(script, word, verb, rest.strip())
             return
         result = ACTS[word](self, script, verb.casefold(), rest.strip())
         if result is None:
             self.show_usage()
-        elif result.ok and not _changes(verb, rest):
+        elif result.ok and act in LOOKS:
             self.show_long(result.message)
         else:
             self.show_or_usage(result)

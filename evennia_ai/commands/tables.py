@@ -24,7 +24,12 @@ _UNMASKED = str.maketrans({"\ue000": "|", "\ue001": "{"})
 
 def cropped(text: str, width: int) -> str:
     """A text cut to a width, with ".." at the cut."""
-    return text if len(text) <= width else f"{text[: width - 2]}.."
+    if display_len(text) <= width:
+        return text
+    text = text[: width - 2]
+    while display_len(text) > width - 2:
+        text = text[:-1]
+    return f"{text}.."
 
 
 def cropped_rows(

@@ -16,7 +16,7 @@ from evennia_ai.operations.budget.caps import budget_of, raise_budget
 from evennia_ai.operations.control import BreakerRow
 from evennia_ai.operations.conversation.hearing import check_hearing
 from evennia_ai.operations.models.choosing import Report, loading_hint
-from evennia_ai.operations.monitoring import health
+from evennia_ai.operations.monitoring import database_files
 from evennia_ai.operations.peers import overview, specialists
 from evennia_ai.operations.settings.doubts import doubts
 from evennia_ai.operations.tools import held_back, running
@@ -59,21 +59,19 @@ class UpkeepWords(WordCommand):
         script = None
         if not self.may("check") or (name and (script := self.pick(name)) is None):
             return
-        try:
-            loading, checked = loading_hint(script), operations.check_model(script)
-        except ConfigurationError as error:
-            self.msg(literal(f"The model is not set up: {error}"))
-            self._show_hearing(script)
-            return
         for line in guarding.find_clashes(script):
             self.msg(literal(f"{line} {guarding.ADVICE}"))
         for line in (*name_clashes.clashes(), *running.broken_modules()):
             self.msg(literal(line))
-        # What needs no model is shown while the test runs.
-        self.msg("Asking the model; this takes a moment.")
-        if loading:
-            self.msg(literal(loading))
         self._show_hearing(script)
+        for line in map(OPEN_FILE.format, database_files.readable_by_others()):
+            self.msg(literal(line))
+        try:
+            loading, checked = loading_hint(script), operations.check_model(script)
+        except ConfigurationError as error:
+            self.msg(literal(f"The model is not set up: {error}"))
+            return
+        self.msg(literal(f"Asking the model; this takes a moment. {loading}".rstrip()))
         checked.addCallback(self._show_report).addErrback(self.show_fault, CHECK_FAILED)
 
     def _show_hearing(self, script: AssistantScript | None) -> None:
@@ -88,11 +86,7 @@ class UpkeepWords(WordCommand):
                 self.msg(literal(line))
 
     def _show_report(self, report: Report) -> None:
-        lines = [
-            *report_lines(report, "Fix what says NO first."),
-            *map(OPEN_FILE.format, health.readable_by_others()),
-        ]
-        self.msg(literal("\n".join(lines)))
+        self.msg(literal("\n".join(report_lines(report, "Fix what says NO first."))))
 
     def _peers(self, rest: str) -> None:
         """Run `peers` or `peers <account>`."""
@@ -209,7 +203,7 @@ WORDS = {
     "usage": Subcommand(
         UpkeepWords._usage,
         "assistant usage [<name>]",
-        "Model calls, tokens and tools used, by whom, and the newest tool calls.",
+        "Model calls, tokens and tools used, and by whom. Its newest tool calls: aiexec <name> log",
     ),
     "breakers": Subcommand(
         UpkeepWords._breakers,

@@ -11,7 +11,8 @@ from typing import Any
 from evennia_ai import operations
 from evennia_ai.commands.base import AssistantCommand, Steps
 from evennia_ai.core.typed_objects import Being
-from evennia_ai.operations.rights import OF_THE_BODY, may_control
+from evennia_ai.operations.rights import OF_THE_BODY, Right, may_control
+from evennia_ai.runtime.rights import kinds_of_locks
 
 WIDTH = 78
 ALL = "all"
@@ -68,6 +69,8 @@ class WordCommand(AssistantCommand):
             may_control(script, person, is_staff=False, right=right)
             for script in operations.list_assistants()
             for right in OF_THE_BODY
+            # Without a lock of its own, a right needs this one too.
+            if right is Right.CONTROL or right in kinds_of_locks(script.obj or script)
         )
 
     def _show_unknown(self, name: str) -> None:

@@ -115,14 +115,15 @@ class Prompt:
         Args:
             usage: of the prompt's call; the service's count takes precedence over ours.
         """
-        tokens = self.credible(usage).prompt_tokens or self.tokens
+        tokens = self.credible(usage).prompt_tokens
         return (tokens + count_messages(added, self.count)) / self.max_tokens
 
     def credible(self, usage: TokenUsage) -> TokenUsage:
         """The service's usage, corrected where it is impossible."""
-        # A service that accepted the prompt cannot have counted more tokens than its context has.
+        # A service that accepted the prompt counted no more tokens than its context has; one that
+        # counts none, such as the scripted model, is charged for by our own count.
         most = self.max_tokens
-        prompt = usage.prompt_tokens if usage.prompt_tokens <= most else self.tokens
+        prompt = usage.prompt_tokens if 0 < usage.prompt_tokens <= most else self.tokens
         return TokenUsage(prompt, min(usage.completion_tokens, most))
 
 

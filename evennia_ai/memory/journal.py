@@ -35,6 +35,7 @@ from evennia_ai.memory.consent import (
     place_of,
 )
 from evennia_ai.memory_store import rows
+from evennia_ai.models.containing import containing
 from evennia_ai.models.keys import new_key
 from evennia_ai.runtime.assistant import Assistant
 
@@ -176,7 +177,7 @@ def search(script: Assistant, seeker: Seeker, words: str, limit: int) -> list[Re
         raise ToolError("say in words of three letters or more what you look for")
     holds = Q()
     for word in wanted:
-        holds |= Q(text__icontains=word)
+        holds |= containing("text", word)
     found = core.ranked(_newest(script, seeker, holds, MOST_COMPARED), wanted)
     return _load_known(script, seeker, [row.key for row in found[:limit]])
 

@@ -95,6 +95,10 @@ class TestSeeing(StaffCommandTest):
         assert "Tom, whisper 'hello': trigger" in shown
         assert "Tom, say 'good evening': ignore" in shown
 
+    def test_what_waits(self) -> None:
+        self.type(self.tom, "whisper ada = hello")
+        assert "  waiting\n     1  Tom, whisper\n  heard last" in self.typed("aiinteract ada")
+
     def test_wrong_settings_are_told(self) -> None:
         state.write(self.ada_script, room_messages="often")
         self.type(self.tom, "say hello")

@@ -277,6 +277,10 @@ class TestCommand(ChannelTest):
         assert "There is no channel named 'nowhere'." in self.channel_command(
             "ada nowhere = trigger"
         )
+        self.channel("Council").locks.add("listen:id(999)")
+        refused = operations.set_channel(self.ada_script, "nowhere", "trigger", person=self.mira)
+        assert "There are: Public" in refused.message
+        assert "Council" not in refused.message
         assert "'loud' is not a way to use" in self.channel_command("ada public = loud")
         assert "no assistant named edda" in self.channel_command("edda public = trigger")
         self.public.disconnect(self.ada)

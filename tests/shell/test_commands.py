@@ -7,6 +7,7 @@ import time
 from dataclasses import replace
 from tempfile import TemporaryDirectory
 from typing import Any
+from unittest import mock
 
 from django.test import override_settings
 
@@ -15,8 +16,9 @@ from evennia_ai.commands import AssistantCmdSet, CmdAssistant, CmdHistory
 from evennia_ai.llm.local.state import Phase, Snapshot, SupervisorLock, write_snapshot
 from evennia_ai.llm.local_transport import places_of_game
 from evennia_ai.llm.scripted import completion
-from evennia_ai.operations.models.choosing import loading_hint
+from evennia_ai.operations.models.choosing import AT_ONCE, loading_hint
 from evennia_ai.runtime import state
+from evennia_ai.tools.registry import BROKEN
 from tests.shell.support import ShellTest, pump, whispers
 
 STAYS = "It stays stopped across restarts. To let it go on: "
@@ -175,7 +177,7 @@ class TestCheck(CommandTest):
         self.use_scripted_model()
         for line in ("check", "check ada"):
             shown = self.assistant(line)
-            assert shown.startswith("Asking the model; this takes a moment.")
+            assert "Asking the model; this takes a moment." in shown
             for expected in (
                 "reachable   ok",
                 "model       ok",
@@ -208,10 +210,12 @@ class TestCheck(CommandTest):
             assert shown.endswith("Fix what says NO first.")
 
     def test_a_wrong_setup_is_said(self) -> None:
+        """What needs no model is shown all the same."""
         state.write(self.ada_script, llm_provider="opnai")
-        assert self.assistant("check ada").startswith(
-            "The model is not set up: llm_provider is 'opnai'"
-        )
+        with mock.patch.dict(BROKEN, lamps="lamps: No module named 'lamps'"):
+            shown = self.assistant("check ada")
+        assert "The game goes on without some tools: lamps: No module named 'lamps'" in shown
+        assert "The model is not set up: llm_provider is 'opnai'" in shown
         assert self.assistant("check edda").startswith("There is no assistant named edda.")
         assert [] == self.model.bodies
 
@@ -237,13 +241,39 @@ class TestCheck(CommandTest):
     def test_the_answer_may_come_later(self) -> None:
         """The command returns at once, and the report follows."""
         assert self.assistant("check") == (
-            "Asking the model; this takes a moment.\n"
-            "Ada hears Evennia's own commands; nobody has spoken here yet."
+            "Ada hears Evennia's own commands; nobody has spoken here yet.\n"
+            "Asking the model; this takes a moment."
         )
         self.forget()
         self.model.fail(RuntimeError("|rburst"))
         pump()
         assert ["The check itself failed: |rburst"] == self.tom.seen
+
+    def test_many_are_checked_in_slices(self) -> None:
+        """The prompt of each takes milliseconds, so the game goes on between them."""
+        self.use_scripted_model()
+        for number in range(AT_ONCE):
+            self.make(f"Lamp {number}")
+        reports: list[Any] = []
+        operations.check_model().addCallback(reports.append)
+        assert [] == reports
+        pump()
+        assert "prompt" == reports[0].lines[-1].name
+
+
+class TestNotRunning(CommandTest):
+    """Evennia may fail to start an assistant; these ended in an internal error then."""
+
+    def test_it_is_told(self) -> None:
+        self.ada_script.work = None
+        for line, told in (
+            ("why ada", "Ada is not running."),
+            ("mute ada", "Ada is not running."),
+            ("prompt ada", "Ada has no prompt now: it is not running"),
+            ("prompt ada reflection", "Ada has no prompt now: it is not running"),
+        ):
+            with self.subTest(line):
+                assert self.assistant(line).startswith(told)
 
 
 class TestPermission(CommandTest):

@@ -184,3 +184,5 @@ class TestFigures:
     def test_signs_that_take_two_columns(self) -> None:
         shown = cropped_rows(("A", "B"), [("桜", 1), ("Edda", 2)], (16, 3), 78)
         assert ["A     B", "桜    1", "Edda  2"] == shown.splitlines()
+        shown = cropped_rows(("A", "B"), [("紅葉山紅葉山", 1), ("Edda", 2)], (9, 3), 78)
+        assert ["A          B", "紅葉山..   1", "Edda       2"] == shown.splitlines()

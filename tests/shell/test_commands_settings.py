@@ -50,6 +50,10 @@ class TestConfig(SettingsTest):
         assert shown.startswith("tick_rate = 10   (default 5)\n  type      ")
         assert "  does      seconds between beats" in shown
 
+    def test_letters_of_all_languages_are_shown(self) -> None:
+        state.write(self.ada_script, thinking_lines=["Ada überlegt."])
+        assert '["Ada überlegt."]' in self.assistant("config ada show thinking_lines")
+
     def test_a_container_has_its_keys_below_it(self) -> None:
         shown = self.assistant("config ada show execution_config")
         assert "   execution_config.max_iterations_per_tick" in shown

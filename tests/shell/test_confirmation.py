@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from typing import Any
+from unittest import mock
 
 from evennia.objects.objects import DefaultObject
 from evennia.utils.create import create_object
@@ -70,6 +71,18 @@ class TestConfirmation(HearingTest):
         assert f"You were not asked question {number}." in self.mira.ndb.messages[-1].raw
         self.ask(f"assistant answer {number} yes", NOOP)
         assert self.lamp.location == self.ada
+
+    def test_a_list_of_many_costs_no_more_statements(self) -> None:
+        self.beg()
+        (question,) = approvals.pending(self.ada_script)
+        counts = []
+        for many in (1, 5):
+            listed = mock.patch.object(approvals, "pending", return_value=[question] * many)
+            with listed, self.statements() as statements:
+                shown = operations.questions(self.tom, is_staff=True).data.questions
+            assert many == len(shown)
+            counts.append(len(statements))
+        assert counts[1] <= counts[0]
 
     def test_an_answer_counts_once(self) -> None:
         number = self.beg()

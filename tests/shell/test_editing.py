@@ -91,6 +91,10 @@ class TestTexts(EditorTest):
         refused = set_text(self.ada_script, "shoes", "", "red")
         assert not refused.ok
 
+    def test_blanks_around_a_key_do_not_count(self) -> None:
+        assert set_text(self.ada_script, "component", "  250  mood ", "Glad.").ok
+        assert "mood" == state.read(self.ada_script, "prompt_components")[250]["key"]
+
     def test_wrong_prompts_are_said(self) -> None:
         """The fault may be in another stored text than the edited one."""
         state.write(self.ada_script, prompt_components={250: {}})

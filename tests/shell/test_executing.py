@@ -229,6 +229,7 @@ class TestArguments(ExecutingTest):
             ({"type": "string", "enum": ["Red", "blue"]}, "Red", "Red"),
             ({"type": "array", "items": text}, "[a, b]", "[a, b]"),
             ({"type": "array", "items": text}, "a, b", ["a", "b"]),
+            ({"type": "array", "items": text}, "", []),
             ({"type": "array", "items": number}, "1, 2", [1, 2]),
             ({"type": "array", "items": True}, "1, b", ["1", "b"]),
             ({"type": "array"}, "a, b", ["a", "b"]),

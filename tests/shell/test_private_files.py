@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from evennia_ai.operations.monitoring import health
+from evennia_ai.operations.monitoring import database_files
 from server.play.database import keep_private
 
 
@@ -40,10 +40,10 @@ def test_hole_c14_the_demo_keeps_its_database_to_itself(kept: Path) -> None:
         with sqlite3.connect(kept) as connection:
             connection.execute("PRAGMA journal_mode=WAL")
             connection.execute("CREATE TABLE IF NOT EXISTS secrets (word)")
-            files = health.database_files(databases(kept))
+            files = database_files.database_files(databases(kept))
             assert 3 == len(files)
             assert {0o600} == {S_IMODE(path.stat().st_mode) for path in files}
-            assert [] == health.readable_by_others(databases(kept))
+            assert [] == database_files.readable_by_others(databases(kept))
         connection.close()
 
 
@@ -51,11 +51,11 @@ def test_hole_c14_elsewhere_whoever_checks_is_warned(kept: Path) -> None:
     """Files in a folder that others cannot enter are safe."""
     kept.touch(0o644)
     kept.chmod(0o644)
-    assert [str(kept)] == health.readable_by_others(databases(kept))
+    assert [str(kept)] == database_files.readable_by_others(databases(kept))
     kept.chmod(0o640)
-    assert [str(kept)] == health.readable_by_others(databases(kept))
+    assert [str(kept)] == database_files.readable_by_others(databases(kept))
     kept.parent.chmod(0o700)
-    assert [] == health.readable_by_others(databases(kept))
+    assert [] == database_files.readable_by_others(databases(kept))
     kept.parent.chmod(0o755)
     kept.chmod(0o600)
-    assert [] == health.readable_by_others(databases(kept))
+    assert [] == database_files.readable_by_others(databases(kept))

@@ -10,7 +10,8 @@ from django.test.utils import override_settings
 from evennia_ai import operations
 from evennia_ai.commands import AssistantCmdSet, CmdAssistant
 from evennia_ai.core.turn.contexts import ContextType
-from evennia_ai.operations.models.shown_prompts import show_prompt
+from evennia_ai.messages.incoming import id_of
+from evennia_ai.operations.models.shown_prompts import next_prompt, show_prompt
 from evennia_ai.prompts import facts_of
 from evennia_ai.runtime import state, turns
 from tests.shell.support import ShellTest, says, whispers
@@ -45,6 +46,11 @@ class TestShowing(PromptTest):
             assert 0 < int(shown[key]), key
         assert lines[-2].split()[0] == "tools"
         assert lines[-1].strip().startswith("together ")
+
+    def test_an_account_is_no_object_of_the_same_number(self) -> None:
+        """As an account sees it on the workbench."""
+        prompt = next_prompt(self.ada_script, self.account)
+        assert id_of(self.account) == prompt.turn.event.sender_id
 
     def test_the_whole_of_it(self) -> None:
         """It is the prompt that a whisper of the viewer would cause."""
@@ -181,6 +187,11 @@ class TestTemplates(PromptTest):
         self.assistant("template ada apply default")
         self.assistant("template ada delete stern")
         assert "Ada's templates:\n  default (applied)" == self.assistant("template")
+
+    def test_a_key_may_be_a_word_of_the_command(self) -> None:
+        for line in ("set edit = You are {name}.", "apply edit", "apply default", "delete edit"):
+            with self.subTest(line):
+                assert USAGE not in self.assistant(f"template ada {line}")
 
     def test_what_does_not_fit_changes_nothing(self) -> None:
         self.assistant("template ada set stern = You are {name}, and stern.")

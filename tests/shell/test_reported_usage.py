@@ -6,6 +6,7 @@ import json
 import math
 from typing import Any
 
+from evennia_ai import operations
 from evennia_ai.budget import ledger
 from evennia_ai.core.turn.tokens import estimate
 from evennia_ai.llm.scripted import completion
@@ -66,6 +67,14 @@ class TestReportedUsage(ShellTest):
             with self.subTest(prompt=prompt):
                 row = self.counted({"prompt_tokens": prompt, "completion_tokens": answer})
                 assert (prompt, answer) == (row.prompt_tokens, row.completion_tokens)
+
+    def test_no_report_counts_the_same_everywhere(self) -> None:
+        """`assistant status` and `why` showed no tokens of a prompt for which the caps paid."""
+        row = self.counted(None)
+        used = row.prompt_tokens + row.completion_tokens
+        assert used == operations.status(self.ada_script).data.tokens
+        traced = operations.trace(self.ada_script).data.messages[0]
+        assert used == traced["prompt_tokens"] + traced["completion_tokens"]
 
 
 class TestArguments(ShellTest):

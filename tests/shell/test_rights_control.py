@@ -155,7 +155,13 @@ class TestStopAll(ControlTest):
                 assert "nothing was changed." in self.line(self.tom, f"assistant {line}")
 
     def test_none(self) -> None:
-        assert "You may not control Ada" in self.line(self.mira, "assistant emergency stop all")
+        """A player is refused once, not for each assistant of the game."""
+        brass_script, _ = self.make("Brass")
+        with self.audited() as records:
+            shown = self.line(self.mira, "assistant emergency stop all")
+        assert "You may not control Ada: that needs its lock 'ai_control:perm(Builder)'." == shown
+        assert ["control_refused"] == [event for event, _ in records]
+        brass_script.delete()
         assert State.WAITING_FOR_EVENT is state_of(self.ada_script)
         self.ada_script.delete()
         shown = self.line(self.tom, "assistant emergency stop all")

@@ -13,6 +13,7 @@ from evennia_ai.llm.scripted import completion
 from evennia_ai.memory_store import rows
 from evennia_ai.messages import incoming, outgoing
 from evennia_ai.models import EntityProfile
+from evennia_ai.operations.rights import find_all_allowed
 from evennia_ai.runtime import names, state
 from evennia_ai.tools.speech import find_online
 from tests.shell.people import Person
@@ -159,6 +160,12 @@ class TestPlayers(RolePlayTest):
         assert "a stone giant is here, an AI." in self.read(self.tom, "assistant")
         self.golem.locks.add(f"ai_control:id({self.mira.id})")
         assert "Golem is here, an AI." in self.read(self.mira, "assistant")
+
+    def test_what_is_done_to_all_tells_no_keys(self) -> None:
+        """The workbench and REST named the assistants of others by their keys."""
+        self.ada.locks.add(f"ai_control:id({self.mira.id})")
+        mine, refused = find_all_allowed("stop", self.mira, counts_as_staff=False)
+        assert ([self.ada_script], ["a stone giant"]) == (mine, list(refused))
 
     def test_commands_find_it_as_the_game_does(self) -> None:
         """A description, a word of it or a recog finds it; the key does not."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from evennia_ai import operations
 from evennia_ai.core.hearing.perception import Overheard
 from evennia_ai.core.memory.recollection import person_audience, place_audience
 from evennia_ai.core.turn.turn import Turn
@@ -12,6 +13,7 @@ from evennia_ai.runtime import state
 from evennia_ai.tool_execution import FOR_SMALL_MODELS
 from evennia_ai.tools import REGISTRY
 from tests.shell.memory_case import MemoryTest
+from tests.shell.support import says
 from tests.shell.tool_case import ToolTest
 
 NO_CONSENT = "nothing of this talk may be remembered; go on without"
@@ -220,6 +222,15 @@ class TestJournal(MemoryToolTest):
         assert 5 == len(self.told("read_journal", turn=turn).splitlines())
         assert turn.is_private
         assert 1 == len(self.told("read_journal", limit=-3).splitlines())
+
+    def test_words_of_all_languages_are_found_in_any_case(self) -> None:
+        """SQLite itself ignores case only for A to Z."""
+        self.said_here("Äpfel sind reif.", self.tom, kind="journal")
+        assert "Äpfel sind reif." in self.told("search_journal", words="äpfel")
+        assert 1 == operations.list_memories(self.ada_script, text="äPFEL").data.count
+        self.ask("say Ada, Äpfel?", says("Übermorgen."))
+        for words in ("äpfel", "ÜBERMORGEN"):
+            assert 1 == len(operations.trace(self.ada_script, words=words).data.messages), words
 
     def test_an_empty_journal(self) -> None:
         assert "your journal holds nothing that belongs here" == self.told("read_journal")

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
+from django.forms.models import model_to_dict
+
+from evennia_ai.core.hearing.decision_traces import DecisionTraces
+from evennia_ai.models import TracedMessage
 from evennia_ai.operations.result import ProblemKind
 from evennia_ai.operations.rights.private_words import PrivateView
 from evennia_ai.operations.turns import latest
-from evennia_ai.operations.turns.latest import Sought
+from evennia_ai.operations.turns.latest import MOST_AROUND, Sought
 from evennia_ai.operations.turns.traces import UNWANTED
 from evennia_ai.runtime import state
 from evennia_ai.testing import calls
@@ -182,6 +186,18 @@ class TurnsTest(ShellTest):
             ProblemKind.NOT_FOUND
             is latest.show_turn(self.ada_script, 0, PrivateView(), tick=999).problem
         )
+
+    def test_the_nearest_are_around_it(self) -> None:
+        """After a restart a turn in a busy place was shown with later messages only."""
+        self.ask("say Ada, where is the lamp?", says("There."))
+        lamp = TracedMessage.objects.get()
+        for later in range(1, MOST_AROUND + 10):
+            fields = {"number": lamp.number + later, "at": lamp.at + later, "pk": None}
+            TracedMessage.objects.create(**{**model_to_dict(lamp), **fields})
+        self.ada_script.work.decisions = DecisionTraces()
+        full = latest.show_turn(self.ada_script, lamp.number, PrivateView()).data
+        assert "Ada, where is the lamp?" == full.around[0].text
+        assert full.around[0].is_it
 
     def test_one_that_does_not_run(self) -> None:
         self.ada_script.work = None

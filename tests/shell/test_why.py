@@ -242,6 +242,17 @@ class TestTold(WhyTest):
         assert "10.0.0.1" in staff
         assert "Secret staff" in staff
 
+    def test_which_setting_is_wrong_is_for_staff(self) -> None:
+        state.write(self.ada_script, safety_config={"limits": {}})
+        self.ada_script.work.drop_cached_settings()
+        for person, told in (
+            (self.mira, "its settings are wrong"),
+            (self.tom, "safety_config has"),
+        ):
+            for line in ("why ada", "why ada full"):
+                shown = self.call(CmdAssistant(), line, caller=person)
+                assert f"Now: {told}" in shown or f"now       {told}" in shown
+
     def test_names_and_words_are_shown_as_text(self) -> None:
         self.tom.key = "|rTom\n  now       broken"
         public = self.channel("Pub|glic\n  now       broken")

@@ -260,7 +260,7 @@ class WithoutBodyTest(RememberingPages):
 
     def test_nothing_can_be_tried_on_her(self) -> None:
         tried = judge(self.ada_script, self.tom, "hello")
-        assert "Ada is not running, so it hears nothing." == tried.message
+        assert "Ada has no body, so it hears nothing." == tried.message
 
 
 class PeopleTest(RememberingPages):

@@ -14,14 +14,16 @@ from typing_extensions import TypedDict
 
 from evennia_ai.agent import hearing
 from evennia_ai.assistant_script import AssistantScript
+from evennia_ai.core.hearing.inbox import Event
 from evennia_ai.core.hearing.perception import Heard
 from evennia_ai.core.hearing.rules import RULES
 from evennia_ai.core.hearing.unmarked import Hearing, Hears, listened
+from evennia_ai.core.turn.turn import Turn
 from evennia_ai.core.typed_objects import Being, GameObject
 from evennia_ai.messages import incoming, outgoing
 from evennia_ai.messages.incoming import SPEECH_MARK
 from evennia_ai.operations.result import Result
-from evennia_ai.runtime import names, state
+from evennia_ai.runtime import names, state, turns
 from evennia_ai.runtime.assistant import Assistant
 
 # The lines that Evennia's own commands send, so that a trial goes through the same parser.
@@ -113,7 +115,8 @@ def hearing_of(script: AssistantScript) -> Result[Ears]:
 
 
 def _not_running(script: AssistantScript) -> Result:
-    return Result.conflict(f"{script.key} is not running, so it hears nothing.")
+    why = "is not running" if script.obj is not None else "has no body"
+    return Result.conflict(f"{script.key} {why}, so it hears nothing.")
 
 
 def _place(talk: str) -> str:
@@ -209,6 +212,32 @@ def _judged(script: Assistant, being: Being, words: str, kind: str) -> Judged | 
     }
 
 
+def turn_of(script: Assistant, being: Being, words: str, *, is_aloud: bool = False) -> Turn:
+    """A turn as if a person said something to the assistant now; nothing is begun.
+
+    Args:
+        being: the speaker; no private words of anybody else are in the turn.
+        is_aloud: said openly in the room; else whispered.
+    """
+    place = script.obj.location
+    event = Event(
+        id="tried",
+        kind="message",
+        source="say" if is_aloud else "whisper",
+        sender_id=incoming.id_of(being),
+        sender_name=names.name_of(being, script.obj),
+        body=words,
+        # The trust and the rule of a whisper.
+        trust=0.9,
+        rule=3,
+        hops=0,
+        at=script.clock.seconds(),
+        person=incoming.person_of(being),
+        place=place.dbref if place is not None else "",
+    )
+    return turns.of_events(script, event)
+
+
 def obstacle(script: Assistant) -> str:
     """The reason why the assistant would not answer a message that triggers it, or ""."""
     if script.silence:
@@ -231,7 +260,7 @@ def check_hearing(script: AssistantScript, own_commands: Mapping[str, str]) -> R
     """
     work, body = script.work, script.obj
     if work is None or body is None:
-        return Result.invalid(f"{script.key} is not running, so it hears nothing.")
+        return _not_running(script)
     found = listened(work.decisions.newest(), list(_names(body)))
     message = {
         Hears.WELL: f"{script.key} hears what is said here.",

@@ -118,8 +118,10 @@ def set_channel(
     """
     found = search_channel(name.strip())
     if len(found) != 1:
-        known = ", ".join(sorted(channel.key for channel in ChannelDB.objects.all()))
-        return Result.invalid(f"There is no channel named {name.strip()!r}. There are: {known}.")
+        # Without those that are closed to the person.
+        known = (c for c in ChannelDB.objects.all() if person is None or lets(c, person, "listen"))
+        listed = ", ".join(sorted(channel.key for channel in known)) or "none"
+        return Result.invalid(f"There is no channel named {name.strip()!r}. There are: {listed}.")
     if mode not in MODES:
         return Result.invalid(f"{mode!r} is not a way to use a channel: {', '.join(MODES)}.")
     channel, who = found[0], script.key
@@ -154,6 +156,8 @@ def set_muted(script: AssistantScript, being: Being, is_muted: bool) -> Result:
         being: the person's character or account; it applies to all characters of the account.
     """
     name = name_before(script, being)
+    if script.work is None:
+        return Result.unavailable(f"{name} is not running.")
     them = wording(script).them
     changed = state.mute(script, incoming.person_of(being), is_muted=is_muted)
     if not changed:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import cache
 from typing import Annotated, Any
 
 from twisted.internet.defer import CancelledError, Deferred, succeed
@@ -80,13 +81,14 @@ def questions(person: Being, *, is_staff: bool) -> Result[Questions]:
     found.sort(key=lambda entry: entry[1].number)
     lines: list[str] = []
     shown: list[AskedQuestion] = []
+    used = cache(today_of)  # one assistant may ask several
     for script, question in found:
         is_asked = person_of(person) in question.people
         is_stalled = not (is_asked or approvals.asked_are_here(question.people))
         question = approvals.as_seen(question, script, person)
         lines.append(question.row(is_stalled=is_stalled))
         name = name_before(script, person)
-        today = today_of(script) if is_staff else ""
+        today = used(script) if is_staff else ""
         shown.append(_as_data(question, name, today, is_stalled=is_stalled))
     typed = "\nAnswer with: assistant answer <number> yes | no"
     if any(item["is_stalled"] for item in shown):

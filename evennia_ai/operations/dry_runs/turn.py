@@ -165,7 +165,6 @@ class DryLimits:
         hit.reason = decision.reason
         if decision.allow_continue:
             turn.grants[hit.kind] = turn.grants.get(hit.kind, 0) + decision.extension
-        if decision.allow_continue:
             outcome = "extended"
         elif decision.reason is DecisionReason.NO_BUS:
             outcome = "a person would be asked"

@@ -27,6 +27,7 @@ from evennia_ai.memory import consent, forgetting, keeping, reaching, recalling
 from evennia_ai.memory.forgetting import filter_of_person
 from evennia_ai.memory_store import rows
 from evennia_ai.models import Memory
+from evennia_ai.models.containing import containing
 from evennia_ai.models.keys import new_key
 from evennia_ai.operations.memory.rows import (
     MOST_AT_ONCE,
@@ -109,7 +110,7 @@ def _chosen(
     found = rows.of(script.pk, **({"kind": kind} if kind else {}))
     if person:
         found = found.filter(filter_of_person(person))
-    return searchable(found, look).filter(text__icontains=text) if text else found
+    return searchable(found, look).filter(containing("text", text)) if text else found
 
 
 def show_memory(
@@ -195,7 +196,7 @@ def _found(
         service = services.memory()
         problem = service.absence or service.problem or "it did not answer"
         note = f"The store cannot be searched now ({problem}); these contain the words.\n"
-        known = searchable(rows.of(script.pk), look).filter(text__icontains=words)
+        known = searchable(rows.of(script.pk), look).filter(containing("text", words))
         for each in known.order_by("-pk")[:limit]:
             similar[each.key] = None
     else:
@@ -249,13 +250,13 @@ def add_memory(
     """Give an assistant a memory by hand, which it may tell everybody."""
     words = cleaned(text)
     checks = (
-        (not problem_of_text(words), problem_of_text(words)),
         (str(kind) in ADDED, f"{kind!r} is not a kind to add; there are: {', '.join(ADDED)}"),
-        (_is_integer(importance, 1, 10), "importance must be a whole number from 1 to 10"),
-        (_is_share(trust), "trust must be a number from 0 to 1"),
+        (1 <= importance <= 10, "importance must be a whole number from 1 to 10"),
+        (0 <= trust <= 1, "trust must be a number from 0 to 1"),
         (not about_itself(words, consent.names_of(script)), OF_ITSELF),
     )
-    if problem := next((message for is_right, message in checks if not is_right), ""):
+    wrong = (message for is_right, message in checks if not is_right)
+    if problem := problem_of_text(words) or next(wrong, ""):
         return Result.invalid(f"{script.key} remembers nothing new: {problem}.")
     memory = Recollection(
         key=new_key(),
@@ -275,15 +276,6 @@ def add_memory(
     assert added is not None
     (row,) = rows_of([added])
     return Result(True, f"{script.key} knows that now, as number {row['number']}.", KeptMemory(row))
-
-
-def _is_integer(value: object, least: int, most: int) -> bool:
-    # The API hands on what a program sent, and a bool is an int in Python.
-    return isinstance(value, int) and not isinstance(value, bool) and least <= value <= most
-
-
-def _is_share(value: object) -> bool:
-    return isinstance(value, (int, float)) and not isinstance(value, bool) and 0 <= value <= 1
 
 
 def correct_memory(

@@ -1,7 +1,8 @@
 """A player's rights over memories of them: to read and correct them, and to be forgotten.
 
 Players reach only what is theirs: what they said or caused, what is private to them, and what was
-concluded from it. Staff act for another person by naming themselves as `by`, which is recorded.
+concluded from it. Staff read and forget for another person by naming themselves as `by`, which is
+recorded.
 """
 
 from __future__ import annotations
@@ -82,7 +83,7 @@ def person_id(being: Being | str) -> str:
     return being if isinstance(being, str) else incoming.person_of(being)
 
 
-def _name(script: AssistantScript, being: Being | str, by: str) -> str:
+def _name(script: AssistantScript, being: Being | str, by: str = "") -> str:
     # The name that the reader knows: staff know all names, a player perhaps only a description.
     return name_before(script, None if by or isinstance(being, str) else being)
 
@@ -226,7 +227,7 @@ def _exported(profile: EntityProfile, look: PrivateView) -> dict[str, Any]:
 
 
 def correct_known(
-    script: AssistantScript, being: Being | str, number: str | int, text: str, *, by: str = ""
+    script: AssistantScript, being: Being, number: str | int, text: str
 ) -> Result[ForgottenThing]:
     """Correct a memory of a person; other memories of theirs that say the old are forgotten.
 
@@ -234,7 +235,7 @@ def correct_known(
         number: number of a memory or attribute, as `what_is_known` lists it.
     """
     person, words = person_id(being), cleaned(text)
-    name, own = _met_as(script, being), _name(script, being, by)
+    name, own = _met_as(script, being), _name(script, being)
     # "I" means the person who corrects it, not the assistant.
     of_itself = about_itself(_I.sub(name or "somebody", words), consent.names_of(script))
     if problem := problem_of_text(words) or (OF_ITSELF if of_itself else ""):
@@ -242,43 +243,41 @@ def correct_known(
     if _I.search(words):
         words = f"{name_as_data(name)} says: {quote(words)}"
     memory, attribute = _own(script, person, number), _own_attribute(script, person, number)
-    with signed(by):
-        if memory is not None:
-            # An open memory becomes private: else a player could spread anything as remembered.
-            whom = person_audience(person) if memory.audience == WORLD else memory.audience
-            mended = {"text": words, "trust": min(memory.trust, MENDED_TRUST), "audience": whom}
-            reached = reaching.correct(script, memory, person=person, **mended)
-        elif attribute is not None:
-            reached = reaching.correct_attribute(script, *attribute, words)
-        else:
-            return _unknown(own, number)
+    if memory is not None:
+        # An open memory becomes private: else a player could spread anything as remembered.
+        whom = person_audience(person) if memory.audience == WORLD else memory.audience
+        mended = {"text": words, "trust": min(memory.trust, MENDED_TRUST), "audience": whom}
+        reached = reaching.correct(script, memory, person=person, **mended)
+    elif attribute is not None:
+        reached = reaching.correct_attribute(script, *attribute, words)
+    else:
+        return _unknown(own, number)
     message = f"{own} remembers that now: {words}\n{also_forgotten(reached)}".rstrip()
     return Result(True, message, ForgottenThing(reached.memories, **asdict(reached)))
 
 
 def forget_known(
-    script: AssistantScript, being: Being | str, number: str | int, *, by: str = ""
+    script: AssistantScript, being: Being, number: str | int
 ) -> Result[ForgottenThing]:
     """Forget one memory of a person, and all memories of theirs that say the same.
 
     These are the entries it was drawn from, equal facts, and conclusions from any of them.
     """
-    person, name = person_id(being), _name(script, being, by)
+    person, name = person_id(being), _name(script, being)
     memory, attribute = _own(script, person, number), _own_attribute(script, person, number)
-    with signed(by):
-        if memory is not None:
-            reached = reaching.forget(script, memory, why="asked for", person=person)
-        elif attribute is not None:
-            reached = reaching.forget_attribute(script, *attribute, why="asked for")
-        else:
-            return _unknown(name, number)
+    if memory is not None:
+        reached = reaching.forget(script, memory, why="asked for", person=person)
+    elif attribute is not None:
+        reached = reaching.forget_attribute(script, *attribute, why="asked for")
+    else:
+        return _unknown(name, number)
     message = " ".join(filter(None, (f"{name} forgot that.", also_forgotten(reached), MAY_LAST)))
     return Result(True, message, ForgottenThing(1 + reached.memories, **asdict(reached)))
 
 
-def _met_as(script: AssistantScript, being: Being | str) -> str:
+def _met_as(script: AssistantScript, being: Being) -> str:
     # An account is not seen in the game: it has the name under which the assistant met it.
-    if not isinstance(being, str) and not incoming.id_of(being).startswith("*"):
+    if not incoming.id_of(being).startswith("*"):
         return name_of(being, script.obj)
     profile = _profile(script, person_id(being))
     return profile.name if profile is not None else Names().of(person_id(being))
@@ -310,19 +309,16 @@ def _unknown(name: str, number: str | int) -> Result:
 # ---- being forgotten ---------------------------------------------------------------------------
 
 
-def set_remembered(
-    script: AssistantScript, being: Being | str, is_remembered: bool, *, by: str = ""
-) -> Result:
+def set_remembered(script: AssistantScript, being: Being, is_remembered: bool) -> Result:
     """Stop or resume remembering new things of a person. What is remembered already stays."""
-    person, name = person_id(being), _name(script, being, by)
+    person, name = person_id(being), _name(script, being)
     unremembered = set(state.read(script, "unremembered"))
     if (person not in unremembered) is is_remembered:
         now = "remembers what you do" if is_remembered else "remembers nothing new about you"
         return Result.conflict(f"{name} already {now}.")
     event = audit_event("remembering_changed", person=person, is_remembered=is_remembered)
-    with signed(by):
-        # A symmetric difference: it adds the person or removes them.
-        state.write(script, event, unremembered=sorted(unremembered ^ {person}))
+    # A symmetric difference: it adds the person or removes them.
+    state.write(script, event, unremembered=sorted(unremembered ^ {person}))
     if is_remembered:
         return Result(True, f"{name} will remember new things about you again.")
     done = Result(True, f"{name} will remember nothing new about you, but keeps what it knows")

@@ -12,17 +12,15 @@ from typing import Annotated
 from twisted.internet.defer import Deferred, succeed
 
 from evennia_ai.assistant_script import AssistantScript
-from evennia_ai.core.hearing.inbox import Event
 from evennia_ai.core.memory.lore_terms import LoreCondition
 from evennia_ai.core.memory.recollection import is_private
 from evennia_ai.core.text.words import counted
-from evennia_ai.core.turn.turn import Turn
 from evennia_ai.core.typed_objects import Being
 from evennia_ai.errors import ConfigurationError
 from evennia_ai.memory import lore, recalling
 from evennia_ai.memory.recalling import Weighed
 from evennia_ai.memory_store import rows
-from evennia_ai.messages import incoming
+from evennia_ai.operations.conversation.hearing import turn_of
 from evennia_ai.operations.memory.memories import searchable
 from evennia_ai.operations.memory.rows import (
     Remembered,
@@ -34,7 +32,6 @@ from evennia_ai.operations.memory.rows import (
 )
 from evennia_ai.operations.result import Result, note
 from evennia_ai.operations.rights.private_words import PrivateView
-from evennia_ai.runtime import names, turns
 
 FULL = "no room is left: at most four entries are used, within their book's budget"
 
@@ -94,7 +91,7 @@ def try_recall(
     words = cleaned(text)
     if problem := problem_of_text(words) or _absence(script):
         return succeed(Result.invalid(f"Nothing is tried: {problem}."))
-    look, turn = look or PrivateView(), _turn(script, words, being, is_aloud=is_aloud)
+    look, turn = look or PrivateView(), turn_of(script, being, words, is_aloud=is_aloud)
 
     def show(outcome: tuple[list[Weighed] | None, str]) -> Result[RecallTrial]:
         found, problem = outcome
@@ -142,7 +139,7 @@ def try_lore(
     words = cleaned(text)
     if problem := problem_of_text(words) or _absence(script):
         return Result.invalid(f"Nothing is tried: {problem}.")
-    turn = _turn(script, words, being, is_aloud=is_aloud)
+    turn = turn_of(script, being, words, is_aloud=is_aloud)
     try:
         found = lore.explain_matches(script, words, recalling.seeker_of(script, turn), turn)
     except ConfigurationError as error:
@@ -192,23 +189,3 @@ def _absence(script: AssistantScript) -> str:
     if script.obj is None:
         return f"{script.key} has no body"
     return "" if script.work is not None else f"{script.key} is not running"
-
-
-def _turn(script: AssistantScript, words: str, being: Being, *, is_aloud: bool) -> Turn:
-    place = script.obj.location
-    event = Event(
-        id="tried",
-        kind="message",
-        source="say" if is_aloud else "whisper",
-        sender_id=incoming.id_of(being),
-        sender_name=names.name_of(being, script.obj),
-        body=words,
-        # The trust and the rule of a whisper; recall asks for neither.
-        trust=0.9,
-        rule=3,
-        hops=0,
-        at=script.clock.seconds(),
-        person=incoming.person_of(being),
-        place=place.dbref if place is not None else "",
-    )
-    return turns.of_events(script, event)

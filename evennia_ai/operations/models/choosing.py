@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 
-from twisted.internet.defer import Deferred
+from twisted.internet.defer import Deferred, succeed
 
 from evennia_ai.assistant_script import AssistantScript
 from evennia_ai.budget.spending import MeteredClient
@@ -21,7 +21,7 @@ from evennia_ai.llm.local_transport import places_of_game
 from evennia_ai.operations.models.shown_prompts import next_prompt
 from evennia_ai.operations.naming import list_assistants
 from evennia_ai.operations.result import Result
-from evennia_ai.runtime import services
+from evennia_ai.runtime import game_thread, services
 
 OFFERED = ("local", SCRIPTED)
 NO_BRAIN = (
@@ -126,18 +126,29 @@ def check_model(script: AssistantScript | None = None) -> Deferred[Report]:
     endpoint = script.endpoint() if script is not None else services.endpoint()
     checked = check_endpoints(endpoint, services.pool(), paid=partial(MeteredClient, script))
     scripts = list_assistants() if script is None else [script]
-    return checked.addCallback(with_room, scripts)
+    return checked.addCallback(_with_room, scripts[:MOST_CHECKED])
 
 
 NAME = "prompt"
-# Assistants whose prompts are built for a check of the whole game; each takes milliseconds.
-MOST_CHECKED = 50
+# Assistants whose prompts are built for a check of the whole game, and of these without a pause:
+# each takes milliseconds.
+MOST_CHECKED, AT_ONCE = 50, 5
 
 
-def with_room(report: Report, scripts: Sequence[AssistantScript]) -> Report:
-    """Add a line to a check's report: the fullest prompt among some assistants'."""
-    found = [(script, fullness_of(script)) for script in scripts[:MOST_CHECKED]]
-    known = [(script, fullness) for script, fullness in found if fullness is not None]
+def _with_room(report: Report, scripts: Sequence[AssistantScript]) -> Deferred[Report]:
+    # Adds a line to a check's report: the fullest prompt among some assistants'.
+    steps = _add_fullest(report, scripts)
+    is_many = len(scripts) > AT_ONCE
+    return game_thread.paced(steps) if is_many else succeed(game_thread.finish(steps))
+
+
+def _add_fullest(report: Report, scripts: Sequence[AssistantScript]) -> game_thread.Steps[Report]:
+    known: list[tuple[AssistantScript, Fullness]] = []
+    for script in scripts:
+        # It may be deleted meanwhile.
+        if script.pk is not None and (fullness := fullness_of(script)) is not None:
+            known.append((script, fullness))
+        yield
     if not known:
         return report
     script, fullest = max(known, key=lambda item: item[1].tokens / item[1].most)

@@ -71,16 +71,6 @@ def all_uses() -> list[EndpointUse]:
     return list(found.values())
 
 
-def in_flight_of(_scrape: object = None) -> dict[tuple[str, ...], float]:
-    """Calls in flight by URL, as samples of a metric."""
-    return {(use.base_url,): use.in_flight for use in all_uses()}
-
-
-def calls_of(_scrape: object = None) -> dict[tuple[str, ...], float]:
-    """Calls so far by URL, as samples of a metric."""
-    return {(use.base_url,): use.calls for use in all_uses()}
-
-
 def _models() -> Iterator[Endpoint]:
     try:
         yield services.endpoint()

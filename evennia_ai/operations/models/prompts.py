@@ -176,8 +176,7 @@ def list_templates(script: AssistantScript) -> Result[Templates]:
     """List the templates that an assistant can apply."""
     applied, own = state.read(script, "applied_template"), state.read(script, "prompt_templates")
     try:
-        components = state.read(script, "prompt_components")
-        known = PromptRegistry.read(game_prompts(), components, own).templates
+        known = registry_of(script).templates
     except ConfigurationError as error:
         return Result.invalid(f"{script.key}'s templates cannot be read: {error}")
     rows = [(DEFAULT, "")] + [(key, "its own" if key in own else "the game's") for key in known]
@@ -195,6 +194,16 @@ def list_templates(script: AssistantScript) -> Result[Templates]:
         for key in (DEFAULT, *known)
     ]
     return Result(True, "\n".join(lines), Templates(found))
+
+
+def registry_of(script: AssistantScript) -> PromptRegistry:
+    """The components and templates of an assistant: its own, the game's and ours.
+
+    Raises:
+        ConfigurationError: one of them is wrong.
+    """
+    own = (state.read(script, "prompt_components"), state.read(script, "prompt_templates"))
+    return PromptRegistry.read(game_prompts(), *own)
 
 
 def game_prompts() -> Mapping[str, Any]:

@@ -9,7 +9,6 @@ from typing_extensions import TypedDict
 
 from evennia_ai.agent import autonomy, preparation
 from evennia_ai.assistant_script import AssistantScript
-from evennia_ai.core.hearing.inbox import Event
 from evennia_ai.core.turn import conversation
 from evennia_ai.core.turn.autonomy import ActReason
 from evennia_ai.core.turn.contexts import MAIN_PARTS, ContextType, PromptPart
@@ -20,11 +19,10 @@ from evennia_ai.core.typed_objects import Being
 from evennia_ai.engine.ports import Prompt, Specs
 from evennia_ai.errors import ConfigurationError
 from evennia_ai.memory import evidence, grounding
-from evennia_ai.messages import incoming
+from evennia_ai.operations.conversation.hearing import turn_of
 from evennia_ai.operations.result import Result, note
 from evennia_ai.prompts import PromptInputs, compose, compose_inner, told_components
-from evennia_ai.runtime import names, turns
-from evennia_ai.runtime.assistant import Assistant
+from evennia_ai.runtime import turns
 from evennia_ai.tool_execution import toolbox
 from evennia_ai.tools import inner_calls
 from evennia_ai.tools.showing import shown
@@ -35,25 +33,6 @@ EXAMPLE = "hello"
 def no_context(name: str) -> Result[Any]:
     """Refuse a name that is not a context."""
     return Result.invalid(f"There is no context {name!r}; there are {', '.join(ContextType)}.")
-
-
-def _turn_for(script: Assistant, being: Being) -> Turn:
-    # As if this person whispered, so that nobody else's private words are in the prompt.
-    event = Event(
-        id="shown",
-        kind="message",
-        source="whisper",
-        sender_id=f"#{being.id}",
-        sender_name=names.name_of(being, script.obj),
-        body=EXAMPLE,
-        # The trust and the rule of a whisper.
-        trust=0.9,
-        rule=3,
-        hops=0,
-        at=script.clock.seconds(),
-        person=incoming.person_of(being),
-    )
-    return turns.of_events(script, event)
 
 
 class NextPrompt(NamedTuple):
@@ -77,7 +56,7 @@ def next_prompt(
         raise ConfigurationError("it has no body")
     client = script.client()
     if context_type is ContextType.TICK_EVENT:
-        turn = _turn_for(script, being)
+        turn = turn_of(script, being, EXAMPLE)
     else:
         turn = turns.of_events(script, autonomy.event_of(script, ActReason.GOAL))
     hint = grounding.ground_by_words(script, turn).hint if preparation.is_small(client) else ""
@@ -116,6 +95,8 @@ def show_prompt(
         return no_context(context)
     context_type = ContextType(context)
     try:
+        if script.work is None:
+            raise ConfigurationError("it is not running")
         if context_type in MAIN_PARTS:
             return _inner_prompt(script, context_type, is_whole=is_whole)
         inputs, turn, specs, prompt = next_prompt(script, being, context_type)

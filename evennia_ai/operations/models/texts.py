@@ -17,7 +17,6 @@ from evennia_ai.messages.outgoing import FAILURE_LINE, THINKING_LINES
 from evennia_ai.operations.models import prompts
 from evennia_ai.operations.result import Result, number_of
 from evennia_ai.operations.settings.changing import update_settings
-from evennia_ai.prompts.registry import PromptRegistry
 from evennia_ai.runtime import state
 
 LINES = "thinking_lines"
@@ -182,18 +181,13 @@ def _as_stored(what: str, text: str) -> Any:
 # ---- texts of prompts --------------------------------------------------------------------------
 
 
-def _registry(script: AssistantScript) -> PromptRegistry:
-    own = (state.read(script, "prompt_components"), state.read(script, "prompt_templates"))
-    return PromptRegistry.read(prompts.game_prompts(), *own)
-
-
 def _template(script: AssistantScript, key: str) -> str:
-    found = _registry(script).templates.get(key)
+    found = prompts.registry_of(script).templates.get(key)
     return found.content if found is not None else ""
 
 
 def _component(script: AssistantScript, key: str) -> str:
-    found = _registry(script).components.get(int(key.split()[0]))
+    found = prompts.registry_of(script).components.get(int(key.split()[0]))
     return found.content if found is not None else ""
 
 
@@ -206,20 +200,15 @@ def _override(script: AssistantScript, key: str) -> str:
 
 
 def _set_component(script: AssistantScript, key: str, text: str) -> Result:
-    number, _, name = key.partition(" ")
-    known = _registry_or_none(script)
-    found = known.components.get(int(number)) if known is not None else None
-    name = name.strip() or (found.key if found is not None else "")
+    number, *named = key.split()
+    try:
+        found = prompts.registry_of(script).components.get(int(number))
+    except ConfigurationError:
+        found = None  # what is stored is wrong, which the new text may mend
+    name = named[0] if named else (found.key if found is not None else "")
     if not name:
         return Result.invalid(f"Nothing is changed: component {number} is new; {HOW[COMPONENT]}.")
     return prompts.set_component(script, int(number), name, text)
-
-
-def _registry_or_none(script: AssistantScript) -> PromptRegistry | None:
-    try:
-        return _registry(script)
-    except ConfigurationError:
-        return None  # what is stored is wrong, which the new text may mend
 
 
 def _set_override(script: AssistantScript, key: str, text: str) -> Result:

@@ -23,8 +23,8 @@ from evennia_ai.errors import ConfigurationError
 from evennia_ai.models import missing_tables
 from evennia_ai.operations.memory.upkeep import FAILED, NO_STORE, OFF, condition_of
 from evennia_ai.operations.models.endpoints import all_uses
+from evennia_ai.operations.monitoring import database_files, shared_ledger, workers
 from evennia_ai.operations.monitoring import health as monitoring
-from evennia_ai.operations.monitoring import shared_ledger, workers
 from evennia_ai.operations.naming import list_assistants
 from evennia_ai.operations.result import Result, note, one_of
 from evennia_ai.operations.times import as_shown
@@ -155,7 +155,7 @@ def _workers() -> Iterator[Part]:
 
 def _database() -> Iterator[Part]:
     vendor, health = connection.vendor, monitoring.health().data
-    files = monitoring.database_files()
+    files = database_files.database_files()
     size = sum(path.stat().st_size for path in files if path.is_file())
     text = f"{vendor}, {size / _MEGABYTE:,.1f} MB" if files else vendor
     # First, since the queries below would fail on a database that does not answer.
@@ -169,7 +169,7 @@ def _database() -> Iterator[Part]:
         yield _part("Database", BAD, f"{text}: it is slow.", "See if its disk is full or busy.")
     else:
         yield _part("Database", GOOD, text)
-    for path in monitoring.readable_by_others():
+    for path in database_files.readable_by_others():
         # Without its folder: this is shown on web pages.
         name = Path(path).name
         text = f"Other users of the machine may read {name}; passwords are in it."

@@ -35,10 +35,8 @@ from evennia_ai.core.text.cleaning import one_line
 from evennia_ai.core.turn.executions import OTHERS
 from evennia_ai.errors import ConfigurationError
 from evennia_ai.operations.memory.upkeep import FAILED, Condition, condition_of
-from evennia_ai.operations.models.endpoints import EndpointUse, all_uses, calls_of, in_flight_of
+from evennia_ai.operations.models.endpoints import EndpointUse, all_uses
 from evennia_ai.operations.monitoring.counts import BUCKETS_SECONDS, Observed, observed
-from evennia_ai.operations.monitoring.database_files import database_files as database_files
-from evennia_ai.operations.monitoring.database_files import readable_by_others as readable_by_others
 from evennia_ai.operations.monitoring.workers import OFF, WorkersRow, workers_row
 from evennia_ai.operations.result import Result, note, one_of
 from evennia_ai.resilience import CircuitBreakerState
@@ -289,10 +287,14 @@ METRICS: dict[str, MetricRow] = {
         "1 for the state that a breaker of the game is in", ("breaker", "state"), _breaker_states
     ),
     "evennia_ai_endpoint_calls_in_flight": MetricRow(
-        "model calls under way at each of several endpoints", ("endpoint",), in_flight_of
+        "model calls under way at each of several endpoints",
+        ("endpoint",),
+        lambda _: {(use.base_url,): use.in_flight for use in all_uses()},
     ),
     "evennia_ai_endpoint_calls_total": MetricRow(
-        "model calls begun at each of several endpoints", ("endpoint",), calls_of
+        "model calls begun at each of several endpoints",
+        ("endpoint",),
+        lambda _: {(use.base_url,): use.calls for use in all_uses()},
     ),
     "evennia_ai_model_calls_in_flight": MetricRow(
         "model calls under way, of all server processes",

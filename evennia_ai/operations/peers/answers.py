@@ -20,10 +20,6 @@ from evennia_ai.tasks import peer_store, programs, task_waits
 from evennia_ai.tasks.programs import Reason
 
 IS_OVER = "Task {number} is over, it is {state}; give another one."
-NOT_ASKED = "Task {number} is being worked on, and asks you nothing."
-ANSWERED = "Question {question} of task {number} is already answered: {why}."
-SENT_BEFORE = "Message {message!r} was already answered; a new one needs an id of its own."
-OTHER_QUESTION = "Question {given} is already answered or was never asked; {open} is open."
 CALLED_OFF = "the peer canceled it"
 
 
@@ -56,20 +52,23 @@ def _refusal(task: PeerTask, given: Given) -> Result | None:
         return Result.conflict(IS_OVER.format(number=task.pk, state=task.state))
     # A peer that got no reply sends its message again; it must not answer the next question.
     if any(word["id"] == given.id for word in peer_store.messages_of(task)[1:]):
-        return Result.conflict(SENT_BEFORE.format(message=given.id[:64]))
+        told = f"Message {given.id[:64]!r} was already answered; a new one needs an id of its own."
+        return Result.conflict(told)
     if task.state not in peer_store.ASKING:
-        asked = _already(task) if task.question else NOT_ASKED.format(number=task.pk)
-        return Result.conflict(asked)
+        idle = f"Task {task.pk} is being worked on, and asks you nothing."
+        return Result.conflict(_already(task) if task.question else idle)
     if given.question and given.question != task.question:
-        message = OTHER_QUESTION.format(given=given.question, open=task.question)
-        return Result.conflict(message)
+        return Result.conflict(
+            f"Question {given.question} is already answered or was never asked; {task.question} "
+            "is open."
+        )
     # The call that was allowed may still be run: then another answer must not end the task.
     return Result.conflict(_already(task)) if questions.find(task.question) is None else None
 
 
 def _already(task: PeerTask) -> str:
     why = questions.why_closed(task.question) or "nobody waits for it any more"
-    return ANSWERED.format(question=task.question, number=task.pk, why=why)
+    return f"Question {task.question} of task {task.pk} is already answered: {why}."
 
 
 def _answered(outcome: Result, task: PeerTask, given: Given, number: int) -> Result[PeerTask]:

@@ -64,12 +64,13 @@ def remote_rows() -> list[RemoteRow]:
 def _row(status: RemoteStatus, now: float) -> RemoteRow:
     since = start_of(BudgetSpan.MONTH, now)
     # Tasks are stored under the agent's name in lower case, since settings may change its case.
-    tasks = RemoteTask.objects.filter(agent=status["name"].casefold(), began_at__gte=since)
+    every = RemoteTask.objects.filter(agent=status["name"].casefold())
+    tasks = every.filter(began_at__gte=since)
     sums = tasks.aggregate(tokens=Sum("tokens"), cost=Sum("cost_nano"))
     return {
         **status,
         "tasks_today": remote_tasks.count_today(status["name"], now),
-        "unfinished": tasks.filter(state__in=remote_tasks.UNFINISHED).count(),
+        "unfinished": every.filter(state__in=remote_tasks.UNFINISHED).count(),
         "failed_month": tasks.filter(state__in=remote_tasks.OVER_UNANSWERED).count(),
         "tokens_month": sums["tokens"] or 0,
         "cost_month": (sums["cost"] or 0) / NANO,

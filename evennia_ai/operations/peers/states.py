@@ -19,11 +19,6 @@ from evennia_ai.runtime import turns
 from evennia_ai.tasks import peer_parts, peer_store, remote_tasks
 
 ANSWER = "answer"
-PASSED = (
-    "This task has passed {hops} assistants already, and {name} takes part in no chain of more "
-    "than {most} (max_agent_hops)."
-)
-CIRCLE = "{name} waits for what you do yourself, so it cannot be asked."
 
 
 def now() -> float:
@@ -104,8 +99,13 @@ def refuse_chain(script: AssistantScript, metadata: Mapping[str, object]) -> Res
     """
     hops, most = remote_tasks.hops_of(metadata), stored.read(script, "max_agent_hops")
     if remote_tasks.is_circle(script, metadata):
-        return Result.conflict(CIRCLE.format(name=script.key))
+        return Result.conflict(
+            f"{script.key} waits for what you do yourself, so it cannot be asked."
+        )
     if 0 < most <= hops:
         audit.record("hop_limit", script, hops=hops, cap=most)
-        return Result.conflict(PASSED.format(hops=hops, name=script.key, most=most))
+        return Result.conflict(
+            f"This task has passed {hops} assistants already, and {script.key} takes part in no "
+            f"chain of more than {most} (max_agent_hops)."
+        )
     return None

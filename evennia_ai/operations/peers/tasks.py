@@ -44,26 +44,6 @@ from evennia_ai.tasks import peer_parts, peer_store, programs, remote_tasks, sto
 LOCK = "peer"
 ALL = "*"
 PREFIX = "a2a:"  # begins the names of the requests behind tasks
-NOT_YOURS = "You may not ask {name}: its lock {lock!r} does not allow it."
-NO_TASK = "You have no task {number!r} with {name}."
-TOO_MANY = "{count} of your tasks are under way with this game; wait until one is over."
-USED_UP = (
-    "Your account has used {used} tokens today, of {cap} with which external agents may begin; "
-    "give it tomorrow (UTC), or ask the game's owner for more: peer_tokens_per_day in "
-    "EVENNIA_AI_A2A_CONFIG."
-)
-NOT_KNOWN = (
-    "What your account has used today is not known now, as the game's ledger cannot be read; try "
-    "again later."
-)
-SENT_BEFORE = (
-    "Message {message!r} was sent before, and what came of it is kept no more; a new one needs an "
-    "id of its own."
-)
-ALL_BUSY = "{count} tasks of peers are under way with this game; try again later."
-GONE = "{name} gives no answer: the game does not know this task any more"
-TAKES = "(They take no plain text, but: {modes}. Attach what they need.)"
-NOT_RUNNING = "{name} gives no answer: it is not running"
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +82,8 @@ class Given:
         """The text for the assistant, with a note for peers that accept no plain text."""
         if peer_parts.is_taken(peer_parts.TEXT, self.modes):
             return self.text
-        return f"{self.text}\n{TAKES.format(modes=', '.join(self.modes))}"
+        modes = ", ".join(self.modes)
+        return f"{self.text}\n(They take no plain text, but: {modes}. Attach what they need.)"
 
 
 # ---- access ------------------------------------------------------------------------------------
@@ -245,23 +226,32 @@ def _refusal(
 ) -> Result | None:
     name = f"{PREFIX}{number}"
     if store.find(script.id, person_of(account), name, script.clock.seconds()) is not None:
-        return Result.conflict(SENT_BEFORE.format(message=given.id))
+        return Result.conflict(
+            f"Message {given.id!r} was sent before, and what came of it is kept no more; a new "
+            "one needs an id of its own."
+        )
     if not may_ask(script, account):
         lock = str(script.obj.locks.get(LOCK))
-        return Result.forbidden(NOT_YOURS.format(name=script.key, lock=lock))
+        return Result.forbidden(
+            f"You may not ask {script.key}: its lock {lock!r} does not allow it."
+        )
     if given.is_order and (refused := refusal("tell", account, script)) is not None:
         return refused
     if (refused := refuse_chain(script, given.metadata)) is not None:
         return refused
     own_count = peer_store.count_unfinished(account=account.pk)
     if 0 < config.tasks_per_peer <= own_count:
-        return Result.unavailable(TOO_MANY.format(count=own_count))
+        return Result.unavailable(
+            f"{own_count} of your tasks are under way with this game; wait until one is over."
+        )
     cap = config.peer_tokens_per_day
     if cap and (refused := _used_up(account, cap)) is not None:
         return refused
     of_all = peer_store.count_unfinished()
     if 0 < config.tasks_at_once <= of_all:
-        return Result.unavailable(ALL_BUSY.format(count=of_all))
+        return Result.unavailable(
+            f"{of_all} tasks of peers are under way with this game; try again later."
+        )
     return None
 
 
@@ -269,16 +259,24 @@ def _used_up(account: Account, cap: int) -> Result | None:
     try:
         used = used_today(account.pk)
     except ConfigurationError:  # no loss: without the ledger no model could answer either
-        return Result.unavailable(NOT_KNOWN)
-    message = USED_UP.format(used=in_words(used), cap=in_words(cap))
-    return Result.unavailable(message) if used >= cap else None
+        return Result.unavailable(
+            "What your account has used today is not known now, as the game's ledger cannot be "
+            "read; try again later."
+        )
+    if used < cap:
+        return None
+    return Result.unavailable(
+        f"Your account has used {in_words(used)} tokens today, of {in_words(cap)} with which "
+        "external agents may begin; give it tomorrow (UTC), or ask the game's owner for more: "
+        "peer_tokens_per_day in EVENNIA_AI_A2A_CONFIG."
+    )
 
 
 def find(script: AssistantScript, account: Account, number: str) -> Result[PeerTask]:
     """Find a task that an account gave an assistant; another account's counts as missing."""
     task = peer_store.find(number, account=account.pk, assistant=script.id)
     if task is None:
-        return Result.not_found(NO_TASK.format(number=number[:64], name=script.key))
+        return Result.not_found(f"You have no task {number[:64]!r} with {script.key}.")
     return Result(True, task.state, task)
 
 
@@ -305,7 +303,8 @@ def _follow(task: PeerTask, script: AssistantScript | None) -> None:
     pending = PendingTask.objects.filter(pk=task.request).first()
     if script is None or pending is None:
         name = "it" if script is None else script.key
-        states.end(task, peer_store.FAILED, f"{GONE.format(name=name)}.")
+        gone = f"{name} gives no answer: the game does not know this task any more."
+        states.end(task, peer_store.FAILED, gone)
     elif pending.state == store.OPEN:
         _follow_open(script, task, pending)
     elif pending.state == store.FAILED:
@@ -318,7 +317,8 @@ def _follow_open(script: AssistantScript, task: PeerTask, pending: PendingTask) 
     account = account_of(task)
     if script.work is None:
         if pending.ends_at < states.now():
-            states.end(task, peer_store.FAILED, f"{NOT_RUNNING.format(name=script.key)}.")
+            text = f"{script.key} gives no answer: it is not running."
+            states.end(task, peer_store.FAILED, text)
         return
     # No wait in this process: a kill cut it off. `find` takes it up again, or fails it.
     if task_waits.by_id(task.request) is None and account is not None:

@@ -5,6 +5,7 @@ The names that a game's own code may use are re-exported here.
 
 from evennia_ai.operations.rights.acts import (
     ACTS,
+    find_all_allowed,
     is_allowed,
     may_control,
     refusal,
@@ -16,6 +17,7 @@ __all__ = [
     "ACTS",
     "OF_THE_BODY",
     "Right",
+    "find_all_allowed",
     "is_allowed",
     "is_staff",
     "may_control",

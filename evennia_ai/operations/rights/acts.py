@@ -6,6 +6,7 @@ from evennia_ai import audit
 from evennia_ai.assistant_script import AssistantScript
 from evennia_ai.core.settings.budget import Scope
 from evennia_ai.core.typed_objects import Being
+from evennia_ai.operations.naming import list_assistants
 from evennia_ai.operations.result import Result
 from evennia_ai.runtime.rights import (
     OF_THE_BODY,
@@ -125,6 +126,24 @@ def is_allowed(act: str, person: Being, script: AssistantScript | None = None) -
     if right in OF_THE_BODY and script is not None:
         return may_control(script, person, is_staff=staff, right=right)
     return staff if right in (Right.STAFF, *OF_THE_BODY) else is_owner(person)
+
+
+def find_all_allowed(
+    act: str, person: Being, *, counts_as_staff: bool
+) -> tuple[list[AssistantScript], dict[str, Result]]:
+    """Find all assistants that a person may do an act to, and the refusals by names of the others.
+
+    One refusal, and one record of it, is enough for a player who may do it to none.
+    """
+    mine, others = list[AssistantScript](), list[AssistantScript]()
+    for script in list_assistants():
+        is_mine = may_control(script, person, is_staff=counts_as_staff, right=ACTS[act])
+        (mine if is_mine else others).append(script)
+    named = others if mine or counts_as_staff else others[:1]
+    return mine, {
+        name_before(script, person): refuse_control(script, person, act, ACTS[act])
+        for script in named
+    }
 
 
 def may_control(

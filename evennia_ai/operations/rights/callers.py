@@ -7,7 +7,7 @@ from evennia.accounts.models import AccountDB
 
 from evennia_ai.assistant_script import AssistantScript
 from evennia_ai.core.typed_objects import Account
-from evennia_ai.operations.naming import assistant_for, find_assistant, list_assistants
+from evennia_ai.operations.naming import assistant_for, find_assistant
 from evennia_ai.operations.result import Result
 from evennia_ai.operations.rights.acts import ACTS, refusal
 from evennia_ai.runtime.rights import OF_THE_BODY, is_staff
@@ -66,15 +66,3 @@ def _find(key: str, person: Account, *, is_told: bool = True) -> Result[Assistan
     if not is_told:
         return Result.forbidden(NOT_YOURS)
     return Result.not_found(f"There is no assistant named {key[:60]!r}.")
-
-
-def find_all_allowed(act: str, person: Account) -> tuple[list[AssistantScript], list[str]]:
-    """Split all assistants: those a person may do an act to, and the names of the others."""
-    mine: list[AssistantScript] = []
-    refused: list[str] = []
-    for script in list_assistants():
-        if refusal(act, person, script) is None:
-            mine.append(script)
-        else:
-            refused.append(str(script.key))
-    return mine, refused

@@ -88,8 +88,9 @@ def find(key: str) -> AccessToken | None:
     """
     known = _known(digest=_digest(key)).select_related("account")
     row: Any = known.first()
-    if row is None and _adopt_key(key):
-        row = known.first()
+    if row is None and _has_old():
+        token = _old().objects.filter(pk=key).first()
+        row = known.first() if token is not None and _adopt(token) else None
     if row is None or not _is_good(row):
         return None
     note_use(row)
@@ -148,7 +149,7 @@ def end(numbers: Iterable[int]) -> int:
         return 0
     # In one transaction: a token left in the old table would be taken over again when it is sent.
     with transaction.atomic():
-        if apps.is_installed(f"rest_framework.{OLD_APP}"):
+        if _has_old():
             old = _old().objects.filter(user_id__in=list(rows.values_list("account_id", flat=True)))
             dead = [token.pk for token in old if _digest(token.pk) in digests]
             _old().objects.filter(pk__in=dead).delete()
@@ -205,7 +206,7 @@ def adopt_all() -> int:
     Returns:
         The number of tokens taken over.
     """
-    if not apps.is_installed(f"rest_framework.{OLD_APP}"):
+    if not _has_old():
         return 0
     tables = connections[AccessToken.objects.db].introspection.table_names()
     if OLD_TABLE not in tables or AccessToken._meta.db_table not in tables:
@@ -215,24 +216,19 @@ def adopt_all() -> int:
 
 def are_old_tokens_in_use() -> bool:
     """True where other code of the game authenticates by Django REST framework's tokens too."""
-    from_settings = apps.is_installed(f"rest_framework.{OLD_APP}") and _is_default()
-    return config().keeps_old_tokens or from_settings
-
-
-def _is_default() -> bool:
+    if config().keeps_old_tokens:
+        return True
     ways = api_settings.DEFAULT_AUTHENTICATION_CLASSES
-    return any(issubclass(way, TokenAuthentication) for way in ways)
+    is_default = any(issubclass(way, TokenAuthentication) for way in ways)
+    return is_default and _has_old()
+
+
+def _has_old() -> bool:
+    return bool(apps.is_installed(f"rest_framework.{OLD_APP}"))
 
 
 def _old() -> Any:
     return apps.get_model(OLD_APP, "Token")
-
-
-def _adopt_key(key: str) -> bool:
-    if not apps.is_installed(f"rest_framework.{OLD_APP}"):
-        return False
-    token = _old().objects.filter(pk=key).first()
-    return token is not None and _adopt(token)
 
 
 def _adopt(token: Any) -> bool:

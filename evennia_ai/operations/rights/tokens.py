@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from typing import Annotated
 
 from evennia.accounts.accounts import DefaultGuest
@@ -14,7 +13,7 @@ from evennia_ai.core.typed_objects import Account
 from evennia_ai.models import AccessToken, TokenScope, missing_tables
 from evennia_ai.operations.result import Result, note, one_of
 from evennia_ai.operations.rights import token_store
-from evennia_ai.operations.times import day_of
+from evennia_ai.operations.times import day_of, iso
 
 NO_TOKENS = "This game keeps no tokens: token_days in EVENNIA_AI_API_CONFIG is 0."
 SCOPES = [scope.value for scope in TokenScope]
@@ -99,7 +98,7 @@ def make_token(
     key, row = token_store.make(account, name.strip(), address, chosen)
     # Evennia's security log, by number: the token itself is never logged.
     logger.log_sec(f"Token {row.pk} of the API ({chosen}) was made for {account.key}.")
-    ends = _moment(row.ends_at)
+    ends = iso(row.ends_at)
     message = (
         f"Your token, which is shown only once: {key}\nIt is number {row.pk}, and valid until"
         f" {day_of(ends)} or until you change your password. {CAN[chosen]}"
@@ -144,10 +143,10 @@ def _row(row: AccessToken, current: int | None) -> KeptToken:
         "number": row.pk,
         "name": row.name,
         "begins": row.begins,
-        "made_at": _moment(row.made_at),
-        "ends_at": _moment(row.ends_at),
+        "made_at": iso(row.made_at),
+        "ends_at": iso(row.ends_at),
         "scope": row.scope,
-        "used_at": _moment(row.used_at) if row.used_at else None,
+        "used_at": iso(row.used_at) if row.used_at else None,
         "is_this": row.pk == current,
     }
 
@@ -157,7 +156,3 @@ def _line(row: KeptToken) -> str:
     name = f" {row['name']!r}" if row["name"] else ""
     days = f"made {day_of(row['made_at'])}, valid until {day_of(row['ends_at'])}"
     return f"{row['number']:>4}  {row['begins']}...{name}  ({row['scope']})  {days}, {used}"
-
-
-def _moment(seconds: int) -> str:
-    return datetime.fromtimestamp(seconds, UTC).isoformat()

@@ -352,7 +352,8 @@ def _typed(arm: Mapping[str, object], value: str) -> Any:
     if kind == "array":
         if value.startswith("["):
             return parse({"type": "object"}, value)  # as it is written, or text
-        return [_convert(arm.get("items"), part.strip()) for part in value.split(",")]
+        parts = filter(None, map(str.strip, value.split(",")))
+        return [_convert(arm.get("items"), part) for part in parts]
     return parse({"type": kind}, _BITS.get(value, value) if kind == "boolean" else value)
 
 

@@ -104,6 +104,8 @@ def why(
     """
     is_staff, look = person is None, look or PrivateView(person or "")
     name = name_before(script, asker)
+    if script.work is None:
+        return Result.unavailable(f"{name} is not running.")
     records = script.work.decisions.newest(person=person)
     row = _row(script, records, number, person, look)
     if row is None:
@@ -113,7 +115,7 @@ def why(
     lines = [first, f"  {quote(row['text'])}"] if row["text"] else [first]
     if is_full:
         lines = [first, *_explain(name, row, now), *_traced(script, row, is_staff)]
-    lines.append(f"  now       {_state(script, is_staff)}" if is_full else _now(script))
+    lines.append(f"  now       {_state(script, is_staff)}" if is_full else _now(script, is_staff))
     if number is None and len(records) > 1:
         others = records[1 : 1 + MOST_LISTED]
         before = [row_of(each, is_staff=is_staff, look=look) for each in others]
@@ -162,7 +164,7 @@ def _unknown(
     script: Assistant, name: str, records: list[DecisionTrace], number: int | None, is_staff: bool
 ) -> str:
     if not records or number is None:
-        return f"{name} has no messages on record.\n{_now(script)}"
+        return f"{name} has no messages on record.\n{_now(script, is_staff)}"
     kept = ", ".join(str(record.number) for record in records[:10])
     return f"{name} has no message {number} on record. The newest: {kept}."
 
@@ -280,7 +282,8 @@ def _explain(name: str, row: Row, now: float) -> list[str]:
         f"  rule      {row['rule']} {row['rule_name']}: {row['outcome']}",
         f"  trust     {row['trust']:g} ({row['trust_because']})",
     ]
-    return [*lines, *(f"  then      {_step_text(step)}" for step in row["steps"])]
+    steps = (": ".join(filter(None, (step["step"], step["detail"]))) for step in row["steps"])
+    return [*lines, *(f"  then      {step}" for step in steps)]
 
 
 def _traced(script: Assistant, row: Row, is_staff: bool) -> list[str]:
@@ -313,24 +316,27 @@ def _changed_since(script: Assistant, row: Row) -> str:
     return ", ".join(key for key in {**then, **now} if then.get(key) != now.get(key))
 
 
-def _now(script: Assistant) -> str:
+def _mood(script: Assistant, is_staff: bool) -> str:
+    silence = script.silence or "awake"
+    # Which setting is wrong is for staff only.
+    is_wrong = silence == script.work.safety_problem
+    return "its settings are wrong" if is_wrong and not is_staff else silence
+
+
+def _now(script: Assistant, is_staff: bool) -> str:
     waiting = len(script.work.inbox)
     behind = f", and {waiting} waiting" if waiting else ""
-    return f"Now: {script.silence or 'awake'}{behind}."
-
-
-def _step_text(step: Mapping[str, str]) -> str:
-    return f"{step['step']}: {step['detail']}" if step["detail"] else step["step"]
+    return f"Now: {_mood(script, is_staff)}{behind}."
 
 
 def _state(script: Assistant, is_staff: bool) -> str:
     work = script.work
     if not is_staff:
-        return f"{script.silence or 'awake'}; {len(work.inbox)} waiting."
+        return f"{_mood(script, is_staff)}; {len(work.inbox)} waiting."
     every = (*services.pool().breakers.degraded(), *work.breakers.degraded())
     closed = [breaker["name"] for breaker in every]
     facts = [
-        script.silence or "awake",
+        _mood(script, is_staff),
         f"{len(work.inbox)} waiting",
         f"{state.read(script, 'consecutive_errors')} errors in a row",
         f"breaker open: {', '.join(closed)}" if closed else "breakers closed",

@@ -9,6 +9,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated, Any
 
+from django.db.models import F
+from django.db.models.functions import Abs
+
+from evennia_ai.agent import tracing
 from evennia_ai.agent.admission import place_of
 from evennia_ai.assistant_script import AssistantScript
 from evennia_ai.core.hearing.decision_traces import DecisionTrace
@@ -195,13 +199,15 @@ def _autonomous_turn(
 
 
 def _around(script: AssistantScript, at: float, own: set[int], look: PrivateView) -> list[Line]:
-    span = Span(at - AROUND_SECONDS, at + AROUND_SECONDS, "")
-    kept = traces.trace(script, span=span, limit=MOST_AROUND, look=look).data.messages
+    now, since, until = script.clock.seconds(), at - AROUND_SECONDS, at + AROUND_SECONDS
+    stored = tracing.of(script.pk, now).filter(at__gte=since, at__lt=until)
+    # The nearest: in a busy place the newest of these minutes would be too late to explain it.
     rows: dict[tuple[float, int], Any] = {
-        (row["at_seconds"], row["number"]): {**row} for row in kept
+        (entry.at, entry.number): {**traces.row_of(entry, now, is_staff=True, look=look)}
+        for entry in stored.order_by(Abs(F("at") - at))[:MOST_AROUND]
     }
     for record in script.work.decisions.newest():
-        if span.since <= record.at < span.until:
+        if since <= record.at < until:
             fresh: Any = row_of(record, is_staff=True, look=look)
             place = (record.at, record.number)
             if rows.get(place, {}).get("text") == traces.UNWANTED or _is_unwanted(script, record):

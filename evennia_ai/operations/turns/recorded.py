@@ -234,14 +234,14 @@ _DEFAULTS: Any = {
 
 def _model_call(call: RecordedCall, record: RecordedTurn, words: _Words) -> dict[str, Any]:
     reply, prompt = call.reply, call.prompt
-    usage = prompt.credible(reply.usage) if reply is not None else TokenUsage()
+    usage = prompt.credible(reply.usage) if reply is not None else TokenUsage(prompt.tokens)
     calls = reply.tool_calls if reply is not None else ()
     said = reply.content if reply is not None else call.error
     return {
         "kind": "model",
         "name": (reply.model if reply is not None else "") or record.turn.model or "the model",
         "state": "worked" if reply is not None else "failed",
-        "prompt_tokens": usage.prompt_tokens or prompt.tokens,
+        "prompt_tokens": usage.prompt_tokens,
         "completion_tokens": usage.completion_tokens,
         "cost_nano": call.nano,
         "is_priced": call.is_priced,

@@ -26,6 +26,7 @@ from evennia_ai.core.turn.react import StopReason
 from evennia_ai.core.turn.trace import EVIDENCE, FORGOTTEN, UNKEPT
 from evennia_ai.core.typed_objects import Being
 from evennia_ai.models import TracedMessage
+from evennia_ai.models.containing import containing
 from evennia_ai.operations.result import ProblemKind, Result, note
 from evennia_ai.operations.rights.private_words import PrivateView
 from evennia_ai.operations.times import Span, as_shown, in_the_game, iso, spoken
@@ -304,14 +305,10 @@ def find(
         at: when it was heard, where known, since a crash may have used a number twice.
         person: only messages of this person.
     """
-    found = tracing.of(script.id, script.clock.seconds())  # only of the days that are kept
-    if number is not None:
-        found = found.filter(number=number)
-    if at is not None:
-        found = found.filter(at=at)
-    if person is not None:
-        found = found.filter(person=person)
-    newest: TracedMessage | None = found.order_by("-pk").first()
+    given = {"number": number, "at": at, "person": person}
+    wanted = {name: value for name, value in given.items() if value is not None}
+    kept = tracing.of(script.id, script.clock.seconds())  # only of the days that are kept
+    newest: TracedMessage | None = kept.filter(**wanted).order_by("-pk").first()
     return newest
 
 
@@ -383,14 +380,15 @@ def _filtered(
     if span is not None:
         rows = rows.filter(at__gte=span.since, at__lt=span.until)
     if words:  # public ones only: finding private words would tell that they were said
-        said = Q(is_private=False, words__icontains=words)
-        rows = rows.filter(said | Q(is_answer_private=False, answer__icontains=words))
+        said = Q(is_private=False) & containing("words", words)
+        rows = rows.filter(said | Q(is_answer_private=False) & containing("answer", words))
     return rows if person is None else rows.filter(person=person)
 
 
 def _match(sender: str, result: str, before: int | None) -> Q:
-    given = {"name__icontains": sender, "facts__result": result, "pk__lt": before}
-    return Q(**{name: value for name, value in given.items() if value not in ("", None)})
+    wanted = containing("name", sender) if sender else Q()
+    given = {"facts__result": result or None, "pk__lt": before}
+    return wanted & Q(**{name: value for name, value in given.items() if value is not None})
 
 
 def _search_text(span: Span | None, words: str) -> str:

@@ -13,7 +13,7 @@ from evennia_ai.core.safety.lockout import State
 from evennia_ai.operations import AssistantScript, Result, control
 from evennia_ai.operations.budget.caps import CapRow
 from evennia_ai.operations.monitoring.status import Glance, Status
-from evennia_ai.operations.rights import callers, is_allowed, is_staff
+from evennia_ai.operations.rights import callers, find_all_allowed, is_allowed, is_staff
 from evennia_ai.operations.times import as_shown
 from evennia_ai.operations.turns.traces import brief
 from evennia_ai.runtime.rights import name_before
@@ -134,12 +134,13 @@ def _for_all_allowed(
     visit: Visit, act: str, do: Callable[[Sequence[AssistantScript]], object]
 ) -> Deferred[Result]:
     """Apply a function to the assistants that the visitor has the right for; name the others."""
-    mine, refused = callers.find_all_allowed(act, visit.account)
+    staff = is_staff(visit.account)
+    mine, refused = find_all_allowed(act, visit.account, counts_as_staff=staff)
     if refused and not mine:
         return succeed(Result.forbidden(callers.NOT_YOURS))
     doing = do(mine)
     doing = doing if isinstance(doing, Deferred) else succeed(doing)
-    return doing.addCallback(_naming_refused, refused)
+    return doing.addCallback(_naming_refused, list(refused))
 
 
 def _naming_refused(done: Result, refused: Sequence[str]) -> Result:
