@@ -8,7 +8,7 @@ event.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from evennia_ai.core.turn.contexts import PromptPart
@@ -178,16 +178,7 @@ def _read_part(number: object, raw: Mapping[str, object], where: str) -> PromptC
     enabled = _flag(raw["enabled"], f"{where}.enabled")
     if not enabled and number in ALWAYS_ON:
         raise ConfigurationError(f"{where}: {part.key} cannot be switched off")
-    return PromptComponent(
-        part.id,
-        part.key,
-        part.content,
-        part.name,
-        part.description,
-        part.is_static,
-        enabled,
-        part.role,
-    )
+    return replace(part, enabled=enabled)
 
 
 def _read_own(number: int, raw: Mapping[str, Any], where: str) -> PromptComponent:
