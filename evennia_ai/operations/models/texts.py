@@ -188,8 +188,7 @@ def _registry(script: AssistantScript) -> PromptRegistry:
 
 
 def _template(script: AssistantScript, key: str) -> str:
-    found = _registry(script).templates.get(key)
-    return found.content if found is not None else ""
+    return _registry(script).templates.get(key, "")
 
 
 def _component(script: AssistantScript, key: str) -> str:
