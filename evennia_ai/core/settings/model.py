@@ -28,8 +28,8 @@ from evennia_ai.core.text.cleaning import one_line
 from evennia_ai.errors import ConfigurationError
 
 LARGEST = sys.float_info.max
-# Settings that read_once remembers.
 LONGEST_SHOWN = 120
+# Settings that read_once remembers.
 MOST_KNOWN = 512
 T = TypeVar("T")
 # Types of pydantic's errors for a key that does not exist.

@@ -331,7 +331,6 @@ def context_for(
         own: the assistant's `context_configs`.
 
     Raises:
-        ConfigurationError: a value in them is wrong.
         ConfigurationError: something in them is wrong.
     """
     config = CONTEXTS[context_type]
