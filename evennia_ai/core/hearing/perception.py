@@ -10,11 +10,11 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Annotated, NamedTuple, Self
 
-from pydantic import AfterValidator, TypeAdapter, WithJsonSchema
+from pydantic import TypeAdapter, WithJsonSchema
 
 from evennia_ai.core.hearing.calling import folded_name
 from evennia_ai.core.hearing.trust import Basis
-from evennia_ai.core.settings.model import Part, SettingsGroup, setting
+from evennia_ai.core.settings.model import Part, SettingsGroup, among, setting
 
 MAX_AGENT_HOPS = 3
 # Characters stored of an overheard message.
@@ -117,17 +117,12 @@ class Heard:
         return self.mask or self.person
 
 
-def _check_settable(mode: Outcome) -> Outcome:
-    """Reject CAPTURE, which only tools use."""
-    if mode is Outcome.CAPTURE:
-        raise ValueError
-    return mode
-
-
+# Without CAPTURE, which only tools use.
+_SETTABLE = (TRIGGER, CONTEXT, IGNORE)
 Mode = Annotated[
     Outcome,
-    AfterValidator(_check_settable),
-    WithJsonSchema({"type": "string", "enum": [str(each) for each in (TRIGGER, CONTEXT, IGNORE)]}),
+    among(_SETTABLE),
+    WithJsonSchema({"type": "string", "enum": [str(each) for each in _SETTABLE]}),
 ]
 
 TRUST: TypeAdapter[float] = TypeAdapter(Part)
