@@ -99,6 +99,8 @@ WAYS: dict[str, Way] = {
         Way("staff", Hearers.ANYBODY, Otherwise.MASKED),
     )
 }
+# The tools by which words go to one person alone.
+ALONE = frozenset(way.name for way in WAYS.values() if way.alone)
 # The outlets among them that are no tools; a tool of a game may be called like one.
 _OUTLETS = ("log", "audit", "question", "staff")
 # Tools of a game or an MCP server: as they declare themselves, else by category.
