@@ -124,17 +124,14 @@ def history_without(
     for message in history:
         # A turn begins with a user message, and lasts until the next one.
         if message["role"] == "user":
-            is_theirs = _begins_theirs(message, name)
+            said = str(message.get("content") or "")
+            is_theirs = not summary_text(message) and name.spoke_in(said)
         if is_of(message, people) or (
             is_theirs and OF not in message and PRIVATE_TO not in message
         ):
             continue
         kept += _message_without(message, people, name)
     return kept
-
-
-def _begins_theirs(message: Message, name: PersonNames) -> bool:
-    return not summary_text(message) and name.spoke_in(str(message.get("content") or ""))
 
 
 def _message_without(message: Message, people: Collection[str], name: PersonNames) -> list[Message]:
