@@ -159,38 +159,37 @@ class OtelConfig(LenientGroup):
     timeout_seconds: Number = setting(10.0, "seconds that one request may take.", ge=0.1, le=60)
 
 
-class McpServerConfig(LenientGroup):
-    """Settings of the MCP server, through which an owner's coding assistant operates the game."""
-
-    NAME: ClassVar[str] = "EVENNIA_AI_MCP_SERVER_CONFIG"
+class ListenConfig(LenientGroup):
+    """Settings that the MCP server and the A2A server have in common."""
 
     port: Annotated[Count, Field(le=65_535)] = setting(
         0, "the port it listens on; 0: no server.", note="0 for no server"
     )
     host: Text = setting(
         "127.0.0.1", "the address it listens on; the default is reachable from this machine only."
-    )
-    allowed_hosts: tuple[Text, ...] = setting(
-        (),
-        "host names under which it may be called, besides those of this machine, such "
-        "as `game.example:*`.",
     )
     allowed_origins: tuple[Text, ...] = setting(
         (), "origins of web pages that may call it, such as `https://game.example`; empty: none."
     )
 
 
-class A2aConfig(LenientGroup):
+class McpServerConfig(ListenConfig):
+    """Settings of the MCP server, through which an owner's coding assistant operates the game."""
+
+    NAME: ClassVar[str] = "EVENNIA_AI_MCP_SERVER_CONFIG"
+
+    allowed_hosts: tuple[Text, ...] = setting(
+        (),
+        "host names under which it may be called, besides those of this machine, such "
+        "as `game.example:*`.",
+    )
+
+
+class A2aConfig(ListenConfig):
     """Settings of the A2A server, through which remote agents give tasks to assistants."""
 
     NAME: ClassVar[str] = "EVENNIA_AI_A2A_CONFIG"
 
-    port: Annotated[Count, Field(le=65_535)] = setting(
-        0, "the port it listens on; 0: no server.", note="0 for no server"
-    )
-    host: Text = setting(
-        "127.0.0.1", "the address it listens on; the default is reachable from this machine only."
-    )
     address: Text = setting(
         "", "public address in cards, if it differs, such as `https://game.example`."
     )
@@ -198,9 +197,6 @@ class A2aConfig(LenientGroup):
         (),
         "host names under which it may be called, besides those of this machine, such "
         "as `game.example`.",
-    )
-    allowed_origins: tuple[Text, ...] = setting(
-        (), "origins of web pages that may call it, such as `https://game.example`; empty: none."
     )
     assistants: tuple[Text, ...] = setting(
         (),
