@@ -131,34 +131,18 @@ def _rule(words: str, meant: _Meaning, word: str = "on") -> _Rule:
     return _Rule(re.compile(r"\b" + _PREPOSITION % words, re.IGNORECASE), meant, word)
 
 
-def _shifted(days: int) -> _Meaning:
-    return lambda parts, day: full(day + timedelta(days))
-
-
-def _part_of_day(parts: _Parts, day: date) -> str:
-    return f"the {parts['part']} of {full(day + timedelta(_STEPS.get(parts['which'], 0)))}"
-
-
-def _tonight(parts: _Parts, day: date) -> str:
-    return f"the night of {full(day)}"
+def _step(parts: _Parts) -> int:
+    return _STEPS.get(parts["which"], 0)
 
 
 def _week(parts: _Parts, day: date) -> str:
     monday = day - timedelta(days=day.weekday())
-    return f"the week of {full(monday + timedelta(weeks=_STEPS.get(parts['which'], 0)))}"
+    return f"the week of {full(monday + timedelta(weeks=_step(parts)))}"
 
 
-def _month(parts: _Parts, day: date) -> str:
-    return _named_month(day, _STEPS.get(parts["which"], 0))
-
-
-def _named_month(day: date, months: int) -> str:
+def _month(day: date, months: int) -> str:
     year, month = divmod(day.year * 12 + day.month - 1 + months, 12)
     return f"{MONTHS[month]} {year}"
-
-
-def _year(parts: _Parts, day: date) -> str:
-    return str(day.year + _STEPS.get(parts["which"], 0))
 
 
 def _weekday(parts: _Parts, day: date) -> str:
@@ -174,33 +158,28 @@ def _count(parts: _Parts) -> int:
 
 
 def _days_ago(parts: _Parts, day: date) -> str:
-    length = 7 if parts["unit"] == "week" else 1
-    return full(day - timedelta(days=length * _count(parts)))
-
-
-def _months_ago(parts: _Parts, day: date) -> str:
-    return _named_month(day, -_count(parts))
-
-
-def _years_ago(parts: _Parts, day: date) -> str:
-    return str(day.year - _count(parts))
+    return full(day - timedelta(days=_count(parts) * (7 if parts["unit"] == "week" else 1)))
 
 
 # Longer phrases come first, or "yesterday" would match within "the day before yesterday".
 _RULES = (
     _rule(rf"{_AGO} (?P<unit>day|week)s? ago(?: to-?day)?", _days_ago),
-    _rule(rf"{_AGO} months? ago(?: to-?day)?", _months_ago, "in"),
-    _rule(rf"{_AGO} years? ago(?: to-?day)?", _years_ago, "in"),
-    _rule(rf"(?P<which>yesterday|to-?day|to-?morrow|this|last) (?P<part>{_PARTS})", _part_of_day),
-    _rule(r"the day before yesterday", _shifted(-2)),
-    _rule(r"the day after to-?morrow", _shifted(2)),
-    _rule(r"yesterday", _shifted(-1)),
-    _rule(r"to-?day", _shifted(0)),
-    _rule(r"to-?morrow", _shifted(1)),
-    _rule(r"tonight", _tonight),
+    _rule(rf"{_AGO} months? ago(?: to-?day)?", lambda p, day: _month(day, -_count(p)), "in"),
+    _rule(rf"{_AGO} years? ago(?: to-?day)?", lambda p, day: str(day.year - _count(p)), "in"),
+    _rule(
+        rf"(?P<which>yesterday|to-?day|to-?morrow|this|last) (?P<part>{_PARTS})",
+        lambda p, day: f"the {p['part']} of {full(day + timedelta(_step(p)))}",
+    ),
+    _rule(r"the day before yesterday", lambda _, day: full(day - timedelta(2))),
+    _rule(r"the day after to-?morrow", lambda _, day: full(day + timedelta(2))),
+    _rule(
+        r"(?P<which>yesterday|to-?day|to-?morrow)",
+        lambda p, day: full(day + timedelta(_step(p))),
+    ),
+    _rule(r"tonight", lambda _, day: f"the night of {full(day)}"),
     _rule(r"(?P<which>this|last|next) week", _week, "in"),
-    _rule(r"(?P<which>this|last|next) month", _month, "in"),
-    _rule(r"(?P<which>this|last|next) year", _year, "in"),
+    _rule(r"(?P<which>this|last|next) month", lambda p, day: _month(day, _step(p)), "in"),
+    _rule(r"(?P<which>this|last|next) year", lambda p, day: str(day.year + _step(p)), "in"),
     _rule(rf"(?P<which>last|next) (?P<name>{'|'.join(_NAMES)})", _weekday),
 )
 
