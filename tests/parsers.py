@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from evennia_ai.core.hearing import calling
 from evennia_ai.core.hearing.inbox import Event
-from evennia_ai.core.memory import extraction, forgetting, importance, journal, portraits
+from evennia_ai.core.memory import excerpts, extraction, forgetting, importance, journal, portraits
 from evennia_ai.core.safety import audit_events, guidelines, persona
 from evennia_ai.core.text import characters, reading
 from evennia_ai.core.text import cleaning as text
@@ -210,6 +210,7 @@ PARSERS: dict[str, Parser] = {
     "core.persona.about_itself": lambda t: persona.about_itself(t, ["Ada"]),
     "core.importance.heuristic": lambda t: importance.heuristic(t, "direct", [t[:50]]),
     "core.journal.believed": lambda t: journal.believed(t, [(t, 1.0)], 1.0),
+    "core.excerpts.excerpt": lambda t: excerpts.excerpt(t, t, 60),
     "core.journal.cut_entry": lambda t: journal.cut_entry(t, 200),
     "core.forgetting.PersonNames.hidden": _NAME.hidden,
     "core.forgetting.PersonNames.spoke_in": _NAME.spoke_in,

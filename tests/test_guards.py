@@ -12,7 +12,7 @@ from tests.mutants import begin, end, without
 from tests.named_tests import find, node_id
 
 FEWEST = 40
-STEPS = "test_b1_steps_pass_up_to_the_cap"
+STEPS = "test_b1_the_steps_of_a_task_count_over_its_ticks"
 
 
 @pytest.mark.parametrize("guard", GUARDS, ids=lambda guard: guard.text)

@@ -6,7 +6,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from evennia_ai.core.safety.limits import LimitKind
-from evennia_ai.core.safety.monitor import Halt
 from evennia_ai.core.settings.safety import Loop
 from evennia_ai.core.turn.execution import ExecutionMode, ExecutionPattern
 from evennia_ai.core.turn.turn import Turn
@@ -73,10 +72,8 @@ class Bounds:
         turn, used = self.turn, self.turn.iterations - self.first_step
         await self._check(LimitKind.ITERATIONS, used, lambda: self.pattern.max_iterations)
         await self.model_call()
-        # Read only now: asking a person above may have taken minutes.
-        kind, most = LimitKind.TASK_ITERATIONS, self._loop.max_iterations_per_task
-        if isinstance(turn.monitor.on_tick_start(self._cap(kind, most)), Halt):
-            await self.grant(kind, turn.iterations, most)
+        kind = LimitKind.TASK_ITERATIONS
+        await self._check(kind, turn.iterations, lambda: self._loop.max_iterations_per_task)
         await self._within_chain(kind, turn.iterations)
         turn.iterations += 1
         turn.chain.steps += 1
@@ -85,11 +82,9 @@ class Bounds:
         """Count a model call, of the loop or an auxiliary one."""
         turn, kind = self.turn, LimitKind.MODEL_CALLS
         await self._check(kind, turn.model_calls, lambda: self._loop.max_model_calls_per_tick)
-        # A loop, because a grant may be smaller than what is already used.
-        while isinstance(turn.monitor.before_model_call(turn.tokens, self._task_tokens), Halt):
-            most = self._loop.max_tokens_per_task
-            await self.grant(LimitKind.TASK_TOKENS, turn.tokens, most)
-        await self._within_chain(LimitKind.TASK_TOKENS, turn.tokens)
+        kind = LimitKind.TASK_TOKENS
+        await self._check(kind, turn.tokens, lambda: self._loop.max_tokens_per_task)
+        await self._within_chain(kind, turn.tokens)
         turn.model_calls += 1
 
     async def _within_chain(self, kind: LimitKind, own: int) -> None:
@@ -104,10 +99,6 @@ class Bounds:
             await self.extend(
                 LimitReachedError(kind, used=chain.used(kind), cap=cap, amount=amount, scope=scope)
             )
-
-    @property
-    def _task_tokens(self) -> float:
-        return self._cap(LimitKind.TASK_TOKENS, self._loop.max_tokens_per_task)
 
     @property
     def _loop(self) -> Loop:
@@ -133,15 +124,12 @@ class Bounds:
         return base and base + self.turn.grants.get(kind, 0)
 
     async def _check(self, kind: LimitKind, used: float, base: Callable[[], float]) -> None:
+        # A loop, because a grant may be smaller than what is already used.
         while (cap := self._cap(kind, base())) and used >= cap:
-            await self.grant(kind, used, base())
-
-    async def grant(self, kind: LimitKind, used: float, amount: float) -> None:
-        """Ask a person for `amount` more of a limit; raise LimitReachedError if it is refused."""
-        cap = amount + self.turn.grants.get(kind, 0)
-        await self.extend(
-            LimitReachedError(kind, used=used, cap=cap, amount=amount, scope=self.turn.scope)
-        )
+            amount, scope = base(), self.turn.scope
+            await self.extend(
+                LimitReachedError(kind, used=used, cap=cap, amount=amount, scope=scope)
+            )
 
     async def extend(self, hit: LimitReachedError) -> None:
         """Ask a person to extend a reached limit; raise it if that is refused."""

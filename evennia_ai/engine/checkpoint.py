@@ -8,6 +8,7 @@ from typing import Protocol
 
 from evennia_ai.core.safety.limits import (
     LIMITS,
+    MONEY,
     Decision,
     DecisionReason,
     LimitKind,
@@ -19,8 +20,6 @@ from evennia_ai.core.safety.limits import (
 from evennia_ai.core.safety.questions import LIMIT_PREFIX, Answer, ApprovalRequest, QuestionOutcome
 from evennia_ai.core.settings.safety import OnLimit
 from evennia_ai.errors import LimitReachedError, StaleEpochError
-
-MONEY = "cost."
 
 
 def period_in(kind: str, scope: str) -> str:

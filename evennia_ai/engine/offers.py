@@ -8,7 +8,7 @@ from itertools import islice
 from evennia_ai.core.hearing.inbox import Event
 from evennia_ai.core.turn.execution import ExecutionPattern
 from evennia_ai.core.turn.needs import FIND_TOOLS
-from evennia_ai.core.turn.speech import ANSWERED_BY, answered_by
+from evennia_ai.core.turn.speech import ANSWERED_BY, ANSWERS, answered_by
 from evennia_ai.core.turn.toolspec import ToolCall, ToolCategory, ToolResult, ToolSpec
 from evennia_ai.core.turn.turn import Turn
 from evennia_ai.engine.ports import Specs, Toolbox
@@ -98,8 +98,7 @@ class Fitted(Chooser):
 
     def specs(self) -> Specs:
         """The tools on offer, by name."""
-        answer = answered_by(self.event)
-        wanted = self.names - ({"say", *ANSWERED_BY.values()} - {answer})
+        wanted = self.names - (ANSWERS - {answered_by(self.event)})
         every = self.inner.specs()
         return {name: self._aimed(spec) for name, spec in every.items() if name in wanted}
 

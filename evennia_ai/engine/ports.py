@@ -144,16 +144,6 @@ class Limits(Protocol):
         """Record that the part beyond a limit was left out."""
 
 
-def always(_: Turn) -> bool:
-    """Return True: an answer always has a listener."""
-    return True
-
-
-def all_of(specs: Specs) -> Specs:
-    """Show the model every tool on offer."""
-    return specs
-
-
 @dataclass(frozen=True, slots=True)
 class Ports:
     """Everything a turn needs.
@@ -169,5 +159,5 @@ class Ports:
     checkpoint_store: CheckpointStore
     compose: Compose
     limits: Limits
-    shown: Callable[[Specs], Specs] = all_of
-    is_heard: Callable[[Turn], bool] = always
+    shown: Callable[[Specs], Specs] = lambda specs: specs
+    is_heard: Callable[[Turn], bool] = lambda turn: True

@@ -57,7 +57,7 @@ async def react(turn: Turn, ports: Ports, bounds: Bounds) -> Stop:
         calls = _calls_of(reply, turn)
         refusal = REFUSAL if holds_recital(calls, prompt.instructions) else ""
         if not calls or (refusal and turn.has_recited):  # a recital is refused only once
-            return _silent(turn, reply)
+            return _silent(turn, reply, recites=bool(refusal))
         turn.has_recited |= bool(refusal)
         turn.is_talk = calls[0].is_spoken and {each["role"] for each in turn.said} <= {"user"}
         group = CallGroup(calls, turn, bounds.pattern.calls_per_reply)
@@ -242,15 +242,15 @@ class CallGroup:
         self.turn.said[self._begins_at :] = [self._asked, *messages]
 
 
-def _silent(turn: Turn, reply: Reply) -> Stop:
+def _silent(turn: Turn, reply: Reply, *, recites: bool) -> Stop:
     """The stop for a reply without anything to say."""
     # An assistant that has acted already may have nothing to add: that is no failure.
     if turn.effects and not reply.content.strip():
         return Stop(StopReason.NOOP)
     verdict = turn.monitor.after_reply_unparsable()
     halt = verdict if isinstance(verdict, Halt) else None
-    recited = "the model said its own instructions, twice" if turn.has_recited else ""
-    return Stop(StopReason.PARSE_ERROR, recited or _describe_silence(reply), halt=halt)
+    why = "the model said its own instructions, twice" if recites else _describe_silence(reply)
+    return Stop(StopReason.PARSE_ERROR, why, halt=halt)
 
 
 def _describe_silence(reply: Reply) -> str:

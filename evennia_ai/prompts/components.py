@@ -8,16 +8,16 @@ event.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
+from evennia_ai.core.settings.assistant import Component
 from evennia_ai.core.turn.contexts import PromptPart
 from evennia_ai.errors import ConfigurationError
 from evennia_ai.prompts.placeholders import check_text, is_stable
 
 HEAD, TAIL = "head", "tail"
 LAST_ID = 7999
-ROLES = ("system", "user", "assistant")
 # These cannot be switched off, because no turn works without them.
 ALWAYS_ON = (PromptPart.SYSTEM_PROMPT, PromptPart.EVENT, PromptPart.TOOL_RESULT)
 
@@ -123,7 +123,6 @@ SPECIALISTS = PromptComponent(
     "whom it may hand tasks to",
 )
 _KEYS = {component.key for component in COMPONENTS.values()}
-_FIELDS = ("key", "content", "name", "description", "is_static", "enabled", "role")
 
 
 def read_components(stored: Mapping[Any, Any], path: str) -> dict[int, PromptComponent]:
@@ -140,16 +139,8 @@ def read_components(stored: Mapping[Any, Any], path: str) -> dict[int, PromptCom
     keys: dict[str, int] = {}
     for number, raw in stored.items():
         where = f"{path}[{number!r}]"
-        if not isinstance(raw, Mapping):
-            raise ConfigurationError(
-                f"{where} is {raw!r}; it must be like {{'key': 'mood', 'content': 'You are glad.'}}"
-            )
-        unknown = [field for field in raw if field not in _FIELDS]
-        if unknown:
-            raise ConfigurationError(
-                f"{where} has no field {unknown[0]!r}; it has {', '.join(_FIELDS)}"
-            )
-        component = _read_part(number, raw, where) or _read_own(number, raw, where)
+        given = Component.from_stored(raw, where)
+        component = _read_part(number, given, where) or _read_own(number, given, where)
         if component.key in keys:
             raise ConfigurationError(
                 f"{where}.key is {component.key!r}, as that of {keys[component.key]} is; "
@@ -160,7 +151,7 @@ def read_components(stored: Mapping[Any, Any], path: str) -> dict[int, PromptCom
     return dict(sorted(found.items()))
 
 
-def _read_part(number: object, raw: Mapping[str, object], where: str) -> PromptComponent | None:
+def _read_part(number: object, given: Component, where: str) -> PromptComponent | None:
     """A built-in component, switched on or off; None for another id."""
     # bool first: True is an int, and would be the id 1.
     if isinstance(number, bool) or not isinstance(number, int) or not 0 <= number <= LAST_ID:
@@ -170,56 +161,36 @@ def _read_part(number: object, raw: Mapping[str, object], where: str) -> PromptC
     part = COMPONENTS.get(number)
     if part is None:
         return None
-    if set(raw) != {"enabled"}:
+    if given.model_fields_set != {"enabled"}:
         raise ConfigurationError(
             f"{where}: {number} is {part.key}, which is always there; take an id in a gap, such as "
             f"{number + 250}"
         )
-    enabled = _flag(raw["enabled"], f"{where}.enabled")
-    if not enabled and number in ALWAYS_ON:
+    if not given.enabled and number in ALWAYS_ON:
         raise ConfigurationError(f"{where}: {part.key} cannot be switched off")
-    return PromptComponent(
-        part.id,
-        part.key,
-        part.content,
-        part.name,
-        part.description,
-        part.is_static,
-        enabled,
-        part.role,
-    )
+    return replace(part, enabled=given.enabled)
 
 
-def _read_own(number: int, raw: Mapping[str, Any], where: str) -> PromptComponent:
-    texts = {name: raw.get(name, "") for name in ("key", "content", "name", "description")}
-    for name, text in texts.items():
-        if not isinstance(text, str):
-            raise ConfigurationError(f"{where}.{name} is {text!r}; it must be text")
+def _read_own(number: int, given: Component, where: str) -> PromptComponent:
     for name in ("key", "content"):
-        if not texts[name].strip():
+        if not getattr(given, name).strip():
             raise ConfigurationError(f"{where} needs a {name}, a text that is not empty")
-    if texts["key"] in _KEYS:
-        raise ConfigurationError(f"{where}.key is {texts['key']!r}, which is one of the nine's")
-    content = texts["content"]
-    check_text(content, f"{where}.content")
-    is_static = _flag(raw.get("is_static", is_stable(content)), f"{where}.is_static")
-    if is_static and not is_stable(content):
+    if given.key in _KEYS:
+        raise ConfigurationError(f"{where}.key is {given.key!r}, which is one of the nine's")
+    check_text(given.content, f"{where}.content")
+    stays = is_stable(given.content)
+    is_static = given.is_static if "is_static" in given.model_fields_set else stays
+    if is_static and not stays:
         raise ConfigurationError(
             f"{where}.is_static is True, but its text changes from turn to turn; it must be False"
         )
-    # What changes is part of the event's message, which is a user message.
-    allowed = ROLES if is_static else ("user",)
-    role = raw.get("role", allowed[0])
-    if role not in allowed:
-        raise ConfigurationError(f"{where}.role is {role!r}; it must be {' or '.join(allowed)}")
-    enabled = _flag(raw.get("enabled", True), f"{where}.enabled")
-    name = texts["name"] or texts["key"].replace("_", " ")
+    role = given.role
+    if not is_static:
+        # What changes is part of the event's message, which is a user message.
+        if role != "user" and "role" in given.model_fields_set:
+            raise ConfigurationError(f"{where}.role is {role!r}; it must be user")
+        role = "user"
+    name = given.name or given.key.replace("_", " ")
     return PromptComponent(
-        number, texts["key"], content, name, texts["description"], is_static, enabled, role
+        number, given.key, given.content, name, given.description, is_static, given.enabled, role
     )
-
-
-def _flag(value: object, where: str) -> bool:
-    if not isinstance(value, bool):
-        raise ConfigurationError(f"{where} is {value!r}; it must be True or False")
-    return value

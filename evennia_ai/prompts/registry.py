@@ -20,23 +20,15 @@ _OF_GAME = ("components", "templates")
 
 
 @dataclass(frozen=True, slots=True)
-class PromptTemplate:
-    """A whole system prompt, which can be applied by its key.
+class PromptRegistry:
+    """The components and templates of one assistant.
 
     Attributes:
-        content: its text, with {placeholders}.
+        templates: whole system prompts with {placeholders}, by the key that applies each.
     """
 
-    key: str
-    content: str
-
-
-@dataclass(frozen=True, slots=True)
-class PromptRegistry:
-    """The components and templates of one assistant."""
-
     components: Mapping[int, PromptComponent] = field(default_factory=lambda: COMPONENTS)
-    templates: Mapping[str, PromptTemplate] = field(default_factory=dict)
+    templates: Mapping[str, str] = field(default_factory=dict)
 
     @classmethod
     def read(
@@ -90,7 +82,7 @@ class PromptRegistry:
         if key not in self.templates:
             known = ", ".join([DEFAULT, *self.templates])
             raise ConfigurationError(f"applied_template is {key!r}; there are {known}")
-        return self.templates[key].content
+        return self.templates[key]
 
 
 def _mapping(given: object, path: str, example: str) -> Mapping[Any, Any]:
@@ -103,7 +95,7 @@ def _components(given: object, path: str) -> Mapping[Any, Any]:
     return _mapping(given, path, "{250: {'key': 'mood', 'content': 'You are glad.'}}")
 
 
-def _templates(given: object, path: str) -> dict[str, PromptTemplate]:
+def _templates(given: object, path: str) -> dict[str, str]:
     found = {}
     for key, text in _mapping(given, path, "{'stern': 'You are {name}. ...'}").items():
         if not isinstance(key, str) or not _TEMPLATE_KEY.match(key) or key == DEFAULT:
@@ -113,5 +105,5 @@ def _templates(given: object, path: str) -> dict[str, PromptTemplate]:
         if not isinstance(text, str) or not text.strip():
             raise ConfigurationError(f"{path}[{key!r}] is {text!r}; it must be text")
         check_text(text, f"{path}[{key!r}]")
-        found[key] = PromptTemplate(key, text)
+        found[key] = text
     return found

@@ -7,7 +7,7 @@ from typing import Literal
 from evennia_ai.core.memory import journal as core
 from evennia_ai.core.memory.recollection import MemoryKind, Recollection
 from evennia_ai.core.turn.turn import Turn
-from evennia_ai.memory import journal
+from evennia_ai.memory import journal, modes
 from evennia_ai.memory.seeking import seeker_of
 from evennia_ai.runtime import state
 from evennia_ai.runtime.assistant import Assistant, Character
@@ -78,4 +78,4 @@ def _clamped(limit: int) -> int:
 def _as_lines(script: Assistant, turn: Turn, found: list[Recollection]) -> str:
     """Entries as text for the model. Private ones make the turn private."""
     turn.hold(*(memory.audience for memory in found))
-    return core.lines(found, state.memory_config(script))
+    return core.lines(found, state.memory_config(script), modes.now(script))

@@ -7,7 +7,7 @@ from evennia_ai.core.memory import journal as core
 from evennia_ai.core.memory.recollection import MemoryKind, SourceType
 from evennia_ai.core.turn.turn import Turn
 from evennia_ai.errors import ToolError
-from evennia_ai.memory import consent, journal, recalling
+from evennia_ai.memory import consent, journal, modes, recalling
 from evennia_ai.memory.seeking import seeker_of
 from evennia_ai.messages.incoming import face_of
 from evennia_ai.runtime import state
@@ -48,7 +48,8 @@ async def recall_memories(character: Character, query: str, *, turn: Turn) -> st
         )
     # From here on the turn holds private words, which decides who may hear its answer.
     turn.hold(*(memory.audience for memory in found))
-    return core.lines(found, state.memory_config(script)) or "you remember nothing about that"
+    lines = core.lines(found, state.memory_config(script), modes.now(script))
+    return lines or "you remember nothing about that"
 
 
 @tool(category="async_required")

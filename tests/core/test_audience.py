@@ -87,6 +87,8 @@ def test_nobody_belongs_to_nobody() -> None:
         (ToolSpec("sing", "", {}, ToolCategory.TERMINAL), Hearers.ANYBODY),
         (ToolSpec("fetch", "", {}, ToolCategory.ASYNC_REQUIRED), Hearers.ANYBODY),
         (ToolSpec("weigh", "", {}), Hearers.NOBODY),
+        (ToolSpec("staff", "", {}), Hearers.NOBODY),
+        (ToolSpec("question", "", {}, heard_by="anybody"), Hearers.ANYBODY),
     ],
 )
 def test_every_tool_is_a_way(spec: ToolSpec, hearers: Hearers) -> None:

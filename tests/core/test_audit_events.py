@@ -60,6 +60,10 @@ def test_secrets_are_known_by_their_names(name: str, is_secret: bool) -> None:
     ("text", "expected"),
     [
         pytest.param("use sk-abcdefghijklmnop now", "use *** now", id="a key of OpenAI"),
+        pytest.param("use gsk_abcdefghijklmnop now", "use *** now", id="a key of Groq"),
+        pytest.param("use xai-abcdefghijklmnop now", "use *** now", id="a key of xAI"),
+        pytest.param("use hf_abcdefghijklmnop now", "use *** now", id="a key of Hugging Face"),
+        pytest.param("use AIzaSyabcdefghijklmnopqrs now", "use *** now", id="a key of Google"),
         pytest.param("Authorization: Bearer abcdefgh.x", "Authorization: Bearer ***", id="bearer"),
         pytest.param("http://tom:lamp@host/x", "http://tom:***@host/x", id="address"),
         pytest.param("?api_key=lamp&x=1", "?api_key=***&x=1", id="query"),

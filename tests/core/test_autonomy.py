@@ -127,6 +127,15 @@ def test_acts_in_vain_become_seldom() -> None:
     assert (False, True) == tuple(autonomy.is_due(t, config) for t in (9, 10))
 
 
+def test_a_clock_that_was_set_back_stops_no_act() -> None:
+    """A machine that started with a wrong date would leave it idle until that date."""
+    autonomy, config = Autonomy(), AutonomyConfig(seconds=10, acts_per_hour=1)
+    autonomy.begin(100_000.0)
+    assert autonomy.is_due(50_000.0, config)
+    autonomy.begin(50_000.0)
+    assert not autonomy.is_due(50_005.0, config)
+
+
 def test_the_wait_has_an_end() -> None:
     autonomy = Autonomy(in_vain=1000, began_at=0.0)
     assert autonomy.is_due(HOUR, AutonomyConfig(seconds=10))

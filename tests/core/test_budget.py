@@ -126,6 +126,11 @@ def test_units(units: int, measure: Measure, amount: float) -> None:
     assert (units, amount) == (as_units(measure, amount), as_amount(measure, units))
 
 
+def test_a_cap_of_any_size_has_units() -> None:
+    """A setting may be as large as a number can be; each call is compared with it."""
+    assert 10**308 < as_units(Measure.COST, 1e308)
+
+
 @pytest.mark.parametrize(
     ("text", "tokens", "dollars"),
     [

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
@@ -141,6 +142,16 @@ def test_what_was_said_of_her() -> None:
     assert '{"message": "somebody was here."}' == arguments
     assert history[0] is left[0]
     assert history[2] is left[2]
+
+
+@pytest.mark.parametrize("name", ["null", "5", "message", 'Tom "the Rat" Smith'])
+def test_arguments_stay_json_whatever_the_person_is_called(name: str) -> None:
+    """A model without native calls is shown them as text, which parses them in every turn."""
+    given = {"message": f"{name} was here.", "target": None, "count": 5}
+    history = [user_message("Hello."), call_message(ToolCall("c1", "say", given))]
+    left = history_without(history, [HERS], PersonNames([name]))
+    arguments = left[1]["tool_calls"][0]["function"]["arguments"]
+    assert {**given, "message": "somebody was here."} == json.loads(arguments)
 
 
 @pytest.mark.parametrize(

@@ -107,6 +107,12 @@ def test_what_is_no_time(told_of: str, text: str) -> None:
         read(text, clocks(), NAMED_HOURS)
 
 
+def test_a_day_that_is_none_in_the_calendar_of_its_zone() -> None:
+    east = {REAL: DayClock(0.0, ZoneInfo("Europe/Berlin"))}
+    with pytest.raises(ValueError, match="is not a day and hour"):
+        read("0001-01-01 00:00", east, NAMED_HOURS)
+
+
 def test_hours() -> None:
     assert ["08:05", "23:59", "", "", ""] == [
         clock_hour(text) for text in ("8:05", "23:59", "24:00", "8", "8:5")

@@ -72,6 +72,7 @@ def test_a_fact_is_said_in_the_first_person(fact: str, spoken: str) -> None:
         ("am I late", "Are you late."),
         ("this book is mine, give me time", "This book is yours, give you time."),
         ("I've said so myself", "You have said so yourself."),
+        ("\u0130 am from \u0130zmir, \u0131 keep bees", "You are from \u0130zmir, you keep bees."),
     ],
 )
 def test_words_of_a_person_are_told_back(line: str, told: str) -> None:

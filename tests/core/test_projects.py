@@ -15,6 +15,7 @@ from evennia_ai.core.turn.projects import (
     active_of,
     create,
     described,
+    key_of,
     listing,
     swap,
     update,
@@ -154,6 +155,10 @@ def test_a_hidden_key_is_not_given_away() -> None:
         projects["slots"]["plan"]["status"],
         projects["slots"]["plan"]["context"],
     )
+    long = "a plan to mend the boat and the harbour wall"
+    both, key = create(made(long, viewer=TOM), long, "x", "", MIRA, 5)
+    assert key == key_of(key)
+    assert both["slots"].keys() >= update(both, key, {"summary": "y"}, MIRA, 6)["slots"].keys()
     back, told = swap(projects, "plan", "nothing of Mira's", TOM, 6)
     assert ("", "") == (told["old_project"], back["slots"]["plan_2"]["context"])
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 from typing import Any
 
 import pytest
@@ -14,7 +13,6 @@ from evennia_ai.core.safety.lockout import Cause
 from evennia_ai.core.safety.monitor import (
     Caution,
     Halt,
-    Proceed,
     fingerprint,
     is_error_limit_reached,
 )
@@ -120,7 +118,7 @@ def test_b3_the_same_failure(verdicts: str, same_failures: int, pattern: str) ->
 def test_b3_the_alert_says_what_to_do() -> None:
     monitor = make_monitor()
     verdicts = [fail(monitor, "dig", at="north") for _ in range(4)]
-    assert [Proceed(), Proceed()] == verdicts[:2]
+    assert [None, None] == verdicts[:2]
     assert isinstance(verdicts[2], Caution)
     assert verdicts[2].note.startswith("SYSTEM ALERT: you are repeating a failed action. dig fails")
     assert "Stop, and analyse why" in verdicts[2].note
@@ -202,64 +200,6 @@ def test_who_fails_is_told_to_ask() -> None:
         "SYSTEM ALERT: actions in a row that failed: 1. Stop trying, and ask the person for help."
     )
     assert expected == verdict.note
-
-
-@pytest.mark.parametrize("cap", [1, 5, 50])
-def test_b1_steps_pass_up_to_the_cap(cap: int) -> None:
-    monitor = make_monitor()
-    assert ["go"] * cap + ["loop"] * 2 == [
-        short(monitor.on_tick_start(cap)) for _ in range(cap + 2)
-    ]
-    assert "go" == short(make_monitor().on_tick_start(cap))
-    assert Halt(Cause.LOOP, f"this task took more than {cap} steps") == monitor.on_tick_start(cap)
-
-
-def test_b1_no_cap_is_no_end() -> None:
-    monitor = make_monitor()
-    assert {"go"} == {short(monitor.on_tick_start(0)) for _ in range(200)}
-    assert "loop" == short(monitor.on_tick_start(200))
-
-
-def test_b1_a_grant_is_exact() -> None:
-    monitor = make_monitor()
-    said = [short(monitor.on_tick_start(cap)) for cap in (2, 2, 2, 4, 4, 4)]
-    assert ["go", "go", "loop", "go", "loop", "loop"] == said
-
-
-@pytest.mark.parametrize(
-    ("expected", "used", "cap"),
-    [
-        pytest.param("go", 0, 100, id="nothing used"),
-        pytest.param("go", 99, 100, id="one below"),
-        pytest.param("go", 99.9, 100, id="a little below"),
-        pytest.param("budget", 100, 100, id="exactly"),
-        pytest.param("budget", 101, 100, id="above"),
-        pytest.param("go", 10**9, 0, id="off"),
-        pytest.param("go", 0, 0, id="off and unused"),
-        pytest.param("budget", 1, 0.5, id="a small cap"),
-    ],
-)
-def test_b2_what_is_used(expected: str, used: float, cap: float) -> None:
-    assert expected == short(make_monitor().before_model_call(used, cap))
-
-
-def test_b2_staff_read_both_numbers() -> None:
-    expected = Halt(Cause.BUDGET, "1,200 of 1,000 are used")
-    assert expected == make_monitor().before_model_call(1200, 1000)
-
-
-@pytest.mark.parametrize("cap", [0, 100])
-@pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf, -1, -0.001])
-def test_b2_a_number_that_is_none_never_switches_it_off(value: float, cap: float) -> None:
-    """Case O5: NaN, infinity and negative numbers are refused, as usage and as a cap."""
-    with pytest.raises(ValueError, match=r"what is used is .*; it must be a number from 0 up"):
-        make_monitor().before_model_call(value, cap)
-    with pytest.raises(ValueError, match=r"the cap on use is .*; it must be"):
-        make_monitor().before_model_call(cap, value)
-    monitor = make_monitor()
-    with pytest.raises(ValueError, match=r"the cap on steps is .*; it must be"):
-        monitor.on_tick_start(value)
-    assert 0 == monitor.steps
 
 
 def test_arguments_nested_deeper_than_python_goes() -> None:

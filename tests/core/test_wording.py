@@ -16,6 +16,7 @@ from evennia_ai.core.memory.wording import telling_words, written_out
         ("i dont know", "i do not know"),
         ("the r's and u's", "the r's and u's"),
         ("the wharf is ours", "the wharf is ours"),
+        ("\u0131m Jorun, DONT ask", "I am Jorun, do not ask"),
         ("", ""),
     ],
 )

@@ -14,7 +14,7 @@ from evennia_ai.core.turn.react import Stop
 from evennia_ai.core.turn.toolspec import ToolCall, ToolCategory, ToolResult, ToolSpec
 from evennia_ai.core.turn.turn import TokenUsage, Turn
 from evennia_ai.engine import tick
-from evennia_ai.engine.ports import Ports, Prompt, Reply, Specs, Toolbox, always
+from evennia_ai.engine.ports import Ports, Prompt, Reply, Specs, Toolbox
 from evennia_ai.engine.toolboxes import Gated, Noted, Protected
 from evennia_ai.errors import LimitReachedError, StaleEpochError
 from evennia_ai.resilience import CircuitBreakerRegistry
@@ -235,7 +235,7 @@ class Stage:
         self.fill = [100]
         self.word = 1
         self.instructions = ""
-        self.is_heard: Callable[[Turn], bool] = always
+        self.is_heard: Callable[[Turn], bool] = lambda turn: True
 
     def ports(self) -> Ports:
         """The ports of the turn, with the real wrappers around the tools."""

@@ -152,15 +152,29 @@ def test_l10_as_many_calls_as_are_allowed_are_no_matter() -> None:
     assert [] == stage.limits.hits
 
 
-def test_the_steps_of_a_task_count_over_its_ticks() -> None:
-    stage = bounded(Stage(*looks(9)), max_iterations_per_task=6)
-    for _ in range(4):
-        stage.turn.monitor.on_tick_start(6)
+@pytest.mark.parametrize(
+    ("cap", "kind", "steps"),
+    [
+        pytest.param(6, LimitKind.TASK_ITERATIONS, 6, id="up to the cap"),
+        pytest.param(0, LimitKind.ITERATIONS, 13, id="no cap is no end"),
+    ],
+)
+def test_b1_the_steps_of_a_task_count_over_its_ticks(cap: int, kind: str, steps: int) -> None:
+    stage = bounded(Stage(*looks(9)), max_iterations_per_task=cap)
+    stage.turn.iterations = 4  # of earlier ticks
     stop = stage.play(max_iterations=9)
-    assert (LimitKind.TASK_ITERATIONS, 2) == (stop.limit.kind, stage.turn.iterations)
+    assert (kind, steps) == (stop.limit.kind, stage.turn.iterations)
 
 
-def test_the_tokens_of_a_task_end_it_when_they_are_used() -> None:
+def test_b1_a_grant_of_steps_is_exact() -> None:
+    """A yes adds the cap once more, and a new task starts at zero."""
+    stage = bounded(Stage(*looks(9)), max_iterations_per_task=2)
+    stage.limits.grants = [True]
+    stop = stage.play(max_iterations=9)
+    assert (LimitKind.TASK_ITERATIONS, 4) == (stop.limit.kind, stage.turn.iterations)
+
+
+def test_b2_the_tokens_of_a_task_end_it_when_they_are_used() -> None:
     """Reaching the limit exactly ends the task; a yes grants as many tokens again."""
     stage = bounded(Stage(*looks(9, tokens=49)), max_tokens_per_task=100)
     stage.limits.grants = [True]

@@ -42,4 +42,12 @@ def test_twice_is_the_end() -> None:
     stop = stage.play()
     assert ("parse_error", True) == (stop.reason, stop.is_failure)
     assert [] == ran(stage)
+    assert "the model said its own instructions, twice" == stop.detail
     assert 2 == len(stage.model.asked)
+
+
+def test_silence_after_a_recital_is_told_as_silence() -> None:
+    """Staff read why there was no answer: the model did not recite again."""
+    stop = stage_with(recital(), Reply(finish_reason="length")).play()
+    assert "parse_error" == stop.reason
+    assert stop.detail.startswith("the model answered with neither text nor a tool call")

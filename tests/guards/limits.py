@@ -7,24 +7,17 @@ from tests.guards.table import guard
 LIMITS = (
     guard(
         "a task takes no more steps than its cap",
-        "core/safety/monitor.py",
-        "if cap and self.steps > cap:",
-        "if False:",
-        "test_b1_steps_pass_up_to_the_cap",
+        "engine/bounds.py",
+        "await self._check(kind, turn.iterations, lambda: self._loop.max_iterations_per_task)",
+        "pass",
+        "test_b1_the_steps_of_a_task_count_over_its_ticks",
     ),
     guard(
         "a task uses no more tokens than its cap",
-        "core/safety/monitor.py",
-        "if cap and used >= cap:",
-        "if False:",
-        "test_b2_what_is_used",
-    ),
-    guard(
-        "a NaN or a negative number switches no limit off",
-        "core/safety/monitor.py",
-        "if not math.isfinite(value) or value < 0:",
-        "if False:",
-        "test_b2_a_number_that_is_none_never_switches_it_off",
+        "engine/bounds.py",
+        "await self._check(kind, turn.tokens, lambda: self._loop.max_tokens_per_task)",
+        "pass",
+        "test_b2_the_tokens_of_a_task_end_it_when_they_are_used",
     ),
     guard(
         "repeating the same failure locks it",

@@ -64,8 +64,8 @@ def test_one_of_the_nine_is_switched_off_and_on() -> None:
 @pytest.mark.parametrize(
     ("error", "number", "raw"),
     [
-        pytest.param("is 5; it must be like", 250, 5, id="no mapping"),
-        pytest.param("has no field 'text'; it has key, content", 250, {"text": ""}, id="field"),
+        pytest.param("is 5; it must be a mapping of key, content", 250, 5, id="no mapping"),
+        pytest.param("has no key 'text'; it has key, content", 250, {"text": ""}, id="field"),
         pytest.param("id is a whole number from 1 to 7999", 8000, {}, id="too high"),
         pytest.param("id is a whole number from 1 to 7999", -1, {}, id="too low"),
         pytest.param("id is a whole number from 1 to 7999", "250", {}, id="a text"),
@@ -96,7 +96,7 @@ def test_one_of_the_nine_is_switched_off_and_on() -> None:
             "is_static is 1", 250, {"key": "x", "content": "x", "is_static": 1}, id="static"
         ),
         pytest.param(
-            "role is 'tool'; it must be system or user or assistant",
+            "role is 'tool'; it must be one of system, user, assistant",
             250,
             {"key": "x", "content": "x", "role": "tool"},
             id="a tool's role",

@@ -163,6 +163,7 @@ class TestRaised(BudgetTest):
             ("'-5' is not an amount", "tokens_per_day", "-5"),
             ("'nan' is not an amount", "tokens_per_day", "nan"),
             ("That was not done: 1e+30 is not an amount", "tokens_per_day", "1e30"),
+            ("That was not done: 1e+308 is not an amount", "cost_per_month", "1e308"),
             ("'0,50' is not an amount", "cost_per_month", "0,50"),
             ("'$1,500' is not an amount", "cost_per_month", "$1,500"),
             ("'2,5' is not an amount", "tokens_per_day", "2,5"),

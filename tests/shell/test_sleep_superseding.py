@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from datetime import UTC, datetime
 from typing import Any
 
 from evennia_ai import consolidation
@@ -211,7 +212,7 @@ class TestAnotherNight(SupersedingTest):
         self.both()
         seeker = Seeker(self.persons["Tom"], "say", self.room1.dbref)
         found = search(self.ada_script, seeker, "harbour", 5)
-        shown = journal.lines(found, state.memory_config(self.ada_script))
+        shown = journal.lines(found, state.memory_config(self.ada_script), datetime.now(UTC))
         assert ["no longer so since 1970-01-02" in line for line in shown.splitlines()] == [
             OPEN in line for line in shown.splitlines()
         ]

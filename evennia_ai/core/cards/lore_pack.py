@@ -196,8 +196,7 @@ def check_name(name: object) -> str:
     Raises:
         ImportFileError: it is invalid.
     """
-    # `$` would also match before a final newline.
-    if isinstance(name, str) and re.match(PACK_NAME, name) and "\n" not in name:
+    if isinstance(name, str) and re.fullmatch(PACK_NAME, name):
         return name
     form = "of 1 to 40 of a-z, 0-9 and -"
     raise ImportFileError(f"pack is {one_line(repr(name), 60)}; it must be a name {form}")

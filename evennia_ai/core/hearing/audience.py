@@ -99,6 +99,10 @@ WAYS: dict[str, Way] = {
         Way("staff", Hearers.ANYBODY, Otherwise.MASKED),
     )
 }
+# The tools by which words go to one person alone.
+ALONE = frozenset(way.name for way in WAYS.values() if way.alone)
+# The outlets among them that are no tools; a tool of a game may be called like one.
+_OUTLETS = ("log", "audit", "question", "staff")
 # Tools of a game or an MCP server: as they declare themselves, else by category.
 DECLARED: dict[str, Way] = {
     "nobody": Way("a tool that nobody hears", Hearers.NOBODY),
@@ -124,7 +128,8 @@ def listener(name: str, audiences: Iterable[str]) -> Listener:
 
 def way_of(spec: ToolSpec) -> Way:
     """The way out that a tool amounts to."""
-    return WAYS.get(spec.name) or DECLARED.get(spec.heard_by) or BY_CATEGORY[spec.category]
+    own = None if spec.name in _OUTLETS else WAYS.get(spec.name)
+    return own or DECLARED.get(spec.heard_by) or BY_CATEGORY[spec.category]
 
 
 def carries_words(spec: ToolSpec, arguments: Mapping[str, object]) -> bool:

@@ -8,13 +8,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Annotated, NamedTuple, Self
+from typing import Annotated, Self
 
-from pydantic import AfterValidator, TypeAdapter, WithJsonSchema
+from pydantic import TypeAdapter, WithJsonSchema
 
 from evennia_ai.core.hearing.calling import folded_name
 from evennia_ai.core.hearing.trust import Basis
-from evennia_ai.core.settings.model import Part, SettingsGroup, setting
+from evennia_ai.core.settings.model import Part, SettingsGroup, among, setting
 
 MAX_AGENT_HOPS = 3
 # Characters stored of an overheard message.
@@ -117,17 +117,12 @@ class Heard:
         return self.mask or self.person
 
 
-def _check_settable(mode: Outcome) -> Outcome:
-    """Reject CAPTURE, which only tools use."""
-    if mode is Outcome.CAPTURE:
-        raise ValueError
-    return mode
-
-
+# Without CAPTURE, which only tools use.
+_SETTABLE = (TRIGGER, CONTEXT, IGNORE)
 Mode = Annotated[
     Outcome,
-    AfterValidator(_check_settable),
-    WithJsonSchema({"type": "string", "enum": [str(each) for each in (TRIGGER, CONTEXT, IGNORE)]}),
+    among(_SETTABLE),
+    WithJsonSchema({"type": "string", "enum": [str(each) for each in _SETTABLE]}),
 ]
 
 TRUST: TypeAdapter[float] = TypeAdapter(Part)
@@ -152,15 +147,6 @@ class ChannelConfig(SettingsGroup):
         return cls.from_stored(given, f"channel_configs[{name!r}]")
 
 
-class Switches(NamedTuple):
-    """Optional rules that can apply to a listener; `Rule.needs` names one of these."""
-
-    is_disabled: bool
-    is_capturing: bool
-    has_channels: bool
-    heeds_room: bool
-
-
 @dataclass(frozen=True, slots=True)
 class Ear:
     """The listener, as far as the rules need it.
@@ -177,7 +163,7 @@ class Ear:
         trigger_permissions: permissions and lock strings whose holders need not address it.
         trust_overrides: permissions and lock strings with the trust in their holders.
         called: bare names by which people may call it, folded.
-        switches: which optional rules can apply to it.
+        switches: which optional rules can apply to it; `Rule.needs` names one of these.
         judges_rights: whether the sender's permissions matter at all.
     """
 
@@ -193,18 +179,19 @@ class Ear:
     trigger_permissions: tuple[str, ...] = ()
     trust_overrides: tuple[tuple[str, float], ...] = ()
     called: tuple[str, ...] = field(init=False, repr=False, compare=False)
-    switches: Switches = field(init=False, repr=False, compare=False)
+    switches: frozenset[str] = field(init=False, repr=False, compare=False)
     judges_rights: bool = field(init=False, repr=False, compare=False)
 
     # Derived once per listener rather than for every message it hears.
     def __post_init__(self) -> None:
-        switches = Switches(
-            not self.interaction_enabled,
-            self.is_capturing,
-            bool(self.channels),
-            self.room_messages is not IGNORE,
-        )
-        object.__setattr__(self, "switches", switches)
+        switches = {
+            "is_disabled": not self.interaction_enabled,
+            "is_capturing": self.is_capturing,
+            "has_channels": bool(self.channels),
+            "heeds_room": self.room_messages is not IGNORE,
+        }
+        is_on = frozenset(name for name, is_set in switches.items() if is_set)
+        object.__setattr__(self, "switches", is_on)
         goes_by_name = self.enable_addressing and self.addressed_by is AddressedBy.NAME
         called = tuple(filter(None, map(folded_name, self.names))) if goes_by_name else ()
         object.__setattr__(self, "called", called)

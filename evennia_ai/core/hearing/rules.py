@@ -31,7 +31,6 @@ from evennia_ai.core.hearing.perception import (
     Outcome,
     Source,
     Standing,
-    Switches,
     Verdict,
 )
 from evennia_ai.core.hearing.trust import weigh
@@ -48,7 +47,7 @@ class Rule:
 
     Attributes:
         sources: the kinds of message it can apply to.
-        needs: name of the `Switches` field that has to be set, or "".
+        needs: the one of `Ear.switches` that has to be on, or "".
         is_about_assistants: whether it applies only to messages made by assistants.
     """
 
@@ -223,14 +222,14 @@ RULES = (
 
 
 @lru_cache(maxsize=512)
-def _candidates(switches: Switches, source: Source, from_assistant: bool) -> tuple[Rule, ...]:
+def _candidates(switches: frozenset[str], source: Source, from_assistant: bool) -> tuple[Rule, ...]:
     """The rules, in order, that can apply to such a message and listener."""
     return tuple(
         rule
         for rule in RULES
         if source in rule.sources
         and (from_assistant or not rule.is_about_assistants)
-        and (not rule.needs or getattr(switches, rule.needs))
+        and (not rule.needs or rule.needs in switches)
     )
 
 

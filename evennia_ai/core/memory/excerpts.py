@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections.abc import Iterator
+from operator import itemgetter
 
 from evennia_ai.core.text.cleaning import one_line
 
@@ -57,9 +59,11 @@ def _stems_in(text: str) -> Iterator[tuple[str, int]]:
 def _best_start(line: str, wanted: frozenset[str], room: int) -> int:
     """Start of the stretch with most of the words, a quarter of which lies before the first."""
     places = [(stem, place) for stem, place in _stems_in(line) if stem in wanted]
-    best, most = 0, 0
+    best, most, length = 0, 0, room * 3 // 4
     for first, (_, begin) in enumerate(places):
-        found = {stem for stem, place in places[first:] if place < begin + room * 3 // 4}
+        # A text may hold one of the words thousands of times, so only the stretch is looked at.
+        last = bisect_left(places, begin + length, first, key=itemgetter(1))
+        found = {stem for stem, _ in places[first:last]}
         if (weight := sum(map(len, found))) > most:
             best, most = begin, weight
     return max(0, min(best - room // 4, len(line) - room)) if most else 0

@@ -13,7 +13,7 @@ from typing import Any, Protocol, TypeVar
 
 from evennia_ai.core.text.cleaning import clean_speech, one_line, quote, without_thoughts
 from evennia_ai.core.text.dates import full_with_weekday
-from evennia_ai.core.text.reading import first_list
+from evennia_ai.core.text.reading import first_list, int_up_to
 
 # Characters.
 LONGEST_ENTRY = 2_000
@@ -151,19 +151,14 @@ def _quoted(part: Shown, longest: int) -> str:
     return quote(one_line(part.text, longest))
 
 
-def request(prompt: str, *lists: tuple[str, Sequence[Shown]]) -> Request:
-    """Make a request with lists of texts, each with a title."""
-    return Request(prompt, lists)
-
-
 def scoring_request(entries: Sequence[str]) -> Request:
     """The request to score journal entries."""
-    return request(SCORING, ("Entries", [Shown(text) for text in entries]))
+    return Request(SCORING, (("Entries", [Shown(text) for text in entries]),))
 
 
 def facts_request(entries: Sequence[Shown], known: Sequence[Shown]) -> Request:
     """The request for lasting facts in journal entries."""
-    return request(FACTS, ("Entries", entries), (KNOWN, known))
+    return Request(FACTS, (("Entries", entries), (KNOWN, known)))
 
 
 def read_list(text: str) -> list[Any] | None:
@@ -180,10 +175,8 @@ def read_scores(text: str, count: int) -> dict[int, int] | None:
         return None
     scores = {}
     for item in (item for item in found if isinstance(item, dict)):
-        number, importance = (
-            _int_up_to(item.get("entry"), count),
-            _int_up_to(item.get("importance"), 10),
-        )
+        number = int_up_to(item.get("entry"), count)
+        importance = int_up_to(item.get("importance"), 10)
         if number is not None and importance is not None:
             scores[number - 1] = importance
     return scores
@@ -219,7 +212,7 @@ def _read_statement(
     return DerivedMemory(
         text,
         cites,
-        _int_up_to(item.get("importance"), 10) or USUAL_IMPORTANCE,
+        int_up_to(item.get("importance"), 10) or USUAL_IMPORTANCE,
         one_line(clean_speech(_text(item.get("about"))), LONGEST_NAME),
         _indices(item.get("replaces"), known),
         # A statement that claims to replace itself would delete itself.
@@ -244,13 +237,7 @@ def _text(value: object) -> str:
     return value if isinstance(value, str) else ""
 
 
-def _int_up_to(value: object, most: int) -> int | None:
-    if isinstance(value, int) and not isinstance(value, bool) and 1 <= value <= most:
-        return value
-    return None
-
-
 def _indices(given: object, count: int) -> tuple[int, ...]:
     """Numbers from 1 as indices from 0, without those that were not shown."""
     items = given[:MOST_CITED] if isinstance(given, list) else []
-    return tuple(sorted({i - 1 for item in items if (i := _int_up_to(item, count)) is not None}))
+    return tuple(sorted({i - 1 for item in items if (i := int_up_to(item, count)) is not None}))

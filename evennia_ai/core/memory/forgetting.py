@@ -6,12 +6,13 @@ place of the name.
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 from evennia_ai.core.memory.recollection import unmasked_id
-from evennia_ai.core.text.cleaning import name_as_data
+from evennia_ai.core.text.cleaning import name_as_data, quote
 from evennia_ai.core.turn.compaction import summary_message, summary_text
 from evennia_ai.core.turn.conversation import OF, PRIVATE_TO, SAID_BY, Message, is_of
 
@@ -33,9 +34,11 @@ class PersonNames:
     """
 
     def __init__(self, names: Iterable[str]) -> None:
-        # Longest first, or removing a short name would leave the rest of a longer one.
-        known = sorted({name.strip() for name in names if name.strip()}, key=len, reverse=True)
-        shown = sorted({name_as_data(name) for name in known}, key=len, reverse=True)
+        plain = {name.strip() for name in names if name.strip()}
+        # Quotation marks in a name are escaped where it is quoted. Longest first, or removing a
+        # short name would leave the rest of a longer one.
+        known = sorted({*plain, *(quote(each)[1:-1] for each in plain)}, key=len, reverse=True)
+        shown = sorted(map(name_as_data, plain), key=len, reverse=True)
         self._any = _pattern(rf"(?<!\w)(?:{_alternatives(known)})(?!\w)", known)
         self._frame = _pattern(rf"(?im)^(?:{_alternatives(shown)}) {_SPEAKING}", shown)
         self._notice = _pattern(rf"(?m)^The game tells you of (?:{_alternatives(shown)}): ", shown)
@@ -121,17 +124,14 @@ def history_without(
     for message in history:
         # A turn begins with a user message, and lasts until the next one.
         if message["role"] == "user":
-            is_theirs = _begins_theirs(message, name)
+            said = str(message.get("content") or "")
+            is_theirs = not summary_text(message) and name.spoke_in(said)
         if is_of(message, people) or (
             is_theirs and OF not in message and PRIVATE_TO not in message
         ):
             continue
         kept += _message_without(message, people, name)
     return kept
-
-
-def _begins_theirs(message: Message, name: PersonNames) -> bool:
-    return not summary_text(message) and name.spoke_in(str(message.get("content") or ""))
 
 
 def _message_without(message: Message, people: Collection[str], name: PersonNames) -> list[Message]:
@@ -153,8 +153,10 @@ def _message_without(message: Message, people: Collection[str], name: PersonName
 
 def _call_without(call: Mapping[str, Any], name: PersonNames) -> dict[str, Any]:
     function = call["function"]
-    arguments = name.hidden(function["arguments"])
-    return {**call, "function": {**function, "arguments": arguments}}
+    # As data: in JSON text a person called "null" would be found where no name is.
+    arguments = without_names(json.loads(function["arguments"]), name)
+    text = json.dumps(arguments, ensure_ascii=False)
+    return {**call, "function": {**function, "arguments": text}}
 
 
 def _without_overheard(content: str, name: PersonNames) -> str:

@@ -148,7 +148,10 @@ def fitting(
             scores[place] += weight * score
     least = _threshold(asked.line, is_by_words=likeness is None)
     totals = {
-        place: score + _adjustment(fit[place], asked)
+        # A bonus for the person's own words, and less for what was told before.
+        place: score
+        + REMINDED * fit[place].is_reminder
+        - ALREADY_TOLD * _was_told(fit[place], asked)
         for place, score in enumerate(scores)
         if score >= least or (fit[place].is_reminder and asked.asks_of_oneself)
     }
@@ -180,11 +183,6 @@ def _kind_bias(note: Note, asked: AskedLine) -> float:
         unasked = ASKED_IN_TALK * asked.tells_taste
         return ORDERED if asked.is_order else -ORDERED - unasked
     return 0.0
-
-
-def _adjustment(note: Note, asked: AskedLine) -> float:
-    """Adjustment of a fitting note: a bonus for the person's own words, less if told before."""
-    return REMINDED * note.is_reminder - ALREADY_TOLD * _was_told(note, asked)
 
 
 def _threshold(line: str, *, is_by_words: bool) -> float:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Sequence
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Protocol, TypeVar
 
 from evennia_ai.core.memory.recollection import Recollection, is_rumour
 from evennia_ai.core.settings.memory import MemoryConfig
 from evennia_ai.core.text.cleaning import cut_at_sentence, one_line, quote
+from evennia_ai.core.text.dates import moment
 
 # Digits of a key that the model is shown.
 SHORT_KEY = 8
@@ -26,21 +27,18 @@ def words_of(text: str) -> set[str]:
     return {word.casefold() for word in _WORD.findall(text[:LONGEST_COMPARED])}
 
 
-def line(memory: Recollection, config: MemoryConfig) -> str:
-    """A memory as a line for the model: short key, quoted text, date."""
-    when = datetime.fromtimestamp(memory.at, UTC)
+def line(memory: Recollection, config: MemoryConfig, now: datetime) -> str:
+    """A memory as a line for the model: short key, quoted text, date in the time zone of `now`."""
     doubt = ", only heard" if is_rumour(memory, config) else ""
     if memory.superseded_at is not None:
-        doubt += (
-            f", no longer so since {datetime.fromtimestamp(memory.superseded_at, UTC):%Y-%m-%d}"
-        )
+        doubt += f", no longer so since {moment(memory.superseded_at, now):%Y-%m-%d}"
     text = quote(one_line(memory.text, LONGEST_SHOWN))
-    return f"[{memory.key[:SHORT_KEY]}] {text} ({when:%Y-%m-%d}{doubt})"
+    return f"[{memory.key[:SHORT_KEY]}] {text} ({moment(memory.at, now):%Y-%m-%d}{doubt})"
 
 
-def lines(memories: Iterable[Recollection], config: MemoryConfig) -> str:
-    """Memories as lines for the model."""
-    return "\n".join(line(memory, config) for memory in memories)
+def lines(memories: Iterable[Recollection], config: MemoryConfig, now: datetime) -> str:
+    """Memories as lines for the model, with dates in the time zone of `now`."""
+    return "\n".join(line(memory, config, now) for memory in memories)
 
 
 class Written(Protocol):

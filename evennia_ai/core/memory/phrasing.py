@@ -20,7 +20,7 @@ from evennia_ai.core.memory.asked import (
 from evennia_ai.core.memory.grounding import Note
 from evennia_ai.core.memory.wording import telling_words
 from evennia_ai.core.text.cleaning import cut_at_sentence, one_line
-from evennia_ai.core.text.words import WORD
+from evennia_ai.core.text.words import WORD, as_matched
 
 MOST_NOTE_CHARS = 220
 MOST_PERSONA_CHARS = 320
@@ -115,14 +115,14 @@ def as_spoken(fact: str) -> str:
     def turned(found: re.Match[str]) -> str:
         if found["me"]:
             return f"{found['me']}me"
-        return _TO_FIRST_PERSON[found[0].lower()]
+        return _TO_FIRST_PERSON[as_matched(found[0])]
 
     return _with_capital(_YOU.sub(turned, fact))
 
 
 def as_told_back(line: str) -> str:
     """A person's words about themselves, told back to them: "I" becomes "you"."""
-    turned = _I.sub(lambda found: _TO_SECOND_PERSON[found[0].lower()], line.strip())
+    turned = _I.sub(lambda found: _TO_SECOND_PERSON[as_matched(found[0])], line.strip())
     return _with_capital(turned if turned[-1:] in tuple(".!?") else f"{turned}.")
 
 

@@ -5,15 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from evennia_ai.core.memory.extraction import (
-    DATA,
-    DATES,
-    KNOWN,
-    Request,
-    Shown,
-    plain_text,
-    request,
-)
+from evennia_ai.core.memory.extraction import DATA, DATES, KNOWN, Request, Shown, plain_text
 from evennia_ai.core.text.cleaning import one_line, without_thoughts
 from evennia_ai.core.text.reading import first_object
 
@@ -55,12 +47,9 @@ class Portrait:
 
 def portrait_request(name: str, observations: Sequence[Shown], known: Sequence[Shown]) -> Request:
     """The request to describe a being."""
-    return request(
-        PORTRAIT,
-        ("The being", [Shown(one_line(name, LONGEST_NAME))]),
-        ("Observations", observations),
-        (KNOWN, known),
-    )
+    being = [Shown(one_line(name, LONGEST_NAME))]
+    lists = (("The being", being), ("Observations", observations), (KNOWN, known))
+    return Request(PORTRAIT, lists)
 
 
 def read_portrait(text: str) -> Portrait | None:

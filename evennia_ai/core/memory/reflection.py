@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from evennia_ai.core.memory.extraction import DATA, DATES, Request, Shown, request
+from evennia_ai.core.memory.extraction import DATA, DATES, Request, Shown
 
 # New memories of an audience below which there is nothing to reflect on.
 FEWEST_ENTRIES = 3
@@ -35,15 +35,13 @@ Answer with one JSON list and nothing else; it is empty where nothing follows:
 
 def questions_request(statements: Sequence[str], count: int) -> Request:
     """The request for questions worth asking."""
-    return request(
-        QUESTIONS.replace("{count}", str(count)),
-        ("Statements", [Shown(text) for text in statements]),
-    )
+    shown = [Shown(text) for text in statements]
+    return Request(QUESTIONS.replace("{count}", str(count)), (("Statements", shown),))
 
 
 def insights_request(question: str, statements: Sequence[Shown]) -> Request:
     """The request for conclusions from statements."""
-    return request(INSIGHTS, ("Question", [Shown(question)]), ("Statements", statements))
+    return Request(INSIGHTS, (("Question", [Shown(question)]), ("Statements", statements)))
 
 
 def groups(

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
-from evennia_ai.core.text.words import WORD
+from evennia_ai.core.text.words import WORD, as_matched
 
 # Chat spellings, most of them without their apostrophe.
 _SHORT_FORMS = {
@@ -83,7 +83,7 @@ _ENDINGS = ("ings", "ing", "ers", "ies", "ed", "es", "er", "s")
 
 def written_out(line: str) -> str:
     """A line with chat's short forms written out, which makes it more similar to what it means."""
-    return _SHORT_FORM.sub(lambda found: _SHORT_FORMS[found[0].lower()], line)
+    return _SHORT_FORM.sub(lambda found: _SHORT_FORMS[as_matched(found[0])], line)
 
 
 @lru_cache(maxsize=4096)

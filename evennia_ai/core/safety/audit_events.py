@@ -35,12 +35,13 @@ _SECRET_KEY = re.compile("(access|api|auth|encryption|private|secret|signing) ke
 # Credentials within a text: prefixed API keys, HTTP authorization, passwords in URLs, assignments.
 _CREDENTIALS_IN_TEXT = (
     (re.compile(r"\b(?:sk|pk|rk|ghp|gho|xox[abp])[-_][A-Za-z0-9_-]{12,}"), MASK),
+    (re.compile(r"\b(?:gsk|xai|hf|github_pat)[-_][A-Za-z0-9_-]{16,}|\bAIza[\w-]{20,}"), MASK),
     (re.compile(r"(?i)\b(bearer|basic)\s+[\w.~+/=-]{8,}"), rf"\1 {MASK}"),
     (re.compile(r"(://[^\s/:@]+):[^\s/@]+@"), rf"\1:{MASK}@"),
     (re.compile(r"(?i)\b(api[_-]?key|password|secret|token)(\s*[=:]\s*)[^\s,;&]+"), rf"\1\2{MASK}"),
 )
-# Every pattern above needs one of these, and most texts have none: that saves four searches.
-_MAY_HOLD_SECRET = re.compile("(?i)[-_:=]|bearer|basic")
+# Every pattern above needs one of these, and most texts have none: that saves the searches.
+_MAY_HOLD_SECRET = re.compile("(?i)[-_:=]|bearer|basic|aiza")
 # Integers below this are the same after a reader of JSON has made doubles of them.
 MOST_EXACT = 2**53
 _PLAIN = frozenset((type(None), bool, int, float, str))

@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from decimal import Decimal
 from enum import StrEnum
 from functools import lru_cache
 from typing import NamedTuple
@@ -303,7 +304,8 @@ def standing_to(account: BudgetAccount, name: str, units: int, total: Total) -> 
 
 def as_units(measure: Measure, amount: float) -> int:
     """An amount as people write it (dollars) in the unit that is counted (nano-dollars)."""
-    return round(amount * NANO) if measure is Measure.COST else math.ceil(amount)
+    # As a Decimal, since a float this large would become infinite.
+    return round(Decimal(amount) * NANO) if measure is Measure.COST else math.ceil(amount)
 
 
 def as_amount(measure: Measure, units: int) -> float:

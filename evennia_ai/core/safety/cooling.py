@@ -125,7 +125,10 @@ class Blame:
             most: errors in a row that lock the assistant.
         """
         if not ended.is_failure:
-            self._note_success(ended.person)
+            # Whoever was answered, it shows that the assistant works.
+            self.run.clear()
+            if ended.person in self.people:
+                self.people[ended.person].failed = 0
         elif ended.is_counted:
             self._note_failure(ended)
         self.errors = self._error_count(config, max(1, most))
@@ -157,12 +160,6 @@ class Blame:
         if ended.is_person and len(met) >= config.people:
             return Consequences(self.errors, cause, people=met)
         return Consequences(self.errors, cools=self._make_wait(person, now, config))
-
-    def _note_success(self, person: str) -> None:
-        # Whoever was answered, it shows that the assistant works.
-        self.run.clear()
-        if person in self.people:
-            self.people[person].failed = 0
 
     def _note_failure(self, ended: Ended) -> None:
         person = ended.person

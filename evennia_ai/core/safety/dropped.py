@@ -34,7 +34,7 @@ class Dropped:
         questions: open questions.
         messages: waiting messages that were returned to their senders.
         names: names of these senders.
-        untold: waiting messages whose senders could not be sentences.
+        untold: waiting messages whose senders could not be told.
     """
 
     is_new: bool = False

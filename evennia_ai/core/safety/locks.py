@@ -44,7 +44,8 @@ def _require_admin(term: Sequence[str], ranks: dict[str, int]) -> list[str]:
     """A conjunction that also requires an admin; empty if that is all it would require."""
     first = term[0].casefold()
     # all(), or a permission up to Admin, lets every admin pass: the rest of the term is redundant.
-    if len(term) == 1 and (first in _PASSED_BY_ALL or _rank(first, ranks) in _up_to_admin(ranks)):
+    is_up_to_admin = 0 <= _rank(first, ranks) <= ranks.get("admin", -1)
+    if len(term) == 1 and (first in _PASSED_BY_ALL or is_up_to_admin):
         return []
     is_there = any(
         # "not perm(Admin)" does not require an admin.
@@ -52,10 +53,6 @@ def _require_admin(term: Sequence[str], ranks: dict[str, int]) -> list[str]:
         for place, word in enumerate(term)
     )
     return [*term] if is_there else [*term, "and", ADMIN]
-
-
-def _up_to_admin(ranks: dict[str, int]) -> range:
-    return range(ranks.get("admin", -1) + 1)
 
 
 def _rank(word: str, ranks: dict[str, int]) -> int:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import math
 from collections import deque
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -26,11 +25,6 @@ _TO_JSON = json.JSONEncoder(sort_keys=True, default=repr)
 def is_error_limit_reached(consecutive_errors: int, max_consecutive_errors: int) -> bool:
     """True if so many ticks failed in a row that the assistant has to be stopped."""
     return consecutive_errors >= max(1, max_consecutive_errors)
-
-
-@dataclass(frozen=True, slots=True)
-class Proceed:
-    """The verdict that nothing is wrong."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,8 +50,7 @@ class Halt:
     detail: str
 
 
-Verdict = Proceed | Caution | Halt
-PROCEED = Proceed()
+Verdict = Caution | Halt | None  # None: nothing is wrong
 
 
 def fingerprint(name: str, arguments: object) -> str:
@@ -87,19 +80,12 @@ def gravest(verdicts: Sequence[Verdict]) -> Verdict:
     """The most severe verdict: the first halt, else all cautions combined."""
     notes = []
     for verdict in verdicts:
-        if verdict is PROCEED:
+        if verdict is None:
             continue
         if isinstance(verdict, Halt):
             return verdict
-        if isinstance(verdict, Caution):
-            notes.append(verdict.note)
-    return Caution("\n".join(notes)) if notes else PROCEED
-
-
-def _checked(name: str, value: float) -> float:
-    if not math.isfinite(value) or value < 0:
-        raise ValueError(f"{name} is {value!r}; it must be a number from 0 up")
-    return value
+        notes.append(verdict.note)
+    return Caution("\n".join(notes)) if notes else None
 
 
 @dataclass(slots=True)
@@ -107,7 +93,6 @@ class SafetyMonitor:
     """Monitor of one task. It needs no clock, and remembers as much as its window holds.
 
     Attributes:
-        steps: steps of the loop so far.
         failed: failures in a row.
         last: the newest operation: fingerprint of its call, and of the result if it succeeded.
         times: how often in a row it occurred.
@@ -116,7 +101,6 @@ class SafetyMonitor:
     """
 
     checks: Checks
-    steps: int = 0
     failed: int = 0
     last: str = ""
     times: int = 0
@@ -126,37 +110,6 @@ class SafetyMonitor:
     def __post_init__(self) -> None:
         self.window = deque(maxlen=self.checks.window)
 
-    def on_tick_start(self, cap: float) -> Verdict:
-        """Count another step of the loop.
-
-        Args:
-            cap: steps a task may take, including grants; 0 for no limit.
-
-        Raises:
-            ValueError: the cap is NaN, infinite or negative.
-        """
-        _checked("the cap on steps", cap)
-        self.steps += 1
-        if cap and self.steps > cap:
-            return Halt(Cause.LOOP, f"this task took more than {cap:g} steps")
-        return PROCEED
-
-    def before_model_call(self, used: float, cap: float) -> Verdict:
-        """Check that another model call is affordable.
-
-        Args:
-            used: usage so far.
-            cap: the most that may be used, including grants; 0 for no limit.
-
-        Raises:
-            ValueError: one of them is NaN, infinite or negative, which would disable the check.
-        """
-        _checked("what is used", used)
-        _checked("the cap on use", cap)
-        if cap and used >= cap:
-            return Halt(Cause.BUDGET, f"{used:,.0f} of {cap:,.0f} are used")
-        return PROCEED
-
     def after_tool(self, call: ToolCall, result: ToolResult, name: str = "") -> Verdict:
         """Count a call and its result. A call that was not run does not count.
 
@@ -164,7 +117,7 @@ class SafetyMonitor:
             name: the tool's name for staff; "" for the name in the call.
         """
         if result.fault is Fault.NOT_RUN:
-            return PROCEED
+            return None
         # Arguments that could not be parsed are identified by the problem with them.
         mark = fingerprint(call.name, [call.problem] if call.problem else call.arguments)
         if result.success:
@@ -196,13 +149,13 @@ class SafetyMonitor:
         """The same call failed too often in a row, or a little more often with others between."""
         limit = self.checks.same_failures
         if not limit or not self.failed or self.last == UNPARSABLE:
-            return PROCEED
+            return None
         within = self.window.count(self.last)
         if self.times > limit or within > limit + 1:
             times = max(self.times, within)
             return Halt(Cause.REPEAT, f"{name} failed {times} times with the same arguments")
         if self.last in self.warned or (self.times < limit and within <= limit):
-            return PROCEED
+            return None
         self.warned.add(self.last)
         return Caution(
             f"{ALERT} you are repeating a failed action. {name} fails with these arguments. "
@@ -213,11 +166,11 @@ class SafetyMonitor:
         """The same call returned the same result too often in a row."""
         limit = self.checks.same_successes
         if not limit or self.failed:
-            return PROCEED
+            return None
         if self.times >= 2 * limit:
             return Halt(Cause.REPEAT, f"{name} was called {self.times} times for the same result")
         if self.times != limit:
-            return PROCEED
+            return None
         return Caution(
             f"{ALERT} you have this answer already. {name} brings the same each time. "
             "Use what you know, or do something else."
@@ -228,14 +181,14 @@ class SafetyMonitor:
         size, limit = self.checks.window, self.checks.anomalies
         wrong = len(self.window) - self.window.count(GOOD)
         if not limit or len(self.window) < size or wrong < limit:
-            return PROCEED
+            return None
         return Halt(Cause.CASCADE, f"{wrong} of the last {size} operations went wrong")
 
     def _failures_in_a_row(self) -> Verdict:
         limit = self.checks.failures_in_a_row
         # The model is warned once, when the number is reached, not after each further failure.
         if not limit or self.failed != limit:
-            return PROCEED
+            return None
         return Caution(
             f"{ALERT} actions in a row that failed: {limit}. "
             "Stop trying, and ask the person for help."
@@ -244,7 +197,6 @@ class SafetyMonitor:
     def as_stored(self) -> dict[str, Any]:
         """Plain data for the database."""
         return {
-            "steps": self.steps,
             "failed": self.failed,
             "last": self.last,
             "times": self.times,
@@ -257,7 +209,6 @@ class SafetyMonitor:
         """Read what `as_stored` wrote; a window that is shorter since then keeps the newest."""
         monitor = cls(
             checks,
-            steps=int(stored.get("steps", 0)),
             failed=int(stored.get("failed", 0)),
             last=str(stored.get("last", "")),
             times=int(stored.get("times", 0)),

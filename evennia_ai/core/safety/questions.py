@@ -188,12 +188,12 @@ class Question:
 
     def line(self) -> str:
         """The line shown to those who are asked."""
-        what = (
-            f'"{self._prompt_and_detail()}"  ' if self._is_of_limit else self._prompt_and_detail()
-        )
-        verb = "" if self._is_of_limit else "Type: "
+        place, what, verb = f"question {self.number}", self._prompt_and_detail(), "Type: "
+        if self._is_of_limit:
+            place, what, verb = f"{place}, about a limit", f'"{what}"  ', ""
         choices = " | ".join(choice.id for choice in self.asking.choices)
-        return f"{self._intro()} {what} {verb}assistant answer {self.number} {choices}"
+        intro = f"{self._asker()} asks ({place}):"
+        return f"{intro} {what} {verb}assistant answer {self.number} {choices}"
 
     def row(self, *, is_stalled: bool = False) -> str:
         """The question as a row of a list."""
@@ -207,10 +207,6 @@ class Question:
 
     def _asker(self) -> str:
         return f"{self.asking.actor}, for {self.for_name}," if self.for_name else self.asking.actor
-
-    def _intro(self) -> str:
-        place = f"question {self.number}{', about a limit' if self._is_of_limit else ''}"
-        return f"{self._asker()} asks ({place}):"
 
     def _prompt_and_detail(self) -> str:
         asking = self.asking

@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Container, Mapping
 from typing import Annotated, Any, ClassVar, Self, TypeVar
 
 from pydantic import (
+    AfterValidator,
     AllowInfNan,
     BaseModel,
     ConfigDict,
@@ -28,8 +29,8 @@ from evennia_ai.core.text.cleaning import one_line
 from evennia_ai.errors import ConfigurationError
 
 LARGEST = sys.float_info.max
-# Settings that read_once remembers.
 LONGEST_SHOWN = 120
+# Settings that read_once remembers.
 MOST_KNOWN = 512
 T = TypeVar("T")
 # Types of pydantic's errors for a key that does not exist.
@@ -68,6 +69,17 @@ def setting(
     # Only what is given is passed on: an explicit None would override what the type says.
     more: dict[str, Any] = {**bounds, "json_schema_extra": extra} if extra else {**bounds}
     return Field(default, description=text, **more)
+
+
+def among(values: Container[object]) -> AfterValidator:
+    """A validator that rejects all values but these; the error says which by the schema."""
+
+    def check(value: T) -> T:
+        if value not in values:
+            raise ValueError
+        return value
+
+    return AfterValidator(check)
 
 
 class MismatchError(ValueError):
@@ -166,15 +178,11 @@ def _as_whole(value: object) -> object:
     return math.inf if isinstance(value, int) and abs(value) > LARGEST else value
 
 
-def merged(below: Mapping[str, object], above: object) -> Any:
-    """A mapping with another one laid over it; mappings in both are merged recursively."""
-    if not isinstance(above, Mapping):
+def merged(below: object, above: object) -> Any:
+    """A value with another one laid over it; mappings in both are merged recursively."""
+    if not isinstance(below, Mapping) or not isinstance(above, Mapping):
         return above
-    return {**below, **{key: _merge_value(below.get(key), value) for key, value in above.items()}}
-
-
-def _merge_value(below: object, above: object) -> Any:
-    return merged(below, above) if isinstance(below, Mapping) else above
+    return {**below, **{key: merged(below.get(key), value) for key, value in above.items()}}
 
 
 def read_value(adapter: TypeAdapter[T], path: str, value: object) -> T:

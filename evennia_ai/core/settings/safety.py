@@ -6,7 +6,7 @@ import math
 from enum import StrEnum
 from typing import Annotated, ClassVar, Self
 
-from pydantic import AfterValidator, Field, model_validator
+from pydantic import Field, model_validator
 
 from evennia_ai.core.safety.limits import LIMITS, LimitKind, Mode
 from evennia_ai.core.settings.model import (
@@ -18,6 +18,7 @@ from evennia_ai.core.settings.model import (
     MismatchError,
     Number,
     Whole,
+    among,
     setting,
 )
 
@@ -43,16 +44,9 @@ class CoolingMode(StrEnum):
     LOCK = "lock"
 
 
-def _check_askable(kind: str) -> str:
-    """Reject a limit that nobody may be asked about."""
-    if kind not in _ASKABLE:
-        raise ValueError
-    return kind
-
-
 _MODE_SCHEMA = {"type": "string", "enum": [str(mode) for mode in Mode]}
 Modes = Annotated[
-    dict[Annotated[str, AfterValidator(_check_askable)], Mode],
+    dict[Annotated[str, among(_ASKABLE)], Mode],
     Field(
         json_schema_extra={
             "properties": dict.fromkeys(_ASKABLE, _MODE_SCHEMA),

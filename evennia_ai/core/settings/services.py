@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from enum import StrEnum
+from functools import partial
 from typing import Annotated, ClassVar, Self
 
 from pydantic import BeforeValidator, Field, model_validator
@@ -40,12 +41,8 @@ def _as_metrics(value: object) -> object:
     return value
 
 
-def _as_networks(value: object) -> tuple[str, ...]:
-    return read_networks(f"{NAME}.trusted_proxies", value)
-
-
-def _as_hook_networks(value: object) -> tuple[str, ...]:
-    return read_networks("EVENNIA_AI_A2A_CONFIG.hook_networks", value)
+def _networks_of(path: str) -> BeforeValidator:
+    return BeforeValidator(partial(read_networks, path))
 
 
 Requests = Annotated[Whole, Field(ge=1, le=1000)]
@@ -101,9 +98,9 @@ class ApiConfig(LenientGroup):
     keeps_old_tokens: Flag = setting(
         False, "whether tokens of Django REST framework stay in its table too, for other APIs."
     )
-    trusted_proxies: Annotated[tuple[Text, ...], BeforeValidator(_as_networks)] = setting(
-        (), "addresses and networks of proxies whose X-Forwarded-For is trusted."
-    )
+    trusted_proxies: Annotated[
+        tuple[Text, ...], _networks_of("EVENNIA_AI_API_CONFIG.trusted_proxies")
+    ] = setting((), "addresses and networks of proxies whose X-Forwarded-For is trusted.")
 
     @model_validator(mode="after")
     def _fit_together(self) -> Self:
@@ -162,38 +159,37 @@ class OtelConfig(LenientGroup):
     timeout_seconds: Number = setting(10.0, "seconds that one request may take.", ge=0.1, le=60)
 
 
-class McpServerConfig(LenientGroup):
-    """Settings of the MCP server, through which an owner's coding assistant operates the game."""
-
-    NAME: ClassVar[str] = "EVENNIA_AI_MCP_SERVER_CONFIG"
+class ListenConfig(LenientGroup):
+    """Settings that the MCP server and the A2A server have in common."""
 
     port: Annotated[Count, Field(le=65_535)] = setting(
         0, "the port it listens on; 0: no server.", note="0 for no server"
     )
     host: Text = setting(
         "127.0.0.1", "the address it listens on; the default is reachable from this machine only."
-    )
-    allowed_hosts: tuple[Text, ...] = setting(
-        (),
-        "host names under which it may be called, besides those of this machine, such "
-        "as `game.example:*`.",
     )
     allowed_origins: tuple[Text, ...] = setting(
         (), "origins of web pages that may call it, such as `https://game.example`; empty: none."
     )
 
 
-class A2aConfig(LenientGroup):
+class McpServerConfig(ListenConfig):
+    """Settings of the MCP server, through which an owner's coding assistant operates the game."""
+
+    NAME: ClassVar[str] = "EVENNIA_AI_MCP_SERVER_CONFIG"
+
+    allowed_hosts: tuple[Text, ...] = setting(
+        (),
+        "host names under which it may be called, besides those of this machine, such "
+        "as `game.example:*`.",
+    )
+
+
+class A2aConfig(ListenConfig):
     """Settings of the A2A server, through which remote agents give tasks to assistants."""
 
     NAME: ClassVar[str] = "EVENNIA_AI_A2A_CONFIG"
 
-    port: Annotated[Count, Field(le=65_535)] = setting(
-        0, "the port it listens on; 0: no server.", note="0 for no server"
-    )
-    host: Text = setting(
-        "127.0.0.1", "the address it listens on; the default is reachable from this machine only."
-    )
     address: Text = setting(
         "", "public address in cards, if it differs, such as `https://game.example`."
     )
@@ -201,9 +197,6 @@ class A2aConfig(LenientGroup):
         (),
         "host names under which it may be called, besides those of this machine, such "
         "as `game.example`.",
-    )
-    allowed_origins: tuple[Text, ...] = setting(
-        (), "origins of web pages that may call it, such as `https://game.example`; empty: none."
     )
     assistants: tuple[Text, ...] = setting(
         (),
@@ -234,7 +227,9 @@ class A2aConfig(LenientGroup):
     hook_pause_seconds: Amount = setting(
         60.0, "seconds for which a host that failed three times in a row is not called.", ge=0.1
     )
-    hook_networks: Annotated[tuple[Text, ...], BeforeValidator(_as_hook_networks)] = setting(
+    hook_networks: Annotated[
+        tuple[Text, ...], _networks_of("EVENNIA_AI_A2A_CONFIG.hook_networks")
+    ] = setting(
         (), "private networks to which webhooks may point, such as `10.0.0.0/8`; empty: none."
     )
 

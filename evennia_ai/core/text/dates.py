@@ -8,12 +8,12 @@ which say what today is, use "today" and "yesterday".
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from functools import partial
 
-from evennia_ai.core.text.words import QUOTED
+from evennia_ai.core.text.words import QUOTED, as_matched
 
 # In English, whatever the locale of the server.
 WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
@@ -83,15 +83,19 @@ def when(seconds: float, now: datetime) -> str:
 
 _PARTS = "morning|afternoon|evening|night"
 _PREPOSITION = (
-    r"(?:\b(?P<before>since|until|till|by|from|before|after|for|as of|on|in)\s+)?"
-    r"(?P<words>%s)\b(?!['’]s)"  # noqa: RUF001
+    r"(?:\b(?P<before>since|until|till|by|from|before|after|for|as of|on|in|of|during|about)\s+)?"
+    r"(?P<words>%s)\b(?!['’]s| of\b)"  # noqa: RUF001
 )
 _COUNTED = "one two three four five six seven eight nine ten eleven twelve"
 _COUNTS = {word: count for count, word in enumerate(_COUNTED.split(), 1)} | {"a": 1, "an": 1}
 _NAMES = [name.casefold() for name in WEEKDAYS]
 _NUMBER = rf"\d{{1,3}}|{'|'.join(_COUNTS)}"
-# "One or two", "half a", "more than two" are not counts that a date can be worked out from.
-_AGO = rf"(?<!or )(?<!half )(?<!than )(?P<count>{_NUMBER})"
+# "One or two", "2 to 3", "half a", "over two" are not counts that a date can be worked out from,
+# and neither is the end of a longer one: "1.5", "2-3", "twenty two".
+_AGO = (
+    r"(?<!or )(?<!to )(?<!half )(?<!than )(?<!over )(?<!almost )(?<!nearly )"
+    rf"(?<!\d[.,/])(?<![-–])(?<![nrfxhe]ty )(?P<count>{_NUMBER})"  # noqa: RUF001
+)
 # Relative words. Those that no rule resolves get the day on which they were said appended.
 _RELATIVE = re.compile(
     rf"\bin (?:{_NUMBER}) (?:day|week|month)s?\b|"
@@ -103,97 +107,79 @@ _RELATIVE = re.compile(
 _SAID = re.compile(r"\(said (?:on|between) [^()]*\d\)\.?$")
 
 
+# The named parts of what a rule matched, in lower case.
+_Parts = Mapping[str, str]
+_Meaning = Callable[[_Parts, date], str]
+_STEPS = {"last": -1, "yesterday": -1, "next": 1, "tomorrow": 1, "to-morrow": 1}
+
+
 @dataclass(frozen=True, slots=True)
 class _Rule:
     """A pattern of relative words and the date they mean, seen from the day they were said.
 
     Attributes:
-        meant: computes the time in words, from the match and the day.
+        meant: computes the time in words, from the matched parts and the day.
         word: the preposition to use where the text has none.
     """
 
     pattern: re.Pattern[str]
-    meant: Callable[[re.Match[str], date], str]
+    meant: _Meaning
     word: str = "on"
 
 
-def _rule(words: str, meant: Callable[[re.Match[str], date], str], word: str = "on") -> _Rule:
+def _rule(words: str, meant: _Meaning, word: str = "on") -> _Rule:
     return _Rule(re.compile(r"\b" + _PREPOSITION % words, re.IGNORECASE), meant, word)
 
 
-def _shifted(days: int) -> Callable[[re.Match[str], date], str]:
-    return lambda match, day: full(day + timedelta(days))
+def _step(parts: _Parts) -> int:
+    return _STEPS.get(parts["which"], 0)
 
 
-def _part_of_day(match: re.Match[str], day: date) -> str:
-    days = {"yesterday": -1, "last": -1, "tomorrow": 1}.get(match["day"].casefold(), 0)
-    return f"the {match['part'].casefold()} of {full(day + timedelta(days))}"
+def _week(parts: _Parts, day: date) -> str:
+    monday = day - timedelta(days=day.weekday())
+    return f"the week of {full(monday + timedelta(weeks=_step(parts)))}"
 
 
-def _tonight(match: re.Match[str], day: date) -> str:
-    return f"the night of {full(day)}"
-
-
-def _week(match: re.Match[str], day: date) -> str:
-    weeks = {"last": -1, "next": 1}.get(match["which"].casefold(), 0)
-    monday = day - timedelta(days=day.weekday()) + timedelta(weeks=weeks)
-    return f"the week of {full(monday)}"
-
-
-def _month(match: re.Match[str], day: date) -> str:
-    return _named_month(day, {"last": -1, "next": 1}.get(match["which"].casefold(), 0))
-
-
-def _named_month(day: date, months: int) -> str:
+def _month(day: date, months: int) -> str:
     year, month = divmod(day.year * 12 + day.month - 1 + months, 12)
     return f"{MONTHS[month]} {year}"
 
 
-def _year(match: re.Match[str], day: date) -> str:
-    return str(day.year + {"last": -1, "next": 1}.get(match["which"].casefold(), 0))
-
-
-def _weekday(match: re.Match[str], day: date) -> str:
+def _weekday(parts: _Parts, day: date) -> str:
     """The nearest such day before, or after, and never the day itself."""
-    wanted = _NAMES.index(match["name"].casefold())
-    if match["which"].casefold() == "last":
+    wanted = _NAMES.index(parts["name"])
+    if parts["which"] == "last":
         return full(day - timedelta(days=(day.weekday() - wanted - 1) % 7 + 1))
     return full(day + timedelta(days=(wanted - day.weekday() - 1) % 7 + 1))
 
 
-def _count(match: re.Match[str]) -> int:
-    count = match["count"].casefold()
-    return _COUNTS.get(count) or int(count)
+def _count(parts: _Parts) -> int:
+    return _COUNTS.get(parts["count"]) or int(parts["count"])
 
 
-def _days_ago(match: re.Match[str], day: date) -> str:
-    length = 7 if match["unit"].casefold() == "week" else 1
-    return full(day - timedelta(days=length * _count(match)))
-
-
-def _months_ago(match: re.Match[str], day: date) -> str:
-    return _named_month(day, -_count(match))
-
-
-def _years_ago(match: re.Match[str], day: date) -> str:
-    return str(day.year - _count(match))
+def _days_ago(parts: _Parts, day: date) -> str:
+    return full(day - timedelta(days=_count(parts) * (7 if parts["unit"] == "week" else 1)))
 
 
 # Longer phrases come first, or "yesterday" would match within "the day before yesterday".
 _RULES = (
-    _rule(rf"(?P<day>yesterday|to-?day|to-?morrow|this|last) (?P<part>{_PARTS})", _part_of_day),
-    _rule(r"the day before yesterday", _shifted(-2)),
-    _rule(r"the day after to-?morrow", _shifted(2)),
-    _rule(r"yesterday", _shifted(-1)),
-    _rule(r"to-?day", _shifted(0)),
-    _rule(r"to-?morrow", _shifted(1)),
-    _rule(r"tonight", _tonight),
-    _rule(rf"{_AGO} (?P<unit>day|week)s? ago", _days_ago),
-    _rule(rf"{_AGO} months? ago", _months_ago, "in"),
-    _rule(rf"{_AGO} years? ago", _years_ago, "in"),
+    _rule(rf"{_AGO} (?P<unit>day|week)s? ago(?: to-?day)?", _days_ago),
+    _rule(rf"{_AGO} months? ago(?: to-?day)?", lambda p, day: _month(day, -_count(p)), "in"),
+    _rule(rf"{_AGO} years? ago(?: to-?day)?", lambda p, day: str(day.year - _count(p)), "in"),
+    _rule(
+        rf"(?P<which>yesterday|to-?day|to-?morrow|this|last) (?P<part>{_PARTS})",
+        lambda p, day: f"the {p['part']} of {full(day + timedelta(_step(p)))}",
+    ),
+    _rule(r"the day before yesterday", lambda _, day: full(day - timedelta(2))),
+    _rule(r"the day after to-?morrow", lambda _, day: full(day + timedelta(2))),
+    _rule(
+        r"(?P<which>yesterday|to-?day|to-?morrow)",
+        lambda p, day: full(day + timedelta(_step(p))),
+    ),
+    _rule(r"tonight", lambda _, day: f"the night of {full(day)}"),
     _rule(r"(?P<which>this|last|next) week", _week, "in"),
-    _rule(r"(?P<which>this|last|next) month", _month, "in"),
-    _rule(r"(?P<which>this|last|next) year", _year, "in"),
+    _rule(r"(?P<which>this|last|next) month", lambda p, day: _month(day, _step(p)), "in"),
+    _rule(r"(?P<which>this|last|next) year", lambda p, day: str(day.year + _step(p)), "in"),
     _rule(rf"(?P<which>last|next) (?P<name>{'|'.join(_NAMES)})", _weekday),
 )
 
@@ -240,4 +226,5 @@ def _resolved(text: str, day: date) -> str:
 def _replacement(rule: _Rule, day: date, match: re.Match[str]) -> str:
     before = match["before"] or rule.word
     first = before[:1].upper() if match[0][:1].isupper() else before[:1]
-    return f"{first}{before[1:]} {rule.meant(match, day)}"
+    parts = {name: as_matched(part) for name, part in match.groupdict("").items()}
+    return f"{first}{before[1:]} {rule.meant(parts, day)}"

@@ -181,6 +181,14 @@ def first_list(text: str) -> list[Any] | None:
     return None
 
 
+def int_up_to(value: object, most: int) -> int | None:
+    """A whole number from 1 to `most`; None for anything else."""
+    # bool is a subclass of int: True would pass for 1.
+    if isinstance(value, bool) or not isinstance(value, int):
+        return None
+    return value if 1 <= value <= most else None
+
+
 def plain_arguments(given: object) -> dict[str, Any]:
     """The arguments of a call, given as JSON text or as an object, as plain finite values.
 

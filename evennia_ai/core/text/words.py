@@ -10,6 +10,13 @@ from typing import Self
 WORD = re.compile(r"[^\W_]+(?:'[^\W_]+)?")
 # A quotation; an opening mark that is never closed quotes nothing.
 QUOTED = re.compile(r'"[^"]*"|“[^“”]*”|«[^«»]*»')
+# The letters that `re.IGNORECASE` takes for ASCII ones; a Turkish keyboard writes the first two.
+_TAKEN_FOR_ASCII = str.maketrans("\u0130\u0131\u017f\u212a", "iisk")
+
+
+def as_matched(text: str) -> str:
+    """A text in the lower-case letters that a pattern regardless of case took it for."""
+    return text.translate(_TAKEN_FOR_ASCII).lower()
 
 
 class ExplainedEnum(StrEnum):

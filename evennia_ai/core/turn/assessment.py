@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from evennia_ai.core.hearing.inbox import Event
 from evennia_ai.core.text.cleaning import one_line
-from evennia_ai.core.text.reading import first_object
+from evennia_ai.core.text.reading import first_object, int_up_to
 from evennia_ai.core.turn.conversation import Message, event_text, user_message
 from evennia_ai.core.turn.execution import MOST_ITERATIONS, ExecutionMode
 
@@ -177,7 +177,7 @@ def read_assessment(text: str) -> Assessment | None:
     answer = first_object(text)
     if answer is None:
         return None
-    score = _int_up_to(answer.get("complexity_score"), 5)
+    score = int_up_to(answer.get("complexity_score"), 5)
     mode = answer.get("recommended_mode")
     confirms = answer.get("recommend_confirm_dangerous", False)
     if score is None or mode not in (SINGLE, LOOP, None) or not isinstance(confirms, bool):
@@ -185,15 +185,8 @@ def read_assessment(text: str) -> Assessment | None:
     # A task that the model itself calls simple needs no loop, whatever mode it names.
     if score <= 2:
         mode = SINGLE
-    asked = _int_up_to(answer.get("recommended_iterations"), MOST_ITERATIONS)
+    asked = int_up_to(answer.get("recommended_iterations"), MOST_ITERATIONS)
     iterations = 1 if mode == SINGLE else asked or _iterations_for(score)
     reasoning = one_line(str(answer.get("reasoning", "")), 200)
     chosen = None if mode is None else ExecutionMode(mode)
     return Assessment(score, chosen, iterations, confirms, f"the model says: {reasoning}")
-
-
-def _int_up_to(value: object, most: int) -> int | None:
-    # bool is a subclass of int: True would pass for 1.
-    if isinstance(value, bool) or not isinstance(value, int):
-        return None
-    return value if 1 <= value <= most else None

@@ -104,12 +104,13 @@ class Autonomy:
         last = self.acts[-1] if self.acts else self.began_at
         # The exponent is bounded first: 2.0 ** in_vain overflows after some thousand doublings.
         wait = min(LONGEST_WAIT_SECONDS, config.seconds * 2.0 ** min(self.in_vain, 30))
-        # `seconds` may be set to more than the longest wait, and then holds.
-        return now - last >= max(wait, config.seconds) and self.has_room(now, config)
+        # `seconds` may be set to more than the longest wait, and then holds. A last act in the
+        # future is from before the clock was set back, and holds up nothing.
+        return not 0 <= now - last < max(wait, config.seconds) and self.has_room(now, config)
 
     def has_room(self, now: float, config: AutonomyConfig) -> bool:
         """True if acts_per_hour leaves room for one more: the only limit for goals with a time."""
-        return sum(1 for at in self.acts if at > now - HOUR) < config.acts_per_hour
+        return sum(1 for at in self.acts if 0 <= now - at < HOUR) < config.acts_per_hour
 
     def begin(self, now: float) -> None:
         """Note that an act begins."""

@@ -21,7 +21,7 @@ from pydantic import (
     WithJsonSchema,
 )
 
-from evennia_ai.core.settings.model import Flag, Line, SettingsGroup, Text, Whole, setting
+from evennia_ai.core.settings.model import Flag, Line, SettingsGroup, Text, Whole, among, setting
 from evennia_ai.core.turn.execution import MOST_ITERATIONS, ExecutionMode
 from evennia_ai.core.turn.toolspec import ToolCategory
 from evennia_ai.errors import ConfigurationError
@@ -78,12 +78,6 @@ def _numbers(parts: Iterable[int]) -> str:
     return ", ".join(str(int(part)) for part in parts)
 
 
-def _known_part(number: int) -> int:
-    if number not in FULL:
-        raise ValueError
-    return number
-
-
 _COMPONENT_TEXTS = TypeAdapter(dict[Annotated[Whole, Field(ge=0)], Text])
 
 
@@ -99,7 +93,7 @@ def _component_texts(value: object) -> Mapping[int, str]:
 
 
 Parts = Annotated[
-    tuple[Annotated[Whole, AfterValidator(_known_part)], ...],
+    tuple[Annotated[Whole, among(FULL)], ...],
     AfterValidator(lambda parts: tuple(sorted(set(parts)))),
 ]
 Overrides = Annotated[
@@ -331,7 +325,6 @@ def context_for(
         own: the assistant's `context_configs`.
 
     Raises:
-        ConfigurationError: a value in them is wrong.
         ConfigurationError: something in them is wrong.
     """
     config = CONTEXTS[context_type]

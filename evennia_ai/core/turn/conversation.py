@@ -12,7 +12,7 @@ import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
-from evennia_ai.core.hearing.audience import WAYS
+from evennia_ai.core.hearing.audience import ALONE
 from evennia_ai.core.hearing.inbox import NOTICE, OWN, TASK, Event
 from evennia_ai.core.hearing.perception import Overheard
 from evennia_ai.core.memory.recollection import unmasked_id
@@ -159,8 +159,8 @@ def history_entries(
 
 def _private_to(call: Mapping[str, Any], asides: Mapping[str, str], otherwise: str) -> str | None:
     """The only person a call speaks to; "" if nobody may know of it, None if it is not private."""
-    way = WAYS.get(call.get("function", {}).get("name", ""))
-    return asides.get(call["id"], otherwise) if way is not None and way.alone else None
+    is_alone = call.get("function", {}).get("name") in ALONE
+    return asides.get(call["id"], otherwise) if is_alone else None
 
 
 def marked_with_person(messages: Sequence[Message], person: str) -> list[Message]:

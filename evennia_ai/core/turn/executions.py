@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 from typing import Any
 
-from evennia_ai.core.hearing.audience import WAYS, masked, may_leave, words
+from evennia_ai.core.hearing.audience import ALONE, WAYS, masked, may_leave, words
 from evennia_ai.core.memory.recollection import person_audience
 from evennia_ai.core.safety.audit_events import AuditEvent, audit_event
 from evennia_ai.core.text.cleaning import one_line
@@ -48,7 +48,7 @@ def tool_executed(
     """
     audiences = (
         turn.kept_audiences | {person_audience(turn.asides.get(call.id, ""))}
-        if _is_aside(call)
+        if call.name in ALONE
         else turn.kept_audiences
     )
     is_private = not may_leave(WAYS["audit"], audiences).is_allowed
@@ -72,11 +72,6 @@ def tool_executed(
 def name_of(turn: Turn, name: str, spec: ToolSpec | None) -> str:
     """A tool's name for the log. One made up by the model in a private turn counts as its words."""
     return name if spec is not None else words(WAYS["audit"], name, turn.kept_audiences)
-
-
-def _is_aside(call: ToolCall) -> bool:
-    way = WAYS.get(call.name)
-    return way is not None and way.alone
 
 
 def _with_known_names(arguments: Mapping[str, object], spec: ToolSpec | None) -> dict[str, Any]:

@@ -10,7 +10,7 @@ import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import date, datetime, time, timedelta, tzinfo
+from datetime import UTC, date, datetime, time, timedelta, tzinfo
 from typing import TypedDict
 
 REAL, GAME = "real", "game"
@@ -178,7 +178,8 @@ def _parse_moment(day: str, hour: str, wall: DayClock) -> float:
     at = clock_hour(hour)
     try:
         clock = time.fromisoformat(at)
-        return datetime.combine(date.fromisoformat(day), clock, wall.zone).timestamp()
+        moment = datetime.combine(date.fromisoformat(day), clock, wall.zone)
+        return moment.astimezone(UTC).timestamp()  # OverflowError: beyond the calendar there
     except (ValueError, OverflowError):
         raise ValueError(f"{day} {hour} is not a day and hour; one is 2026-12-01 18:00") from None
 

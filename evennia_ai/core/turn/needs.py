@@ -103,7 +103,7 @@ def needed(
         specs: the tools on offer.
         text: the message to answer, and what was said right before it.
         most: the most tools of the first kind.
-        called: tools that were called recent_groups; the rest of their groups is shown too.
+        called: tools that were called lately; the rest of their groups is shown too.
         found: tools that were looked up in this turn, or that answer the message.
         groups: names of groups that something else calls for, such as an object in the room.
     """

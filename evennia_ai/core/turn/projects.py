@@ -65,7 +65,7 @@ class Viewer:
 
 def key_of(name: str) -> str:
     """A project's key: its name in lower case, with _ for anything but letters and digits."""
-    return _NOT_IN_KEYS.sub("_", one_line(name, LONGEST_KEY).casefold()).strip("_")
+    return _NOT_IN_KEYS.sub("_", one_line(name, LONGEST_KEY).casefold())[:LONGEST_KEY].strip("_")
 
 
 def visible(projects: Projects, viewer: Viewer) -> dict[str, Project]:
@@ -192,7 +192,7 @@ def described(projects: Projects, viewer: Viewer) -> str:
 
 def _free_key(key: str, slots: Mapping[str, Project]) -> str:
     """An unused key; with a number, so that nothing is learned of a hidden project of that name."""
-    others = (f"{key}_{number}" for number in count(2))
+    others = (f"{key[: LONGEST_KEY - len(f'_{number}')]}_{number}" for number in count(2))
     return next(name for name in chain((key,), others) if name not in slots)
 
 

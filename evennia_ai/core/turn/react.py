@@ -84,7 +84,6 @@ class Done:
 
     Attributes:
         spec: the tool; None if there is none of that name.
-        spec: the tool; None when there is none of that name.
     """
 
     call: ToolCall

@@ -187,7 +187,7 @@ def list_templates(script: AssistantScript) -> Result[Templates]:
     found: list[TemplateRow] = [
         {
             "key": key,
-            "content": known[key].content if key in known else "",
+            "content": known.get(key, ""),
             "is_own": key in own,
             "is_applied": key == (applied or DEFAULT),
         }

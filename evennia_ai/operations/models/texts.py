@@ -182,8 +182,7 @@ def _as_stored(what: str, text: str) -> Any:
 
 
 def _template(script: AssistantScript, key: str) -> str:
-    found = prompts.registry_of(script).templates.get(key)
-    return found.content if found is not None else ""
+    return prompts.registry_of(script).templates.get(key, "")
 
 
 def _component(script: AssistantScript, key: str) -> str:
