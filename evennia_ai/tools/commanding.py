@@ -10,11 +10,13 @@ from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from copy import copy
 from dataclasses import dataclass
-from types import GeneratorType
+from functools import wraps
+from types import GeneratorType, SimpleNamespace
 from typing import Any
 
 from evennia.commands.command import Command, InterruptCommand
 from evennia.utils import logger
+from evennia.utils.evmore import EvMore
 from twisted.internet.defer import CancelledError, Deferred
 from twisted.python.failure import Failure
 
@@ -118,6 +120,41 @@ def captured(script: Assistant | None) -> Generator[list[str]]:
     finally:
         work.captures = [each for each in work.captures if each is not lines]
         work.ear = None
+
+
+# What the pager asks a session for: a screen larger than any output that is captured.
+_SCREEN = SimpleNamespace(protocol_flags={"SCREENHEIGHT": {0: 10_000}, "SCREENWIDTH": {0: 78}})
+
+
+def _shows_first_page(begin: Callable[..., None]) -> Callable[..., None]:
+    """Make Evennia's pager show its first page to a body without a session.
+
+    The pager shows nothing to such a body, so the model would not read what `help` prints.
+    """
+
+    @wraps(begin)
+    def begin_or_show(
+        self: EvMore,
+        caller: Any,
+        inp: object,
+        always_page: bool = False,
+        session: object = None,
+        *args: Any,
+        **options: Any,
+    ) -> None:
+        work = getattr(getattr(caller, "assistant_script", None), "work", None)
+        if work is not None and work.capture is not None and not caller.sessions.count():
+            session = _SCREEN
+            # Called at the end of `__init__`; the pager's own would wait for further commands.
+            self.start = lambda: caller.msg(
+                text=(self.page_formatter(self.paginator(0)), self._text_kwargs), **self._kwargs
+            )
+        begin(self, caller, inp, always_page, session, *args, **options)
+
+    return begin_or_show
+
+
+EvMore.__init__ = _shows_first_page(EvMore.__init__)
 
 
 def tells_of_a_crash(lines: Sequence[str]) -> bool:

@@ -12,6 +12,8 @@ from evennia.commands import cmdhandler
 from evennia.commands.cmdparser import cmdparser
 from evennia.commands.cmdset import CmdSet
 from evennia.commands.command import Command
+from evennia.utils.ansi import strip_ansi
+from evennia.utils.evmore import EvMore
 from evennia.utils.evtable import EvTable
 from twisted.internet.defer import Deferred, fail, succeed
 from twisted.logger import formatEvent, globalLogPublisher
@@ -101,6 +103,17 @@ class CmdTable(CmdPolish):
         self.caller.msg((table, {"type": "shop"}) if self.args else table)
 
 
+class CmdAlmanac(CmdPolish):
+    """A command that prints more than a screen, through the pager."""
+
+    key = "almanac"
+    aliases = []
+
+    def func(self) -> None:
+        days = [f"day {number}" for number in range(100)]
+        EvMore(self.caller, EvTable("Day", table=[days]) if self.args else "\n".join(days))
+
+
 class CmdNovel(CmdPolish):
     """A command that prints much."""
 
@@ -149,7 +162,16 @@ class CmdBroken(CmdPolish):
 
 class Commands(CmdSet):
     def at_cmdset_creation(self) -> None:
-        harmless = (CmdPolish, CmdSlow, CmdMute, CmdNames, CmdTable, CmdNovel, CmdBroken)
+        harmless = (
+            CmdPolish,
+            CmdSlow,
+            CmdMute,
+            CmdNames,
+            CmdTable,
+            CmdAlmanac,
+            CmdNovel,
+            CmdBroken,
+        )
         for command in (*harmless, CmdPolishAll, CmdBurn, CmdStaff):
             self.add(command())
 
@@ -215,6 +237,25 @@ class TestExecuteCommand(ToolTest):
                 told = self.told("execute_command", command=line)
                 assert "wool" in told
                 assert "3 coins" in told
+
+    def test_what_a_pager_shows_is_read(self) -> None:
+        """Evennia's pager shows nothing to a body without a session."""
+        self.allow("help", "almanac", "polish")
+        assert "Help for polish" in strip_ansi(self.told("execute_command", command="help polish"))
+        for line in ("almanac", "almanac table"):
+            with self.subTest(line):
+                told = self.told("execute_command", command=line)
+                assert "day 0" in told
+                assert "day 20" in told
+        assert not self.ada.ndb._more
+        assert "You polish lamp." in self.told("execute_command", command="polish lamp")
+
+    def test_a_pager_of_somebody_else_is_evennias(self) -> None:
+        """A player gets pages, and a body that runs no command nothing, as ever."""
+        EvMore(self.ada, "tide table")
+        assert not self.ada.ndb._more
+        EvMore(self.tom, "tide table\n" * 100, session=self.session)
+        assert 1 < self.tom.ndb._more._npages
 
     def test_hole_c18_a_defect_of_a_command_is_for_the_log(self) -> None:
         """The model reads one plain sentence, and staff the cause."""
