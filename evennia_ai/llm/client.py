@@ -353,7 +353,7 @@ class UnifiedLLMClient:
         tokens = min(call.tokens, call.payment.begin(call.name))
         try:
             answer = await self._post(call, tokens, seconds)
-            return parse_reply(answer, self.tool_mode)
+            return parse_reply(answer, self.tool_mode, model=self.model, wanted=self._echoes.wanted)
         # However it ended, also by cancellation: it was sent, and may be charged for.
         except BaseException as error:
             call.payment.spoil(error)

@@ -1,9 +1,9 @@
 """Members that services want back beside a model's own tool calls, learned from their refusals.
 
 A model may think before it calls a tool. Some services refuse (HTTP 400) a conversation in which
-the call comes back without the thoughts, or a signature of them, that they sent beside it. These
-are not kept: they are long, and other models cannot read them. A stand-in is sent instead, and only
-to services that asked for it.
+the call comes back without the thoughts, or a signature of them, that they sent beside it. They are
+kept within the turn and sent back to that model only; calls of other turns and models, which have
+none, get a stand-in. Services that did not ask get neither.
 """
 
 from __future__ import annotations
@@ -12,14 +12,14 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from evennia_ai.core.turn.conversation import Message
+from evennia_ai.core.text.cleaning import sendable
+from evennia_ai.core.turn.conversation import BESIDE, Message
 from evennia_ai.errors import ModelStatusError
 
 # DeepSeek's member of a message; not empty, as some services take that for missing.
 THOUGHTS, NO_THOUGHTS = "reasoning_content", " "
 # Gemini's member of a call, with the value that Google names for calls that have none.
-SIGNATURE = "thought_signature"
-NO_SIGNATURE = {"google": {SIGNATURE: "skip_thought_signature_validator"}}
+SIGNATURE, NO_SIGNATURE = "thought_signature", "skip_thought_signature_validator"
 
 
 @dataclass(slots=True)
@@ -46,21 +46,37 @@ class Echoes:
         return not named.issubset(sent)
 
 
+def beside_calls(message: Mapping[str, Any], wanted: Collection[str]) -> dict[str, str]:
+    """The wanted members of a message of a model, as far as it has them."""
+    calls, found = message["tool_calls"], {}
+    if THOUGHTS in wanted:
+        found[THOUGHTS] = message.get(THOUGHTS)
+    if SIGNATURE in wanted:  # of several calls in one reply, the first has it
+        extra = calls[0].get("extra_content") if isinstance(calls[0], dict) else None
+        google = extra.get("google") if isinstance(extra, dict) else None
+        found[SIGNATURE] = google.get(SIGNATURE) if isinstance(google, dict) else None
+    texts = {name: text for name, text in found.items() if isinstance(text, str) and text}
+    return {name: sendable(text) for name, text in texts.items()}
+
+
 def with_echoes(body: Mapping[str, Any], wanted: Collection[str]) -> Mapping[str, Any]:
-    """A request body with stand-ins for the wanted members."""
-    if not wanted:
-        return body
+    """A request body with the wanted members, and without our own mark."""
     messages: Sequence[Message] = body["messages"]
-    return {**body, "messages": [_with_echoes(message, wanted) for message in messages]}
+    if not wanted and not [each for each in messages if BESIDE in each]:
+        return body
+    sent = [_with_echoes(message, body["model"], wanted) for message in messages]
+    return {**body, "messages": sent}
 
 
-def _with_echoes(message: Message, wanted: Collection[str]) -> Message:
+def _with_echoes(message: Message, model: str, wanted: Collection[str]) -> Message:
     calls = message.get("tool_calls")
     if not calls:
         return message
     made = {**message}
+    kept = made.pop(BESIDE, {}).get(model, {})
     if THOUGHTS in wanted:
-        made[THOUGHTS] = NO_THOUGHTS
-    if SIGNATURE in wanted:  # of several calls in one reply, the first has it
-        made["tool_calls"] = [{**calls[0], "extra_content": NO_SIGNATURE}, *calls[1:]]
+        made[THOUGHTS] = kept.get(THOUGHTS, NO_THOUGHTS)
+    if SIGNATURE in wanted:
+        extra = {"google": {SIGNATURE: kept.get(SIGNATURE, NO_SIGNATURE)}}
+        made["tool_calls"] = [{**calls[0], "extra_content": extra}, *calls[1:]]
     return made

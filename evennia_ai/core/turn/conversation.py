@@ -24,6 +24,8 @@ Message = dict[str, Any]
 PRIVATE_TO, OF, PAID_BY, UNKEPT = "private_to", "of", "paid_by", "unkept"
 SAID_BY = "said_by"  # of a summary: the people of the turns that it sums up
 _MARKS = (PRIVATE_TO, OF, PAID_BY, UNKEPT, SAID_BY)
+# Another mark, within a turn only: what a model sent beside its calls and its service wants back.
+BESIDE = "beside"
 # The API's rules for names of functions.
 LONGEST_TOOL_NAME = 64
 _NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9_-]")
@@ -151,6 +153,12 @@ def history_entries(
     """
     if is_private and not person:
         return []
+    said = [
+        {key: value for key, value in message.items() if key != BESIDE}
+        if BESIDE in message
+        else message
+        for message in said
+    ]
     entries = marked_with_person(
         split_private_calls(said, asides, person if is_private else ""), person
     )
@@ -249,9 +257,18 @@ def user_message(text: str) -> Message:
     return {"role": "user", "content": text}
 
 
-def call_message(*calls: ToolCall) -> Message:
-    """The model's own calls in one reply, in the native form."""
-    return {"role": "assistant", "content": None, "tool_calls": [_raw_call(call) for call in calls]}
+def call_message(*calls: ToolCall, beside: Mapping[str, Any] | None = None) -> Message:
+    """The model's own calls in one reply, in the native form.
+
+    Args:
+        beside: of the reply, see `engine.ports.Reply`.
+    """
+    message = {
+        "role": "assistant",
+        "content": None,
+        "tool_calls": [_raw_call(call) for call in calls],
+    }
+    return {**message, BESIDE: beside} if beside else message
 
 
 def _raw_call(call: ToolCall) -> dict[str, Any]:
