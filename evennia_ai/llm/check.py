@@ -164,8 +164,8 @@ class _Check:
         names = await self._listed(self._transport)
         if not names:
             return True, f"{model} (the endpoint does not list its models)"
-        # Ollama lists a model with its tag, and takes it without.
-        if model in names or f"{model}:latest" in names:
+        # Ollama lists a model with its tag, Gemini below "models/"; both take it without.
+        if {model, f"{model}:latest", f"models/{model}"}.intersection(names):
             return True, f"{model} is known"
         shown = one_line(", ".join(sorted(names)[:6]), 200)
         return False, f"{model} is not among its models; it has {shown}"

@@ -261,9 +261,11 @@ class OpenAITransport:
         content: bytes,
         *,
         is_of_answer: bool = False,
-    ) -> ModelStatusError:
+    ) -> ModelError:
         complaint = read_complaint(content)
         said = self._redacted(complaint[0], 300) or "it says nothing more"
+        if not status:
+            return ModelReplyError(f"{self.base_url} answered with HTTP 200 and an error: {said}")
         how = f"HTTP 200 and the error {status}" if is_of_answer else f"HTTP {status}"
         text = f"{self.base_url} answered with {how}: {said}"
         if is_too_long(status, complaint):
