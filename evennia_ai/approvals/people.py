@@ -21,9 +21,8 @@ from evennia_ai.runtime.rights import (
     OF_THE_BODY,
     RAISES,
     Right,
-    has_right,
+    holds,
     is_owner,
-    is_staff,
     meets,
     seen,
 )
@@ -73,18 +72,11 @@ def may_decide(script: Assistant, question: Question, being: Being) -> bool:
     if right in OF_THE_BODY:
         whose = next((each for each in (script, head) if is_of(each, account)), None)
         return _has(whose, being, right)
-    return any(map(is_owner, _accounts_and(being)))
+    return is_owner(being) or is_owner(getattr(being, "account", None) or being)
 
 
 def _has(script: Assistant | None, being: Being, right: Right) -> bool:
-    if script is None or script.obj is None:
-        return False
-    staff = any(map(is_staff, _accounts_and(being)))
-    return has_right(script, being, right, is_staff=staff)
-
-
-def _accounts_and(being: Being) -> list[Any]:
-    return [being, getattr(being, "account", None) or being]
+    return script is not None and script.obj is not None and holds(script, being, right)
 
 
 def listeners(script: Assistant, question: Question) -> list[Any]:
