@@ -133,9 +133,8 @@ class _Check:
     ) -> CheckResult:
         try:
             ok, text = await probe()
-        except (ModelError, LimitReachedError, StoppedError) as error:
-            ok, text = False, str(error)
-        except ConfigurationError as error:  # costs are capped, and this model has no known price
+        # A ConfigurationError says that costs are capped, and this model has no known price.
+        except (ModelError, LimitReachedError, StoppedError, ConfigurationError) as error:
             ok, text = False, str(error)
         return CheckResult(name, ok, text)
 

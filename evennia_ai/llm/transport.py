@@ -190,7 +190,7 @@ class OpenAITransport:
 
     def close(self) -> Deferred[None]:
         """Close the connections."""
-        return as_deferred(self._close(), self._reactor)
+        return as_deferred(self.end(), self._reactor)
 
     def _open_session(self) -> aiohttp.ClientSession:
         """The session, created on first use; only in the loop's thread."""
@@ -207,13 +207,10 @@ class OpenAITransport:
             )
         return self._session
 
-    async def _close(self) -> None:
-        if self._session is not None:
-            await self._session.close()
-
     async def end(self) -> None:
         """Close the connections, as a coroutine of the asyncio loop."""
-        await self._close()
+        if self._session is not None:
+            await self._session.close()
 
     async def _request(
         self, method: str, path: str, body: Mapping[str, object] | bytes | None

@@ -85,21 +85,13 @@ class Tool(ABC):
     @cached_property
     def spec(self) -> ToolSpec:
         """The tool's description for the model, and the rules for running it."""
-        return ToolSpec(
-            name=self.name,
-            description=self.description,
-            parameters={"additionalProperties": False, **self.parameters},
-            category=ToolCategory(self.category),
-            timeout_seconds=self.timeout,
-            cacheable=self.cacheable,
-            cache_scope=self.cache_scope,
-            cache_ttl=self.cache_ttl,
-            is_idempotent=self.is_idempotent,
-            needs_confirmation=self.needs_confirmation,
-            heard_by=self.heard_by,
-            group=self.group,
-            only_reads=self.only_reads,
-        )
+        given: dict[str, Any] = {
+            each.name: getattr(self, each.name, None) for each in fields(ToolSpec)
+        }
+        given["parameters"] = {"additionalProperties": False, **self.parameters}
+        given["category"] = ToolCategory(self.category)
+        given["timeout_seconds"] = self.timeout
+        return ToolSpec(**given)
 
     @cached_property
     def takes_turn(self) -> bool:
