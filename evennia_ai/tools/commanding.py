@@ -16,13 +16,14 @@ from typing import Any
 
 from evennia.commands.command import Command, InterruptCommand
 from evennia.utils import logger
+from evennia.utils.evmenu import InputCmdSet
 from evennia.utils.evmore import EvMore
 from twisted.internet.defer import CancelledError, Deferred
 from twisted.python.failure import Failure
 
 from evennia_ai.core.text.cleaning import cut_at_sentence, quote
 from evennia_ai.errors import ToolError
-from evennia_ai.runtime.assistant import Assistant
+from evennia_ai.runtime.assistant import Assistant, Character
 
 FAILED_INSIDE = "failed inside; staff can read why in the log. Do something else"
 HOOKS = ("at_pre_cmd", "parse", "func", "at_post_cmd")
@@ -120,6 +121,21 @@ def captured(script: Assistant | None) -> Generator[list[str]]:
     finally:
         work.captures = [each for each in work.captures if each is not lines]
         work.ear = None
+
+
+def leave_dialogue(body: Character) -> bool:
+    """Leave the question or the menu of a command, which would take each later line as an answer.
+
+    Returns:
+        True if there was one.
+    """
+    menu, question = body.ndb._evmenu, body.ndb._getinput
+    if menu:
+        menu.close_menu()
+    if question:
+        del body.ndb._getinput
+        body.cmdset.remove(InputCmdSet)
+    return bool(menu or question)
 
 
 # What the pager asks a session for: a screen larger than any output that is captured.

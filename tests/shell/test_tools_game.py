@@ -13,6 +13,7 @@ from evennia.commands.cmdparser import cmdparser
 from evennia.commands.cmdset import CmdSet
 from evennia.commands.command import Command
 from evennia.utils.ansi import strip_ansi
+from evennia.utils.evmenu import EvMenu
 from evennia.utils.evmore import EvMore
 from evennia.utils.evtable import EvTable
 from twisted.internet.defer import Deferred, fail, succeed
@@ -114,6 +115,23 @@ class CmdAlmanac(CmdPolish):
         EvMore(self.caller, EvTable("Day", table=[days]) if self.args else "\n".join(days))
 
 
+class CmdAsking(CmdPolish):
+    """A command that waits for the typist: with a question, or with a menu."""
+
+    key = "haggle"
+    aliases = []
+
+    def func(self) -> Any:
+        if "menu" in self.args:
+            EvMenu(self.caller, {"start": lambda caller: ("Buy?", [{"desc": "Yes"}])})
+            return None
+        return self._ask()
+
+    def _ask(self) -> Iterator[str]:
+        answer = yield "Buy it for 3 coins?"
+        RAN.append((self.key, answer))
+
+
 class CmdNovel(CmdPolish):
     """A command that prints much."""
 
@@ -169,6 +187,7 @@ class Commands(CmdSet):
             CmdNames,
             CmdTable,
             CmdAlmanac,
+            CmdAsking,
             CmdNovel,
             CmdBroken,
         )
@@ -249,6 +268,17 @@ class TestExecuteCommand(ToolTest):
                 assert "day 20" in told
         assert not self.ada.ndb._more
         assert "You polish lamp." in self.told("execute_command", command="polish lamp")
+
+    def test_a_command_that_asks_back_is_left(self) -> None:
+        """The question or the menu would take each later command for its answer."""
+        self.allow("haggle", "polish")
+        for line, told in (("haggle", "Buy it for 3 coins?"), ("haggle menu", "Buy?")):
+            with self.subTest(line):
+                text = self.refusal("execute_command", command=line)
+                assert text.startswith("the command haggle asks back, which you cannot answer: ")
+                assert told in strip_ansi(text)
+                assert "You polish lamp." in self.told("execute_command", command="polish lamp")
+        assert [("polish", "lamp")] * 2 == RAN
 
     def test_a_pager_of_somebody_else_is_evennias(self) -> None:
         """A player gets pages, and a body that runs no command nothing, as ever."""
