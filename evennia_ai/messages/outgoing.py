@@ -387,4 +387,7 @@ def alert_staff(told: Notice | str, *, is_over: bool = False) -> None:
         if account is None or account in known or not account.check_permstring("Admin"):
             continue
         known.add(account)
-        account.msg(f"|r[assistant]|n {text}")
+        try:
+            account.msg(f"|r[assistant]|n {text}")
+        except Exception:  # a broken hook of the game must not keep it from the others
+            logger.log_trace(f"[assistant] {account.key} could not be told")
