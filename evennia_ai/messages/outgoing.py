@@ -198,20 +198,21 @@ def say(
     found = phrasing.phrased(text, "say", character)
     if not may_emote:
         found = Phrased(found.words or phrasing.in_brackets(found))
+    if found.before and not found.words:
+        emote(character, found.before, hops=hops, more=more)
+        return
+    said = _sendable(found.words, "say", character)
+    allowed = character.at_pre_say(said)
+    if not allowed:  # before anything is acted out: the model may try again
+        raise ToolError("you cannot speak here")
     if found.before:
         emote(character, found.before, hops=hops, more=more)
-    if found.words or not found.before:
-        _say(character, found.words, hops, more)
+    _say(character, said, allowed, marks("say", hops, **more))
     if found.after:
         emote(character, found.after, hops=hops, more=more)
 
 
-def _say(character: GameObject, words: str, hops: int, more: Marks) -> None:
-    said = _sendable(words, "say", character)
-    allowed = character.at_pre_say(said)
-    if not allowed:
-        raise ToolError("you cannot speak here")
-    options = marks("say", hops, **more)
+def _say(character: GameObject, said: str, allowed: object, options: Marks) -> None:
     room = character.location
     if send := phrasing.emote_of(character):
         _emote(send, character, str(allowed), options)
