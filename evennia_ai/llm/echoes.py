@@ -13,7 +13,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from evennia_ai.core.text.cleaning import sendable
-from evennia_ai.core.turn.conversation import BESIDE, Message
+from evennia_ai.core.turn.conversation import BESIDE, TOKENS, Message
+from evennia_ai.core.turn.tokens import estimate
 from evennia_ai.errors import ModelStatusError
 
 # DeepSeek's member of a message; not empty, as some services take that for missing.
@@ -46,8 +47,8 @@ class Echoes:
         return not named.issubset(sent)
 
 
-def beside_calls(message: Mapping[str, Any], wanted: Collection[str]) -> dict[str, str]:
-    """The wanted members of a message of a model, as far as it has them."""
+def beside_calls(message: Mapping[str, Any], wanted: Collection[str]) -> dict[str, Any]:
+    """The wanted members of a message of a model, and their size; empty if it has none."""
     calls, found = message["tool_calls"], {}
     if THOUGHTS in wanted:
         found[THOUGHTS] = message.get(THOUGHTS)
@@ -56,7 +57,8 @@ def beside_calls(message: Mapping[str, Any], wanted: Collection[str]) -> dict[st
         google = extra.get("google") if isinstance(extra, dict) else None
         found[SIGNATURE] = google.get(SIGNATURE) if isinstance(google, dict) else None
     texts = {name: text for name, text in found.items() if isinstance(text, str) and text}
-    return {name: sendable(text) for name, text in texts.items()}
+    kept: dict[str, Any] = {name: sendable(text) for name, text in texts.items()}
+    return {**kept, TOKENS: sum(map(estimate, kept.values()))} if kept else {}
 
 
 def with_echoes(body: Mapping[str, Any], wanted: Collection[str]) -> Mapping[str, Any]:

@@ -332,7 +332,7 @@ def test_the_model_sees_history_then_this_turn() -> None:
 
 def test_what_came_beside_a_call_goes_back_with_it() -> None:
     """It is about the call; a text that was read as a call has nothing to do with it."""
-    beside = {"m": {"reasoning_content": "I should look."}}
+    beside = {"m": {"reasoning_content": "I should look.", "tokens": 4}}
     written = replace(reply(content='{"tool": "look"}'), beside=beside)
     stage = Stage(replace(reply(LOOK), beside=beside), written, reply(HELLO))
     stage.play()

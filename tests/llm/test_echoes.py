@@ -12,6 +12,7 @@ from twisted.internet.task import Clock
 from evennia_ai.core.turn.conversation import (
     BESIDE,
     OF,
+    TOKENS,
     call_message,
     history_entries,
     result_message,
@@ -109,12 +110,12 @@ def test_a_model_gets_its_own_thoughts_back() -> None:
     bench = Bench(thoughtful(), DEEPSEEK, GEMINI, thoughtful())
     assert {} == asked(bench).beside
     reply = asked(bench)
-    assert {"m": {THOUGHTS: "I should look.?", SIGNATURE: "c2ln"}} == reply.beside
+    size = estimate("I should look.?") + estimate("c2ln")
+    assert {"m": {THOUGHTS: "I should look.?", SIGNATURE: "c2ln", TOKENS: size}} == reply.beside
     assert ("I should look.?", "c2ln", None) == echoes_in(after(reply))
     assert (NO_THOUGHTS, NO_SIGNATURE, None) == echoes_in(after(reply, "other"))
-    assert count_messages([call_message(*reply.tool_calls)], estimate) + 10 < count_messages(
-        [call_message(*reply.tool_calls, beside=reply.beside)], estimate
-    )
+    bare, whole = (call_message(*reply.tool_calls, beside=each) for each in ({}, reply.beside))
+    assert size == count_messages([whole], estimate) - count_messages([bare], estimate)
 
 
 def test_services_that_want_nothing_get_nothing() -> None:

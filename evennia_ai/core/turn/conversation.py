@@ -23,8 +23,9 @@ Message = dict[str, Any]
 # Our own marks on stored messages, removed before a message is sent to a service.
 PRIVATE_TO, OF, PAID_BY, UNKEPT = "private_to", "of", "paid_by", "unkept"
 SAID_BY = "said_by"  # of a summary: the people of the turns that it sums up
-# Within a turn only: what a model sent beside its calls and its service wants back.
-BESIDE = "beside"
+# Within a turn only: what a model sent beside its calls and its service wants back, by the model's
+# name; and its size, counted once, as thoughts are long.
+BESIDE, TOKENS = "beside", "tokens"
 _MARKS = (PRIVATE_TO, OF, PAID_BY, UNKEPT, SAID_BY, BESIDE)
 # The API's rules for names of functions.
 LONGEST_TOOL_NAME = 64
