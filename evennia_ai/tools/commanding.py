@@ -16,7 +16,7 @@ from typing import Any
 
 from evennia.commands.command import Command, InterruptCommand
 from evennia.utils import logger
-from evennia.utils.evmenu import InputCmdSet
+from evennia.utils.evmenu import InputCmdSet, YesNoQuestionCmdSet
 from evennia.utils.evmore import EvMore
 from twisted.internet.defer import CancelledError, Deferred
 from twisted.python.failure import Failure
@@ -124,18 +124,27 @@ def captured(script: Assistant | None) -> Generator[list[str]]:
 
 
 def leave_dialogue(body: Character) -> bool:
-    """Leave the question or the menu of a command, which would take each later line as an answer.
+    """Leave a command's question, menu or editor, which would take each later line as an answer.
 
     Returns:
         True if there was one.
     """
-    menu, question = body.ndb._evmenu, body.ndb._getinput
-    if menu:
-        menu.close_menu()
-    if question:
-        del body.ndb._getinput
-        body.cmdset.remove(InputCmdSet)
-    return bool(menu or question)
+    is_open = False
+    for name, leave in _DIALOGUES.items():
+        if (dialogue := getattr(body.ndb, name)) is not None:
+            is_open = True
+            leave(body, dialogue)
+            delattr(body.ndb, name)
+    return is_open
+
+
+# How to leave each of Evennia's dialogues, by the name under which a body notes it.
+_DIALOGUES: dict[str, Callable[[Character, Any], object]] = {
+    "_getinput": lambda body, _: body.cmdset.remove(InputCmdSet),
+    "_yes_no_question": lambda body, _: body.cmdset.remove(YesNoQuestionCmdSet),
+    "_evmenu": lambda _, menu: menu.close_menu(),
+    "_eveditor": lambda _, editor: editor.quit(),
+}
 
 
 # What the pager asks a session for: a screen larger than any output that is captured.

@@ -13,7 +13,8 @@ from evennia.commands.cmdparser import cmdparser
 from evennia.commands.cmdset import CmdSet
 from evennia.commands.command import Command
 from evennia.utils.ansi import strip_ansi
-from evennia.utils.evmenu import EvMenu
+from evennia.utils.eveditor import EvEditor
+from evennia.utils.evmenu import EvMenu, ask_yes_no
 from evennia.utils.evmore import EvMore
 from evennia.utils.evtable import EvTable
 from twisted.internet.defer import Deferred, fail, succeed
@@ -116,7 +117,7 @@ class CmdAlmanac(CmdPolish):
 
 
 class CmdAsking(CmdPolish):
-    """A command that waits for the typist: with a question, or with a menu."""
+    """A command that waits for the typist: with a question, a menu or an editor."""
 
     key = "haggle"
     aliases = []
@@ -124,8 +125,13 @@ class CmdAsking(CmdPolish):
     def func(self) -> Any:
         if "menu" in self.args:
             EvMenu(self.caller, {"start": lambda caller: ("Buy?", [{"desc": "Yes"}])})
-            return None
-        return self._ask()
+        elif "editor" in self.args:
+            EvEditor(self.caller, key="offer")
+        elif "yes" in self.args:
+            ask_yes_no(self.caller, "Buy it?", yes_action="Yours.", no_action="A pity.")
+        else:
+            return self._ask()
+        return None
 
     def _ask(self) -> Iterator[str]:
         answer = yield "Buy it for 3 coins?"
@@ -272,13 +278,15 @@ class TestExecuteCommand(ToolTest):
     def test_a_command_that_asks_back_is_left(self) -> None:
         """The question or the menu would take each later command for its answer."""
         self.allow("haggle", "polish")
-        for line, told in (("haggle", "Buy it for 3 coins?"), ("haggle menu", "Buy?")):
+        asked = {"": "Buy it for 3 coins?", "menu": "Buy?", "yes": "Buy it?", "editor": "offer"}
+        for kind, told in asked.items():
+            line = f"haggle {kind}".rstrip()
             with self.subTest(line):
                 text = self.refusal("execute_command", command=line)
                 assert text.startswith("the command haggle asks back, which you cannot answer: ")
                 assert told in strip_ansi(text)
                 assert "You polish lamp." in self.told("execute_command", command="polish lamp")
-        assert [("polish", "lamp")] * 2 == RAN
+        assert [("polish", "lamp")] * 4 == RAN
 
     def test_a_pager_of_somebody_else_is_evennias(self) -> None:
         """A player gets pages, and a body that runs no command nothing, as ever."""
