@@ -115,6 +115,7 @@ async def execute_command(character: Character, command: str, *, turn: Turn) -> 
         command: the whole line, such as: inventory.
     """
     allowed = _allowed(character, "command_allowlist")
+    leave_dialogue(character)  # that a command began after a pause
     found, name, arguments, cmdset = await _resolve(character, _one_line(command))
     if found.key.casefold() not in allowed:
         shown = one_line(found.key, 40)

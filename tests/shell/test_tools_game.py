@@ -14,7 +14,7 @@ from evennia.commands.cmdset import CmdSet
 from evennia.commands.command import Command
 from evennia.utils.ansi import strip_ansi
 from evennia.utils.eveditor import EvEditor
-from evennia.utils.evmenu import EvMenu, ask_yes_no
+from evennia.utils.evmenu import EvMenu, ask_yes_no, get_input
 from evennia.utils.evmore import EvMore
 from evennia.utils.evtable import EvTable
 from twisted.internet.defer import Deferred, fail, succeed
@@ -286,7 +286,9 @@ class TestExecuteCommand(ToolTest):
                 assert text.startswith("the command haggle asks back, which you cannot answer: ")
                 assert told in strip_ansi(text)
                 assert "You polish lamp." in self.told("execute_command", command="polish lamp")
-        assert [("polish", "lamp")] * 4 == RAN
+        get_input(self.ada, "And now?", lambda *_: None)  # as of a command after a pause
+        assert "You polish lamp." in self.told("execute_command", command="polish lamp")
+        assert [("polish", "lamp")] * 5 == RAN
 
     def test_a_pager_of_somebody_else_is_evennias(self) -> None:
         """A player gets pages, and a body that runs no command nothing, as ever."""
