@@ -61,24 +61,40 @@ def beside_calls(message: Mapping[str, Any], wanted: Collection[str]) -> dict[st
     return {**kept, TOKENS: sum(map(estimate, kept.values()))} if kept else {}
 
 
+def with_kept(messages: Sequence[Message], model: str, wanted: Collection[str]) -> list[Message]:
+    """The messages with the wanted members that a model sent, where they were kept."""
+    return [_with_kept(each, model, wanted) if BESIDE in each else each for each in messages]
+
+
+def _with_kept(message: Message, model: str, wanted: Collection[str]) -> Message:
+    kept, made = message[BESIDE].get(model, {}), {**message}
+    if THOUGHTS in wanted and THOUGHTS in kept:
+        made[THOUGHTS] = kept[THOUGHTS]
+    if SIGNATURE in wanted and SIGNATURE in kept:
+        made["tool_calls"] = _signed(message["tool_calls"], kept[SIGNATURE])
+    return made
+
+
+def _signed(calls: Sequence[Mapping[str, Any]], signature: str) -> list[Mapping[str, Any]]:
+    """Calls of one reply, the first of them with the signature unless it has one."""
+    return [{"extra_content": {"google": {SIGNATURE: signature}}, **calls[0]}, *calls[1:]]
+
+
 def with_echoes(body: Mapping[str, Any], wanted: Collection[str]) -> Mapping[str, Any]:
-    """A request body with the wanted members, and without our own mark."""
-    messages: Sequence[Message] = body["messages"]
-    if not wanted and not [each for each in messages if BESIDE in each]:
+    """A request body with stand-ins for the wanted members that it has not."""
+    if not wanted:
         return body
-    sent = [_with_echoes(message, body["model"], wanted) for message in messages]
-    return {**body, "messages": sent}
+    messages: Sequence[Message] = body["messages"]
+    return {**body, "messages": [_with_echoes(message, wanted) for message in messages]}
 
 
-def _with_echoes(message: Message, model: str, wanted: Collection[str]) -> Message:
+def _with_echoes(message: Message, wanted: Collection[str]) -> Message:
     calls = message.get("tool_calls")
     if not calls:
         return message
     made = {**message}
-    kept = made.pop(BESIDE, {}).get(model, {})
     if THOUGHTS in wanted:
-        made[THOUGHTS] = kept.get(THOUGHTS, NO_THOUGHTS)
+        made.setdefault(THOUGHTS, NO_THOUGHTS)
     if SIGNATURE in wanted:
-        extra = {"google": {SIGNATURE: kept.get(SIGNATURE, NO_SIGNATURE)}}
-        made["tool_calls"] = [{**calls[0], "extra_content": extra}, *calls[1:]]
+        made["tool_calls"] = _signed(calls, NO_SIGNATURE)
     return made

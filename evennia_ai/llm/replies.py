@@ -14,7 +14,7 @@ from typing import Any
 from evennia_ai.core.safety.prices import reported
 from evennia_ai.core.text.cleaning import one_line
 from evennia_ai.core.text.reading import BeyondBoundsError, UnreadableError, read_json
-from evennia_ai.core.turn.conversation import Message, alternating, as_fallback
+from evennia_ai.core.turn.conversation import BESIDE, Message, alternating, as_fallback
 from evennia_ai.core.turn.speech import call_from_json, call_of
 from evennia_ai.core.turn.tokens import estimate
 from evennia_ai.core.turn.toolspec import ToolCall, ToolSpec
@@ -35,7 +35,7 @@ _WITHOUT_IDS = ("user", "system")
 
 
 def native_request(messages: Sequence[Message], tools: Sequence[ToolSpec]) -> dict[str, Any]:
-    """The body for a model with native tool calls; `with_echoes` completes it."""
+    """The body for a model with native tool calls."""
     # Half of a conversation has no ids.
     sent = [each if each["role"] in _WITHOUT_IDS else _with_short_ids(each) for each in messages]
     body: dict[str, Any] = {"messages": sent}
@@ -101,6 +101,8 @@ def short_id(call_id: str) -> str:
 
 
 def _with_short_ids(message: Message) -> Message:
+    if BESIDE in message:  # our own mark
+        message = {key: message[key] for key in message if key != BESIDE}
     if calls := message.get("tool_calls"):
         return {**message, "tool_calls": [{**call, "id": short_id(call["id"])} for call in calls]}
     if "tool_call_id" in message:

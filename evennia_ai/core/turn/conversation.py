@@ -123,7 +123,9 @@ def split_private_calls(
     results = {item["tool_call_id"]: item for item in messages if item["role"] == "tool"}
     found: list[Message] = []
     of_all = {None, otherwise or None}
-    for message in messages:
+    for each in messages:
+        # What was kept beside its calls is for its turn only.
+        message = each if BESIDE not in each else {k: each[k] for k in each if k != BESIDE}
         calls = message.get("tool_calls")
         if not calls:
             # Popped below, together with its call: appending it here again would duplicate it.
@@ -154,12 +156,6 @@ def history_entries(
     """
     if is_private and not person:
         return []
-    said = [
-        {key: value for key, value in message.items() if key != BESIDE}
-        if BESIDE in message
-        else message
-        for message in said
-    ]
     entries = marked_with_person(
         split_private_calls(said, asides, person if is_private else ""), person
     )
