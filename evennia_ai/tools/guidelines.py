@@ -13,11 +13,11 @@ from typing import Any
 from evennia_ai.core.safety import guidelines
 from evennia_ai.core.turn.toolspec import ToolCategory
 from evennia_ai.core.turn.turn import Turn
-from evennia_ai.errors import ToolDeniedError, ToolError
+from evennia_ai.errors import ToolDeniedError
 from evennia_ai.runtime import state
 from evennia_ai.runtime.assistant import Character
 from evennia_ai.runtime.rights import Right, holds
-from evennia_ai.tools.base import Tool
+from evennia_ai.tools.base import Tool, refusals
 from evennia_ai.tools.groups import GUIDELINES
 from evennia_ai.tools.orders import all_hold, givers
 from evennia_ai.tools.registry import register
@@ -71,9 +71,7 @@ class ProposeGuideline(Tool):
 
 
 def _new(kept: tuple[str, ...], arguments: Mapping[str, object]) -> tuple[str, ...]:
-    try:
+    with refusals():
         return guidelines.proposed(
             kept, str(arguments.get("text", "")), str(arguments.get("replaces", ""))
         )
-    except ValueError as error:
-        raise ToolError(str(error)) from None
