@@ -61,11 +61,9 @@ async def react(turn: Turn, ports: Ports, bounds: Bounds) -> Stop:
             return _silent(turn, reply)
         turn.has_recited |= bool(refusal)
         turn.is_talk = calls[0].is_spoken and {each["role"] for each in turn.said} <= {"user"}
-        # What came with a text that was itself turned into a call is not about that call.
-        is_called = calls is reply.tool_calls
-        beside = reply.beside if is_called else {}
-        group = CallGroup(calls, turn, bounds.pattern.calls_per_reply, beside)
-        turn.reasoning = reply.content if is_called else ""
+        about = reply if calls is reply.tool_calls else Reply()  # a call made of text has none
+        group = CallGroup(calls, turn, bounds.pattern.calls_per_reply, about.beside)
+        turn.reasoning = about.content
         bounds.note_cut(len(calls))
         await _run(group, ports, bounds, refusal)
         stop = _end_after(group, bounds)
