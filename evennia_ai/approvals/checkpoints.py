@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -112,7 +112,7 @@ async def ask(
         config,
         _People(script, event, turn, hit, is_moot),
         extensions,
-        partial(_record, script),
+        lambda name, facts: audit.record(name, script, **facts),
         _report,
         (CancelledError,),
     )
@@ -178,10 +178,6 @@ def _whose(script: Assistant, hit: LimitReachedError) -> str:
     if account.scope is Scope.ASSISTANT:
         return str(script.key) if is_of(script, account) else account.key
     return f"the player {key_of(account.key)}"
-
-
-def _record(script: Assistant, name: str, facts: Mapping[str, object]) -> None:
-    audit.record(name, script, **facts)
 
 
 def _report(error: BaseException) -> None:

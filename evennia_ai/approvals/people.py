@@ -21,9 +21,9 @@ from evennia_ai.runtime.rights import (
     OF_THE_BODY,
     RAISES,
     Right,
-    has_right,
+    holds,
     is_owner,
-    is_staff,
+    is_permission,
     meets,
     seen,
 )
@@ -73,18 +73,11 @@ def may_decide(script: Assistant, question: Question, being: Being) -> bool:
     if right in OF_THE_BODY:
         whose = next((each for each in (script, head) if is_of(each, account)), None)
         return _has(whose, being, right)
-    return any(map(is_owner, _accounts_and(being)))
+    return is_owner(being) or is_owner(getattr(being, "account", None) or being)
 
 
 def _has(script: Assistant | None, being: Being, right: Right) -> bool:
-    if script is None or script.obj is None:
-        return False
-    staff = any(map(is_staff, _accounts_and(being)))
-    return has_right(script, being, right, is_staff=staff)
-
-
-def _accounts_and(being: Being) -> list[Any]:
-    return [being, getattr(being, "account", None) or being]
+    return script is not None and script.obj is not None and holds(script, being, right)
 
 
 def listeners(script: Assistant, question: Question) -> list[Any]:
@@ -163,7 +156,8 @@ def who_may_allow(script: Assistant, event: Event, tool: str) -> list[Any]:
     if by == STAFF:
         return [account for account in online if seen(account).check_permstring("Admin")]
     # Otherwise the setting is the name of a person, or else a permission or lock string.
-    named = [account for account in online if by.casefold() in _names(account)]
+    # Anybody may be called like a permission, which must not make them approve anything.
+    named = [each for each in online if by.casefold() in _names(each) and not is_permission(by)]
     return named or [account for account in online if _meets(script, account, by)]
 
 

@@ -120,8 +120,7 @@ def _guarded(act: Callable[[], None]) -> None:
 def _on_login(sender: Account, **_: Any) -> None:
     # Each guarded by itself, so that one failure does not skip the others.
     _guarded(lambda: _greet(sender))
-    _guarded(review)
-    _guarded(_wake_assistants)
+    _on_puppet(sender)
 
 
 def _on_puppet(sender: Being, **_: Any) -> None:

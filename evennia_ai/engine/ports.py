@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Any, Protocol
 
 from evennia_ai.core.settings.safety import SafetyConfig
 from evennia_ai.core.turn.conversation import Message
@@ -24,6 +24,8 @@ class Reply:
     Attributes:
         model: the model that answered, as its endpoint is described; "" if there is only one.
         notice: a sentence for staff on why the first choice did not answer, or "".
+        beside: what the service wants back with the calls, such as the model's thoughts, by the
+            name of the model; sent to no other model.
     """
 
     content: str = ""
@@ -32,6 +34,7 @@ class Reply:
     finish_reason: str = ""
     model: str = ""
     notice: str = ""
+    beside: Mapping[str, Any] = field(default_factory=dict)
 
 
 class Model(Protocol):

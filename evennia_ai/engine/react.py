@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 from evennia_ai.core.hearing.audience import WAYS, words
 from evennia_ai.core.safety.monitor import Caution, Halt
@@ -60,9 +61,9 @@ async def react(turn: Turn, ports: Ports, bounds: Bounds) -> Stop:
             return _silent(turn, reply, recites=bool(refusal))
         turn.has_recited |= bool(refusal)
         turn.is_talk = calls[0].is_spoken and {each["role"] for each in turn.said} <= {"user"}
-        group = CallGroup(calls, turn, bounds.pattern.calls_per_reply)
-        # Text that was itself turned into a call is not reasoning about it.
-        turn.reasoning = reply.content if calls is reply.tool_calls else ""
+        about = reply if calls is reply.tool_calls else Reply()  # a call made of text has none
+        group = CallGroup(calls, turn, bounds.pattern.calls_per_reply, about.beside)
+        turn.reasoning = about.content
         bounds.note_cut(len(calls))
         await _run(group, ports, bounds, refusal)
         stop = _end_after(group, bounds)
@@ -197,9 +198,16 @@ class CallGroup:
     Args:
         calls: in the model's order.
         most: number of calls to run; the others are left out, and the model is told so.
+        beside: of the reply, see `Reply`.
     """
 
-    def __init__(self, calls: Sequence[ToolCall], turn: Turn, most: int) -> None:
+    def __init__(
+        self,
+        calls: Sequence[ToolCall],
+        turn: Turn,
+        most: int,
+        beside: Mapping[str, Any] | None = None,
+    ) -> None:
         self.calls = tuple(calls[:most])
         self.turn = turn
         self.done: list[Done] = []
@@ -211,7 +219,7 @@ class CallGroup:
             self._left_out = f"{left_out} more calls were left out: {most} a reply"
         # The messages from here on are replaced with each result.
         self._begins_at = len(turn.said)
-        self._asked = call_message(*self.calls)
+        self._asked = call_message(*self.calls, beside=beside)
         # Services refuse a conversation with a call without a result, so each has one from now on.
         self.tell("")
 

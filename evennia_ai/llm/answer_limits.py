@@ -78,7 +78,8 @@ _REFUSED = re.compile(
     re.IGNORECASE,
 )
 _TOO_LARGE = re.compile(
-    r"too large|too high|at most|exceed|maximum|less than|must be <|<=|> \d", re.IGNORECASE
+    r"too large|too high|at most|exceed|maximum|less than|must be <|<=|> \d|range",
+    re.IGNORECASE,
 )
 _ABOUT_ANSWERS = re.compile(f"{MAX_TOKENS}|{MAX_COMPLETION_TOKENS}|in the completion")
 
@@ -163,8 +164,9 @@ class AnswerLimit:
         if name != self.name:  # a concurrent call has already learned the right name
             return sent
         if _TOO_LARGE.search(text):
-            # The text quotes the value sent and the maximum, in any order and wording.
-            fewer = [number for number in map(int, re.findall(r"\d+", text)) if 0 < number < sent]
+            # The text quotes the value sent and the maximum, in any order and wording, and may
+            # begin a range with 1.
+            fewer = [number for number in map(int, re.findall(r"\d+", text)) if 1 < number < sent]
             self.most = max(fewer, default=0) or None
             return self.most
         if _REFUSED.search(text):

@@ -133,9 +133,8 @@ class _Check:
     ) -> CheckResult:
         try:
             ok, text = await probe()
-        except (ModelError, LimitReachedError, StoppedError) as error:
-            ok, text = False, str(error)
-        except ConfigurationError as error:  # costs are capped, and this model has no known price
+        # A ConfigurationError says that costs are capped, and this model has no known price.
+        except (ModelError, LimitReachedError, StoppedError, ConfigurationError) as error:
             ok, text = False, str(error)
         return CheckResult(name, ok, text)
 
@@ -164,8 +163,8 @@ class _Check:
         names = await self._listed(self._transport)
         if not names:
             return True, f"{model} (the endpoint does not list its models)"
-        # Ollama lists a model with its tag, and takes it without.
-        if model in names or f"{model}:latest" in names:
+        # Ollama lists a model with its tag, Gemini below "models/"; both take it without.
+        if {model, f"{model}:latest", f"models/{model}"}.intersection(names):
             return True, f"{model} is known"
         shown = one_line(", ".join(sorted(names)[:6]), 200)
         return False, f"{model} is not among its models; it has {shown}"

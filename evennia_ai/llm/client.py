@@ -34,7 +34,7 @@ from evennia_ai.llm.answer_limits import (
     WantedTokens,
     wanted_of,
 )
-from evennia_ai.llm.echoes import Echoes, with_echoes
+from evennia_ai.llm.echoes import Echoes, with_echoes, with_kept
 from evennia_ai.llm.endpoints import LOCAL, LOCAL_MODEL, PRESETS, SCRIPTED
 from evennia_ai.llm.local_transport import LocalTransport, places_of_game
 from evennia_ai.llm.offers import offered
@@ -305,6 +305,8 @@ class UnifiedLLMClient:
         messages = asked.messages
         if WANTS_CLOSED_TURNS.search(self.model):
             messages = with_closing_reply(messages)
+        if wanted := self._echoes.wanted:
+            messages = with_kept(messages, self.model, wanted)
         body = {"model": self.model, **REQUESTS[self.tool_mode](messages, asked.tools)}
         body |= {**self._generation.as_body(), **asked.extra}
         # Each attempt adds the limit, under the name that the endpoint takes.
@@ -353,7 +355,7 @@ class UnifiedLLMClient:
         tokens = min(call.tokens, call.payment.begin(call.name))
         try:
             answer = await self._post(call, tokens, seconds)
-            return parse_reply(answer, self.tool_mode)
+            return parse_reply(answer, self.tool_mode, model=self.model, wanted=self._echoes.wanted)
         # However it ended, also by cancellation: it was sent, and may be charged for.
         except BaseException as error:
             call.payment.spoil(error)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
+from typing import Any
 
 from evennia_ai.core.text.reading import UnreadableError, read_json
 
@@ -55,7 +56,7 @@ def _parts(whole: object) -> list[object]:
     """The parts of a JSON body that may hold the service's message, outermost first."""
     if not isinstance(whole, Mapping):
         return [whole]
-    error = whole.get("error")
+    error = _error_in(whole)
     # OpenRouter passes on the error of the provider behind it in `error.metadata.raw`.
     metadata = error.get("metadata") if isinstance(error, Mapping) else None
     raw = metadata.get("raw") if isinstance(metadata, Mapping) else None
@@ -65,6 +66,13 @@ def _parts(whole: object) -> list[object]:
         whole.get("detail"),
         raw,
     ]
+
+
+def _error_in(whole: Mapping[str, Any]) -> object:
+    """The error of a body, or of the first choice in it, as with OpenRouter."""
+    choices = whole.get("choices")
+    first = choices[0] if isinstance(choices, list) and choices else None
+    return (first if isinstance(first, Mapping) else whole).get("error")
 
 
 def read_complaint(body: bytes) -> tuple[str, str]:
@@ -93,9 +101,13 @@ def read_complaint(body: bytes) -> tuple[str, str]:
 
 
 def status_within(body: bytes) -> int | None:
-    """The HTTP status of an error that came with HTTP 200 in place of an answer; None for others.
+    """The HTTP status of an error that came with HTTP 200 in place of an answer.
 
-    OpenRouter answers so if a model fails after it began.
+    OpenRouter answers so if a model fails after it began, and LM Studio, without a status, for an
+    address that it does not have.
+
+    Returns:
+        0 for an error that states no status; None if there is no error.
     """
     # No text of a model contains this: quotation marks within a text are escaped.
     if b'"error"' not in body:
@@ -104,9 +116,11 @@ def status_within(body: bytes) -> int | None:
         whole = read_json(body)
     except UnreadableError:
         return None
-    error = whole.get("error") if isinstance(whole, Mapping) and not whole.get("choices") else None
+    error = _error_in(whole) if isinstance(whole, Mapping) else None
+    if not error or not isinstance(error, (str, Mapping)):
+        return None
     code = error.get("code") if isinstance(error, Mapping) else None
-    return code if isinstance(code, int) and 400 <= code <= 599 else None
+    return code if isinstance(code, int) and 400 <= code <= 599 else 0
 
 
 def is_used_up(complaint: tuple[str, str]) -> bool:

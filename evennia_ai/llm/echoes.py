@@ -1,9 +1,9 @@
 """Members that services want back beside a model's own tool calls, learned from their refusals.
 
 A model may think before it calls a tool. Some services refuse (HTTP 400) a conversation in which
-the call comes back without the thoughts, or a signature of them, that they sent beside it. These
-are not kept: they are long, and other models cannot read them. A stand-in is sent instead, and only
-to services that asked for it.
+the call comes back without the thoughts, or a signature of them, that they sent beside it. They are
+kept within the turn and sent back to that model only; calls of other turns and models, which have
+none, get a stand-in. Services that did not ask get neither.
 """
 
 from __future__ import annotations
@@ -12,14 +12,15 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from evennia_ai.core.turn.conversation import Message
+from evennia_ai.core.text.cleaning import sendable
+from evennia_ai.core.turn.conversation import BESIDE, TOKENS, Message
+from evennia_ai.core.turn.tokens import estimate
 from evennia_ai.errors import ModelStatusError
 
 # DeepSeek's member of a message; not empty, as some services take that for missing.
 THOUGHTS, NO_THOUGHTS = "reasoning_content", " "
 # Gemini's member of a call, with the value that Google names for calls that have none.
-SIGNATURE = "thought_signature"
-NO_SIGNATURE = {"google": {SIGNATURE: "skip_thought_signature_validator"}}
+SIGNATURE, NO_SIGNATURE = "thought_signature", "skip_thought_signature_validator"
 
 
 @dataclass(slots=True)
@@ -46,8 +47,41 @@ class Echoes:
         return not named.issubset(sent)
 
 
+def beside_calls(message: Mapping[str, Any], wanted: Collection[str]) -> dict[str, Any]:
+    """The wanted members of a message of a model, and their size; empty if it has none."""
+    calls, found = message["tool_calls"], {}
+    if THOUGHTS in wanted:
+        found[THOUGHTS] = message.get(THOUGHTS)
+    if SIGNATURE in wanted:  # of several calls in one reply, the first has it
+        extra = calls[0].get("extra_content") if isinstance(calls[0], dict) else None
+        google = extra.get("google") if isinstance(extra, dict) else None
+        found[SIGNATURE] = google.get(SIGNATURE) if isinstance(google, dict) else None
+    texts = {name: text for name, text in found.items() if isinstance(text, str) and text}
+    kept: dict[str, Any] = {name: sendable(text) for name, text in texts.items()}
+    return {**kept, TOKENS: sum(map(estimate, kept.values()))} if kept else {}
+
+
+def with_kept(messages: Sequence[Message], model: str, wanted: Collection[str]) -> list[Message]:
+    """The messages with the wanted members that a model sent, where they were kept."""
+    return [_with_kept(each, model, wanted) if BESIDE in each else each for each in messages]
+
+
+def _with_kept(message: Message, model: str, wanted: Collection[str]) -> Message:
+    kept, made = message[BESIDE].get(model, {}), {**message}
+    if THOUGHTS in wanted and THOUGHTS in kept:
+        made[THOUGHTS] = kept[THOUGHTS]
+    if SIGNATURE in wanted and SIGNATURE in kept:
+        made["tool_calls"] = _signed(message["tool_calls"], kept[SIGNATURE])
+    return made
+
+
+def _signed(calls: Sequence[Mapping[str, Any]], signature: str) -> list[Mapping[str, Any]]:
+    """Calls of one reply, the first of them with the signature unless it has one."""
+    return [{"extra_content": {"google": {SIGNATURE: signature}}, **calls[0]}, *calls[1:]]
+
+
 def with_echoes(body: Mapping[str, Any], wanted: Collection[str]) -> Mapping[str, Any]:
-    """A request body with stand-ins for the wanted members."""
+    """A request body with stand-ins for the wanted members that it has not."""
     if not wanted:
         return body
     messages: Sequence[Message] = body["messages"]
@@ -60,7 +94,7 @@ def _with_echoes(message: Message, wanted: Collection[str]) -> Message:
         return message
     made = {**message}
     if THOUGHTS in wanted:
-        made[THOUGHTS] = NO_THOUGHTS
-    if SIGNATURE in wanted:  # of several calls in one reply, the first has it
-        made["tool_calls"] = [{**calls[0], "extra_content": NO_SIGNATURE}, *calls[1:]]
+        made.setdefault(THOUGHTS, NO_THOUGHTS)
+    if SIGNATURE in wanted:
+        made["tool_calls"] = _signed(calls, NO_SIGNATURE)
     return made

@@ -107,6 +107,13 @@ class Endpoint:
         return f"{self.model} via {where}{more}"
 
 
+# The models that need no address, by the names that settings give them.
+BUILT_IN = {
+    LOCAL: Endpoint(LOCAL, LOCAL_MODEL, tool_mode="json"),
+    SCRIPTED: Endpoint(SCRIPTED, SCRIPTED),
+}
+
+
 def provider_of(base_url: str) -> str:
     """The preset that a base URL belongs to, or "custom"."""
     host = (urlsplit(base_url).hostname or "").casefold()
@@ -155,10 +162,8 @@ def _from_values(values: Mapping[str, str], origin: str) -> Endpoint | None:
         values["OPENAI_BASE_URL"],
         values["OPENAI_API_KEY"],
     )
-    if model == SCRIPTED:
-        return Endpoint(SCRIPTED, SCRIPTED)
-    if model == "local":
-        return Endpoint("local", LOCAL_MODEL, tool_mode=PRESETS["local"].tool_mode)
+    if model in BUILT_IN:
+        return BUILT_IN[model]
     if model and (base_url or key):
         base_url = checked_url(base_url or PRESETS["openai"].base_url)
         return Endpoint(provider_of(base_url), model, base_url, key)
@@ -220,7 +225,7 @@ def _resolved(of_environ: tuple[str, ...], of_settings: tuple[str, ...]) -> Endp
         idle = next((key for key in KEYS[:2] if mixed[key]), "")
         if idle:
             notice = f"{idle} is set but EVENNIA_AI_MODEL is not, so it is not used"
-        found = Endpoint("local", LOCAL_MODEL, tool_mode="json")
+        found = BUILT_IN[LOCAL]
     found = replace(found, notice=notice)
     return _with_tool_mode(found, mixed["EVENNIA_AI_TOOL_MODE"])
 
@@ -238,7 +243,7 @@ def from_provider(provider: str, model: str, fallback: Endpoint) -> Endpoint:
             f"llm_provider is {provider!r}; it must be one of {', '.join(PRESETS)}"
         )
     preset = PRESETS[provider]
-    default_model = {"local": LOCAL_MODEL, SCRIPTED: SCRIPTED}.get(provider, fallback.model)
+    default_model = BUILT_IN.get(provider, fallback).model
     # The game's key must not reach another provider.
     key = fallback.api_key if fallback.base_url == preset.base_url else ""
     return Endpoint(provider, model or default_model, preset.base_url, key, preset.tool_mode)

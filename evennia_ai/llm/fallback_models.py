@@ -16,15 +16,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from evennia_ai.errors import ConfigurationError
-from evennia_ai.llm.endpoints import (
-    LOCAL_MODEL,
-    PRESETS,
-    SCRIPTED,
-    TOOL_MODES,
-    Endpoint,
-    checked_url,
-    provider_of,
-)
+from evennia_ai.llm.endpoints import BUILT_IN, TOOL_MODES, Endpoint, checked_url, provider_of
 from evennia_ai.llm.replicas import at_all, check_keys, key_named, read_replicas
 
 NAME = "EVENNIA_AI_FALLBACK_MODELS"
@@ -108,10 +100,8 @@ def _places(endpoint: Endpoint) -> set[tuple[str, str]]:
 
 def _by_name(model: str, first: Endpoint, path: str) -> Endpoint:
     model = model.strip()
-    if model == "local":
-        return Endpoint("local", LOCAL_MODEL, tool_mode=PRESETS["local"].tool_mode)
-    if model == SCRIPTED:
-        return Endpoint(SCRIPTED, SCRIPTED)
+    if model in BUILT_IN:
+        return BUILT_IN[model]
     if not model:
         raise ConfigurationError(f"{path} is empty; it must be {RIGHT_ENTRY}")
     if not first.base_url:

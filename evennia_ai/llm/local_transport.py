@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import threading
+from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import Any, TypeVar
 
 from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
 from twisted.internet.defer import Deferred, succeed
-from twisted.internet.threads import deferToThread
 from twisted.python.failure import Failure
 
 from evennia_ai.core.typed_objects import Reactor
 from evennia_ai.errors import ConfigurationError, LocalModelError, ModelConnectionError
 from evennia_ai.llm import local
 from evennia_ai.llm.transport import LARGEST_REPLY_BYTES, OpenAITransport
+
+T = TypeVar("T")
 
 
 def places_of_game() -> tuple[Path, Path]:
@@ -31,6 +34,24 @@ def places_of_game() -> tuple[Path, Path]:
             " evennia._init(), or give a base_url"
         ) from None
     return server / ".local_model", server / "portal.pid"
+
+
+def in_own_thread(work: Callable[[], T], reactor: Reactor) -> Deferred[T]:
+    """The outcome of something that may take minutes; the end of the process does not wait for it.
+
+    It would wait for the threads of Twisted's pool, so that a reload of the game took as long.
+    """
+    outcome: Deferred[Any] = Deferred()
+
+    def run() -> None:
+        try:
+            result: T | Failure = work()
+        except Exception:
+            result = Failure()
+        reactor.callFromThread(outcome.callback, result)
+
+    threading.Thread(target=run, name="evennia_ai demo brain", daemon=True).start()
+    return outcome
 
 
 class LocalTransport:
@@ -89,15 +110,14 @@ class LocalTransport:
         """The model, once it runs; cancelling only ends the wait for it.
 
         Starting blocks a thread, possibly while weights download. All calls wait for one start:
-        each would block another thread and use up Twisted's thread pool, and a thread goes on after
-        the call that began it was given up.
+        each would block another thread, which goes on after the call that began it was given up.
         """
         waiting: Deferred[local.LocalModel] = Deferred()
         if self._waiting is not None:
             self._waiting.append(waiting)
             return waiting
         self._waiting = [waiting]
-        deferToThread(self._start).addBoth(self._end_start)
+        in_own_thread(self._start, self._reactor).addBoth(self._end_start)
         return waiting
 
     def _end_start(self, outcome: local.LocalModel | Failure) -> None:

@@ -10,9 +10,9 @@ An entry names the variable that holds its key, never the key itself: settings a
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import replace
+from typing import Any
 
 from evennia_ai.errors import ConfigurationError
 from evennia_ai.llm.endpoints import Endpoint, Replica, checked_url
@@ -112,14 +112,13 @@ def _replica(
     return Replica(base_url, key, _weight(entry.get("weight", 1), path), calls)
 
 
-def _weight(given: object, path: str) -> float:
+def _weight(given: Any, path: str) -> float:
     is_number = isinstance(given, (int, float)) and not isinstance(given, bool)
-    weight = given if isinstance(given, (int, float)) and is_number else math.nan
-    if not 0 < weight <= MOST_WEIGHT:
-        raise ConfigurationError(
-            f"{path}['weight'] is {given!r}; it must be a number above 0, at most {MOST_WEIGHT:,}"
-        )
-    return float(weight)
+    if is_number and 0 < given <= MOST_WEIGHT:
+        return float(given)
+    raise ConfigurationError(
+        f"{path}['weight'] is {given!r}; it must be a number above 0, at most {MOST_WEIGHT:,}"
+    )
 
 
 def check_keys(entry: Mapping[object, object], known: tuple[str, ...], path: str) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 import secrets
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import lru_cache
 from hashlib import blake2b
 from itertools import islice
@@ -14,17 +14,18 @@ from typing import Any
 from evennia_ai.core.safety.prices import reported
 from evennia_ai.core.text.cleaning import one_line
 from evennia_ai.core.text.reading import BeyondBoundsError, UnreadableError, read_json
-from evennia_ai.core.turn.conversation import Message, alternating, as_fallback
+from evennia_ai.core.turn.conversation import BESIDE, Message, alternating, as_fallback
 from evennia_ai.core.turn.speech import call_from_json, call_of
 from evennia_ai.core.turn.tokens import estimate
 from evennia_ai.core.turn.toolspec import ToolCall, ToolSpec
 from evennia_ai.core.turn.turn import TokenUsage
 from evennia_ai.engine.ports import Reply
 from evennia_ai.errors import ModelReplyError
+from evennia_ai.llm.echoes import THOUGHTS, beside_calls
 from evennia_ai.llm.offers import as_choice, as_function
 
 # Message members in which services return a model's reasoning.
-THOUGHTS = ("reasoning_content", "reasoning")
+REASONING = (THOUGHTS, "reasoning")
 # Tool calls read from one reply. Far more than are ever run; it only bounds the work here.
 MOST_CALLS = 5_000
 LONGEST_FINISH_REASON = 60
@@ -70,7 +71,7 @@ def _text(content: object) -> str:
 
 def _estimate_output(message: Mapping[str, object], content: str) -> int:
     """Estimated output tokens: text, tool calls and reasoning, all of which services charge for."""
-    thoughts = (message.get(name) for name in THOUGHTS)
+    thoughts = (message.get(name) for name in REASONING)
     texts = [content, *(text for text in thoughts if isinstance(text, str))]
     if calls := message.get("tool_calls"):
         texts.append(json.dumps(calls, ensure_ascii=False))
@@ -100,6 +101,8 @@ def short_id(call_id: str) -> str:
 
 
 def _with_short_ids(message: Message) -> Message:
+    if BESIDE in message:  # our own mark
+        message = {key: message[key] for key in message if key != BESIDE}
     if calls := message.get("tool_calls"):
         return {**message, "tool_calls": [{**call, "id": short_id(call["id"])} for call in calls]}
     if "tool_call_id" in message:
@@ -160,7 +163,14 @@ def _usage_of(whole: object) -> TokenUsage | None:
     return reported(usage, lambda: 0) if isinstance(usage, dict) else None
 
 
-def parse_reply(body: bytes, tool_mode: str, make_id: Callable[[], str] = new_call_id) -> Reply:
+def parse_reply(
+    body: bytes,
+    tool_mode: str,
+    make_id: Callable[[], str] = new_call_id,
+    *,
+    model: str = "",
+    wanted: Collection[str] = (),
+) -> Reply:
     """Read a chat completion.
 
     The text of a `refusal` member becomes the content if there is no other, and the finish reason
@@ -168,6 +178,7 @@ def parse_reply(body: bytes, tool_mode: str, make_id: Callable[[], str] = new_ca
 
     Args:
         make_id: makes the ids of tool calls.
+        wanted: members that the service of `model` wants back; see `Echoes`.
 
     Raises:
         ModelReplyError: the body is not a chat completion.
@@ -182,9 +193,11 @@ def parse_reply(body: bytes, tool_mode: str, make_id: Callable[[], str] = new_ca
     if tool_mode == "json" and not calls:
         call = call_from_json(content, make_id())
         calls = (call,) if call else ()
+    beside = beside_calls(message, wanted) if wanted and calls else {}
     return Reply(
         content=content or refusal,
         tool_calls=calls,
         usage=reported(whole.get("usage"), lambda: _estimate_output(message, content or refusal)),
         finish_reason="refusal" if refusal else _finish_reason(choice.get("finish_reason")),
+        beside={model: beside} if beside else {},
     )

@@ -190,7 +190,7 @@ class OpenAITransport:
 
     def close(self) -> Deferred[None]:
         """Close the connections."""
-        return as_deferred(self._close(), self._reactor)
+        return as_deferred(self.end(), self._reactor)
 
     def _open_session(self) -> aiohttp.ClientSession:
         """The session, created on first use; only in the loop's thread."""
@@ -207,13 +207,10 @@ class OpenAITransport:
             )
         return self._session
 
-    async def _close(self) -> None:
-        if self._session is not None:
-            await self._session.close()
-
     async def end(self) -> None:
         """Close the connections, as a coroutine of the asyncio loop."""
-        await self._close()
+        if self._session is not None:
+            await self._session.close()
 
     async def _request(
         self, method: str, path: str, body: Mapping[str, object] | bytes | None
@@ -261,9 +258,11 @@ class OpenAITransport:
         content: bytes,
         *,
         is_of_answer: bool = False,
-    ) -> ModelStatusError:
+    ) -> ModelError:
         complaint = read_complaint(content)
         said = self._redacted(complaint[0], 300) or "it says nothing more"
+        if not status:
+            return ModelReplyError(f"{self.base_url} answered with HTTP 200 and an error: {said}")
         how = f"HTTP 200 and the error {status}" if is_of_answer else f"HTTP {status}"
         text = f"{self.base_url} answered with {how}: {said}"
         if is_too_long(status, complaint):

@@ -220,7 +220,8 @@ def _read(
         return None
     if "from_channel" in marked:
         return _read_formatted_channel(rendered, marked, sender, listener)
-    source = _source_of(marked.get("type"))
+    kind = marked.get("type")
+    source = _SOURCES.get(kind) if isinstance(kind, str) else None
     rendered = names.as_others_see(rendered, listener, is_pose=source is Source.POSE)
     if source is None and sender == listener:
         return _from_game(rendered)  # Evennia's commands answer with the typist as sender
@@ -246,10 +247,6 @@ def _from_game(rendered: str) -> Heard | None:
     return Heard(body, Source.SYSTEM, evidence=Evidence.OOB) if body else None
 
 
-def _source_of(kind: object) -> Source | None:
-    return _SOURCES.get(kind) if isinstance(kind, str) else None
-
-
 def _body(
     rendered: str, marked: Mapping[str, object], source: Source, sender: Being, listener: Being
 ) -> str:
@@ -257,8 +254,10 @@ def _body(
     # Where the option's words are not in the line, the line was altered for this listener, as in a
     # language that it does not know, and only the line counts.
     given = marked.get(SPEECH_MARK)
-    if isinstance(given, str) and (source not in _QUOTED or _is_within(given, rendered)):
-        return plain(given).strip()
+    if isinstance(given, str):
+        words = plain(given).strip()
+        if source not in _QUOTED or words in plain(rendered):
+            return words
     if source in (Source.MOVE, Source.EMIT, Source.PAGE):
         return plain(rendered).strip()
     name = names.name_of(sender, listener)
@@ -266,10 +265,6 @@ def _body(
         return cut_name(rendered, name)
     speech = cut_speech(rendered, name)
     return without_emote(speech) if names.has_description(sender) else speech
-
-
-def _is_within(given: str, rendered: str) -> bool:
-    return plain(given).strip() in plain(rendered)
 
 
 def _heard(

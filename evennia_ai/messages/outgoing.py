@@ -183,15 +183,12 @@ def say(
     hops: int,
     more: Marks = NO_MORE,
     may_emote: bool = True,
-) -> str:
+) -> None:
     """Say something aloud, and act out the stage directions before and after it.
 
     Args:
         more: further options.
         may_emote: whether it may act; otherwise stage directions are dropped.
-
-    Returns:
-        What was said, or what was done where nothing was said.
 
     Raises:
         ToolDeniedError: it was asked to be quiet here.
@@ -201,22 +198,21 @@ def say(
     found = phrasing.phrased(text, "say", character)
     if not may_emote:
         found = Phrased(found.words or phrasing.in_brackets(found))
+    if found.before and not found.words:
+        emote(character, found.before, hops=hops, more=more)
+        return
+    said = _sendable(found.words, "say", character)
+    allowed = character.at_pre_say(said)
+    if not allowed:  # before anything is acted out: the model may try again
+        raise ToolError("you cannot speak here")
     if found.before:
         emote(character, found.before, hops=hops, more=more)
-    if found.before and not found.words:
-        return found.before
-    said = _say(character, found.words, hops, more)
+    _say(character, said, allowed, marks("say", hops, **more))
     if found.after:
         emote(character, found.after, hops=hops, more=more)
-    return said
 
 
-def _say(character: GameObject, words: str, hops: int, more: Marks) -> str:
-    said = _sendable(words, "say", character)
-    allowed = character.at_pre_say(said)
-    if not allowed:
-        raise ToolError("you cannot speak here")
-    options = marks("say", hops, **more)
+def _say(character: GameObject, said: str, allowed: object, options: Marks) -> None:
     room = character.location
     if send := phrasing.emote_of(character):
         _emote(send, character, str(allowed), options)
@@ -224,7 +220,6 @@ def _say(character: GameObject, words: str, hops: int, more: Marks) -> str:
         said = str(allowed)
         _to_room(character, '{actor} says, "{speech}"', options, speech=allowed)
     _note_said(character, said, "say", room)
-    return said
 
 
 def _refuse_muter(character: GameObject, person: Being) -> None:
@@ -240,8 +235,8 @@ def whisper(
     *,
     hops: int,
     more: Marks = NO_MORE,
-) -> str:
-    """Whisper to somebody in the room. Returns what was said."""
+) -> None:
+    """Whisper to somebody in the room."""
     _refuse_unable(character)
     _refuse_muter(character, target)
     said = _words(text, "whisper", character)
@@ -255,7 +250,6 @@ def whisper(
         said, name = str(allowed), names.shown(character, target)
         target.msg(text=(f'{name} whispers: "|n{allowed}|n"', options), from_obj=character)
     _note_said(character, said, "whisper", target)
-    return said
 
 
 def page(
@@ -265,8 +259,8 @@ def page(
     *,
     hops: int,
     more: Marks = NO_MORE,
-) -> str:
-    """Page an account. Returns what was said."""
+) -> None:
+    """Page an account."""
     _refuse_unable(character)
     _refuse_muter(character, account)
     said = speech(text, "page", character)
@@ -274,13 +268,12 @@ def page(
     name = names.name_of(character, names.eyes_of(account))
     account.msg(text=(f"|c{name}|n |wpages:|n {said}", options), from_obj=character)
     _note_said(character, said, "page", account)
-    return said
 
 
 def channel(
     character: GameObject, to: Channel, text: str, *, hops: int, more: Marks = NO_MORE
-) -> str:
-    """Say something on a channel. Returns what was said."""
+) -> None:
+    """Say something on a channel."""
     _refuse_unable(character)
     # Evennia's channels turn a line that begins with a colon into a pose.
     said = speech(text, "channel", character).lstrip(" :;")
@@ -290,7 +283,6 @@ def channel(
     del options["type"]
     _to_channel(character, to, said, options)
     _note_said(character, said, "channel", to)
-    return said
 
 
 def _to_channel(character: GameObject, to: Channel, said: str, options: dict[str, Any]) -> None:
@@ -323,8 +315,8 @@ def _send_to(listener: Being, shown: str, to: Channel, options: Mapping[str, obj
         logger.log_trace(f"[assistant] {listener} could not hear the channel {to}")
 
 
-def emote(character: GameObject, text: str, *, hops: int, more: Marks = NO_MORE) -> str:
-    """Act in the room: the name, then the text. Returns the text.
+def emote(character: GameObject, text: str, *, hops: int, more: Marks = NO_MORE) -> None:
+    """Act in the room: the name, then the text.
 
     Raises:
         ToolDeniedError: it was asked to be quiet here.
@@ -341,7 +333,6 @@ def emote(character: GameObject, text: str, *, hops: int, more: Marks = NO_MORE)
     else:
         _to_room(character, "{actor} {action}", options, action=action)
     _note_said(character, action, "pose", room)
-    return action
 
 
 def tell(
@@ -397,4 +388,7 @@ def alert_staff(told: Notice | str, *, is_over: bool = False) -> None:
         if account is None or account in known or not account.check_permstring("Admin"):
             continue
         known.add(account)
-        account.msg(f"|r[assistant]|n {text}")
+        try:
+            account.msg(f"|r[assistant]|n {text}")
+        except Exception:  # a broken hook of the game must not keep it from the others
+            logger.log_trace(f"[assistant] {account.key} could not be told")

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import inspect
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import fields
 from functools import cached_property
 from typing import Any
@@ -12,10 +13,20 @@ from typing import Any
 from evennia_ai.core.turn.signatures import as_annotated, hints_of, spec_from_function
 from evennia_ai.core.turn.toolspec import ToolCategory, ToolGroup, ToolSpec
 from evennia_ai.core.turn.turn import Turn
+from evennia_ai.errors import ToolError
 from evennia_ai.runtime.assistant import Character
 from evennia_ai.runtime.rights import Right
 
 When = Callable[[Any, Turn], bool]
+
+
+@contextmanager
+def refusals() -> Iterator[None]:
+    """Tell the model why something is refused: the text of a ValueError within the block."""
+    try:
+        yield
+    except ValueError as error:
+        raise ToolError(str(error)) from None
 
 
 class Tool(ABC):
@@ -85,21 +96,13 @@ class Tool(ABC):
     @cached_property
     def spec(self) -> ToolSpec:
         """The tool's description for the model, and the rules for running it."""
-        return ToolSpec(
-            name=self.name,
-            description=self.description,
-            parameters={"additionalProperties": False, **self.parameters},
-            category=ToolCategory(self.category),
-            timeout_seconds=self.timeout,
-            cacheable=self.cacheable,
-            cache_scope=self.cache_scope,
-            cache_ttl=self.cache_ttl,
-            is_idempotent=self.is_idempotent,
-            needs_confirmation=self.needs_confirmation,
-            heard_by=self.heard_by,
-            group=self.group,
-            only_reads=self.only_reads,
-        )
+        given: dict[str, Any] = {
+            each.name: getattr(self, each.name, None) for each in fields(ToolSpec)
+        }
+        given["parameters"] = {"additionalProperties": False, **self.parameters}
+        given["category"] = ToolCategory(self.category)
+        given["timeout_seconds"] = self.timeout
+        return ToolSpec(**given)
 
     @cached_property
     def takes_turn(self) -> bool:

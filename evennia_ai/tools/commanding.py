@@ -10,17 +10,20 @@ from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from copy import copy
 from dataclasses import dataclass
-from types import GeneratorType
+from functools import wraps
+from types import GeneratorType, SimpleNamespace
 from typing import Any
 
 from evennia.commands.command import Command, InterruptCommand
 from evennia.utils import logger
+from evennia.utils.evmenu import InputCmdSet, YesNoQuestionCmdSet
+from evennia.utils.evmore import EvMore
 from twisted.internet.defer import CancelledError, Deferred
 from twisted.python.failure import Failure
 
 from evennia_ai.core.text.cleaning import cut_at_sentence, quote
 from evennia_ai.errors import ToolError
-from evennia_ai.runtime.assistant import Assistant
+from evennia_ai.runtime.assistant import Assistant, Character
 
 FAILED_INSIDE = "failed inside; staff can read why in the log. Do something else"
 HOOKS = ("at_pre_cmd", "parse", "func", "at_post_cmd")
@@ -118,6 +121,65 @@ def captured(script: Assistant | None) -> Generator[list[str]]:
     finally:
         work.captures = [each for each in work.captures if each is not lines]
         work.ear = None
+
+
+def leave_dialogue(body: Character) -> bool:
+    """Leave a command's question, menu or editor, which would take each later line as an answer.
+
+    Returns:
+        True if there was one.
+    """
+    is_open = False
+    for name, leave in _DIALOGUES.items():
+        if (dialogue := getattr(body.ndb, name)) is not None:
+            is_open = True
+            leave(body, dialogue)
+            delattr(body.ndb, name)
+    return is_open
+
+
+# How to leave each of Evennia's dialogues, by the name under which a body notes it.
+_DIALOGUES: dict[str, Callable[[Character, Any], object]] = {
+    "_getinput": lambda body, _: body.cmdset.remove(InputCmdSet),
+    "_yes_no_question": lambda body, _: body.cmdset.remove(YesNoQuestionCmdSet),
+    "_evmenu": lambda _, menu: menu.close_menu(),
+    "_eveditor": lambda _, editor: editor.quit(),
+}
+
+
+# What the pager asks a session for: a screen larger than any output that is captured.
+_SCREEN = SimpleNamespace(protocol_flags={"SCREENHEIGHT": {0: 10_000}, "SCREENWIDTH": {0: 78}})
+
+
+def _shows_first_page(begin: Callable[..., None]) -> Callable[..., None]:
+    """Make Evennia's pager show its first page to a body without a session.
+
+    The pager shows nothing to such a body, so the model would not read what `help` prints.
+    """
+
+    @wraps(begin)
+    def begin_or_show(
+        self: EvMore,
+        caller: Any,
+        inp: object,
+        always_page: bool = False,
+        session: object = None,
+        *args: Any,
+        **options: Any,
+    ) -> None:
+        work = getattr(getattr(caller, "assistant_script", None), "work", None)
+        if work is not None and work.capture is not None and not caller.sessions.count():
+            session = _SCREEN
+            # Called at the end of `__init__`; the pager's own would wait for further commands.
+            self.start = lambda: caller.msg(
+                text=(self.page_formatter(self.paginator(0)), self._text_kwargs), **self._kwargs
+            )
+        begin(self, caller, inp, always_page, session, *args, **options)
+
+    return begin_or_show
+
+
+EvMore.__init__ = _shows_first_page(EvMore.__init__)
 
 
 def tells_of_a_crash(lines: Sequence[str]) -> bool:

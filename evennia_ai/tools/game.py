@@ -24,7 +24,13 @@ from evennia_ai.runtime import state
 from evennia_ai.runtime.assistant import Character
 from evennia_ai.runtime.rights import lets
 from evennia_ai.tools.base import Tool
-from evennia_ai.tools.commanding import FAILED_INSIDE, Guarded, captured, tells_of_a_crash
+from evennia_ai.tools.commanding import (
+    FAILED_INSIDE,
+    Guarded,
+    captured,
+    leave_dialogue,
+    tells_of_a_crash,
+)
 from evennia_ai.tools.orders import givers, refused
 from evennia_ai.tools.registry import register, tool
 from evennia_ai.tools.senses import find_here, label_of
@@ -109,6 +115,7 @@ async def execute_command(character: Character, command: str, *, turn: Turn) -> 
         command: the whole line, such as: inventory.
     """
     allowed = _allowed(character, "command_allowlist")
+    leave_dialogue(character)  # that a command began after a pause
     found, name, arguments, cmdset = await _resolve(character, _one_line(command))
     if found.key.casefold() not in allowed:
         shown = one_line(found.key, 40)
@@ -120,12 +127,18 @@ async def execute_command(character: Character, command: str, *, turn: Turn) -> 
     # Pass the checked command itself: parsing the line again could find another one.
     guarded = Guarded.around(found)
     with captured(character.assistant_script) as lines:
-        await character.execute_cmd(
-            arguments, cmdobj=guarded.command, cmdobj_key=name, cmdset=cmdset
-        )
+        try:
+            await character.execute_cmd(
+                arguments, cmdobj=guarded.command, cmdobj_key=name, cmdset=cmdset
+            )
+        finally:
+            output = cut_at_sentence("\n".join(lines), LONGEST_OUTPUT)
+            is_asking = leave_dialogue(character)
+    what = f"the command {one_line(found.key, 40)}"
     if guarded.has_failed or tells_of_a_crash(lines):
-        raise ToolError(f"the command {one_line(found.key, 40)} {FAILED_INSIDE}")
-    output = cut_at_sentence("\n".join(lines), LONGEST_OUTPUT)
+        raise ToolError(f"{what} {FAILED_INSIDE}")
+    if is_asking:
+        raise ToolError(f"{what} asks back, which you cannot answer: {quote(output)}")
     return f"the game answers {quote(output)}" if output else "done; the game said nothing"
 
 

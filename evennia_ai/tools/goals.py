@@ -14,6 +14,7 @@ from evennia_ai.memory.evidence import ShownMemories
 from evennia_ai.runtime import goals
 from evennia_ai.runtime.assistant import Assistant, Character
 from evennia_ai.runtime.fence import Fence
+from evennia_ai.tools.base import refusals
 from evennia_ai.tools.inner_calls import Asker
 from evennia_ai.tools.registry import tool
 
@@ -48,11 +49,9 @@ def complete_goal(character: Character, number: int, outcome: str) -> str:
         outcome: what came of it, in one sentence.
     """
     script = character.assistant_script
-    try:
+    with refusals():
         is_daily = goals.is_daily(script, number)
         whole = goals.complete(script, number, outcome)
-    except ValueError as error:
-        raise ToolError(str(error)) from None
     more = f"; all parts of goal {whole['id']} are closed: {whole['text']}" if whole else ""
     return f"goal {number} is {'done for this time' if is_daily else 'completed'}{more}"
 
@@ -70,10 +69,8 @@ def create_goal(
     """
     _require_own(character, turn)
     script = character.assistant_script
-    try:
+    with refusals():
         number = goals.add(script, text, priority, by=core_goals.SELF, when=when)
-    except ValueError as error:
-        raise ToolError(str(error)) from None
     return f"goal {number} is set"
 
 
@@ -93,10 +90,8 @@ async def split_goal(
     _require_own(character, turn)
     if parts is None:
         parts = await _parts_for(character.assistant_script, number, turn)
-    try:
+    with refusals():
         numbers = goals.split(character.assistant_script, number, parts)
-    except ValueError as error:
-        raise ToolError(str(error)) from None
     return f"goal {number} has the parts {', '.join(map(str, numbers))}"
 
 
@@ -115,10 +110,8 @@ async def _parts_for(script: Assistant, number: int, turn: Turn) -> list[str]:
         StaleEpochError: the assistant was stopped or reset in the meantime.
     """
     known = goals.of(script)
-    try:
+    with refusals():
         goal = core_goals.require_splittable(known, number)
-    except ValueError as error:
-        raise ToolError(str(error)) from None
     client = script.client()
     if client.provider_name == "local":
         raise ToolError(UNPLANNED)

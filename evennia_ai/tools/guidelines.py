@@ -10,41 +10,19 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from evennia_ai.core.hearing.inbox import OWN
 from evennia_ai.core.safety import guidelines
 from evennia_ai.core.turn.toolspec import ToolCategory
 from evennia_ai.core.turn.turn import Turn
-from evennia_ai.core.typed_objects import Being
-from evennia_ai.errors import ToolDeniedError, ToolError
-from evennia_ai.messages.incoming import find_being
+from evennia_ai.errors import ToolDeniedError
 from evennia_ai.runtime import state
 from evennia_ai.runtime.assistant import Character
-from evennia_ai.runtime.rights import Right, has_right, is_staff
-from evennia_ai.tools.base import Tool
+from evennia_ai.runtime.rights import Right, holds
+from evennia_ai.tools.base import Tool, refusals
 from evennia_ai.tools.groups import GUIDELINES
-from evennia_ai.tools.orders import givers
+from evennia_ai.tools.orders import all_hold, givers
 from evennia_ai.tools.registry import register
 
 FOR_SETTING_UP = "your guidelines are changed with whoever may set you up, and with nobody else"
-
-
-def _may_configure(character: Character, being: Being) -> bool:
-    account = getattr(being, "account", None) or being
-    staff = is_staff(being) or is_staff(account)
-    return has_right(character.assistant_script, being, Right.CONFIGURE, is_staff=staff)
-
-
-def _began(character: Character, turn: Turn) -> bool:
-    """True if everybody who began the turn may configure it; its own turns count as well."""
-    return all(
-        event.kind == OWN or _person_may_configure(event.person, character) for event in turn.events
-    )
-
-
-def _person_may_configure(person: str, character: Character) -> bool:
-    # A person who no longer exists has no rights.
-    being = find_being(person) if person else None
-    return being is not None and _may_configure(character, being)
 
 
 @register
@@ -71,11 +49,11 @@ class ProposeGuideline(Tool):
 
     def is_useful(self, character: Character, turn: Turn) -> bool:
         """True if nobody without the right can talk the assistant into a proposal."""
-        return _began(character, turn)
+        return all_hold(character, turn, Right.CONFIGURE)
 
     def question(self, character: Character, turn: Turn, arguments: Mapping[str, object]) -> str:
         """The question with the difference, for the person who decides."""
-        if not _began(character, turn):
+        if not all_hold(character, turn, Right.CONFIGURE):
             raise ToolDeniedError(FOR_SETTING_UP)
         kept = state.read(character.assistant_script, "guidelines")
         return f"may I change my guidelines: {guidelines.difference(kept, _new(kept, arguments))}?"
@@ -83,10 +61,9 @@ class ProposeGuideline(Tool):
     def execute(self, character: Character, turn: Turn | None = None, **arguments: Any) -> str:
         """Change the guidelines, after approval or by order of somebody with the right."""
         # Checked again: the right may have been taken away since the question.
-        people = givers(turn) if turn is not None else ()
-        if not all(_may_configure(character, person) for person in people):
+        script, people = character.assistant_script, givers(turn) if turn is not None else ()
+        if not all(holds(script, person, Right.CONFIGURE) for person in people):
             raise ToolDeniedError(FOR_SETTING_UP)
-        script = character.assistant_script
         kept = state.read(script, "guidelines")
         new = _new(kept, arguments)
         state.write(script, guidelines=new)
@@ -94,9 +71,7 @@ class ProposeGuideline(Tool):
 
 
 def _new(kept: tuple[str, ...], arguments: Mapping[str, object]) -> tuple[str, ...]:
-    try:
+    with refusals():
         return guidelines.proposed(
             kept, str(arguments.get("text", "")), str(arguments.get("replaces", ""))
         )
-    except ValueError as error:
-        raise ToolError(str(error)) from None

@@ -194,7 +194,7 @@ class Asker:
             # Tell the model that its next call is the last one, or it may only look up more.
             advisory = LAST_STEP if left == 1 else ""
             answered = zip(calls, results, strict=True)
-            said += [call_message(*calls)]
+            said += [call_message(*calls, beside=reply.beside)]
             said += [result_message(call, result, advisory) for call, result in answered]
 
     def _enter(self, context_type: ContextType, evidence: ShownMemories | None) -> InnerSetup:

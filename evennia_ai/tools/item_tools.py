@@ -51,6 +51,7 @@ def move(character: Character, exit: str, *, turn: Turn) -> str:  # noqa: A002
         exit: name of the exit, or of the place it leads to.
     """
     before, way, is_refused = room_of(character), _find_way(character, exit), False
+    begun_before = character.ndb.currently_moving
     with captured(getattr(character, "assistant_script", None)) as lines:
         if may(character, way, "traverse", turn):
             # Evennia's wilderness refuses so; there, the ways of a room lead back into it.
@@ -63,6 +64,11 @@ def move(character: Character, exit: str, *, turn: Turn) -> str:  # noqa: A002
                 character.msg(way.db.err_traverse)
             else:
                 way.at_failed_traverse(character)
+    # The contrib `slow_exit` moves the character later, by a task that it notes.
+    begun = character.ndb.currently_moving
+    if begun and begun is not begun_before and character.location == before:
+        where = label_of(way, character)
+        return f"you are on your way through {where}, and will be there in some seconds"
     # A hook may refuse without an error, or move the character somewhere else.
     if character.location == before and (is_refused or before != way.destination):
         raise refusal(lines, f"you are still in {label_of(before, character)}")

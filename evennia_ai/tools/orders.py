@@ -9,13 +9,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 
+from evennia_ai.core.hearing.inbox import OWN
 from evennia_ai.core.turn.turn import Turn
 from evennia_ai.core.typed_objects import Being
 from evennia_ai.errors import ToolDeniedError, ToolError, ToolTimeoutError
 from evennia_ai.messages.incoming import find_being
 from evennia_ai.runtime.assistant import Character
 from evennia_ai.runtime.names import name_of
-from evennia_ai.runtime.rights import lets
+from evennia_ai.runtime.rights import Right, holds, lets
 from evennia_ai.runtime.rights.lending import LentPermissions
 
 _UNCHANGED = nullcontext()
@@ -31,6 +32,16 @@ def givers(turn: Turn) -> list[Being]:
     if None in people:
         raise ToolDeniedError("whoever gave you this order is gone")
     return people
+
+
+def all_hold(character: Character, turn: Turn, right: Right) -> bool:
+    """True if everybody who began the turn has a right over the assistant; nobody began its own."""
+    people = [event.person for event in turn.events if event.kind != OWN]
+    # A person who no longer exists has no rights.
+    beings = [find_being(person) if person else None for person in people]
+    return all(
+        each is not None and holds(character.assistant_script, each, right) for each in beings
+    )
 
 
 def may(

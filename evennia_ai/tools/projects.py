@@ -6,9 +6,9 @@ from typing import Any, Literal
 
 from evennia_ai.core.turn import projects as core
 from evennia_ai.core.turn.turn import Turn
-from evennia_ai.errors import ToolError
 from evennia_ai.memory import journal, projects
 from evennia_ai.runtime.assistant import Character
+from evennia_ai.tools.base import refusals
 from evennia_ai.tools.groups import PROJECTS
 from evennia_ai.tools.registry import tool
 
@@ -25,10 +25,8 @@ def create_project(
         context: what you know and what comes next, of at most 2000 characters.
     """
     script, now, known, viewer = _open(character, turn, f"{project_key} {summary} {context}")
-    try:
+    with refusals():
         kept, key = core.create(known, project_key, summary, context, viewer, now)
-    except ValueError as error:
-        raise ToolError(str(error)) from None
     projects.keep(script, kept)
     return f"project {key} is active"
 
@@ -61,10 +59,8 @@ def swap_project(
         reasoning: why you change over.
     """
     script, now, known, viewer = _open(character, turn, current_project_update)
-    try:
+    with refusals():
         kept, outcome = core.swap(known, project_key, current_project_update, viewer, now)
-    except ValueError as error:
-        raise ToolError(str(error)) from None
     projects.keep(script, kept)
     return {"success": True, **outcome}
 
@@ -89,10 +85,8 @@ def update_project(
     """
     script, now, known, viewer = _open(character, turn, f"{summary} {context}")
     changes = {"summary": summary, "context": context, "status": status}
-    try:
+    with refusals():
         kept = core.update(known, project_key, changes, viewer, now)
-    except ValueError as error:
-        raise ToolError(str(error)) from None
     projects.keep(script, kept)
     return "written down"
 

@@ -211,21 +211,13 @@ def _register_function(function: Function, **options: Unpack[ToolOptions]) -> Fu
         raise ConfigurationError(
             f"tool {function.__name__!r}: there is no option {unknown[0]!r}; there are {known}"
         )
-    cache_seconds = options.get("cache_seconds")
+    cache_seconds = options.pop("cache_seconds", None)
+    category = _category(options.pop("category", "safe_chain"), function)
+    is_cached = cache_seconds is not None
+    options.setdefault("only_reads", is_cached)
     register(
         FunctionTool(
-            function,
-            category=_category(options.get("category", "safe_chain"), function),
-            timeout_seconds=options.get("timeout_seconds", 30.0),
-            cacheable=cache_seconds is not None,
-            cache_scope=options.get("cache_scope", "tick"),
-            cache_ttl=cache_seconds,
-            is_idempotent=options.get("is_idempotent", False),
-            needs_confirmation=options.get("needs_confirmation", False),
-            heard_by=options.get("heard_by", ""),
-            useful_when=options.get("useful_when"),
-            group=options.get("group"),
-            only_reads=options.get("only_reads", cache_seconds is not None),
+            function, category=category, cacheable=is_cached, cache_ttl=cache_seconds, **options
         )
     )
     return function

@@ -3,29 +3,20 @@
 from __future__ import annotations
 
 from evennia_ai.budget import ledger
-from evennia_ai.core.hearing.inbox import OWN
 from evennia_ai.core.turn.turn import Turn
 from evennia_ai.errors import ConfigurationError, ToolDeniedError
-from evennia_ai.messages.incoming import find_being
 from evennia_ai.runtime import asked, services, state
 from evennia_ai.runtime.assistant import Assistant, Character
-from evennia_ai.runtime.rights import Right, lets
+from evennia_ai.runtime.rights import Right
 from evennia_ai.tools.groups import STATE
+from evennia_ai.tools.orders import all_hold
 from evennia_ai.tools.registry import tool
 
 FOR_STAFF = "only whoever may run you is told how you stand"
 
 
 def _may_know(character: Character, turn: Turn) -> bool:
-    """True if everybody who began the turn may run the assistant; its own turns count as well."""
-    return all(
-        event.kind == OWN or _person_may_run(event.person, character) for event in turn.events
-    )
-
-
-def _person_may_run(person: str, character: Character) -> bool:
-    being = find_being(person) if person else None
-    return being is not None and lets(character, being, Right.CONTROL)
+    return all_hold(character, turn, Right.CONTROL)
 
 
 @tool(category="safe_chain", group=STATE, useful_when=_may_know, only_reads=True)

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from evennia_ai.core.turn.conversation import BESIDE
 from evennia_ai.core.turn.execution import ExecutionMode
 from evennia_ai.core.turn.react import Stop, StopReason
 from evennia_ai.core.turn.toolspec import ToolCall, ToolResult
@@ -327,6 +328,16 @@ def test_the_model_sees_history_then_this_turn() -> None:
     stage.play()
     roles = [[message["role"] for message in asked] for asked in stage.model.asked]
     assert [["user", "user"], ["user", "user", "assistant", "tool"]] == roles
+
+
+def test_what_came_beside_a_call_goes_back_with_it() -> None:
+    """It is about the call; a text that was read as a call has nothing to do with it."""
+    beside = {"m": {"reasoning_content": "I should look.", "tokens": 4}}
+    written = replace(reply(content='{"tool": "look"}'), beside=beside)
+    stage = Stage(replace(reply(LOOK), beside=beside), written, reply(HELLO))
+    stage.play()
+    sent = [message.get(BESIDE) for message in stage.model.asked[-1]]
+    assert [None, None, beside, None, None, None] == sent
 
 
 def test_an_error_of_ours_goes_through() -> None:

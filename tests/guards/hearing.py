@@ -36,8 +36,8 @@ HEARING = (
     guard(
         "the server decides the kind of a message, not its text",
         "messages/incoming.py",
-        '    source = _source_of(marked.get("type"))\n',
-        "    source = _source_of(marked.get(\"type\")) or (Source.WHISPER if 'whispers' in rendered else None)\n",
+        "    source = _SOURCES.get(kind) if isinstance(kind, str) else None\n",
+        "    source = Source.WHISPER if 'whispers' in rendered else _SOURCES.get(str(kind))\n",
         "test_no_text_is_taken_for_metadata",
     ),
     guard(

@@ -29,7 +29,7 @@ PEOPLE = (
     guard(
         "nobody else can make an assistant propose a guideline",
         "tools/guidelines.py",
-        "        if not _began(character, turn):",
+        "        if not all_hold(character, turn, Right.CONFIGURE):",
         "        if False:",
         "test_a_player_cannot_bring_it_about",
     ),

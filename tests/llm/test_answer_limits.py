@@ -102,6 +102,20 @@ UNSUPPORTED = (
             id="less, in another way",
         ),
         pytest.param(
+            2_048,
+            {MAX_TOKENS: 2_048},
+            ModelStatusError(
+                400, "Invalid max_tokens value, the valid range of max_tokens is [1, 2048]"
+            ),
+            id="less, as DeepSeek says it",
+        ),
+        pytest.param(
+            None,
+            {MAX_TOKENS: 4_096},
+            ModelStatusError(400, "the valid range of max_tokens is [1, 4096]"),
+            id="a range in which it is",
+        ),
+        pytest.param(
             LEAST_TOKENS,
             {MAX_TOKENS: 4_096},
             ContextLengthError(

@@ -158,6 +158,7 @@ def _listing(*names: str) -> bytes:
     [
         (_listing("m", "n"), "m is known"),
         (_listing("m:latest"), "m is known"),
+        (_listing("models/m"), "m is known"),
         (_listing(), UNLISTED),
         (reply("<html>"), UNLISTED),
         (reply("[]"), UNLISTED),
@@ -165,7 +166,7 @@ def _listing(*names: str) -> bytes:
         (reply("{}", status="404 Not Found"), UNLISTED),
         (None, UNLISTED),
     ],
-    ids=["listed", "latest", "empty", "html", "list", "number", "404", "silent"],
+    ids=["listed", "latest", "in a folder", "empty", "html", "list", "number", "404", "silent"],
 )
 def test_an_endpoint_need_not_list_its_models(
     check: Check, models: bytes | None, expected: str

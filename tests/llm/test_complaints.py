@@ -260,10 +260,15 @@ def test_what_says_that_the_account_is_used_up(expected: bool, message: str, cod
         pytest.param(
             429, _body({"id": "x", "error": {"code": 429}, "choices": []}), id="no choice"
         ),
-        pytest.param(None, _body({"error": {"code": "busy"}}), id="a word"),
-        pytest.param(None, _body({"error": {"code": True}}), id="a flag"),
-        pytest.param(None, _body({"error": {"code": 200}}), id="no error"),
-        pytest.param(None, _body({"error": "down"}), id="a text"),
+        pytest.param(
+            502, _body({"choices": [{"error": {"code": 502}, "message": {}}]}), id="in the choice"
+        ),
+        pytest.param(0, _body({"error": {"code": "busy"}}), id="a word"),
+        pytest.param(0, _body({"error": {"code": True}}), id="a flag"),
+        pytest.param(0, _body({"error": {"code": 200}}), id="no status of an error"),
+        pytest.param(0, _body({"error": "down"}), id="a text"),
+        pytest.param(None, _body({"error": ""}), id="an empty text"),
+        pytest.param(None, _body({"choices": [{"error": None, "message": {}}]}), id="none in it"),
         pytest.param(None, _body({"error": None, "choices": [{}]}), id="none"),
         pytest.param(None, _body({"error": {"code": 502}, "choices": [{}]}), id="beside an answer"),
         pytest.param(None, _body([{"error": {"code": 502}}]), id="a list"),

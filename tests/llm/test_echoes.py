@@ -2,14 +2,25 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
 import pytest
 from twisted.internet.task import Clock
 
-from evennia_ai.core.turn.conversation import call_message, result_message, user_message
+from evennia_ai.core.turn.conversation import (
+    BESIDE,
+    OF,
+    TOKENS,
+    call_message,
+    history_entries,
+    result_message,
+    user_message,
+)
+from evennia_ai.core.turn.tokens import count_messages, estimate
 from evennia_ai.core.turn.toolspec import ToolCall, ToolResult
+from evennia_ai.engine.ports import Reply
 from evennia_ai.errors import ModelStatusError
 from evennia_ai.llm.answer_limits import MAX_TOKENS, MOST_TRIES
 from evennia_ai.llm.echoes import (
@@ -22,7 +33,8 @@ from evennia_ai.llm.echoes import (
 )
 from evennia_ai.llm.endpoints import Endpoint
 from evennia_ai.llm.pool import Pool, PoolConfig
-from evennia_ai.llm.scripted import ScriptedModel
+from evennia_ai.llm.replies import parse_reply
+from evennia_ai.llm.scripted import ScriptedModel, completion
 from tests.llm.client_bench import FINE, Bench
 
 DEEPSEEK = ModelStatusError(
@@ -49,9 +61,10 @@ def asked(bench: Bench) -> Any:
 
 
 def echoes_in(body: Any) -> tuple[Any, Any, Any]:
-    """The thoughts, and the extra content of either call, in the second message of a request."""
+    """The thoughts, and the signature of either call, in the second message of a request."""
     message = body["messages"][1]
-    return message.get(THOUGHTS), *(each.get("extra_content") for each in message["tool_calls"])
+    extras = [each.get("extra_content", {}) for each in message["tool_calls"]]
+    return message.get(THOUGHTS), *(extra.get("google", {}).get(SIGNATURE) for extra in extras)
 
 
 @pytest.mark.parametrize(
@@ -71,6 +84,60 @@ def test_a_refused_request_is_repeated_with_a_stand_in(refusal: Any, expected: A
     assert TALK == bodies[0]["messages"]
     assert bodies[0]["messages"][2:] == bodies[1]["messages"][2:]
     assert THOUGHTS not in TALK[1]
+
+
+def thoughtful(signature: Any = "c2ln") -> bytes:
+    """An answer of two calls, with the thoughts behind them."""
+    whole = json.loads(completion(None, ("look", {}), ("say", {"message": "hi"})))
+    message = whole["choices"][0]["message"]
+    message |= {THOUGHTS: "I should look.\ud800"}
+    message["tool_calls"][0]["extra_content"] = {"google": {SIGNATURE: signature}}
+    return json.dumps(whole).encode()
+
+
+def after(reply: Reply, model: str = "m") -> Any:
+    """What a model is sent of a reply's calls at the next step."""
+    talk = [user_message("hello"), call_message(*reply.tool_calls, beside=reply.beside)]
+    bench = Bench(FINE)
+    bench.client.model = model
+    bench.client._echoes.wanted = frozenset((THOUGHTS, SIGNATURE))
+    bench.client.chat_completion(talk)
+    return bench.transport.bodies[0]
+
+
+def test_a_model_gets_its_own_thoughts_back() -> None:
+    """From the first refusal on they are kept; no other model gets them."""
+    bench = Bench(thoughtful(), DEEPSEEK, GEMINI, thoughtful())
+    assert {} == asked(bench).beside
+    reply = asked(bench)
+    size = estimate("I should look.?") + estimate("c2ln")
+    assert {"m": {THOUGHTS: "I should look.?", SIGNATURE: "c2ln", TOKENS: size}} == reply.beside
+    assert ("I should look.?", "c2ln", None) == echoes_in(after(reply))
+    assert (NO_THOUGHTS, NO_SIGNATURE, None) == echoes_in(after(reply, "other"))
+    bare, whole = (call_message(*reply.tool_calls, beside=each) for each in ({}, reply.beside))
+    assert size == count_messages([whole], estimate) - count_messages([bare], estimate)
+
+
+def test_services_that_want_nothing_get_nothing() -> None:
+    """Such as a fallback that goes on where the first model failed."""
+    talk = [user_message("hello"), call_message(LOOK, SAY, beside={"m": {THOUGHTS: "Hm."}})]
+    bench = Bench(FINE)
+    bench.client.chat_completion(talk)
+    assert {"role", "content", "tool_calls"} == bench.transport.bodies[0]["messages"][1].keys()
+
+
+@pytest.mark.parametrize("signature", [None, 3, "", {"a": 1}])
+def test_what_is_no_signature_is_not_kept(signature: Any) -> None:
+    body = thoughtful(signature)
+    assert {} == parse_reply(body, "native", model="m", wanted=(SIGNATURE,)).beside
+    assert {} == parse_reply(FINE, "native", model="m", wanted=(THOUGHTS,)).beside
+
+
+def test_thoughts_stay_in_their_turn() -> None:
+    said = [user_message("hello"), call_message(LOOK, beside={"m": {THOUGHTS: "Hm."}})]
+    kept = history_entries([*said, result_message(LOOK, DONE)], "*#1", {}, is_private=False)
+    assert [said[0] | {OF: "*#1"}, call_message(LOOK) | {OF: "*#1"}] == kept[:2]
+    assert BESIDE in said[1]
 
 
 def test_both_may_be_wanted() -> None:
@@ -115,7 +182,7 @@ def test_what_another_call_learned_meanwhile_is_worth_a_repeat() -> None:
 
 
 def test_nothing_is_copied_where_nothing_is_wanted() -> None:
-    body = {"messages": TALK}
+    body = {"model": "m", "messages": TALK}
     assert body is with_echoes(body, ())
     assert TALK[0] is with_echoes(body, (SIGNATURE,))["messages"][0]
 

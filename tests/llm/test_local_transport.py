@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -23,11 +23,11 @@ def starts(monkeypatch: pytest.MonkeyPatch) -> Starts:
     """The starts under way, each in a thread that cannot be cancelled."""
     begun: Starts = []
 
-    def begin(_: Callable[[], object]) -> Deferred[Any]:
+    def begin(*_: object) -> Deferred[Any]:
         begun.append(Deferred())
         return begun[-1]
 
-    monkeypatch.setattr(local_transport, "deferToThread", begin)
+    monkeypatch.setattr(local_transport, "in_own_thread", begin)
     return begun
 
 
@@ -50,6 +50,20 @@ def test_calls_that_are_given_up_leave_one_start(tmp_path: Path, starts: Starts)
     assert 1 == len(starts)
     starts[0].errback(FULL)
     assert [[FULL]] * 2 == [failures for _, failures in waiting]
+
+
+def test_the_end_of_the_game_does_not_wait_for_a_start() -> None:
+    """A reload took minutes while the model was fetched or loaded."""
+    clock, handed = Clock(), threading.Event()
+    clock.callFromThread = lambda act, result: (act(result), handed.set())  # type: ignore[attr-defined]
+    for work, expected in ((lambda: threading.current_thread().daemon, True), (lambda: 1 / 0, 0)):
+        outcomes: list[Any] = []
+        handed.clear()
+        started = local_transport.in_own_thread(work, clock)
+        started.addErrback(lambda failure: failure.trap(ZeroDivisionError) and 0)
+        started.addCallback(outcomes.append)
+        assert handed.wait(5)
+        assert [expected] == outcomes
 
 
 def test_a_start_that_failed_is_tried_again(tmp_path: Path, starts: Starts) -> None:

@@ -223,6 +223,41 @@ def test_an_error_in_place_of_an_answer_is_one_of_its_status(make: Make, post: A
     assert expected == str(error)
 
 
+@pytest.mark.parametrize(
+    ("body", "error", "expected"),
+    [
+        pytest.param(
+            {"error": "Unexpected endpoint or method. (POST /chat/completions)"},
+            ModelReplyError,
+            "an error: Unexpected endpoint or method. (POST /chat/completions)",
+            id="LM Studio, asked without /v1",
+        ),
+        pytest.param(
+            {
+                "choices": [
+                    {
+                        "error": {"code": 502, "message": "overloaded"},
+                        "finish_reason": "error",
+                        "message": {"content": "Good eve"},
+                    }
+                ]
+            },
+            ModelStatusError,
+            "the error 502: overloaded",
+            id="OpenRouter, in the choice",
+        ),
+    ],
+)
+def test_an_error_elsewhere_in_an_answer_is_told(
+    make: Make, post: Any, body: Any, error: type[ModelError], expected: str
+) -> None:
+    answer = reply(json.dumps(body))
+    with BareServer.running({PATH: answer}) as server, pytest.raises(error) as caught:
+        post(make(server.base_url))
+    assert f"{server.base_url} answered with HTTP 200 and {expected}" == str(caught.value)
+    assert may_be_charged(caught.value)
+
+
 @pytest.mark.parametrize("status", ["200 OK", "429 Too Many"])
 def test_limits_of_the_last_answer_are_kept(make: Make, post: Any, status: str) -> None:
     """Refusals count as well; an answer without limits changes nothing."""

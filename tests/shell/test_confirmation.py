@@ -11,6 +11,8 @@ from evennia.utils.create import create_object
 from evennia_ai import approvals, emergency, operations
 from evennia_ai.commands import AssistantCmdSet
 from evennia_ai.llm.scripted import completion
+from evennia_ai.messages.incoming import person_of
+from tests.online import log_in
 from tests.shell.listening import HearingTest
 from tests.shell.support import pump, whispers
 
@@ -83,6 +85,19 @@ class TestConfirmation(HearingTest):
             assert many == len(shown)
             counts.append(len(statements))
         assert counts[1] <= counts[0]
+
+    def test_nobody_is_asked_for_a_name_like_a_permission(self) -> None:
+        """A player may be called "Builder", or as any other permission in use."""
+        self.tom.permissions.add("judges")
+        log_in(self.mira.account)
+        for name in ("Builder", "builders", "Judges"):
+            with self.subTest(name):
+                self.mira.account.key = name
+                self.set(confirm_by=name)
+                self.beg(NOOP)
+                people = {who for each in approvals.stored(self.ada_script) for who in each.people}
+                assert person_of(self.mira) not in people
+                approvals.discard_all(self.ada_script, "the next one")
 
     def test_an_answer_counts_once(self) -> None:
         number = self.beg()

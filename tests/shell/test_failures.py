@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 from typing import Any
+from unittest import mock
+
+from evennia.utils.create import create_account
 
 from evennia_ai import audit, operations
 from evennia_ai.errors import ModelReplyError, ModelStatusError
@@ -42,6 +45,24 @@ class TestFailure(ShellTest):
             "more failures in a row it stops itself. Look: assistant check Ada"
         )
         assert "  llm_error, HTTP 400: no ||rfit (1 of 5 errors in a row)" == detail
+
+    def test_a_broken_hook_of_the_game_keeps_it_from_nobody_else(self) -> None:
+        """The turn ends as without it, and counts as one error."""
+        other = create_account("Nell", "", "testpassword")
+        other.permissions.add("Admin")
+        told: list[str] = []
+        online = [mock.Mock(get_account=lambda each=each: each) for each in (self.account, other)]
+        broken = mock.Mock(side_effect=RuntimeError("of the game"))
+        with (
+            mock.patch.object(self.account, "msg", broken),
+            mock.patch.object(other, "msg", told.append),
+            mock.patch("evennia.SESSION_HANDLER.get_sessions", return_value=online),
+        ):
+            self.ask("whisper Ada = hello", completion(" "))
+        assert broken.called
+        assert "Ada could not answer Tom" in told[0]
+        assert [] == self.waiting()
+        assert 1 == state.read(self.ada_script, "consecutive_errors")
 
     def test_what_locks_nobody_is_not_counted_before_staff(self) -> None:
         """An answer without choices does not count, even after a failure that does."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from typing import Any
+from unittest import mock
 
 from django.test.utils import override_settings
 
@@ -35,6 +36,11 @@ class TestPhrasing(ShellTest):
     def test_plain_text_of_a_model_is_phrased_too(self) -> None:
         told = ["Ada smiles", 'Ada says, "Bring rope, bread"']
         assert told == self.said(completion("*smiles* Bring\n- rope\n- bread"))
+
+    def test_where_it_cannot_speak_it_does_nothing_either(self) -> None:
+        """A model that tries again would pose again each time."""
+        with mock.patch.object(self.ada, "at_pre_say", return_value=""):
+            assert [] == self.said(says(LINE))
 
     def test_dropped_or_kept(self) -> None:
         """Without words beside it, a dropped direction is said in brackets."""

@@ -105,11 +105,10 @@ class TestSpeaking(RolePlayTest):
     def test_nothing_is_read_into_its_words(self) -> None:
         """References, languages and placeholders are neutralised, and the words are still said."""
         words = 'and/or, /tall man, {x} {#3} @ home, he said "hi", elvish"x", |rred'
-        said = outgoing.say(self.golem, words, hops=1)
+        outgoing.say(self.golem, words, hops=1)
         line = self.mira.seen[-1].replace("\u2060", "")
         shown = "and/or, /tall man, (x) (#3) ＠ home, he said 'hi', elvish'x', |rred"  # noqa: RUF001
         assert f'A stone giant says, "{shown}"' == line
-        assert "and/" in said
         outgoing.emote(self.golem, "waves {x} to /nobody", hops=1)
         assert "A stone giant waves (x) to /nobody." == self.tom.seen[-1].replace("\u2060", "")
 

@@ -12,6 +12,10 @@ from evennia.commands import cmdhandler
 from evennia.commands.cmdparser import cmdparser
 from evennia.commands.cmdset import CmdSet
 from evennia.commands.command import Command
+from evennia.utils.ansi import strip_ansi
+from evennia.utils.eveditor import EvEditor
+from evennia.utils.evmenu import EvMenu, ask_yes_no, get_input
+from evennia.utils.evmore import EvMore
 from evennia.utils.evtable import EvTable
 from twisted.internet.defer import Deferred, fail, succeed
 from twisted.logger import formatEvent, globalLogPublisher
@@ -101,6 +105,39 @@ class CmdTable(CmdPolish):
         self.caller.msg((table, {"type": "shop"}) if self.args else table)
 
 
+class CmdAlmanac(CmdPolish):
+    """A command that prints more than a screen, through the pager."""
+
+    key = "almanac"
+    aliases = []
+
+    def func(self) -> None:
+        days = [f"day {number}" for number in range(100)]
+        EvMore(self.caller, EvTable("Day", table=[days]) if self.args else "\n".join(days))
+
+
+class CmdAsking(CmdPolish):
+    """A command that waits for the typist: with a question, a menu or an editor."""
+
+    key = "haggle"
+    aliases = []
+
+    def func(self) -> Any:
+        if "menu" in self.args:
+            EvMenu(self.caller, {"start": lambda caller: ("Buy?", [{"desc": "Yes"}])})
+        elif "editor" in self.args:
+            EvEditor(self.caller, key="offer")
+        elif "yes" in self.args:
+            ask_yes_no(self.caller, "Buy it?", yes_action="Yours.", no_action="A pity.")
+        else:
+            return self._ask()
+        return None
+
+    def _ask(self) -> Iterator[str]:
+        answer = yield "Buy it for 3 coins?"
+        RAN.append((self.key, answer))
+
+
 class CmdNovel(CmdPolish):
     """A command that prints much."""
 
@@ -149,7 +186,17 @@ class CmdBroken(CmdPolish):
 
 class Commands(CmdSet):
     def at_cmdset_creation(self) -> None:
-        harmless = (CmdPolish, CmdSlow, CmdMute, CmdNames, CmdTable, CmdNovel, CmdBroken)
+        harmless = (
+            CmdPolish,
+            CmdSlow,
+            CmdMute,
+            CmdNames,
+            CmdTable,
+            CmdAlmanac,
+            CmdAsking,
+            CmdNovel,
+            CmdBroken,
+        )
         for command in (*harmless, CmdPolishAll, CmdBurn, CmdStaff):
             self.add(command())
 
@@ -215,6 +262,40 @@ class TestExecuteCommand(ToolTest):
                 told = self.told("execute_command", command=line)
                 assert "wool" in told
                 assert "3 coins" in told
+
+    def test_what_a_pager_shows_is_read(self) -> None:
+        """Evennia's pager shows nothing to a body without a session."""
+        self.allow("help", "almanac", "polish")
+        assert "Help for polish" in strip_ansi(self.told("execute_command", command="help polish"))
+        for line in ("almanac", "almanac table"):
+            with self.subTest(line):
+                told = self.told("execute_command", command=line)
+                assert "day 0" in told
+                assert "day 20" in told
+        assert not self.ada.ndb._more
+        assert "You polish lamp." in self.told("execute_command", command="polish lamp")
+
+    def test_a_command_that_asks_back_is_left(self) -> None:
+        """The question or the menu would take each later command for its answer."""
+        self.allow("haggle", "polish")
+        asked = {"": "Buy it for 3 coins?", "menu": "Buy?", "yes": "Buy it?", "editor": "offer"}
+        for kind, told in asked.items():
+            line = f"haggle {kind}".rstrip()
+            with self.subTest(line):
+                text = self.refusal("execute_command", command=line)
+                assert text.startswith("the command haggle asks back, which you cannot answer: ")
+                assert told in strip_ansi(text)
+                assert "You polish lamp." in self.told("execute_command", command="polish lamp")
+        get_input(self.ada, "And now?", lambda *_: None)  # as of a command after a pause
+        assert "You polish lamp." in self.told("execute_command", command="polish lamp")
+        assert [("polish", "lamp")] * 5 == RAN
+
+    def test_a_pager_of_somebody_else_is_evennias(self) -> None:
+        """A player gets pages, and a body that runs no command nothing, as ever."""
+        EvMore(self.ada, "tide table")
+        assert not self.ada.ndb._more
+        EvMore(self.tom, "tide table\n" * 100, session=self.session)
+        assert 1 < self.tom.ndb._more._npages
 
     def test_hole_c18_a_defect_of_a_command_is_for_the_log(self) -> None:
         """The model reads one plain sentence, and staff the cause."""

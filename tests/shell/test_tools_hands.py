@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from typing import Any
+from unittest import mock
 
+from evennia.contrib.grid.slow_exit.slow_exit import SlowExit
 from evennia.objects.objects import DefaultExit, DefaultObject
 from evennia.server.signals import SIGNAL_EXIT_TRAVERSED
 from evennia.utils import create
@@ -102,6 +104,18 @@ class TestMove(ToolTest):
         assert 'the game says "The door is jammed."' == self.refusal("move", exit="out")
         assert self.room1 == self.ada.location
         assert [] == [passed for passed in self.passed if passed[1] == self.ada]
+
+    def test_an_exit_that_takes_its_time(self) -> None:
+        """With Evennia's `slow_exit` the step comes seconds later, which is no refusal."""
+        self.exit.swap_typeclass(SlowExit, run_start_hooks="")
+        with mock.patch("evennia.contrib.grid.slow_exit.slow_exit.utils.delay") as delay:
+            told = self.told("move", exit="out")
+            assert "you are on your way through out, and will be there in some seconds" == told
+            self.exit.locks.add("traverse:false()")
+            assert 'the game says "You cannot go there."' == self.refusal("move", exit="out")
+        assert self.room1 == self.ada.location
+        delay.call_args.args[1]()
+        assert self.room2 == self.ada.location
 
     def test_an_exit_that_leads_nowhere_new(self) -> None:
         self.room2.at_pre_object_receive = lambda *args, **kwargs: False

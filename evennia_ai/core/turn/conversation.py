@@ -23,7 +23,10 @@ Message = dict[str, Any]
 # Our own marks on stored messages, removed before a message is sent to a service.
 PRIVATE_TO, OF, PAID_BY, UNKEPT = "private_to", "of", "paid_by", "unkept"
 SAID_BY = "said_by"  # of a summary: the people of the turns that it sums up
-_MARKS = (PRIVATE_TO, OF, PAID_BY, UNKEPT, SAID_BY)
+# Within a turn only: what a model sent beside its calls and its service wants back, by the model's
+# name; and its size, counted once, as thoughts are long.
+BESIDE, TOKENS = "beside", "tokens"
+_MARKS = (PRIVATE_TO, OF, PAID_BY, UNKEPT, SAID_BY, BESIDE)
 # The API's rules for names of functions.
 LONGEST_TOOL_NAME = 64
 _NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9_-]")
@@ -120,7 +123,9 @@ def split_private_calls(
     results = {item["tool_call_id"]: item for item in messages if item["role"] == "tool"}
     found: list[Message] = []
     of_all = {None, otherwise or None}
-    for message in messages:
+    for each in messages:
+        # What was kept beside its calls is for its turn only.
+        message = each if BESIDE not in each else {k: each[k] for k in each if k != BESIDE}
         calls = message.get("tool_calls")
         if not calls:
             # Popped below, together with its call: appending it here again would duplicate it.
@@ -249,9 +254,18 @@ def user_message(text: str) -> Message:
     return {"role": "user", "content": text}
 
 
-def call_message(*calls: ToolCall) -> Message:
-    """The model's own calls in one reply, in the native form."""
-    return {"role": "assistant", "content": None, "tool_calls": [_raw_call(call) for call in calls]}
+def call_message(*calls: ToolCall, beside: Mapping[str, Any] | None = None) -> Message:
+    """The model's own calls in one reply, in the native form.
+
+    Args:
+        beside: of the reply, see `engine.ports.Reply`.
+    """
+    message = {
+        "role": "assistant",
+        "content": None,
+        "tool_calls": [_raw_call(call) for call in calls],
+    }
+    return {**message, BESIDE: beside} if beside else message
 
 
 def _raw_call(call: ToolCall) -> dict[str, Any]:

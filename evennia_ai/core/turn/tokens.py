@@ -15,7 +15,7 @@ from enum import StrEnum
 from statistics import median
 from typing import ClassVar
 
-from evennia_ai.core.turn.conversation import Message
+from evennia_ai.core.turn.conversation import BESIDE, TOKENS, Message
 from evennia_ai.core.turn.toolspec import ToolSpec
 
 Counter = Callable[[str], int]
@@ -133,6 +133,8 @@ def count_messages(messages: Sequence[Message], count: Counter) -> int:
                 function = call["function"]
                 tokens += TOKENS_AROUND_CALL + count(call["id"])
                 tokens += count(function["name"]) + count(function["arguments"])
+        if BESIDE in message:
+            tokens += sum(kept[TOKENS] for kept in message[BESIDE].values())
         if "tool_call_id" in message:
             tokens += count(message["tool_call_id"])
     return tokens

@@ -81,7 +81,8 @@ def ensure_running(
         path = weights.find_or_fetch(environ, report=report)
         name = weights.model_name(path)
         # Two processes may get here at the same time; the daemon's lock lets one of them win.
-        launch(state_dir, name, _host_command(path, name), stop_with=stop_with, environ=environ)
+        host = [sys.executable, "-m", "evennia_ai.llm.local.host", "--model", str(path)]
+        launch(state_dir, name, [*host, "--name", name], stop_with=stop_with, environ=environ)
     return wait_until_ready(state_dir, timeout_seconds, report)
 
 
@@ -218,11 +219,6 @@ def wait_until_ready(state_dir: Path, timeout_seconds: float, report: Report) ->
         f"The embedded model did not answer within {timeout_seconds:.0f} s "
         f"(its log: {log_path(state_dir)})"
     )
-
-
-def _host_command(path: Path, name: str) -> list[str]:
-    host = [sys.executable, "-m", "evennia_ai.llm.local.host"]
-    return [*host, "--model", str(path), "--name", name]
 
 
 def _daemon_environ(environ: Mapping[str, str]) -> dict[str, str]:

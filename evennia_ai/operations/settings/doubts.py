@@ -19,6 +19,7 @@ from evennia_ai.core.typed_objects import GameObject
 from evennia_ai.messages.incoming import find_being
 from evennia_ai.runtime import state
 from evennia_ai.runtime.assistant import Assistant
+from evennia_ai.runtime.rights import is_permission
 
 MOST_TOLD, LONGEST_WORD = 10, 40
 
@@ -36,14 +37,14 @@ def doubts(script: Assistant, names: Iterable[str] | None = None) -> list[str]:
 
 def _of_confirm_by(script: Assistant) -> Iterator[str]:
     by = str(state.read(script, "confirm_by"))
-    if by not in (ASKER, STAFF) and "(" not in by and not (_is_permission(by) or _is_name(by)):
+    if by not in (ASKER, STAFF) and "(" not in by and not (is_permission(by) or _is_name(by)):
         yield f"confirm_by is {_shown(by)}, a name or permission that nobody has: nobody is asked."
 
 
 def _of_conditions(name: str) -> Callable[[Assistant], Iterator[str]]:
     def found(script: Assistant) -> Iterator[str]:
         for word in map(str, state.read(script, name)):
-            if "(" not in word and not _is_permission(word):
+            if "(" not in word and not is_permission(word):
                 yield f"{name} has {_shown(word)}, a permission that nobody has."
 
     return found
@@ -67,14 +68,6 @@ _DOUBTS: Mapping[str, Callable[[Assistant], Iterator[str]]] = {
 
 def _shown(word: str) -> str:
     return repr(one_line(word, LONGEST_WORD))
-
-
-def _is_permission(word: str) -> bool:
-    # A permission of the game's hierarchy, or any other that somebody has.
-    word = word.strip().lower()
-    if word in map(str.lower, settings.PERMISSION_HIERARCHY):
-        return True
-    return bool(Tag.objects.filter(db_tagtype="permission", db_key=word).exists())
 
 
 def _is_name(word: str) -> bool:

@@ -58,6 +58,13 @@ def has_right(script: Assistant, person: Being, right: Right, *, is_staff: bool)
     return is_enough and has_right(script, person, Right.CONTROL, is_staff=is_staff)
 
 
+def holds(script: Assistant, person: Being, right: Right) -> bool:
+    """True where a person has a right over an assistant; staff by the person's account, too."""
+    account = getattr(person, "account", None) or person
+    staff = is_staff(person) or is_staff(account)
+    return has_right(script, person, right, is_staff=staff)
+
+
 def lacking(script: Assistant, right: Right) -> str:
     """The rights that a person lacks over an assistant, in words."""
     if lock := lock_of(script.obj or script, right):

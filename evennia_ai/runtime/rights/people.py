@@ -16,6 +16,7 @@ from typing import Any, TypeGuard
 
 from django.conf import settings
 from evennia.locks.lockhandler import LockException, LockHandler
+from evennia.typeclasses.tags import Tag
 
 from evennia_ai.core.settings.budget import Scope
 from evennia_ai.core.typed_objects import Account, Being, TypedObject
@@ -178,6 +179,15 @@ def meets(being: Being, condition: str, judge: TypedObject) -> bool:
         return bool(judge.locks.check_lockstring(being, locks, access_type=_ACCESS))
     except LockException as error:
         raise ConfigurationError(f"{condition!r} is not a lock string: {error}") from error
+
+
+def is_permission(word: str) -> bool:
+    """True for a permission of the game's hierarchy (or its plural), or one that somebody has."""
+    word = word.strip().casefold()
+    ranks = [rank.casefold() for rank in settings.PERMISSION_HIERARCHY]
+    if word in ranks or word.removesuffix("s") in ranks:
+        return True
+    return bool(Tag.objects.filter(db_tagtype="permission", db_key=word).exists())
 
 
 def meets_any(being: Being, conditions: Iterable[str], judge: TypedObject) -> bool:
