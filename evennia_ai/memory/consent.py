@@ -44,11 +44,15 @@ def is_unstorable(script: Assistant, event: Event) -> bool:
     return is_unwanted(script, {event.person, event.sender_id} - {""}, event.place)
 
 
+def is_any_unstorable(script: Assistant, turn: Turn) -> bool:
+    """True if words that the turn answers must not be stored."""
+    return any(is_unstorable(script, event) for event in turn.events)
+
+
 def has_unstorable_words(script: Assistant, turn: Turn) -> bool:
     """True if the turn heard or overheard words that must not be stored."""
-    if any(is_unstorable(script, event) for event in turn.events):
-        return True
-    return any(is_unstorable_line(script, item) for item in turn.overheard)
+    heard = (is_unstorable_line(script, item) for item in turn.overheard)
+    return is_any_unstorable(script, turn) or any(heard)
 
 
 def is_unstorable_line(script: Assistant, item: Overheard) -> bool:

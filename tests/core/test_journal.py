@@ -6,7 +6,10 @@ from dataclasses import replace
 
 import pytest
 
+from evennia_ai.core.hearing.inbox import MESSAGE, Event
+from evennia_ai.core.hearing.perception import Overheard
 from evennia_ai.core.memory.journal import (
+    ToldLine,
     believed,
     cut_entry,
     line,
@@ -14,10 +17,13 @@ from evennia_ai.core.memory.journal import (
     ranked,
     shared,
     tags_of,
+    told_lines,
     words_of,
 )
 from evennia_ai.core.memory.recollection import WORLD, MemoryKind, Recollection
 from evennia_ai.core.settings.memory import MemoryConfig
+from evennia_ai.core.turn.compaction import summary_message
+from evennia_ai.core.turn.conversation import turn_text, user_message
 
 CONFIG = MemoryConfig()
 
@@ -25,6 +31,19 @@ CONFIG = MemoryConfig()
 def entry(text: str, at: float = 0.0, trust: float = 0.9) -> Recollection:
     key = f"{abs(hash((text, at))):032x}"[-32:]
     return Recollection(key, MemoryKind.JOURNAL, text, WORLD, trust=trust, at=at)
+
+
+def test_what_an_earlier_turn_told() -> None:
+    """As the conversation frames it: lines that were overheard, what was said, and a summary."""
+    heard = Overheard("say", "*#2", "Old Jörg", "", 'a "b": c', 0.4)
+    event = Event("e", MESSAGE, "say", "#1", "Tom", "hi\nyou", 0.05, 1, 0, 0.0)
+    for shows_trust in (True, False):
+        text = turn_text([event], [heard], shows_trust=shows_trust)
+        expected = [ToldLine("Old Jörg", 'a "b": c', True), ToldLine("Tom", "hi\nyou")]
+        assert expected == told_lines(user_message(text))
+    assert [] == told_lines(user_message("What next?\nNothing."))
+    told = told_lines(summary_message("Tom left. He sang."))
+    assert [ToldLine("", "Tom left."), ToldLine("", "He sang.")] == told
 
 
 def test_an_entry_as_a_line() -> None:

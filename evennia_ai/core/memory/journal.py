@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Protocol, TypeVar
 
+from evennia_ai.core.memory.forgetting import SENTENCES
 from evennia_ai.core.memory.recollection import Recollection, is_rumour
 from evennia_ai.core.settings.memory import MemoryConfig
 from evennia_ai.core.text.cleaning import cut_at_sentence, one_line, quote
+from evennia_ai.core.turn.compaction import summary_text
+from evennia_ai.core.turn.conversation import Message
 
 # Digits of a key that the model is shown.
 SHORT_KEY = 8
@@ -19,11 +24,47 @@ LONGEST_SHOWN = 600
 LONGEST_COMPARED = 100_000
 LONGEST_TAG, MOST_TAGS = 30, 8
 _WORD = re.compile(r"[^\W_]{3,}")
+# A line of a turn's opening message, as core.turn.conversation frames it.
+_TOLD = re.compile(
+    r'(?P<mark>- )?(?P<frame>.*?): (?P<words>"(?:[^"\\]|\\.)*")(?: \(trust [\d.e-]+\))?'
+)
+_SPEAKER = re.compile(
+    r"(?P<name>.+?) (?:whisper(?:s|ed)|page[sd]|sa(?:ys|id)|d(?:oes|id)|cause[sd]|hands)\b"
+)
 
 
 def words_of(text: str) -> set[str]:
     """Words of three or more letters, in lower case."""
     return {word.casefold() for word in _WORD.findall(text[:LONGEST_COMPARED])}
+
+
+@dataclass(frozen=True, slots=True)
+class ToldLine:
+    """Words that a turn told its model.
+
+    Attributes:
+        name: whose they are, "" if that is not said.
+        is_overheard: they were overheard, rather than said to the assistant.
+    """
+
+    name: str
+    words: str
+    is_overheard: bool = False
+
+
+def told_lines(message: Message) -> list[ToldLine]:
+    """The lines that an earlier turn's opening message told, or the sentences of a summary."""
+    if summary := summary_text(message):
+        return [ToldLine("", sentence) for sentence in SENTENCES.split(summary)]
+    found = map(_TOLD.fullmatch, str(message.get("content") or "").split("\n"))
+    return [_told_line(line) for line in found if line is not None]
+
+
+def _told_line(found: re.Match[str]) -> ToldLine:
+    speaker = _SPEAKER.match(found["frame"])
+    return ToldLine(
+        speaker["name"] if speaker else "", json.loads(found["words"]), found["mark"] is not None
+    )
 
 
 def line(memory: Recollection, config: MemoryConfig) -> str:

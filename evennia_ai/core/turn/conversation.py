@@ -23,6 +23,8 @@ Message = dict[str, Any]
 # Our own marks on stored messages, removed before a message is sent to a service.
 PRIVATE_TO, OF, PAID_BY, UNKEPT = "private_to", "of", "paid_by", "unkept"
 SAID_BY = "said_by"  # of a summary: the people of the turns that it sums up
+# The value of UNKEPT where memory is off only for people that were overheard, otherwise True.
+OVERHEARD = "overheard"
 _MARKS = (PRIVATE_TO, OF, PAID_BY, UNKEPT, SAID_BY)
 # The API's rules for names of functions.
 LONGEST_TOOL_NAME = 64
@@ -175,9 +177,16 @@ def marked_paid(messages: Sequence[Message], person: str, payer: str) -> list[Me
     return [{**message, PAID_BY: payer} for message in messages]
 
 
-def marked_unkept(messages: Sequence[Message], *, is_unkept: bool = True) -> list[Message]:
-    """The messages, marked if memory is off for a person in the turn or for its place."""
-    return [{**message, UNKEPT: True} for message in messages] if is_unkept else list(messages)
+def marked_unkept(
+    messages: Sequence[Message], *, is_unkept: bool = True, is_overheard: bool = False
+) -> list[Message]:
+    """The messages, marked if memory is off for a person in the turn or for its place.
+
+    Args:
+        is_overheard: it is off only for people that the turn overheard.
+    """
+    mark = OVERHEARD if is_overheard else True
+    return [{**message, UNKEPT: mark} for message in messages] if is_unkept else list(messages)
 
 
 def marked_as_summary_of(message: Message, messages: Sequence[Message]) -> Message:
@@ -207,7 +216,7 @@ def visible_history(history: Sequence[Message], person: str) -> list[Message]:
     """
     return [
         {key: value for key, value in message.items() if key not in _MARKS}
-        for message in _known_messages(history, person)
+        for message in known_messages(history, person)
     ]
 
 
@@ -218,13 +227,14 @@ def origin_of(history: Sequence[Message], person: str) -> tuple[frozenset[str], 
     """
     whose: set[Any] = set()
     is_unkept = False
-    for message in _known_messages(history, person):
+    for message in known_messages(history, person):
         whose.update((message.get(OF) or message.get(PRIVATE_TO), *message.get(SAID_BY, ())))
         is_unkept = is_unkept or UNKEPT in message
     return frozenset([unmasked_id(str(face)) for face in whose if face]), is_unkept
 
 
-def _known_messages(history: Sequence[Message], person: str) -> list[Message]:
+def known_messages(history: Sequence[Message], person: str) -> list[Message]:
+    """The messages of a history that a turn for this person may know, with our marks."""
     return [
         message
         for message in history
