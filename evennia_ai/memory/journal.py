@@ -151,7 +151,9 @@ def write(
         person=turn.event.face,
         place=place_of(script, turn),
         source_type=source_type,
-        trust=core.believed(words, _heard_texts(turn), SOURCE_TRUST[source_type]),
+        trust=core.believed(
+            words, _heard_texts(turn), SOURCE_TRUST[source_type], _texts_before(script, turn)
+        ),
         importance=_importance(importance, words, source_type, kept_tags),
         importance_by="heuristic" if importance is None else "llm",
         at=script.clock.seconds(),
@@ -174,6 +176,13 @@ def _heard_texts(turn: Turn) -> list[tuple[str, float]]:
     # Not the assistant's own impulses: it must not raise its trust by quoting itself.
     events = [(event.body, event.trust) for event in turn.events if event.kind != OWN]
     return [*events, *((item.body, item.trust) for item in turn.overheard)]
+
+
+def _texts_before(script: Assistant, turn: Turn) -> Iterator[tuple[str, float]]:
+    """Texts of the conversation before a turn, with their trust."""
+    for told, _ in _told_before(script, turn):
+        if told.trust is not None:
+            yield told.words, told.trust
 
 
 # ---- reading -----------------------------------------------------------------------------------

@@ -39,8 +39,11 @@ def test_what_an_earlier_turn_told() -> None:
     event = Event("e", MESSAGE, "say", "#1", "Tom", "hi\nyou", 0.05, 1, 0, 0.0)
     for shows_trust in (True, False):
         text = turn_text([event], [heard], shows_trust=shows_trust)
-        expected = [ToldLine("Old Jörg", 'a "b": c', True), ToldLine("Tom", "hi\nyou")]
-        assert expected == told_lines(user_message(text))
+        trusts = (0.4, 0.05) if shows_trust else (None, None)
+        expected = [("Old Jörg", 'a "b": c', True), ("Tom", "hi\nyou", False)]
+        assert [ToldLine(*each, trust) for each, trust in zip(expected, trusts, strict=True)] == (
+            told_lines(user_message(text))
+        )
     assert [] == told_lines(user_message("What next?\nNothing."))
     told = told_lines(summary_message("Tom left. He sang."))
     assert [ToldLine("", "Tom left."), ToldLine("", "He sang.")] == told
@@ -103,6 +106,17 @@ def test_nothing_is_believed_more_than_what_was_heard(
 ) -> None:
     """The assistant's own note of a rumour stays a rumour."""
     assert expected == believed(text, heard, 0.8)
+
+
+@pytest.mark.parametrize(
+    ("expected", "earlier"),
+    [(0.4, "the mayor left the vault open"), (0.7, "the sea"), (0.7, "the mill burned down")],
+)
+def test_an_earlier_rumour_stays_one(expected: float, earlier: str) -> None:
+    """Only where the note repeats it, and no words of this turn more."""
+    said = ("the mill, the mayor's vault", 0.7) if "mill" in earlier else ("note that", 0.7)
+    assert expected == believed("The vault of the mayor is open", [said], 0.9, [(earlier, 0.4)])
+    assert 0.9 == believed("The vault", [], 0.9, [("a ship", 0.4)])
 
 
 @pytest.mark.parametrize("text", ["", "plain words", '"' * 50, "a\\b" * 30, "word " * 50, "x" * 99])

@@ -146,6 +146,18 @@ class TestTakenUpAgain(OverheardTest):
         assert all(UNKEPT in message for message in history)
 
 
+class TestBelieved(OverheardTest):
+    def test_a_rumour_stays_one_in_a_later_turn(self) -> None:
+        """What Mira said in the room is trusted as that, and what Tom says as his word."""
+        self.type(self.mira, "say the vault of the mayor is open")
+        self.ask("whisper Ada = hello", whispers("Hello."))
+        facts = "The mayor's vault is open.", "Tom likes geese."
+        calls = [completion(None, ("store_memory", {"text": text})) for text in facts]
+        self.ask("whisper Ada = I like geese", *calls, whispers("Noted."))
+        found = dict(rows.of(self.ada_script.pk, kind="fact").values_list("text", "trust"))
+        assert dict(zip(facts, (0.4, 0.9), strict=True)) == found
+
+
 class TestNotRemembered(OverheardTest):
     """Mira, whom Ada hears in the room, is not to be remembered."""
 

@@ -26,8 +26,9 @@ LONGEST_TAG, MOST_TAGS = 30, 8
 _WORD = re.compile(r"[^\W_]{3,}")
 # A line of a turn's opening message, as core.turn.conversation frames it.
 _TOLD = re.compile(
-    r'(?P<mark>- )?(?P<frame>.*?): (?P<words>"(?:[^"\\]|\\.)*")(?: \(trust [\d.e-]+\))?'
+    r'(?P<mark>- )?(?P<frame>.*?): (?P<words>"(?:[^"\\]|\\.)*")(?: \(trust (?P<after>[\d.e-]+)\))?'
 )
+_TRUST = re.compile(r"\(trust ([\d.e-]+)\)(?:; do it, [a-z ]+)?\Z")
 _SPEAKER = re.compile(
     r"(?P<name>.+?) (?:whisper(?:s|ed)|page[sd]|sa(?:ys|id)|d(?:oes|id)|cause[sd]|hands)\b"
 )
@@ -45,11 +46,13 @@ class ToldLine:
     Attributes:
         name: whose they are, "" if that is not said.
         is_overheard: they were overheard, rather than said to the assistant.
+        trust: the trust in them, 0 to 1; None if that is not said.
     """
 
     name: str
     words: str
     is_overheard: bool = False
+    trust: float | None = None
 
 
 def told_lines(message: Message) -> list[ToldLine]:
@@ -61,9 +64,13 @@ def told_lines(message: Message) -> list[ToldLine]:
 
 
 def _told_line(found: re.Match[str]) -> ToldLine:
-    speaker = _SPEAKER.match(found["frame"])
+    speaker, before = _SPEAKER.match(found["frame"]), _TRUST.search(found["frame"])
+    trust = found["after"] or (before[1] if before else None)
     return ToldLine(
-        speaker["name"] if speaker else "", json.loads(found["words"]), found["mark"] is not None
+        name=speaker["name"] if speaker else "",
+        words=json.loads(found["words"]),
+        is_overheard=found["mark"] is not None,
+        trust=float(trust) if trust else None,
     )
 
 
@@ -115,7 +122,12 @@ def tags_of(given: Iterable[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(tag for tag in shown if tag))[:MOST_TAGS]
 
 
-def believed(text: str, heard: Sequence[tuple[str, float]], most: float) -> float:
+def believed(
+    text: str,
+    heard: Sequence[tuple[str, float]],
+    most: float,
+    earlier: Iterable[tuple[str, float]] = (),
+) -> float:
     """The trust in a note that the assistant writes during a turn.
 
     It is no higher than the trust in its likely source: the heard text that shares the most words
@@ -124,13 +136,19 @@ def believed(text: str, heard: Sequence[tuple[str, float]], most: float) -> floa
     Args:
         heard: texts with the trust in each; if none shares a word, the first counts.
         most: upper limit, and the trust if nothing was heard.
+        earlier: texts of earlier turns, which count where they share half of its words and more
+            than any of `heard` does.
     """
-    if not heard:
-        return most
     words = words_of(text)
     # Negated, so that max() picks the least trusted among equal word counts.
-    count, doubt = max((len(words & words_of(body)), -trust) for body, trust in heard)
-    return min(most, -doubt if count else heard[0][1])
+    now, before = (
+        max(((len(words & words_of(body)), -trust) for body, trust in told), default=(0, 0.0))
+        for told in (heard, earlier)
+    )
+    count, doubt = before if before[0] > now[0] and 2 * before[0] >= len(words) else now
+    if count:
+        return min(most, -doubt)
+    return min(most, heard[0][1]) if heard else most
 
 
 def shared(words: Collection[str], texts: Iterable[str]) -> int:
