@@ -136,8 +136,8 @@ def _pieces(lore: Lore, ask: LoreMoment) -> Iterator[Recollection]:
     for _ in range(MOST_PIECES):
         piece = cut_at_sentence(rest, LONGEST_PIECE)
         yield replace(entry, text=piece)
-        # `cut_at_sentence` marks a cut word with an ellipsis.
-        rest = rest[len(piece.removesuffix("…")) :].strip()
+        # `cut_at_sentence` may have added an ellipsis.
+        rest = rest[len(piece) - (not rest.startswith(piece)) :].strip()
         if not rest:
             return
 

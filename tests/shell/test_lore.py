@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from evennia_ai import operations
+from evennia_ai.core.memory.lore_terms import LoreTerms
 from evennia_ai.core.memory.recollection import (
     WORLD,
     Seeker,
@@ -70,6 +71,20 @@ class TestLore(MemoryTest):
         self.write("All know.", "mill")
         assert {"Only Ada knows.", "All know."} == set(self.told("mill"))
         assert ["All know."] == [e.text for e in lore.matching(bo_script, "mill", HERE)]
+
+    def test_a_long_entry_of_a_book_is_told_in_pieces(self) -> None:
+        """An ellipsis of its own, at the end of a piece, is told once."""
+        key = "a" * 32
+        for text, expected in (
+            ("The well is deep…", ["The well is deep…"]),
+            (f"{'a' * 500} b", [f"{'a' * 399}…", f"{'a' * 101} b"]),
+            (f"{'a' * 397}. …b… c", [f"{'a' * 397}.", "…b… c"]),
+        ):
+            with self.subTest(text[-9:]):
+                entry = lore.build(text, keywords=["well"], audience=WORLD, at=0.0, key=key)
+                lore.insert(rows.SHARED, [(entry, LoreTerms(book="card"))])
+                assert expected == self.told("a well")
+                lore.remove_book(rows.SHARED, "card")
 
     def test_it_costs_nothing(self) -> None:
         """Lore is cached until it changes in this process, or for a minute."""
