@@ -15,6 +15,7 @@ class Embedder(ABC):
     """An embedding model. Its methods block and are called by one thread at a time.
 
     Attributes:
+        model: its name in prices and in the ledger.
         signature: name, version and dimensions, at most 64 characters; vectors with different
             signatures are not comparable.
         least_similarity: hits with a lower similarity, 0 to 1, are unrelated to the query.
@@ -24,6 +25,7 @@ class Embedder(ABC):
         base_cosine: typical cosine of two unrelated texts.
     """
 
+    model: str
     signature: str
     least_similarity: float
     notice: str

@@ -49,6 +49,7 @@ class MemoryService(GuardedStore):
     """The memory store as the game uses it.
 
     Attributes:
+        model: see `Embedder`.
         signature, least_similarity, notice: see `MemoryStore`.
         paid: called with the number of tokens before each request to a paid embedding model, in
             the reactor thread; it may raise LimitReachedError or NoFreeSlotError.
@@ -72,6 +73,7 @@ class MemoryService(GuardedStore):
             is_inline: run jobs in the caller's thread, without deadlines; for tests.
         """
         super().__init__(open_store, reactor, is_inline=is_inline)
+        self.model = embedder.model
         self.signature = embedder.signature
         self.least_similarity = embedder.least_similarity
         self.notice = embedder.notice
