@@ -56,7 +56,7 @@ class TurnEpisode:
 
     Attributes:
         write: stores the entry, in the caller's transaction; None if nothing is to be stored.
-        person: the person of the turn, "" if nothing is stored.
+        person: the person of the turn, as they appear where nothing is stored; "" for nobody.
         entry: the entry, dated at the end of the turn; None if nothing is stored.
         words: the person's last message.
     """
@@ -69,14 +69,17 @@ class TurnEpisode:
 
     def index(self) -> None:
         """Schedule indexing and update the talk; called after the commit."""
-        if self.entry is not None:
-            is_private = not is_for_all(self.entry.audience)
-            at = self.entry.at
-            talks.note(self.script, self.person, at, self.words, is_private=is_private)
-            if _index_mark(self.entry):
-                indexing.note_entry(self.script, self.entry)
-            else:
-                indexing.when_quiet(self.script)
+        if self.entry is None:
+            if self.person:  # a talk goes on all the same
+                talks.note(self.script, self.person, is_remembered=False)
+            return
+        is_private = not is_for_all(self.entry.audience)
+        at = self.entry.at
+        talks.note(self.script, self.person, at, self.words, is_private=is_private)
+        if _index_mark(self.entry):
+            indexing.note_entry(self.script, self.entry)
+        else:
+            indexing.when_quiet(self.script)
 
 
 def of_turn(script: Assistant, turn: Turn, stop: Stop) -> TurnEpisode:
@@ -89,7 +92,7 @@ def of_turn(script: Assistant, turn: Turn, stop: Stop) -> TurnEpisode:
         return TurnEpisode(script)
     whom = {"person": event.face, "sender_id": event.sender_id, "place": event.place}
     if not may_remember(script, **whom):
-        return TurnEpisode(script)
+        return TurnEpisode(script, person=event.face)
     memory = _entry(script, turn, audience)
 
     def write() -> None:
