@@ -34,9 +34,11 @@ async def score(night: NightWork) -> bool:
     scores = read_scores(reply, len(entries)) or {}
 
     def write() -> None:
+        # Those that a person corrected meanwhile keep what they were given.
+        still = {entry.key for entry in pending.filter(id__in=[entry.id for entry in entries])}
         for index, importance in scores.items():
-            key = entries[index].key
-            rows.change(assistant, key, importance=importance, importance_by=JUDGED)
+            if (key := entries[index].key) in still:
+                rows.change(assistant, key, importance=importance, importance_by=JUDGED)
 
     # Rated entries no longer match the query. Entries without a rating are skipped this night.
     left = [entry.id for index, entry in enumerate(entries) if index not in scores]

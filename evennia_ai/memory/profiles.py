@@ -234,14 +234,15 @@ def _texts(attributes: Iterable[core.ProfileAttribute]) -> list[str]:
 def due(script: Assistant) -> Iterator[tuple[EntityProfile, list[Recollection]]]:
     """Profiles with at least five new observations, and these observations.
 
-    At most 20 profiles, those with the most observations first, each with its oldest 40. Each
-    profile's observations are only read when the iterator gets there.
+    At most 20 profiles of those who may be remembered, those with the most observations first, each
+    with its oldest 40. Each profile's observations are only read when the iterator gets there.
     """
     later = _observed(script, OuterRef("entity"), OuterRef("consolidated"))
     count = later.order_by().values("person").annotate(count=Count("id")).values("count")
     waiting = _of(script).annotate(waiting=Subquery(count))
     enough = waiting.filter(waiting__gte=OBSERVATIONS_TO_THINK).order_by("-waiting", "id")
-    for profile in enough[:MOST_DUE]:
+    wanted = (profile for profile in enough if may_remember(script, person=profile.entity))
+    for profile in islice(wanted, MOST_DUE):
         unread = _observed(script, profile.entity, profile.consolidated).order_by("id")
         yield profile, rows.values(unread[:MOST_OBSERVATIONS])
 
