@@ -214,7 +214,7 @@ def search(script: Assistant, seeker: Seeker, words: str, limit: int) -> list[Re
         raise ToolError("say in words of three letters or more what you look for")
     holds = Q()
     for word in wanted:
-        holds |= Q(text__icontains=word)
+        holds |= rows.holding(word)
     found = core.ranked(_newest(script, seeker, holds, MOST_COMPARED), wanted)
     return _load_known(script, seeker, [row.key for row in found[:limit]])
 

@@ -208,7 +208,7 @@ def _candidates(
     if word:
         alike = (memory for memory in resting if word in memory.text.casefold())
         cited.update(key for memory in alike for key in memory.cites)
-        wanted = Q(key__in=cited) | Q(text__icontains=word)
+        wanted = Q(key__in=cited) | rows.holding(word)
     return rows.values(rows.of(script.pk).exclude(kind=MemoryKind.LORE).filter(mine & wanted))
 
 

@@ -6,6 +6,7 @@ the state it belongs to.
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import partial
@@ -154,6 +155,14 @@ def current(assistant: int, **conditions: Any) -> QuerySet[Memory]:
     return of(assistant, superseded_at=None, **conditions)
 
 
+def holding(words: str) -> Q:
+    """A filter for rows whose text contains some words, in upper or lower case."""
+    # SQLite's LIKE folds the case of ASCII letters only. Its REGEXP is Python's, but slower.
+    if connection.vendor == "sqlite" and not words.isascii():
+        return Q(text__iregex=re.escape(words))
+    return Q(text__icontains=words)
+
+
 def values(found: Iterable[Memory]) -> list[Recollection]:
     """Convert rows to immutable values."""
     return [_value(row) for row in found]
@@ -250,18 +259,12 @@ def gone(assistant: int, limit: int) -> list[Memory]:
     return select(Memory, _GONE, (assistant, limit))
 
 
-def _gone(assistant: int) -> QuerySet[Memory]:
-    # Forgotten rows have the audience NOBODY; see `_GONE` for why it is in the query.
-    return Memory.objects.filter(assistant=assistant, audience=NOBODY, is_removed=True)
-
-
-def _unread(assistant: int) -> QuerySet[Memory]:
-    return of(assistant, indexed_as="").exclude(kind=MemoryKind.LORE)
-
-
 def count_waiting(assistant: int) -> tuple[int, int]:
     """Numbers of rows to index and of forgotten rows to delete from the vector store."""
-    return _unread(assistant).count(), _gone(assistant).count()
+    unread = of(assistant, indexed_as="").exclude(kind=MemoryKind.LORE)
+    # For the audience see `_GONE`.
+    removed = Memory.objects.filter(assistant=assistant, audience=NOBODY, is_removed=True)
+    return unread.count(), removed.count()
 
 
 def mark_indexed(

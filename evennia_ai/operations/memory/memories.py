@@ -109,7 +109,7 @@ def _chosen(
     found = rows.of(script.pk, **({"kind": kind} if kind else {}))
     if person:
         found = found.filter(filter_of_person(person))
-    return searchable(found, look).filter(text__icontains=text) if text else found
+    return searchable(found, look).filter(rows.holding(text)) if text else found
 
 
 def show_memory(
@@ -195,7 +195,7 @@ def _found(
         service = services.memory()
         problem = service.absence or service.problem or "it did not answer"
         note = f"The store cannot be searched now ({problem}); these contain the words.\n"
-        known = searchable(rows.of(script.pk), look).filter(text__icontains=words)
+        known = searchable(rows.of(script.pk), look).filter(rows.holding(words))
         for each in known.order_by("-pk")[:limit]:
             similar[each.key] = None
     else:
