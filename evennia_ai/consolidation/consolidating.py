@@ -24,7 +24,7 @@ from evennia_ai.memory_store import rows
 from evennia_ai.models import Memory
 from evennia_ai.runtime.assistant import Assistant
 from evennia_ai.runtime.fence import Fence
-from evennia_ai.tools.inner_calls import Asker, config_of
+from evennia_ai.tools.inner_calls import config_of
 
 BATCH = 20
 # Rows read for a batch of one audience, between which are entries of others.
@@ -98,21 +98,21 @@ def _pending(script: Assistant, skipped: Collection[int]) -> QuerySet[Memory]:
 
 
 async def sort_out(
-    asker: Asker | MemoryWork, batch: Batch, context_type: ContextType, purpose: Purpose
+    work: MemoryWork, batch: Batch, context_type: ContextType, purpose: Purpose
 ) -> None:
     """Let the model extract facts from a batch.
 
     Raises:
-        AssistantError: see `Asker.ask`.
+        AssistantError: see `MemoryWork.ask`.
     """
-    script, fence = asker.script, asker.fence
+    script, fence = work.script, work.fence
     sources, audience = rows.values(batch.entries), batch.entries[0].audience
     context = config_of(script, context_type)
     is_told = context.shows(PromptPart.MEMORIES)
     known = await _known(script, sources, audience, fence) if is_told else []
     asked = facts_request(dated_memories(script, sources), dated_memories(script, known))
     evidence = ShownMemories(script, fence, audience, known, KNOWN_FACTS)
-    reply = await asker.ask(asked, context_type, purpose, evidence)
+    reply = await work.ask(asked, context_type, purpose, evidence)
     drawn = read_derived(reply, len(sources), len(known))
     if drawn is None:
         return

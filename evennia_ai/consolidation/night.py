@@ -25,7 +25,7 @@ from evennia_ai.tools.inner_calls import Asker, PutOffError
 NOTHING: Mapping[str, int] = MappingProxyType({})
 # Refused requests of a night that are passed over; more are no matter of what is in them.
 MOST_REFUSED = 5
-REFUSED = "[assistant] {name}: the model's service refuses what a step of its rest asks: {why}"
+REFUSED = "[assistant] {name}: the model's service refuses one request about its memories: {why}"
 
 
 @dataclass(slots=True)

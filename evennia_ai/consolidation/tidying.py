@@ -43,7 +43,7 @@ async def compact(night: NightWork) -> bool:
         values.update(night.moved(counted={"summaries": 1}))
         return values
 
-    keep = partial(extract, script, asker=asker)
+    keep = partial(extract, script, work=night)
     running = compaction.begin_if_due(
         script, asker.client, is_asleep=True, before=keep, extra_values=extra_values
     )
