@@ -120,9 +120,9 @@ async def _recalled(script: Assistant, turn: Turn) -> Recalled:
     most = _chars_available(script)
     # Lore gets half of the space, so that it does not crowd out memories.
     told_lore = _within_budget(lore.matching(script, query, seeker, turn), most // 2)
-    memories = [*told_lore, *(found or ())]
+    known = [*told_lore, *(found or ())]
+    text, memories = prompt_text(known, config, modes.now(script), about=query, most=most)
     notes = notebook.newest(script, turn)
-    text = prompt_text(memories, config, modes.now(script), about=query, most=most)
     parts = text, notebook.prompt_text(notes), projects.prompt_text(script, turn)
     recalled = Recalled(
         entities=profiles.prompt_text(script, turn, seeker, memories),

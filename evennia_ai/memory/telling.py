@@ -48,8 +48,8 @@ def prompt_text(
     *,
     about: str = "",
     most: int = MOST_TOLD,
-) -> str:
-    """Today's date and a line for each memory; hearsay comes last.
+) -> tuple[str, list[Recollection]]:
+    """Today's date and a line for each memory, and the memories that it tells; hearsay comes last.
 
     Args:
         memories: memories to tell, the most important first.
@@ -58,13 +58,12 @@ def prompt_text(
         most: maximum length in characters; the last memories are dropped to stay below it.
     """
     known, heard = split_hearsay(memories, config)
-    left = len(known) + len(heard)
-    while left:
-        text = _text(known[:left], heard[: max(0, left - len(known))], now, about)
+    for count in range(len(known) + len(heard), 0, -1):
+        told = known[:count], heard[: max(0, count - len(known))]
+        text = _text(*told, now, about)
         if len(text) <= most:
-            return text
-        left -= 1
-    return ""
+            return text, [*told[0], *told[1]]
+    return "", []
 
 
 def _text(

@@ -54,6 +54,15 @@ class TestRecall(MemoryTest):
         assert f"Today is {modes.now(self.ada_script):%A}" in now
         assert (False, "") == (told.is_private, told.problem)
 
+    def test_what_no_room_is_left_for_makes_no_turn_private(self) -> None:
+        """A small model's prompt ends before Tom's secret."""
+        self.ada_script.work.max_context_tokens = 100
+        for number in (1, 2):
+            self.remember(" ".join([BOAT] * 10) + f" {number}")
+        self.secret("Tom stole gold.", self.tom)
+        told = self.recall(self.turn("What is the sail of the boat Heron like?"))
+        assert (False, False) == ("stole" in told.memories, told.is_private)
+
     def test_the_model_reads_it(self) -> None:
         """The trace of the turn counts it."""
         self.remember(BOAT)
