@@ -123,7 +123,12 @@ def prompt_text(
     lines = []
     if speaker and may_remember(script, person=speaker, sender_id=event.sender_id):
         lines += _speaker_lines(script, turn, known.get(speaker), seeker, points)
-    met = [(known[who], name) for who, name in others.items() if who in known]
+    # The account was checked above; here the character.
+    met = (
+        (known[who], name)
+        for who, (name, being_id) in others.items()
+        if who in known and may_remember(script, sender_id=being_id)
+    )
     told_of = (_other_line(profile, name, seeker, points) for profile, name in met)
     lines += list(islice(filter(None, told_of), MOST_OTHERS))
     return "\n".join(lines)
@@ -165,18 +170,18 @@ def _cached_profiles(script: Assistant, entities: Iterable[str]) -> Mapping[str,
     return kept.profiles
 
 
-def _bystanders(body: GameObject, event: Event) -> dict[str, str]:
-    """Names by id of the other unmasked characters in the room."""
+def _bystanders(body: GameObject, event: Event) -> dict[str, tuple[str, str]]:
+    """The other unmasked characters in the room: name and id by the id of the person."""
     if body.location is None:
         return {}
     beings = [thing for thing in body.location.contents if isinstance(thing, DefaultCharacter)]
     found = {
-        _person_of(being): names.name_of(being, body)
+        _person_of(being): (names.name_of(being, body), being.dbref)
         for being in beings[:MOST_LOOKED_AT]
         if not names.mask_of(being, body)
     }
     besides = (_person_of(body), event.person, event.sender_id)
-    return {who: name for who, name in found.items() if who not in besides}
+    return {who: being for who, being in found.items() if who not in besides}
 
 
 def _person_of(being: GameObject) -> str:
