@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from functools import partial
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from twisted.internet.defer import CancelledError, Deferred, fail, succeed
 from twisted.python.failure import Failure
@@ -33,8 +33,11 @@ from evennia_ai.memory_store.guarded import (
     WRITE_SECONDS,
     GuardedStore,
 )
-from evennia_ai.memory_store.port import ByWords, Hit, Item, MemoryQuery, MemoryStore
+from evennia_ai.memory_store.port import ByWords, Hit, Item, MemoryQuery
 from evennia_ai.memory_store.worker import LOG
+
+if TYPE_CHECKING:
+    from evennia_ai.memory_store.mem0_store import Mem0Store
 
 T = TypeVar("T")
 Paid = Callable[[int], None]
@@ -50,7 +53,7 @@ class MemoryService(GuardedStore):
 
     Attributes:
         model: see `Embedder`.
-        signature, least_similarity, notice: see `MemoryStore`.
+        signature, least_similarity, notice: see `Mem0Store`.
         paid: called with the number of tokens before each request to a paid embedding model, in
             the reactor thread; it may raise LimitReachedError or NoFreeSlotError.
     """
@@ -58,7 +61,7 @@ class MemoryService(GuardedStore):
     def __init__(
         self,
         embedder: Embedder,
-        open_store: Callable[[], MemoryStore],
+        open_store: Callable[[], Mem0Store],
         *,
         kind: str,
         reactor: Reactor,
@@ -277,7 +280,7 @@ def _no_likeness(failure: Failure) -> None:
     LOG.warning("texts could not be compared by meaning: %s", failure.value)
 
 
-def _remove(collection: int, keys: Sequence[str], store: MemoryStore) -> None:
+def _remove(collection: int, keys: Sequence[str], store: Mem0Store) -> None:
     store.remove(collection, keys)
 
 

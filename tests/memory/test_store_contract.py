@@ -15,7 +15,8 @@ from qdrant_client import QdrantClient
 from evennia_ai.errors import MemoryStoreError
 from evennia_ai.memory_store import qdrant_server
 from evennia_ai.memory_store.hashing import HashingEmbedder
-from evennia_ai.memory_store.port import Item, MemoryQuery, MemoryStore
+from evennia_ai.memory_store.mem0_store import Mem0Store
+from evennia_ai.memory_store.port import Item, MemoryQuery
 from tests.memory.store_support import (
     CASTLE,
     LAMP,
@@ -226,7 +227,7 @@ class TestEmbedded(Contract):
         made.close()
 
 
-def emptied(store: MemoryStore) -> InStep:
+def emptied(store: Mem0Store) -> InStep:
     """Return a store on a server without the memories of earlier tests."""
     made = InStep(store)
     for collection in (1, 12, 121):
