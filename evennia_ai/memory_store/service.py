@@ -13,7 +13,7 @@ from collections.abc import Awaitable, Callable, Iterable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from twisted.internet.defer import CancelledError, Deferred, fail, succeed
+from twisted.internet.defer import CancelledError, Deferred, succeed
 from twisted.python.failure import Failure
 
 from evennia_ai.core.turn.tokens import estimate
@@ -97,23 +97,20 @@ class MemoryService(GuardedStore):
         Returns:
             The vectors for the table, [] if a server keeps them, None if embedding failed.
         """
-        try:
-            wanted = checked_items(items)
-            checked_collection(collection)
-        except ValueError:
-            return fail()
-        return Deferred.fromCoroutine(self._add(collection, wanted, self.paid))
+        return Deferred.fromCoroutine(self._add(collection, items, self.paid))
 
     async def _add(
         self, collection: int, items: Sequence[Item], paid: Paid | None
     ) -> list[bytes] | None:
+        wanted = checked_items(items)
+        checked_collection(collection)
         if not await self._ensure_prepared():
             return None
         kept: list[bytes] | None = await self._run_job(
             "add",
             WRITE_SECONDS,
-            lambda store: store.add(collection, items),
-            partial(self._pay, _tokens(item.text for item in items), paid),
+            lambda store: store.add(collection, wanted),
+            partial(self._pay, _tokens(item.text for item in wanted), paid),
         )
         return kept
 
@@ -125,28 +122,25 @@ class MemoryService(GuardedStore):
         Args:
             make: computes the vectors; what it raises is passed on to the caller.
         """
-        try:
-            wanted = checked_items(items)
-            checked_collection(collection)
-        except ValueError:
-            return fail()
-        return Deferred.fromCoroutine(self._add_made(collection, wanted, make, self.paid))
+        return Deferred.fromCoroutine(self._add_made(collection, items, make, self.paid))
 
     async def _add_made(
         self, collection: int, items: Sequence[Item], make: Make, paid: Paid | None
     ) -> list[bytes] | None:
+        wanted = checked_items(items)
+        checked_collection(collection)
         if self.absence or not await self._ensure_prepared():
             return None
         try:
             # Only a check: vectors that the store would refuse need not be computed or paid for.
             self.breaker.acquire().release()
-            self._pay(_tokens(item.text for item in items), paid)
+            self._pay(_tokens(item.text for item in wanted), paid)
         except NOT_NOW as error:
             self._last_error = self._last_error or str(error)
             return None
-        vectors = await make(items)
+        vectors = await make(wanted)
         kept: list[bytes] | None = await self._run_job(
-            "keep", WRITE_SECONDS, lambda store: store.store_vectors(collection, items, vectors)
+            "keep", WRITE_SECONDS, lambda store: store.store_vectors(collection, wanted, vectors)
         )
         return kept
 
@@ -158,16 +152,13 @@ class MemoryService(GuardedStore):
 
         Fails with ValueError if an audience is malformed.
         """
-        try:
-            checked_audiences(query.audiences)
-            checked_collection(query.collection)
-        except ValueError:
-            return fail()
-        if not query.audiences or not query.text.strip() or query.limit < 1:
-            return succeed([])
         return Deferred.fromCoroutine(self._search(query, self.paid))
 
     async def _search(self, query: MemoryQuery, paid: Paid | None) -> list[Hit] | None:
+        checked_audiences(query.audiences)
+        checked_collection(query.collection)
+        if not query.audiences or not query.text.strip() or query.limit < 1:
+            return []
         found = await self._search_words(query)
         if found is None or found.is_all:
             return None if found is None else found.hits
@@ -234,9 +225,14 @@ class MemoryService(GuardedStore):
 
     def remove(self, collection: int, keys: Iterable[str]) -> Deferred[bool]:
         """Delete vectors. Returns whether all of them are gone."""
-        wanted = [key for key in keys if is_key(key)]
-        jobs = [partial(_remove, collection, part) for part in _batches(wanted)]
-        return Deferred.fromCoroutine(self._run_all("remove", jobs))
+        return Deferred.fromCoroutine(self._remove(collection, list(filter(is_key, keys))))
+
+    async def _remove(self, collection: int, keys: Sequence[str]) -> bool:
+        for first in range(0, len(keys), PORTION):
+            part = keys[first : first + PORTION]
+            if not await self._run_command("remove", partial(_remove, collection, part)):
+                return False
+        return True
 
     def keys(self, collection: int) -> Deferred[set[str] | None]:
         """Keys of the memories that have a vector, or None if that failed."""
@@ -259,12 +255,6 @@ class MemoryService(GuardedStore):
             "breaker": self.breaker.get_stats(),
         }
 
-    async def _run_all(self, name: str, jobs: Sequence[Callable[..., object]]) -> bool:
-        for job in jobs:
-            if not await self._run_command(name, job):
-                return False
-        return True
-
     def _close_store(self) -> None:
         super()._close_store()
         self._embedder.close()
@@ -282,10 +272,6 @@ def _no_likeness(failure: Failure) -> None:
 
 def _remove(collection: int, keys: Sequence[str], store: Mem0Store) -> None:
     store.remove(collection, keys)
-
-
-def _batches(wanted: Sequence[T]) -> list[Sequence[T]]:
-    return [wanted[first : first + PORTION] for first in range(0, len(wanted), PORTION)]
 
 
 def _tokens(texts: Iterable[str]) -> int:
