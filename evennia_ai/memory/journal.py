@@ -33,7 +33,7 @@ from evennia_ai.errors import ToolError
 from evennia_ai.memory import keeping
 from evennia_ai.memory.consent import (
     audience_of,
-    is_unstorable_line,
+    is_unstorable,
     is_unwanted,
     may_remember,
     names_of,
@@ -103,7 +103,7 @@ def check_sources(script: Assistant, turn: Turn, text: str) -> None:
 def _overheard(script: Assistant, turn: Turn) -> Iterator[tuple[ToldLine, bool]]:
     """Lines that the turn overheard, each with whether it must not be stored."""
     for item in turn.overheard:
-        yield ToldLine(item.name, item.body, True), is_unstorable_line(script, item)
+        yield ToldLine(item.name, item.body, True), is_unstorable(script, item)
 
 
 def _told_before(script: Assistant, turn: Turn) -> Iterator[tuple[ToldLine, bool]]:
