@@ -8,6 +8,7 @@ from evennia_ai.core.turn import projects as core
 from evennia_ai.core.turn.turn import Turn
 from evennia_ai.errors import ToolError
 from evennia_ai.memory import journal, projects
+from evennia_ai.runtime import state
 from evennia_ai.runtime.assistant import Character
 from evennia_ai.tools.groups import PROJECTS
 from evennia_ai.tools.registry import tool
@@ -29,7 +30,7 @@ def create_project(
         kept, key = core.create(known, project_key, summary, context, viewer, now)
     except ValueError as error:
         raise ToolError(str(error)) from None
-    projects.keep(script, kept)
+    state.write(script, projects=kept)
     return f"project {key} is active"
 
 
@@ -65,7 +66,7 @@ def swap_project(
         kept, outcome = core.swap(known, project_key, current_project_update, viewer, now)
     except ValueError as error:
         raise ToolError(str(error)) from None
-    projects.keep(script, kept)
+    state.write(script, projects=kept)
     return {"success": True, **outcome}
 
 
@@ -93,7 +94,7 @@ def update_project(
         kept = core.update(known, project_key, changes, viewer, now)
     except ValueError as error:
         raise ToolError(str(error)) from None
-    projects.keep(script, kept)
+    state.write(script, projects=kept)
     return "written down"
 
 
