@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 
 from evennia_ai.core.memory.excerpts import excerpt, has_to_do
@@ -26,19 +25,6 @@ RUMOURS = "You also heard, and do not know whether it is true"
 _NO_SPEECH = "caused"
 _ANSWER = re.compile(r' [^"]{1,60} answered: "(?:[^"\\]|\\.)*"')
 _CALLED, _QUOTED = "Somebody called ", re.compile(r'"(?:[^"\\]|\\.)*"')
-
-
-@dataclass(frozen=True, slots=True)
-class _Line:
-    """The line of one memory.
-
-    Attributes:
-        speaker: speaker and verb, such as "Mira said"; "" if they are not shown.
-        text: date and words.
-    """
-
-    speaker: str
-    text: str
 
 
 def prompt_text(
@@ -92,8 +78,8 @@ def _section(
         yield heading
     by_speaker: dict[str, list[str]] = {}
     for number, memory in enumerate(memories):
-        line = _line(memory, now, about)
-        by_speaker.setdefault(line.speaker or str(number), []).append(line.text)
+        speaker, text = _line(memory, now, about)
+        by_speaker.setdefault(speaker or str(number), []).append(text)
     for speaker, texts in by_speaker.items():
         # A number is a line without a speaker. No speaker is a number, as it ends with a verb.
         if speaker.isdecimal():
@@ -105,17 +91,18 @@ def _section(
             yield from (f"  {text}" for text in texts)
 
 
-def _line(memory: Recollection, now: datetime, about: str) -> _Line:
+def _line(memory: Recollection, now: datetime, about: str) -> tuple[str, str]:
+    """Speaker and verb, such as "Mira said", or "" if they are not shown; date and words."""
     when = "" if memory.kind == MemoryKind.LORE else f"{dates.when(memory.at, now)}: "
     speaker, words, answer = _parse_exchange(memory)
     if not speaker:
-        return _Line("", f"{when}{quote(excerpt(memory.text, about, LONGEST_WORDS))}")
+        return "", f"{when}{quote(excerpt(memory.text, about, LONGEST_WORDS))}"
     text = f"{when}{quote(excerpt(words, about, LONGEST_WORDS))}"
     # An answer that is irrelevant to the query, unlike the words before it, is mostly courtesy.
     if answer and (has_to_do(answer, about) or not has_to_do(words, about)):
         text += f" You: {quote(excerpt(answer, about, LONGEST_ANSWER))}"
     # For private memories the heading says who spoke.
-    return _Line("" if is_private(memory.audience) else speaker, text)
+    return "" if is_private(memory.audience) else speaker, text
 
 
 def _parse_exchange(memory: Recollection) -> tuple[str, str, str]:
