@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any
@@ -76,7 +76,7 @@ class MemoryWork:
         *audit_events: AuditEvent,
         extra_writes: ExtraWrites | None = None,
         counted: Mapping[str, int] = NOTHING,
-        cursor: Mapping[str, object] | None = None,
+        skipped: Sequence[int | str] = (),
         **values: Any,
     ) -> None:
         """Store the results of a piece, and the progress of a night, in one transaction.
@@ -84,12 +84,12 @@ class MemoryWork:
         Args:
             extra_writes: writes rows in the same transaction.
             counted: counts of what was done, for people.
-            cursor: the new progress within a night's step; None: unchanged.
+            skipped: what a night's step leaves out from now on.
 
         Raises:
             StaleEpochError: the assistant was stopped or reset in the meantime.
         """
-        progress = self.moved(cursor, counted)
+        progress = self.moved(counted, skipped)
         self.fence.check()
         state.write(self.script, *audit_events, extra_writes=extra_writes, **values, **progress)
         # After the commit: a piece that a stop cut off has to be repeated.
@@ -99,7 +99,7 @@ class MemoryWork:
         """Count the tokens of the calls for the night."""
 
     def moved(
-        self, cursor: Mapping[str, object] | None = None, counted: Mapping[str, int] = NOTHING
+        self, counted: Mapping[str, int], skipped: Sequence[int | str] = ()
     ) -> dict[str, Any]:
         """The night's progress after a piece, as values to store; by day there is none."""
         return {}
@@ -121,9 +121,9 @@ class NightWork(MemoryWork):
     is_changed: bool = False
 
     @property
-    def cursor(self) -> dict[str, Any]:
-        """The progress within the step, in the step's own format."""
-        return dict(self.progress["cursor"])
+    def skipped(self) -> list[Any]:
+        """Ids of what the step leaves out, since it was tried already."""
+        return list(self.progress["cursor"].get("skipped", ()))
 
     def count_tokens(self) -> None:
         """Count the tokens of the calls for the night."""
@@ -132,14 +132,14 @@ class NightWork(MemoryWork):
             self.is_changed = True
 
     def moved(
-        self, cursor: Mapping[str, object] | None = None, counted: Mapping[str, int] = NOTHING
+        self, counted: Mapping[str, int], skipped: Sequence[int | str] = ()
     ) -> dict[str, Any]:
         """The night's progress after a piece, as values to store."""
         self.count_tokens()
         progress = rules.counted(self.progress, counted)
         progress["refused"] = self.refused
-        if cursor is not None:
-            progress["cursor"] = dict(cursor)
+        if skipped:
+            progress["cursor"] = {"skipped": [*self.skipped, *skipped]}
         values: dict[str, Any] = {"consolidation_progress": progress}
         step = rules.step_of(progress)
         if step is not None and modes.is_asleep(self.script):

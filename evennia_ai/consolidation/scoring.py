@@ -21,11 +21,11 @@ async def score(night: NightWork) -> bool:
     Returns:
         Whether there was anything to do.
     """
-    assistant, skipped = night.script.pk, night.cursor.get("skipped", [])
+    assistant = night.script.pk
     pending = rows.of(
         assistant, kind=MemoryKind.JOURNAL, importance_by=GUESSED, is_consolidated=False
     )
-    found = list(pending.exclude(id__in=skipped).order_by("id")[:SCANNED])
+    found = list(pending.exclude(id__in=night.skipped).order_by("id")[:SCANNED])
     entries = of_one_audience(found, BATCH)
     if not entries:
         return False
@@ -42,9 +42,5 @@ async def score(night: NightWork) -> bool:
 
     # Rated entries no longer match the query. Entries without a rating are skipped this night.
     left = [entry.id for index, entry in enumerate(entries) if index not in scores]
-    night.keep(
-        extra_writes=write,
-        cursor={"skipped": [*skipped, *left]},
-        counted={"entries scored": len(scores)},
-    )
+    night.keep(extra_writes=write, skipped=left, counted={"entries scored": len(scores)})
     return True
