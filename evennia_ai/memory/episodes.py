@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from itertools import chain
 
 from evennia_ai.core.hearing.inbox import NOTICE, OWN, TASK, Event
 from evennia_ai.core.hearing.perception import CHANNEL
@@ -23,7 +23,6 @@ from evennia_ai.core.memory.recollection import (
     is_for_all,
 )
 from evennia_ai.core.text.cleaning import cut_at_sentence, name_as_data, place_as_data, sendable
-from evennia_ai.core.turn.conversation import Message
 from evennia_ai.core.turn.react import Stop
 from evennia_ai.core.turn.turn import Turn
 from evennia_ai.memory import indexing, profiles, talks
@@ -160,16 +159,11 @@ def answers_of(turn: Turn) -> Iterator[str]:
         for message in turn.said
         if message["role"] == "tool" and json.loads(message["content"])["success"]
     }
-    for call in _tool_calls(turn.said):
+    for call in chain.from_iterable(message.get("tool_calls") or () for message in turn.said):
         if call["id"] in worked:
             given = json.loads(call["function"]["arguments"])
             argument = _audible_argument(call["function"]["name"], call["id"], turn)
             yield from filter(None, (str(given.get(argument, "")),))
-
-
-def _tool_calls(said: list[Message]) -> Iterator[dict[str, Any]]:
-    for message in said:
-        yield from message.get("tool_calls") or ()
 
 
 def _audible_argument(tool: str, call_id: str, turn: Turn) -> str:

@@ -88,7 +88,11 @@ def check_sources(script: Assistant, turn: Turn, text: str) -> None:
     """
     theirs: list[ToldLine] = []
     others = [ToldLine("", event.body) for event in turn.events]
-    for told, is_theirs in chain(_overheard(script, turn), _told_before(script, turn)):
+    heard = (
+        (ToldLine(item.name, item.body, True), is_unstorable(script, item))
+        for item in turn.overheard
+    )
+    for told, is_theirs in chain(heard, _told_before(script, turn)):
         (theirs if is_theirs else others).append(told)
     if not theirs:
         return
@@ -98,12 +102,6 @@ def check_sources(script: Assistant, turn: Turn, text: str) -> None:
     )
     if PersonNames(told.name for told in theirs).is_in(text) or repeated > said:
         raise ToolError(NOT_REMEMBERED)
-
-
-def _overheard(script: Assistant, turn: Turn) -> Iterator[tuple[ToldLine, bool]]:
-    """Lines that the turn overheard, each with whether it must not be stored."""
-    for item in turn.overheard:
-        yield ToldLine(item.name, item.body, True), is_unstorable(script, item)
 
 
 def _told_before(script: Assistant, turn: Turn) -> Iterator[tuple[ToldLine, bool]]:
@@ -143,6 +141,8 @@ def write(
     if known is not None:
         raise ToolError(f"you know that already: it is [{known.key[: core.SHORT_KEY]}]")
     kept_tags, script.work.has_news = core.tags_of(tags), True
+    before = (told for told, _ in _told_before(script, turn))
+    earlier = [(told.words, told.trust) for told in before if told.trust is not None]
     memory = Recollection(
         key=new_key(),
         kind=kind,
@@ -151,9 +151,7 @@ def write(
         person=turn.event.face,
         place=place_of(script, turn),
         source_type=source_type,
-        trust=core.believed(
-            words, _heard_texts(turn), SOURCE_TRUST[source_type], _texts_before(script, turn)
-        ),
+        trust=core.believed(words, _heard_texts(turn), SOURCE_TRUST[source_type], earlier),
         importance=_importance(importance, words, source_type, kept_tags),
         importance_by="heuristic" if importance is None else "llm",
         at=script.clock.seconds(),
@@ -176,13 +174,6 @@ def _heard_texts(turn: Turn) -> list[tuple[str, float]]:
     # Not the assistant's own impulses: it must not raise its trust by quoting itself.
     events = [(event.body, event.trust) for event in turn.events if event.kind != OWN]
     return [*events, *((item.body, item.trust) for item in turn.overheard)]
-
-
-def _texts_before(script: Assistant, turn: Turn) -> Iterator[tuple[str, float]]:
-    """Texts of the conversation before a turn, with their trust."""
-    for told, _ in _told_before(script, turn):
-        if told.trust is not None:
-            yield told.words, told.trust
 
 
 # ---- reading -----------------------------------------------------------------------------------

@@ -258,12 +258,6 @@ def _is_similar_enough(hit: Hit, config: MemoryConfig) -> bool:
     return hit.meaning is None or hit.meaning + hit.words >= least
 
 
-def _conversation_line(script: Assistant) -> str:
-    """The conversation on one line, as an entry of the journal is."""
-    told = " ".join(texts_of(script.work.history))
-    return " ".join(told.replace("\\n", " ").split())
-
-
 def _is_in_conversation(script: Assistant, memory: Recollection) -> bool:
     """True for an entry of the current talk whose words are in the conversation anyway."""
     if memory.kind != MemoryKind.JOURNAL or not script.work.history:
@@ -274,9 +268,10 @@ def _is_in_conversation(script: Assistant, memory: Recollection) -> bool:
     history, person = script.work.history, {memory.person}
     if sum(each["role"] == "user" and is_of(each, person) for each in history) >= talk.turns:
         return True
-    # Of a long talk the conversation holds only the end, or a summary.
+    # Of a long talk the conversation holds only the end, or a summary. An entry is on one line.
     words = quote(exchange_of(memory.text).words or memory.text)[1:-1]
-    return words[:COMPARED] in _conversation_line(script)
+    told = " ".join(texts_of(history)).replace("\\n", " ")
+    return words[:COMPARED] in " ".join(told.split())
 
 
 @dataclass(frozen=True, slots=True)

@@ -114,7 +114,9 @@ def _parse_exchange(memory: Recollection) -> tuple[str, str, str]:
     found = FRAME.match(memory.text) if memory.kind == MemoryKind.JOURNAL else None
     if found is None or found["how"] == _NO_SPEECH:
         return "", "", ""
-    if not (_is_name(found["name"]) and _is_place(found["place"])):
+    place = found["place"]
+    is_place = place is None or place_as_data(place) == place or _is_quoted(place)
+    if not (_is_name(found["name"]) and is_place):
         return "", "", ""
     exchange = exchange_of(memory.text)
     rest = memory.text.removeprefix(f"{found[0]}{quote(exchange.words)}")
@@ -127,10 +129,6 @@ def _is_name(text: str) -> bool:
     """True if a text is a name in the form of journal entries: plain, or "Somebody called "..."."""
     called = text.removeprefix(_CALLED)
     return _is_quoted(called) if called != text else name_as_data(text) == text
-
-
-def _is_place(text: str | None) -> bool:
-    return text is None or place_as_data(text) == text or _is_quoted(text)
 
 
 def _is_quoted(text: str) -> bool:

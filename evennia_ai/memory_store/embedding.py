@@ -95,11 +95,10 @@ class Likeness:
         """
         known = [*((text, False) for text in texts), *((text, True) for text in questions)]
         self._cache_vectors(known)
-        return [self._compare(query, known) for query in queries]
-
-    def _compare(self, query: str, known: Sequence[tuple[str, bool]]) -> dict[str, float]:
-        vector, similarity = self._embedder.embed_query(query), self._embedder.similarity
-        return {key[0]: similarity(float(vector @ self._vectors[key])) for key in known}
+        similarity, found = self._embedder.similarity, []
+        for vector in map(self._embedder.embed_query, queries):
+            found.append({key[0]: similarity(float(vector @ self._vectors[key])) for key in known})
+        return found
 
     def _cache_vectors(self, known: Sequence[tuple[str, bool]]) -> None:
         for key in known:

@@ -40,11 +40,7 @@ CLOSED = "the store of memories is closed"
 NOT_NOW = (CircuitOpenError, LimitReachedError, NoFreeSlotError)
 
 
-def _ignore(_: object) -> None:
-    return None
-
-
-def _no_charge() -> None:
+def _ignore(*_: object) -> None:
     return None
 
 
@@ -113,7 +109,7 @@ class GuardedStore:
         name: str,
         seconds: float,
         job: Callable[[Mem0Store], T],
-        pay: Callable[[], None] = _no_charge,
+        pay: Callable[[], None] = _ignore,
     ) -> Deferred[T | None]:
         """Run a job with the store. Returns None if it fails or cannot run now.
 
