@@ -153,20 +153,13 @@ def _chars_available(script: Assistant) -> int:
     return min(MOST_TOLD, max(LEAST_TOLD, room)) if room else MOST_TOLD
 
 
-def search(
-    script: Assistant, query: str, seeker: Seeker, *, limit: int | None = None
-) -> Deferred[list[Recollection] | None]:
-    """Search memories that the seeker may know, best first.
-
-    Args:
-        limit: maximum number, 1 to 50; None: as many as in a prompt.
+def search(script: Assistant, query: str, seeker: Seeker) -> Deferred[list[Recollection] | None]:
+    """Search memories that the seeker may know, best first, as many as in a prompt.
 
     Returns:
         None if the search failed; [] if nothing was found.
     """
     config = state.memory_config(script)
-    if limit is not None:
-        config = config.model_copy(update={"recall_limit": min(50, max(1, limit))})
     looking = Deferred.fromCoroutine(_seek(script, query[:LONGEST_QUERY], seeker, config))
     return looking.addCallback(lambda outcome: outcome[0])
 
