@@ -41,8 +41,6 @@ from evennia_ai.memory_store.port import Hit, MemoryQuery
 from evennia_ai.runtime import services, state
 from evennia_ai.runtime.assistant import Assistant
 
-__all__ = ["NOTHING", "Recalled", "everything", "recall", "search", "seeker_of"]
-
 T = TypeVar("T")
 # The longest that a reply waits for the store.
 DEADLINE_SECONDS = 2.0
@@ -164,9 +162,7 @@ def search(script: Assistant, query: str, seeker: Seeker) -> Deferred[list[Recol
     return looking.addCallback(lambda outcome: outcome[0])
 
 
-def everything(
-    script: Assistant, query: str, *, limit: int = 10
-) -> Deferred[list[Recollection] | None]:
+def everything(script: Assistant, query: str, *, limit: int) -> Deferred[list[Recollection] | None]:
     """Search the memories of all audiences, most similar first; for staff only.
 
     Returns:

@@ -23,6 +23,7 @@ from evennia_ai.core.memory.recollection import (
 from evennia_ai.core.text import dates
 from evennia_ai.core.turn.turn import Turn
 from evennia_ai.memory import indexing, modes, recalling, talks
+from evennia_ai.memory.seeking import seeker_of
 from evennia_ai.memory_store.hashing import HashingEmbedder
 from evennia_ai.memory_store.service import MemoryService
 from evennia_ai.models import Memory, MemoryVector
@@ -227,7 +228,7 @@ class TestRecall(MemoryTest):
         assert [] == recalling.search(self.ada_script, "the boat Heron", seeker).result
         self.store.is_down = True
         assert recalling.search(self.ada_script, "the boat Heron", seeker).result is None
-        assert recalling.everything(self.ada_script, "the boat Heron").result is None
+        assert recalling.everything(self.ada_script, "the boat Heron", limit=10).result is None
 
     def test_a_slow_store_delays_no_reply(self) -> None:
         let_go = Signal()
@@ -301,7 +302,7 @@ class TestRecall(MemoryTest):
         """Audiences do not matter, and the best match comes first."""
         self.secret(BOAT, self.tom)
         self.remember("The boat Heron.", faction_audience("thieves"))
-        found = recalling.everything(self.ada_script, "the boat Heron").result
+        found = recalling.everything(self.ada_script, "the boat Heron", limit=10).result
         assert ["The boat Heron.", BOAT] == [memory.text for memory in found]
 
     def test_a_limit(self) -> None:
@@ -338,7 +339,7 @@ class TestSeeker(MemoryTest):
     def seeker(self, source: str = "whisper", person: Any = None, **more: Any) -> Seeker:
         """The seeker of a turn."""
         turn = self.turn("hello", source=source, person=person, **more)
-        return recalling.seeker_of(self.ada_script, turn)
+        return seeker_of(self.ada_script, turn)
 
     def test_a_whisper(self) -> None:
         expected = Seeker(self.id_of(self.tom), "whisper", self.room1.dbref, (), True)
@@ -373,7 +374,7 @@ class TestSeeker(MemoryTest):
             assert not seeker.is_private
             assert not [a for a in seeker.audiences if a.startswith("person:")]
         relayed = self.turn("hello").event.as_stored() | {"person": "relay of Public"}
-        seeker = recalling.seeker_of(self.ada_script, Turn(0, (Event.from_stored(relayed),)))
+        seeker = seeker_of(self.ada_script, Turn(0, (Event.from_stored(relayed),)))
         assert ("", False) == (seeker.person, seeker.is_private)
 
     def test_a_page_from_elsewhere(self) -> None:
