@@ -78,8 +78,8 @@ class EndpointEmbedder(Embedder):
             answer = self._opened(openai).embeddings.create(
                 model=self.model, input=sent, encoding_format="float"
             )
-            # Not every service returns vectors in the order of the texts.
-            rows = sorted(answer.data, key=lambda row: row.index)
+            # Not every service returns vectors in the order of the texts, or says their place.
+            rows = sorted(answer.data, key=lambda row: row.index or 0)
             vectors = np.asarray([row.embedding for row in rows], dtype=np.float32)
         except openai.OpenAIError as error:
             raise self._problem(f"{type(error).__name__}: {error}") from error
