@@ -40,7 +40,7 @@ from evennia_ai.errors import (
     NobodyListensError,
 )
 from evennia_ai.memory import episodes
-from evennia_ai.memory.consent import has_unstorable_words
+from evennia_ai.memory.consent import has_unstorable_words, is_any_unstorable
 from evennia_ai.messages import incoming, outgoing
 from evennia_ai.runtime import signals, state, turns
 from evennia_ai.runtime.assistant import Assistant
@@ -115,6 +115,7 @@ def close(script: Assistant, turn: Turn, stop: Stop) -> None:
     judged, also = _judge(script, turn, stop)
     # Asked at the end: a person may have withdrawn consent while the model thought.
     turn.is_unkept = has_unstorable_words(script, turn)
+    turn.is_overheard_unkept = turn.is_unkept and not is_any_unstorable(script, turn)
     remembered = episodes.of_turn(script, turn, stop)
     traced = tracing.of_turn(script, turn, stop)
     # The ledger's entries for the paid calls ride along: one commit a turn instead of two.

@@ -134,8 +134,7 @@ async def _draw_facts(script: Assistant) -> None:
     client = services.work().client(fence.run, client)
     asker = Asker(script, client, fence, spare=spare, before_spare=count)
     skipped = await extraction.draw(
-        script,
-        asker,
+        MemoryWork(script, fence, asker),
         ContextType.SLEEP_CONSOLIDATE,
         Purpose.FACTS_AWAKE,
         why=WHY,

@@ -24,7 +24,7 @@ from evennia_ai.memory_store import rows
 from evennia_ai.models import Memory
 from evennia_ai.runtime.assistant import Assistant
 from evennia_ai.runtime.fence import Fence
-from evennia_ai.tools.inner_calls import Asker, config_of
+from evennia_ai.tools.inner_calls import config_of
 
 BATCH = 20
 # Rows read for a batch of one audience, between which are entries of others.
@@ -52,19 +52,15 @@ class Batch:
     @property
     def is_unchanged(self) -> bool:
         """True if no entry was corrected, forgotten or consolidated in the meantime."""
-        texts = dict(self._stored.filter(is_consolidated=False).values_list("id", "text"))
-        return texts == {entry.id: entry.text for entry in self.entries}
+        texts = {entry.id: entry.text for entry in self.entries}
+        stored = rows.of(self.assistant, id__in=[*texts], is_consolidated=False)
+        return texts == dict(stored.values_list("id", "text"))
 
     def write(self) -> None:
         """Store the facts and mark the entries as consolidated, in the caller's transaction."""
         rows.insert(self.assistant, self.new)
         rows.note_consolidated(self.assistant, [entry.key for entry in self.entries])
         superseding.mark(self.assistant, self.superseded)
-
-    @property
-    def _stored(self) -> QuerySet[Memory]:
-        """The current rows of the entries, without forgotten ones."""
-        return rows.of(self.assistant, id__in=[entry.id for entry in self.entries])
 
     @property
     def counted(self) -> dict[str, int]:
@@ -98,21 +94,21 @@ def _pending(script: Assistant, skipped: Collection[int]) -> QuerySet[Memory]:
 
 
 async def sort_out(
-    asker: Asker | MemoryWork, batch: Batch, context_type: ContextType, purpose: Purpose
+    work: MemoryWork, batch: Batch, context_type: ContextType, purpose: Purpose
 ) -> None:
     """Let the model extract facts from a batch.
 
     Raises:
-        AssistantError: see `Asker.ask`.
+        AssistantError: see `MemoryWork.ask`.
     """
-    script, fence = asker.script, asker.fence
+    script, fence = work.script, work.fence
     sources, audience = rows.values(batch.entries), batch.entries[0].audience
     context = config_of(script, context_type)
     is_told = context.shows(PromptPart.MEMORIES)
     known = await _known(script, sources, audience, fence) if is_told else []
     asked = facts_request(dated_memories(script, sources), dated_memories(script, known))
     evidence = ShownMemories(script, fence, audience, known, KNOWN_FACTS)
-    reply = await asker.ask(asked, context_type, purpose, evidence)
+    reply = await work.ask(asked, context_type, purpose, evidence)
     drawn = read_derived(reply, len(sources), len(known))
     if drawn is None:
         return
@@ -146,14 +142,12 @@ async def consolidate(night: NightWork) -> bool:
     Returns:
         Whether there was anything to do.
     """
-    skipped = night.cursor.get("skipped", [])
-    batch = next_batch(night.script, skipped)
+    batch = next_batch(night.script, night.skipped)
     if batch is None:
         return False
     await sort_out(night, batch, ContextType.SLEEP_CONSOLIDATE, Purpose.CONSOLIDATION)
     if not batch.is_read:
-        numbers = [entry.id for entry in batch.entries]
-        night.keep(cursor={"skipped": [*skipped, *numbers]})
+        night.keep(skipped=[entry.id for entry in batch.entries])
     elif batch.is_unchanged:
         keys = [memory.key for memory in batch.new]
         why = "sorted out of the journal"
@@ -161,6 +155,6 @@ async def consolidate(night: NightWork) -> bool:
         night.keep(event, extra_writes=batch.write, counted=batch.counted)
         indexing.soon(night.script)
     else:
-        # Stores the tokens used. The cursor stays, so that the entries are read again.
+        # Stores the tokens used. The entries are read again.
         night.keep()
     return True

@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from evennia_ai.consolidation import consolidating
+from evennia_ai.consolidation.night import MemoryWork
 from evennia_ai.core.safety.audit_events import audit_event
 from evennia_ai.core.safety.budget import Purpose
 from evennia_ai.core.turn import compaction as rules
 from evennia_ai.core.turn.contexts import ContextType
 from evennia_ai.core.turn.conversation import Message
 from evennia_ai.core.turn.tokens import estimate
-from evennia_ai.errors import ModelStatusError
 from evennia_ai.memory import indexing
 from evennia_ai.runtime import state
 from evennia_ai.runtime.assistant import Assistant
@@ -26,7 +26,7 @@ MOST_BATCHES = 5
 
 
 async def extract(
-    script: Assistant, messages: list[Message] | None = None, *, asker: Asker | None = None
+    script: Assistant, messages: list[Message] | None = None, *, work: MemoryWork | None = None
 ) -> None:
     """Extract facts from pending journal entries, at most five batches.
 
@@ -34,7 +34,7 @@ async def extract(
 
     Args:
         messages: the conversation about to be summarised; its people share the cost.
-        asker: the model to ask; None: the assistant's own.
+        work: the night that it is a part of; None: it is done while awake.
 
     Raises:
         AssistantError: the model failed, or must not be asked now.
@@ -42,12 +42,11 @@ async def extract(
     """
     if not state.memory_config(script).enabled:
         return
-    if asker is None:
-        shares = rules.shares(messages or (), estimate)
-        asker = Asker(script, script.client(), Fence.of(script), shares=shares)
+    if work is None:
+        shares, fence = rules.shares(messages or (), estimate), Fence.of(script)
+        work = MemoryWork(script, fence, Asker(script, script.client(), fence, shares=shares))
     await draw(
-        script,
-        asker,
+        work,
         ContextType.PRE_COMPACTION,
         Purpose.CONSOLIDATION,
         why="before a summary",
@@ -56,8 +55,7 @@ async def extract(
 
 
 async def draw(
-    script: Assistant,
-    asker: Asker,
+    work: MemoryWork,
     context_type: ContextType,
     purpose: Purpose,
     *,
@@ -81,21 +79,16 @@ async def draw(
     """
     left = list(skipped)
     for _ in range(batches):
-        batch = consolidating.next_batch(script, left)
+        batch = consolidating.next_batch(work.script, left)
         if batch is None:
             break
-        try:
-            await consolidating.sort_out(asker, batch, context_type, purpose)
-        except ModelStatusError as error:
-            # Refused for what is in it, as an answer that cannot be read: the others go on.
-            if not error.is_of_request:
-                raise
-        asker.fence.check()
+        await consolidating.sort_out(work, batch, context_type, purpose)
+        work.fence.check()
         if not batch.is_read:
             left += [entry.id for entry in batch.entries]
         # Otherwise an entry was corrected or forgotten during the call: it stays pending.
         elif batch.is_unchanged:
             event = audit_event("memories_kept", count=len(batch.new), why=why)
-            state.write(script, event, extra_writes=batch.write)
-            indexing.soon(script)
+            state.write(work.script, event, extra_writes=batch.write)
+            indexing.soon(work.script)
     return left

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any
@@ -25,7 +25,7 @@ from evennia_ai.tools.inner_calls import Asker, PutOffError
 NOTHING: Mapping[str, int] = MappingProxyType({})
 # Refused requests of a night that are passed over; more are no matter of what is in them.
 MOST_REFUSED = 5
-REFUSED = "[assistant] {name}: the model's service refuses what a step of its rest asks: {why}"
+REFUSED = "[assistant] {name}: the model's service refuses one request about its memories: {why}"
 
 
 @dataclass(slots=True)
@@ -67,25 +67,45 @@ class MemoryWork:
             self.refused += 1
             logger.log_warn(REFUSED.format(name=self.script.key, why=error))
             return ""
+        finally:
+            # Also after a failed call, which may have used tokens.
+            self.count_tokens()
 
     def keep(
         self,
         *audit_events: AuditEvent,
         extra_writes: ExtraWrites | None = None,
         counted: Mapping[str, int] = NOTHING,
+        skipped: Sequence[int | str] = (),
         **values: Any,
     ) -> None:
-        """Store the results of a piece in one transaction.
+        """Store the results of a piece, and the progress of a night, in one transaction.
 
         Args:
             extra_writes: writes rows in the same transaction.
             counted: counts of what was done, for people.
+            skipped: what a night's step leaves out from now on.
 
         Raises:
             StaleEpochError: the assistant was stopped or reset in the meantime.
         """
+        progress = self.moved(counted, skipped)
         self.fence.check()
-        state.write(self.script, *audit_events, extra_writes=extra_writes, **values)
+        state.write(self.script, *audit_events, extra_writes=extra_writes, **values, **progress)
+        # After the commit: a piece that a stop cut off has to be repeated.
+        self.note_kept(progress)
+
+    def count_tokens(self) -> None:
+        """Count the tokens of the calls for the night."""
+
+    def moved(
+        self, counted: Mapping[str, int], skipped: Sequence[int | str] = ()
+    ) -> dict[str, Any]:
+        """The night's progress after a piece, as values to store; by day there is none."""
+        return {}
+
+    def note_kept(self, values: Mapping[str, Any]) -> None:
+        """Adopt the progress from `moved` after it was stored."""
 
 
 @dataclass(slots=True)
@@ -101,59 +121,25 @@ class NightWork(MemoryWork):
     is_changed: bool = False
 
     @property
-    def cursor(self) -> dict[str, Any]:
-        """The progress within the step, in the step's own format."""
-        return dict(self.progress["cursor"])
+    def skipped(self) -> list[Any]:
+        """Ids of what the step leaves out, since it was tried already."""
+        return list(self.progress["cursor"].get("skipped", ()))
 
-    async def ask(
-        self,
-        request: Request,
-        context_type: ContextType,
-        purpose: str,
-        evidence: ShownMemories | None = None,
-    ) -> str:
-        """Ask the model; see `Asker.ask`. The tokens count for the night."""
-        try:
-            return await MemoryWork.ask(self, request, context_type, purpose, evidence)
-        finally:
-            # Also after a failed call, which may have used tokens.
-            self._count_tokens()
-
-    def _count_tokens(self) -> None:
+    def count_tokens(self) -> None:
+        """Count the tokens of the calls for the night."""
         if self.asker is not None and self.asker.tokens != self.progress["tokens"]:
             self.progress = {**self.progress, "tokens": self.asker.tokens}
             self.is_changed = True
 
-    def keep(
-        self,
-        *audit_events: AuditEvent,
-        extra_writes: ExtraWrites | None = None,
-        counted: Mapping[str, int] = NOTHING,
-        cursor: Mapping[str, object] | None = None,
-        **values: Any,
-    ) -> None:
-        """Store the results of a piece and the progress of the night in one transaction.
-
-        Args:
-            cursor: the new progress within the step; None: unchanged.
-
-        Raises:
-            StaleEpochError: the assistant was stopped or reset in the meantime.
-        """
-        values |= self.moved(cursor, counted)
-        MemoryWork.keep(self, *audit_events, extra_writes=extra_writes, **values)
-        # After the commit: a piece that a stop cut off has to be repeated.
-        self.note_kept(values)
-
     def moved(
-        self, cursor: Mapping[str, object] | None = None, counted: Mapping[str, int] = NOTHING
+        self, counted: Mapping[str, int], skipped: Sequence[int | str] = ()
     ) -> dict[str, Any]:
-        """The night's progress after a piece, as values to store with its results."""
-        self._count_tokens()
+        """The night's progress after a piece, as values to store."""
+        self.count_tokens()
         progress = rules.counted(self.progress, counted)
         progress["refused"] = self.refused
-        if cursor is not None:
-            progress["cursor"] = dict(cursor)
+        if skipped:
+            progress["cursor"] = {"skipped": [*self.skipped, *skipped]}
         values: dict[str, Any] = {"consolidation_progress": progress}
         step = rules.step_of(progress)
         if step is not None and modes.is_asleep(self.script):

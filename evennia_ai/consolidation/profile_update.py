@@ -27,23 +27,22 @@ async def update_profiles(night: NightWork) -> bool:
     Returns:
         Whether there was anything to do.
     """
-    script, skipped = night.script, night.cursor.get("skipped", [])
-    waiting = (item for item in profiles.due(script) if item[0].entity not in skipped)
+    script = night.script
+    waiting = (item for item in profiles.due(script) if item[0].entity not in night.skipped)
     due = next(waiting, None)
     if due is None:
         return False
     profile, observations = due
-    done = {"skipped": [*skipped, profile.entity]}
     known: list[ProfileAttribute] = list(profile.attributes)
     attributes, favours = list(known), []
     for group in _by_audience(observations):
         portrait = await _draw_portrait(night, profile, group)
         if portrait is None:
-            night.keep(cursor=done)
+            night.keep(skipped=[profile.entity])
             return True
         attributes = _with_portrait(attributes, group, portrait)
         favours.append(portrait.favour)
-    # If something changed during the calls, the cursor stays, so that the next piece retries.
+    # If something changed during the calls, the next piece tries again.
     if not _is_unchanged(script, profile.entity, known, observations):
         night.keep()
         return True
@@ -54,7 +53,7 @@ async def update_profiles(night: NightWork) -> bool:
         liked = profile.favour + nudge(favours)
         profiles.store(script, profile, attributes, liked, newest)
 
-    night.keep(extra_writes=write, cursor=done, counted={"profiles": 1})
+    night.keep(extra_writes=write, skipped=[profile.entity], counted={"profiles": 1})
     return True
 
 

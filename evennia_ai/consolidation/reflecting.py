@@ -8,7 +8,7 @@ that person only.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
@@ -19,7 +19,7 @@ from evennia_ai.consolidation.night import MemoryWork
 from evennia_ai.core.memory.extraction import DerivedMemory, read_derived, read_lines
 from evennia_ai.core.memory.recollection import MemoryKind, Recollection
 from evennia_ai.core.memory.reflection import groups, insights_request, questions_request
-from evennia_ai.core.safety.audit_events import AuditEvent, audit_event
+from evennia_ai.core.safety.audit_events import audit_event
 from evennia_ai.core.safety.budget import Purpose
 from evennia_ai.core.turn.contexts import ContextType
 from evennia_ai.memory import indexing
@@ -66,7 +66,10 @@ async def reflect(session: MemoryWork, threshold: int | None = None) -> bool:
         session.keep()
         return True
     kept = derive_memories.without_known(script, _still_grounded(script, made))
-    event = _audit_event(underway, questions, kept)
+    counts = f"{len(questions)} questions, {len(kept)} insights"
+    context = f"importance {underway['importance']}, {counts}"
+    keys = [memory.key for memory in kept]
+    event = audit_event("ReflectionRecorded", context=context, keys=keys)
     after = _next_state(reflection, {**underway, "groups": others}, script.clock.seconds())
     write = partial(rows.insert, script.pk, kept)
     counted = {"questions": len(questions), "insights": len(kept)}
@@ -121,14 +124,6 @@ def _next_state(reflection: Mapping[str, object], underway: Round, now: float) -
         return {**reflection, "round": underway}
     rest = {name: value for name, value in reflection.items() if name != "round"}
     return {**rest, "since": underway["upto"], "cumulative_importance": 0, "last_reflection": now}
-
-
-def _audit_event(
-    underway: Round, questions: Sequence[str], kept: Sequence[Recollection]
-) -> AuditEvent:
-    counts = f"{len(questions)} questions, {len(kept)} insights"
-    context = f"importance {underway['importance']}, {counts}"
-    return audit_event("ReflectionRecorded", context=context, keys=[memory.key for memory in kept])
 
 
 async def _reflect_on(

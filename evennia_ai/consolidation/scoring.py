@@ -21,11 +21,11 @@ async def score(night: NightWork) -> bool:
     Returns:
         Whether there was anything to do.
     """
-    assistant, skipped = night.script.pk, night.cursor.get("skipped", [])
+    assistant = night.script.pk
     pending = rows.of(
         assistant, kind=MemoryKind.JOURNAL, importance_by=GUESSED, is_consolidated=False
     )
-    found = list(pending.exclude(id__in=skipped).order_by("id")[:SCANNED])
+    found = list(pending.exclude(id__in=night.skipped).order_by("id")[:SCANNED])
     entries = of_one_audience(found, BATCH)
     if not entries:
         return False
@@ -34,15 +34,13 @@ async def score(night: NightWork) -> bool:
     scores = read_scores(reply, len(entries)) or {}
 
     def write() -> None:
+        # Those that a person corrected meanwhile keep what they were given.
+        still = {entry.key for entry in pending.filter(id__in=[entry.id for entry in entries])}
         for index, importance in scores.items():
-            key = entries[index].key
-            rows.change(assistant, key, importance=importance, importance_by=JUDGED)
+            if (key := entries[index].key) in still:
+                rows.change(assistant, key, importance=importance, importance_by=JUDGED)
 
     # Rated entries no longer match the query. Entries without a rating are skipped this night.
     left = [entry.id for index, entry in enumerate(entries) if index not in scores]
-    night.keep(
-        extra_writes=write,
-        cursor={"skipped": [*skipped, *left]},
-        counted={"entries scored": len(scores)},
-    )
+    night.keep(extra_writes=write, skipped=left, counted={"entries scored": len(scores)})
     return True

@@ -40,10 +40,10 @@ async def compact(night: NightWork) -> bool:
     def extra_values(used: TokenUsage) -> Mapping[str, Any]:
         asker.tokens += used.total_tokens
         # Stored in the transaction of the summary, so that it is never counted without it.
-        values.update(night.moved(counted={"summaries": 1}))
+        values.update(night.moved({"summaries": 1}))
         return values
 
-    keep = partial(extract, script, asker=asker)
+    keep = partial(extract, script, work=night)
     running = compaction.begin_if_due(
         script, asker.client, is_asleep=True, before=keep, extra_values=extra_values
     )

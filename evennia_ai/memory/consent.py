@@ -39,21 +39,20 @@ def may_remember(
     return not is_unwanted(script, {person, sender_id} - {""}, place)
 
 
-def is_unstorable(script: Assistant, event: Event) -> bool:
-    """True if the words of an event must not be stored, because its sender or room opted out."""
-    return is_unwanted(script, {event.person, event.sender_id} - {""}, event.place)
+def is_unstorable(script: Assistant, heard: Event | Overheard) -> bool:
+    """True if words must not be stored, because their speaker or room opted out."""
+    return is_unwanted(script, {heard.person, heard.sender_id} - {""}, heard.place)
+
+
+def is_any_unstorable(script: Assistant, turn: Turn) -> bool:
+    """True if words that the turn answers must not be stored."""
+    return any(is_unstorable(script, event) for event in turn.events)
 
 
 def has_unstorable_words(script: Assistant, turn: Turn) -> bool:
     """True if the turn heard or overheard words that must not be stored."""
-    if any(is_unstorable(script, event) for event in turn.events):
-        return True
-    return any(is_unstorable_line(script, item) for item in turn.overheard)
-
-
-def is_unstorable_line(script: Assistant, item: Overheard) -> bool:
-    """True if overheard words must not be stored, because their speaker or room opted out."""
-    return is_unwanted(script, {item.person, item.sender_id} - {""}, item.place)
+    heard = (is_unstorable(script, item) for item in turn.overheard)
+    return is_any_unstorable(script, turn) or any(heard)
 
 
 def prompt_has_unstorable_words(script: Assistant, turn: Turn) -> bool:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from itertools import chain
 
 from evennia_ai.core.hearing.inbox import NOTICE, OWN, TASK, Event
 from evennia_ai.core.hearing.perception import CHANNEL
@@ -23,7 +23,6 @@ from evennia_ai.core.memory.recollection import (
     is_for_all,
 )
 from evennia_ai.core.text.cleaning import cut_at_sentence, name_as_data, place_as_data, sendable
-from evennia_ai.core.turn.conversation import Message
 from evennia_ai.core.turn.react import Stop
 from evennia_ai.core.turn.turn import Turn
 from evennia_ai.memory import indexing, profiles, talks
@@ -56,7 +55,7 @@ class TurnEpisode:
 
     Attributes:
         write: stores the entry, in the caller's transaction; None if nothing is to be stored.
-        person: the person of the turn, "" if nothing is stored.
+        person: the person of the turn, as they appear where nothing is stored; "" for nobody.
         entry: the entry, dated at the end of the turn; None if nothing is stored.
         words: the person's last message.
     """
@@ -69,14 +68,17 @@ class TurnEpisode:
 
     def index(self) -> None:
         """Schedule indexing and update the talk; called after the commit."""
-        if self.entry is not None:
-            is_private = not is_for_all(self.entry.audience)
-            at = self.entry.at
-            talks.note(self.script, self.person, at, self.words, is_private=is_private)
-            if _index_mark(self.entry):
-                indexing.note_entry(self.script, self.entry)
-            else:
-                indexing.when_quiet(self.script)
+        if self.entry is None:
+            if self.person:  # a talk goes on all the same
+                talks.note(self.script, self.person, is_remembered=False)
+            return
+        is_private = not is_for_all(self.entry.audience)
+        at = self.entry.at
+        talks.note(self.script, self.person, at, self.words, is_private=is_private)
+        if _index_mark(self.entry):
+            indexing.note_entry(self.script, self.entry)
+        else:
+            indexing.when_quiet(self.script)
 
 
 def of_turn(script: Assistant, turn: Turn, stop: Stop) -> TurnEpisode:
@@ -89,7 +91,7 @@ def of_turn(script: Assistant, turn: Turn, stop: Stop) -> TurnEpisode:
         return TurnEpisode(script)
     whom = {"person": event.face, "sender_id": event.sender_id, "place": event.place}
     if not may_remember(script, **whom):
-        return TurnEpisode(script)
+        return TurnEpisode(script, person=event.face)
     memory = _entry(script, turn, audience)
 
     def write() -> None:
@@ -157,16 +159,11 @@ def answers_of(turn: Turn) -> Iterator[str]:
         for message in turn.said
         if message["role"] == "tool" and json.loads(message["content"])["success"]
     }
-    for call in _tool_calls(turn.said):
+    for call in chain.from_iterable(message.get("tool_calls") or () for message in turn.said):
         if call["id"] in worked:
             given = json.loads(call["function"]["arguments"])
             argument = _audible_argument(call["function"]["name"], call["id"], turn)
             yield from filter(None, (str(given.get(argument, "")),))
-
-
-def _tool_calls(said: list[Message]) -> Iterator[dict[str, Any]]:
-    for message in said:
-        yield from message.get("tool_calls") or ()
 
 
 def _audible_argument(tool: str, call_id: str, turn: Turn) -> str:

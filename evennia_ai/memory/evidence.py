@@ -24,6 +24,8 @@ from evennia_ai.runtime.fence import Fence
 
 LONGEST_QUERY = 1_000
 DEFAULT_LIMIT, MAX_LIMIT = 10, 20
+# Hits of a search. The store does not know kinds, and facts stand behind the talk they came from.
+MOST_LOOKED_AT = 200
 Kinds = tuple[MemoryKind, ...]
 # The tools by which a model may look up memories, and the kinds that each of them searches.
 LOOKS: Mapping[str, Kinds] = MappingProxyType(
@@ -63,9 +65,7 @@ async def nearest(
     """
     hits, service = None, services.memory()
     if is_audience(audience) and not service.absence:
-        query = text[:LONGEST_QUERY]
-        # Over-fetch: the store does not know kinds, so rows are filtered below.
-        search = MemoryQuery(script.pk, query, (audience,), limit * 4)
+        search = MemoryQuery(script.pk, text[:LONGEST_QUERY], (audience,), MOST_LOOKED_AT)
         hits = await paying.search(script, service, search, person="")
         fence.check()
     found = rows.by_keys(script.pk, [hit.key for hit in hits or ()])

@@ -163,29 +163,24 @@ def _write_without(
         for entry in work.executions
     ]
     records = _records_without(work.decisions, person)
+    marks = frozenset((person, person_audience(person)))
     values = {
         "conversation_history": history,
         "overheard": [to_stored(item) for item in heard],
         "records": records.as_stored() if records.count else {},
         "execution_log": log,
-        "notes": _notes_without(script, person, name),
+        "notes": [
+            {**note, "text": name.hidden(str(note["text"]))}
+            for note in state.read(script, "notes")
+            if note["person"] != person
+        ],
         "company": {who: row for who, row in work.senders.as_stored().items() if who != person},
-        "projects": _projects_without(script, person, name),
+        "projects": without_marked(state.read(script, "projects"), marks, name),
     }
     changed = {key: value for key, value in values.items() if value != state.read(script, key)}
     state.write(script, event, extra_writes=write, **changed)
     work.history, work.overheard, work.decisions, work.executions = history, heard, records, log
     _forget_in_memory(script, work, person)
-
-
-def _notes_without(script: Assistant, person: str, name: PersonNames) -> list[Any]:
-    kept = [note for note in state.read(script, "notes") if note["person"] != person]
-    return [{**note, "text": name.hidden(str(note["text"]))} for note in kept]
-
-
-def _projects_without(script: Assistant, person: str, name: PersonNames) -> Any:
-    marks = frozenset((person, person_audience(person)))
-    return without_marked(state.read(script, "projects"), marks, name)
 
 
 def _records_without(records: DecisionTraces, person: str) -> DecisionTraces:

@@ -138,7 +138,10 @@ def _gather(script: Assistant, turn: Turn) -> tuple[list[Note], AskedLine]:
     asked = _asked_line(script, written_out(said), known)
     notes = [
         *_persona_notes(script, turn),
-        *_lore_notes(script, seeker, turn),
+        *(
+            Note(one_line(entry.text, LONGEST_LINE), audience=entry.audience)
+            for entry in lore.all_known(script, seeker, turn)
+        ),
         *_surroundings(script.obj),
         *_remembered_notes(known),
     ]
@@ -154,11 +157,6 @@ def _persona_notes(script: Assistant, turn: Turn | None) -> Iterator[Note]:
         spoken = unaddressed(answer)
         for way in filter(None, map(str.strip, asked.splitlines())):
             yield Note(spoken, key=f"{way} {spoken}", question=way)
-
-
-def _lore_notes(script: Assistant, seeker: Seeker, turn: Turn) -> Iterator[Note]:
-    for entry in lore.all_known(script, seeker, turn):
-        yield Note(one_line(entry.text, LONGEST_LINE), audience=entry.audience)
 
 
 def _surroundings(body: GameObject | None) -> Iterator[Note]:

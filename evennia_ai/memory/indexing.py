@@ -299,7 +299,8 @@ async def _verify_store(script: Assistant, service: MemoryService) -> bool:
     if there is None or _is_over(script, work):
         return False
     known.is_compared = True
-    if len(there) < count:
+    # A server may have as many as before, with those of memories that are forgotten.
+    if service.sends or len(there) < count:
         rows.queue_again(script.pk, service.signature, there, also_stale=False)
     return True
 
@@ -312,8 +313,6 @@ def _next_batch(script: Assistant) -> tuple[list[Memory], list[Memory]]:
 
 
 async def _delete_gone(script: Assistant, service: MemoryService, gone: Sequence[Memory]) -> bool:
-    if not gone:
-        return True
     work = script.work
     if not await service.remove(script.pk, [row.key for row in gone]) or _is_over(script, work):
         return False

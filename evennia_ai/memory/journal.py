@@ -6,7 +6,8 @@ cannot be stored, ToolError tells the model why.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
 from typing import Any
 
 from django.db.models import Q
@@ -15,21 +16,25 @@ from evennia_ai.core.hearing.inbox import OWN
 from evennia_ai.core.memory import journal as core
 from evennia_ai.core.memory.forgetting import PersonNames
 from evennia_ai.core.memory.importance import LEAST, MOST, heuristic
+from evennia_ai.core.memory.journal import ToldLine
 from evennia_ai.core.memory.recollection import (
     SOURCE_TRUST,
     MemoryKind,
     Recollection,
     Seeker,
     may_know,
+    unmasked_id,
 )
 from evennia_ai.core.safety.persona import about_itself
 from evennia_ai.core.text.cleaning import sendable, strip_control
+from evennia_ai.core.turn.conversation import OF, PRIVATE_TO, SAID_BY, UNKEPT, known_messages
 from evennia_ai.core.turn.turn import Turn
 from evennia_ai.errors import ToolError
 from evennia_ai.memory import keeping
 from evennia_ai.memory.consent import (
     audience_of,
-    is_unstorable_line,
+    is_unstorable,
+    is_unwanted,
     may_remember,
     names_of,
     place_of,
@@ -38,6 +43,7 @@ from evennia_ai.memory_store import rows
 from evennia_ai.models.containing import containing
 from evennia_ai.models.keys import new_key
 from evennia_ai.runtime.assistant import Assistant
+from evennia_ai.runtime.audience import sole_recipient
 
 NOT_REMEMBERED = "of whom that is about nothing may be remembered; go on without"
 MOST_COMPARED = 100
@@ -76,20 +82,41 @@ def check_consent(script: Assistant, turn: Turn) -> None:
 
 
 def check_sources(script: Assistant, turn: Turn, text: str) -> None:
-    """Check that a text neither names nor repeats somebody overheard who is not remembered.
+    """Check that a text neither names nor repeats somebody who is not remembered.
 
     Raises:
         ToolError: it does.
     """
-    theirs = [item for item in turn.overheard if is_unstorable_line(script, item)]
+    theirs: list[ToldLine] = []
+    others = [ToldLine("", event.body) for event in turn.events]
+    heard = (
+        (ToldLine(item.name, item.body, True), is_unstorable(script, item))
+        for item in turn.overheard
+    )
+    for told, is_theirs in chain(heard, _told_before(script, turn)):
+        (theirs if is_theirs else others).append(told)
     if not theirs:
         return
     words = core.words_of(text)
-    others = [item.body for item in turn.overheard if item not in theirs]
-    others += [event.body for event in turn.events]
-    is_named = PersonNames(item.name for item in theirs).is_in(text)
-    if is_named or core.shared(words, [item.body for item in theirs]) > core.shared(words, others):
+    repeated, said = (
+        core.shared(words, [told.words for told in some]) for some in (theirs, others)
+    )
+    if PersonNames(told.name for told in theirs).is_in(text) or repeated > said:
         raise ToolError(NOT_REMEMBERED)
+
+
+def _told_before(script: Assistant, turn: Turn) -> Iterator[tuple[ToldLine, bool]]:
+    """Lines of the conversation before the turn, each with whether it must not be stored."""
+    known = known_messages(script.work.history, sole_recipient(script, turn.event))
+    for message in known:
+        if message["role"] != "user":
+            continue
+        whose = (message.get(OF), message.get(PRIVATE_TO), *message.get(SAID_BY, ()))
+        people = {unmasked_id(str(face)) for face in whose if face}
+        mark, is_unkept = message.get(UNKEPT), is_unwanted(script, people)
+        for told in core.told_lines(message):
+            is_theirs = mark is not None if told.is_overheard else is_unkept or mark is True
+            yield told, is_theirs
 
 
 def write(
@@ -115,6 +142,8 @@ def write(
     if known is not None:
         raise ToolError(f"you know that already: it is [{known.key[: core.SHORT_KEY]}]")
     kept_tags, script.work.has_news = core.tags_of(tags), True
+    before = (told for told, _ in _told_before(script, turn))
+    earlier = [(told.words, told.trust) for told in before if told.trust is not None]
     memory = Recollection(
         key=new_key(),
         kind=kind,
@@ -123,7 +152,7 @@ def write(
         person=turn.event.face,
         place=place_of(script, turn),
         source_type=source_type,
-        trust=core.believed(words, _heard_texts(turn), SOURCE_TRUST[source_type]),
+        trust=core.believed(words, _heard_texts(turn), SOURCE_TRUST[source_type], earlier),
         importance=_importance(importance, words, source_type, kept_tags),
         importance_by="heuristic" if importance is None else "llm",
         at=script.clock.seconds(),

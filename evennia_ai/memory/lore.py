@@ -136,8 +136,8 @@ def _pieces(lore: Lore, ask: LoreMoment) -> Iterator[Recollection]:
     for _ in range(MOST_PIECES):
         piece = cut_at_sentence(rest, LONGEST_PIECE)
         yield replace(entry, text=piece)
-        # `cut_at_sentence` marks a cut word with an ellipsis.
-        rest = rest[len(piece.removesuffix("…")) :].strip()
+        # `cut_at_sentence` may have added an ellipsis.
+        rest = rest[len(piece) - (not rest.startswith(piece)) :].strip()
         if not rest:
             return
 
@@ -154,29 +154,22 @@ def _known_to(script: Assistant, seeker: Seeker) -> list[Lore]:
     return [lore for lore in _entries(script) if lore.entry.audience in audiences]
 
 
-def entries(assistant: int = rows.SHARED) -> list[tuple[int, Recollection]]:
-    """All lore of an assistant, or the shared lore, with its row id; the most important first."""
-    found = list(rows.of(assistant, kind=MemoryKind.LORE).order_by("-importance", "id"))
-    return [(row.pk, value) for row, value in zip(found, rows.values(found), strict=True)]
-
-
 def add(
     text: str,
     *,
     keywords: Sequence[str],
     audience: str,
     at: float,
-    assistant: int = rows.SHARED,
     importance: int = 5,
 ) -> str:
-    """Create lore. Returns its key.
+    """Create lore that all assistants share. Returns its key.
 
     Args:
         audience: the world, a room or a faction, in a form that
             `core.memory.recollection.is_audience` accepts.
     """
     entry = build(text, keywords=keywords, audience=audience, at=at, importance=importance)
-    insert(assistant, [(entry, PLAIN)])
+    insert(rows.SHARED, [(entry, PLAIN)])
     return entry.key
 
 
@@ -239,18 +232,18 @@ def of_book(assistant: int, book: str) -> QuerySet[Memory]:
     return rows.of(assistant, kind=MemoryKind.LORE, terms__book=book)
 
 
-def change(key: str, *, assistant: int = rows.SHARED, **columns: Any) -> bool:
-    """Update an entry, such as its `text` or `tags`. Returns whether it exists."""
-    is_there = bool(rows.of(assistant, key=key, kind=MemoryKind.LORE).exists())
+def change(key: str, **columns: Any) -> bool:
+    """Update a shared entry, such as its `text` or `tags`. Returns whether it exists."""
+    is_there = bool(rows.of(rows.SHARED, key=key, kind=MemoryKind.LORE).exists())
     if is_there:
-        rows.change(assistant, key, **columns)
+        rows.change(rows.SHARED, key, **columns)
         _changed()
     return is_there
 
 
-def remove(key: str, *, assistant: int = rows.SHARED) -> bool:
-    """Delete an entry. Returns whether it existed."""
-    count, _ = rows.of(assistant, key=key, kind=MemoryKind.LORE).delete()
+def remove(key: str) -> bool:
+    """Delete a shared entry. Returns whether it existed."""
+    count, _ = rows.of(rows.SHARED, key=key, kind=MemoryKind.LORE).delete()
     _changed()
     return bool(count)
 

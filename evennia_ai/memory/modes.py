@@ -26,7 +26,7 @@ def sleep_schedule_of(script: Assistant) -> SleepSchedule:
     """The assistant's sleep schedule, or the default if the stored one is invalid."""
     try:
         return SleepSchedule.from_stored(state.read(script, "sleep_schedule"))
-    except (ConfigurationError, TypeError):
+    except ConfigurationError:
         # Owners can set the attribute by hand, to anything.
         return SleepSchedule()
 

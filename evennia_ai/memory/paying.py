@@ -125,8 +125,7 @@ async def _with_payment(
 ) -> T | None:
     if is_held(script):
         return None
-    name = service.signature.rpartition("/")[0] or service.signature
-    payment, answered = _RequestPayment(script, name, person, seconds=seconds), None
+    payment, answered = _RequestPayment(script, service.model, person, seconds=seconds), None
     try:
         # `ask` reads `service.paid` before it returns, so setting it for this call is enough. It
         # is only called if the model is paid.

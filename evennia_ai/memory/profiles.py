@@ -123,7 +123,12 @@ def prompt_text(
     lines = []
     if speaker and may_remember(script, person=speaker, sender_id=event.sender_id):
         lines += _speaker_lines(script, turn, known.get(speaker), seeker, points)
-    met = [(known[who], name) for who, name in others.items() if who in known]
+    # The account was checked above; here the character.
+    met = (
+        (known[who], name)
+        for who, (name, being_id) in others.items()
+        if who in known and may_remember(script, sender_id=being_id)
+    )
     told_of = (_other_line(profile, name, seeker, points) for profile, name in met)
     lines += list(islice(filter(None, told_of), MOST_OTHERS))
     return "\n".join(lines)
@@ -165,18 +170,18 @@ def _cached_profiles(script: Assistant, entities: Iterable[str]) -> Mapping[str,
     return kept.profiles
 
 
-def _bystanders(body: GameObject, event: Event) -> dict[str, str]:
-    """Names by id of the other unmasked characters in the room."""
+def _bystanders(body: GameObject, event: Event) -> dict[str, tuple[str, str]]:
+    """The other unmasked characters in the room: name and id by the id of the person."""
     if body.location is None:
         return {}
     beings = [thing for thing in body.location.contents if isinstance(thing, DefaultCharacter)]
     found = {
-        _person_of(being): names.name_of(being, body)
+        _person_of(being): (names.name_of(being, body), being.dbref)
         for being in beings[:MOST_LOOKED_AT]
         if not names.mask_of(being, body)
     }
     besides = (_person_of(body), event.person, event.sender_id)
-    return {who: name for who, name in found.items() if who not in besides}
+    return {who: being for who, being in found.items() if who not in besides}
 
 
 def _person_of(being: GameObject) -> str:
@@ -234,14 +239,15 @@ def _texts(attributes: Iterable[core.ProfileAttribute]) -> list[str]:
 def due(script: Assistant) -> Iterator[tuple[EntityProfile, list[Recollection]]]:
     """Profiles with at least five new observations, and these observations.
 
-    At most 20 profiles, those with the most observations first, each with its oldest 40. Each
-    profile's observations are only read when the iterator gets there.
+    At most 20 profiles of those who may be remembered, those with the most observations first, each
+    with its oldest 40. Each profile's observations are only read when the iterator gets there.
     """
     later = _observed(script, OuterRef("entity"), OuterRef("consolidated"))
     count = later.order_by().values("person").annotate(count=Count("id")).values("count")
     waiting = _of(script).annotate(waiting=Subquery(count))
     enough = waiting.filter(waiting__gte=OBSERVATIONS_TO_THINK).order_by("-waiting", "id")
-    for profile in enough[:MOST_DUE]:
+    wanted = (profile for profile in enough if may_remember(script, person=profile.entity))
+    for profile in islice(wanted, MOST_DUE):
         unread = _observed(script, profile.entity, profile.consolidated).order_by("id")
         yield profile, rows.values(unread[:MOST_OBSERVATIONS])
 

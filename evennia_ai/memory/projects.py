@@ -23,11 +23,6 @@ def of(script: Assistant) -> Projects:
     return kept
 
 
-def keep(script: Assistant, projects: Projects) -> None:
-    """Store the projects."""
-    state.write(script, projects=projects)
-
-
 def opened(script: Assistant, turn: Turn) -> tuple[Projects, Viewer]:
     """The projects and the viewer. The turn becomes private if it may know a private one."""
     kept, viewer = of(script), viewer_of(script, turn)

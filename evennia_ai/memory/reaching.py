@@ -21,6 +21,7 @@ from evennia_ai.memory.consent import names_of
 from evennia_ai.memory.forgetting import filter_of_person, name_of
 from evennia_ai.memory_store import rows
 from evennia_ai.models import EntityProfile, Memory
+from evennia_ai.models.containing import containing
 from evennia_ai.runtime import state
 from evennia_ai.runtime.assistant import Assistant
 
@@ -86,12 +87,20 @@ class Plan:
         for number, attributes in self.attributes.items():
             EntityProfile.objects.filter(pk=number).update(attributes=attributes)
 
-    def settle(self) -> None:
-        """Clear caches that may still contain it; called after the commit."""
+    def execute(self, write: Callable[[], None], event: str, **details: Any) -> Reached:
+        """Store it with an audit event, and clear caches that may still contain what is gone.
+
+        Args:
+            write: calls `write`, and deletes or changes the memory itself.
+        """
+        reached = self.reached
+        facts = {**details, "person": self.whom, "attributes": reached.attributes}
+        state.write(self.script, audit_event(event, **facts), extra_writes=write)
         if self.script.work is not None:
             self.script.work.tool_cache.clear_all()
             self.script.work.lore = None
         indexing.soon(self.script)
+        return reached
 
 
 def forget(script: Assistant, memory: Memory, *, why: str, person: str = "") -> Reached:
@@ -106,22 +115,18 @@ def forget(script: Assistant, memory: Memory, *, why: str, person: str = "") -> 
         rows.remove(script.pk, [memory.key])
         plan.write()
 
-    return _execute_forget(plan, write, why)
+    return _forgotten(plan, write, why)
 
 
 def forget_attribute(script: Assistant, profile: EntityProfile, text: str, *, why: str) -> Reached:
     """Forget an attribute of a profile, and the being's memories that say the same."""
     plan = _plan(script, _as_fact(profile, text), profile.entity, without=text)
-    return _execute_forget(plan, plan.write, why)
+    return _forgotten(plan, plan.write, why)
 
 
-def _execute_forget(plan: Plan, write: Callable[[], None], why: str) -> Reached:
-    reached = plan.reached
-    counts = {"count": 1 + reached.memories, "attributes": reached.attributes}
-    event = audit_event("memories_forgotten", **counts, why=why, person=plan.whom)
-    state.write(plan.script, event, extra_writes=write)
-    plan.settle()
-    return reached
+def _forgotten(plan: Plan, write: Callable[[], None], why: str) -> Reached:
+    count = 1 + plan.reached.memories
+    return plan.execute(write, "memories_forgotten", count=count, why=why)
 
 
 def correct(script: Assistant, memory: Memory, *, person: str = "", **columns: Any) -> Reached:
@@ -147,7 +152,8 @@ def correct(script: Assistant, memory: Memory, *, person: str = "", **columns: A
         }
         rows.change(script.pk, memory.key, **kept, **columns)
 
-    return _execute_correct(plan, write, key=memory.key)
+    forgotten = plan.reached.memories
+    return plan.execute(write, "memory_corrected", key=memory.key, forgotten=forgotten)
 
 
 def correct_attribute(script: Assistant, profile: EntityProfile, text: str, right: str) -> Reached:
@@ -155,16 +161,7 @@ def correct_attribute(script: Assistant, profile: EntityProfile, text: str, righ
     plan = _plan(script, _as_fact(profile, text), profile.entity, without=text)
     now = next(item for item in profile.attributes if item["text"] == text)
     plan.attributes.setdefault(profile.pk, []).append({**now, "text": right})
-    return _execute_correct(plan, plan.write)
-
-
-def _execute_correct(plan: Plan, write: Callable[[], None], **details: Any) -> Reached:
-    reached = plan.reached
-    counts = {"forgotten": reached.memories, "attributes": reached.attributes}
-    event = audit_event("memory_corrected", **details, person=plan.whom, **counts)
-    state.write(plan.script, event, extra_writes=write)
-    plan.settle()
-    return reached
+    return plan.execute(plan.write, "memory_corrected", forgotten=plan.reached.memories)
 
 
 # ---- how far it reaches ------------------------------------------------------------------------
@@ -208,7 +205,7 @@ def _candidates(
     if word:
         alike = (memory for memory in resting if word in memory.text.casefold())
         cited.update(key for memory in alike for key in memory.cites)
-        wanted = Q(key__in=cited) | Q(text__icontains=word)
+        wanted = Q(key__in=cited) | containing("text", word)
     return rows.values(rows.of(script.pk).exclude(kind=MemoryKind.LORE).filter(mine & wanted))
 
 

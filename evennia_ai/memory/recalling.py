@@ -41,8 +41,6 @@ from evennia_ai.memory_store.port import Hit, MemoryQuery
 from evennia_ai.runtime import services, state
 from evennia_ai.runtime.assistant import Assistant
 
-__all__ = ["NOTHING", "Recalled", "everything", "recall", "search", "seeker_of"]
-
 T = TypeVar("T")
 # The longest that a reply waits for the store.
 DEADLINE_SECONDS = 2.0
@@ -120,9 +118,9 @@ async def _recalled(script: Assistant, turn: Turn) -> Recalled:
     most = _chars_available(script)
     # Lore gets half of the space, so that it does not crowd out memories.
     told_lore = _within_budget(lore.matching(script, query, seeker, turn), most // 2)
-    memories = [*told_lore, *(found or ())]
+    known = [*told_lore, *(found or ())]
+    text, memories = prompt_text(known, config, modes.now(script), about=query, most=most)
     notes = notebook.newest(script, turn)
-    text = prompt_text(memories, config, modes.now(script), about=query, most=most)
     parts = text, notebook.prompt_text(notes), projects.prompt_text(script, turn)
     recalled = Recalled(
         entities=profiles.prompt_text(script, turn, seeker, memories),
@@ -153,27 +151,18 @@ def _chars_available(script: Assistant) -> int:
     return min(MOST_TOLD, max(LEAST_TOLD, room)) if room else MOST_TOLD
 
 
-def search(
-    script: Assistant, query: str, seeker: Seeker, *, limit: int | None = None
-) -> Deferred[list[Recollection] | None]:
-    """Search memories that the seeker may know, best first.
-
-    Args:
-        limit: maximum number, 1 to 50; None: as many as in a prompt.
+def search(script: Assistant, query: str, seeker: Seeker) -> Deferred[list[Recollection] | None]:
+    """Search memories that the seeker may know, best first, as many as in a prompt.
 
     Returns:
         None if the search failed; [] if nothing was found.
     """
     config = state.memory_config(script)
-    if limit is not None:
-        config = config.model_copy(update={"recall_limit": min(50, max(1, limit))})
     looking = Deferred.fromCoroutine(_seek(script, query[:LONGEST_QUERY], seeker, config))
     return looking.addCallback(lambda outcome: outcome[0])
 
 
-def everything(
-    script: Assistant, query: str, *, limit: int = 10
-) -> Deferred[list[Recollection] | None]:
+def everything(script: Assistant, query: str, *, limit: int) -> Deferred[list[Recollection] | None]:
     """Search the memories of all audiences, most similar first; for staff only.
 
     Returns:
@@ -258,12 +247,6 @@ def _is_similar_enough(hit: Hit, config: MemoryConfig) -> bool:
     return hit.meaning is None or hit.meaning + hit.words >= least
 
 
-def _conversation_line(script: Assistant) -> str:
-    """The conversation on one line, as an entry of the journal is."""
-    told = " ".join(texts_of(script.work.history))
-    return " ".join(told.replace("\\n", " ").split())
-
-
 def _is_in_conversation(script: Assistant, memory: Recollection) -> bool:
     """True for an entry of the current talk whose words are in the conversation anyway."""
     if memory.kind != MemoryKind.JOURNAL or not script.work.history:
@@ -274,9 +257,10 @@ def _is_in_conversation(script: Assistant, memory: Recollection) -> bool:
     history, person = script.work.history, {memory.person}
     if sum(each["role"] == "user" and is_of(each, person) for each in history) >= talk.turns:
         return True
-    # Of a long talk the conversation holds only the end, or a summary.
+    # Of a long talk the conversation holds only the end, or a summary. An entry is on one line.
     words = quote(exchange_of(memory.text).words or memory.text)[1:-1]
-    return words[:COMPARED] in _conversation_line(script)
+    told = " ".join(texts_of(history)).replace("\\n", " ")
+    return words[:COMPARED] in " ".join(told.split())
 
 
 @dataclass(frozen=True, slots=True)

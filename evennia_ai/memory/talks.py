@@ -55,6 +55,7 @@ def note(
     words: str = "",
     *,
     is_private: bool = False,
+    is_remembered: bool = True,
 ) -> None:
     """Note the end of a turn with a person, and remove talks that are over.
 
@@ -62,12 +63,16 @@ def note(
         at: time of the assistant's clock; None: now.
         words: the person's last message.
         is_private: whether that was for the assistant alone.
+        is_remembered: whether an entry of it was stored.
     """
     work, ended = script.work, script.clock.seconds() if at is None else at
     talk = going_on(script, person) or Talk(ended, ended)
     work.talks = {name: old for name, old in work.talks.items() if going_on(script, name)}
-    met_at = talk.met_at if is_just_met(script, person) else ended
+    is_met = not is_remembered or is_just_met(script, person)
+    met_at = talk.met_at if is_met else ended
     work.talks[person] = Talk(talk.began_at, ended, talk.turns + 1, words, met_at, is_private)
+    if not is_remembered:
+        return
     work.has_news = True
     if work.unsorted is not None:
         work.unsorted += 1

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 
 from evennia_ai.core.memory.excerpts import excerpt, has_to_do
@@ -28,19 +27,6 @@ _ANSWER = re.compile(r' [^"]{1,60} answered: "(?:[^"\\]|\\.)*"')
 _CALLED, _QUOTED = "Somebody called ", re.compile(r'"(?:[^"\\]|\\.)*"')
 
 
-@dataclass(frozen=True, slots=True)
-class _Line:
-    """The line of one memory.
-
-    Attributes:
-        speaker: speaker and verb, such as "Mira said"; "" if they are not shown.
-        text: date and words.
-    """
-
-    speaker: str
-    text: str
-
-
 def prompt_text(
     memories: Sequence[Recollection],
     config: MemoryConfig,
@@ -48,8 +34,8 @@ def prompt_text(
     *,
     about: str = "",
     most: int = MOST_TOLD,
-) -> str:
-    """Today's date and a line for each memory; hearsay comes last.
+) -> tuple[str, list[Recollection]]:
+    """Today's date and a line for each memory, and the memories that it tells; hearsay comes last.
 
     Args:
         memories: memories to tell, the most important first.
@@ -58,13 +44,12 @@ def prompt_text(
         most: maximum length in characters; the last memories are dropped to stay below it.
     """
     known, heard = split_hearsay(memories, config)
-    left = len(known) + len(heard)
-    while left:
-        text = _text(known[:left], heard[: max(0, left - len(known))], now, about)
+    for count in range(len(known) + len(heard), 0, -1):
+        told = known[:count], heard[: max(0, count - len(known))]
+        text = _text(*told, now, about)
         if len(text) <= most:
-            return text
-        left -= 1
-    return ""
+            return text, [*told[0], *told[1]]
+    return "", []
 
 
 def _text(
@@ -93,8 +78,8 @@ def _section(
         yield heading
     by_speaker: dict[str, list[str]] = {}
     for number, memory in enumerate(memories):
-        line = _line(memory, now, about)
-        by_speaker.setdefault(line.speaker or str(number), []).append(line.text)
+        speaker, text = _line(memory, now, about)
+        by_speaker.setdefault(speaker or str(number), []).append(text)
     for speaker, texts in by_speaker.items():
         # A number is a line without a speaker. No speaker is a number, as it ends with a verb.
         if speaker.isdecimal():
@@ -106,17 +91,18 @@ def _section(
             yield from (f"  {text}" for text in texts)
 
 
-def _line(memory: Recollection, now: datetime, about: str) -> _Line:
+def _line(memory: Recollection, now: datetime, about: str) -> tuple[str, str]:
+    """Speaker and verb, such as "Mira said", or "" if they are not shown; date and words."""
     when = "" if memory.kind == MemoryKind.LORE else f"{dates.when(memory.at, now)}: "
     speaker, words, answer = _parse_exchange(memory)
     if not speaker:
-        return _Line("", f"{when}{quote(excerpt(memory.text, about, LONGEST_WORDS))}")
+        return "", f"{when}{quote(excerpt(memory.text, about, LONGEST_WORDS))}"
     text = f"{when}{quote(excerpt(words, about, LONGEST_WORDS))}"
     # An answer that is irrelevant to the query, unlike the words before it, is mostly courtesy.
     if answer and (has_to_do(answer, about) or not has_to_do(words, about)):
         text += f" You: {quote(excerpt(answer, about, LONGEST_ANSWER))}"
     # For private memories the heading says who spoke.
-    return _Line("" if is_private(memory.audience) else speaker, text)
+    return "" if is_private(memory.audience) else speaker, text
 
 
 def _parse_exchange(memory: Recollection) -> tuple[str, str, str]:
@@ -128,7 +114,9 @@ def _parse_exchange(memory: Recollection) -> tuple[str, str, str]:
     found = FRAME.match(memory.text) if memory.kind == MemoryKind.JOURNAL else None
     if found is None or found["how"] == _NO_SPEECH:
         return "", "", ""
-    if not (_is_name(found["name"]) and _is_place(found["place"])):
+    place = found["place"]
+    is_place = place is None or place_as_data(place) == place or _is_quoted(place)
+    if not (_is_name(found["name"]) and is_place):
         return "", "", ""
     exchange = exchange_of(memory.text)
     rest = memory.text.removeprefix(f"{found[0]}{quote(exchange.words)}")
@@ -141,10 +129,6 @@ def _is_name(text: str) -> bool:
     """True if a text is a name in the form of journal entries: plain, or "Somebody called "..."."""
     called = text.removeprefix(_CALLED)
     return _is_quoted(called) if called != text else name_as_data(text) == text
-
-
-def _is_place(text: str | None) -> bool:
-    return text is None or place_as_data(text) == text or _is_quoted(text)
 
 
 def _is_quoted(text: str) -> bool:

@@ -15,6 +15,7 @@ class Embedder(ABC):
     """An embedding model. Its methods block and are called by one thread at a time.
 
     Attributes:
+        model: its name in prices and in the ledger.
         signature: name, version and dimensions, at most 64 characters; vectors with different
             signatures are not comparable.
         least_similarity: hits with a lower similarity, 0 to 1, are unrelated to the query.
@@ -24,6 +25,7 @@ class Embedder(ABC):
         base_cosine: typical cosine of two unrelated texts.
     """
 
+    model: str
     signature: str
     least_similarity: float
     notice: str
@@ -93,11 +95,10 @@ class Likeness:
         """
         known = [*((text, False) for text in texts), *((text, True) for text in questions)]
         self._cache_vectors(known)
-        return [self._compare(query, known) for query in queries]
-
-    def _compare(self, query: str, known: Sequence[tuple[str, bool]]) -> dict[str, float]:
-        vector, similarity = self._embedder.embed_query(query), self._embedder.similarity
-        return {key[0]: similarity(float(vector @ self._vectors[key])) for key in known}
+        similarity, found = self._embedder.similarity, []
+        for vector in map(self._embedder.embed_query, queries):
+            found.append({key[0]: similarity(float(vector @ self._vectors[key])) for key in known})
+        return found
 
     def _cache_vectors(self, known: Sequence[tuple[str, bool]]) -> None:
         for key in known:

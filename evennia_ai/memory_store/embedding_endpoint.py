@@ -39,7 +39,7 @@ class EndpointEmbedder(Embedder):
     base_cosine = BASE_COSINE
 
     def __init__(self, model: str, url: str, key: str) -> None:
-        self._model = model
+        self.model = model
         self._url = url
         self._key = key
         self._place = urlsplit(url).netloc
@@ -76,10 +76,10 @@ class EndpointEmbedder(Embedder):
         try:
             # The SDK's default is base64, which not every compatible service supports.
             answer = self._opened(openai).embeddings.create(
-                model=self._model, input=sent, encoding_format="float"
+                model=self.model, input=sent, encoding_format="float"
             )
-            # Not every service returns vectors in the order of the texts.
-            rows = sorted(answer.data, key=lambda row: row.index)
+            # Not every service returns vectors in the order of the texts, or says their place.
+            rows = sorted(answer.data, key=lambda row: row.index or 0)
             vectors = np.asarray([row.embedding for row in rows], dtype=np.float32)
         except openai.OpenAIError as error:
             raise self._problem(f"{type(error).__name__}: {error}") from error

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable
 from functools import partial
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from twisted.internet.defer import Deferred, succeed
 from twisted.python.failure import Failure
@@ -21,11 +21,13 @@ from evennia_ai.errors import (
     MemoryStoreError,
     NoFreeSlotError,
 )
-from evennia_ai.memory_store.port import MemoryStore
 from evennia_ai.memory_store.worker import LOG, DeadlineError, Inline, WorkerThread
 from evennia_ai.resilience import CircuitBreaker, CircuitBreakerConfig
 from evennia_ai.resilience.deferreds import is_cancellation
 from evennia_ai.resilience.permit import Permit
+
+if TYPE_CHECKING:
+    from evennia_ai.memory_store.mem0_store import Mem0Store
 
 T = TypeVar("T")
 # Deadlines. A reply waits for a search; indexing a batch with a local model may take longer.
@@ -38,11 +40,7 @@ CLOSED = "the store of memories is closed"
 NOT_NOW = (CircuitOpenError, LimitReachedError, NoFreeSlotError)
 
 
-def _ignore(_: object) -> None:
-    return None
-
-
-def _no_charge() -> None:
+def _ignore(*_: object) -> None:
     return None
 
 
@@ -55,14 +53,14 @@ class GuardedStore:
     """
 
     def __init__(
-        self, open_store: Callable[[], MemoryStore], reactor: Reactor, *, is_inline: bool
+        self, open_store: Callable[[], Mem0Store], reactor: Reactor, *, is_inline: bool
     ) -> None:
         """Create the guard without opening the store. For the arguments see `MemoryService`."""
         self.breaker = CircuitBreaker("memory", BREAKER, clock=reactor.seconds)
         self.absence = ""
         self._open_store = open_store
         self._thread = Inline() if is_inline else WorkerThread("evennia_ai memory", reactor)
-        self._store: MemoryStore | None = None
+        self._store: Mem0Store | None = None
         self._is_opening = False
         self._last_error = ""
         self._table_error = ""
@@ -102,7 +100,7 @@ class GuardedStore:
         self._thread.stop()
         return done.addCallbacks(_ignore, partial(LOG.warning, "closing the memories: %s"))
 
-    def _run_command(self, name: str, job: Callable[[MemoryStore], object]) -> Deferred[bool]:
+    def _run_command(self, name: str, job: Callable[[Mem0Store], object]) -> Deferred[bool]:
         # The list makes any result true; `_run_job` returns None if the job failed.
         return self._run_job(name, WRITE_SECONDS, lambda store: [job(store)]).addCallback(bool)
 
@@ -110,8 +108,8 @@ class GuardedStore:
         self,
         name: str,
         seconds: float,
-        job: Callable[[MemoryStore], T],
-        pay: Callable[[], None] = _no_charge,
+        job: Callable[[Mem0Store], T],
+        pay: Callable[[], None] = _ignore,
     ) -> Deferred[T | None]:
         """Run a job with the store. Returns None if it fails or cannot run now.
 
@@ -172,7 +170,7 @@ class GuardedStore:
         LOG.error("the store of memories met a bug: %s", failure.getTraceback())
         return MemoryStoreError(f"the store of memories met a bug ({type(error).__name__})")
 
-    def _open_once(self) -> MemoryStore:
+    def _open_once(self) -> Mem0Store:
         if self.absence:
             raise MemoryStoreError(self.absence)
         if self._store is None:

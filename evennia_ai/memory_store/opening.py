@@ -13,15 +13,17 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any
 
 from evennia_ai.core.text.web_addresses import UrlFault, url_fault
 from evennia_ai.core.typed_objects import Reactor
 from evennia_ai.errors import ConfigurationError, MemoryStoreError
 from evennia_ai.memory_store.embedding import BY_WORDS, Embedder
-from evennia_ai.memory_store.port import MemoryStore
 from evennia_ai.memory_store.service import MemoryService
 from evennia_ai.memory_store.table import Table
+
+if TYPE_CHECKING:
+    from evennia_ai.memory_store.mem0_store import Mem0Store
 
 STORE, URL, API_KEY = (
     "EVENNIA_AI_MEMORY_STORE",
@@ -200,7 +202,7 @@ def _hashing() -> Embedder:
     return made
 
 
-def open_store(read: MemorySettings, embedder: Embedder) -> MemoryStore:
+def open_store(read: MemorySettings, embedder: Embedder) -> Mem0Store:
     """Open the store; blocks.
 
     Raises:
@@ -210,10 +212,12 @@ def open_store(read: MemorySettings, embedder: Embedder) -> MemoryStore:
     table = Table(is_shared=read.store == "inline")
     try:
         module = importlib.import_module("evennia_ai.memory_store.mem0_store")
+        opened: Mem0Store
         if read.store in ("embedded", "inline"):
-            return cast(MemoryStore, module.open_embedded(embedder, table))
-        opened = module.open_server(embedder, table, read.store, read.url, read.api_key)
-        return cast(MemoryStore, opened)
+            opened = module.open_embedded(embedder, table)
+        else:
+            opened = module.open_server(embedder, table, read.store, read.url, read.api_key)
+        return opened
     except ImportError as error:
         raise MemoryStoreError(f"a package of the store cannot be imported: {error}") from error
 
@@ -264,5 +268,5 @@ def absent_service(problem: str, reactor: Reactor) -> MemoryService:
     return made
 
 
-def _no_store() -> MemoryStore:
+def _no_store() -> Mem0Store:
     raise ConfigurationError("there is no store of memories")

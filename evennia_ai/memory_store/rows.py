@@ -250,18 +250,12 @@ def gone(assistant: int, limit: int) -> list[Memory]:
     return select(Memory, _GONE, (assistant, limit))
 
 
-def _gone(assistant: int) -> QuerySet[Memory]:
-    # Forgotten rows have the audience NOBODY; see `_GONE` for why it is in the query.
-    return Memory.objects.filter(assistant=assistant, audience=NOBODY, is_removed=True)
-
-
-def _unread(assistant: int) -> QuerySet[Memory]:
-    return of(assistant, indexed_as="").exclude(kind=MemoryKind.LORE)
-
-
 def count_waiting(assistant: int) -> tuple[int, int]:
     """Numbers of rows to index and of forgotten rows to delete from the vector store."""
-    return _unread(assistant).count(), _gone(assistant).count()
+    unread = of(assistant, indexed_as="").exclude(kind=MemoryKind.LORE)
+    # For the audience see `_GONE`.
+    removed = Memory.objects.filter(assistant=assistant, audience=NOBODY, is_removed=True)
+    return unread.count(), removed.count()
 
 
 def mark_indexed(

@@ -132,8 +132,7 @@ class ServerVectors(ABC):
         """Delete all vectors of a collection, whatever embedding model made them."""
         theirs = re.compile(rf"a{collection}e[0-9a-f]{{12}}")
         for name in filter(theirs.fullmatch, self.names()):
-            store = self._open_collection(name, create=True)
-            store.delete_col()
+            self._open_collection(name).delete_col()
             self.forget(name)
 
     def forget(self, name: str) -> None:
@@ -150,9 +149,12 @@ class ServerVectors(ABC):
     def _open_collection(self, name: str, *, create: bool = False) -> Any:
         """mem0's provider for a collection; None if that does not exist and `create` is False."""
         if name not in self._stores:
-            if not create and name not in self.names():
+            is_there = name in self.names()
+            if not is_there and not create:
                 return None
-            config = self.config(name, self._embedder.dimensions)
+            # Only a new one needs them, and asking the model may send a request.
+            dimensions = 1 if is_there else self._embedder.dimensions
+            config = self.config(name, dimensions)
             self._stores[name] = VectorStoreFactory.create(self.provider, config)
         return self._stores[name]
 

@@ -11,9 +11,9 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from functools import partial
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from twisted.internet.defer import CancelledError, Deferred, fail, succeed
+from twisted.internet.defer import CancelledError, Deferred, succeed
 from twisted.python.failure import Failure
 
 from evennia_ai.core.turn.tokens import estimate
@@ -33,8 +33,11 @@ from evennia_ai.memory_store.guarded import (
     WRITE_SECONDS,
     GuardedStore,
 )
-from evennia_ai.memory_store.port import ByWords, Hit, Item, MemoryQuery, MemoryStore
+from evennia_ai.memory_store.port import ByWords, Hit, Item, MemoryQuery
 from evennia_ai.memory_store.worker import LOG
+
+if TYPE_CHECKING:
+    from evennia_ai.memory_store.mem0_store import Mem0Store
 
 T = TypeVar("T")
 Paid = Callable[[int], None]
@@ -49,7 +52,8 @@ class MemoryService(GuardedStore):
     """The memory store as the game uses it.
 
     Attributes:
-        signature, least_similarity, notice: see `MemoryStore`.
+        model: see `Embedder`.
+        signature, least_similarity, notice: see `Mem0Store`.
         paid: called with the number of tokens before each request to a paid embedding model, in
             the reactor thread; it may raise LimitReachedError or NoFreeSlotError.
     """
@@ -57,7 +61,7 @@ class MemoryService(GuardedStore):
     def __init__(
         self,
         embedder: Embedder,
-        open_store: Callable[[], MemoryStore],
+        open_store: Callable[[], Mem0Store],
         *,
         kind: str,
         reactor: Reactor,
@@ -72,6 +76,7 @@ class MemoryService(GuardedStore):
             is_inline: run jobs in the caller's thread, without deadlines; for tests.
         """
         super().__init__(open_store, reactor, is_inline=is_inline)
+        self.model = embedder.model
         self.signature = embedder.signature
         self.least_similarity = embedder.least_similarity
         self.notice = embedder.notice
@@ -92,23 +97,20 @@ class MemoryService(GuardedStore):
         Returns:
             The vectors for the table, [] if a server keeps them, None if embedding failed.
         """
-        try:
-            wanted = checked_items(items)
-            checked_collection(collection)
-        except ValueError:
-            return fail()
-        return Deferred.fromCoroutine(self._add(collection, wanted, self.paid))
+        return Deferred.fromCoroutine(self._add(collection, items, self.paid))
 
     async def _add(
         self, collection: int, items: Sequence[Item], paid: Paid | None
     ) -> list[bytes] | None:
+        wanted = checked_items(items)
+        checked_collection(collection)
         if not await self._ensure_prepared():
             return None
         kept: list[bytes] | None = await self._run_job(
             "add",
             WRITE_SECONDS,
-            lambda store: store.add(collection, items),
-            partial(self._pay, _tokens(item.text for item in items), paid),
+            lambda store: store.add(collection, wanted),
+            partial(self._pay, _tokens(item.text for item in wanted), paid),
         )
         return kept
 
@@ -120,28 +122,25 @@ class MemoryService(GuardedStore):
         Args:
             make: computes the vectors; what it raises is passed on to the caller.
         """
-        try:
-            wanted = checked_items(items)
-            checked_collection(collection)
-        except ValueError:
-            return fail()
-        return Deferred.fromCoroutine(self._add_made(collection, wanted, make, self.paid))
+        return Deferred.fromCoroutine(self._add_made(collection, items, make, self.paid))
 
     async def _add_made(
         self, collection: int, items: Sequence[Item], make: Make, paid: Paid | None
     ) -> list[bytes] | None:
+        wanted = checked_items(items)
+        checked_collection(collection)
         if self.absence or not await self._ensure_prepared():
             return None
         try:
             # Only a check: vectors that the store would refuse need not be computed or paid for.
             self.breaker.acquire().release()
-            self._pay(_tokens(item.text for item in items), paid)
+            self._pay(_tokens(item.text for item in wanted), paid)
         except NOT_NOW as error:
             self._last_error = self._last_error or str(error)
             return None
-        vectors = await make(items)
+        vectors = await make(wanted)
         kept: list[bytes] | None = await self._run_job(
-            "keep", WRITE_SECONDS, lambda store: store.store_vectors(collection, items, vectors)
+            "keep", WRITE_SECONDS, lambda store: store.store_vectors(collection, wanted, vectors)
         )
         return kept
 
@@ -153,16 +152,13 @@ class MemoryService(GuardedStore):
 
         Fails with ValueError if an audience is malformed.
         """
-        try:
-            checked_audiences(query.audiences)
-            checked_collection(query.collection)
-        except ValueError:
-            return fail()
-        if not query.audiences or not query.text.strip() or query.limit < 1:
-            return succeed([])
         return Deferred.fromCoroutine(self._search(query, self.paid))
 
     async def _search(self, query: MemoryQuery, paid: Paid | None) -> list[Hit] | None:
+        checked_audiences(query.audiences)
+        checked_collection(query.collection)
+        if not query.audiences or not query.text.strip() or query.limit < 1:
+            return []
         found = await self._search_words(query)
         if found is None or found.is_all:
             return None if found is None else found.hits
@@ -229,9 +225,14 @@ class MemoryService(GuardedStore):
 
     def remove(self, collection: int, keys: Iterable[str]) -> Deferred[bool]:
         """Delete vectors. Returns whether all of them are gone."""
-        wanted = [key for key in keys if is_key(key)]
-        jobs = [partial(_remove, collection, part) for part in _batches(wanted)]
-        return Deferred.fromCoroutine(self._run_all("remove", jobs))
+        return Deferred.fromCoroutine(self._remove(collection, list(filter(is_key, keys))))
+
+    async def _remove(self, collection: int, keys: Sequence[str]) -> bool:
+        for first in range(0, len(keys), PORTION):
+            part = keys[first : first + PORTION]
+            if not await self._run_command("remove", partial(_remove, collection, part)):
+                return False
+        return True
 
     def keys(self, collection: int) -> Deferred[set[str] | None]:
         """Keys of the memories that have a vector, or None if that failed."""
@@ -254,12 +255,6 @@ class MemoryService(GuardedStore):
             "breaker": self.breaker.get_stats(),
         }
 
-    async def _run_all(self, name: str, jobs: Sequence[Callable[..., object]]) -> bool:
-        for job in jobs:
-            if not await self._run_command(name, job):
-                return False
-        return True
-
     def _close_store(self) -> None:
         super()._close_store()
         self._embedder.close()
@@ -275,12 +270,8 @@ def _no_likeness(failure: Failure) -> None:
     LOG.warning("texts could not be compared by meaning: %s", failure.value)
 
 
-def _remove(collection: int, keys: Sequence[str], store: MemoryStore) -> None:
+def _remove(collection: int, keys: Sequence[str], store: Mem0Store) -> None:
     store.remove(collection, keys)
-
-
-def _batches(wanted: Sequence[T]) -> list[Sequence[T]]:
-    return [wanted[first : first + PORTION] for first in range(0, len(wanted), PORTION)]
 
 
 def _tokens(texts: Iterable[str]) -> int:

@@ -52,17 +52,18 @@ def write_note(
     if known:
         return f"that is your note {known[0]['number']} already"
     notes = list(state.read(script, "notes"))
+    # No number is used twice: the model may still know it as that of a note that was removed.
+    number = 1 + max([state.read(script, "last_note"), *(each["number"] for each in notes)])
     note: Note = {
-        # Not the count, which would repeat a number after a note was removed.
-        "number": max((each["number"] for each in notes), default=0) + 1,
+        "number": number,
         "text": words,
         "at": script.clock.seconds(),
         "person": turn.event.face,
         "is_private": is_private(turn),
         **({"kind": kind} if kind else {}),
     }
-    state.write(script, notes=[*_make_room(notes), note])
-    return f"noted as number {note['number']}"
+    state.write(script, notes=[*_make_room(notes), note], last_note=number)
+    return f"noted as number {number}"
 
 
 def _has_note(character: Character, turn: Turn) -> bool:

@@ -7,6 +7,7 @@ from typing import Any, Literal
 from evennia_ai.core.turn import projects as core
 from evennia_ai.core.turn.turn import Turn
 from evennia_ai.memory import journal, projects
+from evennia_ai.runtime import state
 from evennia_ai.runtime.assistant import Character
 from evennia_ai.tools.base import refusals
 from evennia_ai.tools.groups import PROJECTS
@@ -27,7 +28,7 @@ def create_project(
     script, now, known, viewer = _open(character, turn, f"{project_key} {summary} {context}")
     with refusals():
         kept, key = core.create(known, project_key, summary, context, viewer, now)
-    projects.keep(script, kept)
+    state.write(script, projects=kept)
     return f"project {key} is active"
 
 
@@ -61,7 +62,7 @@ def swap_project(
     script, now, known, viewer = _open(character, turn, current_project_update)
     with refusals():
         kept, outcome = core.swap(known, project_key, current_project_update, viewer, now)
-    projects.keep(script, kept)
+    state.write(script, projects=kept)
     return {"success": True, **outcome}
 
 
@@ -87,7 +88,7 @@ def update_project(
     changes = {"summary": summary, "context": context, "status": status}
     with refusals():
         kept = core.update(known, project_key, changes, viewer, now)
-    projects.keep(script, kept)
+    state.write(script, projects=kept)
     return "written down"
 
 

@@ -8,7 +8,10 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
+from evennia_ai.core.hearing.inbox import MESSAGE, Event
+from evennia_ai.core.hearing.perception import Overheard
 from evennia_ai.core.memory.journal import (
+    ToldLine,
     believed,
     cut_entry,
     line,
@@ -16,10 +19,13 @@ from evennia_ai.core.memory.journal import (
     ranked,
     shared,
     tags_of,
+    told_lines,
     words_of,
 )
 from evennia_ai.core.memory.recollection import WORLD, MemoryKind, Recollection
 from evennia_ai.core.settings.memory import MemoryConfig
+from evennia_ai.core.turn.compaction import summary_message
+from evennia_ai.core.turn.conversation import turn_text, user_message
 
 CONFIG = MemoryConfig()
 NOW = datetime(1970, 1, 3, tzinfo=UTC)
@@ -28,6 +34,22 @@ NOW = datetime(1970, 1, 3, tzinfo=UTC)
 def entry(text: str, at: float = 0.0, trust: float = 0.9) -> Recollection:
     key = f"{abs(hash((text, at))):032x}"[-32:]
     return Recollection(key, MemoryKind.JOURNAL, text, WORLD, trust=trust, at=at)
+
+
+def test_what_an_earlier_turn_told() -> None:
+    """As the conversation frames it: lines that were overheard, what was said, and a summary."""
+    heard = Overheard("say", "*#2", "Old Jörg", "", 'a "b": c', 0.4)
+    event = Event("e", MESSAGE, "say", "#1", "Tom", "hi\nyou", 0.05, 1, 0, 0.0)
+    for shows_trust in (True, False):
+        text = turn_text([event], [heard], shows_trust=shows_trust)
+        trusts = (0.4, 0.05) if shows_trust else (None, None)
+        expected = [("Old Jörg", 'a "b": c', True), ("Tom", "hi\nyou", False)]
+        assert [ToldLine(*each, trust) for each, trust in zip(expected, trusts, strict=True)] == (
+            told_lines(user_message(text))
+        )
+    assert [] == told_lines(user_message("What next?\nNothing."))
+    told = told_lines(summary_message("Tom left. He sang."))
+    assert [ToldLine("", "Tom left."), ToldLine("", "He sang.")] == told
 
 
 def test_an_entry_as_a_line() -> None:
@@ -94,6 +116,17 @@ def test_nothing_is_believed_more_than_what_was_heard(
 ) -> None:
     """The assistant's own note of a rumour stays a rumour."""
     assert expected == believed(text, heard, 0.8)
+
+
+@pytest.mark.parametrize(
+    ("expected", "earlier"),
+    [(0.4, "the mayor left the vault open"), (0.7, "the sea"), (0.7, "the mill burned down")],
+)
+def test_an_earlier_rumour_stays_one(expected: float, earlier: str) -> None:
+    """Only where the note repeats it, and no words of this turn more."""
+    said = ("the mill, the mayor's vault", 0.7) if "mill" in earlier else ("note that", 0.7)
+    assert expected == believed("The vault of the mayor is open", [said], 0.9, [(earlier, 0.4)])
+    assert 0.9 == believed("The vault", [], 0.9, [("a ship", 0.4)])
 
 
 @pytest.mark.parametrize("text", ["", "plain words", '"' * 50, "a\\b" * 30, "word " * 50, "x" * 99])

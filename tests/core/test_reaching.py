@@ -66,6 +66,8 @@ def test_the_word_to_look_for_is_a_part_of_what_says_the_same() -> None:
     """A database finds candidates by this part of a word."""
     assert "collect" == word_to_look_for("Tom collects teapots.", said_words("teapots"))
     assert word_to_look_for("He likes it") in "liking"
+    assert "чайники" == word_to_look_for("Он собрал чайники.")
+    assert "tea" == word_to_look_for("чайники, tea")
     assert "" == word_to_look_for("Tom is", NAMES)
 
 

@@ -69,6 +69,7 @@ def test_what_it_keeps_for_itself_is_marked() -> None:
         "records",
         "current_goals",
         "notes",
+        "last_note",
         "last_compaction",
         "adopted",
         "lockout",

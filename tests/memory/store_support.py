@@ -19,7 +19,7 @@ from evennia_ai.memory_store.checks import checked_collection, checked_items
 from evennia_ai.memory_store.hashing import HashingEmbedder
 from evennia_ai.memory_store.mem0_store import Mem0Store, TableVectors
 from evennia_ai.memory_store.opening import MemorySettings, open_store
-from evennia_ai.memory_store.port import Hit, Item, MemoryQuery, MemoryStore
+from evennia_ai.memory_store.port import Hit, Item, MemoryQuery
 from evennia_ai.memory_store.table import MemoryRow
 from evennia_ai.models import Memory
 
@@ -132,7 +132,7 @@ class DictStore(Mem0Store):
 class InStep:
     """A store together with the game's table: each act changes both."""
 
-    def __init__(self, store: MemoryStore) -> None:
+    def __init__(self, store: Mem0Store) -> None:
         self.store = store
         self.signature = store.signature
 
@@ -175,7 +175,7 @@ class InStep:
         self.store.close()
 
 
-def opened(kind: str, folder: Path, url: str = "", embedder: Any = None) -> MemoryStore:
+def opened(kind: str, folder: Path, url: str = "", embedder: Any = None) -> Mem0Store:
     """Return a store of a kind, with an embedding model that needs no files."""
     read = MemorySettings(kind, "hashing", folder, url, os.environ.get("QDRANT_API_KEY", ""))
     return open_store(read, embedder or HashingEmbedder())

@@ -12,8 +12,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from qdrant_client import QdrantClient
 
+from evennia_ai.errors import MemoryStoreError
 from evennia_ai.memory_store import qdrant_server
-from evennia_ai.memory_store.port import Item, MemoryQuery, MemoryStore
+from evennia_ai.memory_store.hashing import HashingEmbedder
+from evennia_ai.memory_store.mem0_store import Mem0Store
+from evennia_ai.memory_store.port import Item, MemoryQuery
 from tests.memory.store_support import (
     CASTLE,
     LAMP,
@@ -78,6 +81,15 @@ def apply(step: Step, store: Any, model: dict[str, Item]) -> None:
     elif act == "drop" and number == 0:
         model.clear()
         store.drop(1)
+
+
+class AwayEmbedder(HashingEmbedder):
+    """A paid model that does not answer; how long its vectors are, only its answer tells."""
+
+    @property
+    def dimensions(self) -> int:  # type: ignore[override]
+        """Not known."""
+        raise MemoryStoreError("the model is away")
 
 
 class Contract:
@@ -215,7 +227,7 @@ class TestEmbedded(Contract):
         made.close()
 
 
-def emptied(store: MemoryStore) -> InStep:
+def emptied(store: Mem0Store) -> InStep:
     """Return a store on a server without the memories of earlier tests."""
     made = InStep(store)
     for collection in (1, 12, 121):
@@ -243,6 +255,17 @@ class TestQdrantInThisProcess(Contract):
         made = emptied(opened("qdrant", tmp_path, "http://127.0.0.1:6333"))
         yield made
         made.close()
+
+    def test_a_collection_is_used_without_asking_the_model(
+        self, store: Any, tmp_path: Path
+    ) -> None:
+        """After a restart: it may cost money, and what was forgotten has to go while it is down."""
+        store.add(1, [item(1), item(2)])
+        again = opened("qdrant", tmp_path, "http://127.0.0.1:6333", AwayEmbedder())
+        again.remove(1, [key(1)])
+        assert {key(2)} == again.keys(1)
+        again.drop(1)
+        assert set() == again.keys(1)
 
 
 class OnQdrantServer(Contract):

@@ -11,7 +11,8 @@ from twisted.internet.defer import CancelledError
 from twisted.internet.task import Clock
 
 from evennia_ai.memory_store.hashing import HashingEmbedder
-from evennia_ai.memory_store.port import ByWords, MemoryQuery, MemoryStore
+from evennia_ai.memory_store.mem0_store import Mem0Store
+from evennia_ai.memory_store.port import ByWords, MemoryQuery
 from evennia_ai.memory_store.service import MemoryService
 from tests.memory.store_support import LAMP, SMITH, DictStore, outcome, sought
 
@@ -137,7 +138,7 @@ def test_a_store_that_is_being_opened_is_not_blamed() -> None:
     """A search during opening gets None, and the breaker stays closed."""
     reactor, may_open = Waiting(), threading.Event()
 
-    def open_slowly() -> MemoryStore:
+    def open_slowly() -> Mem0Store:
         may_open.wait(20)
         return DictStore()
 

@@ -195,7 +195,7 @@ def api() -> Iterator[Api]:
         thread.join()
 
 
-def row(vector: list[Any], index: int = 0) -> dict[str, Any]:
+def row(vector: list[Any], index: int | None = 0) -> dict[str, Any]:
     """Return one vector of an answer."""
     return {"object": "embedding", "index": index, "embedding": vector}
 
@@ -243,6 +243,17 @@ def test_an_endpoint_that_answers_nonsense(api: Api, answer: Any, reason: str) -
     assert "sk-secret" not in str(caught.value)
     api.answer = None
     assert 384 == len(model.embed_query(SMITH))
+    model.close()
+
+
+def test_an_endpoint_that_leaves_out_places(api: Api) -> None:
+    """Some services leave out a place of 0, or all of them, and keep the order of the texts."""
+    model = embedding_endpoint.EndpointEmbedder("tiny-embed", api.url, "")
+    vectors = HashingEmbedder().embed_passages([SMITH, "A lamp."])
+    for places in ((None, 1), (None, None)):
+        rows = [row(vector.tolist(), n) for vector, n in zip(vectors, places, strict=True)]
+        api.answer = {"data": [{k: v for k, v in each.items() if v is not None} for each in rows]}
+        assert np.allclose(vectors, model.embed_passages([SMITH, "A lamp."]), atol=1e-5)
     model.close()
 
 

@@ -16,7 +16,8 @@ from hypothesis import strategies as st
 
 from evennia_ai.core.memory.recollection import Recollection
 from evennia_ai.memory_store import rows
-from evennia_ai.memory_store.port import Item, MemoryQuery, MemoryStore
+from evennia_ai.memory_store.mem0_store import Mem0Store
+from evennia_ai.memory_store.port import Item, MemoryQuery
 from tests.memory.store_support import MIA, OTHER, ROOM, TOM, WORLD, key, opened
 
 AUDIENCES = (WORLD, ROOM, OTHER, TOM, MIA)
@@ -70,7 +71,7 @@ class Both:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        self.store: MemoryStore = opened("inline", folder)
+        self.store: Mem0Store = opened("inline", folder)
         self.plain: dict[int, Plain] = {}
         self.gone: set[int] = set()
 

@@ -22,7 +22,8 @@ from evennia_ai.errors import LimitReachedError, MemoryStoreError
 from evennia_ai.memory_store import rows
 from evennia_ai.memory_store.guarded import BREAKER, CLOSED
 from evennia_ai.memory_store.hashing import HashingEmbedder
-from evennia_ai.memory_store.port import Item, MemoryQuery, MemoryStore
+from evennia_ai.memory_store.mem0_store import Mem0Store
+from evennia_ai.memory_store.port import Item, MemoryQuery
 from evennia_ai.memory_store.service import MemoryService
 from tests.fakes.reactor import running_reactor  # noqa: F401  (a fixture)
 from tests.memory.store_support import (
@@ -41,7 +42,7 @@ from tests.memory.store_support import (
 THREADS, EACH = 8, 24
 
 
-def inline(open_store: Callable[[], MemoryStore], clock: Any = None, **how: Any) -> MemoryService:
+def inline(open_store: Callable[[], Mem0Store], clock: Any = None, **how: Any) -> MemoryService:
     """Return a service that answers at once, on a clock that stands still."""
     return MemoryService(
         how.pop("embedder", HashingEmbedder()),

@@ -78,7 +78,7 @@ class TestLooking(StaffTest):
     def test_what_would_show_as_0_percent_is_no_find(self) -> None:
         """The store returns the nearest memories, however far they are."""
         self.remember("Tom sells fish", "", WORLD, kind="fact")
-        looking = recalling.everything(self.ada_script, "fish")
+        looking = recalling.everything(self.ada_script, "fish", limit=10)
         self.settle()
         (found,) = looking.result
         for similarity, shown in ((0.004, "Ada remembers nothing like that."), (0.005, "Tom")):

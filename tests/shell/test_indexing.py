@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from unittest import mock
 
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
@@ -318,6 +319,21 @@ class TestReindex(MemoryTest):
         self.ada_script.work.indexing = None
         assert 40 == indexing.apply(self.ada_script).result
         assert set(Memory.objects.values_list("key", flat=True)) == self.in_store()
+
+    def test_a_server_that_lost_vectors_and_has_others(self) -> None:
+        """Their number is as before where a restored server has those of forgotten memories."""
+        signature = services.memory().signature
+        Memory.objects.update(indexed_as=signature)
+        MemoryVector.objects.update(model=signature)
+        there = self.in_store()
+        lost = there.pop()
+        MemoryVector.objects.filter(memory__key=lost).delete()
+        self.enterContext(mock.patch.object(services.memory(), "_kind", "qdrant"))
+        keys = mock.patch.object(self.store, "keys", return_value={*there, "f" * 32})
+        self.enterContext(keys)
+        self.ada_script.work.indexing = None
+        assert 1 == indexing.apply(self.ada_script).result
+        assert lost in self.in_store()
 
     def test_a_start_looks_once_at_what_has_vectors(self) -> None:
         """One statement counts rows, one counts vectors, two read what waits."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from evennia_ai import operations
+from evennia_ai.core.memory.lore_terms import PLAIN, LoreTerms
 from evennia_ai.core.memory.recollection import (
     WORLD,
     Seeker,
@@ -25,6 +26,12 @@ class TestLore(MemoryTest):
     def write(self, text: str, *keywords: str, audience: str = WORLD, **more: Any) -> str:
         """Write down lore. Returns its key."""
         return lore.add(text, keywords=keywords, audience=audience, at=0.0, **more)
+
+    def write_own(self, text: str, *keywords: str) -> str:
+        """Write down lore of Ada's own. Returns its key."""
+        entry = lore.build(text, keywords=keywords, audience=WORLD, at=0.0)
+        lore.insert(self.ada_script.pk, [(entry, PLAIN)])
+        return entry.key
 
     def told(self, text: str, seeker: Seeker = HERE) -> list[str]:
         """The lore that matches some words."""
@@ -66,10 +73,24 @@ class TestLore(MemoryTest):
 
     def test_an_assistants_own(self) -> None:
         bo_script, _ = self.make("Bo")
-        self.write("Only Ada knows.", "mill", assistant=self.ada_script.pk)
+        self.write_own("Only Ada knows.", "mill")
         self.write("All know.", "mill")
         assert {"Only Ada knows.", "All know."} == set(self.told("mill"))
         assert ["All know."] == [e.text for e in lore.matching(bo_script, "mill", HERE)]
+
+    def test_a_long_entry_of_a_book_is_told_in_pieces(self) -> None:
+        """An ellipsis of its own, at the end of a piece, is told once."""
+        key = "a" * 32
+        for text, expected in (
+            ("The well is deep…", ["The well is deep…"]),
+            (f"{'a' * 500} b", [f"{'a' * 399}…", f"{'a' * 101} b"]),
+            (f"{'a' * 397}. …b… c", [f"{'a' * 397}.", "…b… c"]),
+        ):
+            with self.subTest(text[-9:]):
+                entry = lore.build(text, keywords=["well"], audience=WORLD, at=0.0, key=key)
+                lore.insert(rows.SHARED, [(entry, LoreTerms(book="card"))])
+                assert expected == self.told("a well")
+                lore.remove_book(rows.SHARED, "card")
 
     def test_it_costs_nothing(self) -> None:
         """Lore is cached until it changes in this process, or for a minute."""
@@ -88,7 +109,7 @@ class TestLore(MemoryTest):
         assert [] == self.told("lake")
 
     def test_one_piece_of_an_assistants_own(self) -> None:
-        key = self.write("The mill is hers.", "mill", assistant=self.ada_script.pk)
+        key = self.write_own("The mill is hers.", "mill")
         assert ["The mill is hers."] == self.told("mill")
         assert operations.correct_memory(self.ada_script, key, "The mill is sold.").ok
         assert ["The mill is sold."] == self.told("mill")
@@ -96,19 +117,11 @@ class TestLore(MemoryTest):
         assert [] == self.told("mill")
 
     def test_only_lore_is_changed_here(self) -> None:
-        key = self.remember("not lore")
-        assert not lore.change(key, assistant=self.ada_script.pk, text="x")
-        assert not lore.remove(key, assistant=self.ada_script.pk)
+        for key in (self.remember("not lore"), self.write_own("not shared")):
+            assert not lore.change(key, text="x")
+            assert not lore.remove(key)
         assert not lore.remove("0" * 32)
         assert not lore.change("0" * 32, text="x")
-
-    def test_listing(self) -> None:
-        self.write("poor", importance=1)
-        key = self.write("rich", importance=9)
-        number = Memory.objects.get(key=key).id
-        listed = lore.entries()
-        assert (number, "rich", 2) == (listed[0][0], listed[0][1].text, len(listed))
-        assert [] == lore.entries(self.ada_script.pk)
 
     def test_the_model_reads_it(self) -> None:
         """Lore needs no memory store."""

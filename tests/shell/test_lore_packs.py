@@ -12,6 +12,7 @@ from evennia_ai import audit, operations
 from evennia_ai.core.memory.recollection import WORLD, MemoryKind
 from evennia_ai.memory import lore
 from evennia_ai.memory_store import rows
+from evennia_ai.models import Memory
 from evennia_ai.operations.files import lore_packs
 from tests.shell.support import whispers
 from tests.shell.test_cards import CardTest
@@ -112,7 +113,7 @@ class TestPacks(PackTest):
             assert count == len(pack["entries"])
             assert (0, 0, 0, count) == self.changed(pack), line
         lore.remove_book(rows.SHARED, "harbour")
-        for number, _ in lore.entries():
+        for number in Memory.objects.values_list("pk", flat=True):
             operations.remove_lore(number)
         assert (2, 0, 0, 0) == self.changed(pack)
         assert (0, 0, 0, 2) == self.changed(pack)
@@ -139,7 +140,7 @@ class TestPacks(PackTest):
     def test_staff_change_what_is_constant(self) -> None:
         entry = {"id": "fog", "text": "Fog hides the reef.", "constant": True}
         self.changed({"pack": "harbour", "entries": [entry]})
-        ((number, _),) = lore.entries()
+        number = Memory.objects.get().pk
         assert "is changed" in self.typed(f"aimemory lore change {number} = The fog is gone.")
         assert ["The fog is gone."] == self.texts()
         assert operations.change_lore(number, importance=9, keywords=[]).ok
@@ -229,7 +230,7 @@ class TestConditions(PackTest):
 
     def test_what_staff_change_holds_until_the_pack_comes_again(self) -> None:
         self.changed(HARBOUR)
-        ((number, _),) = lore.entries()
+        number = Memory.objects.get().pk
         assert "changed" in self.typed(f"aimemory lore change {number} = other")
         assert (0, 1, 0, 0) == self.changed(HARBOUR)
         assert WORLD == rows.of(rows.SHARED, kind=MemoryKind.LORE).get().audience

@@ -11,7 +11,8 @@ from evennia.scripts.models import ScriptDB
 
 from evennia_ai import operations
 from evennia_ai.core.text.plain_data import to_stored
-from evennia_ai.core.turn.conversation import UNKEPT
+from evennia_ai.core.turn.compaction import summary_message
+from evennia_ai.core.turn.conversation import UNKEPT, marked_as_summary_of
 from evennia_ai.llm.scripted import completion
 from evennia_ai.memory_store import rows
 from evennia_ai.messages import outgoing
@@ -145,6 +146,18 @@ class TestTakenUpAgain(OverheardTest):
         assert all(UNKEPT in message for message in history)
 
 
+class TestBelieved(OverheardTest):
+    def test_a_rumour_stays_one_in_a_later_turn(self) -> None:
+        """What Mira said in the room is trusted as that, and what Tom says as his word."""
+        self.type(self.mira, "say the vault of the mayor is open")
+        self.ask("whisper Ada = hello", whispers("Hello."))
+        facts = "The mayor's vault is open.", "Tom likes geese."
+        calls = [completion(None, ("store_memory", {"text": text})) for text in facts]
+        self.ask("whisper Ada = I like geese", *calls, whispers("Noted."))
+        found = dict(rows.of(self.ada_script.pk, kind="fact").values_list("text", "trust"))
+        assert dict(zip(facts, (0.4, 0.9), strict=True)) == found
+
+
 class TestNotRemembered(OverheardTest):
     """Mira, whom Ada hears in the room, is not to be remembered."""
 
@@ -166,6 +179,26 @@ class TestNotRemembered(OverheardTest):
         kept = {row.text for row in rows.of(self.ada_script.pk)}
         assert "Tom likes geese." in kept
         assert not any("vault" in text or "Mira" in text for text in kept)
+
+    def later_facts(self, line: str) -> set[str]:
+        """The facts that are stored in a turn that follows."""
+        rows.of(self.ada_script.pk).delete()
+        facts = "The mayor's vault is open.", "Tom likes geese."
+        calls = [completion(None, ("store_memory", {"text": text})) for text in facts]
+        self.ask(line, *calls, whispers("Noted."))
+        return {row.text for row in rows.of(self.ada_script.pk, kind="fact")}
+
+    def test_nor_in_a_later_turn(self) -> None:
+        """Her words are in the conversation: those overheard, those to Ada, and their summary."""
+        self.type(self.mira, "say the vault of the mayor is open")
+        self.ask("whisper Ada = I like geese", whispers("So do I."))
+        assert {"Tom likes geese."} == self.later_facts("whisper Ada = note that")
+        self.ask("say @ada the vault is the mayor's", says("So it is."), person=self.mira)
+        assert {"Tom likes geese."} == self.later_facts("whisper Ada = note that")
+        work = self.ada_script.work
+        summary = summary_message("Two talked of geese. The vault of the mayor is open.")
+        work.history = [marked_as_summary_of(summary, work.history)]
+        assert {"Tom likes geese."} == self.later_facts("whisper Ada = I like geese, note that")
 
 
 class TestPrivate(OverheardTest):

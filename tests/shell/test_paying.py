@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import os
+from unittest import mock
+
 from django.test.utils import override_settings
 
 from evennia_ai.budget import ledger
 from evennia_ai.core.memory.recollection import Seeker
 from evennia_ai.core.turn.turn import TokenUsage
+from evennia_ai.errors import MemoryStoreError
 from evennia_ai.memory import indexing, recalling
+from evennia_ai.memory_store.embedding_endpoint import EndpointEmbedder
 from evennia_ai.models import ModelCall
 from evennia_ai.runtime import services, state
 from tests.shell.memory_case import MemoryTest
@@ -63,10 +68,32 @@ class TestPaying(MemoryTest):
         self.remember("The boat Heron.")
         assert 1 == len(self.search())
         assert [] == self.calls()
-        name = services.memory().signature.rpartition("/")[0]
-        with self.settings(EVENNIA_AI_PRICES={name: {"input": 1, "output": 0}}):
+        with self.settings(EVENNIA_AI_PRICES={"hashing-1": {"input": 1, "output": 0}}):
             assert 1 == len(self.search())
         assert 1 == len(self.calls())
+
+    def test_the_price_is_found_by_the_name_of_the_model(self) -> None:
+        """It may have a slash in it, and the address of its API does not matter."""
+        state.write(self.ada_script, budget_config={"assistant": {"cost_per_day": 1}})
+        down = mock.Mock(side_effect=MemoryStoreError("down"))
+        self.enterContext(mock.patch.object(EndpointEmbedder, "_ask", down))
+        for name in ("text-embedding-3-small", "BAAI/bge-m3"):
+            environ = {
+                "EVENNIA_AI_EMBEDDINGS": "endpoint",
+                "EVENNIA_AI_EMBEDDINGS_URL": "https://api.example/v1",
+                "EVENNIA_AI_EMBEDDING_MODEL": name,
+            }
+            prices = {name: {"input": 1, "output": 0}}
+            with (
+                self.subTest(name),
+                mock.patch.dict(os.environ, environ),
+                self.settings(EVENNIA_AI_PRICES=prices),
+            ):
+                services.memory.cache_clear()
+                self.remember("The boat Heron.")
+                ledger.store().flush()
+                found = ModelCall.objects.order_by("at", "key").values_list("model", "is_priced")
+                assert (f"embedding/{name}", True) == found.last()
 
     @override_settings(EVENNIA_AI_BUDGET_CONFIG={"calls_in_flight": 1})
     def test_without_a_free_call_words_find_it(self) -> None:

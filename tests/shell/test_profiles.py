@@ -177,6 +177,10 @@ class TestTold(ProfileTest):
         self.know(self.mira, ("Bakes bread", self.here()))
         state.write(self.ada_script, unremembered=[self.id_of(self.tom), self.id_of(self.mira)])
         assert [] == self.told()
+        state.write(self.ada_script, unremembered=[self.id_of(self.tom)])
+        assert 1 == len(self.told())
+        self.mira.tags.add("ai_no_memory")
+        assert [] == self.told()
 
     def test_it_costs_one_statement(self) -> None:
         """Their number does not matter, and a cached answer costs none."""

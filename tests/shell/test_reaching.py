@@ -71,6 +71,14 @@ class TestForgetting(ReachingTest):
         self.brother.refresh_from_db()
         assert [toms.key] == self.brother.cites
 
+    def test_in_other_scripts(self) -> None:
+        """Capital letters make no difference there, either."""
+        for text in ("Собирает чайники.", "Чайники собирает!", "Печёт хлеб."):
+            self.remember(text, self.miras, kind="fact")
+        fact = Memory.objects.get(text="Собирает чайники.")
+        operations.forget_known(self.ada_script, self.mira, fact.pk)
+        assert ["Печёт хлеб."] == [text for text in self.texts() if not text.isascii()]
+
     def test_nothing_finds_it_any_more(self) -> None:
         """No table, cache or store has a word of it."""
         for word in ("collect teapots. My", "still collect", "likes china", "old teapots"):

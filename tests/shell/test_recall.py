@@ -23,6 +23,7 @@ from evennia_ai.core.memory.recollection import (
 from evennia_ai.core.text import dates
 from evennia_ai.core.turn.turn import Turn
 from evennia_ai.memory import indexing, modes, recalling, talks
+from evennia_ai.memory.seeking import seeker_of
 from evennia_ai.memory_store.hashing import HashingEmbedder
 from evennia_ai.memory_store.service import MemoryService
 from evennia_ai.models import Memory, MemoryVector
@@ -53,6 +54,15 @@ class TestRecall(MemoryTest):
         assert f'- {dates.when(then.timestamp(), modes.now(self.ada_script))}: "{BOAT}"' == line
         assert f"Today is {modes.now(self.ada_script):%A}" in now
         assert (False, "") == (told.is_private, told.problem)
+
+    def test_what_no_room_is_left_for_makes_no_turn_private(self) -> None:
+        """A small model's prompt ends before Tom's secret."""
+        self.ada_script.work.max_context_tokens = 100
+        for number in (1, 2):
+            self.remember(" ".join([BOAT] * 10) + f" {number}")
+        self.secret("Tom stole gold.", self.tom)
+        told = self.recall(self.turn("What is the sail of the boat Heron like?"))
+        assert (False, False) == ("stole" in told.memories, told.is_private)
 
     def test_the_model_reads_it(self) -> None:
         """The trace of the turn counts it."""
@@ -218,7 +228,7 @@ class TestRecall(MemoryTest):
         assert [] == recalling.search(self.ada_script, "the boat Heron", seeker).result
         self.store.is_down = True
         assert recalling.search(self.ada_script, "the boat Heron", seeker).result is None
-        assert recalling.everything(self.ada_script, "the boat Heron").result is None
+        assert recalling.everything(self.ada_script, "the boat Heron", limit=10).result is None
 
     def test_a_slow_store_delays_no_reply(self) -> None:
         let_go = Signal()
@@ -292,19 +302,14 @@ class TestRecall(MemoryTest):
         """Audiences do not matter, and the best match comes first."""
         self.secret(BOAT, self.tom)
         self.remember("The boat Heron.", faction_audience("thieves"))
-        found = recalling.everything(self.ada_script, "the boat Heron").result
+        found = recalling.everything(self.ada_script, "the boat Heron", limit=10).result
         assert ["The boat Heron.", BOAT] == [memory.text for memory in found]
 
     def test_a_limit(self) -> None:
         for number in range(9):
             self.remember(f"The boat Heron, part {number}.")
         state.write(self.ada_script, memory_config={"recall_limit": 6})
-        seeker = Seeker()
-        counts = [
-            len(recalling.search(self.ada_script, "the boat Heron", seeker, limit=limit).result)
-            for limit in (None, 2, 0)
-        ]
-        assert [6, 2, 1] == counts
+        assert 6 == len(recalling.search(self.ada_script, "the boat Heron", Seeker()).result)
 
     def test_quotes_cannot_be_left(self) -> None:
         """A memory is one short quoted line."""
@@ -334,7 +339,7 @@ class TestSeeker(MemoryTest):
     def seeker(self, source: str = "whisper", person: Any = None, **more: Any) -> Seeker:
         """The seeker of a turn."""
         turn = self.turn("hello", source=source, person=person, **more)
-        return recalling.seeker_of(self.ada_script, turn)
+        return seeker_of(self.ada_script, turn)
 
     def test_a_whisper(self) -> None:
         expected = Seeker(self.id_of(self.tom), "whisper", self.room1.dbref, (), True)
@@ -369,7 +374,7 @@ class TestSeeker(MemoryTest):
             assert not seeker.is_private
             assert not [a for a in seeker.audiences if a.startswith("person:")]
         relayed = self.turn("hello").event.as_stored() | {"person": "relay of Public"}
-        seeker = recalling.seeker_of(self.ada_script, Turn(0, (Event.from_stored(relayed),)))
+        seeker = seeker_of(self.ada_script, Turn(0, (Event.from_stored(relayed),)))
         assert ("", False) == (seeker.person, seeker.is_private)
 
     def test_a_page_from_elsewhere(self) -> None:

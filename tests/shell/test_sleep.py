@@ -61,6 +61,22 @@ class TestByTheClock(RecordedCase):
         self.beat()
         assert "asleep" == self.mode
 
+    def test_nobody_falls_asleep_in_a_talk_that_is_not_remembered(self) -> None:
+        """Whether Tom wants to be forgotten, or nothing at all is remembered."""
+        self.wait(3 * HOUR)
+        for values in (
+            {"unremembered": [self.persons["Tom"]]},
+            {"memory_config": {"enabled": False}, "unremembered": []},
+        ):
+            with self.subTest(values=values):
+                self.set(operating_mode="awake", **values)
+                self.ask("whisper Ada = hello", whispers("Hello."))
+                self.beat()
+                assert ("awake", []) == (self.mode, self.stored())
+                self.wait(modes.TALK_SECONDS)
+                self.beat()
+                assert "asleep" == self.mode
+
     def test_the_timer_keeps_the_pace_of_the_mode(self) -> None:
         """The one timer beats once a minute asleep, and at once every five seconds awake."""
         consolidation.put_to_sleep(self.ada_script, "a test")

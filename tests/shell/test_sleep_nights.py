@@ -10,7 +10,7 @@ from evennia_ai.consolidation import night as night_work
 from evennia_ai.consolidation import scoring
 from evennia_ai.core.memory.recollection import person_audience
 from evennia_ai.llm.scripted import completion
-from evennia_ai.memory import forgetting, profiles
+from evennia_ai.memory import forgetting, profiles, reaching
 from evennia_ai.memory_store import rows
 from evennia_ai.runtime import state
 from tests.shell.sleep_case import NightCase
@@ -178,6 +178,20 @@ class TestJournal(NightCase):
         (fact,) = self.stored("fact")
         assert "shut" in fact.text
 
+    def test_what_is_put_right_meanwhile_keeps_its_importance(self) -> None:
+        """The model's rating of the old text does not replace that of a person."""
+        self.note("The harbour is open.")
+        self.model.holds.add("importance")
+        consolidation.put_to_sleep(self.ada_script, "a test")
+        self.beat()
+        (row,) = self.stored()
+        right = {"text": "The harbour is shut.", "importance": 2}
+        reaching.correct(self.ada_script, row, **right)
+        self.model.answer(completion('[{"entry": 1, "importance": 9}]'))
+        pump()
+        (row,) = self.stored()
+        assert (2, "manual") == (row.importance, row.importance_by)
+
     def test_nothing_is_remembered_where_that_is_off(self) -> None:
         """Entries from before are left alone."""
         self.note("Tom said: the harbour is open.")
@@ -208,6 +222,17 @@ class TestMore(NightCase):
             "Tom knows the cellar.": person_audience(self.persons["Tom"]),
         } == found
         assert 0.04 < profile.favour - before < 0.06
+
+    def test_no_portrait_of_who_is_not_remembered(self) -> None:
+        """Nothing is asked for it, and the others get theirs."""
+        for name in ("Tom", "Mira"):
+            profiles.meet(self.ada_script, self.persons[name], name)
+            for number in range(6):
+                self.note(f"The harbour is {number}.", by=name)
+        self.set(unremembered=[self.persons["Tom"]])
+        self.sleep_through()
+        (asked,) = self.asked("portrait")
+        assert "Mira" in told(asked)
 
     def test_a_portrait_that_cannot_be_read(self) -> None:
         """It is tried again another night, not in this one."""

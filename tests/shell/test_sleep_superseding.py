@@ -135,6 +135,16 @@ class TestAnotherNight(SupersedingTest):
         assert ([SHUT], [f"Tom said: {SHUT}"]) == (self.holding("fact"), self.holding("journal"))
         assert [SHUT] == lines(self.asked_again(), "Known already")
 
+    def test_what_much_talk_is_about(self) -> None:
+        """The known fact is shown to the model even if many entries are more alike."""
+        self.note(OPEN, kind="fact")
+        for number in range(5):
+            self.note(f"Cat {number} is in the attic.", kind="fact")
+        for number in range(30):
+            self.note(f"Tom said: {SHUT} {number}")
+        self.night(fact(SHUT, 1))
+        assert OPEN in lines(self.asked("facts")[0], "Known already")
+
     def asked_again(self) -> Any:
         """The request of a further night."""
         self.said("Hm.")

@@ -30,7 +30,7 @@ def memory(text: str, audience: str = HERE, *, days: float = 2, **more: object) 
 
 def lines(*memories: Recollection, about: str = "", **more: int) -> list[str]:
     """The lines of the prompt about these memories."""
-    return prompt_text(memories, MemoryConfig(), NOW, about=about, **more).splitlines()
+    return prompt_text(memories, MemoryConfig(), NOW, about=about, **more)[0].splitlines()
 
 
 CAT = memory('Mira said: "I keep a cat." Ada answered: "A fine beast."', days=0)

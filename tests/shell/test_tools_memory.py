@@ -237,6 +237,16 @@ class TestJournal(MemoryToolTest):
         expected = "no entry that belongs here holds any of these words"
         assert expected == self.told("search_journal", words="mill")
 
+    def test_searching_in_other_scripts(self) -> None:
+        """In whatever case their letters are."""
+        for text, words in (
+            ("Мира печёт хлеб.", "мира"),
+            ("Übermorgen kommt das Schiff.", "ÜBERMORGEN"),
+        ):
+            with self.subTest(text):
+                self.told("add_journal_entry", text=text)
+                assert text in self.told("search_journal", words=words)
+
     def test_searching(self) -> None:
         """The best match comes first; one's own secrets are found only in private."""
         self.said_here("the mill", self.tom, kind="journal")

@@ -83,7 +83,7 @@ class TestNotes(ToolTest):
         assert "your notebook is empty" == self.told("read_notes", turn=public(MIRA))
 
     def test_a_note_is_struck_out(self) -> None:
-        """No other note gets its number while a later one is there."""
+        """No other note gets its number, even if it was the last one."""
         for text in ("a", "b"):
             self.told("write_note", text=text)
         assert "note 1 is struck out" == self.told("forget_note", number=1)
@@ -91,6 +91,8 @@ class TestNotes(ToolTest):
         assert expected == self.refusal("forget_note", number=1)
         assert "noted as number 3" == self.told("write_note", text="c")
         assert "a" not in self.told("read_notes")
+        self.told("forget_note", number=3)
+        assert "noted as number 4" == self.told("write_note", text="d")
 
     def test_what_was_private_stays_private(self) -> None:
         """It is read and struck out only in talks with the same person that nobody else hears."""

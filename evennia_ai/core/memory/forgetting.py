@@ -18,7 +18,7 @@ from evennia_ai.core.turn.conversation import OF, PRIVATE_TO, SAID_BY, Message, 
 
 SOMEBODY = "somebody"
 MEANWHILE = "Meanwhile you noticed:"
-_SENTENCES = re.compile(r"(?<=[.!?…])[\"'”’)\]]*\s+|(?<=[。！？])|\n+")  # noqa: RUF001
+SENTENCES = re.compile(r"(?<=[.!?…])[\"'”’)\]]*\s+|(?<=[。！？])|\n+")  # noqa: RUF001
 # Beginnings of lines in a verbatim summary; a turn begins with the first of them.
 _TOLD_LINE, _OWN_LINES = "it was told: ", ("it did: ", "it said: ", "it came to: ")
 # Verbs of the frames that core.turn.conversation puts around what is said.
@@ -188,4 +188,4 @@ def summary_without(summary: str, name: PersonNames) -> str:
 def _sentences_without(line: str, name: PersonNames) -> str:
     if not name.is_in(line):
         return line
-    return " ".join(s for s in _SENTENCES.split(line) if s and not name.is_in(s))
+    return " ".join(s for s in SENTENCES.split(line) if s and not name.is_in(s))

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol, TypeVar
 
+from evennia_ai.core.memory.forgetting import SENTENCES
 from evennia_ai.core.memory.recollection import Recollection, is_rumour
 from evennia_ai.core.settings.memory import MemoryConfig
 from evennia_ai.core.text.cleaning import cut_at_sentence, one_line, quote
 from evennia_ai.core.text.dates import moment
+from evennia_ai.core.turn.compaction import summary_text
+from evennia_ai.core.turn.conversation import Message
 
 # Digits of a key that the model is shown.
 SHORT_KEY = 8
@@ -20,11 +25,54 @@ LONGEST_SHOWN = 600
 LONGEST_COMPARED = 100_000
 LONGEST_TAG, MOST_TAGS = 30, 8
 _WORD = re.compile(r"[^\W_]{3,}")
+# A line of a turn's opening message, as core.turn.conversation frames it.
+_TOLD = re.compile(
+    r'(?P<mark>- )?(?P<frame>.*?): (?P<words>"(?:[^"\\]|\\.)*")(?: \(trust (?P<after>[\d.e-]+)\))?'
+)
+_TRUST = re.compile(r"\(trust ([\d.e-]+)\)(?:; do it, [a-z ]+)?\Z")
+_SPEAKER = re.compile(
+    r"(?P<name>.+?) (?:whisper(?:s|ed)|page[sd]|sa(?:ys|id)|d(?:oes|id)|cause[sd]|hands)\b"
+)
 
 
 def words_of(text: str) -> set[str]:
     """Words of three or more letters, in lower case."""
     return {word.casefold() for word in _WORD.findall(text[:LONGEST_COMPARED])}
+
+
+@dataclass(frozen=True, slots=True)
+class ToldLine:
+    """Words that a turn told its model.
+
+    Attributes:
+        name: whose they are, "" if that is not said.
+        is_overheard: they were overheard, rather than said to the assistant.
+        trust: the trust in them, 0 to 1; None if that is not said.
+    """
+
+    name: str
+    words: str
+    is_overheard: bool = False
+    trust: float | None = None
+
+
+def told_lines(message: Message) -> list[ToldLine]:
+    """The lines that an earlier turn's opening message told, or the sentences of a summary."""
+    if summary := summary_text(message):
+        return [ToldLine("", sentence) for sentence in SENTENCES.split(summary)]
+    found = map(_TOLD.fullmatch, str(message.get("content") or "").split("\n"))
+    return [_told_line(line) for line in found if line is not None]
+
+
+def _told_line(found: re.Match[str]) -> ToldLine:
+    speaker, before = _SPEAKER.match(found["frame"]), _TRUST.search(found["frame"])
+    trust = found["after"] or (before[1] if before else None)
+    return ToldLine(
+        name=speaker["name"] if speaker else "",
+        words=json.loads(found["words"]),
+        is_overheard=found["mark"] is not None,
+        trust=float(trust) if trust else None,
+    )
 
 
 def line(memory: Recollection, config: MemoryConfig, now: datetime) -> str:
@@ -72,7 +120,12 @@ def tags_of(given: Iterable[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(tag for tag in shown if tag))[:MOST_TAGS]
 
 
-def believed(text: str, heard: Sequence[tuple[str, float]], most: float) -> float:
+def believed(
+    text: str,
+    heard: Sequence[tuple[str, float]],
+    most: float,
+    earlier: Iterable[tuple[str, float]] = (),
+) -> float:
     """The trust in a note that the assistant writes during a turn.
 
     It is no higher than the trust in its likely source: the heard text that shares the most words
@@ -81,13 +134,19 @@ def believed(text: str, heard: Sequence[tuple[str, float]], most: float) -> floa
     Args:
         heard: texts with the trust in each; if none shares a word, the first counts.
         most: upper limit, and the trust if nothing was heard.
+        earlier: texts of earlier turns, which count where they share half of its words and more
+            than any of `heard` does.
     """
-    if not heard:
-        return most
     words = words_of(text)
     # Negated, so that max() picks the least trusted among equal word counts.
-    count, doubt = max((len(words & words_of(body)), -trust) for body, trust in heard)
-    return min(most, -doubt if count else heard[0][1])
+    now, before = (
+        max(((len(words & words_of(body)), -trust) for body, trust in told), default=(0, 0.0))
+        for told in (heard, earlier)
+    )
+    count, doubt = before if before[0] > now[0] and 2 * before[0] >= len(words) else now
+    if count:
+        return min(most, -doubt)
+    return min(most, heard[0][1]) if heard else most
 
 
 def shared(words: Collection[str], texts: Iterable[str]) -> int:

@@ -67,10 +67,10 @@ def said_words(text: str) -> frozenset[str]:
 def word_to_look_for(statement: str, ignored: frozenset[str] = frozenset()) -> str:
     """A part of a word found in everything that says the same, to search for; "" if there is none.
 
-    Only ASCII words, for which a database's case-insensitive search is reliable.
+    An ASCII word if there is one, since databases find those faster.
     """
-    plain = (word for word in said_words(statement) - ignored if word.isascii())
-    return max(sorted(plain), key=len, default="")
+    words = sorted(said_words(statement) - ignored)
+    return max(words, key=lambda word: (word.isascii(), len(word)), default="")
 
 
 def is_alike(one: str, other: str, ignored: frozenset[str] = frozenset()) -> bool:

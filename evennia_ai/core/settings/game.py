@@ -191,6 +191,7 @@ _STATE: dict[str, tuple[Any, str]] = {
     "metrics": ({}, "tool calls, errors and tasks so far"),
     "last_compaction": (None, "when the conversation was last summarized, and how much of it"),
     "notes": ([], "its notebook"),
+    "last_note": (0, "the highest number that a note of its notebook has had"),
     "projects": ({}, "its projects, and the active one"),
     "strangers": ({}, "people and places of the game it was imported from, by their ids here"),
     "unremembered": ([], "players who want nothing remembered about them"),

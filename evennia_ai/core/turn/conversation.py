@@ -26,6 +26,8 @@ SAID_BY = "said_by"  # of a summary: the people of the turns that it sums up
 # Within a turn only: what a model sent beside its calls and its service wants back, by the model's
 # name; and its size, counted once, as thoughts are long.
 BESIDE, TOKENS = "beside", "tokens"
+# The value of UNKEPT where memory is off only for people that were overheard, otherwise True.
+OVERHEARD = "overheard"
 _MARKS = (PRIVATE_TO, OF, PAID_BY, UNKEPT, SAID_BY, BESIDE)
 # The API's rules for names of functions.
 LONGEST_TOOL_NAME = 64
@@ -180,9 +182,16 @@ def marked_paid(messages: Sequence[Message], person: str, payer: str) -> list[Me
     return [{**message, PAID_BY: payer} for message in messages]
 
 
-def marked_unkept(messages: Sequence[Message], *, is_unkept: bool = True) -> list[Message]:
-    """The messages, marked if memory is off for a person in the turn or for its place."""
-    return [{**message, UNKEPT: True} for message in messages] if is_unkept else list(messages)
+def marked_unkept(
+    messages: Sequence[Message], *, is_unkept: bool = True, is_overheard: bool = False
+) -> list[Message]:
+    """The messages, marked if memory is off for a person in the turn or for its place.
+
+    Args:
+        is_overheard: it is off only for people that the turn overheard.
+    """
+    mark = OVERHEARD if is_overheard else True
+    return [{**message, UNKEPT: mark} for message in messages] if is_unkept else list(messages)
 
 
 def marked_as_summary_of(message: Message, messages: Sequence[Message]) -> Message:
@@ -212,7 +221,7 @@ def visible_history(history: Sequence[Message], person: str) -> list[Message]:
     """
     return [
         {key: value for key, value in message.items() if key not in _MARKS}
-        for message in _known_messages(history, person)
+        for message in known_messages(history, person)
     ]
 
 
@@ -223,13 +232,14 @@ def origin_of(history: Sequence[Message], person: str) -> tuple[frozenset[str], 
     """
     whose: set[Any] = set()
     is_unkept = False
-    for message in _known_messages(history, person):
+    for message in known_messages(history, person):
         whose.update((message.get(OF) or message.get(PRIVATE_TO), *message.get(SAID_BY, ())))
         is_unkept = is_unkept or UNKEPT in message
     return frozenset([unmasked_id(str(face)) for face in whose if face]), is_unkept
 
 
-def _known_messages(history: Sequence[Message], person: str) -> list[Message]:
+def known_messages(history: Sequence[Message], person: str) -> list[Message]:
+    """The messages of a history that a turn for this person may know, with our marks."""
     return [
         message
         for message in history

@@ -77,7 +77,8 @@ class Turn:
         talk_of: ids of the people in whose turns the history was said.
         has_unkept: whether memory is off for some person or place in the history.
         said: messages that this turn adds to the history.
-        is_unkept: whether memory is off for their speaker or place.
+        is_unkept: whether memory is off for somebody or a place in this turn.
+        is_overheard_unkept: whether that is so only for people that it overheard.
         iterations: model calls made so far.
         found: names of tools that were looked up in this turn and are offered since.
         notices: what staff should know about how it was answered, such as a fallback model.
@@ -155,6 +156,7 @@ class Turn:
     talk_of: frozenset[str] = frozenset()
     has_unkept: bool = False
     is_unkept: bool = False
+    is_overheard_unkept: bool = False
     event: Event = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:

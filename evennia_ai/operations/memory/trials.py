@@ -19,6 +19,7 @@ from evennia_ai.core.typed_objects import Being
 from evennia_ai.errors import ConfigurationError
 from evennia_ai.memory import lore, recalling
 from evennia_ai.memory.recalling import Weighed
+from evennia_ai.memory.seeking import seeker_of
 from evennia_ai.memory_store import rows
 from evennia_ai.operations.conversation.hearing import turn_of
 from evennia_ai.operations.memory.memories import searchable
@@ -141,7 +142,7 @@ def try_lore(
         return Result.invalid(f"Nothing is tried: {problem}.")
     turn = turn_of(script, being, words, is_aloud=is_aloud)
     try:
-        found = lore.explain_matches(script, words, recalling.seeker_of(script, turn), turn)
+        found = lore.explain_matches(script, words, seeker_of(script, turn), turn)
     except ConfigurationError as error:
         return Result.invalid(f"Nothing can be tried: {error}.")
     keys = [each.entry.key for each in found]

@@ -260,7 +260,9 @@ def settle(
     values: dict[str, Any] = {"pending_events": work.inbox, **also}
     if not stop.is_failure or turn.effects:
         said = conversation.marked_paid(turn.said, face, turn.payer)
-        said = conversation.marked_unkept(said, is_unkept=turn.is_unkept)
+        said = conversation.marked_unkept(
+            said, is_unkept=turn.is_unkept, is_overheard=turn.is_overheard_unkept
+        )
         remember(script, said, face, is_private=turn.is_private, asides=turn.asides)
         _forget_told(work, turn)
         values["conversation_history"] = work.history
