@@ -48,6 +48,8 @@ def test_what_an_earlier_turn_told() -> None:
             told_lines(user_message(text))
         )
     assert [] == told_lines(user_message("What next?\nNothing."))
+    # A stored message of another origin may look like a line and hold no JSON.
+    assert [] == told_lines(user_message(r'Tom says: "a \q b"'))
     told = told_lines(summary_message("Tom left. He sang."))
     assert [ToldLine("", "Tom left."), ToldLine("", "He sang.")] == told
 

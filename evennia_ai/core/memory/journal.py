@@ -26,10 +26,12 @@ LONGEST_COMPARED = 100_000
 LONGEST_TAG, MOST_TAGS = 30, 8
 _WORD = re.compile(r"[^\W_]{3,}")
 # A line of a turn's opening message, as core.turn.conversation frames it.
+_STRING = r'"(?:[^"\\\x00-\x1f]|\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4}))*"'
+_NUMBER = r"\d+(?:\.\d+)?(?:e-?\d+)?"
 _TOLD = re.compile(
-    r'(?P<mark>- )?(?P<frame>.*?): (?P<words>"(?:[^"\\]|\\.)*")(?: \(trust (?P<after>[\d.e-]+)\))?'
+    rf"(?P<mark>- )?(?P<frame>.*?): (?P<words>{_STRING})(?: \(trust (?P<after>{_NUMBER})\))?"
 )
-_TRUST = re.compile(r"\(trust ([\d.e-]+)\)(?:; do it, [a-z ]+)?\Z")
+_TRUST = re.compile(rf"\(trust ({_NUMBER})\)(?:; do it, [a-z ]+)?\Z")
 _SPEAKER = re.compile(
     r"(?P<name>.+?) (?:whisper(?:s|ed)|page[sd]|sa(?:ys|id)|d(?:oes|id)|cause[sd]|hands)\b"
 )
