@@ -13,6 +13,7 @@ from twisted.internet.defer import Deferred
 
 from evennia_ai import audit
 from evennia_ai.api.a2a.snapshots import TaskEvent, TaskSnapshot, read_event, snapshot
+from evennia_ai.assistant_character import IS_AI_LINE
 from evennia_ai.assistant_script import AssistantScript
 from evennia_ai.core.settings.services import A2aConfig
 from evennia_ai.core.text.cleaning import one_line
@@ -25,6 +26,7 @@ from evennia_ai.operations.peers.tasks import Given
 from evennia_ai.operations.result import ProblemKind
 from evennia_ai.operations.rights import callers, token_store, tokens
 from evennia_ai.operations.tools.running import list_tools
+from evennia_ai.runtime import names
 from evennia_ai.tasks import peer_store
 
 VIA = "a2a"
@@ -143,7 +145,10 @@ def card(key: str, config: A2aConfig) -> CardFacts:
 
 
 def _facts_of(script: AssistantScript) -> CardFacts:
-    described = one_line(str(strip_ansi(str(script.obj.db.desc or ""))), 300)
+    # As others see it: a game may make the description up. That it is an AI goes without saying.
+    body: Any = script.obj
+    mark = IS_AI_LINE.format(name=strip_ansi(body.get_display_name(body)))
+    described = one_line(names.description_of(body, body).removesuffix(mark), 300)
     tools = list_tools(script).data.tools
     skills = [(tool["name"], one_line(tool["description"], 300)) for tool in tools]
     return CardFacts(str(script.key), described, skills[:MOST_SKILLS])
