@@ -14,10 +14,10 @@ from django.urls import NoReverseMatch, reverse
 from drf_spectacular.openapi import AutoSchema
 from rest_framework.authentication import BaseAuthentication
 from rest_framework.exceptions import (
+    APIException,
     AuthenticationFailed,
     NotAuthenticated,
     Throttled,
-    ValidationError,
 )
 from rest_framework.fields import Field
 from rest_framework.request import Request
@@ -137,18 +137,19 @@ class ApiView(APIView):
 
     def serve(self, row: Row, request: Request, path: dict[str, str]) -> HttpResponseBase:
         """Validate a request, run its operation in the game's thread, and return the result."""
-        config, wrong = api_config(), None
+        config = api_config()
+        wrong: APIException | None = None
         self._check_right_before_reading(row, request, path)
         body: dict[str, Any] = {}
         query: dict[str, Any] = {}
-        self.given = {} if row.reads else request.data
         try:
+            self.given = {} if row.reads else request.data
             body = validated(row.body or Nothing, self.given)
             asked = query_of(request.query_params, row.query or Nothing)
             query = validated(row.query or Nothing, asked)
-        except ValidationError as error:
-            # Raised once the right was checked: 403 and 404 come before 400, so that a stranger
-            # learns nothing about the endpoint.
+        except APIException as error:
+            # Raised once the right was checked: 403 and 404 come before errors of the body, so that
+            # a stranger learns nothing about the endpoint.
             wrong = error
         pk = self.account_pk(request, body) if wrong is None else request.user.pk
         address, headers = address_of(request.META), dict[str, str]()
