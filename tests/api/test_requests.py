@@ -150,8 +150,10 @@ class TestAddresses(ApiTest):
         """A missing / at the end is pointed out, not redirected."""
         assert "There is nothing at this address." == self.fault(404, "GET", "wrong/")["message"]
         self.fault(404, "GET", "assistants/a%0Ab/events/-1/")
-        told = self.fault(404, "POST", "assistants", {"key": "Edda"})["message"]
-        assert "There is nothing at this address. Did you forget the / at its end?" == told
+        wanted = "There is nothing at this address. Did you forget the / at its end?"
+        assert wanted == self.fault(404, "POST", "assistants", {"key": "Edda"})["message"]
+        with override_settings(FORCE_SCRIPT_NAME="/mud"):  # a proxy serves the game below a path
+            assert wanted == self.fault(404, "GET", "assistants")["message"]
         assert None is operations.find_assistant("Edda")
 
     def test_a_method_that_is_not_there_is_refused(self) -> None:
