@@ -107,31 +107,34 @@ class PushSender:
             self._per_account[delivery.account] += 1
             task.add_done_callback(partial(self._finish, delivery.hook, delivery.account))
 
-    def _finish(self, hook: int, account: int, _: object) -> None:
+    def _finish(self, hook: int, account: int, task: asyncio.Task[None]) -> None:
         del self._running[hook]
         self._per_account[account] -= 1
         if not self._per_account[account]:
             del self._per_account[account]
-        self._hub.news.set()  # the same webhook may have more events due
+        if task.cancelled():
+            return
+        if error := task.exception():
+            # Nothing was noted, so it is still due; not at once, or the webhook would be flooded.
+            _log.error("an address could not be told", exc_info=error)
+        else:
+            self._hub.news.set()  # the same webhook may have more events due
 
     async def _deliver(self, delivery: Delivery) -> None:
+        why, seconds, is_try = "", 0.0, True
         try:
-            why, seconds, is_try = "", 0.0, True
-            try:
-                await self._post(delivery)
-            except _RejectedError as error:
-                why = str(error)
-            except CircuitOpenError as error:
-                why, seconds, is_try = str(error), max(1.0, error.retry_after), False
-            except (OSError, TimeoutError, ValueError, aiohttp.ClientError) as error:
-                why, seconds = str(error) or type(error).__name__, self._pause(delivery)
-            if seconds:
-                noting = partial(note_failed, is_try=is_try)
-                await self._in_game(noting, delivery, why, time.time() + seconds)
-                return
+            await self._post(delivery)
+        except _RejectedError as error:
+            why = str(error)
+        except CircuitOpenError as error:
+            why, seconds, is_try = str(error), max(1.0, error.retry_after), False
+        except (OSError, TimeoutError, ValueError, aiohttp.ClientError) as error:
+            why, seconds = str(error) or type(error).__name__, self._pause(delivery)
+        if seconds:
+            noting = partial(note_failed, is_try=is_try)
+            await self._in_game(noting, delivery, why, time.time() + seconds)
+        else:
             await self._in_game(note_delivered, delivery, why)
-        except Exception:  # nothing was noted, so it is still due
-            _log.exception("an address could not be told")
 
     def _pause(self, delivery: Delivery) -> float:
         """Seconds until the next attempt; 0 if this was the last."""
