@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import base64
-import binascii
 import math
 import re
 from collections.abc import AsyncGenerator, Callable, Iterator
@@ -361,18 +360,11 @@ def _cursor_of(token: str) -> str:
     """Read a page token: time and id of the last task on the page before."""
     if not token:
         return ""
-    try:
-        cursor = base64.urlsafe_b64decode(token.encode()).decode()
-    except (binascii.Error, UnicodeError):
-        cursor = ""
+    cursor, at = "", math.nan
     # A token that was made up must not reach the database's query.
-    if not (CURSOR.fullmatch(cursor) and _is_finite(cursor.partition(" ")[0])):
+    with suppress(ValueError):  # of base64, of UTF-8 or of the number
+        cursor = base64.urlsafe_b64decode(token.encode()).decode()
+        at = float(cursor.partition(" ")[0])
+    if not (math.isfinite(at) and CURSOR.fullmatch(cursor)):
         raise InvalidParamsError(BAD_TOKEN)
     return cursor
-
-
-def _is_finite(text: str) -> bool:
-    try:
-        return math.isfinite(float(text))
-    except ValueError:
-        return False
