@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 from twisted.internet.defer import Deferred, succeed
@@ -36,55 +35,25 @@ FILTERS = ("person", "kind", "text")
 TRIED = ("q", "way", "who", "aloud")
 
 
-@dataclass(frozen=True, slots=True)
-class ShownMemory:
-    """A memory as a page shows it.
+def shown_memory(row: Remembered, found: str = "", *, is_left: bool = False) -> Shown:
+    """Format a memory for a page.
 
-    Attributes:
-        audience: who may know this, in words.
+    Args:
         found: why it was found, or would be left out of a prompt; "" outside of searches.
         is_left: it was found, but would be left out.
     """
-
-    number: int
-    kind: str
-    at: str
-    text: str
-    person: str
-    audience: str
-    is_private: bool
-    trust: float
-    importance: int
-    importance_by: str
-    source: str
-    tags: str
-    superseded: str
-    is_indexed: bool
-    found: str = ""
-    is_left: bool = False
-
-
-def shown_memory(row: Remembered, found: str = "", *, is_left: bool = False) -> ShownMemory:
-    """Format a memory for a page."""
     gone = "someone who is gone" if row["person"] else ""
-    return ShownMemory(
-        number=row["number"],
-        kind=row["kind"],
-        at=time_shown(row["at"]),
-        text=row["text"],
-        person=row["person_name"] or gone,
-        audience=audience_text(row["audience"], row["place"]),
-        is_private=is_private(row["audience"]),
-        trust=row["trust"],
-        importance=row["importance"],
-        importance_by=row["importance_by"],
-        source=row["source_type"],
-        tags=", ".join(row["tags"]),
-        superseded=time_shown(row["superseded"]),
-        is_indexed=row["is_indexed"],
-        found=found,
-        is_left=is_left,
-    )
+    return {
+        **row,
+        "at": time_shown(row["at"]),
+        "person": row["person_name"] or gone,
+        "audience": audience_text(row["audience"], row["place"]),
+        "is_private": is_private(row["audience"]),
+        "tags": ", ".join(row["tags"]),
+        "superseded": time_shown(row["superseded"]),
+        "found": found,
+        "is_left": is_left,
+    }
 
 
 # ---- all of them -------------------------------------------------------------------------------

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
 from typing import Any
 
 from evennia_ai import operations
@@ -21,22 +20,6 @@ from evennia_ai.web.forms import (
 from evennia_ai.web.rows import Page, Shown, Visit
 
 FILTERS = ("event", "by", "day")
-
-
-@dataclass(frozen=True, slots=True)
-class RecordLine:
-    """An entry of an audit log.
-
-    Attributes:
-        details: its details as JSON; "" if there are none.
-    """
-
-    version: int
-    at: str
-    event: str
-    text: str
-    by: str
-    details: str
 
 
 def timeline(visit: Visit, script: AssistantScript | None) -> dict[str, Any]:
@@ -74,13 +57,13 @@ def timeline(visit: Visit, script: AssistantScript | None) -> dict[str, Any]:
     }
 
 
-def _line(entry: FactEntry, visit: Visit) -> RecordLine:
+def _line(entry: FactEntry, visit: Visit) -> Shown:
+    """Format an entry of an audit log; its details are JSON, or "" if there are none."""
     details = dict(entry["details"])
     by = str(details.pop("by", "") or "")  # it has a column of its own
     shown = json.dumps(details, ensure_ascii=False, indent=1, default=str) if details else ""
-    at = time_shown(entry["at"])
-    text = words_of(entry, visit.account)
-    return RecordLine(entry["version"], at, entry["event"], text, by, shown)
+    at, text = time_shown(entry["at"]), words_of(entry, visit.account)
+    return {**entry, "at": at, "text": text, "by": by, "details": shown}
 
 
 def _show(visit: Visit) -> Shown:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from urllib.parse import urlencode
 
 from evennia_ai.core.safety.notices import limit_words
@@ -18,48 +17,21 @@ from evennia_ai.web.waterfall import LEVELS, shown_turn
 SOUGHT = ("sender", "words", "outcome", "day")
 
 
-@dataclass(frozen=True, slots=True)
-class TurnRow:
-    """A line of the list.
+def _row(turn: Traced, own: dict[float, int]) -> Shown:
+    """Format a turn as a line of the list.
 
-    Attributes:
-        tick: the tick of a turn that answered no message and is still in memory; else None.
-        level: selects a colour and a sign, as for cards.
+    Its `tick` leads to a turn that answered no message and is still in memory; `level` selects a
+    colour and a sign, as for cards.
     """
-
-    number: int
-    tick: int | None
-    shown_at: str
-    who: str
-    how: str
-    text: str
-    answer: str
-    result: str
-    level: str
-    seconds: float
-    calls: int
-    tokens: int
-    cost: str
-    limits: tuple[str, ...]
-
-
-def _row(turn: Traced, own: dict[float, int]) -> TurnRow:
-    return TurnRow(
-        number=turn["number"],
-        tick=None if turn["number"] else own.get(turn["at_seconds"]),
-        shown_at=turn["shown_at"],
-        who=turn["sender"] or NOBODY,
-        how=turn["source"],
-        text=turn["text"],
-        answer=turn["answer"],
-        result=turn["result"],
-        level=LEVELS.get(turn["result"], "busy"),
-        seconds=turn["seconds"],
-        calls=turn["calls"],
-        tokens=turn["prompt_tokens"] + turn["completion_tokens"],
-        cost=cost_of({**turn}).removeprefix("for "),
-        limits=tuple(map(limit_words, turn["limits"])),
-    )
+    return {
+        **turn,
+        "tick": None if turn["number"] else own.get(turn["at_seconds"]),
+        "who": turn["sender"] or NOBODY,
+        "level": LEVELS.get(turn["result"], "busy"),
+        "tokens": turn["prompt_tokens"] + turn["completion_tokens"],
+        "cost": cost_of({**turn}).removeprefix("for "),
+        "limits": list(map(limit_words, turn["limits"])),
+    }
 
 
 def _whole(visit: Visit, name: str) -> int | None:
