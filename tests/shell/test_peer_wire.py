@@ -22,6 +22,7 @@ from evennia_ai.api.a2a.serving import A2aServer
 from evennia_ai.api.a2a.snapshots import TaskEvent, TaskSnapshot
 from evennia_ai.api.a2a.streams import Hub
 from evennia_ai.core.settings.services import A2aConfig
+from evennia_ai.models import PeerHook
 from evennia_ai.runtime.game_thread import GameBusyError
 from evennia_ai.tasks import peer_store
 
@@ -67,10 +68,8 @@ CONFIG = A2aConfig(port=4006, hook_networks=("127.0.0.0/8",))
 
 def delivery() -> Delivery:
     """An event for an address where nobody listens, tried six times."""
-    return Delivery(
-        *(1, 2, "http://127.0.0.1:9/hook", "", "", "", 6, snapshot(0)),
-        event=TaskEvent(1, "status", {}, AT),
-    )
+    hook = PeerHook(pk=1, url="http://127.0.0.1:9/hook", tries=6)
+    return Delivery(hook, 2, snapshot(0), TaskEvent(1, "status", {}, AT))
 
 
 def test_an_outcome_that_cannot_be_noted_floods_no_address() -> None:

@@ -103,9 +103,9 @@ class PushSender:
             if self._per_account[delivery.account] >= MOST_OF_ONE:
                 continue
             task = asyncio.create_task(self._deliver(delivery))
-            self._running[delivery.hook] = task
+            self._running[delivery.hook.pk] = task
             self._per_account[delivery.account] += 1
-            task.add_done_callback(partial(self._finish, delivery.hook, delivery.account))
+            task.add_done_callback(partial(self._finish, delivery.hook.pk, delivery.account))
 
     def _finish(self, hook: int, account: int, task: asyncio.Task[None]) -> None:
         del self._running[hook]
@@ -138,9 +138,9 @@ class PushSender:
 
     def _pause(self, delivery: Delivery) -> float:
         """Seconds until the next attempt; 0 if this was the last."""
-        if delivery.tries + 1 >= self._config.hook_tries:
+        if delivery.hook.tries + 1 >= self._config.hook_tries:
             return 0.0
-        return float(min(FIRST_PAUSE_SECONDS * 2**delivery.tries, LONGEST_PAUSE_SECONDS))
+        return float(min(FIRST_PAUSE_SECONDS * 2**delivery.hook.tries, LONGEST_PAUSE_SECONDS))
 
     async def _post(self, delivery: Delivery) -> None:
         """Try to deliver an event once.
@@ -148,7 +148,7 @@ class PushSender:
         Raises:
             _RejectedError: the webhook answered that it will not take the event.
         """
-        place = await locate(delivery.url, self._config.hook_networks, NETWORKS)
+        place = await locate(delivery.hook.url, self._config.hook_networks, NETWORKS)
         with self._breaker(delivery.account, place.host).acquire():
             status = await self._send(delivery, place)
             # Raised inside the breaker, which counts it; a 3xx or 4xx below shows a working host.
@@ -165,7 +165,13 @@ class PushSender:
         ).encode()
         headers, seconds = _headers(delivery, body), self._config.hook_seconds
         answer = await exchange(
-            "POST", delivery.url, place, data=body, headers=headers, seconds=seconds, most_bytes=0
+            "POST",
+            delivery.hook.url,
+            place,
+            data=body,
+            headers=headers,
+            seconds=seconds,
+            most_bytes=0,
         )
         return answer.status
 
@@ -193,10 +199,11 @@ def _headers(delivery: Delivery, body: bytes) -> dict[str, str]:
         EVENT_HEADER: str(delivery.event.seq),
         TIME_HEADER: at,
     }
-    if delivery.token:
-        headers[TOKEN_HEADER] = delivery.token
-        signed = hmac.new(delivery.token.encode(), f"{at}.".encode() + body, "sha256")
+    hook = delivery.hook
+    if hook.token:
+        headers[TOKEN_HEADER] = hook.token
+        signed = hmac.new(hook.token.encode(), f"{at}.".encode() + body, "sha256")
         headers[SIGNATURE_HEADER] = f"sha256={signed.hexdigest()}"
-    if delivery.scheme and delivery.credentials:
-        headers["Authorization"] = f"{delivery.scheme} {delivery.credentials}"
+    if hook.scheme and hook.credentials:
+        headers["Authorization"] = f"{hook.scheme} {hook.credentials}"
     return headers
