@@ -124,9 +124,14 @@ class ApiView(APIView):
             row: Row | None = getattr(getattr(self, request.method.lower(), None), "row", None)
             action = (row.action or row.route.act) if row is not None else ""
             key = str(path.get("key", ""))
-            given = request_log.LoggedInput(self.given, row is not None and row.is_private)
-            name = action or self.get_view_name().lower()
-            request_log.write(self.request, name, key, given, response.status_code)
+            request_log.write(
+                self.request,
+                action or self.get_view_name().lower(),
+                key,
+                self.given,
+                response.status_code,
+                is_private=row is not None and row.is_private,
+            )
         # Metrics are labelled with the route's name: a label for each path would be without bound.
         match = request.resolver_match
         route = match.url_name if match is not None else ""
