@@ -9,14 +9,7 @@ from evennia_ai import operations
 from evennia_ai.core.safety.audit_events import EVENTS
 from evennia_ai.operations import AssistantScript
 from evennia_ai.operations.audit.log import FactEntry, words_of
-from evennia_ai.web.forms import (
-    AT_ONCE,
-    FieldError,
-    query_string,
-    refuse_field,
-    time_shown,
-    whole_number_in,
-)
+from evennia_ai.web.forms import AT_ONCE, asked_number, query_string, time_shown
 from evennia_ai.web.rows import Page, Shown, Visit
 
 FILTERS = ("event", "by", "day")
@@ -32,14 +25,9 @@ def timeline(visit: Visit, script: AssistantScript | None) -> dict[str, Any]:
         "older": "",
         "is_filtered": any(asked.values()) or "before" in visit.query,
     }
-    try:
-        before = whole_number_in(visit.query, "before")
-    except FieldError as error:
-        visit.result = refuse_field(error)
-        return shown
     found = operations.audit_log(
         script,
-        before=before,
+        before=asked_number(visit, "before"),
         limit=AT_ONCE,
         events=(asked["event"],) if asked["event"] else (),
         by=asked["by"],

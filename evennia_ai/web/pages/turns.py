@@ -9,7 +9,7 @@ from evennia_ai.operations.result import ProblemKind
 from evennia_ai.operations.turns import latest
 from evennia_ai.operations.turns.latest import OUTCOMES, Sought
 from evennia_ai.operations.turns.traces import NOBODY, Traced, cost_of
-from evennia_ai.web.forms import whole_number_in
+from evennia_ai.web.forms import asked_number
 from evennia_ai.web.rows import ONE, Page, Shown, Visit
 from evennia_ai.web.stream import address_of_stream
 from evennia_ai.web.waterfall import LEVELS, shown_turn
@@ -34,18 +34,10 @@ def _row(turn: Traced, own: dict[float, int]) -> Shown:
     }
 
 
-def _whole(visit: Visit, name: str) -> int | None:
-    """A whole number in the query string; None if it is missing or invalid."""
-    try:
-        return whole_number_in(visit.query, name)
-    except ValueError:
-        return None
-
-
 def _show_list(visit: Visit) -> Shown:
     script, query = visit.assistant, visit.query
     given = {name: query.get(name, "").strip()[:100] for name in SOUGHT}
-    before, by_cost = _whole(visit, "before"), query.get("order") == "cost"
+    before, by_cost = asked_number(visit, "before"), query.get("order") == "cost"
     sought = Sought(**given, before=before, by_cost=by_cost)
     # Its mark is taken before anything is read, so that no change falls in between. Nothing is ever
     # added to an older page, so it needs no stream.
@@ -69,7 +61,7 @@ def _show_list(visit: Visit) -> Shown:
 
 
 def _show_one(visit: Visit) -> Shown:
-    script, number, tick = visit.assistant, int(visit.path["number"]), _whole(visit, "tick")
+    script, number, tick = visit.assistant, int(visit.path["number"]), asked_number(visit, "tick")
     found = latest.show_turn(script, number, visit.look, tick=tick, asker=visit.account)
     data = found.data if found.ok else latest.TurnInFull("", [], [], [])
     return {
