@@ -12,6 +12,7 @@ from unittest import mock
 
 import pytest
 from a2a.types import ListTasksRequest
+from a2a.utils.errors import UnsupportedOperationError
 from httpx import ASGITransport, AsyncClient, Response
 
 from evennia_ai.api.a2a import handler, serving, wire
@@ -126,3 +127,18 @@ def test_a_game_that_is_busy_says_when_to_ask_again(path: str) -> None:
         answer = asyncio.run(ask())
     assert (503, "2") == (answer.status_code, answer.headers["retry-after"])
     assert "the game is busy." == answer.json()["error"]["message"]
+
+
+def test_places_of_requests_that_wait_are_bounded() -> None:
+    """For each account, and for all of them together; the refusal is an error of the protocol."""
+
+    async def fill() -> None:
+        hub = Hub(A2aConfig(streams_per_peer=1, streams_at_once=2))
+        with hub.place(1), hub.place(2):
+            for account, told in ((1, "1 requests of yours"), (3, "2 requests wait")):
+                with pytest.raises(UnsupportedOperationError, match=told), hub.place(account):
+                    pass
+        with hub.place(3):
+            pass
+
+    asyncio.run(fill())
