@@ -84,7 +84,7 @@ SMALL: dict[str, tuple[str, ...]] = {
         *("runtime.ability", "runtime.assistant", "runtime.fence", "runtime.tagged"),
     ),
     "the one that touches a database, a disk or the system, beside those that do not": (
-        *("budget.ledger.processes", "llm.local.logfile", "mcp.pin_store"),
+        *("api.a2a.deliveries", "budget.ledger.processes", "llm.local.logfile", "mcp.pin_store"),
         "operations.monitoring.database_files",
     ),
     "a noun of its own, for two who need not know each other": (

@@ -22,10 +22,9 @@ from evennia_ai.a2a_client.protocol import (
     NoEntryError,
     OutgoingRequest,
     RemoteStanding,
-    code_of,
-    complaint_of,
     read_json,
     read_standing,
+    refusal_of,
     request_of,
 )
 from evennia_ai.core.settings.remote import SETTING, Remote
@@ -93,8 +92,9 @@ class Client:
         if status in NOT_NOW:
             raise NotSentError(f"it takes nothing now (HTTP {status})", may_pass=False)
         if status in CANNOT or (400 <= status < 500 and status not in UNKNOWN):
-            why = self._remote.without_token(complaint_of(answer.body))
-            if (code := code_of(answer.body)) is not None and code not in NOT_BEGUN:
+            said, code = refusal_of(answer.body)
+            why = self._remote.without_token(said)
+            if code is not None and code not in NOT_BEGUN:
                 raise ConnectionError(f"it failed: {why or code}")
             raise AgentRefusedError(why or f"it refuses that (HTTP {status})")
         if status != 200:

@@ -182,26 +182,21 @@ def _result(answer: Any) -> Any:
     return answer["result"]
 
 
-def code_of(body: bytes) -> int | None:
-    """Find the JSON-RPC error code in the body of a refusal; None if there is none.
+def refusal_of(body: bytes) -> tuple[str, int | None]:
+    """Find the message for the model and the JSON-RPC code in the body of a refusal.
 
-    HTTP+JSON has a code of HTTP or gRPC in the same place, which is never negative.
+    Returns:
+        "" and None for what is not there. HTTP+JSON has a code of HTTP or gRPC in the same place,
+        which is never negative.
     """
-    try:
-        code = json.loads(body)["error"]["code"]
-    except (ValueError, LookupError, TypeError, RecursionError):
-        return None
-    return code if isinstance(code, int) and code < 0 else None
-
-
-def complaint_of(body: bytes) -> str:
-    """Find the error message in the body of a refusal, for the model; "" if there is none."""
     try:
         answer = json.loads(body)
         error = answer.get("error", answer)
-        return bounded(str(error.get("message") or error.get("detail") or ""), MOST_ERROR)
+        text = bounded(str(error.get("message") or error.get("detail") or ""), MOST_ERROR)
+        code = error.get("code")
     except (ValueError, AttributeError, RecursionError):
-        return ""
+        return "", None
+    return text, code if isinstance(code, int) and code < 0 else None
 
 
 def _task(task: Any) -> RemoteStanding:

@@ -14,10 +14,10 @@ from django.urls import NoReverseMatch, reverse
 from drf_spectacular.openapi import AutoSchema
 from rest_framework.authentication import BaseAuthentication
 from rest_framework.exceptions import (
+    APIException,
     AuthenticationFailed,
     NotAuthenticated,
     Throttled,
-    ValidationError,
 )
 from rest_framework.fields import Field
 from rest_framework.request import Request
@@ -124,9 +124,14 @@ class ApiView(APIView):
             row: Row | None = getattr(getattr(self, request.method.lower(), None), "row", None)
             action = (row.action or row.route.act) if row is not None else ""
             key = str(path.get("key", ""))
-            given = request_log.LoggedInput(self.given, row is not None and row.is_private)
-            name = action or self.get_view_name().lower()
-            request_log.write(self.request, name, key, given, response.status_code)
+            request_log.write(
+                self.request,
+                action or self.get_view_name().lower(),
+                key,
+                self.given,
+                response.status_code,
+                is_private=row is not None and row.is_private,
+            )
         # Metrics are labelled with the route's name: a label for each path would be without bound.
         match = request.resolver_match
         route = match.url_name if match is not None else ""
@@ -137,18 +142,19 @@ class ApiView(APIView):
 
     def serve(self, row: Row, request: Request, path: dict[str, str]) -> HttpResponseBase:
         """Validate a request, run its operation in the game's thread, and return the result."""
-        config, wrong = api_config(), None
+        config = api_config()
+        wrong: APIException | None = None
         self._check_right_before_reading(row, request, path)
         body: dict[str, Any] = {}
         query: dict[str, Any] = {}
-        self.given = {} if row.reads else request.data
         try:
+            self.given = {} if row.reads else request.data
             body = validated(row.body or Nothing, self.given)
             asked = query_of(request.query_params, row.query or Nothing)
             query = validated(row.query or Nothing, asked)
-        except ValidationError as error:
-            # Raised once the right was checked: 403 and 404 come before 400, so that a stranger
-            # learns nothing about the endpoint.
+        except APIException as error:
+            # Raised once the right was checked: 403 and 404 come before errors of the body, so that
+            # a stranger learns nothing about the endpoint.
             wrong = error
         pk = self.account_pk(request, body) if wrong is None else request.user.pk
         address, headers = address_of(request.META), dict[str, str]()

@@ -53,34 +53,24 @@ class People(Plain):
         return found
 
 
-def _file() -> FileText:
-    help_text = "The file exported by the other game, in base64."
-    return FileText(max_length=LONGEST_FILE, help_text=help_text)
-
-
-def _people() -> People:
-    help_text = (
-        "Accounts of this game by the names of the other game's players; everybody else "
-        "stays a stranger."
-    )
-    return People(required=False, help_text=help_text)
-
-
 class BundleLookBody(StrictMapping):
     """An assistant of another game, for a preview."""
 
-    file = _file()
+    file = FileText(
+        max_length=LONGEST_FILE, help_text="The file exported by the other game, in base64."
+    )
     key = Name(required=False, help_text="Its name in this game; by default the name in the file.")
-    people = _people()
+    people = People(
+        required=False,
+        help_text="Accounts of this game by the names of the other game's players; everybody else "
+        "stays a stranger.",
+    )
 
 
-class BundleBody(StrictMapping):
+class BundleBody(BundleLookBody):
     """An assistant of another game."""
 
-    file = _file()
-    key = Name(required=False, help_text="Its name in this game; by default the name in the file.")
     location = Text(max_length=100, required=False, help_text="The room where it is put.")
-    people = _people()
     enable = Flag(
         required=False,
         help_text="True to start it at once; otherwise it stays silent until somebody starts it.",

@@ -61,10 +61,9 @@ class CardBody(StrictMapping):
     file = FileText()
 
 
-class NewCardBody(StrictMapping):
+class NewCardBody(CardBody):
     """A character card, from which an assistant is created."""
 
-    file = FileText()
     key = Name(required=False, help_text="Its name; by default the name in the card.")
     location = Text(max_length=100, required=False, help_text="The room where it is put.")
 

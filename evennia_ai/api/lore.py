@@ -85,7 +85,8 @@ def _add(call: Call) -> Result:
 
 def _change(call: Call) -> Result:
     if not call.body:
-        raise problem(ProblemKind.INVALID, "Name at least one of: text, keywords, audience.")
+        fields = ", ".join(requests.ChangedLore().fields)
+        raise problem(ProblemKind.INVALID, f"Name at least one of: {fields}.")
     return _told(lore.change_lore(call.path["memory"], **call.body, by=call.by))
 
 

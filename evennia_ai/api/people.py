@@ -21,7 +21,6 @@ from evennia_ai.operations.rights.tokens import NOT_MIGRATED
 
 # In URLs people are named by numbers, without characters such as * and # that have a meaning there.
 KINDS = {"account": "*#", "object": "#"}
-LONGEST_TOKEN = 128
 
 
 def dbref_of(name: str) -> str:
@@ -53,9 +52,6 @@ class TokenAccess(TokenAuthentication):
             AuthenticationFailed: there is no such token.
             ProblemError: the table of tokens is missing.
         """
-        # What cannot be a token is not looked up.
-        if not (key.isascii() and key.isprintable() and len(key) <= LONGEST_TOKEN):
-            raise AuthenticationFailed("Invalid token.")
         try:
             token = token_store.find(key)
         except (OperationalError, ProgrammingError):

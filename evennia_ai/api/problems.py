@@ -97,7 +97,7 @@ def raise_if_refused(result: Result, *, has_input: bool) -> None:
     raise raised
 
 
-def answer_to(error: Exception) -> Response:
+def answer_to(error: BaseException) -> Response:
     """Make the response to any exception."""
     known = _as_api_exception(error)
     # Unexpected errors are logged in full, and the client learns nothing about them.
@@ -116,7 +116,7 @@ def answer_to(error: Exception) -> Response:
     return Response(body_of(known), status=known.status_code, headers=headers)
 
 
-def _as_api_exception(error: Exception) -> Any:
+def _as_api_exception(error: BaseException) -> Any:
     if isinstance(error, exceptions.APIException):
         return error
     if isinstance(error, GameBusyError):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from datetime import UTC, datetime
-from typing import Any, NamedTuple
+from typing import Any
 
 from evennia.utils import logger
 from rest_framework.request import Request
@@ -20,26 +20,24 @@ WORD_FIELDS = ("instruction", "arguments")
 LONGEST_VALUE, LONGEST_NAME, MOST_NAMES = 1000, 200, 50
 
 
-class LoggedInput(NamedTuple):
-    """The input of a request.
-
-    Attributes:
-        is_private: every text in it may be private words, which are not logged.
-    """
-
-    body: object
-    is_private: bool = False
-
-
-def write(request: Request, action: str, key: str, given: LoggedInput, status_code: int) -> None:
+def write(
+    request: Request,
+    action: str,
+    key: str,
+    body: object,
+    status_code: int,
+    *,
+    is_private: bool,
+) -> None:
     """Log a request: its sender, its action and its outcome, without secrets.
 
     Args:
         action: the action, such as "emergency stop".
         key: the assistant's name as given, or "".
         status_code: the status of the response.
+        is_private: every text in the body may be private words, which are not logged.
     """
-    fields = list(given.body)[:MOST_NAMES] if isinstance(given.body, Mapping) else []
+    values = dict(list(body.items())[:MOST_NAMES]) if isinstance(body, Mapping) else {}
     line = {
         "timestamp": datetime.now(UTC).isoformat(timespec="milliseconds"),
         "user": _user_name(request),
@@ -47,8 +45,8 @@ def write(request: Request, action: str, key: str, given: LoggedInput, status_co
         "endpoint": request.path[:LONGEST_NAME],
         "assistant_key": key[:LONGEST_NAME],
         "action": action,
-        "field": [str(name)[:LONGEST_NAME] for name in fields],
-        "new_value": _values_of(given),
+        "field": [str(name)[:LONGEST_NAME] for name in values],
+        "new_value": None if not isinstance(body, Mapping) else _shown(values, is_private),
         "status_code": status_code,
         "success": status_code < 400,
     }
@@ -62,15 +60,13 @@ def _user_name(request: Request) -> str:
     return str(user.username) if getattr(user, "is_authenticated", False) else ""
 
 
-def _values_of(given: LoggedInput) -> Any:
+def _shown(values: Mapping[object, object], is_private: bool) -> dict[str, Any]:
     """The values of a body, cut and with secrets masked."""
-    if not isinstance(given.body, Mapping):
-        return None
     shown = {
         str(name)[:LONGEST_NAME]: _without_words(value)
-        if given.is_private or name in WORD_FIELDS
+        if is_private or name in WORD_FIELDS
         else value
-        for name, value in list(given.body.items())[:MOST_NAMES]
+        for name, value in values.items()
     }
     return {name: bounded(masked(value, name), LONGEST_VALUE) for name, value in shown.items()}
 

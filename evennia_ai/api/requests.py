@@ -167,12 +167,6 @@ class WhoseTokens(StrictMapping):
     account = Person(required=False, help_text="Account such as `account-3`; by default your own.")
 
 
-def _tags() -> serializers.ListField:
-    words = LineField(max_length=40)
-    help_text = "Tags that group memories."
-    return serializers.ListField(child=words, max_length=20, required=False, help_text=help_text)
-
-
 def _importance() -> Whole:
     return Whole(min_value=1, max_value=10, required=False, help_text="From 1 to 10; 5 is usual.")
 
@@ -186,7 +180,12 @@ class NewMemory(StrictMapping):
     trust = Number(
         min_value=0, max_value=1, required=False, help_text="From 0 to 1; 0.9 by default."
     )
-    tags = _tags()
+    tags = serializers.ListField(
+        child=LineField(max_length=40),
+        max_length=20,
+        required=False,
+        help_text="Tags that group memories.",
+    )
 
 
 class CorrectedMemory(StrictMapping):
@@ -209,36 +208,28 @@ class SleepLength(StrictMapping):
     )
 
 
-def _lore(**options: object) -> Text:
-    return Text(max_length=LONGEST_TEXT, help_text="Text, known to the `audience`.", **options)
-
-
-def _keywords() -> serializers.ListField:
-    words, help_text = LineField(max_length=40), "Words that bring it up when said."
-    return serializers.ListField(child=words, max_length=20, required=False, help_text=help_text)
-
-
-def _audience() -> Audience:
-    help_text = "Who may know of it: `world`, a room such as `room #2`, or `faction <name>`."
-    return Audience(max_length=80, required=False, help_text=help_text)
-
-
 class NewLore(StrictMapping):
     """A piece of lore."""
 
-    text = _lore()
-    keywords = _keywords()
-    audience = _audience()
+    text = Text(max_length=LONGEST_TEXT, help_text="Text, known to the `audience`.")
+    keywords = serializers.ListField(
+        child=LineField(max_length=40),
+        max_length=20,
+        required=False,
+        help_text="Words that bring it up when said.",
+    )
+    audience = Audience(
+        max_length=80,
+        required=False,
+        help_text="Who may know of it: `world`, a room such as `room #2`, or `faction <name>`.",
+    )
     importance = _importance()
 
 
-class ChangedLore(StrictMapping):
+class ChangedLore(NewLore):
     """Fields of a piece of lore to change; a field that is not named stays."""
 
-    text = _lore(required=False)
-    keywords = _keywords()
-    audience = _audience()
-    importance = _importance()
+    needed = ()
 
 
 class SettingChanges(Plain):

@@ -50,11 +50,6 @@ def count_attempt(request: Request, view: APIView, username: str, address: str) 
         raise Throttled(wrong.wait())
 
 
-def count_failed_attempt(request: Request, view: APIView, username: str, address: str) -> None:
-    """Count a failed attempt for its name."""
-    _failed_attempts(username).allow_request(request, view)
-
-
 def account_of(username: str, password: str) -> Account | None:
     """Return the account of a name and a password, or None; always after about the same time.
 
@@ -131,7 +126,7 @@ class OwnToken(WithTokens):
         count_attempt(request, self, body["username"], address)
         account = account_of(body["username"], body["password"])
         if account is None:
-            count_failed_attempt(request, self, body["username"], address)
+            _failed_attempts(body["username"]).allow_request(request, self)
             raise AuthenticationFailed(WRONG)
         return account.pk
 

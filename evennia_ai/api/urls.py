@@ -59,7 +59,7 @@ class Lost(ApiView):
 
     def initial(self, request: Request, *args: Any, **path: Any) -> None:
         """Answer 404, in the form of the API's errors."""
-        hint = " Did you forget the / at its end?" if _is_there(f"{request.path}/") else ""
+        hint = " Did you forget the / at its end?" if _is_there(f"{request.path_info}/") else ""
         raise not_found(f"There is nothing at this address.{hint}")
 
 

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from mcp.types import ContentBlock
 
 MOST_TOOLS = 200
+# Tools left out that are named, in the log and to people; a server may list a million.
+MOST_LEFT_OUT = 50
 # Model services accept names of up to 64 letters, digits, hyphens and underscores.
 MOST_NAME_CHARS = 64
 MOST_DESCRIPTION_CHARS = 1_000
@@ -85,6 +87,8 @@ def make_listing(config: ServerConfig, listed: Iterable[Listed]) -> Listing:
             left_out.append(f"{one_line(tool.name, MOST_NAME_CHARS)}: {problem}")
         else:
             tools[names[tool.name]] = RemoteTool(tool.name, _spec(config, names[tool.name], tool))
+    if rest := left_out[MOST_LEFT_OUT:]:
+        left_out[MOST_LEFT_OUT:] = [f"{len(rest)} more tools"]
     return Listing(tools, tuple(left_out))
 
 

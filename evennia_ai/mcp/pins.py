@@ -9,9 +9,11 @@ from __future__ import annotations
 
 import difflib
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from hashlib import sha256
+from itertools import takewhile
+from operator import eq
 from textwrap import wrap
 from typing import Protocol
 
@@ -22,6 +24,8 @@ from evennia_ai.mcp.listing import Listing, RemoteTool
 # 128 bits. The server writes both texts: with fewer it could search for two with the same mark.
 MARK_CHARS = 32
 LINE_CHARS = 76
+# Pairs of lines that are compared one by one: that takes quadratic time, while the game waits.
+MOST_COMPARED = 250_000
 # The key of a pin that belongs to no tool: it records that a server has been seen.
 SEEN = ""
 
@@ -75,6 +79,12 @@ class HeldTool:
         """The removed (-) and added (+) lines, uncut: the change could be in what was cut away."""
         before = self.before.lines() if self.before is not None else []
         now = self.now.lines()
+        head = _count_alike(before, now)
+        before, now = before[head:], now[head:]
+        tail = _count_alike(before[::-1], now[::-1])
+        before, now = before[: len(before) - tail], now[: len(now) - tail]
+        if len(before) * len(now) > MOST_COMPARED:
+            return [*(f"-{line}" for line in before), *(f"+{line}" for line in now)]
         found: list[str] = []
         matcher = difflib.SequenceMatcher(None, before, now)
         for kind, gone, gone_end, come, come_end in matcher.get_opcodes():
@@ -137,6 +147,11 @@ def mark_of(held: Iterable[HeldTool]) -> str:
     """A mark for several tools together."""
     marks = " ".join(f"{tool.name} {tool.now.mark}" for tool in held)
     return sha256(marks.encode()).hexdigest()[:MARK_CHARS]
+
+
+def _count_alike(lines: Sequence[str], others: Sequence[str]) -> int:
+    """The number of lines at the beginning that are the same in both."""
+    return sum(takewhile(bool, map(eq, lines, others)))
 
 
 def _visible(line: str) -> str:

@@ -8,7 +8,6 @@ forgotten person can be removed from it.
 from __future__ import annotations
 
 import base64
-import binascii
 import json
 import re
 from collections.abc import Collection, Mapping, Sequence
@@ -122,9 +121,10 @@ def file_part(name: str, kind: str, content: str, encoded: str, url: str) -> dic
         _fit(len(content.encode("utf-8", "replace")))
         return {"file": {**file, "text": content}}
     try:
-        _fit(len(base64.b64decode(encoded, validate=True)))
-    except binascii.Error:
+        raw = base64.b64decode(encoded, validate=True)
+    except ValueError:
         raise ValueError(NO_BASE64) from None
+    _fit(len(raw))
     return {"file": {**file, "base64": encoded}}
 
 

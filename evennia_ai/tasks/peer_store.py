@@ -7,7 +7,7 @@ has one, whichever process comes first.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import Any, NamedTuple
 
 from django.db import transaction
@@ -47,17 +47,13 @@ def begin(task: PeerTask) -> None:
 def prune(now: float, kept_seconds: float) -> int:
     """Delete tasks that ended long ago. Returns their number."""
     with transaction.atomic():
-        old = PeerTask.objects.filter(state__in=FINAL, changed_at__lt=now - kept_seconds)
-        numbers = list(old.values_list("pk", flat=True))
-        if numbers:
-            _remove(numbers)
-    return len(numbers)
+        return _remove(state__in=FINAL, changed_at__lt=now - kept_seconds)
 
 
 def remove(number: str) -> None:
     """Delete a task that never began."""
     with transaction.atomic():
-        _remove([number])
+        _remove(pk=number)
 
 
 def find(number: str, **where: object) -> PeerTask | None:
@@ -314,7 +310,7 @@ def forget(assistant: int, person: str, name: PersonNames) -> None:
     account = person.removeprefix(ACCOUNT)
     mine = PeerTask.objects.filter(assistant=assistant)
     if account.isdecimal():
-        _remove(list(mine.filter(account=int(account)).values_list("pk", flat=True)))
+        _remove(assistant=assistant, account=int(account))
     for task in mine:
         mine.filter(pk=task.pk).update(
             words=_hidden(task.words, name), answer=name.hidden(task.answer)
@@ -338,11 +334,12 @@ def _hidden(data: str, name: PersonNames) -> str:
 
 def remove_all(assistant: int) -> None:
     """Delete everything that an assistant was asked."""
-    _remove(list(PeerTask.objects.filter(assistant=assistant).values_list("pk", flat=True)))
+    _remove(assistant=assistant)
 
 
-def _remove(tasks: Iterable[str]) -> None:
-    numbers = list(tasks)
+def _remove(**where: object) -> int:
+    """Delete the tasks that match, with what belongs to them. Returns their number."""
+    tasks = PeerTask.objects.filter(**where)
     for table in (PeerEvent, PeerHook):
-        table.objects.filter(task__in=numbers).delete()
-    PeerTask.objects.filter(pk__in=numbers).delete()
+        table.objects.filter(task__in=tasks.values("pk")).delete()
+    return int(tasks.delete()[0])

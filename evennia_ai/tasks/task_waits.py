@@ -266,18 +266,14 @@ def _remove_from_inbox(wait: TaskWait) -> None:
         state.bump_epoch(delegate)
 
 
-def _close(wait: TaskWait) -> bool:
+def _end(wait: TaskWait, outcome: str | Exception, **facts: Any) -> bool:
     """Stop waiting and stop the timers. Returns True where it was still open."""
     if wait.watch is not None:
         wait.watch.stop()
-    return _OPEN.pop(wait.event.id, None) is not None
-
-
-def _end(wait: TaskWait, outcome: str | Exception, **facts: Any) -> bool:
-    is_open = _close(wait)
-    if is_open:
-        wait.note_end(outcome, **facts)
-    return is_open
+    if _OPEN.pop(wait.event.id, None) is None:
+        return False
+    wait.note_end(outcome, **facts)
+    return True
 
 
 def _deliver(wait: TaskWait, outcome: str | Exception) -> None:

@@ -79,13 +79,18 @@ def whole_number_in(form: Mapping[str, str], name: str) -> int | None:
     return None if found is None else int(found)
 
 
-def offset_in(visit: Visit) -> int:
-    """The offset `after` in the query string; 0 if it is missing or invalid."""
+def asked_number(visit: Visit, name: str) -> int | None:
+    """A whole number in the query string; None if it is missing, or invalid, as the page says."""
     try:
-        return max(0, whole_number_in(visit.query, "after") or 0)
+        return whole_number_in(visit.query, name)
     except FieldError as error:
         visit.result = refuse_field(error)
-        return 0
+        return None
+
+
+def offset_in(visit: Visit) -> int:
+    """The offset `after` in the query string; 0 if it is missing or invalid."""
+    return max(0, asked_number(visit, "after") or 0)
 
 
 def refuse_field(error: FieldError) -> Result:

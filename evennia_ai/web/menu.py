@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from twisted.internet.defer import Deferred
 
@@ -30,7 +30,7 @@ from evennia_ai.web.pages import (
     settings,
     turns,
 )
-from evennia_ai.web.rows import Action, Download, Page, Visit, page_address
+from evennia_ai.web.rows import Action, Download, Page, Shown, Visit, page_address
 
 # In the order of the menu: pages about the whole game, then those about one assistant.
 _MODULES = (
@@ -69,60 +69,37 @@ BY_NAME = {page.name: page for page in PAGES}
 FIRST = next(page.name for page in PAGES if page.is_of_one)
 
 
-@dataclass(frozen=True, slots=True)
-class Link:
-    """A link in the menu."""
+def menu_of(visit: Visit, here: str) -> Shown:
+    """Make the menu of a page for a visitor: links to all that they may see.
 
-    title: str
-    address: str
-    is_here: bool
-
-
-@dataclass(frozen=True, slots=True)
-class Menu:
-    """The pages that a visitor may see.
-
-    Attributes:
-        pages: pages about the whole game.
-        assistants: a link for each assistant.
-        of_one: the pages about the current assistant.
-        assistant: its name; "" on a page about the whole game.
-    """
-
-    pages: tuple[Link, ...]
-    assistants: tuple[Link, ...]
-    of_one: tuple[Link, ...]
-    assistant: str
-
-
-def menu_of(visit: Visit, here: str) -> Menu:
-    """Make the menu of a page for a visitor.
+    `pages` are about the whole game, `assistants` has a link for each of them, and `of_one` are the
+    pages about the current one, whose name is `assistant`.
 
     Args:
         here: the name of the page.
     """
     person, script = visit.account, visit.script
-    shown = [page for page in PAGES if page.in_menu]
-    pages = tuple(
-        Link(page.title, _address(page.name), page.name == here)
-        for page in shown
-        if not page.is_of_one and is_allowed(page.act, person)
-    )
-    assistants: tuple[Link, ...] = ()
+    assistants = []
     if is_allowed("list", person):
-        assistants = tuple(
-            Link(name_before(each, person), _address(FIRST, str(each.key)), each is script)
+        assistants = [
+            _link(name_before(each, person), each is script, FIRST, key=str(each.key))
             for each in list_assistants()
-        )
-    if script is None:
-        return Menu(pages, assistants, (), "")
-    of_one = tuple(
-        Link(page.title, _address(page.name, str(script.key)), page.name == here)
-        for page in shown
-        if page.is_of_one and is_allowed(page.act, person, script)
-    )
-    return Menu(pages, assistants, of_one, name_before(script, person))
+        ]
+    return {
+        "pages": [
+            _link(page.title, page.name == here, page.name)
+            for page in PAGES
+            if page.in_menu and not page.is_of_one and is_allowed(page.act, person)
+        ],
+        "assistants": assistants,
+        "of_one": [
+            _link(page.title, page.name == here, page.name, key=str(script.key))
+            for page in (PAGES if script is not None else ())
+            if page.in_menu and page.is_of_one and is_allowed(page.act, person, script)
+        ],
+        "assistant": name_before(script, person) if script is not None else "",
+    }
 
 
-def _address(name: str, key: str = "") -> str:
-    return page_address(name, **({"key": key} if key else {}))
+def _link(title: str, is_here: bool, name: str, **path: str) -> Shown:
+    return {"title": title, "address": page_address(name, **path), "is_here": is_here}

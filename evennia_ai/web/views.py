@@ -35,7 +35,7 @@ from evennia_ai.operations.rights.private_words import PrivateView
 from evennia_ai.operations.times import zone_name
 from evennia_ai.runtime.game_thread import ANY, LONG, GameBusyError, run
 from evennia_ai.runtime.web_requests import address_of, api_config
-from evennia_ai.web.menu import BY_NAME, Menu, menu_of
+from evennia_ai.web.menu import BY_NAME, menu_of
 from evennia_ai.web.rows import REVEAL, Action, Download, File, Page, Shown, Visit, page_address
 
 # Only our own files: even if a text of a player or a model were not escaped, no script would run.
@@ -43,6 +43,12 @@ POLICY = (
     "default-src 'self'; img-src 'self' data:; object-src 'none'; base-uri 'none'; "
     "form-action 'self'; frame-ancestors 'none'"
 )
+# Of every response, also of that to a failed CSRF check.
+HEADERS = {
+    "Content-Security-Policy": POLICY,
+    "Referrer-Policy": "same-origin",
+    "X-Content-Type-Options": "nosniff",
+}
 STATUSES: Mapping[ProblemKind, HTTPStatus] = {
     ProblemKind.NONE: HTTPStatus.OK,
     ProblemKind.INVALID: HTTPStatus.BAD_REQUEST,
@@ -57,7 +63,6 @@ FALLBACK_PAGE = "mine"
 # Characters; messages are sent in a cookie, in which little fits beside a login. There letters
 # outside of ASCII are escaped, and what does not fit would be lost, as sessions are only read.
 LONGEST_MESSAGE, LONGEST_ESCAPED = 1000, 2500
-PageContents = tuple[Menu, Shown]
 
 
 class PageRefusedError(Exception):
@@ -80,12 +85,12 @@ def page_view(page: Page) -> Callable[..., HttpResponseBase]:
             return _contents_of(page, visit)
 
         try:
-            menu, shown = _in_the_game(request, page.act, path, show, is_long=page.is_long)
+            shown = _in_the_game(request, page.act, path, show, is_long=page.is_long)
         except PageRefusedError as error:
             if page.otherwise and error.result.problem is ProblemKind.FORBIDDEN:
                 return redirect(page_address(page.otherwise))
             raise
-        return _page_response(request, page, path, menu, shown, is_revealed=is_revealing)
+        return _page_response(request, page, path, shown, is_revealed=is_revealing)
 
     return _view(serve)
 
@@ -106,12 +111,12 @@ def action_view(action: Action) -> Callable[..., HttpResponseBase]:
             return _after_action(outcome, action, visit)
 
         outcome = _in_the_game(request, action.act, path, do, is_long=action.is_long)
-        if isinstance(outcome[0], Result):
-            messages.success(request, _fitting_a_cookie(outcome[0].message))
+        if isinstance(outcome, tuple):
+            result, address = outcome
+            messages.success(request, _fitting_a_cookie(result.message))
             # A redirect, so that reloading the page does not press the button again.
-            return redirect(outcome[1])
-        menu, shown = outcome
-        return _page_response(request, page, path, menu, shown)
+            return redirect(address)
+        return _page_response(request, page, path, outcome)
 
     return _view(serve)
 
@@ -134,7 +139,7 @@ def download_view(download: Download) -> Callable[..., HttpResponseBase]:
 
         given = _in_the_game(request, download.act, path, give, is_long=download.is_long)
         if not isinstance(given, File):
-            return _page_response(request, page, path, *given)
+            return _page_response(request, page, path, given)
         response = HttpResponse(given.content, content_type=given.media)
         response["Content-Disposition"] = content_disposition_header(True, given.name)
         return response
@@ -164,7 +169,7 @@ def _may_see(page: Page, visit: Visit) -> bool:
     return is_allowed(page.act, visit.account, visit.script if page.is_of_one else None)
 
 
-def _page_again(page: Page, visit: Visit, result: Result) -> PageContents | Deferred[PageContents]:
+def _page_again(page: Page, visit: Visit, result: Result) -> Shown | Deferred[Shown]:
     """Show the page of a button or download again, with its message.
 
     Raises:
@@ -194,18 +199,19 @@ def _reveal(visit: Visit) -> None:
     visit.look = PrivateView.of(visit.account, is_revealing=True)
 
 
-def _contents_of(page: Page, visit: Visit) -> PageContents | Deferred[PageContents]:
-    """Build the menu and the template's context of a page."""
+def _contents_of(page: Page, visit: Visit) -> Shown | Deferred[Shown]:
+    """Build the template's context of a page, with its menu."""
 
-    def with_menu(shown: Shown) -> PageContents:
-        given = {
+    def with_menu(shown: Shown) -> Shown:
+        return {
+            "menu": menu_of(visit, page.name),
             # Messages may end in a command to type; pages have buttons instead.
             "result": None if visit.result is None else visit.result.untyped(),
             "form": visit.form,
             "zone": zone_name(),
             "may_reveal": is_allowed("reveal", visit.account, visit.script),
+            **shown,
         }
-        return menu_of(visit, page.name), {**given, **shown}
 
     shown = page.show(visit)
     return shown.addCallback(with_menu) if isinstance(shown, Deferred) else with_menu(shown)
@@ -271,33 +277,20 @@ def _view(serve: Callable[..., HttpResponseBase]) -> Callable[..., HttpResponseB
     checked = csrf_protect(serve)
 
     def guarded(request: HttpRequest, **path: Any) -> HttpResponseBase:
-        if not request.user.is_authenticated:
-            return _to_the_login(request)
         try:
-            return checked(request, **path)
+            is_known = request.user.is_authenticated
+            response = checked(request, **path) if is_known else _to_the_login(request)
         except Exception as error:  # an error page of ours says what is wrong
-            return _error_page(request, error)
+            response = _error_page(request, error)
+        for name, text in HEADERS.items():
+            response[name] = text
+        return response
 
     # No transaction, since the view waits for the game's thread, which writes by itself.
     view: Callable[..., HttpResponseBase] = transaction.non_atomic_requests(
-        csrf_exempt(never_cache(_with_security_headers(guarded)))
+        csrf_exempt(never_cache(guarded))
     )
     return view
-
-
-def _with_security_headers(
-    view: Callable[..., HttpResponseBase],
-) -> Callable[..., HttpResponseBase]:
-    """Add security headers to every response, also to that of a failed CSRF check."""
-
-    def secured(request: HttpRequest, **path: Any) -> HttpResponseBase:
-        response = view(request, **path)
-        response["Content-Security-Policy"] = POLICY
-        response["Referrer-Policy"] = "same-origin"
-        response["X-Content-Type-Options"] = "nosniff"
-        return response
-
-    return secured
 
 
 def _to_the_login(request: HttpRequest) -> HttpResponse:
@@ -331,7 +324,6 @@ def _page_response(
     request: HttpRequest,
     page: Page,
     path: Mapping[str, object],
-    menu: Menu,
     shown: Shown,
     *,
     is_revealed: bool = False,
@@ -344,7 +336,6 @@ def _page_response(
         "page_title": page.title,
         "address": f"{_address(page, path)}{query}",
         "key": path.get("key", ""),
-        "menu": menu,
         "is_revealed": is_revealed,
         **shown,
     }

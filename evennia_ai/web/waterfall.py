@@ -10,8 +10,9 @@ from dataclasses import dataclass
 
 from evennia_ai.core.safety.notices import limit_words
 from evennia_ai.core.text.cleaning import one_line
-from evennia_ai.operations.turns.recorded import Recorded, RecordedStep
+from evennia_ai.operations.turns.recorded import Recorded
 from evennia_ai.operations.turns.traces import cost_of
+from evennia_ai.web.rows import Shown
 
 # In units of the drawing: the widths of the column of names and of the whole, the height of a row,
 # and the least width of a bar, so that a very short step is still visible.
@@ -37,59 +38,29 @@ class Bar:
     width: float
 
 
-@dataclass(frozen=True, slots=True)
-class ShownStep:
-    """A step, with its number, its anchor on the page and its cost in words."""
+def shown_turn(turn: Recorded) -> Shown:
+    """Format a recorded turn for a page.
 
-    number: int
-    anchor: str
-    cost: str
-    row: RecordedStep
-
-
-@dataclass(frozen=True, slots=True)
-class ShownTurn:
-    """A turn as a page draws it.
-
-    Attributes:
-        anchor: its element id, the same each time that it is rendered.
-        level: selects a colour and a sign, as for cards.
-        who, how: sender and channel of the newest message that it answers.
-        number: number of that message; 0 if the turn answers none.
-        height, names, width: dimensions of the drawing.
+    Its `anchor` is its element id, the same each time that it is rendered; `level` selects a colour
+    and a sign, as for cards; `who`, `how` and `number` are those of the newest message that it
+    answers, or empty and 0.
     """
-
-    row: Recorded
-    anchor: str
-    level: str
-    who: str
-    how: str
-    number: int
-    cost: str
-    limits: tuple[str, ...]
-    steps: tuple[ShownStep, ...]
-    bars: tuple[Bar, ...]
-    height: int
-    names: int = NAMES
-    width: int = WIDTH
-
-
-def shown_turn(turn: Recorded) -> ShownTurn:
-    """Format a recorded turn for a page."""
     newest = turn["heard"][-1] if turn["heard"] else None
-    return ShownTurn(
-        row=turn,
-        anchor=_anchor(turn),
-        level=LEVELS.get(turn["state"], "busy"),
-        who=newest["sender"] if newest else "",
-        how=newest["source"] if newest else "",
-        number=newest["number"] if newest else 0,
-        cost=_cost(turn["cost_nano"], turn["unpriced_calls"]),
-        limits=tuple(map(limit_words, turn["limits"])),
-        steps=tuple(_steps(turn)),
-        bars=tuple(_bars(turn)),
-        height=ROW * len(turn["steps"]) + 4,
-    )
+    return {
+        "row": turn,
+        "anchor": _anchor(turn),
+        "level": LEVELS.get(turn["state"], "busy"),
+        "who": newest["sender"] if newest else "",
+        "how": newest["source"] if newest else "",
+        "number": newest["number"] if newest else 0,
+        "cost": _cost(turn["cost_nano"], turn["unpriced_calls"]),
+        "limits": list(map(limit_words, turn["limits"])),
+        "steps": list(_steps(turn)),
+        "bars": list(_bars(turn)),
+        "height": ROW * len(turn["steps"]) + 4,
+        "names": NAMES,
+        "width": WIDTH,
+    }
 
 
 def _cost(nano: int, unpriced: int = 0) -> str:
@@ -104,11 +75,13 @@ def _anchor(turn: Recorded) -> str:
     return f"turn-{turn['tick']}-{when}"
 
 
-def _steps(turn: Recorded) -> Iterable[ShownStep]:
+def _steps(turn: Recorded) -> Iterable[Shown]:
+    """The steps of a turn, each with its number, its anchor on the page and its cost in words."""
     for number, step in enumerate(turn["steps"], start=1):
         unpriced = int(not step["is_priced"])
         cost = _cost(step["cost_nano"], unpriced) if step["kind"] == "model" else ""
-        yield ShownStep(number, f"{_anchor(turn)}-{number}", cost, step)
+        anchor = f"{_anchor(turn)}-{number}"
+        yield {"number": number, "anchor": anchor, "cost": cost, "row": step}
 
 
 def _bars(turn: Recorded) -> Iterable[Bar]:

@@ -4,19 +4,25 @@ from __future__ import annotations
 
 import asyncio
 import json
+import socket
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 
 import pytest
 from aiohttp import web
 
+from evennia_ai.a2a_client.addresses import ResolvedAddress
 from evennia_ai.a2a_client.cards import JSONRPC, RemoteCard
 from evennia_ai.a2a_client.client import Client
+from evennia_ai.a2a_client.pinned import exchange
 from evennia_ai.a2a_client.protocol import AgentMessage, AgentRefusedError
 from evennia_ai.core.settings.remote import Remote, RemoteConfig
 from evennia_ai.mcp.pins import Pin
 
 
-async def send(status: int, code: int) -> None:
-    """Send a message to a server that gives this answer."""
+@asynccontextmanager
+async def serving(status: int, code: int) -> AsyncIterator[int]:
+    """A server that gives this answer; its port."""
 
     async def answer(_: web.Request) -> web.Response:
         body = json.dumps({"error": {"code": code, "message": "no"}})
@@ -28,12 +34,32 @@ async def send(status: int, code: int) -> None:
     await runner.setup()
     try:
         await web.TCPSite(runner, "127.0.0.1", 0).start()
-        url = f"http://127.0.0.1:{runner.addresses[0][1]}/rpc"
+        yield int(runner.addresses[0][1])
+    finally:
+        await runner.cleanup()
+
+
+async def send(status: int, code: int) -> None:
+    """Send a message to a server that gives this answer."""
+    async with serving(status, code) as port:
+        url = f"http://127.0.0.1:{port}/rpc"
         config = RemoteConfig(card=url, assistants=("*",), networks=("127.0.0.0/8",))
         card = RemoteCard("Atlas", "", url, JSONRPC, Pin("", "{}"))
         await Client(Remote("atlas", config)).send(card, AgentMessage("m1", "Where?"), 10)
-    finally:
-        await runner.cleanup()
+
+
+@pytest.mark.parametrize("host", ["there.example", "THERE.example.", "bücher.example"])
+def test_a_host_is_asked_at_its_checked_address_however_it_is_spelled(host: str) -> None:
+    """The HTTP client writes a name with letters outside of ASCII in IDNA."""
+
+    async def ask() -> int:
+        place = ResolvedAddress(host.lower(), "127.0.0.1", socket.AF_INET)
+        async with serving(200, 0) as port:
+            url = f"http://{host}:{port}/rpc"
+            answer = await exchange("POST", url, place, headers={}, seconds=10, most_bytes=0)
+            return answer.status
+
+    assert 200 == asyncio.run(ask())
 
 
 @pytest.mark.parametrize(

@@ -18,10 +18,9 @@ from evennia_ai.a2a_client.protocol import (
     SEND,
     AgentMessage,
     AgentRefusedError,
-    code_of,
-    complaint_of,
     read_json,
     read_standing,
+    refusal_of,
     request_of,
 )
 from evennia_ai.errors import ToolError
@@ -123,12 +122,10 @@ def test_what_is_no_json() -> None:
     for body in (b"<html>", b"\xff", b"[" * 100_000):
         with pytest.raises(ConnectionError, match="it is not JSON"):
             read_json(body)
-        assert "" == complaint_of(body)
-        assert code_of(body) is None
+        assert ("", None) == refusal_of(body)
     for error in ("400", "5", '"x"', "null"):
-        assert code_of(b'{"error": {"code": %s}}' % error.encode()) is None
-    assert code_of(b'{"error": "no"}') is code_of(b"[]") is None
-    assert -32603 == code_of(b'{"error": {"code": -32603}}')
-    assert "no" == complaint_of(b'{"error": {"message": "no"}}')
-    assert "no" == complaint_of(b'{"detail": "no"}')
-    assert "" == complaint_of(b"[]")
+        assert ("", None) == refusal_of(b'{"error": {"code": %s}}' % error.encode())
+    assert ("", None) == refusal_of(b'{"error": "no"}') == refusal_of(b"[]")
+    assert ("", -32603) == refusal_of(b'{"error": {"code": -32603}}')
+    assert ("no", None) == refusal_of(b'{"error": {"message": "no"}}')
+    assert ("no", None) == refusal_of(b'{"detail": "no"}')

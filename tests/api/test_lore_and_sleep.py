@@ -56,7 +56,8 @@ class TestLore(ApiTest):
                 assert ["audience"] == list(error["fields"])
         self.fault(400, "POST", "lore/", BEACON | {"text": " "})
         self.fault(400, "POST", "lore/", BEACON | {"keywords": "beacon"})
-        self.fault(400, "PATCH", f"lore/{TOLD}/", {})
+        told = self.fault(400, "PATCH", f"lore/{TOLD}/", {})["message"]
+        assert "Name at least one of: text, keywords, audience, importance." == told
         self.fault(404, "PATCH", "lore/1/", {"keywords": ["oil"]})
 
 

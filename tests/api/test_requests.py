@@ -40,6 +40,15 @@ class TestBodies(ApiTest):
         error = self.fault(413, "POST", "assistants/Ada/goals/", b" " * 100_001)
         assert {"code": "too_large", "message": "The body is longer than 100,000 bytes."} == error
 
+    def test_the_right_is_checked_before_the_body(self) -> None:
+        """A stranger learns nothing of the bounds on bodies, either."""
+        text = {"content_type": "text/plain"}
+        for raw, options in ((b"{", {}), (b" " * 100_001, {}), (b"a", text)):
+            path = "assistants/Ada/goals/"
+            self.fault(403, "POST", path, raw, who="player", **options)
+            self.fault(404, "POST", "assistants/Nobody/goals/", raw, **options)
+            self.fault(401, "POST", path, raw, who=None, **options)
+
     def test_only_json_is_read_and_sent(self) -> None:
         for kind, body in (
             ("application/x-www-form-urlencoded", b"text=a"),
@@ -141,8 +150,10 @@ class TestAddresses(ApiTest):
         """A missing / at the end is pointed out, not redirected."""
         assert "There is nothing at this address." == self.fault(404, "GET", "wrong/")["message"]
         self.fault(404, "GET", "assistants/a%0Ab/events/-1/")
-        told = self.fault(404, "POST", "assistants", {"key": "Edda"})["message"]
-        assert "There is nothing at this address. Did you forget the / at its end?" == told
+        wanted = "There is nothing at this address. Did you forget the / at its end?"
+        assert wanted == self.fault(404, "POST", "assistants", {"key": "Edda"})["message"]
+        with override_settings(FORCE_SCRIPT_NAME="/mud"):  # a proxy serves the game below a path
+            assert wanted == self.fault(404, "GET", "assistants")["message"]
         assert None is operations.find_assistant("Edda")
 
     def test_a_method_that_is_not_there_is_refused(self) -> None:

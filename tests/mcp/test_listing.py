@@ -11,7 +11,7 @@ from twisted.internet.selectreactor import SelectReactor
 from evennia_ai.core.hearing.audience import Hearers, way_of
 from evennia_ai.errors import ToolError
 from evennia_ai.mcp.config import ServerConfig
-from evennia_ai.mcp.listing import MOST_TOOLS, Listed, make_listing
+from evennia_ai.mcp.listing import MOST_LEFT_OUT, MOST_TOOLS, Listed, make_listing
 from tests.mcp.harness import Remote, command
 
 OBJECT = {"type": "object", "properties": {}}
@@ -67,10 +67,14 @@ def test_only_what_is_allowed_is_offered() -> None:
 
 
 def test_the_number_of_tools_is_bounded() -> None:
-    """A thousand tools would fill the prompt."""
+    """A thousand tools would fill the prompt, and the names of those left out the log."""
     listing = make_listing(WIKI, [Listed(f"t{number}", "", OBJECT) for number in range(1000)])
     assert MOST_TOOLS == len(listing.tools)
-    assert 1000 - MOST_TOOLS == len(listing.left_out)
+    rest = 1000 - MOST_TOOLS - MOST_LEFT_OUT
+    assert (MOST_LEFT_OUT + 1, f"{rest} more tools") == (
+        len(listing.left_out),
+        listing.left_out[-1],
+    )
 
 
 def _nested(depth: int) -> dict[str, Any]:

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import copy
+import json
+from random import Random
+from time import process_time
 from typing import Any
 
 import pytest
@@ -123,6 +126,21 @@ def test_the_difference_is_shown_to_the_last_letter() -> None:
     assert not any(line.startswith("-") for line in HeldTool("x", None, held.now).difference())
     long = HeldTool("x", None, Pin("\n".join(map(str, range(200))), "{}")).difference()
     assert [*(f"+{number}" for number in range(200)), "+{}"] == long
+
+
+def test_a_difference_takes_no_time_that_matters() -> None:
+    """Its server writes both schemas, and two that are mixed at random take longest to compare."""
+    mixed = Random(1)
+    one, other = (
+        json.dumps({"enum": ["same", *mixed.choices(range(100), k=4_900), "same"]})
+        for _ in range(2)
+    )
+    held = HeldTool("x", Pin(SAID, one), Pin(SAID, other))
+    began = process_time()
+    lines = held.difference()
+    assert process_time() - began < 0.5
+    assert 2 * 4_900 == len(lines)
+    assert not any("same" in line or SAID in line for line in lines)
 
 
 @pytest.mark.parametrize("start", ["+", "-", "@", "++", "--", "@@", "+++ ", "--- ", "@@ -1 +1 @@"])

@@ -156,3 +156,10 @@ class TestParts(ErrandTest):
         assert peer["tokens_today"] == used_today(self.account.pk) == 700
         assert (task.pk, "completed") == (row["task"], row["state"])
         assert "lamps" not in str(found.data)
+
+
+def test_what_is_not_base64_is_told_so() -> None:
+    """Whether it has wrong signs, or signs outside of ASCII."""
+    for encoded in ("a", "ü"):
+        with pytest.raises(ValueError, match="that is not base64"):
+            peer_parts.file_part("x.bin", "image/png", "", encoded, "")

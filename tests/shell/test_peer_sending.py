@@ -11,10 +11,11 @@ from uuid import uuid4
 import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
+from evennia.objects.objects import DefaultCharacter
 from starlette.responses import Response
 from starlette.types import Message, Receive, Scope, Send
 
-from evennia_ai.api.a2a.calls import A2aCaller, CallRefusedError, PeerAccess, admit
+from evennia_ai.api.a2a.calls import A2aCaller, CallRefusedError, PeerAccess, admit, card
 from evennia_ai.api.a2a.guard import A2aGuard
 from evennia_ai.assistant_script import AssistantScript
 from evennia_ai.core.settings.services import A2aConfig
@@ -59,6 +60,16 @@ class TestSending(ErrandTest):
             self.account.pk, "10.0.0.1", self.token.pk, may_change, self.account, begun
         )
         return PeerAccess(CONFIG, "ada", caller, self.known)
+
+    def test_a_card_describes_what_others_see(self) -> None:
+        """A game may make the description up; the class's own text for none is no description."""
+        self.ada.db.desc = "A |yclerk|n."
+        assert "A clerk." == card("ada", CONFIG).description
+        self.ada.db.desc = ""
+        assert "" == card("ada", CONFIG).description
+        made_up = mock.patch.object(DefaultCharacter, "get_display_desc", return_value="In wool.")
+        with made_up:
+            assert "In wool." == card("ada", CONFIG).description
 
     def counts(self) -> tuple[int, ...]:
         """The numbers of tasks, requests, addresses and events in the inbox."""

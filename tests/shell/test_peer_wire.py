@@ -6,17 +6,25 @@ import asyncio
 import os
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from functools import partial
+from unittest import mock
 
 import pytest
 from a2a.types import ListTasksRequest
+from a2a.utils.errors import UnsupportedOperationError
+from httpx import ASGITransport, AsyncClient, Response
 
-from evennia_ai.api.a2a import handler, wire
-from evennia_ai.api.a2a.deliveries import Delivery, note_failed
+from evennia_ai.api.a2a import handler, serving, wire
+from evennia_ai.api.a2a.card import CARD_PATH
+from evennia_ai.api.a2a.deliveries import Delivery, due_deliveries, note_failed
 from evennia_ai.api.a2a.push import PushSender
+from evennia_ai.api.a2a.serving import A2aServer
 from evennia_ai.api.a2a.snapshots import TaskEvent, TaskSnapshot
 from evennia_ai.api.a2a.streams import Hub
 from evennia_ai.core.settings.services import A2aConfig
+from evennia_ai.models import PeerHook
+from evennia_ai.runtime.game_thread import GameBusyError
 from evennia_ai.tasks import peer_store
 
 AT = 1_800_000_000
@@ -56,6 +64,36 @@ def test_a_filter_by_time_is_the_same_in_every_time_zone() -> None:
     assert {"changed_at__gte": AT} == handler._filters_of(request)
 
 
+CONFIG = A2aConfig(port=4006, hook_networks=("127.0.0.0/8",))
+
+
+def delivery() -> Delivery:
+    """An event for an address where nobody listens, tried six times."""
+    hook = PeerHook(pk=1, url="http://127.0.0.1:9/hook", tries=6)
+    return Delivery(hook, 2, snapshot(0), TaskEvent(1, "status", {}, AT))
+
+
+def test_an_outcome_that_cannot_be_noted_floods_no_address() -> None:
+    """Such as with a full disk, where the event can be read as due, and stays so."""
+    posted: list[Delivery] = []
+
+    async def in_game(function: object, *_: object) -> list[Delivery]:
+        if function is due_deliveries:
+            return [delivery()]
+        raise OSError("the disk is full")
+
+    async def post(sent: Delivery) -> None:
+        posted.append(sent)
+
+    async def deliver() -> None:
+        sender = PushSender(CONFIG, Hub(CONFIG), in_game)
+        with mock.patch.object(sender, "_post", post), suppress(TimeoutError):
+            await asyncio.wait_for(sender.run(), 0.2)
+
+    asyncio.run(deliver())
+    assert [delivery()] == posted
+
+
 def test_an_address_that_is_left_alone_is_not_tried() -> None:
     """While a host's breaker is open, its events use up none of their `hook_tries`."""
     noted: list[tuple[object, ...]] = []
@@ -63,16 +101,44 @@ def test_an_address_that_is_left_alone_is_not_tried() -> None:
     async def in_game(function: partial[None], *arguments: object) -> None:
         noted.append((function.func, function.keywords, *arguments[:1]))
 
-    config = A2aConfig(port=4006, hook_networks=("127.0.0.0/8",))
-    made = Delivery(
-        *(1, 2, "http://127.0.0.1:9/hook", "", "", "", 6, snapshot(0)),
-        event=TaskEvent(1, "status", {}, AT),
-    )
-
     async def deliver() -> None:
-        sender = PushSender(config, Hub(config), in_game)
+        sender = PushSender(CONFIG, Hub(CONFIG), in_game)
         sender._breaker(2, "127.0.0.1").isolate()
-        await sender._deliver(made)
+        await sender._deliver(delivery())
 
     asyncio.run(deliver())
-    assert [(note_failed, {"is_try": False}, made)] == noted
+    assert [(note_failed, {"is_try": False}, delivery())] == noted
+
+
+@pytest.mark.parametrize("path", ["/a2a", "/a2a/ada/.well-known/agent-card.json", CARD_PATH])
+def test_a_game_that_is_busy_says_when_to_ask_again(path: str) -> None:
+    """For cards as for anything else."""
+
+    async def no_time(*_: object) -> None:
+        raise GameBusyError("the game is busy")
+
+    async def ask() -> Response:
+        app = A2aServer(CONFIG, print)._app(handler.Handler(CONFIG, Hub(CONFIG)))
+        transport = ASGITransport(app)
+        async with AsyncClient(transport=transport, base_url="http://localhost") as client:
+            return await client.get(path)
+
+    with mock.patch.object(serving, "run_async", no_time):
+        answer = asyncio.run(ask())
+    assert (503, "2") == (answer.status_code, answer.headers["retry-after"])
+    assert "the game is busy." == answer.json()["error"]["message"]
+
+
+def test_places_of_requests_that_wait_are_bounded() -> None:
+    """For each account, and for all of them together; the refusal is an error of the protocol."""
+
+    async def fill() -> None:
+        hub = Hub(A2aConfig(streams_per_peer=1, streams_at_once=2))
+        with hub.place(1), hub.place(2):
+            for account, told in ((1, "1 requests of yours"), (3, "2 requests wait")):
+                with pytest.raises(UnsupportedOperationError, match=told), hub.place(account):
+                    pass
+        with hub.place(3):
+            pass
+
+    asyncio.run(fill())

@@ -239,5 +239,5 @@ def test_bars_stay_within_the_drawing() -> None:
         "unpriced_calls": 0,
     }
     row: Recorded = turn
-    bars = shown_turn(row).bars
+    bars = shown_turn(row)["bars"]
     assert all(LEAST <= bar.width and NAMES <= bar.x < bar.x + bar.width <= WIDTH for bar in bars)

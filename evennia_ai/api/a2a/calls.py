@@ -13,6 +13,7 @@ from twisted.internet.defer import Deferred
 
 from evennia_ai import audit
 from evennia_ai.api.a2a.snapshots import TaskEvent, TaskSnapshot, read_event, snapshot
+from evennia_ai.assistant_character import IS_AI_LINE
 from evennia_ai.assistant_script import AssistantScript
 from evennia_ai.core.settings.services import A2aConfig
 from evennia_ai.core.text.cleaning import one_line
@@ -25,6 +26,7 @@ from evennia_ai.operations.peers.tasks import Given
 from evennia_ai.operations.result import ProblemKind
 from evennia_ai.operations.rights import callers, token_store, tokens
 from evennia_ai.operations.tools.running import list_tools
+from evennia_ai.runtime import names
 from evennia_ai.tasks import peer_store
 
 VIA = "a2a"
@@ -33,11 +35,11 @@ WHO = "Say who you are: send `Authorization: Bearer <token>`."
 BAD_TOKEN = "This token is worth nothing."
 ONLY_READS = "This token is read-only; its owner can create another one."
 NO_ASSISTANT = "There is no assistant {key!r} here that external agents may ask."
-LONGEST_TOKEN = 128
 MOST_SKILLS = 50
 # After this time token and account are checked again: a stream may last for an hour.
 FRESH_SECONDS = 2.0
 MOST_HOOK_TEXT, MOST_SCHEME = 2_000, 64
+HOOK_FIELDS = ("key", "url", "token", "scheme", "credentials")
 NO_HOOKS = "This game tells no address of tasks: hooks_per_task is 0 in EVENNIA_AI_A2A_CONFIG."
 TOO_MANY_HOOKS = "Task {task} tells {count} addresses already; take one out first."
 LONG_HOOK = "The {field} of an address has at most {most} characters, not {count}."
@@ -109,10 +111,7 @@ def admit(authorization: str, address: str) -> A2aCaller:
     scheme, _, key = authorization.partition(" ")
     if scheme.lower() not in SCHEMES:
         raise CallRefusedError(ProblemKind.FORBIDDEN, WHO, is_stranger=True)
-    key = key.strip()
-    # What cannot be a token is not looked up in the database.
-    is_well_formed = key.isascii() and key.isprintable() and len(key) <= LONGEST_TOKEN
-    token = token_store.find(key) if is_well_formed else None
+    token = token_store.find(key.strip())
     if token is None:
         raise CallRefusedError(ProblemKind.FORBIDDEN, BAD_TOKEN, is_stranger=True)
     pk = token.account.pk
@@ -143,7 +142,10 @@ def card(key: str, config: A2aConfig) -> CardFacts:
 
 
 def _facts_of(script: AssistantScript) -> CardFacts:
-    described = one_line(str(strip_ansi(str(script.obj.db.desc or ""))), 300)
+    # As others see it: a game may make the description up. That it is an AI goes without saying.
+    body: Any = script.obj
+    mark = IS_AI_LINE.format(name=strip_ansi(body.get_display_name(body)))
+    described = one_line(names.description_of(body, body).removesuffix(mark), 300)
     tools = list_tools(script).data.tools
     skills = [(tool["name"], one_line(tool["description"], 300)) for tool in tools]
     return CardFacts(str(script.key), described, skills[:MOST_SKILLS])
@@ -261,17 +263,11 @@ class PeerAccess:
 
     def check_hook(self, task: str, hook: Mapping[str, str]) -> None:
         """Raise what `put_hook` would raise, without doing anything."""
-
-        def act(script: AssistantScript, account: Account) -> None:
-            self._check_hook_fits(_unwrap(tasks.find(script, account, task)).pk, hook)
-
-        self._run(act, changes=True)
+        self._on_task(task, lambda found: self._check_hook_fits(found.pk, hook), changes=True)
 
     def get(self, task: str) -> TaskSnapshot:
         """The current state of a task."""
-        return self._run(
-            lambda script, account: snapshot(_unwrap(tasks.find(script, account, task)))
-        )
+        return self._on_task(task, snapshot)
 
     def cancel(self, task: str) -> TaskSnapshot:
         """Cancel a task."""
@@ -309,21 +305,17 @@ class PeerAccess:
 
     def events(self, task: str, after: int) -> list[TaskEvent]:
         """The events of a task after the one of a number, in order."""
-
-        def act(script: AssistantScript, account: Account) -> list[TaskEvent]:
-            found = _unwrap(tasks.find(script, account, task))
-            return [read_event(event) for event in peer_store.events(found.pk, after)]
-
-        return self._run(act)
+        return self._on_task(
+            task, lambda found: list(map(read_event, peer_store.events(found.pk, after)))
+        )
 
     def put_hook(self, task: str, hook: Mapping[str, str]) -> None:
         """Add a webhook to a task: `key`, `url`, `token`, `scheme`, `credentials`."""
 
-        def act(script: AssistantScript, account: Account) -> None:
-            found = _unwrap(tasks.find(script, account, task)).pk
-            self._store_hook(found, hook, peer_store.last_event(found))
+        def put(found: PeerTask) -> None:
+            self._store_hook(found.pk, hook, peer_store.last_event(found.pk))
 
-        self._run(act, changes=True)
+        self._on_task(task, put, changes=True)
 
     def _store_hook(self, task: str, hook: Mapping[str, str], since: PeerEvent | None) -> None:
         self._check_hook_fits(task, hook)
@@ -338,25 +330,29 @@ class PeerAccess:
 
     def hooks(self, task: str) -> list[dict[str, str]]:
         """The webhooks of a task."""
-
-        def act(script: AssistantScript, account: Account) -> list[dict[str, str]]:
-            found = _unwrap(tasks.find(script, account, task))
-            names = ("key", "url", "token", "scheme", "credentials")
-            return [
-                {name: getattr(hook, name) for name in names} for hook in peer_store.hooks(found.pk)
-            ]
-
-        return self._run(act)
+        return self._on_task(
+            task,
+            lambda found: [
+                {name: getattr(hook, name) for name in HOOK_FIELDS}
+                for hook in peer_store.hooks(found.pk)
+            ],
+        )
 
     def remove_hook(self, task: str, key: str) -> None:
         """Remove a webhook from a task."""
 
-        def act(script: AssistantScript, account: Account) -> None:
-            found = _unwrap(tasks.find(script, account, task)).pk
+        def remove(found: PeerTask) -> None:
             if NAME.fullmatch(key):  # no webhook has any other name
-                peer_store.remove_hook(found, key)
+                peer_store.remove_hook(found.pk, key)
 
-        self._run(act, changes=True)
+        self._on_task(task, remove, changes=True)
+
+    def _on_task(self, task: str, act: Callable[[PeerTask], T], *, changes: bool = False) -> T:
+        """Call a function with a task of the caller's."""
+        return self._run(
+            lambda script, account: act(_unwrap(tasks.find(script, account, task))),
+            changes=changes,
+        )
 
     def _run(self, act: Callable[..., T], *, changes: bool = False) -> T:
         if changes and not self.caller.may_change:

@@ -9,6 +9,7 @@ from evennia.utils import logger
 
 from evennia_ai.api.a2a.snapshots import TaskEvent, TaskSnapshot, read_event, snapshot
 from evennia_ai.core.text.cleaning import one_line
+from evennia_ai.models import PeerHook
 from evennia_ai.tasks import peer_store
 
 LONGEST_WHY = 200
@@ -19,18 +20,12 @@ class Delivery:
     """One event on its way to one webhook.
 
     Attributes:
-        hook: primary key of the webhook.
+        hook: the row of the webhook; outside of the game's thread it is only read.
         account: primary key of the account that owns the task.
-        tries: number of failed attempts.
     """
 
-    hook: int
+    hook: PeerHook
     account: int
-    url: str
-    token: str
-    scheme: str
-    credentials: str
-    tries: int
     task: TaskSnapshot
     event: TaskEvent
 
@@ -40,18 +35,8 @@ def due_deliveries(
 ) -> list[Delivery]:
     """The deliveries that are due now; see `peer_store.due_hooks` for the arguments."""
     return [
-        Delivery(
-            hook=hook.pk,
-            account=int(task.account),
-            url=hook.url,
-            token=hook.token,
-            scheme=hook.scheme,
-            credentials=hook.credentials,
-            tries=hook.tries,
-            # An event is sent with the ids of its task only.
-            task=snapshot(task, with_artifacts=False),
-            event=read_event(event),
-        )
+        # An event is sent with the ids of its task only.
+        Delivery(hook, int(task.account), snapshot(task, with_artifacts=False), read_event(event))
         for hook, task, event in peer_store.due_hooks(now, most, most_of_one, busy=busy, full=full)
     ]
 
@@ -62,13 +47,13 @@ def note_delivered(delivery: Delivery, why: str) -> None:
     Args:
         why: the reason why it was given up; "" if it was delivered.
     """
-    peer_store.note_sent(delivery.hook, delivery.event.seq)
+    peer_store.note_sent(delivery.hook.pk, delivery.event.seq)
     if why:
         text = one_line(why, LONGEST_WHY)
-        peer_store.note_problem(delivery.hook, text)
+        peer_store.note_problem(delivery.hook.pk, text)
         logger.log_warn(f"[assistant] task {delivery.task.id}: an address is not told: {text}")
 
 
 def note_failed(delivery: Delivery, why: str, next_at: float, *, is_try: bool) -> None:
     """Note a failed attempt, or with `is_try` false that none was made, and when to try again."""
-    peer_store.note_failure(delivery.hook, one_line(why, LONGEST_WHY), next_at, is_try=is_try)
+    peer_store.note_failure(delivery.hook.pk, one_line(why, LONGEST_WHY), next_at, is_try=is_try)

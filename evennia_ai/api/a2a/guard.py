@@ -90,12 +90,12 @@ class A2aGuard:
         # (DNS rebinding): its headers tell the name that it used, and the page that it obeys.
         host = (request.url.hostname or "").casefold()
         if host not in self._hosts:
-            return _error(421, WRONG_HOST.format(host=host[:100]))
+            return error_response(421, WRONG_HOST.format(host=host[:100]))
         if origin and origin not in self._config.allowed_origins:
-            return _error(403, WRONG_PAGE.format(origin=origin[:100]))
+            return error_response(403, WRONG_PAGE.format(origin=origin[:100]))
         length = request.headers.get("content-length", "0")
         if not length.isdecimal() or int(length) > self._config.body_bytes:
-            return _error(413, TOO_LONG.format(most=self._config.body_bytes))
+            return error_response(413, TOO_LONG.format(most=self._config.body_bytes))
         return None
 
     async def _admit(self, request: Request) -> Response | None:
@@ -104,18 +104,15 @@ class A2aGuard:
         count = self._count_of(address)
         most = api_config().anonymous_per_minute
         if most and count.totals(time.monotonic())[0] >= most:
-            return _error(429, TOO_OFTEN, {"Retry-After": "60"})
+            return error_response(429, TOO_OFTEN, {"Retry-After": "60"})
         header = request.headers.get("authorization", "")
         try:
             enter = partial(calls.admit, header, address)
             request.scope[CALLER] = await run_async(enter, api_config().timeout_seconds)
-        except calls.CallRefusedError as error:
-            if not error.is_stranger:
-                return _error(STATUS.get(error.problem, 403), str(error))
-            count.add(time.monotonic(), is_failure=True)
-            return _error(401, str(error), {"WWW-Authenticate": "Bearer"})
-        except GameBusyError as error:
-            return _error(503, f"{error}.", {"Retry-After": str(error.retry_seconds)})
+        except (calls.CallRefusedError, GameBusyError) as error:
+            if isinstance(error, calls.CallRefusedError) and error.is_stranger:
+                count.add(time.monotonic(), is_failure=True)
+            return refuse(request, error)
         return None
 
     def _count_of(self, address: str) -> SlidingCount:
@@ -139,7 +136,7 @@ class A2aGuard:
                     has_more = message.get("more_body", False)
         # The message that completes the body may also be the one that is too much.
         if has_more or size > self._config.body_bytes:
-            return _error(413, TOO_LONG.format(most=self._config.body_bytes)), b""
+            return error_response(413, TOO_LONG.format(most=self._config.body_bytes)), b""
         return None, b"".join(parts)
 
 
@@ -203,5 +200,16 @@ def _allowing_origin(send: Send, origin: str) -> Send:
     return sending
 
 
-def _error(status: int, text: str, headers: dict[str, str] | None = None) -> Response:
+def error_response(status: int, text: str, headers: dict[str, str] | None = None) -> Response:
+    """An error that is none of the protocol's own."""
     return JSONResponse({"error": {"message": text, "code": status}}, status, headers)
+
+
+def refuse(_: Request, error: Exception) -> Response:
+    """The answer to a request that the game refuses, or for which it has no time."""
+    if isinstance(error, GameBusyError):
+        return error_response(503, f"{error}.", {"Retry-After": str(error.retry_seconds)})
+    assert isinstance(error, calls.CallRefusedError)
+    if error.is_stranger:
+        return error_response(401, str(error), {"WWW-Authenticate": "Bearer"})
+    return error_response(STATUS.get(error.problem, 403), str(error))

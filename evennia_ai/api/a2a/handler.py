@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import base64
-import binascii
 import math
 import re
-from collections.abc import AsyncGenerator, Callable, Iterator
-from contextlib import ExitStack, contextmanager, suppress
+from collections.abc import AsyncGenerator, Callable
+from contextlib import suppress
 from datetime import UTC
 from functools import partial
 from typing import Any
@@ -73,9 +72,6 @@ CURSOR = re.compile(r"[0-9.e+-]{1,40} [0-9a-f-]{36}")
 ERRORS: dict[ProblemKind, type[A2AError]] = {
     ProblemKind.NOT_FOUND: TaskNotFoundError,
     ProblemKind.INVALID: InvalidParamsError,
-    ProblemKind.CONFLICT: UnsupportedOperationError,
-    ProblemKind.FORBIDDEN: UnsupportedOperationError,
-    ProblemKind.UNAVAILABLE: UnsupportedOperationError,
 }
 
 
@@ -100,7 +96,7 @@ class Handler(RequestHandler):
                     partial(function, *arguments), api_config().long_timeout_seconds
                 )
             except CallRefusedError as error:
-                raise _protocol_error(error) from None
+                raise ERRORS.get(error.problem, UnsupportedOperationError)(str(error)) from None
             except GameBusyError as error:
                 raise InternalError(f"{error}.") from None
 
@@ -116,7 +112,7 @@ class Handler(RequestHandler):
             The task; for a new one that was answered with text alone, only the message.
         """
         access, length = access_of(context), _history_length(params.configuration)
-        with self._place(access):
+        with self._hub.place(access.caller.pk):
             shown = await self._send(access, params, context)
             if not params.configuration.return_immediately:
                 # The wait may last for minutes, and other requests have to run.
@@ -162,7 +158,7 @@ class Handler(RequestHandler):
     ) -> AsyncGenerator[Event]:
         """Begin a task or answer a question, and stream its events until it is over."""
         access = access_of(context)
-        with self._place(access):
+        with self._hub.place(access.caller.pk):
             shown = await self._send(access, params, context)
             end_turn(context)
             talk = await self._wait_for_talk(access, shown) if _may_be_talk(params) else None
@@ -189,7 +185,7 @@ class Handler(RequestHandler):
         """Stream a task's events, from the one after `Last-Event-ID` or from now on."""
         access, since = access_of(context), context.state[LAST_EVENT]
         # The watch begins before the task is read, so that no event falls in between.
-        with self._place(access), self._hub.watch(params.id) as news:
+        with self._hub.place(access.caller.pk), self._hub.watch(params.id) as news:
             shown: TaskSnapshot = await self.in_game(access.get, params.id)
             if shown.state in peer_store.FINAL and since is None:
                 raise UnsupportedOperationError(IS_OVER.format(task=shown.id))
@@ -311,25 +307,11 @@ class Handler(RequestHandler):
         """Refuse: there is no extended card, which would need a token."""
         raise ExtendedAgentCardNotConfiguredError(NO_CARD)
 
-    @contextmanager
-    def _place(self, access: PeerAccess) -> Iterator[None]:
-        """Hold a place among the requests that wait; a refusal is an error of the protocol."""
-        with ExitStack() as stack:
-            try:
-                stack.enter_context(self._hub.place(access.caller.pk))
-            except CallRefusedError as error:
-                raise _protocol_error(error) from None
-            yield
-
 
 def _may_be_talk(params: SendMessageRequest) -> bool:
     """True if the answer may be a message alone: a new task that no webhook follows."""
     has_hook = params.configuration.HasField("task_push_notification_config")
     return not (params.message.task_id or has_hook)
-
-
-def _protocol_error(error: CallRefusedError) -> A2AError:
-    return ERRORS.get(error.problem, UnsupportedOperationError)(str(error))
 
 
 def _history_length(params: Any) -> int | None:
@@ -361,18 +343,11 @@ def _cursor_of(token: str) -> str:
     """Read a page token: time and id of the last task on the page before."""
     if not token:
         return ""
-    try:
-        cursor = base64.urlsafe_b64decode(token.encode()).decode()
-    except (binascii.Error, UnicodeError):
-        cursor = ""
+    cursor, at = "", math.nan
     # A token that was made up must not reach the database's query.
-    if not (CURSOR.fullmatch(cursor) and _is_finite(cursor.partition(" ")[0])):
+    with suppress(ValueError):  # of base64, of UTF-8 or of the number
+        cursor = base64.urlsafe_b64decode(token.encode()).decode()
+        at = float(cursor.partition(" ")[0])
+    if not (math.isfinite(at) and CURSOR.fullmatch(cursor)):
         raise InvalidParamsError(BAD_TOKEN)
     return cursor
-
-
-def _is_finite(text: str) -> bool:
-    try:
-        return math.isfinite(float(text))
-    except ValueError:
-        return False

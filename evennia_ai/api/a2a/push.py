@@ -103,41 +103,44 @@ class PushSender:
             if self._per_account[delivery.account] >= MOST_OF_ONE:
                 continue
             task = asyncio.create_task(self._deliver(delivery))
-            self._running[delivery.hook] = task
+            self._running[delivery.hook.pk] = task
             self._per_account[delivery.account] += 1
-            task.add_done_callback(partial(self._finish, delivery.hook, delivery.account))
+            task.add_done_callback(partial(self._finish, delivery.hook.pk, delivery.account))
 
-    def _finish(self, hook: int, account: int, _: object) -> None:
+    def _finish(self, hook: int, account: int, task: asyncio.Task[None]) -> None:
         del self._running[hook]
         self._per_account[account] -= 1
         if not self._per_account[account]:
             del self._per_account[account]
-        self._hub.news.set()  # the same webhook may have more events due
+        if task.cancelled():
+            return
+        if error := task.exception():
+            # Nothing was noted, so it is still due; not at once, or the webhook would be flooded.
+            _log.error("an address could not be told", exc_info=error)
+        else:
+            self._hub.news.set()  # the same webhook may have more events due
 
     async def _deliver(self, delivery: Delivery) -> None:
+        why, seconds, is_try = "", 0.0, True
         try:
-            why, seconds, is_try = "", 0.0, True
-            try:
-                await self._post(delivery)
-            except _RejectedError as error:
-                why = str(error)
-            except CircuitOpenError as error:
-                why, seconds, is_try = str(error), max(1.0, error.retry_after), False
-            except (OSError, TimeoutError, ValueError, aiohttp.ClientError) as error:
-                why, seconds = str(error) or type(error).__name__, self._pause(delivery)
-            if seconds:
-                noting = partial(note_failed, is_try=is_try)
-                await self._in_game(noting, delivery, why, time.time() + seconds)
-                return
+            await self._post(delivery)
+        except _RejectedError as error:
+            why = str(error)
+        except CircuitOpenError as error:
+            why, seconds, is_try = str(error), max(1.0, error.retry_after), False
+        except (OSError, TimeoutError, ValueError, aiohttp.ClientError) as error:
+            why, seconds = str(error) or type(error).__name__, self._pause(delivery)
+        if seconds:
+            noting = partial(note_failed, is_try=is_try)
+            await self._in_game(noting, delivery, why, time.time() + seconds)
+        else:
             await self._in_game(note_delivered, delivery, why)
-        except Exception:  # nothing was noted, so it is still due
-            _log.exception("an address could not be told")
 
     def _pause(self, delivery: Delivery) -> float:
         """Seconds until the next attempt; 0 if this was the last."""
-        if delivery.tries + 1 >= self._config.hook_tries:
+        if delivery.hook.tries + 1 >= self._config.hook_tries:
             return 0.0
-        return float(min(FIRST_PAUSE_SECONDS * 2**delivery.tries, LONGEST_PAUSE_SECONDS))
+        return float(min(FIRST_PAUSE_SECONDS * 2**delivery.hook.tries, LONGEST_PAUSE_SECONDS))
 
     async def _post(self, delivery: Delivery) -> None:
         """Try to deliver an event once.
@@ -145,7 +148,7 @@ class PushSender:
         Raises:
             _RejectedError: the webhook answered that it will not take the event.
         """
-        place = await locate(delivery.url, self._config.hook_networks, NETWORKS)
+        place = await locate(delivery.hook.url, self._config.hook_networks, NETWORKS)
         with self._breaker(delivery.account, place.host).acquire():
             status = await self._send(delivery, place)
             # Raised inside the breaker, which counts it; a 3xx or 4xx below shows a working host.
@@ -162,7 +165,13 @@ class PushSender:
         ).encode()
         headers, seconds = _headers(delivery, body), self._config.hook_seconds
         answer = await exchange(
-            "POST", delivery.url, place, data=body, headers=headers, seconds=seconds, most_bytes=0
+            "POST",
+            delivery.hook.url,
+            place,
+            data=body,
+            headers=headers,
+            seconds=seconds,
+            most_bytes=0,
         )
         return answer.status
 
@@ -190,10 +199,11 @@ def _headers(delivery: Delivery, body: bytes) -> dict[str, str]:
         EVENT_HEADER: str(delivery.event.seq),
         TIME_HEADER: at,
     }
-    if delivery.token:
-        headers[TOKEN_HEADER] = delivery.token
-        signed = hmac.new(delivery.token.encode(), f"{at}.".encode() + body, "sha256")
+    hook = delivery.hook
+    if hook.token:
+        headers[TOKEN_HEADER] = hook.token
+        signed = hmac.new(hook.token.encode(), f"{at}.".encode() + body, "sha256")
         headers[SIGNATURE_HEADER] = f"sha256={signed.hexdigest()}"
-    if delivery.scheme and delivery.credentials:
-        headers["Authorization"] = f"{delivery.scheme} {delivery.credentials}"
+    if hook.scheme and hook.credentials:
+        headers["Authorization"] = f"{hook.scheme} {hook.credentials}"
     return headers

@@ -17,13 +17,13 @@ from starlette.routing import BaseRoute, Mount, Route
 from evennia_ai.api.a2a import calls
 from evennia_ai.api.a2a.card import CARD_PATH, ROOT, card_of, path_of, respond
 from evennia_ai.api.a2a.context import ASSISTANT, Contexts, NumberedStreams
-from evennia_ai.api.a2a.guard import A2aGuard
+from evennia_ai.api.a2a.guard import A2aGuard, error_response, refuse
 from evennia_ai.api.a2a.handler import Handler
 from evennia_ai.api.a2a.push import PushSender
 from evennia_ai.api.a2a.streams import Hub
 from evennia_ai.core.settings.services import A2aConfig
 from evennia_ai.runtime.asgi_server import AsgiServer, address_of
-from evennia_ai.runtime.game_thread import run_async
+from evennia_ai.runtime.game_thread import GameBusyError, run_async
 from evennia_ai.runtime.web_requests import api_config
 from evennia_ai.tasks import peer_store
 
@@ -92,24 +92,22 @@ class A2aServer:
             bare,
             Mount(f"{ROOT}/{{{ASSISTANT}}}", routes=own),
         ]
-        return A2aGuard(NumberedStreams(Starlette(routes=routes)), self._config)
+        refusals = dict.fromkeys((calls.CallRefusedError, GameBusyError), refuse)
+        app = Starlette(routes=routes, exception_handlers=refusals)
+        return A2aGuard(NumberedStreams(app), self._config)
 
     # ---- cards -----------------------------------------------------------------------------
 
     async def _card(self, request: Request) -> Response:
-        key = request.path_params[ASSISTANT]
-        try:
-            facts = await self._in_game(calls.card, key, self._config)
-        except calls.CallRefusedError as error:
-            return JSONResponse({"error": {"message": str(error), "code": 404}}, 404)
+        facts = await self._in_game(calls.card, request.path_params[ASSISTANT], self._config)
         return respond(request, card_of(facts, self._base(request)), self._began_at)
 
     async def _only_card(self, request: Request) -> Response:
         """The card at the well-known path of the host, if only one assistant has a card."""
         found = await self._in_game(calls.cards, self._config)
         if len(found) != 1:
-            message = NO_ONE_CARD.format(count=len(found), root=f"{self._base(request)}{ROOT}/")
-            return JSONResponse({"error": {"message": message, "code": 404}}, 404)
+            root = f"{self._base(request)}{ROOT}/"
+            return error_response(404, NO_ONE_CARD.format(count=len(found), root=root))
         return respond(request, card_of(found[0], self._base(request)), self._began_at)
 
     async def _list(self, request: Request) -> Response:

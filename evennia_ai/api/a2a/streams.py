@@ -11,9 +11,9 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from evennia_ai.api.a2a.calls import CallRefusedError
+from a2a.utils.errors import UnsupportedOperationError
+
 from evennia_ai.core.settings.services import A2aConfig
-from evennia_ai.operations.result import ProblemKind
 
 TOO_MANY = "{count} requests of yours wait here already; close one of them."
 ALL_BUSY = "{count} requests wait here already; try again later."
@@ -45,13 +45,13 @@ class Hub:
         """Hold one of the places for requests that wait.
 
         Raises:
-            CallRefusedError: all places are taken, or all that the account may have.
+            UnsupportedOperationError: all places are taken, or all that the account may have.
         """
         mine, of_all = self._open[account], self._open.total()
         if mine >= self._config.streams_per_peer:
-            raise CallRefusedError(ProblemKind.UNAVAILABLE, TOO_MANY.format(count=mine))
+            raise UnsupportedOperationError(TOO_MANY.format(count=mine))
         if of_all >= self._config.streams_at_once:
-            raise CallRefusedError(ProblemKind.UNAVAILABLE, ALL_BUSY.format(count=of_all))
+            raise UnsupportedOperationError(ALL_BUSY.format(count=of_all))
         self._open[account] += 1
         try:
             yield

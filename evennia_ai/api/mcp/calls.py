@@ -12,7 +12,6 @@ from typing import Any
 
 from rest_framework.exceptions import AuthenticationFailed, Throttled, ValidationError
 from twisted.internet.defer import Deferred
-from twisted.python.failure import Failure
 
 from evennia_ai import audit
 from evennia_ai.api import people
@@ -125,7 +124,7 @@ def call(
         return error_answer(error)
     if not isinstance(outcome, Deferred):
         return outcome
-    return outcome.addErrback(_answer_to_failure)
+    return outcome.addErrback(lambda failure: error_answer(failure.value))
 
 
 def _begin(
@@ -186,12 +185,7 @@ def _answer_of(outcome: object, row: Row) -> CallAnswer:
     return CallAnswer(sentence, value)
 
 
-def _answer_to_failure(failure: Failure) -> CallAnswer:
-    error = failure.value
-    return error_answer(error if isinstance(error, Exception) else RuntimeError(str(error)))
-
-
-def error_answer(error: Exception) -> CallAnswer:
+def error_answer(error: BaseException) -> CallAnswer:
     """Make an answer from an error, with the message that REST would send."""
     return CallAnswer(answer_to(error).data["error"]["message"], None)
 

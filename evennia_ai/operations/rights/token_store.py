@@ -36,7 +36,7 @@ BANS = "server_bans"  # Evennia's key of the list of bans in ServerConfig
 # A prefix by which a token that leaked into a log or a file is recognized.
 PREFIX = "eai_"
 TOKEN_BYTES, SHOWN = 32, 8  # random bytes; characters that lists show
-LONGEST_NAME = 60
+LONGEST_NAME, LONGEST_KEY = 60, 128
 MOST_OF_ONE = 20  # tokens per account
 DAY_SECONDS = 86_400
 # Each request of a program would otherwise be a write to the database.
@@ -84,8 +84,10 @@ def find(key: str) -> AccessToken | None:
     """The row of a valid token with its account, or None where the token is not valid.
 
     A token that has ended is removed. A token of Django REST framework that was not taken over yet
-    is taken over.
+    is taken over. What cannot be a token is not looked up.
     """
+    if not (key.isascii() and key.isprintable() and len(key) <= LONGEST_KEY):
+        return None
     known = _known(digest=_digest(key)).select_related("account")
     row: Any = known.first()
     if row is None and _has_old():

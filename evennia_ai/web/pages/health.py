@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -29,25 +28,6 @@ STATES = {
     "half_open": ("busy", "tried with single calls"),
     "open": ("bad", "left alone, since it failed"),
 }
-
-
-@dataclass(frozen=True, slots=True)
-class Breaker:
-    """A circuit breaker of a service.
-
-    Attributes:
-        key: the assistant that it belongs to; "" for the game's.
-        told: its state in words.
-        may_reset: the visitor may close it.
-    """
-
-    key: str
-    owner: str
-    name: str
-    level: str
-    told: str
-    failed: str
-    may_reset: bool
 
 
 def _show(visit: Visit) -> Shown:
@@ -77,24 +57,30 @@ def _show(visit: Visit) -> Shown:
     }
 
 
-def _breakers(script: AssistantScript | None, visit: Visit) -> list[Breaker]:
+def _breakers(script: AssistantScript | None, visit: Visit) -> list[Shown]:
     """The breakers of one assistant, or with None those of the game."""
     scope = control.GAME if script is None else control.ASSISTANT
     act = "reset breaker of the game" if script is None else "reset breaker"
+    whose = {
+        "key": "" if script is None else str(script.key),
+        "owner": "the game" if script is None else name_before(script, visit.account),
+    }
     may_reset = is_allowed(act, visit.account, script)
-    owner = "the game" if script is None else name_before(script, visit.account)
-    key = "" if script is None else str(script.key)
     rows = control.breakers(script).data.breakers
-    return [_breaker(row, key, owner, may_reset) for row in rows if row["scope"] == scope]
+    return [{**whose, **_breaker(row, may_reset)} for row in rows if row["scope"] == scope]
 
 
-def _breaker(row: BreakerRow, key: str, owner: str, may_reset: bool) -> Breaker:
+def _breaker(row: BreakerRow, may_reset: bool) -> Shown:
     level, told = STATES.get(row["state"], ("bad", row["state"]))
     if (seconds := row["retry_after"]) is not None:
         told = f"{told}; asked again in {seconds:.0f} s"
-    failed = row["last_failure_error"] or ""
-    # A closed breaker has nothing to reset.
-    return Breaker(key, owner, row["name"], level, told, failed, may_reset and level != "good")
+    return {
+        "name": row["name"],
+        "level": level,
+        "told": told,
+        "failed": row["last_failure_error"] or "",
+        "may_reset": may_reset and level != "good",  # a closed breaker has nothing to reset
+    }
 
 
 def _reset(visit: Visit, *, scope: str) -> Result:

@@ -6,7 +6,7 @@ They are part of the page of its settings.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from pathlib import PurePath
 
@@ -30,14 +30,6 @@ MEDIA = {cards.JSON: "application/json", cards.PNG: "image/png"}
 ACTS = ("update", "move", "channel", "clone", "delete", "release", "account")
 
 
-@dataclass(frozen=True, slots=True)
-class ShownChannel:
-    """A channel, and how the assistant listens to it: a value of `listening.MODES`."""
-
-    name: str
-    mode: str
-
-
 def look_shown(visit: Visit) -> Shown:
     """The look of an assistant and the actions on it, as context for a template."""
     script, form = visit.assistant, visit.form
@@ -58,15 +50,14 @@ def look_shown(visit: Visit) -> Shown:
     }
 
 
-def _channels(script: AssistantScript) -> list[ShownChannel]:
+def _channels(script: AssistantScript) -> list[tuple[str, str]]:
+    """Each channel, and how the assistant listens to it: a value of `listening.MODES`."""
     configs = {
         str(name).casefold(): given for name, given in state.read(script, "channel_configs").items()
     }
     heard = set(lifecycle.channels_of(script.obj)) if script.obj is not None else set()
     return [
-        ShownChannel(
-            str(channel.key), _mode(configs.get(str(channel.key).casefold()), channel in heard)
-        )
+        (str(channel.key), _mode(configs.get(str(channel.key).casefold()), channel in heard))
         for channel in ChannelDB.objects.order_by("pk")
     ]
 

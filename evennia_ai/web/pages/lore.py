@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 from evennia_ai import operations
@@ -28,32 +27,14 @@ from evennia_ai.web.pages.memory import person_or_visitor, unknown_person
 from evennia_ai.web.rows import Action, Download, File, Page, Shown, Visit, page_address
 
 
-@dataclass(frozen=True, slots=True)
-class ShownLore:
-    """A piece of lore.
-
-    Attributes:
-        audience: who may be told, in words.
-        whom: the audience as it is typed in the form.
-    """
-
-    number: int
-    text: str
-    keywords: str
-    audience: str
-    whom: str
-    importance: int
-
-
-def _entry(row: Remembered) -> ShownLore:
-    return ShownLore(
-        row["number"],
-        row["text"],
-        ", ".join(row["tags"]),
-        audience_text(row["audience"], row["place"]),
-        lore_of.words_of_audience(row["audience"], row["place"]),
-        row["importance"],
-    )
+def _entry(row: Remembered) -> Shown:
+    """Format a piece of lore; `whom` is its audience as it is typed in the form."""
+    return {
+        **row,
+        "keywords": ", ".join(row["tags"]),
+        "audience": audience_text(row["audience"], row["place"]),
+        "whom": lore_of.words_of_audience(row["audience"], row["place"]),
+    }
 
 
 def _show(visit: Visit) -> Shown:
@@ -113,8 +94,8 @@ def _show_one(visit: Visit) -> Shown:
     }
 
 
-def _mark(entry: ShownLore) -> str:
-    return mark_of(entry.text, entry.keywords, entry.whom, entry.importance)
+def _mark(entry: Shown) -> str:
+    return mark_of(*(entry[name] for name in ("text", "keywords", "whom", "importance")))
 
 
 # ---- buttons -----------------------------------------------------------------------------------

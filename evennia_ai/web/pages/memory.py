@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
 from typing import Any
 
 from twisted.internet.defer import Deferred, succeed
@@ -14,15 +14,14 @@ from evennia_ai.messages.incoming import find_being
 from evennia_ai.operations import AssistantScript, Result
 from evennia_ai.operations.memory import trials, upkeep
 from evennia_ai.operations.memory.memories import ADDED, find_memory
-from evennia_ai.operations.memory.rows import FoundMemories, Remembered, audience_text
+from evennia_ai.operations.memory.rows import FoundMemory, Remembered, audience_text
 from evennia_ai.operations.rights import is_allowed
 from evennia_ai.web.forms import (
     AT_ONCE,
-    FieldError,
+    asked_number,
     mark_of,
     number_in,
     query_string,
-    refuse_field,
     refuse_stale,
     require_confirmation,
     time_shown,
@@ -36,55 +35,25 @@ FILTERS = ("person", "kind", "text")
 TRIED = ("q", "way", "who", "aloud")
 
 
-@dataclass(frozen=True, slots=True)
-class ShownMemory:
-    """A memory as a page shows it.
+def shown_memory(row: Remembered, found: str = "", *, is_left: bool = False) -> Shown:
+    """Format a memory for a page.
 
-    Attributes:
-        audience: who may know this, in words.
+    Args:
         found: why it was found, or would be left out of a prompt; "" outside of searches.
         is_left: it was found, but would be left out.
     """
-
-    number: int
-    kind: str
-    at: str
-    text: str
-    person: str
-    audience: str
-    is_private: bool
-    trust: float
-    importance: int
-    importance_by: str
-    source: str
-    tags: str
-    superseded: str
-    is_indexed: bool
-    found: str = ""
-    is_left: bool = False
-
-
-def shown_memory(row: Remembered, found: str = "", *, is_left: bool = False) -> ShownMemory:
-    """Format a memory for a page."""
     gone = "someone who is gone" if row["person"] else ""
-    return ShownMemory(
-        number=row["number"],
-        kind=row["kind"],
-        at=time_shown(row["at"]),
-        text=row["text"],
-        person=row["person_name"] or gone,
-        audience=audience_text(row["audience"], row["place"]),
-        is_private=is_private(row["audience"]),
-        trust=row["trust"],
-        importance=row["importance"],
-        importance_by=row["importance_by"],
-        source=row["source_type"],
-        tags=", ".join(row["tags"]),
-        superseded=time_shown(row["superseded"]),
-        is_indexed=row["is_indexed"],
-        found=found,
-        is_left=is_left,
-    )
+    return {
+        **row,
+        "at": time_shown(row["at"]),
+        "person": row["person_name"] or gone,
+        "audience": audience_text(row["audience"], row["place"]),
+        "is_private": is_private(row["audience"]),
+        "tags": ", ".join(row["tags"]),
+        "superseded": time_shown(row["superseded"]),
+        "found": found,
+        "is_left": is_left,
+    }
 
 
 # ---- all of them -------------------------------------------------------------------------------
@@ -115,11 +84,7 @@ def _listed(visit: Visit) -> dict[str, Any]:
         if not person:
             visit.result = unknown_person(asked["person"])
             return shown
-    try:
-        before = whole_number_in(visit.query, "before")
-    except FieldError as error:
-        visit.result = refuse_field(error)
-        return shown
+    before = asked_number(visit, "before")
     found = operations.list_memories(
         visit.assistant,
         person=person,
@@ -163,41 +128,37 @@ def _search(visit: Visit) -> Deferred[Shown]:
     """Search for the words in the query string: by similarity, or as the assistant would recall."""
     script, words = visit.assistant, visit.query["q"]
     if visit.query.get("way") == ALIKE:
-        looking = operations.search_memories(script, words, limit=FOUND, look=visit.look)
-        return looking.addCallback(lambda found: _show_similar(visit, found))
+        similar = operations.search_memories(script, words, limit=FOUND, look=visit.look)
+        return similar.addCallback(_show_found, visit, _similar)
     being = person_or_visitor(visit, script, visit.query.get("who", ""))
     is_aloud = bool(visit.query.get("aloud"))
     if being is None:
         visit.result = unknown_person(visit.query["who"])
         return succeed({})
-    looking = trials.try_recall(script, words, being, is_aloud=is_aloud, look=visit.look)
-    return looking.addCallback(lambda found: _show_recalled(visit, found))
+    recalled = trials.try_recall(script, words, being, is_aloud=is_aloud, look=visit.look)
+    return recalled.addCallback(_show_found, visit, _recalled, is_trial=True)
 
 
-def _show_similar(visit: Visit, result: Result[FoundMemories]) -> Shown:
+def _show_found(
+    result: Result[Any], visit: Visit, form: Callable[[Any], Shown], **more: bool
+) -> Shown:
     if not result.ok:
         visit.result = result
         return {}
-    found = [
-        shown_memory(
-            row,
-            "It contains these words"
-            if row["similarity"] is None
-            else f"It is {row['similarity']:.0%} similar",
-        )
-        for row in result.data.memories
-    ]
-    return {"found": found, "problem": result.data.problem}
+    found = list(map(form, result.data.memories))
+    return {"found": found, "problem": result.data.problem, **more}
 
 
-def _show_recalled(visit: Visit, result: Result[trials.RecallTrial]) -> Shown:
-    if not result.ok:
-        visit.result = result
-        return {}
-    found = [
-        shown_memory(row, _why(row), is_left=bool(row["why_not"])) for row in result.data.memories
-    ]
-    return {"found": found, "problem": result.data.problem, "is_trial": True}
+def _similar(row: FoundMemory) -> Shown:
+    similarity = row["similarity"]
+    is_by_words = similarity is None
+    return shown_memory(
+        row, "It contains these words" if is_by_words else f"It is {similarity:.0%} similar"
+    )
+
+
+def _recalled(row: trials.TriedMemory) -> Shown:
+    return shown_memory(row, _why(row), is_left=bool(row["why_not"]))
 
 
 def _why(row: trials.TriedMemory) -> str:

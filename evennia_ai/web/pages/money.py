@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
 
 from evennia_ai import operations
 from evennia_ai.operations import AssistantScript, Result
@@ -36,70 +37,6 @@ CAP_NAMES = {
     "cost_per_month": "money this month",
     "calls_per_minute": "calls this minute",
 }
-
-
-@dataclass(frozen=True, slots=True)
-class ShownCap:
-    """A cap and its usage, in words.
-
-    Attributes:
-        percent: the used part, 0 to 100; None if there is no cap.
-    """
-
-    name: str
-    what: str
-    used: str
-    cap: str
-    granted: str
-    resets: str
-    percent: int | None
-
-
-@dataclass(frozen=True, slots=True)
-class ShownCaps:
-    """The caps of an assistant, of the game (key "") or of the test bench (key `BENCH`).
-
-    Attributes:
-        address: the address of the button that raises a cap.
-        problem: the reason why they are not known, or "".
-        typed: the cap and amount that were typed and refused.
-    """
-
-    key: str
-    name: str
-    address: str
-    rows: tuple[ShownCap, ...]
-    may_raise: bool
-    problem: str
-    typed: Mapping[str, str]
-
-    @property
-    def is_capped(self) -> bool:
-        """True if there is a cap that can be raised."""
-        return any(row.cap for row in self.rows)
-
-
-@dataclass(frozen=True, slots=True)
-class UsageLine:
-    """A line of usage, in words; `share` is its percentage of all tokens."""
-
-    name: str
-    calls: str
-    prompt: str
-    completion: str
-    tokens: str
-    cost: str
-    share: int
-
-
-@dataclass(frozen=True, slots=True)
-class UsageTable:
-    """A table of usage, grouped by one criterion."""
-
-    title: str
-    column: str
-    lines: tuple[UsageLine, ...]
-    note: str = ""
 
 
 # ---- looking -----------------------------------------------------------------------------------
@@ -219,30 +156,38 @@ def _dollars(amount: float) -> str:
 
 def _usage_table(
     title: str, column: str, rows: Sequence[SpentOn], whole: SpentOn, note: str = ""
-) -> UsageTable:
-    return UsageTable(title, column, tuple(_line(row, whole) for row in rows), note)
+) -> Shown:
+    """A table of usage, grouped by one criterion."""
+    lines = [_line(row, whole) for row in rows]
+    return {"title": title, "column": column, "lines": lines, "note": note}
 
 
 def _in_words(purpose: SpentOn) -> SpentOn:
     return {**purpose, "name": purpose["name"].replace("_", " ")}
 
 
-def _line(row: SpentOn, whole: SpentOn) -> UsageLine:
+def _line(row: SpentOn, whole: SpentOn) -> Shown:
+    """A line of usage, in words; `share` is its percentage of all tokens."""
     cost = row["cost_dollars"]
-    return UsageLine(
-        name=row["name"],
-        calls=f"{row['calls']:,}",
-        prompt=f"{row['prompt_tokens']:,}",
-        completion=f"{row['completion_tokens']:,}",
-        tokens=f"{row['tokens']:,}",
-        cost=known_cost(_dollars(cost), cost, row["unpriced_calls"]),
-        share=round(100 * row["tokens"] / whole["tokens"]) if whole["tokens"] else 0,
-    )
+    return {
+        "name": row["name"],
+        "calls": f"{row['calls']:,}",
+        "prompt": f"{row['prompt_tokens']:,}",
+        "completion": f"{row['completion_tokens']:,}",
+        "tokens": f"{row['tokens']:,}",
+        "cost": known_cost(_dollars(cost), cost, row["unpriced_calls"]),
+        "share": round(100 * row["tokens"] / whole["tokens"]) if whole["tokens"] else 0,
+    }
 
 
 def _caps(
     key: str, script: AssistantScript | None, budget: Result[list[CapRow]], visit: Visit
-) -> ShownCaps:
+) -> Shown:
+    """The caps of an assistant, of the game (key "") or of the test bench (key `BENCH`).
+
+    With the address of the button that raises a cap, what was typed there and refused, and the
+    reason why the caps are not known, or "".
+    """
     if script is not None:
         act, address = "raise budget", page_address("raise", key=key)
         name = name_before(script, visit.account)
@@ -250,61 +195,62 @@ def _caps(
         act, (name, button) = "raise budget of the game", GAMES[key]
         address = page_address(button)
     is_meant = visit.result is not None and visit.form.get("of", "") == key
-    typed = {name: visit.form.get(name, "") for name in ("cap", "amount")}
-    return ShownCaps(
-        key=key,
-        name=name,
-        address=address,
-        rows=tuple(sorted(map(cap_shown, budget.data), key=_cap_order)) if budget.ok else (),
-        may_raise=is_allowed(act, visit.account, script),
-        problem="" if budget.ok else budget.message,
-        typed=typed if is_meant else {},
-    )
+    rows = budget.data if budget.ok else []
+    return {
+        "key": key,
+        "name": name,
+        "address": address,
+        "rows": _in_order(rows),
+        "may_raise": any(row["cap"] for row in rows) and is_allowed(act, visit.account, script),
+        "problem": "" if budget.ok else budget.message,
+        "typed": {name: visit.form.get(name, "") for name in ("cap", "amount")} if is_meant else {},
+    }
 
 
-def _caps_of_all(budget: Result[BudgetReport]) -> list[ShownCaps]:
+def _caps_of_all(budget: Result[BudgetReport]) -> list[Shown]:
     # Caps that all games of a shared ledger have in common are raised in no single game.
     rows = budget.data.all_games if budget.ok else ()
-    shown = tuple(sorted(map(cap_shown, rows), key=_cap_order))
-    whole = ShownCaps(ALL, ALL_NAME, address="", rows=shown, may_raise=False, problem="", typed={})
-    return [whole] if rows else []
+    return [{"key": ALL, "name": ALL_NAME, "rows": _in_order(rows)}] if rows else []
 
 
-def _cap_order(cap: ShownCap) -> int:
-    return tuple(CAP_NAMES).index(cap.name)
+def _in_order(rows: Iterable[CapRow]) -> list[Shown]:
+    return [
+        cap_shown(row) for row in sorted(rows, key=lambda row: list(CAP_NAMES).index(row["name"]))
+    ]
 
 
-def cap_shown(row: CapRow) -> ShownCap:
-    """Format a cap for a page."""
+def cap_shown(row: CapRow) -> Shown:
+    """Format a cap for a page; `percent` is the used part, 0 to 100, or None if there is no cap."""
     form = _dollars if row["name"].startswith("cost") else "{:,.0f}".format
     unpriced = row.get("unpriced_calls", 0)
-    return ShownCap(
-        name=row["name"],
-        what=CAP_NAMES[row["name"]],
-        used=known_cost(form(row["used"]), row["used"], unpriced),
-        cap=form(row["cap"]) if row["cap"] else "",
-        granted=form(row["granted"]) if row["granted"] else "",
-        resets=(row["resets_at"] or "never")[:16].replace("T", " "),
-        percent=min(100, round(100 * row["used"] / row["cap"])) if row["cap"] else None,
-    )
+    return {
+        "name": row["name"],
+        "what": CAP_NAMES[row["name"]],
+        "used": known_cost(form(row["used"]), row["used"], unpriced),
+        "cap": form(row["cap"]) if row["cap"] else "",
+        "granted": form(row["granted"]) if row["granted"] else "",
+        "resets": (row["resets_at"] or "never")[:16].replace("T", " "),
+        "percent": min(100, round(100 * row["used"] / row["cap"])) if row["cap"] else None,
+    }
 
 
 # ---- raising -----------------------------------------------------------------------------------
 
 
-def _raise(visit: Visit) -> Result:
+def _raise(visit: Visit, *, is_bench: bool = False) -> Result:
     cap, amount = visit.form.get("cap", ""), visit.form.get("amount", "")
-    return raise_budget(visit.script, cap, amount, visit.by)
-
-
-def _raise_bench(visit: Visit) -> Result:
-    cap, amount = visit.form.get("cap", ""), visit.form.get("amount", "")
-    return raise_budget(None, cap, amount, visit.by, is_bench=True)
+    return raise_budget(visit.script, cap, amount, visit.by, is_bench=is_bench)
 
 
 PAGES = (Page("money/", "money", "Money", "usage", _show),)
 ACTIONS = (
     Action("money/raise/", "raise-game", "money", "raise budget of the game", _raise),
-    Action("money/raise-bench/", "raise-bench", "money", "raise budget of the game", _raise_bench),
+    Action(
+        "money/raise-bench/",
+        "raise-bench",
+        "money",
+        "raise budget of the game",
+        partial(_raise, is_bench=True),
+    ),
     Action(f"{ONE}raise/", "raise", "money", "raise budget", _raise),
 )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from evennia_ai.operations import Result
@@ -11,28 +10,8 @@ from evennia_ai.operations.memory import upkeep
 from evennia_ai.operations.memory.nights import MOST_NIGHTS, Night, list_nights
 from evennia_ai.operations.rights import is_allowed
 from evennia_ai.web.forms import number_in, time_shown, value_shown
-from evennia_ai.web.pages.memory import ShownMemory, shown_memory
+from evennia_ai.web.pages.memory import shown_memory
 from evennia_ai.web.rows import ONE, Action, Page, Shown, Visit
-
-
-@dataclass(frozen=True, slots=True)
-class Concluded:
-    """A memory that a night concluded, with the memories it was concluded from."""
-
-    memory: ShownMemory
-    sources: list[ShownMemory]
-
-
-@dataclass(frozen=True, slots=True)
-class ShownNight:
-    """A night that is over."""
-
-    number: int
-    began: str
-    ended: str
-    summary: str
-    made: list[Concluded]
-    gone: int
 
 
 def _show(visit: Visit) -> Shown:
@@ -61,10 +40,20 @@ def _figures(night: Mapping[str, Any]) -> list[tuple[str, str]]:
     ]
 
 
-def _night(night: Night) -> ShownNight:
-    made = [Concluded(shown_memory(memory), [*map(shown_memory, of)]) for memory, of in night.made]
-    began, ended = time_shown(night.began), time_shown(night.ended)
-    return ShownNight(night.version, began, ended, night.summary, made, night.gone)
+def _night(night: Night) -> Shown:
+    """A night that is over, and what it concluded, each with the memories that led to it."""
+    made = [
+        {"memory": shown_memory(memory), "sources": list(map(shown_memory, sources))}
+        for memory, sources in night.made
+    ]
+    return {
+        "number": night.version,
+        "began": time_shown(night.began),
+        "ended": time_shown(night.ended),
+        "summary": night.summary,
+        "made": made,
+        "gone": night.gone,
+    }
 
 
 def _sleep(visit: Visit) -> Result:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 
 from twisted.internet.defer import Deferred, succeed
@@ -17,38 +17,9 @@ from evennia_ai.operations.rights import callers, find_all_allowed, is_allowed, 
 from evennia_ai.operations.times import as_shown
 from evennia_ai.operations.turns.traces import brief
 from evennia_ai.runtime.rights import name_before
-from evennia_ai.web.pages.money import ShownCap, cap_shown
+from evennia_ai.web.pages.money import cap_shown
 from evennia_ai.web.rows import ONE, Action, Page, Shown, Visit
 from evennia_ai.web.stream import address_of_stream
-
-
-@dataclass(frozen=True, slots=True)
-class AssistantCard:
-    """An assistant at a glance.
-
-    Attributes:
-        level: "good", "busy", "quiet" or "bad", which select a colour and a sign.
-        wrong: the reasons why it does not answer, in sentences.
-        last: the newest message that it heard, and its outcome.
-        may_control: the visitor may stop and clear it.
-    """
-
-    key: str
-    name: str
-    level: str
-    mood: str
-    where: str
-    brain: str
-    waiting: int
-    questions: int
-    used: tuple[ShownCap, ...]
-    degraded: tuple[str, ...]
-    wrong: tuple[str, ...]
-    last: str
-    is_stopped: bool
-    is_silent: bool
-    may_control: bool
-
 
 HALTED = (State.STOPPED, State.SAFETY_LOCKOUT)
 
@@ -61,9 +32,9 @@ def _level(data: Status) -> str:
     return "busy" if data.is_ticking else "good"
 
 
-def _used(standings: Sequence[CapRow]) -> tuple[ShownCap, ...]:
+def _used(standings: Sequence[CapRow]) -> list[Shown]:
     rows = {row["name"]: row for row in standings}
-    return tuple(cap_shown(rows[name]) for name in ("tokens_per_day", "cost_per_day") if rows)
+    return [cap_shown(rows[name]) for name in ("tokens_per_day", "cost_per_day") if rows]
 
 
 def _wrong(data: Status) -> tuple[str, ...]:
@@ -79,8 +50,11 @@ def _wrong(data: Status) -> tuple[str, ...]:
     return tuple(problems)
 
 
-def card_of(seen: Glance, visit: Visit, *, is_whole: bool) -> AssistantCard:
+def card_of(seen: Glance, visit: Visit, *, is_whole: bool) -> Shown:
     """Describe an assistant at a glance, for the visitor.
+
+    Its `level` ("good", "busy", "quiet" or "bad") selects a colour and a sign, `wrong` is why it
+    does not answer, in sentences, and `last` the newest message that it heard, with its outcome.
 
     Args:
         is_whole: with the last message, which needs a query.
@@ -90,23 +64,23 @@ def card_of(seen: Glance, visit: Visit, *, is_whole: bool) -> AssistantCard:
         newest = operations.trace(script, limit=1, look=visit.look, asker=visit.account)
         if newest.data.messages:
             last = brief(newest.data.messages[0], script.clock.seconds())
-    return AssistantCard(
-        key=data.key,
-        name=name_before(script, visit.account),
-        level=_level(data),
-        mood=data.mood,
-        where=data.location or "nowhere",
-        brain=data.brain,
-        waiting=data.pending_events,
-        questions=data.questions,
-        used=_used(seen.caps or ()),
-        degraded=tuple(f"{each['name']} {each['state']}" for each in data.degraded),
-        wrong=_wrong(data),
-        last=last,
-        is_stopped=data.state in HALTED,
-        is_silent=not data.enabled,
-        may_control=is_allowed("emergency stop", visit.account, script),
-    )
+    return {
+        "key": data.key,
+        "name": name_before(script, visit.account),
+        "level": _level(data),
+        "mood": data.mood,
+        "where": data.location or "nowhere",
+        "brain": data.brain,
+        "waiting": data.pending_events,
+        "questions": data.questions,
+        "used": _used(seen.caps or ()),
+        "degraded": tuple(f"{each['name']} {each['state']}" for each in data.degraded),
+        "wrong": _wrong(data),
+        "last": last,
+        "is_stopped": data.state in HALTED,
+        "is_silent": not data.enabled,
+        "may_control": is_allowed("emergency stop", visit.account, script),
+    }
 
 
 def _show(visit: Visit) -> Deferred[Shown]:
@@ -117,15 +91,15 @@ def _show(visit: Visit) -> Deferred[Shown]:
     return looking.addCallback(partial(_with_game, visit, stream))
 
 
-def _with_game(visit: Visit, stream: str, cards: Sequence[AssistantCard]) -> Shown:
+def _with_game(visit: Visit, stream: str, cards: Sequence[Shown]) -> Shown:
     game = operations.budget_of(None)
     asked = operations.questions(visit.account, is_staff=is_staff(visit.account))
     return {
         "cards": cards,
         "game": _used(game.data.standings if game.ok else ()),
         "questions": len(asked.data.questions),
-        "may_control": any(card.may_control for card in cards),
-        "is_any_stopped": any(card.is_stopped for card in cards),
+        "may_control": any(card["may_control"] for card in cards),
+        "is_any_stopped": any(card["is_stopped"] for card in cards),
         "stream": stream,
     }
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from typing import Any
 
 from evennia_ai import operations
@@ -21,33 +21,6 @@ from evennia_ai.web.forms import (
 )
 from evennia_ai.web.pages.memory import unknown_person
 from evennia_ai.web.rows import ONE, Action, Download, File, Page, Shown, Visit, page_address
-
-
-@dataclass(frozen=True, slots=True)
-class PersonLine:
-    """A person whom an assistant knows, as a line of the list.
-
-    Attributes:
-        query: the query string of the page about this person.
-        favour: how much the assistant likes them, in per cent.
-    """
-
-    name: str
-    query: str
-    favour: int
-    meetings: int
-    first: str
-    last: str
-    attributes: int
-
-
-@dataclass(frozen=True, slots=True)
-class ShownAttribute:
-    """An attribute of a profile, and the audience that may know it."""
-
-    text: str
-    audience: str
-    at: str
 
 
 def _show(visit: Visit) -> Shown:
@@ -106,9 +79,11 @@ def _shown_one(visit: Visit) -> dict[str, Any]:
             "title": row["name"] or person,
             "profile": _person(person, row, len(row["attributes"])),
             "attributes": [
-                ShownAttribute(
-                    each["text"], audience_text(each["audience"]), time_shown(each["at"])
-                )
+                {
+                    **each,
+                    "audience": audience_text(each["audience"]),
+                    "at": time_shown(each["at"]),
+                }
                 for each in row["attributes"]
             ],
         }
@@ -126,16 +101,20 @@ def _thing(row: KnownThing) -> dict[str, Any]:
     }
 
 
-def _person(entity: str, row: Met, attributes: int) -> PersonLine:
-    return PersonLine(
-        name=row["name"] or entity,
-        query=query_string(who=entity),
-        favour=round(100 * row["favour"]),
-        meetings=row["meetings"],
-        first=time_shown(row["first_at"]),
-        last=time_shown(row["last_at"]),
-        attributes=attributes,
-    )
+def _person(entity: str, row: Met, attributes: int) -> Shown:
+    """A person whom an assistant knows, with the query string of the page about them.
+
+    `favour` is how much it likes them, in per cent.
+    """
+    return {
+        "name": row["name"] or entity,
+        "query": query_string(who=entity),
+        "favour": round(100 * row["favour"]),
+        "meetings": row["meetings"],
+        "first": time_shown(row["first_at"]),
+        "last": time_shown(row["last_at"]),
+        "attributes": attributes,
+    }
 
 
 def _forget(visit: Visit) -> Result:

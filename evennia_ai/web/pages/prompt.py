@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import partial
 from urllib.parse import urlencode
 
-from evennia_ai.core.text.difference import Piece
 from evennia_ai.core.turn.contexts import MAIN_PARTS, ContextType, fields_of
 from evennia_ai.operations import AssistantScript, Result
 from evennia_ai.operations.models import prompts, shown_prompts, texts
@@ -22,57 +20,6 @@ from evennia_ai.web.rows import ONE, Action, Page, Shown, Visit, page_address
 
 # The key of the tools' schemas among the token counts of components, which are keyed by number.
 TOOLS = -1
-
-
-@dataclass(frozen=True, slots=True)
-class Editor:
-    """A text that is being edited.
-
-    Attributes:
-        what, key: its name in `operations.models.texts`.
-        pieces: the difference to the stored text; () until the visitor asked for it.
-        mark: mark of the stored text when the difference was shown.
-        problem: the reason why it cannot be edited, or "".
-    """
-
-    what: str
-    key: str
-    name: str
-    text: str
-    pieces: tuple[Piece, ...]
-    mark: str
-    is_same: bool
-    problem: str
-
-
-@dataclass(frozen=True, slots=True)
-class ShownPart:
-    """A part of the prompt, with its tokens in the chosen context; "" if it has none there."""
-
-    number: int
-    key: str
-    where: str
-    what: str
-    tokens: str
-    enabled: bool
-    is_own: bool
-    is_written: bool
-
-
-@dataclass(frozen=True, slots=True)
-class Preview:
-    """The prompt that would be sent next in a context.
-
-    Attributes:
-        together: all tokens, including those of the tools; formatted.
-        messages: role and text of each message.
-        problem: the reason why there is none, or "".
-    """
-
-    together: str
-    tools: int
-    messages: tuple[tuple[str, str], ...]
-    problem: str
 
 
 # ---- looking -----------------------------------------------------------------------------------
@@ -117,18 +64,11 @@ def _fields(context: str) -> list[tuple[str, ...]]:
     return [("context_configs", str(context), name) for name in names]
 
 
-def _part(row: prompts.ComponentRow, tokens: dict[int, int]) -> ShownPart:
+def _part(row: prompts.ComponentRow, tokens: dict[int, int]) -> Shown:
+    """Format a part of the prompt; `tokens` is "" if it has none in the chosen context."""
     count = tokens.get(row["number"], 0)
-    return ShownPart(
-        number=row["number"],
-        key=row["key"],
-        where=row["where"],
-        what=row["description"] or row["content"],
-        tokens=f"{count:,}" if count else "",
-        enabled=row["enabled"],
-        is_own=row["is_own"],
-        is_written=row["is_written"],
-    )
+    what = row["description"] or row["content"]
+    return {**row, "what": what, "tokens": f"{count:,}" if count else ""}
 
 
 def _text(script: AssistantScript, what: str) -> tuple[str, str, str]:
@@ -137,23 +77,32 @@ def _text(script: AssistantScript, what: str) -> tuple[str, str, str]:
     return what, found.name, found.text
 
 
-def _preview(visit: Visit, context: str, sizes: Result[shown_prompts.ShownPrompt]) -> Preview:
+def _preview(visit: Visit, context: str, sizes: Result[shown_prompts.ShownPrompt]) -> Shown:
+    """The prompt that would be sent next in a context, or the problem why there is none."""
     if not sizes.ok:
-        return Preview("", 0, (), sizes.message)
+        return {"problem": sizes.message}
     whole = shown_prompts.show_prompt(
         visit.assistant, visit.account, is_whole=True, context=context
     )
     if not whole.ok:
-        return Preview("", 0, (), whole.message)
-    messages = tuple(
-        (str(message["role"]), shown_prompts.as_text(message)) for message in whole.data["messages"]
-    )
-    tokens = sizes.data["tokens"].get(TOOLS, 0)
-    return Preview(f"{sizes.data['total']:,}", tokens, messages, "")
+        return {"problem": whole.message}
+    return {
+        # All tokens, including those of the tools.
+        "together": f"{sizes.data['total']:,}",
+        "tools": sizes.data["tokens"].get(TOOLS, 0),
+        "messages": [
+            (str(message["role"]), shown_prompts.as_text(message))
+            for message in whole.data["messages"]
+        ],
+    }
 
 
-def _editor(visit: Visit) -> Editor | None:
-    """The editor of the text that the form or the query string names; None if neither does."""
+def _editor(visit: Visit) -> Shown | None:
+    """The editor of the text that the form or the query string names; None if neither does.
+
+    With the difference to the stored text, once the visitor asked for it, and the mark of the
+    stored text then; or with the problem why the text cannot be edited.
+    """
     what, key = visit.form.get("what", ""), visit.form.get("key", "")
     typed = visit.form.get("text")
     # A link opens an editor; a form was sent to show the difference, or its saving was refused.
@@ -161,16 +110,18 @@ def _editor(visit: Visit) -> Editor | None:
         what, key = visit.query.get("edit", ""), visit.query.get("key", "").strip()
     if not what:
         return None
+    editor = {"what": what, "key": key, "mark": ""}
     found = texts.text_of(visit.assistant, what, key)
     if not found.ok:
-        return Editor(what, key, what, clean(typed or ""), (), "", False, found.message)
-    text = clean(typed) if typed is not None else clean(found.data.text)
+        return {**editor, "name": what, "text": clean(typed or ""), "problem": found.message}
+    editor |= {"name": found.data.name, "text": clean(found.data.text if typed is None else typed)}
     if typed is None:
-        return Editor(what, key, found.data.name, text, (), "", False, "")
-    shown = texts.text_difference(visit.assistant, what, key, text)
-    data = shown.data if shown.ok else TextDifference("", "", "", (), False)
-    name = found.data.name
-    return Editor(what, key, name, text, data.pieces, data.mark, data.is_same, "")
+        return editor
+    shown = texts.text_difference(visit.assistant, what, key, editor["text"])
+    if not shown.ok:
+        return editor
+    data = shown.data
+    return {**editor, "pieces": data.pieces, "mark": data.mark, "is_same": data.is_same}
 
 
 # ---- changing ----------------------------------------------------------------------------------

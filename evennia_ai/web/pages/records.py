@@ -3,40 +3,16 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
 from typing import Any
 
 from evennia_ai import operations
 from evennia_ai.core.safety.audit_events import EVENTS
 from evennia_ai.operations import AssistantScript
 from evennia_ai.operations.audit.log import FactEntry, words_of
-from evennia_ai.web.forms import (
-    AT_ONCE,
-    FieldError,
-    query_string,
-    refuse_field,
-    time_shown,
-    whole_number_in,
-)
+from evennia_ai.web.forms import AT_ONCE, asked_number, query_string, time_shown
 from evennia_ai.web.rows import Page, Shown, Visit
 
 FILTERS = ("event", "by", "day")
-
-
-@dataclass(frozen=True, slots=True)
-class RecordLine:
-    """An entry of an audit log.
-
-    Attributes:
-        details: its details as JSON; "" if there are none.
-    """
-
-    version: int
-    at: str
-    event: str
-    text: str
-    by: str
-    details: str
 
 
 def timeline(visit: Visit, script: AssistantScript | None) -> dict[str, Any]:
@@ -49,14 +25,9 @@ def timeline(visit: Visit, script: AssistantScript | None) -> dict[str, Any]:
         "older": "",
         "is_filtered": any(asked.values()) or "before" in visit.query,
     }
-    try:
-        before = whole_number_in(visit.query, "before")
-    except FieldError as error:
-        visit.result = refuse_field(error)
-        return shown
     found = operations.audit_log(
         script,
-        before=before,
+        before=asked_number(visit, "before"),
         limit=AT_ONCE,
         events=(asked["event"],) if asked["event"] else (),
         by=asked["by"],
@@ -74,13 +45,13 @@ def timeline(visit: Visit, script: AssistantScript | None) -> dict[str, Any]:
     }
 
 
-def _line(entry: FactEntry, visit: Visit) -> RecordLine:
+def _line(entry: FactEntry, visit: Visit) -> Shown:
+    """Format an entry of an audit log; its details are JSON, or "" if there are none."""
     details = dict(entry["details"])
     by = str(details.pop("by", "") or "")  # it has a column of its own
     shown = json.dumps(details, ensure_ascii=False, indent=1, default=str) if details else ""
-    at = time_shown(entry["at"])
-    text = words_of(entry, visit.account)
-    return RecordLine(entry["version"], at, entry["event"], text, by, shown)
+    at, text = time_shown(entry["at"]), words_of(entry, visit.account)
+    return {**entry, "at": at, "text": text, "by": by, "details": shown}
 
 
 def _show(visit: Visit) -> Shown:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 from evennia_ai.core.settings.paths import locate, text_at
 from evennia_ai.operations import Result
@@ -29,31 +28,6 @@ FIXED = "assistant_key"
 _WHERE = re.compile(r"[;,]? its keys are in .*")
 
 
-@dataclass(frozen=True, slots=True)
-class SettingsPart:
-    """Settings that are keys of one setting; name and help are "" for those that stand alone."""
-
-    name: str
-    help: str
-    fields: tuple[Field, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class ShownGroup:
-    """Settings under one heading.
-
-    Attributes:
-        own: number of settings that the assistant overrides.
-        is_open: it has typed values that were refused, and is shown expanded.
-    """
-
-    key: str
-    title: str
-    parts: tuple[SettingsPart, ...]
-    own: int
-    is_open: bool
-
-
 def _show(visit: Visit) -> Shown:
     rows = settings_of.configuration(visit.assistant).data["settings"]
     fields = [field_of(row, visit) for row in rows if _has_field(row)]
@@ -71,19 +45,28 @@ def _has_field(row: SettingRow) -> bool:
     return row["name"] != FIXED and not is_container(row) and not is_within(row)
 
 
-def _group(title: str, fields: Iterable[Field]) -> ShownGroup:
+def _group(title: str, fields: Iterable[Field]) -> Shown:
+    """The settings under a heading; those that are keys of one setting are a part with its name.
+
+    The group is shown expanded (`is_open`) if it has typed values that were refused; `own` is the
+    number of settings that the assistant overrides.
+    """
     theirs = [field for field in fields if group_of(field.path) == title]
-    parts = tuple(
-        SettingsPart(
-            name.replace("_", " "),
-            _WHERE.sub("", text_at(locate(name))) if name else "",
-            tuple(part),
-        )
+    parts = [
+        {
+            "name": name.replace("_", " "),
+            "help": _WHERE.sub("", text_at(locate(name))) if name else "",
+            "fields": part,
+        }
         for name, part in grouped(theirs).items()
-    )
-    is_open = any(field.error or field.text != field.was for field in theirs)
-    own = sum(field.is_own for field in theirs)
-    return ShownGroup(title.casefold().replace(" ", "-"), title, parts, own, is_open)
+    ]
+    return {
+        "key": title.casefold().replace(" ", "-"),
+        "title": title,
+        "parts": parts,
+        "own": sum(field.is_own for field in theirs),
+        "is_open": any(field.error or field.text != field.was for field in theirs),
+    }
 
 
 def set_settings(visit: Visit) -> Result:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from urllib.parse import urlencode
 
 from evennia_ai.core.safety.notices import limit_words
@@ -10,7 +9,7 @@ from evennia_ai.operations.result import ProblemKind
 from evennia_ai.operations.turns import latest
 from evennia_ai.operations.turns.latest import OUTCOMES, Sought
 from evennia_ai.operations.turns.traces import NOBODY, Traced, cost_of
-from evennia_ai.web.forms import whole_number_in
+from evennia_ai.web.forms import asked_number
 from evennia_ai.web.rows import ONE, Page, Shown, Visit
 from evennia_ai.web.stream import address_of_stream
 from evennia_ai.web.waterfall import LEVELS, shown_turn
@@ -18,62 +17,27 @@ from evennia_ai.web.waterfall import LEVELS, shown_turn
 SOUGHT = ("sender", "words", "outcome", "day")
 
 
-@dataclass(frozen=True, slots=True)
-class TurnRow:
-    """A line of the list.
+def _row(turn: Traced, own: dict[float, int]) -> Shown:
+    """Format a turn as a line of the list.
 
-    Attributes:
-        tick: the tick of a turn that answered no message and is still in memory; else None.
-        level: selects a colour and a sign, as for cards.
+    Its `tick` leads to a turn that answered no message and is still in memory; `level` selects a
+    colour and a sign, as for cards.
     """
-
-    number: int
-    tick: int | None
-    shown_at: str
-    who: str
-    how: str
-    text: str
-    answer: str
-    result: str
-    level: str
-    seconds: float
-    calls: int
-    tokens: int
-    cost: str
-    limits: tuple[str, ...]
-
-
-def _row(turn: Traced, own: dict[float, int]) -> TurnRow:
-    return TurnRow(
-        number=turn["number"],
-        tick=None if turn["number"] else own.get(turn["at_seconds"]),
-        shown_at=turn["shown_at"],
-        who=turn["sender"] or NOBODY,
-        how=turn["source"],
-        text=turn["text"],
-        answer=turn["answer"],
-        result=turn["result"],
-        level=LEVELS.get(turn["result"], "busy"),
-        seconds=turn["seconds"],
-        calls=turn["calls"],
-        tokens=turn["prompt_tokens"] + turn["completion_tokens"],
-        cost=cost_of({**turn}).removeprefix("for "),
-        limits=tuple(map(limit_words, turn["limits"])),
-    )
-
-
-def _whole(visit: Visit, name: str) -> int | None:
-    """A whole number in the query string; None if it is missing or invalid."""
-    try:
-        return whole_number_in(visit.query, name)
-    except ValueError:
-        return None
+    return {
+        **turn,
+        "tick": None if turn["number"] else own.get(turn["at_seconds"]),
+        "who": turn["sender"] or NOBODY,
+        "level": LEVELS.get(turn["result"], "busy"),
+        "tokens": turn["prompt_tokens"] + turn["completion_tokens"],
+        "cost": cost_of({**turn}).removeprefix("for "),
+        "limits": list(map(limit_words, turn["limits"])),
+    }
 
 
 def _show_list(visit: Visit) -> Shown:
     script, query = visit.assistant, visit.query
     given = {name: query.get(name, "").strip()[:100] for name in SOUGHT}
-    before, by_cost = _whole(visit, "before"), query.get("order") == "cost"
+    before, by_cost = asked_number(visit, "before"), query.get("order") == "cost"
     sought = Sought(**given, before=before, by_cost=by_cost)
     # Its mark is taken before anything is read, so that no change falls in between. Nothing is ever
     # added to an older page, so it needs no stream.
@@ -97,7 +61,7 @@ def _show_list(visit: Visit) -> Shown:
 
 
 def _show_one(visit: Visit) -> Shown:
-    script, number, tick = visit.assistant, int(visit.path["number"]), _whole(visit, "tick")
+    script, number, tick = visit.assistant, int(visit.path["number"]), asked_number(visit, "tick")
     found = latest.show_turn(script, number, visit.look, tick=tick, asker=visit.account)
     data = found.data if found.ok else latest.TurnInFull("", [], [], [])
     return {
