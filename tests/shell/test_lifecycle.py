@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import asdict
+from unittest import mock
 
+import pytest
 from evennia.objects.models import ObjectDB
 from evennia.utils.create import create_channel
 
 from evennia_ai import operations
-from evennia_ai.operations.assistants import lifecycle
+from evennia_ai.operations.assistants import creation, lifecycle
 from evennia_ai.operations.naming import LONGEST_NAME
 from evennia_ai.operations.result import ProblemKind
 from evennia_ai.runtime import state
@@ -67,6 +69,18 @@ class TestCreate(SafetyTest):
         assert 30 == state.read(script, "tick_rate")
         assert {"loop": {"max_own_turns": 3}} == state.read(script, "safety_config")
         assert not script.attributes.has("llm_model")
+
+    def test_what_breaks_in_the_middle_leaves_nothing(self) -> None:
+        """Neither in the room nor in memory; also no timer, which the test base would find."""
+        contents = list(self.room1.contents)
+        with (
+            mock.patch.object(creation, "create_script", side_effect=RuntimeError("disk full")),
+            pytest.raises(RuntimeError, match="disk full"),
+        ):
+            operations.create_assistant("Edda", location=self.room1)
+        assert contents == list(self.room1.contents)
+        assert "Edda" not in {str(each.key) for each in ObjectDB.get_all_cached_instances()}
+        assert operations.create_assistant("Edda", location=self.room1).ok
 
 
 class TestUpdate(SafetyTest):

@@ -95,10 +95,15 @@ def create_assistant(
     if found.errors:
         problems = "; ".join(found.errors.values())
         return Result(False, f"{name} is not created: {problems}", errors=found.errors)
-    with signed(by or str(getattr(maker, "key", ""))), transaction.atomic():
-        archive_earlier_log(name)
-        character = _make_body(name, typeclass, location, desc, aliases, maker)
-        script = attach_script(name, character, found.values, number)
+    character: Any = None
+    try:
+        with signed(by or str(getattr(maker, "key", ""))), transaction.atomic():
+            archive_earlier_log(name)
+            character = _make_body(name, typeclass, location, desc, aliases, maker)
+            script = attach_script(name, character, found.values, number)
+    except BaseException:
+        _forget(character, location)
+        raise
     if location is None:
         greeting = f"{name} is awake, but in no room. Go to its room and type: tel {name} = here"
     else:
@@ -227,19 +232,31 @@ def take_back(made: Result[Creation] | None) -> None:
     Args:
         made: what was created; None: it did not come so far.
     """
+    if made is not None and made.ok:
+        body = made.data.character
+        _forget(body, body.location)
+
+
+def _forget(body: GameObject | None, place: GameObject | None) -> None:
     # A rollback undoes the database alone; timers, links and caches in memory are undone here.
-    if made is None or not made.ok:
-        return
-    script, body = made.data.script, made.data.character
-    # Evennia's timer of the script would go on calling it.
-    if script.ndb._task is not None:
-        script.ndb._task.stop()
-    script.work = None  # type: ignore[assignment]  # as before it was started
+    if body is not None:
+        forget_script_of(body)
+        # Evennia's idmapper would go on returning an object that is not in the database.
+        body.flush_from_cache(force=True)
+    if place is not None:
+        place.contents_cache.init()
+
+
+def forget_script_of(body: GameObject) -> None:
+    """Undo in memory a script that a rolled-back transaction attached to a body."""
+    for script in AssistantScript.get_all_cached_instances():
+        if isinstance(script, AssistantScript) and script.db_obj_id == body.pk:
+            # Evennia's timer of the script would go on calling it.
+            if script.ndb._task is not None and script.ndb._task.running:
+                script.ndb._task.stop()
+            script.work = None  # type: ignore[assignment]  # as before it was started
+            script.flush_from_cache(force=True)
     body.assistant_script = None
-    beings: tuple[Any, ...] = (script, body)
-    for being in beings:
-        # Evennia's idmapper would go on returning objects that are not in the database.
-        being.flush_from_cache(force=True)
 
 
 def give_account(script: AssistantScript) -> Result[Account]:
