@@ -320,7 +320,8 @@ def end_assistant(
             logger.log_trace(f"[assistant] {name} could not be ended")
             if archive is not None:  # after the rollback its audit log is in the database again
                 archive.unlink(missing_ok=True)
-            return _undone(script, body, error, "released" if keeps_body else "deleted")
+            done = "released" if keeps_body else "deleted"
+            return _undone(script, number, body, error, done)
     if keeps_body:
         assistant_character.take_ears(body)
     services.memory().drop(number)
@@ -384,12 +385,18 @@ def remove_account(account: Account) -> None:
         account.attributes.remove(BODY_OF_ACCOUNT)
 
 
-def _undone(script: AssistantScript, body: GameObject, error: Exception, wanted: str) -> Result:
-    for being in filter(None, (script, body)):
+def _undone(
+    script: AssistantScript, number: int, body: GameObject, error: Exception, wanted: str
+) -> Result:
+    # Where the script was deleted before the rollback, its row becomes another object in memory.
+    known = script if script.pk is not None else AssistantScript.objects.get(pk=number)
+    for being in filter(None, (known, body)):
         # Evennia's attribute caches do not notice that the transaction was rolled back.
         being.attributes.reset_cache()
-    if script.pk is not None:
-        script.at_start()
+    if known is script:
+        known.at_start()
+    else:
+        known.at_server_start()
     return Result.unavailable(
         f"{script.key} is stopped, and could not be {wanted}: {one_line(str(error), 200)}. "
         "Fix that and try again."
