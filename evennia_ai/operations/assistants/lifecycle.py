@@ -80,12 +80,13 @@ def describe(script: AssistantScript) -> Result[Described]:
 
 
 def look_of(script: AssistantScript) -> dict[str, Any]:
-    """The look of an assistant that people can set; its location as "#12", None: nowhere."""
+    """The look of an assistant that people can set; its location and home as "#12", None: none."""
     body = script.obj
     if body is None:
         return {}
-    place = str(body.location.dbref) if body.location is not None else None
-    return {"desc": str(body.db.desc or ""), "aliases": sorted(aliases_of(body)), "location": place}
+    place, home = (each and str(each.dbref) for each in (body.location, body.home))
+    names = sorted(aliases_of(body))
+    return {"desc": str(body.db.desc or ""), "aliases": names, "location": place, "home": home}
 
 
 # ---- changing ----------------------------------------------------------------------------------
@@ -100,6 +101,7 @@ def update_assistant(
     aliases: Sequence[str] | None = None,
     by: str = "",
     person: Being | None = None,
+    home: GameObject | None = None,
     is_undo: bool = False,
 ) -> Result[Described]:
     """Change an assistant's description, persona, location or aliases.
@@ -109,6 +111,7 @@ def update_assistant(
         location: a room, its "#2", or its name; it becomes the assistant's home too.
         aliases: all of its aliases, which replace the old ones.
         person: must be allowed to teleport into the room, like the assistant; None: no check.
+        home: its home, where that is not its new room.
         is_undo: the description is an earlier one, stored as it was, also "".
     """
     given = {"desc": desc, "persona": persona, "location": location, "aliases": aliases}
@@ -119,7 +122,7 @@ def update_assistant(
         )
     if script.obj is None and set(wanted) != {"persona"}:
         return Result.conflict(f"{script.key} has no body, so only the persona can be changed.")
-    place = _find_place(location) if location is not None else None
+    place = _find_place(location)
     found = prepare({"persona": persona} if persona is not None else {}, lambda _: UNSET)
     problems = [*found.errors.values(), _problem_of_look(wanted, place, script.obj)]
     if problem := "; ".join(filter(None, problems)):
@@ -128,7 +131,7 @@ def update_assistant(
         return Result.forbidden(problem)
     with signed(by), transaction.atomic():
         before = look_of(script)
-        if place is not None and not _move(script.obj, place):
+        if place is not None and not _move(script.obj, place, _find_place(home) or place):
             return Result.conflict(
                 f"{script.key} cannot go to {place.key}: the game does not allow that."
             )
@@ -137,7 +140,7 @@ def update_assistant(
     return Result(True, f"{script.key}: {', '.join(wanted)} changed.", describe(script).data)
 
 
-def _find_place(location: GameObject) -> Any:
+def _find_place(location: GameObject | None) -> Any:
     # None unless exactly one room has that number or name.
     if not isinstance(location, str):
         return location
@@ -177,10 +180,10 @@ def _problem_of_room(place: GameObject | None, body: GameObject, person: Being |
     return ""
 
 
-def _move(body: GameObject, place: GameObject) -> bool:
+def _move(body: GameObject, place: GameObject, home: GameObject) -> bool:
     if body.location != place and not body.move_to(place, quiet=True, move_type="teleport"):
         return False
-    body.home = place
+    body.home = home
     return True
 
 
@@ -202,6 +205,11 @@ def _apply(
 def _record_look(script: AssistantScript, names: list[str], before: Mapping[str, object]) -> None:
     now = look_of(script)
     old = {name: value for name, value in before.items() if value != now[name]}
+    # A room becomes its home when it moves there. An undo needs to know of any other home.
+    if old.get("home") in (None, before.get("location")):
+        old.pop("home", None)
+    elif "home" in old:
+        old["location"] = before["location"]
     new = {name: now[name] for name in old}
     audit.record("look_changed", script, changed=names, before=old, after=new)
 
