@@ -7,7 +7,8 @@ from unittest import mock
 
 import pytest
 from evennia.objects.models import ObjectDB
-from evennia.utils.create import create_channel
+from evennia.objects.objects import DefaultObject
+from evennia.utils.create import create_channel, create_object
 
 from evennia_ai import operations
 from evennia_ai.operations.assistants import creation, lifecycle
@@ -84,6 +85,13 @@ class TestCreate(SafetyTest):
 
 
 class TestUpdate(SafetyTest):
+    def test_an_alias_that_it_has_already_may_stay(self) -> None:
+        """An adopted being may have some that no assistant would get."""
+        guard = create_object(DefaultObject, key="Guard", aliases=["2nd guard", "g"])
+        script = operations.adopt(guard, "Garda").data.script
+        assert lifecycle.update_assistant(script, aliases=["2nd Guard", "Watch"], by="Tom").ok
+        assert ["2nd guard", "watch"] == guard.aliases.all()
+
     def test_each_can_be_changed(self) -> None:
         result = lifecycle.update_assistant(
             self.ada_script,
@@ -201,6 +209,16 @@ class TestClone(SafetyTest):
         assert {"calls_per_reply": 2} == state.read(copy.script, "execution_config")
         assert "Bea is an assistant, an AI." == copy.character.db.desc
         assert self.room2 == copy.character.location
+
+    def test_one_without_a_body_into_a_room_that_not_everybody_may_enter(self) -> None:
+        self.ada.delete()
+        self.ada_script.refresh_from_db()
+        self.room1.locks.add("teleport_here:perm(Builder)")
+        self.mira.account.permissions.add("Builder")
+        made = lifecycle.clone_assistant(
+            self.ada_script, "Bea", location=self.room1, person=self.mira
+        )
+        assert self.room1 == made.data.character.location
 
     def test_what_is_wrong_is_not_copied(self) -> None:
         assert not lifecycle.clone_assistant(self.ada_script, "Ada").ok

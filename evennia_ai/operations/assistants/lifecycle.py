@@ -164,7 +164,7 @@ def _problem_of_look(wanted: Mapping[str, Any], place: GameObject | None, body: 
 
 def _problem_of_alias(alias: str, body: GameObject) -> str:
     # Aliases that it has already are not checked again.
-    if alias.strip().casefold() in body.aliases.all():
+    if alias.strip().lower() in body.aliases.all():
         return ""
     return problem_of_name(alias) or problem_of_player(alias, body)
 
@@ -175,7 +175,7 @@ def _problem_of_room(place: GameObject | None, body: GameObject, person: Being |
         return ""
     if not lets(place, person, HERE, default=True):
         return f"You may not move anyone to {place.key}."
-    if not (is_owner(person) or place.access(body, HERE, default=True)):
+    if not (body is None or is_owner(person) or place.access(body, HERE, default=True)):
         return f"{body.key} may not be moved to {place.key}: the room's lock {HERE!r} forbids it."
     return ""
 
@@ -194,8 +194,12 @@ def _apply(
     if "desc" in wanted:
         body.db.desc = wanted["desc"] if is_undo else wanted["desc"].strip() or plain_desc(body)
     if "aliases" in wanted:
-        body.aliases.clear()
-        body.aliases.add([str(alias) for alias in wanted["aliases"]])
+        # Adding one checks it, so those that it has already are not added again.
+        names = {str(alias).strip().lower() for alias in wanted["aliases"]}
+        for name, category in body.aliases.all(return_key_and_category=True):
+            if name not in names:
+                body.aliases.remove(name, category)
+        body.aliases.add(sorted(names - set(body.aliases.all())))
     if values:
         state.write(script, **values)
     if script.work is not None:
