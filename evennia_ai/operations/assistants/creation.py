@@ -7,13 +7,11 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from django.conf import settings
 from django.conf import settings as game_settings
 from django.db import transaction
 from evennia.accounts.models import AccountDB
 from evennia.objects.models import ObjectDB
 from evennia.objects.objects import DefaultExit, DefaultRoom
-from evennia.typeclasses.tags import Tag
 from evennia.utils import logger
 from evennia.utils.create import create_account, create_object, create_script
 from evennia.utils.search import search_object
@@ -34,6 +32,7 @@ from evennia_ai.operations.naming import (
 )
 from evennia_ai.operations.result import Result
 from evennia_ai.operations.settings.changing import prepare, signed
+from evennia_ai.operations.settings.doubts import known_permission
 from evennia_ai.operations.settings.rows import UNSET
 from evennia_ai.runtime import names
 from evennia_ai.runtime.rights import lets, locks_for, meets
@@ -294,16 +293,9 @@ def check_permission(text: str, being: Being) -> Result[str]:
         except ConfigurationError as error:
             return Result.invalid(f"That does not work: {error}")
         return Result(True, words, words)
-    known = {name.casefold(): name for name in settings.PERMISSION_HIERARCHY}
-    # Evennia's `perm()` takes the plural of a permission too: "Builders".
-    found = known.get(words.casefold()) or known.get(words.casefold().removesuffix("s"))
-    if found is None and words:
-        held = Tag.objects.filter(db_tagtype="permission", db_key__iexact=words)
-        found = words if held.exists() else None
-    if found is None:
-        return Result.not_found(
-            f"There is no permission {words!r}; there are {', '.join(known.values())}."
-        )
+    if not (found := known_permission(words)):
+        known = ", ".join(game_settings.PERMISSION_HIERARCHY)
+        return Result.not_found(f"There is no permission {words!r}; there are {known}.")
     return Result(True, found, found)
 
 

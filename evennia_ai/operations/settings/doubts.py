@@ -36,14 +36,14 @@ def doubts(script: Assistant, names: Iterable[str] | None = None) -> list[str]:
 
 def _of_confirm_by(script: Assistant) -> Iterator[str]:
     by = str(state.read(script, "confirm_by"))
-    if by not in (ASKER, STAFF) and "(" not in by and not (_is_permission(by) or _is_name(by)):
+    if by not in (ASKER, STAFF) and "(" not in by and not (known_permission(by) or _is_name(by)):
         yield f"confirm_by is {_shown(by)}, a name or permission that nobody has: nobody is asked."
 
 
 def _of_conditions(name: str) -> Callable[[Assistant], Iterator[str]]:
     def found(script: Assistant) -> Iterator[str]:
         for word in map(str, state.read(script, name)):
-            if "(" not in word and not _is_permission(word):
+            if "(" not in word and not known_permission(word):
                 yield f"{name} has {_shown(word)}, a permission that nobody has."
 
     return found
@@ -65,16 +65,20 @@ _DOUBTS: Mapping[str, Callable[[Assistant], Iterator[str]]] = {
 }
 
 
+def known_permission(word: str) -> str:
+    """The permission of that name in the form to store, or "" where nobody can have it."""
+    words = word.strip().casefold()
+    known = {name.casefold(): name for name in settings.PERMISSION_HIERARCHY}
+    # Evennia's `perm()` takes the plural of a permission too: "Builders".
+    found = known.get(words) or known.get(words.removesuffix("s"))
+    if found is None and words:
+        held = Tag.objects.filter(db_tagtype="permission", db_key__iexact=words)
+        found = word.strip() if held.exists() else None
+    return found or ""
+
+
 def _shown(word: str) -> str:
     return repr(one_line(word, LONGEST_WORD))
-
-
-def _is_permission(word: str) -> bool:
-    # A permission of the game's hierarchy, or any other that somebody has.
-    word = word.strip().lower()
-    if word in map(str.lower, settings.PERMISSION_HIERARCHY):
-        return True
-    return bool(Tag.objects.filter(db_tagtype="permission", db_key=word).exists())
 
 
 def _is_name(word: str) -> bool:
