@@ -112,7 +112,7 @@ class LedgerStore:
                 if not self._outage.draw(reservation):
                     raise
             self._open[reservation.key] = reservation
-        record_warnings(reservation, billing.assistant)
+        record_warnings(reservation)
         return reservation
 
     def _reserve(
@@ -390,7 +390,7 @@ class LedgerStore:
             self._outage.refuse(at, now)  # the caps are used up: no call could be made anyway
         else:
             self._outage.add(held)
-            record_warnings(held, "game")
+            record_warnings(held)
 
     def recover(self, now: float) -> int:
         """Close the open calls of ended processes, and overdue ones; return how many."""
