@@ -491,6 +491,9 @@ class TestWhoMayKnow(BundleTest):
         shown = bundle_in.show_bundle(bundle, "Ada")
         assert not shown.ok
         assert "There is an assistant named Ada already" in shown.message
+        taken = read(built(self.packed(), {"aliases": ["Tom"]})).data
+        told = "Bea is not created. There is a character named Tom already"
+        assert told in bundle_in.show_bundle(taken, "Bea").message
         shown = bundle_in.show_bundle(bundle, "Bea")
         assert shown.ok
         assert ["TestAccount", "TestAccount2"] == sorted(shown.data.people)

@@ -87,7 +87,7 @@ def create_assistant(
         number: primary key for its script, if rows have it already: see `memory.arriving`.
     """
     name = " ".join(key.split())
-    refused: Result = _refusal(name, aliases) or check_body(typeclass)
+    refused: Result = refuse_names(name, aliases) or check_body(typeclass)
     if not refused.ok:
         return refused
     found = prepare(_given(persona, lines or {}) | dict(settings or {}), lambda _: UNSET)
@@ -111,7 +111,8 @@ def create_assistant(
     return Result(True, message, Creation(script, character))
 
 
-def _refusal(name: str, aliases: Sequence[str]) -> Result | None:
+def refuse_names(name: str, aliases: Sequence[str]) -> Result | None:
+    """Refuse the names of a new assistant where one is not fit, or is somebody's; else None."""
     if problem := problem_of_name(name):
         return Result.invalid(problem)
     if problem := next(filter(None, map(problem_of_name, aliases)), ""):
