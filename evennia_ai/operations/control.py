@@ -145,12 +145,16 @@ def set_enabled(script: AssistantScript, enabled: bool, *, by: str = "") -> Resu
     if enabled and script.obj is None:
         refused = Result.conflict(f"{name} has no body; give it one")
         return refused.with_typed(f": assistant adopt <npc> = {name}")
-    if not _enable(script, enabled, by):
-        return Result.invalid(f"{name} is already {'awake' if enabled else 'silent'}.")
-    if enabled:
-        return Result(True, f"{name} is awake.")
-    silent = Result(True, f"{name} is silent")
-    return silent.with_typed(f". To let it answer: assistant start {name}")
+    mood, typed = "awake" if enabled else "silent", ""
+    if is_changed := _enable(script, enabled, by):
+        done = Result(True, f"{name} is {mood}.")
+    else:
+        done = Result.invalid(f"{name} is already {mood}.")
+    if enabled and state.is_stopped(script):
+        typed = f" It is stopped; to let it go on: assistant emergency clear {name}"
+    elif is_changed and not enabled:
+        typed = f" To let it answer: assistant start {name}"
+    return done.with_typed(typed)
 
 
 def _enable(script: AssistantScript, enabled: bool, by: str) -> bool:

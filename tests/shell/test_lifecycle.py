@@ -68,6 +68,8 @@ class TestCreate(SafetyTest):
         right = {"tick_rate": "30", "max_own_turns": 3, "llm_model": "none"}
         script = operations.create_assistant("Edda", settings=right, by="Tom").data.script
         assert 30 == state.read(script, "tick_rate")
+        silent = operations.create_assistant("Zoe", location=self.room1, settings={"enabled": "no"})
+        assert "Zoe is silent in Room. To let it answer: assistant start Zoe" == silent.message
         assert {"loop": {"max_own_turns": 3}} == state.read(script, "safety_config")
         assert not script.attributes.has("llm_model")
 

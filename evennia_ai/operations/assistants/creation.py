@@ -34,7 +34,7 @@ from evennia_ai.operations.result import Result
 from evennia_ai.operations.settings.changing import prepare, signed
 from evennia_ai.operations.settings.doubts import known_permission
 from evennia_ai.operations.settings.rows import UNSET
-from evennia_ai.runtime import names
+from evennia_ai.runtime import names, state
 from evennia_ai.runtime.rights import lets, locks_for, meets
 from evennia_ai.runtime.tagged import ANY_TAG, TAG_CATEGORY, tag_of
 
@@ -103,12 +103,17 @@ def create_assistant(
     except BaseException:
         _forget(character, location)
         raise
-    if location is None:
-        greeting = f"{name} is awake, but in no room. Go to its room and type: tel {name} = here"
-    else:
-        greeting = f"{name} is awake in {location.key}. Try: whisper {name} = hello"
-    message = "\n".join(filter(None, (greeting, brain_hint(script))))
+    message = "\n".join(filter(None, (_greeting(script, location), brain_hint(script))))
     return Result(True, message, Creation(script, character))
+
+
+def _greeting(script: AssistantScript, location: GameObject | None) -> str:
+    name, mood, hint = str(script.key), "awake", f"Try: whisper {script.key} = hello"
+    if not state.read(script, "enabled"):
+        mood, hint = "silent", f"To let it answer: assistant start {name}"
+    if location is None:
+        return f"{name} is {mood}, but in no room. Go to its room and type: tel {name} = here"
+    return f"{name} is {mood} in {location.key}. {hint}"
 
 
 def refuse_names(name: str, aliases: Sequence[str]) -> Result | None:
