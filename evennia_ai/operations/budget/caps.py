@@ -334,9 +334,13 @@ def usage(script: AssistantScript) -> Result[Usage]:
     if not standing.ok:
         return Result(False, standing.message, data, ProblemKind.UNAVAILABLE)
     found = standing.data
+    try:
+        totals = _totals(script, found)
+    except ConfigurationError as error:  # a shared ledger may go away between the two
+        return Result(False, f"That is unknown: {error}.", data, ProblemKind.UNAVAILABLE)
     data = replace(
         data,
-        totals=_totals(script, found),
+        totals=totals,
         by_player=_player_rows(found.players),
         budget={
             "standings": found.standings,
