@@ -14,7 +14,7 @@ from evennia_ai.approvals import checkpoints
 from evennia_ai.budget import ledger
 from evennia_ai.budget.ledger import LedgerStore, ledger_store, rows
 from evennia_ai.core.safety.limits import Decision, DecisionReason
-from evennia_ai.core.settings.budget import BudgetSpan
+from evennia_ai.core.settings.budget import BudgetSpan, Scope
 from evennia_ai.core.settings.model import MOST_KNOWN
 from evennia_ai.core.turn.turn import TokenUsage
 from evennia_ai.errors import ConfigurationError, LimitReachedError
@@ -74,13 +74,13 @@ class TestProcess(LedgerTest):
         store.settle(store.reserve(billing, need(), OPEN, NOON), TokenUsage(5, 5), NOON)
         store.release(store.reserve(billing, need(), OPEN, NOON), NOON)
         store.cut_off(store.reserve(billing, need(), OPEN, NOON), NOON)
-        report = ledger.report("ADA", OPEN, NOON)
+        report = ledger.report(Scope.ASSISTANT, "ADA", OPEN, NOON)
         used = {standing.name: standing.used for standing in report.standings}
         assert (110, 2) == (used["tokens_total"], used["calls_per_minute"])
         assert {"*#3": 1.0} == report.shares
         assert (0, {}) == (
             report.unpriced[BudgetSpan.EVER],
-            ledger.report("Edda", OPEN, NOON).shares,
+            ledger.report(Scope.ASSISTANT, "Edda", OPEN, NOON).shares,
         )
 
     def test_what_nobody_heard_is_given_back_as_it_was_held(self) -> None:
@@ -157,7 +157,7 @@ class TestProcess(LedgerTest):
         with pytest.raises(ConfigurationError, match=told), transaction.atomic():
             self.reserve()
         with pytest.raises(ConfigurationError, match=told), transaction.atomic():
-            ledger.report("Ada", OPEN, NOON)
+            ledger.report(Scope.ASSISTANT, "Ada", OPEN, NOON)
 
     @pytest.mark.skipif(postgres.is_default(), reason="a test's transaction is broken by it there")
     def test_without_tables_a_server_ends_all_the_same(self) -> None:
