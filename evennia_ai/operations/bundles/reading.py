@@ -350,7 +350,7 @@ def _arrival_message(script: AssistantScript, bundle: Bundle, *, enable: bool) -
         message = f"{name} is here, and silent. To let it answer: assistant start {name}"
     else:
         message = f"{name} is here, and answers."
-    return f"{message}\n{counted(count, 'memories') if count != 1 else '1 memory'} came along."
+    return f"{message}\n{counted(count, 'memories')} came along."
 
 
 def _record_path(name: str, bundle: Bundle) -> Path | None:
