@@ -38,7 +38,6 @@ MOST_ENTRIES = 100
 MOST_LOOKED_AT = 1_000
 MOST_CALLS = 1_000
 MOST_LINES, LONGEST_LINE = 200, 200  # lines, and characters of one
-_MISSING = object()
 
 
 class FactEntry(TypedDict):
@@ -114,7 +113,10 @@ def audit_log(
         since=datetime.fromtimestamp(span.since, UTC) if span else None,
         until=datetime.fromtimestamp(span.until, UTC) if span else None,
     )
-    matching = [each for each in found if not by or _is_by(each, by)]
+    wanted = by.strip().casefold()
+    matching = [
+        each for each in found if not by or str(each.details.get("by", "")).casefold() == wanted
+    ]
     shown, count = matching[:most], record.count(subject)
     following = shown[-1].version if len(matching) > most else None
     if by and following is None and len(found) == MOST_LOOKED_AT:
@@ -137,10 +139,6 @@ def words_of(entry: FactEntry, reader: Being) -> str:
         return text
     name = names.name_of(being, names.eyes_of(reader))
     return re.sub(rf"(?<![*\w]){re.escape(who)}(?![\d~])", lambda _: name, text)
-
-
-def _is_by(entry: AuditEntry, name: str) -> bool:
-    return str(entry.details.get("by", "")).casefold() == name.strip().casefold()
 
 
 def _as_data(entry: AuditEntry) -> FactEntry:
@@ -256,10 +254,9 @@ def _version_at(script: AssistantScript, text: str) -> int | Result:
 def _changes(before: Mapping[str, object], after: Mapping[str, object]) -> Iterator[StateChange]:
     old, new = dict(_flat(before)), dict(_flat(after))
     for path in sorted(old.keys() | new.keys()):
-        was, now = old.get(path, _MISSING), new.get(path, _MISSING)
+        was, now = old.get(path), new.get(path)
         if was != now and path != "version":
-            known = {name: None if v is _MISSING else v for name, v in (("b", was), ("a", now))}
-            yield {"path": path, "before": known["b"], "after": known["a"]}
+            yield {"path": path, "before": was, "after": now}
 
 
 def _flat(value: Mapping[str, object], path: str = "") -> Iterator[tuple[str, Any]]:
