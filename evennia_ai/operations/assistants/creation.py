@@ -194,13 +194,11 @@ def _make_body(
         location=location,
         home=location,
         aliases=list(aliases),
-        attributes=[("desc", desc or PLAIN_DESC.format(name=name))],
         locks=locks,
     )
     # A second time, since hooks of the game's class may have replaced locks while it was created.
     body.locks.add(f"{BODY_LOCKS};{locks}")
-    if not desc and names.hides_key(body, None):
-        body.db.desc = NAMELESS_DESC
+    body.db.desc = desc or plain_desc(body)
     return body
 
 
