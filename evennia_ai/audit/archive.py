@@ -83,9 +83,14 @@ def rows_of(id_: UUID) -> QuerySet[RecordedEvent]:
     return rows
 
 
+def slug_of(name: object) -> str:
+    """A name in a-z and 0-9 only, since the file may be copied to any file system."""
+    return _SLUG.sub("-", str(name).casefold()).strip("-")[:40] or "assistant"
+
+
 def _stem(subject: Subject) -> str:
-    slug = _SLUG.sub("-", subject.name.casefold()).strip("-")[:40] or "assistant"
-    return f"{slug}-{subject.id.hex[:8]}"
+    # The id keeps the files of two names apart that become the same slug.
+    return f"{slug_of(subject.name)}-{subject.id.hex[:8]}"
 
 
 def file_of(folder: Path, subject: Subject, begun: str, first: int, last: int) -> Path:

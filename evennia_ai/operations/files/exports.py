@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import re
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
@@ -17,7 +16,7 @@ from django.conf import settings
 
 from evennia_ai import audit
 from evennia_ai.assistant_script import AssistantScript
-from evennia_ai.audit.archive import folder_of, policy
+from evennia_ai.audit.archive import folder_of, policy, slug_of
 from evennia_ai.audit.streams import id_of
 from evennia_ai.core.typed_objects import Being
 from evennia_ai.errors import ConfigurationError
@@ -30,7 +29,6 @@ from evennia_ai.operations.rights.private_words import PrivateView
 FOLDER = "ai_exports"
 # Events sent over the web at once: a megabyte, which takes most of a second of the game's thread.
 MOST_SENT = 5_000
-_UNSAFE = re.compile(r"[^a-z0-9]+")
 _ONLY_OWNER, _FOLDER_OF_OWNER = 0o600, 0o700
 
 
@@ -49,7 +47,7 @@ def save_history(script: AssistantScript, *, look: PrivateView | None = None) ->
     content = {"assistant": str(script.key), "messages": messages}
     try:
         at = datetime.fromtimestamp(script.clock.seconds(), UTC)
-        path = _write(f"history-{_slug(script.key)}-{at:%Y%m%d-%H%M%S}", content)
+        path = _write(content, "history", script.key, f"{at:%Y%m%d-%H%M%S}")
     except OSError as error:
         return Result.unavailable(
             f"The conversation could not be written: {error.strerror or error}."
@@ -64,7 +62,7 @@ def save_known(
     """Write all that is known of a person into a new file."""
     found = export_known(script, being, by=by, look=look)
     try:
-        path = _write(f"memories-{_slug(script.key)}-{_slug(person_id(being))}", asdict(found.data))
+        path = _write(asdict(found.data), "memories", script.key, person_id(being))
     except OSError as error:
         return Result.unavailable(f"It could not be written: {error.strerror or error}.")
     data = Saved(str(path), len(found.data.memories))
@@ -73,7 +71,7 @@ def save_known(
 
 def file_name(*parts: object, ending: str = "json") -> str:
     """A safe file name from any words, such as a player's name."""
-    return f"{'-'.join(map(_slug, parts))}.{ending}"
+    return f"{'-'.join(map(slug_of, parts))}.{ending}"
 
 
 def as_file(content: object) -> bytes:
@@ -82,13 +80,8 @@ def as_file(content: object) -> bytes:
     return text.encode("utf-8", "replace")
 
 
-def _slug(name: object) -> str:
-    # Only a-z and 0-9: the file may be copied to any file system.
-    return _UNSAFE.sub("-", str(name).casefold()).strip("-")[:40] or "assistant"
-
-
-def _write(name: str, content: object) -> Path:
-    return write_new(_exports(), f"{name}.json", as_file(content))
+def _write(content: object, *parts: object) -> Path:
+    return write_new(_exports(), file_name(*parts), as_file(content))
 
 
 def write_new(folder: Path, name: str, content: bytes) -> Path:
@@ -132,7 +125,7 @@ def save_export(name: str, ending: str, content: bytes) -> Result[str]:
         data: the path of the file.
     """
     try:
-        path = write_new(_exports(), f"{_slug(name)}.{ending}", content)
+        path = write_new(_exports(), f"{slug_of(name)}.{ending}", content)
     except OSError as error:
         return Result.unavailable(f"The file could not be written: {error.strerror or error}.")
     return Result(True, f"It is in {path}", str(path))
@@ -143,7 +136,7 @@ def export_audit(script: AssistantScript) -> Result[Saved]:
     try:
         folder, record = folder_of(policy()), current_log()
         # The id keeps the files of two names apart that become the same slug.
-        name = f"{_slug(script.key)}-{id_of(str(script.key)).hex[:8]}"
+        name = f"{slug_of(script.key)}-{id_of(str(script.key)).hex[:8]}"
         path = folder / f"{name}-export-{record.count(script):08}.jsonl"
         events = _write_whole(path, lambda stream: record.export(script, stream))
     except (ConfigurationError, OSError) as error:
