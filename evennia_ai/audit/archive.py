@@ -132,13 +132,8 @@ def archived_text(subject: Subject, version: int) -> str:
 # ---- writing -----------------------------------------------------------------------------------
 
 
-def export(subject: Subject, mapper: Mapper[UUID], stream: TextIO) -> int:
-    """Write all events in the database as JSON lines; return their number."""
-    return sum(exporting(subject, mapper, stream, STEP))
-
-
 def exporting(subject: Subject, mapper: Mapper[UUID], stream: TextIO, step: int) -> Iterator[int]:
-    """Write all events as `export` does, `step` at a time; yield the number written each time."""
+    """Write all events in the database as JSON lines; yield the number written in each step."""
     return map(len, _write(subject, mapper, stream, *_version_range(subject.id), step))
 
 
@@ -264,12 +259,14 @@ def steps_of(
         for _ in _write_file(subject, app.mapper, path, first, last):
             yield
     # Before anything is deleted: the remaining events can only be applied to this snapshot.
-    _ensure_snapshot(app, subject.id, last)
+    snapshots = RecordedSnapshot.objects.filter(originator_id=subject.id)
+    if not snapshots.filter(originator_version=last).exists():
+        app.take_snapshot(subject.id, version=last)
     moved = 0
     while done := _delete_some(subject.id, last):
         moved += done
         yield
-    RecordedSnapshot.objects.filter(originator_id=subject.id, originator_version__lt=last).delete()
+    snapshots.filter(originator_version__lt=last).delete()
     _prune(folder, subject, config)
     return Archived(path, moved)
 
@@ -294,12 +291,6 @@ def _start_of_log(app: Application[UUID], id_: UUID, version: int) -> str:
     except Exception:
         begun = datetime_now_with_tzinfo()
     return str(begun.strftime("%Y%m%dT%H%M%S%f"))
-
-
-def _ensure_snapshot(app: Application[UUID], id_: UUID, version: int) -> None:
-    have = RecordedSnapshot.objects.filter(originator_id=id_, originator_version=version)
-    if not have.exists():
-        app.take_snapshot(id_, version=version)
 
 
 def _delete_some(id_: UUID, last: int) -> int:

@@ -182,7 +182,7 @@ class AssistantApplication(Application[UUID]):
 
     def export(self, key: Script | str, stream: TextIO) -> int:
         """Write all events in the database as JSON lines; return their number."""
-        return archive.export(_known(key), self.mapper, stream)
+        return sum(self.exporting(key, stream, archive.STEP))
 
     def exporting(self, key: Script | str, stream: TextIO, step: int) -> Iterator[int]:
         """Write all events as `export` does, `step` at a time; yield the number each time."""
