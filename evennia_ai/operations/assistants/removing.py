@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from functools import cached_property, partial
 
 from django.conf import settings
-from django.db import models, transaction
+from django.db import transaction
 from evennia.utils import logger
 
 from evennia_ai import assistant_character, audit
@@ -20,7 +20,7 @@ from evennia_ai.budget.ledger import place
 from evennia_ai.budget.ledger.absence import query_ledger
 from evennia_ai.core.text.cleaning import one_line
 from evennia_ai.core.text.words import counted
-from evennia_ai.core.typed_objects import Being, GameObject
+from evennia_ai.core.typed_objects import Being
 from evennia_ai.errors import ConfigurationError
 from evennia_ai.memory import arriving
 from evennia_ai.memory_store import rows
@@ -106,13 +106,13 @@ def belongings() -> Belongings:
         "stray scripts": len(leftovers.stray_scripts(known)),
         "accounts": len(leftovers.accounts()),
         "memories": Memory.objects.exclude(assistant=rows.SHARED).count(),
-        "profiles": _count(EntityProfile),
+        "profiles": EntityProfile.objects.count(),
         "lore entries": Memory.objects.filter(assistant=rows.SHARED).count(),
-        "character cards": _count(CardFile),
-        "API tokens": _count(AccessToken),
-        "pinned tools": _count(ToolPin),
+        "character cards": CardFile.objects.count(),
+        "API tokens": AccessToken.objects.count(),
+        "pinned tools": ToolPin.objects.count(),
         "ledger calls": _count_calls(),
-        "audit events": _count(RecordedEvent),
+        "audit events": RecordedEvent.objects.count(),
     }
     made = [script for script in known if script not in adopted]
     return Belongings(made, adopted, len(empty), counts)
@@ -123,10 +123,6 @@ def _count_calls() -> int:
         return int(query_ledger(ModelCall.objects.filter(game=place.game()).count))
     except ConfigurationError:
         return 0  # unknown now; if it cannot be emptied either, `_empty_records` reports it
-
-
-def _count(*tables: type[models.Model]) -> int:
-    return sum(table.objects.count() for table in tables)
 
 
 def describe_removal(found: Belongings, *, and_records: bool) -> str:
@@ -239,14 +235,10 @@ def _clear_beings(left: list[str]) -> None:
     for body in leftovers.bodies():
         if getattr(body, "assistant_script", None) is None:
             assistant_character.take_ears(body)
-            _try(body, partial(_make_plain, body), left)
+            plain = settings.BASE_CHARACTER_TYPECLASS
+            _try(body, partial(body.swap_typeclass, plain, run_start_hooks=None), left)
     for being in leftovers.with_our_command_sets():
         _try(being, partial(leftovers.clear_sets, being), left)
-
-
-def _make_plain(body: GameObject) -> bool:
-    body.swap_typeclass(settings.BASE_CHARACTER_TYPECLASS, run_start_hooks=None)
-    return True
 
 
 def _clear_values(left: list[str]) -> None:
