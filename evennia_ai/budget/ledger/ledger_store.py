@@ -163,7 +163,7 @@ class LedgerStore:
         self._close(reservation.ended(CallState.CUT_OFF, used, now, self._clock(), model, price))
 
     def flush(self) -> None:
-        """Write the ends of calls now, or once a shared ledger answers again."""
+        """Write the ends of calls now, or once the database answers again."""
         with self._lock:
             self._cancel()
             if self._endings:
@@ -173,7 +173,8 @@ class LedgerStore:
         try:
             # Even if another game has this game's name now: what was held must be given back.
             query_ledger(partial(self._write, None, None, most), by_name=False)
-        except LedgerAwayError as error:
+        # A database that is locked or away for a moment: they are written later.
+        except (LedgerAwayError, OperationalError, InterfaceError) as error:
             if self._later is None:
                 raise
             logger.log_warn(f"[assistant] ends of {len(self._endings)} calls wait: {error}")
