@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import itertools
 import json
+import math
 import random
 import re
 import tempfile
@@ -585,7 +586,7 @@ class TestWrongFiles(BundleTest):
             "at": ["now", 1e300, -7e10],
             "cites": [[999], ["x"], 3],
             "tags": ["x", [3]],
-            "terms": [3, {"order": "x"}],
+            "terms": [3, {"order": "x"}, {"when": [{"attribute": "x", "value": math.nan}]}],
             "is_consolidated": [1, None],
             "strange": [1],
         }

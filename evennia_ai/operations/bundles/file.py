@@ -334,6 +334,7 @@ def _memories(raw: bytes, who: Sequence[Who]) -> Steps[MemoryLines]:
             raise ImportFileError(f"{place}.cites names a line there is not")
         try:
             lore.terms_of(line.terms)
+            json.dumps(line.terms, allow_nan=False)  # no database stores a NaN
         except ValueError:
             raise ImportFileError(f"{place}.terms cannot be read") from None
 
