@@ -117,6 +117,11 @@ class TestUndo(UndoTest):
             self.ada.location,
         )
 
+    def test_what_is_as_it_was_is_no_edit(self) -> None:
+        for persona in ("", "Ada hums.", "Ada hums."):
+            lifecycle.update_assistant(self.ada_script, persona=persona, by="Tom")
+        assert 1 == len(read_edits(self.ada_script).made)
+
     def test_a_home_elsewhere_is_its_home_again(self) -> None:
         """A move makes the new room its home, also where it stands in that room already."""
         attic, self.ada.home = create_object(self.room2.__class__, key="Attic"), self.room2

@@ -24,7 +24,7 @@ from evennia_ai.models import CardFile, EntityProfile, Memory, WorkJob
 from evennia_ai.operations.assistants.creation import BODY, Creation, create_assistant, plain_desc
 from evennia_ai.operations.naming import BODY_OF_ACCOUNT, problem_of_name, problem_of_player
 from evennia_ai.operations.result import Result, note
-from evennia_ai.operations.settings.changing import prepare, signed
+from evennia_ai.operations.settings.changing import differs, prepare, signed
 from evennia_ai.operations.settings.rows import UNSET, own_of
 from evennia_ai.runtime import services, state
 from evennia_ai.runtime.names import aliases_of
@@ -200,8 +200,8 @@ def _apply(
             if name not in names:
                 body.aliases.remove(name, category)
         body.aliases.add(sorted(names - set(body.aliases.all())))
-    if values:
-        state.write(script, **values)
+    if changed := {n: value for n, value in values.items() if differs(script, n, value)}:
+        state.write(script, **changed)
     if script.work is not None:
         script.work.drop_cached_settings()
 
