@@ -12,11 +12,11 @@ import json
 import os
 import re
 from collections.abc import Generator, Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Any, BinaryIO, TextIO
 from uuid import UUID
 
 from django.conf import settings
@@ -188,26 +188,29 @@ def _line(mapper: Mapper[UUID], row: RecordedEvent) -> str:
 def _write_file(
     subject: Subject, mapper: Mapper[UUID], path: Path, first: int, last: int
 ) -> Iterator[int]:
-    """Write an archive atomically, yielding the number of events after each step."""
+    """Write an archive, yielding the number of events after each step."""
+    with whole_file(path) as file, gzip.open(file, "wt", encoding="utf-8") as stream:
+        for rows in _write(subject, mapper, stream, first, last):
+            yield len(rows)
+
+
+@contextmanager
+def whole_file(path: Path) -> Iterator[BinaryIO]:
+    """Open a new file for its owner only, which gets its name once all of it is on the disk."""
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     part = path.with_name(f"{path.name}.{os.getpid()}{PART}")
-    handle = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-    with os.fdopen(handle, "wb") as file:
-        with gzip.open(file, "wt", encoding="utf-8") as stream:
-            for rows in _write(subject, mapper, stream, first, last):
-                yield len(rows)
-        # The rows are deleted next, so the file must be on the disk and not only in a cache.
-        file.flush()
-        os.fsync(file.fileno())
-    part.replace(path)
-    _sync(path.parent)
-
-
-def _sync(folder: Path) -> None:
-    """Sync the folder's entry of the new file."""
-    # Some platforms cannot open a folder.
+    try:
+        handle = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+        with os.fdopen(handle, "wb") as file:
+            yield file
+            file.flush()
+            os.fsync(file.fileno())
+        part.replace(path)
+    finally:
+        part.unlink(missing_ok=True)
+    # The folder's entry of the file too; some platforms cannot open a folder.
     with suppress(OSError):
-        handle = os.open(folder, os.O_RDONLY)
+        handle = os.open(path.parent, os.O_RDONLY)
         try:
             os.fsync(handle)
         finally:

@@ -4,19 +4,17 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
-from io import StringIO
+from io import StringIO, TextIOWrapper
 from itertools import count
 from pathlib import Path
-from typing import TextIO
 
 from django.conf import settings
 
 from evennia_ai import audit
 from evennia_ai.assistant_script import AssistantScript
-from evennia_ai.audit.archive import folder_of, policy, slug_of
+from evennia_ai.audit.archive import folder_of, policy, slug_of, whole_file
 from evennia_ai.audit.streams import id_of
 from evennia_ai.core.typed_objects import Being
 from evennia_ai.errors import ConfigurationError
@@ -138,7 +136,10 @@ def export_audit(script: AssistantScript) -> Result[Saved]:
         # The id keeps the files of two names apart that become the same slug.
         name = f"{slug_of(script.key)}-{id_of(str(script.key)).hex[:8]}"
         path = folder / f"{name}-export-{record.count(script):08}.jsonl"
-        events = _write_whole(path, lambda stream: record.export(script, stream))
+        with whole_file(path) as file:
+            stream = TextIOWrapper(file, "utf-8", "replace")
+            events = record.export(script, stream)
+            stream.detach()  # writes what is buffered, and leaves the file open
     except (ConfigurationError, OSError) as error:
         return _unwritten(script, error)
     message = f"{events} events of {script.key} are in {path}"
@@ -174,19 +175,3 @@ def archive_audit(script: AssistantScript, *, by: str = "") -> Result[Saved]:
 
 def _unwritten(script: AssistantScript, error: Exception) -> Result:
     return Result.unavailable(f"The record of {script.key} could not be written: {error}.")
-
-
-def _write_whole(path: Path, write: Callable[[TextIO], int]) -> int:
-    # Through a temporary file: a reader, or a crash, never meets half of it.
-    path.parent.mkdir(mode=_FOLDER_OF_OWNER, parents=True, exist_ok=True)
-    part = path.with_name(f"{path.name}.{os.getpid()}.part")
-    try:
-        handle = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, _ONLY_OWNER)
-        with open(handle, "w", encoding="utf-8", errors="replace") as stream:
-            count = write(stream)
-            stream.flush()
-            os.fsync(stream.fileno())
-        part.replace(path)
-    finally:
-        part.unlink(missing_ok=True)
-    return count
