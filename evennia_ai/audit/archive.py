@@ -221,13 +221,10 @@ def whole_file(path: Path) -> Iterator[BinaryIO]:
 
 
 def archive(
-    subject: Subject,
-    app: Application[UUID],
-    config: AuditConfig | None = None,
-    folder: Path | None = None,
+    subject: Subject, app: Application[UUID], config: AuditConfig | None = None
 ) -> Archived:
     """Archive all events that the policy does not keep, at once."""
-    steps = steps_of(subject, app, config, folder)
+    steps = steps_of(subject, app, config)
     while True:
         try:
             next(steps)
@@ -236,15 +233,10 @@ def archive(
             return moved
 
 
-def steps_of(
-    subject: Subject,
-    app: Application[UUID],
-    config: AuditConfig | None = None,
-    folder: Path | None = None,
-) -> Steps:
+def steps_of(subject: Subject, app: Application[UUID], config: AuditConfig | None = None) -> Steps:
     """Archive as `archive` does, yielding between small steps."""
     config = config or policy()
-    folder = folder or folder_of(config)
+    folder = folder_of(config)
     first, newest = _version_range(subject.id)
     last = _last_to_archive(subject.id, config, newest)
     if last < first:
@@ -319,25 +311,20 @@ def _prune(folder: Path, subject: Subject, config: AuditConfig) -> None:
             path.unlink(missing_ok=True)
 
 
-def put_away(subject: Subject, app: Application[UUID], path: Path) -> int:
-    """Export an audit log as a whole, then delete it; return its number of events.
+def put_away(subject: Subject, app: Application[UUID], path: Path) -> None:
+    """Export an audit log as a whole, then delete it.
 
     Call it in the transaction that deletes the assistant.
     """
-    first, last = _version_range(subject.id)
-    count = sum(_write_file(subject, app.mapper, path, first, last))
+    for _ in _write_file(subject, app.mapper, path, *_version_range(subject.id)):
+        pass
     with transaction.atomic():
         rows_of(subject.id).delete()
         RecordedSnapshot.objects.filter(originator_id=subject.id).delete()
-    return count
 
 
-def path_for_all(subject: Subject, app: Application[UUID], folder: Path | None, more: int) -> Path:
-    """The path of the archive of a whole audit log.
-
-    Args:
-        more: number of events that will still be added.
-    """
+def path_for_all(subject: Subject, app: Application[UUID]) -> Path:
+    """The path of the archive of a whole audit log, to which one more event will be added."""
     first, last = _version_range(subject.id)
     begun = _start_of_log(app, subject.id, last)
-    return file_of(folder or folder_of(policy()), subject, begun, first, last + more)
+    return file_of(folder_of(policy()), subject, begun, first, last + 1)

@@ -10,7 +10,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import lru_cache
-from pathlib import Path
 from typing import Any, TextIO
 from uuid import UUID
 
@@ -188,16 +187,13 @@ class AssistantApplication(Application[UUID]):
         """Write all events as `export` does, `step` at a time; yield the number each time."""
         return archive.exporting(_known(key), self.mapper, stream, step)
 
-    def archive(
-        self, key: Script | str, config: AuditConfig | None = None, *, folder: Path | None = None
-    ) -> Archived:
+    def archive(self, key: Script | str, config: AuditConfig | None = None) -> Archived:
         """Move the events that the policy does not keep from the database into a file.
 
         Args:
             config: the policy; None: the game's.
-            folder: of the file; None: the policy's.
         """
-        return archive.archive(_known(key), self, config, folder)
+        return archive.archive(_known(key), self, config)
 
 
 def _known(key: Script | str) -> Subject:
