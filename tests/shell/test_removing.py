@@ -186,10 +186,12 @@ class TestAsked(RemovingTest):
         """An assistant whose body refuses is stopped; the same line works once that is mended."""
         made = operations.create_assistant("Golem", location=self.room1, typeclass=Unyielding)
         golem = made.data.character
+        assert operations.give_account(made.data.script).ok
         done = removing.remove_all(by="Tom")
         assert not done.ok
         (left,) = done.data.left
         assert left.startswith("Golem (Golem is stopped, and could not be deleted")
+        assert AccountDB.objects.filter(username="Golem").exists()
         assert ["Golem"] == [str(each.key) for each in operations.list_assistants()]
         golem.ndb.may_go = True
         assert removing.remove_all(by="Tom").ok

@@ -44,7 +44,7 @@ from evennia_ai.models import (
 from evennia_ai.operations.assistants import leftovers
 from evennia_ai.operations.assistants.lifecycle import FIRST_CHARACTER, end_assistant
 from evennia_ai.operations.budget.days import spent_days
-from evennia_ai.operations.naming import list_assistants
+from evennia_ai.operations.naming import BODY_OF_ACCOUNT, list_assistants
 from evennia_ai.operations.result import ProblemKind, Result
 from evennia_ai.operations.settings.changing import signed
 from evennia_ai.runtime import state
@@ -231,7 +231,10 @@ def _end(script: AssistantScript, left: list[str]) -> bool:
 def _clear_beings(left: list[str]) -> None:
     # What is left is swapped to the game's own classes: ours cannot be imported afterwards.
     for account in leftovers.accounts():
-        _try(account, partial(leftovers.clear_accounts, account), left)
+        # An assistant that could not be removed keeps its account and its body.
+        body = account.attributes.get(BODY_OF_ACCOUNT)
+        if getattr(body, "assistant_script", None) is None:
+            _try(account, partial(leftovers.clear_accounts, account), left)
     for body in leftovers.bodies():
         if getattr(body, "assistant_script", None) is None:
             assistant_character.take_ears(body)
