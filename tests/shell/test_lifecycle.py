@@ -8,6 +8,7 @@ from unittest import mock
 import pytest
 from evennia.objects.models import ObjectDB
 from evennia.objects.objects import DefaultObject
+from evennia.utils import logger
 from evennia.utils.create import create_channel, create_object
 
 from evennia_ai import operations
@@ -87,6 +88,12 @@ class TestCreate(SafetyTest):
 
 
 class TestUpdate(SafetyTest):
+    def test_a_move_after_which_a_hook_fails_is_a_move(self) -> None:
+        failing = mock.patch.object(type(self.room2), "at_object_receive", side_effect=ValueError)
+        with failing, mock.patch.object(logger, "log_trace"):
+            assert lifecycle.update_assistant(self.ada_script, location=self.room2, by="Tom").ok
+        assert (self.room2, self.room2) == (self.ada.location, self.ada.home)
+
     def test_an_alias_that_it_has_already_may_stay(self) -> None:
         """An adopted being may have some that no assistant would get."""
         guard = create_object(DefaultObject, key="Guard", aliases=["2nd guard", "g"])

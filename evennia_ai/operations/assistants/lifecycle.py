@@ -181,7 +181,10 @@ def _problem_of_room(place: GameObject | None, body: GameObject, person: Being |
 
 
 def _move(body: GameObject, place: GameObject, home: GameObject) -> bool:
-    if body.location != place and not body.move_to(place, quiet=True, move_type="teleport"):
+    if body.location != place:
+        body.move_to(place, quiet=True, move_type="teleport")
+    # Not what `move_to` returns: it is False too where a hook fails after the move.
+    if body.location != place:
         return False
     body.home = home
     return True
