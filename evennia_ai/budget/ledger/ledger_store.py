@@ -173,8 +173,7 @@ class LedgerStore:
         try:
             # Even if another game has this game's name now: what was held must be given back.
             query_ledger(partial(self._write, None, None, most), by_name=False)
-        # A database that is locked or away for a moment: they are written later.
-        except (LedgerAwayError, OperationalError, InterfaceError) as error:
+        except (LedgerAwayError, OperationalError, InterfaceError) as error:  # it may be locked
             if self._later is None:
                 raise
             logger.log_warn(f"[assistant] ends of {len(self._endings)} calls wait: {error}")

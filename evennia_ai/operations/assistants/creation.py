@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -18,7 +19,7 @@ from evennia.utils.search import search_object
 from evennia.utils.utils import class_from_module
 
 from evennia_ai import audit
-from evennia_ai.assistant_account import AssistantAccount
+from evennia_ai.assistant_account import AssistantAccount, HearsPagesForAssistant
 from evennia_ai.assistant_character import AssistantMixin
 from evennia_ai.assistant_script import AssistantScript
 from evennia_ai.core.text.cleaning import one_line
@@ -26,6 +27,7 @@ from evennia_ai.core.typed_objects import Account, Being, GameObject
 from evennia_ai.errors import ConfigurationError
 from evennia_ai.operations.models.choosing import brain_hint
 from evennia_ai.operations.naming import (
+    BODY_OF_ACCOUNT,
     problem_of_name,
     problem_of_owner,
     problem_of_player,
@@ -94,15 +96,11 @@ def create_assistant(
     if found.errors:
         problems = "; ".join(found.errors.values())
         return Result(False, f"{name} is not created: {problems}", errors=found.errors)
-    character: Any = None
-    try:
-        with signed(by or str(getattr(maker, "key", ""))), transaction.atomic():
-            archive_earlier_log(name)
-            character = _make_body(name, typeclass, location, desc, aliases, maker)
-            script = attach_script(name, character, found.values, number)
-    except BaseException:
-        _forget(character, location)
-        raise
+    by = by or str(getattr(maker, "key", ""))
+    with _forgetting(location) as bodies, signed(by), transaction.atomic():
+        archive_earlier_log(name)
+        bodies.append(character := _make_body(name, typeclass, location, desc, aliases, maker))
+        script = attach_script(name, character, found.values, number)
     message = "\n".join(filter(None, (_greeting(script, location), brain_hint(script))))
     return Result(True, message, Creation(script, character))
 
@@ -240,6 +238,17 @@ def take_back(made: Result[Creation] | None) -> None:
         _forget(body, body.location)
 
 
+@contextmanager
+def _forgetting(place: GameObject | None) -> Iterator[list[GameObject]]:
+    # Where the block raises, undoes in memory the body that it has noted in the list.
+    bodies: list[GameObject] = []
+    try:
+        yield bodies
+    except BaseException:
+        _forget(next(iter(bodies), None), place)
+        raise
+
+
 def _forget(body: GameObject | None, place: GameObject | None) -> None:
     # A rollback undoes the database alone; timers, links and caches in memory are undone here.
     if body is not None:
@@ -279,6 +288,20 @@ def give_account(script: AssistantScript) -> Result[Account]:
     account.save()
     account.db.assistant_body = script.obj
     return Result(True, f"{name} has an account now. Try: page {name} = hello", account)
+
+
+def accounts_of(body: GameObject) -> list[Any]:
+    """The accounts that receive pages for a body."""
+    named = AccountDB.objects.filter(db_attributes__db_key=BODY_OF_ACCOUNT)
+    return [account for account in named if account.attributes.get(BODY_OF_ACCOUNT) == body]
+
+
+def remove_account(account: Account) -> None:
+    """Delete an assistant's account; one with a password stays, as somebody can log in to it."""
+    if isinstance(account, HearsPagesForAssistant) and not account.has_usable_password():
+        account.delete()
+    else:
+        account.attributes.remove(BODY_OF_ACCOUNT)
 
 
 LONGEST_PERMISSION = 200

@@ -8,21 +8,26 @@ from datetime import UTC
 from typing import Annotated, Any
 
 from django.db import transaction
-from evennia.accounts.models import AccountDB
 from evennia.comms.models import ChannelDB
 from evennia.utils import logger
 from evennia.utils.search import search_object
 
 from evennia_ai import approvals, assistant_character, audit, emergency
 from evennia_ai.agent import tracing
-from evennia_ai.assistant_account import HearsPagesForAssistant
 from evennia_ai.assistant_script import AssistantScript
 from evennia_ai.core.settings.game import POWERS, STATE
 from evennia_ai.core.text.cleaning import one_line
-from evennia_ai.core.typed_objects import Account, Being, GameObject
+from evennia_ai.core.typed_objects import Being, GameObject
 from evennia_ai.models import CardFile, EntityProfile, Memory, WorkJob
-from evennia_ai.operations.assistants.creation import BODY, Creation, create_assistant, plain_desc
-from evennia_ai.operations.naming import BODY_OF_ACCOUNT, problem_of_name, problem_of_player
+from evennia_ai.operations.assistants.creation import (
+    BODY,
+    Creation,
+    accounts_of,
+    create_assistant,
+    plain_desc,
+    remove_account,
+)
+from evennia_ai.operations.naming import problem_of_name, problem_of_player
 from evennia_ai.operations.result import Result, note
 from evennia_ai.operations.settings.changing import differs, prepare, signed
 from evennia_ai.operations.settings.rows import UNSET, own_of
@@ -117,9 +122,8 @@ def update_assistant(
     given = {"desc": desc, "persona": persona, "location": location, "aliases": aliases}
     wanted = {name: value for name, value in given.items() if value is not None}
     if not wanted:
-        return Result.invalid(
-            f"{script.key}: give something to change, one of: {', '.join(given)}."
-        )
+        told = f"{script.key}: give something to change, one of: {', '.join(given)}."
+        return Result.invalid(told)
     if script.obj is None and set(wanted) != {"persona"}:
         return Result.conflict(f"{script.key} has no body, so only the persona can be changed.")
     place = _find_place(location)
@@ -132,9 +136,8 @@ def update_assistant(
     with signed(by), transaction.atomic():
         before = look_of(script)
         if place is not None and not _move(script.obj, place, _find_place(home) or place):
-            return Result.conflict(
-                f"{script.key} cannot go to {place.key}: the game does not allow that."
-            )
+            told = f"{script.key} cannot go to {place.key}: the game does not allow that."
+            return Result.conflict(told)
         _apply(script, wanted, found.values, is_undo=is_undo)
         _record_look(script, sorted(wanted), before)
     return Result(True, f"{script.key}: {', '.join(wanted)} changed.", describe(script).data)
@@ -158,15 +161,10 @@ def _problem_of_look(wanted: Mapping[str, Any], place: GameObject | None, body: 
         )
     if isinstance(aliases, str) or len(aliases) > MOST_ALIASES:
         return f"aliases must be a list of at most {MOST_ALIASES} names"
-    problems = (_problem_of_alias(str(alias), body) for alias in aliases)
-    return next(filter(None, problems), "")
-
-
-def _problem_of_alias(alias: str, body: GameObject) -> str:
     # Aliases that it has already are not checked again.
-    if alias.strip().lower() in body.aliases.all():
-        return ""
-    return problem_of_name(alias) or problem_of_player(alias, body)
+    new = [name for name in map(str, aliases) if name.strip().lower() not in body.aliases.all()]
+    problems = (problem_of_name(name) or problem_of_player(name, body) for name in new)
+    return next(filter(None, problems), "")
 
 
 def _problem_of_room(place: GameObject | None, body: GameObject, person: Being | None) -> str:
@@ -247,13 +245,15 @@ def clone_assistant(
     place = location or (body.location if body is not None else None)
     if problem := _problem_of_room(place, body, person):
         return Result.forbidden(problem)
-    settings = {name: own_of(script, name) for name in _copied(script)}
+    settings = _copied(script)
+    desc = str(body.db.desc or "") if body is not None else ""
     may_give = person is None or is_owner(person)
     left_out = [] if may_give else [name for name in POWERS if name in settings]
     made = create_assistant(
         key,
         location=place,
-        desc=_desc_for(script),
+        # The default description has the assistant's name in it.
+        desc="" if body is None or desc == plain_desc(body) else desc,
         settings={name: value for name, value in settings.items() if name not in left_out},
         by=by,
         maker=person,
@@ -276,16 +276,9 @@ def _copy_locks_and_channels(body: GameObject, copy: GameObject) -> None:
             channel.connect(copy)
 
 
-def _copied(script: AssistantScript) -> list[str]:
-    left_out = STATE | {OWN_NAME}
-    return [n for n in state.DEFAULTS if n not in left_out and own_of(script, n) is not UNSET]
-
-
-def _desc_for(script: AssistantScript) -> str:
-    # "" where it is the default description, which has the assistant's name in it.
-    body = script.obj
-    desc = str(body.db.desc or "") if body is not None else ""
-    return "" if body is None or desc == plain_desc(body) else desc
+def _copied(script: AssistantScript) -> dict[str, Any]:
+    own = {name: own_of(script, name) for name in state.DEFAULTS if name not in (*STATE, OWN_NAME)}
+    return {name: value for name, value in own.items() if value is not UNSET}
 
 
 def channels_of(body: GameObject) -> list[Any]:
@@ -376,7 +369,7 @@ def _remove(script: AssistantScript, body: GameObject, *, keeps_body: bool) -> N
     approvals.remove_all(script)
     if body is not None:
         body.assistant_script = None
-        for account in _accounts_of(body):
+        for account in accounts_of(body):
             remove_account(account)
         for channel in channels_of(body):
             if channel.pk not in before:
@@ -385,19 +378,6 @@ def _remove(script: AssistantScript, body: GameObject, *, keeps_body: bool) -> N
         raise RuntimeError("at_script_delete refused")
     if not (body is None or keeps_body or body.delete()):
         raise RuntimeError("at_object_delete refused")
-
-
-def _accounts_of(body: GameObject) -> list[Any]:
-    named = AccountDB.objects.filter(db_attributes__db_key=BODY_OF_ACCOUNT)
-    return [account for account in named if account.attributes.get(BODY_OF_ACCOUNT) == body]
-
-
-def remove_account(account: Account) -> None:
-    """Delete an assistant's account; one with a password stays, as somebody can log in to it."""
-    if isinstance(account, HearsPagesForAssistant) and not account.has_usable_password():
-        account.delete()
-    else:
-        account.attributes.remove(BODY_OF_ACCOUNT)
 
 
 def _undone(

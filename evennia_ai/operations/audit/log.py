@@ -113,10 +113,7 @@ def audit_log(
         since=datetime.fromtimestamp(span.since, UTC) if span else None,
         until=datetime.fromtimestamp(span.until, UTC) if span else None,
     )
-    wanted = by.strip().casefold()
-    matching = [
-        each for each in found if not by or str(each.details.get("by", "")).casefold() == wanted
-    ]
+    matching = [each for each in found if not by or _is_by(each, by)]
     shown, count = matching[:most], record.count(subject)
     following = shown[-1].version if len(matching) > most else None
     if by and following is None and len(found) == MOST_LOOKED_AT:
@@ -139,6 +136,10 @@ def words_of(entry: FactEntry, reader: Being) -> str:
         return text
     name = names.name_of(being, names.eyes_of(reader))
     return re.sub(rf"(?<![*\w]){re.escape(who)}(?![\d~])", lambda _: name, text)
+
+
+def _is_by(entry: AuditEntry, name: str) -> bool:
+    return str(entry.details.get("by", "")).casefold() == name.strip().casefold()
 
 
 def _as_data(entry: AuditEntry) -> FactEntry:

@@ -93,8 +93,7 @@ def budget_of(script: AssistantScript | None, *, is_bench: bool = False) -> Resu
     except ConfigurationError as error:
         return Result.invalid(f"No model call is made: {error}.")
     head = f"{_name(script, is_bench=is_bench):<14}{'used':>14}{'cap':>16}   resets"
-    lines = [head, *_rows(own, now)]
-    lines.append(f"  {'by player':<12} {_by_player(own.shares)}")
+    lines = [head, *_rows(own, now), f"  {'by player':<12} {_by_player(own.shares)}"]
     if own is not game:
         lines += ["The whole game", *_rows(game, now)]
     if every is not None:
