@@ -50,7 +50,7 @@ LOCAL_IMPORTS = {
         "evennia_ai.operations.naming",
         "evennia_ai.operations.guarding",
         "evennia_ai.operations.monitoring.shared_ledger",
-        "evennia_ai.operations.monitoring.health",
+        "evennia_ai.operations.monitoring.database_files",
         "evennia_ai.operations.rights.token_store",
         "evennia_ai.agent.preparation",
         "evennia_ai.runtime.services",

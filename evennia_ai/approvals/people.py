@@ -23,7 +23,7 @@ from evennia_ai.runtime.rights import (
     Right,
     holds,
     is_owner,
-    is_permission,
+    known_permission,
     meets,
     seen,
 )
@@ -157,7 +157,7 @@ def who_may_allow(script: Assistant, event: Event, tool: str) -> list[Any]:
         return [account for account in online if seen(account).check_permstring("Admin")]
     # Otherwise the setting is the name of a person, or else a permission or lock string.
     # Anybody may be called like a permission, which must not make them approve anything.
-    named = [each for each in online if by.casefold() in _names(each) and not is_permission(by)]
+    named = [each for each in online if by.casefold() in _names(each) and not known_permission(by)]
     return named or [account for account in online if _meets(script, account, by)]
 
 

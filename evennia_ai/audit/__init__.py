@@ -177,7 +177,7 @@ def check_settings() -> None:
     archive.policy()
 
 
-def close(script: Script | str, reason: str, folder: Path | None = None) -> Path | None:
+def close(script: Script | str, reason: str) -> Path | None:
     """Move a whole audit log into a file and delete it from the database.
 
     A new assistant of the same name then begins with version 1. Call it in the transaction that
@@ -185,7 +185,6 @@ def close(script: Script | str, reason: str, folder: Path | None = None) -> Path
 
     Args:
         reason: stored in the last event.
-        folder: of the file; None: the policy's.
 
     Returns:
         The file; None: the subject has no audit log, or the tables are missing.
@@ -199,7 +198,7 @@ def close(script: Script | str, reason: str, folder: Path | None = None) -> Path
         if not app.count(target.name):
             current_writer().keep(target, [audit_event("AssistantCreated")])
         # Named first, since the last event contains the name.
-        path = archive.path_for_all(target, app, folder, more=1)
+        path = archive.path_for_all(target, app)
         details = {"reason": reason, "archive_path": str(path), "final_stats": _stats_of(script)}
         current_writer().keep(target, [audit_event("AssistantArchived", **details)])
         archive.put_away(target, app, path)

@@ -62,7 +62,10 @@ def signed(event: AuditEvent) -> AuditEvent:
     """The event with the current actor; an actor that it names already stays."""
     now = actor()
     marks = {name: value for name, value in (("by", now.by), ("via", now.via)) if value}
-    return replace(event, details={**marks, **event.details}) if marks else event
+    if not marks:
+        return event
+    own = {name: value for name, value in event.details.items() if value or name not in marks}
+    return replace(event, details={**marks, **own})
 
 
 def tell(
@@ -79,4 +82,7 @@ def tell(
         logger.log_info(f"{MARK} {event.event} {name} {text}")
     # A copy, because a listener may remove itself from the list.
     for listener in list(LISTENERS):
-        listener(event.event, name, dict(event.details))
+        try:
+            listener(event.event, name, dict(event.details))
+        except Exception:  # what happened has happened, and the other listeners are told of it
+            logger.log_trace(f"[assistant] {listener!r} failed at the event {event.event}")

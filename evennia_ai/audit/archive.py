@@ -12,11 +12,11 @@ import json
 import os
 import re
 from collections.abc import Generator, Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Any, BinaryIO, TextIO
 from uuid import UUID
 
 from django.conf import settings
@@ -83,9 +83,14 @@ def rows_of(id_: UUID) -> QuerySet[RecordedEvent]:
     return rows
 
 
+def slug_of(name: object) -> str:
+    """A name in a-z and 0-9 only, since the file may be copied to any file system."""
+    return _SLUG.sub("-", str(name).casefold()).strip("-")[:40] or "assistant"
+
+
 def _stem(subject: Subject) -> str:
-    slug = _SLUG.sub("-", subject.name.casefold()).strip("-")[:40] or "assistant"
-    return f"{slug}-{subject.id.hex[:8]}"
+    # The id keeps the files of two names apart that become the same slug.
+    return f"{slug_of(subject.name)}-{subject.id.hex[:8]}"
 
 
 def file_of(folder: Path, subject: Subject, begun: str, first: int, last: int) -> Path:
@@ -127,13 +132,8 @@ def archived_text(subject: Subject, version: int) -> str:
 # ---- writing -----------------------------------------------------------------------------------
 
 
-def export(subject: Subject, mapper: Mapper[UUID], stream: TextIO) -> int:
-    """Write all events in the database as JSON lines; return their number."""
-    return sum(exporting(subject, mapper, stream, STEP))
-
-
 def exporting(subject: Subject, mapper: Mapper[UUID], stream: TextIO, step: int) -> Iterator[int]:
-    """Write all events as `export` does, `step` at a time; yield the number written each time."""
+    """Write all events in the database as JSON lines; yield the number written in each step."""
     return map(len, _write(subject, mapper, stream, *_version_range(subject.id), step))
 
 
@@ -188,26 +188,29 @@ def _line(mapper: Mapper[UUID], row: RecordedEvent) -> str:
 def _write_file(
     subject: Subject, mapper: Mapper[UUID], path: Path, first: int, last: int
 ) -> Iterator[int]:
-    """Write an archive atomically, yielding the number of events after each step."""
+    """Write an archive, yielding the number of events after each step."""
+    with whole_file(path) as file, gzip.open(file, "wt", encoding="utf-8") as stream:
+        for rows in _write(subject, mapper, stream, first, last):
+            yield len(rows)
+
+
+@contextmanager
+def whole_file(path: Path) -> Iterator[BinaryIO]:
+    """Open a new file for its owner only, which gets its name once all of it is on the disk."""
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     part = path.with_name(f"{path.name}.{os.getpid()}{PART}")
-    handle = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-    with os.fdopen(handle, "wb") as file:
-        with gzip.open(file, "wt", encoding="utf-8") as stream:
-            for rows in _write(subject, mapper, stream, first, last):
-                yield len(rows)
-        # The rows are deleted next, so the file must be on the disk and not only in a cache.
-        file.flush()
-        os.fsync(file.fileno())
-    part.replace(path)
-    _sync(path.parent)
-
-
-def _sync(folder: Path) -> None:
-    """Sync the folder's entry of the new file."""
-    # Some platforms cannot open a folder.
+    try:
+        handle = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+        with os.fdopen(handle, "wb") as file:
+            yield file
+            file.flush()
+            os.fsync(file.fileno())
+        part.replace(path)
+    finally:
+        part.unlink(missing_ok=True)
+    # The folder's entry of the file too; some platforms cannot open a folder.
     with suppress(OSError):
-        handle = os.open(folder, os.O_RDONLY)
+        handle = os.open(path.parent, os.O_RDONLY)
         try:
             os.fsync(handle)
         finally:
@@ -218,13 +221,10 @@ def _sync(folder: Path) -> None:
 
 
 def archive(
-    subject: Subject,
-    app: Application[UUID],
-    config: AuditConfig | None = None,
-    folder: Path | None = None,
+    subject: Subject, app: Application[UUID], config: AuditConfig | None = None
 ) -> Archived:
     """Archive all events that the policy does not keep, at once."""
-    steps = steps_of(subject, app, config, folder)
+    steps = steps_of(subject, app, config)
     while True:
         try:
             next(steps)
@@ -233,15 +233,10 @@ def archive(
             return moved
 
 
-def steps_of(
-    subject: Subject,
-    app: Application[UUID],
-    config: AuditConfig | None = None,
-    folder: Path | None = None,
-) -> Steps:
+def steps_of(subject: Subject, app: Application[UUID], config: AuditConfig | None = None) -> Steps:
     """Archive as `archive` does, yielding between small steps."""
     config = config or policy()
-    folder = folder or folder_of(config)
+    folder = folder_of(config)
     first, newest = _version_range(subject.id)
     last = _last_to_archive(subject.id, config, newest)
     if last < first:
@@ -259,12 +254,14 @@ def steps_of(
         for _ in _write_file(subject, app.mapper, path, first, last):
             yield
     # Before anything is deleted: the remaining events can only be applied to this snapshot.
-    _ensure_snapshot(app, subject.id, last)
+    snapshots = RecordedSnapshot.objects.filter(originator_id=subject.id)
+    if not snapshots.filter(originator_version=last).exists():
+        app.take_snapshot(subject.id, version=last)
     moved = 0
     while done := _delete_some(subject.id, last):
         moved += done
         yield
-    RecordedSnapshot.objects.filter(originator_id=subject.id, originator_version__lt=last).delete()
+    snapshots.filter(originator_version__lt=last).delete()
     _prune(folder, subject, config)
     return Archived(path, moved)
 
@@ -291,12 +288,6 @@ def _start_of_log(app: Application[UUID], id_: UUID, version: int) -> str:
     return str(begun.strftime("%Y%m%dT%H%M%S%f"))
 
 
-def _ensure_snapshot(app: Application[UUID], id_: UUID, version: int) -> None:
-    have = RecordedSnapshot.objects.filter(originator_id=id_, originator_version=version)
-    if not have.exists():
-        app.take_snapshot(id_, version=version)
-
-
 def _delete_some(id_: UUID, last: int) -> int:
     """Delete at most STEP of the oldest events; return their number."""
     # By version, because Django cannot delete a sliced query set.
@@ -320,25 +311,20 @@ def _prune(folder: Path, subject: Subject, config: AuditConfig) -> None:
             path.unlink(missing_ok=True)
 
 
-def put_away(subject: Subject, app: Application[UUID], path: Path) -> int:
-    """Export an audit log as a whole, then delete it; return its number of events.
+def put_away(subject: Subject, app: Application[UUID], path: Path) -> None:
+    """Export an audit log as a whole, then delete it.
 
     Call it in the transaction that deletes the assistant.
     """
-    first, last = _version_range(subject.id)
-    count = sum(_write_file(subject, app.mapper, path, first, last))
+    for _ in _write_file(subject, app.mapper, path, *_version_range(subject.id)):
+        pass
     with transaction.atomic():
         rows_of(subject.id).delete()
         RecordedSnapshot.objects.filter(originator_id=subject.id).delete()
-    return count
 
 
-def path_for_all(subject: Subject, app: Application[UUID], folder: Path | None, more: int) -> Path:
-    """The path of the archive of a whole audit log.
-
-    Args:
-        more: number of events that will still be added.
-    """
+def path_for_all(subject: Subject, app: Application[UUID]) -> Path:
+    """The path of the archive of a whole audit log, to which one more event will be added."""
     first, last = _version_range(subject.id)
     begun = _start_of_log(app, subject.id, last)
-    return file_of(folder or folder_of(policy()), subject, begun, first, last + more)
+    return file_of(folder_of(policy()), subject, begun, first, last + 1)

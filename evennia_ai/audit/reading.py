@@ -10,7 +10,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import lru_cache
-from pathlib import Path
 from typing import Any, TextIO
 from uuid import UUID
 
@@ -182,22 +181,19 @@ class AssistantApplication(Application[UUID]):
 
     def export(self, key: Script | str, stream: TextIO) -> int:
         """Write all events in the database as JSON lines; return their number."""
-        return archive.export(_known(key), self.mapper, stream)
+        return sum(self.exporting(key, stream, archive.STEP))
 
     def exporting(self, key: Script | str, stream: TextIO, step: int) -> Iterator[int]:
         """Write all events as `export` does, `step` at a time; yield the number each time."""
         return archive.exporting(_known(key), self.mapper, stream, step)
 
-    def archive(
-        self, key: Script | str, config: AuditConfig | None = None, *, folder: Path | None = None
-    ) -> Archived:
+    def archive(self, key: Script | str, config: AuditConfig | None = None) -> Archived:
         """Move the events that the policy does not keep from the database into a file.
 
         Args:
             config: the policy; None: the game's.
-            folder: of the file; None: the policy's.
         """
-        return archive.archive(_known(key), self, config, folder)
+        return archive.archive(_known(key), self, config)
 
 
 def _known(key: Script | str) -> Subject:

@@ -256,7 +256,8 @@ class AuditWriter:
 
     def _schedule_rest(self) -> None:
         """Set the timer for streams that are still due, that failed, or that got new events."""
-        is_more = self._due or any(stream.waiting for stream in self._streams.values())
+        # A copy, because other threads record events too.
+        is_more = self._due or any(stream.waiting for stream in list(self._streams.values()))
         if self._later is None or not is_more:
             return
         self._cancel()
@@ -278,7 +279,7 @@ class AuditWriter:
         self._flush_due(PORTION)
         self._schedule_rest()
         if self._is_ready and not self._due:
-            self.upkeep.look([stream.subject for stream in self._streams.values()])
+            self.upkeep.look([stream.subject for stream in list(self._streams.values())])
 
     def stop(self) -> None:
         """Store everything and cancel the timers, at shutdown."""

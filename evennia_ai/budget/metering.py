@@ -128,7 +128,10 @@ class TurnModel:
             reply: Reply = await (paid.addTimeout(seconds, self.time.clock) if seconds else paid)
         # The tick's time ran out before the call's own deadline; the service is not to blame.
         except DeadlineError:
-            raise self._tick_time_over() from None
+            if self.turn.stopped_by:
+                told = f"no last word within {self.wrap_up_seconds:g} s"
+                raise ModelTimeoutError(told) from None
+            raise self.time.hit() from None
         except ModelTimeoutError as error:
             # No person is asked for more time if it is only the last word, or if nothing was sent.
             if self.turn.stopped_by or isinstance(error, NoFreeSlotError):
@@ -150,11 +153,6 @@ class TurnModel:
         )
         content = reply.content if calls else mended(reply.content, line, note, names)
         return replace(reply, content=content, tool_calls=calls)
-
-    def _tick_time_over(self) -> Exception:
-        if self.turn.stopped_by:
-            return ModelTimeoutError(f"no last word within {self.wrap_up_seconds:g} s")
-        return self.time.hit()
 
     def _call_time_over(self, error: ModelTimeoutError) -> LimitReachedError:
         """The call's deadline as a limit; if a person grants more time, the call is repeated."""

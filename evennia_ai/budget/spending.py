@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 from twisted.internet import reactor
@@ -292,16 +293,13 @@ class MeteredClient:
         if script is None:
             return BilledAccount("", shares, ledger.config_for({}), reactor.seconds, lambda: False)
 
-        def is_stopped() -> bool:
-            return state.is_stopped(script)
-
+        is_stopped, clock = partial(state.is_stopped, script), script.clock.seconds
         # A script that was not started has no caps in memory, so the stored ones are read.
-        work = script.work
-        if work is None:
+        if script.work is None:
             config = ledger.config_for(state.read(script, "budget_config"))
-            return BilledAccount(script.key, shares, config, script.clock.seconds, is_stopped)
-        config, clock = state.budget_config(script), script.clock.seconds
-        return BilledAccount(script.key, shares, config, clock, is_stopped, work.requests)
+            return BilledAccount(script.key, shares, config, clock, is_stopped)
+        config, under_way = state.budget_config(script), script.work.requests
+        return BilledAccount(script.key, shares, config, clock, is_stopped, under_way)
 
     def _payment(self, purpose: str, tokens: int, extra: dict[str, Any]) -> MeteredPayment:
         account = self._billed_account()

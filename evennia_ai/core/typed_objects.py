@@ -31,6 +31,7 @@ class TypedObject(Protocol):
     permissions: Any
     access: Callable[..., bool]
     delete: Callable[[], bool]
+    flush_from_cache: Callable[..., None]
     swap_typeclass: Callable[..., None]
 
 
@@ -59,6 +60,7 @@ class GameObject(Being, Protocol):
     db_account_id: int | None
     home: Any
     contents: Any
+    contents_cache: Any
     account: Any
     has_account: Any
     assistant_script: Any  # only on the body of an assistant

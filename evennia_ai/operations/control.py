@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sized
+from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass
 from difflib import get_close_matches
 from typing import Annotated, cast
@@ -145,12 +145,16 @@ def set_enabled(script: AssistantScript, enabled: bool, *, by: str = "") -> Resu
     if enabled and script.obj is None:
         refused = Result.conflict(f"{name} has no body; give it one")
         return refused.with_typed(f": assistant adopt <npc> = {name}")
-    if not _enable(script, enabled, by):
-        return Result.invalid(f"{name} is already {'awake' if enabled else 'silent'}.")
-    if enabled:
-        return Result(True, f"{name} is awake.")
-    silent = Result(True, f"{name} is silent")
-    return silent.with_typed(f". To let it answer: assistant start {name}")
+    mood, typed = "awake" if enabled else "silent", ""
+    if is_changed := _enable(script, enabled, by):
+        done = Result(True, f"{name} is {mood}.")
+    else:
+        done = Result.invalid(f"{name} is already {mood}.")
+    if enabled and state.is_stopped(script):
+        typed = f" It is stopped; to let it go on: assistant emergency clear {name}"
+    elif is_changed and not enabled:
+        typed = f" To let it answer: assistant start {name}"
+    return done.with_typed(typed)
 
 
 def _enable(script: AssistantScript, enabled: bool, by: str) -> bool:
@@ -183,17 +187,18 @@ def set_all_enabled(
         if script.pk is not None and _enable(script, enabled, by):
             changed.append(script.key)
 
-    return rounds.to_each(scripts, change).addCallback(lambda _: _all_changed(changed, enabled))
+    mood = "awake" if enabled else "silent"
+    typed = "" if enabled else " To let them answer: assistant start all"
+    none = f"All of them are already {mood}"
+    done = rounds.to_each(scripts, change)
+    return done.addCallback(lambda _: _of_all(len(changed), f"{mood}.", typed, none=none))
 
 
-def _all_changed(changed: Sized, enabled: bool) -> Result[int]:
-    count, mood = len(changed), "awake" if enabled else "silent"
+def _of_all(count: int, are: str, typed: str = "", *, none: str) -> Result[int]:
     if not count:
-        return Result(True, f"All of them are already {mood}; nothing was changed.", 0)
-    if enabled:
-        return Result(True, f"{_assistants_are(count)} awake.", count)
-    silent = Result(True, f"{_assistants_are(count)} silent", count)
-    return silent.with_typed(". To let them answer: assistant start all")
+        return Result(True, f"{none}; nothing was changed.", 0)
+    who = "One assistant is" if count == 1 else f"{count} assistants are"
+    return Result(True, f"{who} {are}", count).with_typed(typed)
 
 
 def stop(script: AssistantScript, reason: str, *, by: str = "") -> Result[Stopped]:
@@ -216,14 +221,10 @@ def stop_all(
     Returns:
         The number that were running, when the stop is stored for all of them.
     """
-    return emergency.stop_all(list(scripts), reason, by).addCallback(_all_stopped)
-
-
-def _all_stopped(count: int) -> Result[int]:
-    if not count:
-        return Result(True, "None of them was running; nothing was changed.", 0)
-    stopped = Result(True, f"{_assistants_are(count)} stopped, also across restarts", count)
-    return stopped.with_typed(". To let one go on: assistant emergency clear <name>")
+    typed = " To let one go on: assistant emergency clear <name>"
+    done = emergency.stop_all(list(scripts), reason, by)
+    are, none = "stopped, also across restarts.", "None of them was running"
+    return done.addCallback(_of_all, are, typed, none=none)
 
 
 def clear(script: AssistantScript, *, by: str = "") -> Result:
@@ -240,18 +241,9 @@ def clear_all(scripts: Iterable[AssistantScript], *, by: str = "") -> Deferred[R
     Returns:
         The number of assistants changed, when it is stored for all of them.
     """
-    return emergency.clear_all(scripts, by=by).addCallback(_all_cleared)
-
-
-def _all_cleared(count: int) -> Result[int]:
-    if not count:
-        told = "None of them was stopped, and nobody has to wait; nothing was changed."
-        return Result(True, told, 0)
-    return Result(True, f"{_assistants_are(count)} cleared and will go on in a moment.", count)
-
-
-def _assistants_are(count: int) -> str:
-    return "One assistant is" if count == 1 else f"{count} assistants are"
+    none = "None of them was stopped, and nobody has to wait"
+    done = emergency.clear_all(scripts, by=by)
+    return done.addCallback(_of_all, "cleared and will go on in a moment.", none=none)
 
 
 def reset_history(script: AssistantScript, *, by: str = "") -> Result:

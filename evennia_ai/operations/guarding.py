@@ -11,7 +11,6 @@ from collections.abc import Iterable
 
 from django.conf import settings
 from django.core.exceptions import ValidationError
-from django.db.models import QuerySet
 from evennia.accounts.models import AccountDB
 from evennia.objects.models import ObjectDB
 from evennia.objects.objects import DefaultCharacter
@@ -31,6 +30,8 @@ from evennia_ai.messages.lines import literal
 from evennia_ai.operations.naming import (
     ALIAS,
     BODY_OF_ACCOUNT,
+    accounts_like,
+    characters_like,
     list_assistants,
     names_of,
     outline,
@@ -200,42 +201,18 @@ def find_clashes(script: AssistantScript | None = None) -> list[str]:
     }
     if not claims:
         return []
-    return [
-        *_clashes_of_objects(claims),
-        *_clashes_of_accounts(claims),
-        *_clashes_of_guests(claims),
-    ]
-
-
-def _clashes_of_objects(claims: _Claims) -> list[str]:
-    keys = _rows_like(claims, ObjectDB.objects.values_list("pk", "db_key"))
     # `has_assistant` would not do: it knows a body only after the first start of its script.
-    bodies = {script.obj.pk for script in list_assistants() if script.obj is not None}
-    return [
-        _warning(
-            f"the character {one_line(keys[being.pk])} ({being.dbref})", claims, keys[being.pk]
-        )
-        for being in ObjectDB.objects.filter(pk__in=keys.keys() - bodies).order_by("pk")
-        if isinstance(being, DefaultCharacter)
+    bodies = {script.obj for script in list_assistants()}
+    named = [
+        (f"the character {one_line(being.db_key)} ({being.dbref})", being.db_key)
+        for being in characters_like(claims)
+        if being not in bodies
     ]
-
-
-def _clashes_of_accounts(claims: _Claims) -> list[str]:
-    keys = _rows_like(claims, AccountDB.objects.values_list("pk", "username"))
-    return [
-        _warning(f"the account {one_line(keys[account.pk])}", claims, keys[account.pk])
-        for account in AccountDB.objects.filter(pk__in=keys).order_by("pk")
-        if not account.attributes.has(BODY_OF_ACCOUNT)
-    ]
-
-
-def _rows_like(claims: _Claims, rows: QuerySet[AccountDB | ObjectDB]) -> dict[int, str]:
-    return {pk: name for pk, name in rows.iterator() if outline(name) in claims}
-
-
-def _clashes_of_guests(claims: _Claims) -> list[str]:
-    names = [name for name in settings.GUEST_LIST or () if outline(name) in claims]
-    return [_warning(f"the guest {name} of GUEST_LIST", claims, name) for name in names]
+    accounts = (account.username for account in accounts_like(claims))
+    named += [(f"the account {one_line(name)}", name) for name in accounts]
+    guests = (name for name in settings.GUEST_LIST or () if outline(name) in claims)
+    named += [(f"the guest {name} of GUEST_LIST", name) for name in guests]
+    return [_warning(who, claims, name) for who, name in named]
 
 
 def _warning(who: str, claims: _Claims, name: str) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Container, Iterator, Mapping
 from functools import lru_cache
 from typing import Any
 
@@ -202,14 +202,15 @@ def problem_of_npc_name(name: str, body: GameObject, own: AssistantScript | None
 
 def problem_of_player(name: str, body: GameObject | None = None) -> str:
     """The problem with a name that a character, an account or a guest has, or ""."""
-    if (character := next(_characters_like(name, body), None)) is not None:
+    alike = (being for being in characters_like({outline(name)}) if being != body)
+    if (character := next(alike, None)) is not None:
         return _clash_message(name, "a character", str(character.key))
     return _problem_of_account(name)
 
 
 def _problem_of_account(name: str) -> str:
-    if account := next(_accounts_like(name), ""):
-        return _clash_message(name, "an account", account)
+    if (account := next(accounts_like({outline(name)}), None)) is not None:
+        return _clash_message(name, "an account", str(account.username))
     if guest := mistaken_for(plain(name), settings.GUEST_LIST or ()):
         return _clash_message(name, "a guest", guest)
     return ""
@@ -224,24 +225,28 @@ def _clash_message(name: str, kind: str, other: str) -> str:
     )
 
 
-def _characters_like(name: str, body: GameObject | None) -> Iterator[Any]:
-    rows = ObjectDB.objects.values_list("pk", "db_key")
-    # Names are compared as plain rows; only what is alike is loaded as an object.
-    for being in ObjectDB.objects.filter(pk__in=_keys_like(name, rows.iterator())):
-        if being != body and isinstance(being, DefaultCharacter):
+def characters_like(outlines: Container[str]) -> Iterator[Any]:
+    """Characters whose name has one of these outlines, by number."""
+    keys = _keys_like(outlines, ObjectDB, "db_key")
+    for being in ObjectDB.objects.filter(pk__in=keys).order_by("pk"):
+        if isinstance(being, DefaultCharacter):
             yield being
 
 
-def _accounts_like(name: str) -> Iterator[str]:
-    rows = AccountDB.objects.values_list("pk", "username")
-    for account in AccountDB.objects.filter(pk__in=_keys_like(name, rows.iterator())):
+def accounts_like(outlines: Container[str]) -> Iterator[Any]:
+    """Accounts of players whose name has one of these outlines, by number."""
+    keys = _keys_like(outlines, AccountDB, "username")
+    for account in AccountDB.objects.filter(pk__in=keys).order_by("pk"):
         if not account.attributes.has(BODY_OF_ACCOUNT):
-            yield str(account.username)
+            yield account
 
 
-def _keys_like(name: str, rows: Iterable[tuple[int, str]]) -> list[int]:
-    seen = outline(name)
-    return [key for key, other in rows if seen and outline(other) == seen]
+def _keys_like(
+    outlines: Container[str], model: type[AccountDB | ObjectDB], column: str
+) -> list[int]:
+    # Names are compared as plain rows; only what is alike is loaded as an object.
+    rows = model.objects.values_list("pk", column).iterator()
+    return [key for key, name in rows if (seen := outline(name)) and seen in outlines]
 
 
 # One check compares a name with those of the whole game, mostly the same ones as before.

@@ -32,7 +32,7 @@ class TestBundles(ApiTest):
         assert (self.room1, False) == (bea.obj.location, state.read(bea, "enabled"))
         again = self.call("POST", "imports/preview/", {k: body[k] for k in ("file", "key")}).told
         assert again["problems"]
-        assert 400 == self.call("POST", "imports/", body).status_code
+        assert 409 == self.call("POST", "imports/", body).status_code
 
     def test_they_wait_among_the_slow_ones(self) -> None:
         """A whole assistant takes long, so these requests may not use the places of quick ones."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from typing import Any
 
 import pytest
@@ -98,6 +99,19 @@ class TestWaiting(AuditTest):
             if number == 10:
                 self.writer.flush()
         assert len(self.writer._streams) < MOST_STREAMS + 5
+
+    def test_another_thread_may_record_while_the_streams_are_looked_through(self) -> None:
+        writer = self.writer
+
+        class Waiting(deque[Any]):
+            def __bool__(self) -> bool:
+                writer._stream(subject(f"Nobody {len(writer._streams)}"))
+                return False
+
+        writer._stream(subject("Nobody")).waiting = Waiting()
+        writer.record(self.ada, audit_event("a"))
+        self.reactor.advance(FLUSH_SECONDS)
+        assert ["AssistantCreated", "a"] == self.events()
 
     def test_missing_tables_are_told_once(self) -> None:
         """A game that was not migrated goes on; its log names the command to type."""

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from typing import Any
+from unittest import mock
 
+import pytest
 from django.db import connection
 from evennia.accounts.models import AccountDB
 from evennia.contrib.tutorials.tutorial_world.mob import Mob
@@ -14,10 +16,11 @@ from evennia.utils.create import create_account, create_channel, create_object
 
 from evennia_ai import emergency, operations
 from evennia_ai.assistant_character import AssistantMixin
+from evennia_ai.assistant_script import AssistantScript
 from evennia_ai.commands import AssistantCmdSet
 from evennia_ai.core.safety.lockout import Cause
 from evennia_ai.emergency import RETURNED_LINE
-from evennia_ai.operations.assistants import lifecycle
+from evennia_ai.operations.assistants import adoption, lifecycle
 from evennia_ai.operations.result import ProblemKind
 from evennia_ai.runtime import state
 from tests.shell.ai_case import StaffCommandTest
@@ -189,6 +192,19 @@ class TestAdopt(AdoptingTest):
         ]
         assert "Tom" == entries[0]["details"]["by"]
         assert "assistant release Bram" in script.desc
+
+    def test_what_breaks_in_the_middle_leaves_nothing(self) -> None:
+        """Also no script in memory, nor a timer, which the test base would find."""
+        before = rows_of(self.bram)
+        with (
+            mock.patch.object(adoption.audit, "record", side_effect=RuntimeError("disk full")),
+            pytest.raises(RuntimeError, match="disk full"),
+        ):
+            operations.adopt(self.bram, person=self.tom)
+        assert before == rows_of(self.bram)
+        known = ScriptDB.get_all_cached_instances()
+        assert "Bram" not in [each.key for each in known if isinstance(each, AssistantScript)]
+        assert operations.adopt(self.bram, person=self.tom).ok
 
 
 class TestRefused(AdoptingTest):

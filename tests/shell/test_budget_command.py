@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from decimal import Decimal
 from typing import Any
+from unittest import mock
 
 from django.core import checks
 from django.db import connection
@@ -16,9 +17,11 @@ from evennia_ai.commands import CmdAssistant
 from evennia_ai.commands.upkeep import usage_lines
 from evennia_ai.core.safety.prices import Price
 from evennia_ai.core.turn.turn import TokenUsage
+from evennia_ai.errors import LedgerAwayError
 from evennia_ai.messages.incoming import person_of
 from evennia_ai.operations.budget import caps
 from evennia_ai.operations.budget.caps import budget_of, raise_budget, today_of
+from evennia_ai.operations.result import ProblemKind
 from tests.recorded import record_of
 from tests.shell.ledger_case import OPEN, need
 from tests.shell.support import ShellTest, one_by_one
@@ -119,6 +122,12 @@ class TestShown(BudgetTest):
         self.use(50_000, self.tom, TEN_DOLLARS)
         assert any("51,000 tokens, $0.50 + unknown" in line for line in self.usage())
         assert "$0.50 + unknown" in budget_of(self.ada_script).message
+
+    def test_a_ledger_that_goes_away_meanwhile_is_no_internal_error(self) -> None:
+        with mock.patch.object(caps, "read_total", side_effect=LedgerAwayError("it is away")):
+            found = caps.usage(self.ada_script)
+        assert (ProblemKind.UNAVAILABLE, {}) == (found.problem, found.data.totals)
+        assert "That is unknown: it is away." == found.message
 
     def usage(self) -> list[str]:
         return usage_lines(caps.usage(self.ada_script))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import itertools
 import json
+import math
 import random
 import re
 import tempfile
@@ -491,6 +492,9 @@ class TestWhoMayKnow(BundleTest):
         shown = bundle_in.show_bundle(bundle, "Ada")
         assert not shown.ok
         assert "There is an assistant named Ada already" in shown.message
+        taken = read(built(self.packed(), {"aliases": ["Tom"]})).data
+        told = "Bea is not created. There is a character named Tom already"
+        assert told in bundle_in.show_bundle(taken, "Bea").message
         shown = bundle_in.show_bundle(bundle, "Bea")
         assert shown.ok
         assert ["TestAccount", "TestAccount2"] == sorted(shown.data.people)
@@ -582,7 +586,7 @@ class TestWrongFiles(BundleTest):
             "at": ["now", 1e300, -7e10],
             "cites": [[999], ["x"], 3],
             "tags": ["x", [3]],
-            "terms": [3, {"order": "x"}],
+            "terms": [3, {"order": "x"}, {"when": [{"attribute": "x", "value": math.nan}]}],
             "is_consolidated": [1, None],
             "strange": [1],
         }

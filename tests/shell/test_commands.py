@@ -140,6 +140,10 @@ class TestStartStop(CommandTest):
             ),
             ("emergency STOP ada", f"Ada is stopped. {STAYS}assistant emergency clear Ada"),
             (
+                "start ada",
+                "Ada is already awake. It is stopped; to let it go on: assistant emergency clear",
+            ),
+            (
                 "emergency STOP ada",
                 "Ada is already stopped. To let it go on: assistant emergency clear Ada",
             ),

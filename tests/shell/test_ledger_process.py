@@ -14,7 +14,7 @@ from evennia_ai.approvals import checkpoints
 from evennia_ai.budget import ledger
 from evennia_ai.budget.ledger import LedgerStore, ledger_store, rows
 from evennia_ai.core.safety.limits import Decision, DecisionReason
-from evennia_ai.core.settings.budget import BudgetSpan
+from evennia_ai.core.settings.budget import BudgetSpan, Measure, Scope
 from evennia_ai.core.settings.model import MOST_KNOWN
 from evennia_ai.core.turn.turn import TokenUsage
 from evennia_ai.errors import ConfigurationError, LimitReachedError
@@ -74,13 +74,13 @@ class TestProcess(LedgerTest):
         store.settle(store.reserve(billing, need(), OPEN, NOON), TokenUsage(5, 5), NOON)
         store.release(store.reserve(billing, need(), OPEN, NOON), NOON)
         store.cut_off(store.reserve(billing, need(), OPEN, NOON), NOON)
-        report = ledger.report("ADA", OPEN, NOON)
+        report = ledger.report(Scope.ASSISTANT, "ADA", OPEN, NOON)
         used = {standing.name: standing.used for standing in report.standings}
         assert (110, 2) == (used["tokens_total"], used["calls_per_minute"])
         assert {"*#3": 1.0} == report.shares
         assert (0, {}) == (
             report.unpriced[BudgetSpan.EVER],
-            ledger.report("Edda", OPEN, NOON).shares,
+            ledger.report(Scope.ASSISTANT, "Edda", OPEN, NOON).shares,
         )
 
     def test_what_nobody_heard_is_given_back_as_it_was_held(self) -> None:
@@ -102,6 +102,19 @@ class TestProcess(LedgerTest):
         self.store.flush()
         assert 100 == self.total().held_tokens
         self.assert_consistent()
+
+    def test_ends_of_calls_are_written_once_the_database_is_no_longer_locked(self) -> None:
+        """Without another call, whose reservation would write them."""
+        clock = Clock()
+        store = LedgerStore(clock.callLater)
+        store.settle(self.reserve(store=store), TokenUsage(30, 20), NOON)
+        locked = OperationalError("database is locked")
+        with mock.patch.object(store, "_write_once", side_effect=locked):
+            clock.advance(ledger_store.FLUSH_SECONDS)
+        assert 100 == self.total().held_tokens
+        clock.advance(60)
+        assert (50, 0) == (self.total().used(Measure.TOKENS), self.total().held_tokens)
+        assert [] == clock.getDelayedCalls()
 
     def test_a_yes_outlasts_a_ledger_that_cannot_be_written(self) -> None:
         """The next turn that shares the answer raises the cap, once."""
@@ -157,7 +170,7 @@ class TestProcess(LedgerTest):
         with pytest.raises(ConfigurationError, match=told), transaction.atomic():
             self.reserve()
         with pytest.raises(ConfigurationError, match=told), transaction.atomic():
-            ledger.report("Ada", OPEN, NOON)
+            ledger.report(Scope.ASSISTANT, "Ada", OPEN, NOON)
 
     @pytest.mark.skipif(postgres.is_default(), reason="a test's transaction is broken by it there")
     def test_without_tables_a_server_ends_all_the_same(self) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from twisted.internet.task import Clock
 
-from evennia_ai.budget.ledger import LedgerStore, grant, processes, rows, upkeep
+from evennia_ai.budget.ledger import LedgerStore, bench, grant, processes, rows, upkeep
 from evennia_ai.budget.ledger.processes import is_gone, owner_of_this_process
 from evennia_ai.core.safety.budget import DAY, BudgetAccount, CallState, accounts_of
 from evennia_ai.core.settings.budget import BudgetConfig, Caps, Scope
@@ -114,6 +114,13 @@ class TestWarnings(LedgerTest):
         assert 1 == len(self.recorded)
         tomorrow = self.reserve(config, at=NOON + DAY, wanted=need(500, 400))
         assert 1 == len(tomorrow.warnings)
+
+    def test_of_the_test_bench_in_the_games_log(self) -> None:
+        """The call is billed to no assistant."""
+        config = capped("bench", tokens_per_day=100)
+        with bench():
+            assert 1 == len(self.reserve(config).warnings)
+        assert ("budget_near", "game") == self.recorded[-1][:2]
 
 
 class TestKilled(LedgerTest):

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import asdict
+from unittest import mock
 
+import pytest
 from evennia.objects.models import ObjectDB
-from evennia.utils.create import create_channel
+from evennia.objects.objects import DefaultObject
+from evennia.utils import logger
+from evennia.utils.create import create_channel, create_object
 
 from evennia_ai import operations
-from evennia_ai.operations.assistants import lifecycle
+from evennia_ai.operations.assistants import creation, lifecycle
 from evennia_ai.operations.naming import LONGEST_NAME
 from evennia_ai.operations.result import ProblemKind
 from evennia_ai.runtime import state
@@ -65,11 +69,38 @@ class TestCreate(SafetyTest):
         right = {"tick_rate": "30", "max_own_turns": 3, "llm_model": "none"}
         script = operations.create_assistant("Edda", settings=right, by="Tom").data.script
         assert 30 == state.read(script, "tick_rate")
+        silent = operations.create_assistant("Zoe", location=self.room1, settings={"enabled": "no"})
+        assert "Zoe is silent in Room. To let it answer: assistant start Zoe" == silent.message
         assert {"loop": {"max_own_turns": 3}} == state.read(script, "safety_config")
         assert not script.attributes.has("llm_model")
 
+    def test_what_breaks_in_the_middle_leaves_nothing(self) -> None:
+        """Neither in the room nor in memory; also no timer, which the test base would find."""
+        contents = list(self.room1.contents)
+        with (
+            mock.patch.object(creation, "create_script", side_effect=RuntimeError("disk full")),
+            pytest.raises(RuntimeError, match="disk full"),
+        ):
+            operations.create_assistant("Edda", location=self.room1)
+        assert contents == list(self.room1.contents)
+        assert "Edda" not in {str(each.key) for each in ObjectDB.get_all_cached_instances()}
+        assert operations.create_assistant("Edda", location=self.room1).ok
+
 
 class TestUpdate(SafetyTest):
+    def test_a_move_after_which_a_hook_fails_is_a_move(self) -> None:
+        failing = mock.patch.object(type(self.room2), "at_object_receive", side_effect=ValueError)
+        with failing, mock.patch.object(logger, "log_trace"):
+            assert lifecycle.update_assistant(self.ada_script, location=self.room2, by="Tom").ok
+        assert (self.room2, self.room2) == (self.ada.location, self.ada.home)
+
+    def test_an_alias_that_it_has_already_may_stay(self) -> None:
+        """An adopted being may have some that no assistant would get."""
+        guard = create_object(DefaultObject, key="Guard", aliases=["2nd guard", "g"])
+        script = operations.adopt(guard, "Garda").data.script
+        assert lifecycle.update_assistant(script, aliases=["2nd Guard", "Watch"], by="Tom").ok
+        assert ["2nd guard", "watch"] == guard.aliases.all()
+
     def test_each_can_be_changed(self) -> None:
         result = lifecycle.update_assistant(
             self.ada_script,
@@ -187,6 +218,16 @@ class TestClone(SafetyTest):
         assert {"calls_per_reply": 2} == state.read(copy.script, "execution_config")
         assert "Bea is an assistant, an AI." == copy.character.db.desc
         assert self.room2 == copy.character.location
+
+    def test_one_without_a_body_into_a_room_that_not_everybody_may_enter(self) -> None:
+        self.ada.delete()
+        self.ada_script.refresh_from_db()
+        self.room1.locks.add("teleport_here:perm(Builder)")
+        self.mira.account.permissions.add("Builder")
+        made = lifecycle.clone_assistant(
+            self.ada_script, "Bea", location=self.room1, person=self.mira
+        )
+        assert self.room1 == made.data.character.location
 
     def test_what_is_wrong_is_not_copied(self) -> None:
         assert not lifecycle.clone_assistant(self.ada_script, "Ada").ok

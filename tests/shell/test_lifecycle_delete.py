@@ -23,7 +23,7 @@ from evennia_ai.operations.assistants import lifecycle
 from evennia_ai.operations.result import ProblemKind
 from evennia_ai.runtime import state
 from tests.shell.stopping import RETURNED, SafetyTest
-from tests.shell.support import archive_folder, pump
+from tests.shell.support import archive_folder, pump, whispers
 
 
 class Stubborn(AssistantCharacter):
@@ -171,6 +171,11 @@ class TestRefused(DeleteTest):
         assert "A knocker." == state.read(found, "persona")
         assert body.pk is not None
         assert [] == list(self.folder.iterdir())
+        assert found is body.assistant_script
+        assert operations.clear(found, by="Tom").ok
+        self.answer_at_once(found)
+        self.ask("whisper brass = hello", whispers("Still here."))
+        assert 'Brass whispers: "Still here."' in self.tom.heard_from(body)
         body.may_go = True
         assert self.delete(found).ok
         assert None is operations.find_assistant("Brass")

@@ -13,6 +13,7 @@ from twisted.internet.defer import Deferred, succeed
 
 from evennia_ai.agent.compaction import compact_conversation_history
 from evennia_ai.budget import ledger
+from evennia_ai.core.settings.budget import Scope
 from evennia_ai.llm.scripted import completion
 from evennia_ai.messages.incoming import person_of
 from evennia_ai.models import ModelCall
@@ -259,6 +260,8 @@ class TestSummaries(ChainTest):
         toms, miras = charged[person_of(self.tom)], charged[person_of(self.mira)]
         assert {person_of(self.tom), person_of(self.mira)} == set(charged)
         assert 2.2 < toms / miras < 3.8
-        game = ledger.report(None, state.budget_config(self.ada_script), self.clock.seconds())
+        game = ledger.report(
+            Scope.GAME, "", state.budget_config(self.ada_script), self.clock.seconds()
+        )
         (minute,) = [s for s in game.standings if s.name == "calls_per_minute"]
         assert 9 + 1 == minute.used

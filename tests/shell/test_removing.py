@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from unittest import mock
 
 from django.db import connection
 from django.test.utils import override_settings
@@ -18,10 +19,12 @@ from evennia_ai.assistant_character import AssistantCharacter
 from evennia_ai.assistant_script import AssistantScript
 from evennia_ai.commands import AssistantCmdSet
 from evennia_ai.commands.editing import open_editor
+from evennia_ai.core.safety.budget import DAY
 from evennia_ai.core.safety.questions import Choice
 from evennia_ai.llm.scripted import completion
 from evennia_ai.models import AccessToken, Memory, ModelCall, RecordedEvent
 from evennia_ai.operations.assistants import leftovers, removing
+from evennia_ai.operations.budget import spending
 from evennia_ai.operations.rights import token_store
 from tests.shell.ai_case import StaffCommandTest
 from tests.shell.game_npcs import Guard
@@ -111,7 +114,13 @@ class TestRemoved(RemovingTest):
         assert ["The tide turns at noon."] == [each.text for each in Memory.objects.all()]
         assert ModelCall.objects.count()
         assert RecordedEvent.objects.filter(event="all_removed").exists()
-        self.remove("remove all and records", "yes")
+        at = float(self.clock.seconds()) + 2 * DAY  # the day is over, so its sums are cached
+        self.enterContext(mock.patch.object(spending, "reactor", mock.Mock(seconds=lambda: at)))
+        assert 1 == spending.spending().data.whole["calls"]
+        with self.assertNoLogs("evennia_ai.memory_store", "ERROR"):
+            self.remove("remove all and records", "yes")
+            pump()
+        assert 0 == spending.spending().data.whole["calls"]
         tables = (ModelCall, RecordedEvent, Memory)
         assert [0, 0, 0] == [table.objects.count() for table in tables]
 
@@ -138,8 +147,10 @@ class TestAsked(RemovingTest):
         self.spend()
         operations.add_memory(self.ada_script, "The lamp is lit.")
         operations.add_lore("The tide turns at noon.", keywords=["tide"])
+        create_object(AssistantCharacter, key="a copy of Ada", location=self.room1)
         shown = self.remove()
         for words in (
+            "Made plain characters of the game, which stay: 1 empty body.",
             "Deleted with their bodies: 1 (Ada).",
             "Taken out of characters and objects of the game, which stay: 1 (Bram).",
             "Deleted too: 2 memories",
@@ -175,10 +186,12 @@ class TestAsked(RemovingTest):
         """An assistant whose body refuses is stopped; the same line works once that is mended."""
         made = operations.create_assistant("Golem", location=self.room1, typeclass=Unyielding)
         golem = made.data.character
+        assert operations.give_account(made.data.script).ok
         done = removing.remove_all(by="Tom")
         assert not done.ok
         (left,) = done.data.left
         assert left.startswith("Golem (Golem is stopped, and could not be deleted")
+        assert AccountDB.objects.filter(username="Golem").exists()
         assert ["Golem"] == [str(each.key) for each in operations.list_assistants()]
         golem.ndb.may_go = True
         assert removing.remove_all(by="Tom").ok

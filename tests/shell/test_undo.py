@@ -117,6 +117,25 @@ class TestUndo(UndoTest):
             self.ada.location,
         )
 
+    def test_what_is_as_it_was_is_no_edit(self) -> None:
+        for persona in ("", "Ada hums.", "Ada hums."):
+            lifecycle.update_assistant(self.ada_script, persona=persona, by="Tom")
+        assert 1 == len(read_edits(self.ada_script).made)
+
+    def test_a_home_elsewhere_is_its_home_again(self) -> None:
+        """A move makes the new room its home, also where it stands in that room already."""
+        attic, self.ada.home = create_object(self.room2.__class__, key="Attic"), self.room2
+        for place in (attic, self.room1):
+            lifecycle.update_assistant(self.ada_script, location=place, by="Tom")
+            assert place == self.ada.home
+            if place is attic:
+                assert "home: " in self.assistant("undo ada")
+                assert (self.room1, self.room2) == (self.ada.location, self.ada.home)
+        self.assistant("undo ada")
+        assert (self.room1, self.room2) == (self.ada.location, self.ada.home)
+        self.assistant("redo ada")
+        assert (self.room1, self.room1) == (self.ada.location, self.ada.home)
+
     def test_a_description_goes_back_as_it_was(self) -> None:
         """Also none, as many beings of a game have it, and one that the game wrote with a break."""
         for before in (None, "Old and grey.\n"):

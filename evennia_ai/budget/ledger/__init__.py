@@ -6,17 +6,18 @@ Each server process has one `LedgerStore`; the totals in the database are common
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import lru_cache
+from functools import lru_cache, partial
 
 from django.conf import settings
 from twisted.internet import reactor
 
 from evennia_ai.budget.ledger import place
-from evennia_ai.budget.ledger.absence import ABSENCE
+from evennia_ai.budget.ledger.absence import ABSENCE, query_ledger
 from evennia_ai.budget.ledger.grants import Raise, grant, raise_cap
 from evennia_ai.budget.ledger.judging import unpriced_text
 from evennia_ai.budget.ledger.ledger_store import LedgerStore
 from evennia_ai.budget.ledger.names import OWN_NAME
+from evennia_ai.budget.ledger.place import game, is_shared
 from evennia_ai.budget.ledger.reading import UsageReport, read_report, read_reports, today_of
 from evennia_ai.budget.ledger.reservations import (
     BillingContext,
@@ -27,7 +28,7 @@ from evennia_ai.budget.ledger.reservations import (
 from evennia_ai.budget.ledger.rows import MISSING, missing_tables, missing_text
 from evennia_ai.core.safety.prices import NAME as PRICES_NAME
 from evennia_ai.core.safety.prices import Price, price_of, read_prices
-from evennia_ai.core.settings.budget import CAPS, GAME_NAME, BudgetConfig
+from evennia_ai.core.settings.budget import CAPS, GAME_NAME, BudgetConfig, Scope
 from evennia_ai.core.settings.model import read_once
 from evennia_ai.core.settings.services import LedgerConfig
 from evennia_ai.errors import ConfigurationError
@@ -98,37 +99,28 @@ def start_anew() -> None:
     OWN_NAME.forget()
 
 
-def report(
-    assistant: str | None,
-    config: BudgetConfig,
-    now: float,
-    *,
-    is_bench: bool = False,
-    is_all: bool = False,
-) -> UsageReport:
-    """The report on an assistant, or on the game for None, including calls not yet written.
+def report(scope: Scope, key: str, config: BudgetConfig, now: float) -> UsageReport:
+    """The report on one of the caps' scopes, including calls not yet written.
 
     Args:
-        is_bench, is_all: see `read_report`.
+        key: name of the assistant; "" for any other scope.
+
+    Raises:
+        ConfigurationError: the tables do not exist.
+        LedgerAwayError: a shared ledger does not answer.
     """
     store().flush()
-    return read_report(assistant, config, now, is_bench=is_bench, is_all=is_all)
-
-
-def is_shared() -> bool:
-    """True if several games share the ledger."""
-    return place.is_shared()
-
-
-def game() -> str:
-    """This game's name in a shared ledger; "" if the ledger is its own."""
-    return place.game()
+    return query_ledger(partial(read_report, scope, key.casefold(), config, now))
 
 
 def reports(configs: Mapping[str, BudgetConfig], now: float) -> dict[str, UsageReport]:
-    """The reports on many assistants by name, including calls not yet written."""
+    """The reports on many assistants by name, including calls not yet written.
+
+    Raises:
+        ConfigurationError, LedgerAwayError: as for `report`.
+    """
     store().flush()
-    return read_reports(configs, now)
+    return query_ledger(partial(read_reports, configs, now))
 
 
 def config_for(own: object) -> BudgetConfig:

@@ -161,14 +161,10 @@ def _is_first(standing: budget.CapStanding) -> bool:
     return bool(unwarned.update(**{flag: True}))
 
 
-def record_warnings(reservation: Reservation, name: str) -> None:
-    """Write the caps that are nearly used up to the audit log.
-
-    Args:
-        name: the assistant whose call it is.
-    """
+def record_warnings(reservation: Reservation) -> None:
+    """Write the caps that are nearly used up to the audit log of the assistant, or of the game."""
     for text in reservation.warnings:
-        audit.record("budget_near", name, text=text)
+        audit.record("budget_near", reservation.billing.assistant or audit.GAME, text=text)
 
 
 def unpriced_text(model: str, path: str) -> str:

@@ -112,7 +112,7 @@ class LedgerStore:
                 if not self._outage.draw(reservation):
                     raise
             self._open[reservation.key] = reservation
-        record_warnings(reservation, billing.assistant)
+        record_warnings(reservation)
         return reservation
 
     def _reserve(
@@ -163,7 +163,7 @@ class LedgerStore:
         self._close(reservation.ended(CallState.CUT_OFF, used, now, self._clock(), model, price))
 
     def flush(self) -> None:
-        """Write the ends of calls now, or once a shared ledger answers again."""
+        """Write the ends of calls now, or once the database answers again."""
         with self._lock:
             self._cancel()
             if self._endings:
@@ -173,7 +173,7 @@ class LedgerStore:
         try:
             # Even if another game has this game's name now: what was held must be given back.
             query_ledger(partial(self._write, None, None, most), by_name=False)
-        except LedgerAwayError as error:
+        except (LedgerAwayError, OperationalError, InterfaceError) as error:  # it may be locked
             if self._later is None:
                 raise
             logger.log_warn(f"[assistant] ends of {len(self._endings)} calls wait: {error}")
@@ -390,7 +390,7 @@ class LedgerStore:
             self._outage.refuse(at, now)  # the caps are used up: no call could be made anyway
         else:
             self._outage.add(held)
-            record_warnings(held, "game")
+            record_warnings(held)
 
     def recover(self, now: float) -> int:
         """Close the open calls of ended processes, and overdue ones; return how many."""

@@ -79,42 +79,8 @@ def today_of(assistant: str | None, config: BudgetConfig, now: float) -> CapStan
     return next(standing for standing in daily if standing.name == "tokens_per_day")
 
 
-def read_report(
-    assistant: str | None,
-    config: BudgetConfig,
-    now: float,
-    *,
-    is_bench: bool = False,
-    is_all: bool = False,
-) -> UsageReport:
-    """The report on an assistant, or on the whole game for None.
-
-    Args:
-        is_bench: with None: the test bench instead.
-        is_all: with None: all games that share the ledger instead.
-
-    Raises:
-        ConfigurationError, LedgerAwayError: as for `read_total`.
-    """
-    scope = Scope.BENCH if is_bench else Scope.ALL_GAMES if is_all else Scope.GAME
-    if assistant is not None:
-        scope = Scope.ASSISTANT
-    return query_ledger(partial(_read_report, scope, (assistant or "").casefold(), config, now))
-
-
-def read_reports(configs: Mapping[str, BudgetConfig], now: float) -> dict[str, UsageReport]:
-    """The reports on many assistants by name, with as many queries as for one.
-
-    Args:
-        configs: the caps of each assistant, by its name.
-
-    Raises:
-        ConfigurationError, LedgerAwayError: as for `read_total`.
-    """
-    return query_ledger(partial(_read_reports, configs, now))
-
-
-def _read_report(scope: Scope, key: str, config: BudgetConfig, now: float) -> UsageReport:
+def read_report(scope: Scope, key: str, config: BudgetConfig, now: float) -> UsageReport:
+    """The report on a scope of caps; `key` is an assistant's name in lower case, else ""."""
     caps = config.caps_of(scope)
     rows: list[CapStanding] = []
     for span in BudgetSpan:
@@ -127,10 +93,16 @@ def _read_report(scope: Scope, key: str, config: BudgetConfig, now: float) -> Us
         calls = calls.filter(assistant=key)
     elif scope is Scope.BENCH:
         calls = calls.filter(purpose=Purpose.BENCH)
-    return UsageReport(tuple(rows), _shares(calls), _unpriced(calls.filter(is_priced=False), now))
+    unpriced = calls.filter(is_priced=False).aggregate(**_counts_of_spans(now))
+    return UsageReport(tuple(rows), _parts(dict(_used(calls, "person"))), _by_span(unpriced))
 
 
-def _read_reports(configs: Mapping[str, BudgetConfig], now: float) -> dict[str, UsageReport]:
+def read_reports(configs: Mapping[str, BudgetConfig], now: float) -> dict[str, UsageReport]:
+    """The reports on many assistants by name, with as many queries as for one.
+
+    Args:
+        configs: the caps of each assistant, by its name.
+    """
     scope, periods = Scope.ASSISTANT, {span: period_of(span, now) for span in BudgetSpan}
     totals = _totals_of(scope, set(periods.values()))
     calls = _ended_calls(now).filter(game=place.game())
@@ -180,18 +152,10 @@ def _by_span(found: Mapping[str, int]) -> dict[BudgetSpan, int]:
     return {span: found.get(str(span), found["whole"]) for span in BudgetSpan}
 
 
-def _unpriced(calls: QuerySet[ModelCall], now: float) -> dict[BudgetSpan, int]:
-    return _by_span(calls.aggregate(**_counts_of_spans(now)))
-
-
 def _used(calls: QuerySet[ModelCall], *by: str) -> QuerySet[ModelCall, Any]:
     """The tokens used, grouped by some columns, largest first."""
     tokens = Sum(F("prompt_tokens") + F("completion_tokens"))
     return calls.values_list(*by).annotate(tokens=tokens).order_by("-tokens", "person")
-
-
-def _shares(calls: QuerySet[ModelCall]) -> dict[str, float]:
-    return _parts(dict(_used(calls, "person")))
 
 
 def _parts(used: Mapping[str, int]) -> dict[str, float]:

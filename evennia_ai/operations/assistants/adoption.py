@@ -26,6 +26,7 @@ from evennia_ai.operations.assistants.creation import (
     Creation,
     archive_earlier_log,
     attach_script,
+    forget_script_of,
 )
 from evennia_ai.operations.assistants.lifecycle import (
     FIRST_CHARACTER,
@@ -168,6 +169,8 @@ def adopt(npc: GameObject, name: str = "", *, person: Being | None = None, by: s
             audit.record("adopted", script, body=f"{npc.key} ({npc.dbref})")
     # The transaction undoes what was stored; this undoes what is in memory.
     except BaseException:
+        if lost is None:
+            forget_script_of(npc)
         npc.assistant_script = None
         assistant_character.take_ears(npc)
         if lost is not None:

@@ -2,25 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from django.conf import settings
 from django.conf import settings as game_settings
 from django.db import transaction
 from evennia.accounts.models import AccountDB
 from evennia.objects.models import ObjectDB
 from evennia.objects.objects import DefaultExit, DefaultRoom
-from evennia.typeclasses.tags import Tag
 from evennia.utils import logger
 from evennia.utils.create import create_account, create_object, create_script
 from evennia.utils.search import search_object
 from evennia.utils.utils import class_from_module
 
 from evennia_ai import audit
-from evennia_ai.assistant_account import AssistantAccount
+from evennia_ai.assistant_account import AssistantAccount, HearsPagesForAssistant
 from evennia_ai.assistant_character import AssistantMixin
 from evennia_ai.assistant_script import AssistantScript
 from evennia_ai.core.text.cleaning import one_line
@@ -28,6 +27,7 @@ from evennia_ai.core.typed_objects import Account, Being, GameObject
 from evennia_ai.errors import ConfigurationError
 from evennia_ai.operations.models.choosing import brain_hint
 from evennia_ai.operations.naming import (
+    BODY_OF_ACCOUNT,
     problem_of_name,
     problem_of_owner,
     problem_of_player,
@@ -35,8 +35,8 @@ from evennia_ai.operations.naming import (
 from evennia_ai.operations.result import Result
 from evennia_ai.operations.settings.changing import prepare, signed
 from evennia_ai.operations.settings.rows import UNSET
-from evennia_ai.runtime import names
-from evennia_ai.runtime.rights import lets, locks_for, meets
+from evennia_ai.runtime import names, state
+from evennia_ai.runtime.rights import known_permission, lets, locks_for, meets
 from evennia_ai.runtime.tagged import ANY_TAG, TAG_CATEGORY, tag_of
 
 BODY = "evennia_ai.assistant_character.AssistantCharacter"
@@ -88,26 +88,33 @@ def create_assistant(
         number: primary key for its script, if rows have it already: see `memory.arriving`.
     """
     name = " ".join(key.split())
-    refused: Result = _refusal(name, aliases) or check_body(typeclass)
+    refused: Result = refuse_names(name, aliases) or check_body(typeclass)
     if not refused.ok:
         return refused
     found = prepare(_given(persona, lines or {}) | dict(settings or {}), lambda _: UNSET)
     if found.errors:
         problems = "; ".join(found.errors.values())
         return Result(False, f"{name} is not created: {problems}", errors=found.errors)
-    with signed(by or str(getattr(maker, "key", ""))), transaction.atomic():
+    by = by or str(getattr(maker, "key", ""))
+    with _forgetting(location) as bodies, signed(by), transaction.atomic():
         archive_earlier_log(name)
-        character = _make_body(name, typeclass, location, desc, aliases, maker)
+        bodies.append(character := _make_body(name, typeclass, location, desc, aliases, maker))
         script = attach_script(name, character, found.values, number)
-    if location is None:
-        greeting = f"{name} is awake, but in no room. Go to its room and type: tel {name} = here"
-    else:
-        greeting = f"{name} is awake in {location.key}. Try: whisper {name} = hello"
-    message = "\n".join(filter(None, (greeting, brain_hint(script))))
+    message = "\n".join(filter(None, (_greeting(script, location), brain_hint(script))))
     return Result(True, message, Creation(script, character))
 
 
-def _refusal(name: str, aliases: Sequence[str]) -> Result | None:
+def _greeting(script: AssistantScript, location: GameObject | None) -> str:
+    name, mood, hint = str(script.key), "awake", f"Try: whisper {script.key} = hello"
+    if not state.read(script, "enabled"):
+        mood, hint = "silent", f"To let it answer: assistant start {name}"
+    if location is None:
+        return f"{name} is {mood}, but in no room. Go to its room and type: tel {name} = here"
+    return f"{name} is {mood} in {location.key}. {hint}"
+
+
+def refuse_names(name: str, aliases: Sequence[str]) -> Result | None:
+    """Refuse the names of a new assistant where one is not fit, or is somebody's; else None."""
     if problem := problem_of_name(name):
         return Result.invalid(problem)
     if problem := next(filter(None, map(problem_of_name, aliases)), ""):
@@ -184,13 +191,11 @@ def _make_body(
         location=location,
         home=location,
         aliases=list(aliases),
-        attributes=[("desc", desc or PLAIN_DESC.format(name=name))],
         locks=locks,
     )
     # A second time, since hooks of the game's class may have replaced locks while it was created.
     body.locks.add(f"{BODY_LOCKS};{locks}")
-    if not desc and names.hides_key(body, None):
-        body.db.desc = NAMELESS_DESC
+    body.db.desc = desc or plain_desc(body)
     return body
 
 
@@ -227,19 +232,42 @@ def take_back(made: Result[Creation] | None) -> None:
     Args:
         made: what was created; None: it did not come so far.
     """
+    if made is not None and made.ok:
+        body = made.data.character
+        _forget(body, body.location)
+
+
+@contextmanager
+def _forgetting(place: GameObject | None) -> Iterator[list[GameObject]]:
+    # Where the block raises, undoes in memory the body that it has noted in the list.
+    bodies: list[GameObject] = []
+    try:
+        yield bodies
+    except BaseException:
+        _forget(next(iter(bodies), None), place)
+        raise
+
+
+def _forget(body: GameObject | None, place: GameObject | None) -> None:
     # A rollback undoes the database alone; timers, links and caches in memory are undone here.
-    if made is None or not made.ok:
-        return
-    script, body = made.data.script, made.data.character
-    # Evennia's timer of the script would go on calling it.
-    if script.ndb._task is not None:
-        script.ndb._task.stop()
-    script.work = None  # type: ignore[assignment]  # as before it was started
+    if body is not None:
+        forget_script_of(body)
+        # Evennia's idmapper would go on returning an object that is not in the database.
+        body.flush_from_cache(force=True)
+    if place is not None:
+        place.contents_cache.init()
+
+
+def forget_script_of(body: GameObject) -> None:
+    """Undo in memory a script that a rolled-back transaction attached to a body."""
+    for script in AssistantScript.get_all_cached_instances():
+        if isinstance(script, AssistantScript) and script.db_obj_id == body.pk:
+            # Evennia's timer of the script would go on calling it.
+            if script.ndb._task is not None and script.ndb._task.running:
+                script.ndb._task.stop()
+            script.work = None  # type: ignore[assignment]  # as before it was started
+            script.flush_from_cache(force=True)
     body.assistant_script = None
-    beings: tuple[Any, ...] = (script, body)
-    for being in beings:
-        # Evennia's idmapper would go on returning objects that are not in the database.
-        being.flush_from_cache(force=True)
 
 
 def give_account(script: AssistantScript) -> Result[Account]:
@@ -261,6 +289,20 @@ def give_account(script: AssistantScript) -> Result[Account]:
     return Result(True, f"{name} has an account now. Try: page {name} = hello", account)
 
 
+def accounts_of(body: GameObject) -> list[Any]:
+    """The accounts that receive pages for a body."""
+    named = AccountDB.objects.filter(db_attributes__db_key=BODY_OF_ACCOUNT)
+    return [account for account in named if account.attributes.get(BODY_OF_ACCOUNT) == body]
+
+
+def remove_account(account: Account) -> None:
+    """Delete an assistant's account; one with a password stays, as somebody can log in to it."""
+    if isinstance(account, HearsPagesForAssistant) and not account.has_usable_password():
+        account.delete()
+    else:
+        account.attributes.remove(BODY_OF_ACCOUNT)
+
+
 LONGEST_PERMISSION = 200
 
 
@@ -277,16 +319,9 @@ def check_permission(text: str, being: Being) -> Result[str]:
         except ConfigurationError as error:
             return Result.invalid(f"That does not work: {error}")
         return Result(True, words, words)
-    known = {name.casefold(): name for name in settings.PERMISSION_HIERARCHY}
-    # Evennia's `perm()` takes the plural of a permission too: "Builders".
-    found = known.get(words.casefold()) or known.get(words.casefold().removesuffix("s"))
-    if found is None and words:
-        held = Tag.objects.filter(db_tagtype="permission", db_key__iexact=words)
-        found = words if held.exists() else None
-    if found is None:
-        return Result.not_found(
-            f"There is no permission {words!r}; there are {', '.join(known.values())}."
-        )
+    if not (found := known_permission(words)):
+        known = ", ".join(game_settings.PERMISSION_HIERARCHY)
+        return Result.not_found(f"There is no permission {words!r}; there are {known}.")
     return Result(True, found, found)
 
 

@@ -27,7 +27,7 @@ from evennia_ai.approvals.store import COUNTER
 from evennia_ai.assistant_script import AssistantScript
 from evennia_ai.core.typed_objects import Account, Being
 from evennia_ai.memory.arriving import ARRIVING
-from evennia_ai.operations.assistants.lifecycle import remove_account
+from evennia_ai.operations.assistants.creation import remove_account
 from evennia_ai.operations.naming import BODY_OF_ACCOUNT
 from evennia_ai.runtime.tagged import ANY_TAG, TAG_CATEGORY
 

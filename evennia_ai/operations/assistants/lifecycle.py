@@ -8,23 +8,28 @@ from datetime import UTC
 from typing import Annotated, Any
 
 from django.db import transaction
-from evennia.accounts.models import AccountDB
 from evennia.comms.models import ChannelDB
 from evennia.utils import logger
 from evennia.utils.search import search_object
 
 from evennia_ai import approvals, assistant_character, audit, emergency
 from evennia_ai.agent import tracing
-from evennia_ai.assistant_account import HearsPagesForAssistant
 from evennia_ai.assistant_script import AssistantScript
 from evennia_ai.core.settings.game import POWERS, STATE
 from evennia_ai.core.text.cleaning import one_line
-from evennia_ai.core.typed_objects import Account, Being, GameObject
+from evennia_ai.core.typed_objects import Being, GameObject
 from evennia_ai.models import CardFile, EntityProfile, Memory, WorkJob
-from evennia_ai.operations.assistants.creation import BODY, Creation, create_assistant, plain_desc
-from evennia_ai.operations.naming import BODY_OF_ACCOUNT, problem_of_name, problem_of_player
+from evennia_ai.operations.assistants.creation import (
+    BODY,
+    Creation,
+    accounts_of,
+    create_assistant,
+    plain_desc,
+    remove_account,
+)
+from evennia_ai.operations.naming import problem_of_name, problem_of_player
 from evennia_ai.operations.result import Result, note
-from evennia_ai.operations.settings.changing import prepare, signed
+from evennia_ai.operations.settings.changing import differs, prepare, signed
 from evennia_ai.operations.settings.rows import UNSET, own_of
 from evennia_ai.runtime import services, state
 from evennia_ai.runtime.names import aliases_of
@@ -80,12 +85,13 @@ def describe(script: AssistantScript) -> Result[Described]:
 
 
 def look_of(script: AssistantScript) -> dict[str, Any]:
-    """The look of an assistant that people can set; its location as "#12", None: nowhere."""
+    """The look of an assistant that people can set; its location and home as "#12", None: none."""
     body = script.obj
     if body is None:
         return {}
-    place = str(body.location.dbref) if body.location is not None else None
-    return {"desc": str(body.db.desc or ""), "aliases": sorted(aliases_of(body)), "location": place}
+    place, home = (each and str(each.dbref) for each in (body.location, body.home))
+    names = sorted(aliases_of(body))
+    return {"desc": str(body.db.desc or ""), "aliases": names, "location": place, "home": home}
 
 
 # ---- changing ----------------------------------------------------------------------------------
@@ -100,6 +106,7 @@ def update_assistant(
     aliases: Sequence[str] | None = None,
     by: str = "",
     person: Being | None = None,
+    home: GameObject | None = None,
     is_undo: bool = False,
 ) -> Result[Described]:
     """Change an assistant's description, persona, location or aliases.
@@ -109,17 +116,17 @@ def update_assistant(
         location: a room, its "#2", or its name; it becomes the assistant's home too.
         aliases: all of its aliases, which replace the old ones.
         person: must be allowed to teleport into the room, like the assistant; None: no check.
+        home: its home, where that is not its new room.
         is_undo: the description is an earlier one, stored as it was, also "".
     """
     given = {"desc": desc, "persona": persona, "location": location, "aliases": aliases}
     wanted = {name: value for name, value in given.items() if value is not None}
     if not wanted:
-        return Result.invalid(
-            f"{script.key}: give something to change, one of: {', '.join(given)}."
-        )
+        told = f"{script.key}: give something to change, one of: {', '.join(given)}."
+        return Result.invalid(told)
     if script.obj is None and set(wanted) != {"persona"}:
         return Result.conflict(f"{script.key} has no body, so only the persona can be changed.")
-    place = _find_place(location) if location is not None else None
+    place = _find_place(location)
     found = prepare({"persona": persona} if persona is not None else {}, lambda _: UNSET)
     problems = [*found.errors.values(), _problem_of_look(wanted, place, script.obj)]
     if problem := "; ".join(filter(None, problems)):
@@ -128,16 +135,15 @@ def update_assistant(
         return Result.forbidden(problem)
     with signed(by), transaction.atomic():
         before = look_of(script)
-        if place is not None and not _move(script.obj, place):
-            return Result.conflict(
-                f"{script.key} cannot go to {place.key}: the game does not allow that."
-            )
+        if place is not None and not _move(script.obj, place, _find_place(home) or place):
+            told = f"{script.key} cannot go to {place.key}: the game does not allow that."
+            return Result.conflict(told)
         _apply(script, wanted, found.values, is_undo=is_undo)
         _record_look(script, sorted(wanted), before)
     return Result(True, f"{script.key}: {', '.join(wanted)} changed.", describe(script).data)
 
 
-def _find_place(location: GameObject) -> Any:
+def _find_place(location: GameObject | None) -> Any:
     # None unless exactly one room has that number or name.
     if not isinstance(location, str):
         return location
@@ -155,15 +161,10 @@ def _problem_of_look(wanted: Mapping[str, Any], place: GameObject | None, body: 
         )
     if isinstance(aliases, str) or len(aliases) > MOST_ALIASES:
         return f"aliases must be a list of at most {MOST_ALIASES} names"
-    problems = (_problem_of_alias(str(alias), body) for alias in aliases)
-    return next(filter(None, problems), "")
-
-
-def _problem_of_alias(alias: str, body: GameObject) -> str:
     # Aliases that it has already are not checked again.
-    if alias.strip().casefold() in body.aliases.all():
-        return ""
-    return problem_of_name(alias) or problem_of_player(alias, body)
+    new = [name for name in map(str, aliases) if name.strip().lower() not in body.aliases.all()]
+    problems = (problem_of_name(name) or problem_of_player(name, body) for name in new)
+    return next(filter(None, problems), "")
 
 
 def _problem_of_room(place: GameObject | None, body: GameObject, person: Being | None) -> str:
@@ -172,15 +173,18 @@ def _problem_of_room(place: GameObject | None, body: GameObject, person: Being |
         return ""
     if not lets(place, person, HERE, default=True):
         return f"You may not move anyone to {place.key}."
-    if not (is_owner(person) or place.access(body, HERE, default=True)):
+    if not (body is None or is_owner(person) or place.access(body, HERE, default=True)):
         return f"{body.key} may not be moved to {place.key}: the room's lock {HERE!r} forbids it."
     return ""
 
 
-def _move(body: GameObject, place: GameObject) -> bool:
-    if body.location != place and not body.move_to(place, quiet=True, move_type="teleport"):
+def _move(body: GameObject, place: GameObject, home: GameObject) -> bool:
+    if body.location != place:
+        body.move_to(place, quiet=True, move_type="teleport")
+    # Not what `move_to` returns: it is False too where a hook fails after the move.
+    if body.location != place:
         return False
-    body.home = place
+    body.home = home
     return True
 
 
@@ -191,10 +195,14 @@ def _apply(
     if "desc" in wanted:
         body.db.desc = wanted["desc"] if is_undo else wanted["desc"].strip() or plain_desc(body)
     if "aliases" in wanted:
-        body.aliases.clear()
-        body.aliases.add([str(alias) for alias in wanted["aliases"]])
-    if values:
-        state.write(script, **values)
+        # Adding one checks it, so those that it has already are not added again.
+        names = {str(alias).strip().lower() for alias in wanted["aliases"]}
+        for name, category in body.aliases.all(return_key_and_category=True):
+            if name not in names:
+                body.aliases.remove(name, category)
+        body.aliases.add(sorted(names - set(body.aliases.all())))
+    if changed := {n: value for n, value in values.items() if differs(script, n, value)}:
+        state.write(script, **changed)
     if script.work is not None:
         script.work.drop_cached_settings()
 
@@ -202,6 +210,11 @@ def _apply(
 def _record_look(script: AssistantScript, names: list[str], before: Mapping[str, object]) -> None:
     now = look_of(script)
     old = {name: value for name, value in before.items() if value != now[name]}
+    # A room becomes its home when it moves there. An undo needs to know of any other home.
+    if old.get("home") in (None, before.get("location")):
+        old.pop("home", None)
+    elif "home" in old:
+        old["location"] = before["location"]
     new = {name: now[name] for name in old}
     audit.record("look_changed", script, changed=names, before=old, after=new)
 
@@ -232,13 +245,15 @@ def clone_assistant(
     place = location or (body.location if body is not None else None)
     if problem := _problem_of_room(place, body, person):
         return Result.forbidden(problem)
-    settings = {name: own_of(script, name) for name in _copied(script)}
+    settings = _copied(script)
+    desc = str(body.db.desc or "") if body is not None else ""
     may_give = person is None or is_owner(person)
     left_out = [] if may_give else [name for name in POWERS if name in settings]
     made = create_assistant(
         key,
         location=place,
-        desc=_desc_for(script),
+        # The default description has the assistant's name in it.
+        desc="" if body is None or desc == plain_desc(body) else desc,
         settings={name: value for name, value in settings.items() if name not in left_out},
         by=by,
         maker=person,
@@ -261,16 +276,9 @@ def _copy_locks_and_channels(body: GameObject, copy: GameObject) -> None:
             channel.connect(copy)
 
 
-def _copied(script: AssistantScript) -> list[str]:
-    left_out = STATE | {OWN_NAME}
-    return [n for n in state.DEFAULTS if n not in left_out and own_of(script, n) is not UNSET]
-
-
-def _desc_for(script: AssistantScript) -> str:
-    # "" where it is the default description, which has the assistant's name in it.
-    body = script.obj
-    desc = str(body.db.desc or "") if body is not None else ""
-    return "" if body is None or desc == plain_desc(body) else desc
+def _copied(script: AssistantScript) -> dict[str, Any]:
+    own = {name: own_of(script, name) for name in state.DEFAULTS if name not in (*STATE, OWN_NAME)}
+    return {name: value for name, value in own.items() if value is not UNSET}
 
 
 def channels_of(body: GameObject) -> list[Any]:
@@ -320,7 +328,8 @@ def end_assistant(
             logger.log_trace(f"[assistant] {name} could not be ended")
             if archive is not None:  # after the rollback its audit log is in the database again
                 archive.unlink(missing_ok=True)
-            return _undone(script, body, error, "released" if keeps_body else "deleted")
+            done = "released" if keeps_body else "deleted"
+            return _undone(script, number, body, error, done)
     if keeps_body:
         assistant_character.take_ears(body)
     services.memory().drop(number)
@@ -360,7 +369,7 @@ def _remove(script: AssistantScript, body: GameObject, *, keeps_body: bool) -> N
     approvals.remove_all(script)
     if body is not None:
         body.assistant_script = None
-        for account in _accounts_of(body):
+        for account in accounts_of(body):
             remove_account(account)
         for channel in channels_of(body):
             if channel.pk not in before:
@@ -371,25 +380,18 @@ def _remove(script: AssistantScript, body: GameObject, *, keeps_body: bool) -> N
         raise RuntimeError("at_object_delete refused")
 
 
-def _accounts_of(body: GameObject) -> list[Any]:
-    named = AccountDB.objects.filter(db_attributes__db_key=BODY_OF_ACCOUNT)
-    return [account for account in named if account.attributes.get(BODY_OF_ACCOUNT) == body]
-
-
-def remove_account(account: Account) -> None:
-    """Delete an assistant's account; one with a password stays, as somebody can log in to it."""
-    if isinstance(account, HearsPagesForAssistant) and not account.has_usable_password():
-        account.delete()
-    else:
-        account.attributes.remove(BODY_OF_ACCOUNT)
-
-
-def _undone(script: AssistantScript, body: GameObject, error: Exception, wanted: str) -> Result:
-    for being in filter(None, (script, body)):
+def _undone(
+    script: AssistantScript, number: int, body: GameObject, error: Exception, wanted: str
+) -> Result:
+    # Where the script was deleted before the rollback, its row becomes another object in memory.
+    known = script if script.pk is not None else AssistantScript.objects.get(pk=number)
+    for being in filter(None, (known, body)):
         # Evennia's attribute caches do not notice that the transaction was rolled back.
         being.attributes.reset_cache()
-    if script.pk is not None:
-        script.at_start()
+    if known is script:
+        known.at_start()
+    else:
+        known.at_server_start()
     return Result.unavailable(
         f"{script.key} is stopped, and could not be {wanted}: {one_line(str(error), 200)}. "
         "Fix that and try again."

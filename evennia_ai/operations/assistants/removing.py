@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from functools import cached_property, partial
 
 from django.conf import settings
-from django.db import models, transaction
+from django.db import transaction
 from evennia.utils import logger
 
 from evennia_ai import assistant_character, audit
@@ -20,7 +20,7 @@ from evennia_ai.budget.ledger import place
 from evennia_ai.budget.ledger.absence import query_ledger
 from evennia_ai.core.text.cleaning import one_line
 from evennia_ai.core.text.words import counted
-from evennia_ai.core.typed_objects import Being, GameObject
+from evennia_ai.core.typed_objects import Being
 from evennia_ai.errors import ConfigurationError
 from evennia_ai.memory import arriving
 from evennia_ai.memory_store import rows
@@ -43,10 +43,11 @@ from evennia_ai.models import (
 )
 from evennia_ai.operations.assistants import leftovers
 from evennia_ai.operations.assistants.lifecycle import FIRST_CHARACTER, end_assistant
-from evennia_ai.operations.naming import list_assistants
+from evennia_ai.operations.budget.days import spent_days
+from evennia_ai.operations.naming import BODY_OF_ACCOUNT, list_assistants
 from evennia_ai.operations.result import ProblemKind, Result
 from evennia_ai.operations.settings.changing import signed
-from evennia_ai.runtime import services, state
+from evennia_ai.runtime import state
 
 MOST_NAMED = 20
 # What stays unless the records are emptied too, as `belongings` counts it.
@@ -61,6 +62,7 @@ COMING = (
     "Nothing is removed: an assistant is being imported from another game, or the rest of one is "
     "being deleted; try again in a moment."
 )
+EMPTY = "Made plain characters of the game, which stay: {bodies}."
 KEPT = (
     "The cost of model calls, the lore and the game's audit log stay in their tables. To empty "
     "these too: assistant remove all and records"
@@ -79,11 +81,13 @@ class Belongings:
     Attributes:
         made: assistants whose body is deleted with them.
         adopted: assistants in NPCs of the game, which stay.
+        empty: number of bodies without an assistant, which become characters of the game.
         counts: numbers of rows, by what they are.
     """
 
     made: list[AssistantScript]
     adopted: list[AssistantScript]
+    empty: int = 0
     counts: Mapping[str, int] = field(default_factory=dict)
 
     @cached_property
@@ -97,20 +101,21 @@ def belongings() -> Belongings:
     known = list_assistants()
     adopted = [script for script in known if state.read(script, "adopted")]
     own = {script.obj.pk for script in known if script.obj is not None}
+    empty = [body for body in leftovers.bodies() if body.pk not in own]
     counts = {
         "stray scripts": len(leftovers.stray_scripts(known)),
-        "empty bodies": len([b for b in leftovers.bodies() if b.pk not in own]),
         "accounts": len(leftovers.accounts()),
         "memories": Memory.objects.exclude(assistant=rows.SHARED).count(),
-        "profiles": _count(EntityProfile),
+        "profiles": EntityProfile.objects.count(),
         "lore entries": Memory.objects.filter(assistant=rows.SHARED).count(),
-        "character cards": _count(CardFile),
-        "API tokens": _count(AccessToken),
-        "pinned tools": _count(ToolPin),
+        "character cards": CardFile.objects.count(),
+        "API tokens": AccessToken.objects.count(),
+        "pinned tools": ToolPin.objects.count(),
         "ledger calls": _count_calls(),
-        "audit events": _count(RecordedEvent),
+        "audit events": RecordedEvent.objects.count(),
     }
-    return Belongings([script for script in known if script not in adopted], adopted, counts)
+    made = [script for script in known if script not in adopted]
+    return Belongings(made, adopted, len(empty), counts)
 
 
 def _count_calls() -> int:
@@ -118,10 +123,6 @@ def _count_calls() -> int:
         return int(query_ledger(ModelCall.objects.filter(game=place.game()).count))
     except ConfigurationError:
         return 0  # unknown now; if it cannot be emptied either, `_empty_records` reports it
-
-
-def _count(*tables: type[models.Model]) -> int:
-    return sum(table.objects.count() for table in tables)
 
 
 def describe_removal(found: Belongings, *, and_records: bool) -> str:
@@ -135,9 +136,10 @@ def describe_removal(found: Belongings, *, and_records: bool) -> str:
         "Their conversations, memories, notes and goals are lost, and all API tokens end; the "
         "audit log of each is archived to a file.",
         f"Deleted too: {present}." if present else "Nothing else is left of them.",
+        EMPTY.format(bodies=counted(found.empty, "empty bodies")) if found.empty else "",
         "The ledger, the audit log and the lore are emptied too." if and_records else KEPT,
     ]
-    return " ".join(lines)
+    return " ".join(filter(None, lines))
 
 
 def _named(scripts: Sequence[AssistantScript]) -> str:
@@ -229,18 +231,17 @@ def _end(script: AssistantScript, left: list[str]) -> bool:
 def _clear_beings(left: list[str]) -> None:
     # What is left is swapped to the game's own classes: ours cannot be imported afterwards.
     for account in leftovers.accounts():
-        _try(account, partial(leftovers.clear_accounts, account), left)
+        # An assistant that could not be removed keeps its account and its body.
+        body = account.attributes.get(BODY_OF_ACCOUNT)
+        if getattr(body, "assistant_script", None) is None:
+            _try(account, partial(leftovers.clear_accounts, account), left)
     for body in leftovers.bodies():
         if getattr(body, "assistant_script", None) is None:
             assistant_character.take_ears(body)
-            _try(body, partial(_make_plain, body), left)
+            plain = settings.BASE_CHARACTER_TYPECLASS
+            _try(body, partial(body.swap_typeclass, plain, run_start_hooks=None), left)
     for being in leftovers.with_our_command_sets():
         _try(being, partial(leftovers.clear_sets, being), left)
-
-
-def _make_plain(body: GameObject) -> bool:
-    body.swap_typeclass(settings.BASE_CHARACTER_TYPECLASS, run_start_hooks=None)
-    return True
 
 
 def _clear_values(left: list[str]) -> None:
@@ -259,9 +260,7 @@ def _clear_values(left: list[str]) -> None:
 def _clear_tables(*, and_lore: bool) -> None:
     # Assistants that could not be removed keep what they know.
     remaining = [script.pk for script in list_assistants()]
-    if and_lore:
-        services.memory().drop(rows.SHARED)
-    else:
+    if not and_lore:
         remaining.append(rows.SHARED)
     with transaction.atomic():
         for table in (Memory, EntityProfile, CardFile, WorkJob, StoredQuestion):
@@ -287,6 +286,7 @@ def _empty_records(left: list[str]) -> None:
             table.objects.all().delete()
     try:
         ledger.store().erase()
+        spent_days.forget()
     except ConfigurationError as error:
         left.append(f"what calls have cost ({error})")
     # The log's cache in this process would go on with versions that no longer exist.

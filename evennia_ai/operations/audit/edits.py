@@ -85,22 +85,14 @@ def read_edits(script: AssistantScript) -> Edits:
     marks, ours = _read_marks(entries)
     left = [entry for entry in entries if entry.version not in ours and entry.details.get("by")]
     edits = {edit.number: edit for edit in _read(left)}
-    made = [edit for edit in edits.values() if _event_of(marks, edit) != UNDONE]
+    gone = [number for number, mark in marks.items() if mark.event == UNDONE]
+    made = [edit for edit in edits.values() if edit.number not in gone]
     # As in an editor: a new edit after an undo discards what could be redone.
     newest = max((edit.number for edit in made if edit.number not in marks), default=0)
-    undone = [
-        edits[number]
-        for number, mark in marks.items()
-        if mark.event == UNDONE and number in edits and mark.version > newest
-    ]
+    undone = [edits[n] for n in gone if n in edits and marks[n].version > newest]
     acts = (entry for entry in left if entry.event in FINAL)
     last_act = next((a for a in acts if not made or a.version > made[0].number), None)
     return Edits(tuple(made), tuple(undone), last_act)
-
-
-def _event_of(marks: dict[int, AuditEntry], edit: Edit) -> str:
-    mark = marks.get(edit.number)
-    return mark.event if mark is not None else ""
 
 
 def _read_marks(entries: Iterable[AuditEntry]) -> tuple[dict[int, AuditEntry], set[int]]:

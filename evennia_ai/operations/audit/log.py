@@ -38,7 +38,6 @@ MOST_ENTRIES = 100
 MOST_LOOKED_AT = 1_000
 MOST_CALLS = 1_000
 MOST_LINES, LONGEST_LINE = 200, 200  # lines, and characters of one
-_MISSING = object()
 
 
 class FactEntry(TypedDict):
@@ -256,10 +255,9 @@ def _version_at(script: AssistantScript, text: str) -> int | Result:
 def _changes(before: Mapping[str, object], after: Mapping[str, object]) -> Iterator[StateChange]:
     old, new = dict(_flat(before)), dict(_flat(after))
     for path in sorted(old.keys() | new.keys()):
-        was, now = old.get(path, _MISSING), new.get(path, _MISSING)
+        was, now = old.get(path), new.get(path)
         if was != now and path != "version":
-            known = {name: None if v is _MISSING else v for name, v in (("b", was), ("a", now))}
-            yield {"path": path, "before": known["b"], "after": known["a"]}
+            yield {"path": path, "before": was, "after": now}
 
 
 def _flat(value: Mapping[str, object], path: str = "") -> Iterator[tuple[str, Any]]:

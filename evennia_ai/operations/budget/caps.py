@@ -86,17 +86,14 @@ def budget_of(script: AssistantScript | None, *, is_bench: bool = False) -> Resu
     now = _now(script)
     try:
         config = ledger.config_for(_budget_settings(script))
-        game = ledger.report(None, config, now)
-        every = ledger.report(None, config, now, is_all=True) if ledger.is_shared() else None
-        own = game
+        own = game = ledger.report(Scope.GAME, "", config, now)
+        every = ledger.report(Scope.ALL_GAMES, "", config, now) if ledger.is_shared() else None
         if script is not None or is_bench:
-            key = None if script is None else str(script.key)
-            own = ledger.report(key, config, now, is_bench=is_bench)
+            own = ledger.report(*_scope_of(script, is_bench=is_bench), config, now)
     except ConfigurationError as error:
         return Result.invalid(f"No model call is made: {error}.")
     head = f"{_name(script, is_bench=is_bench):<14}{'used':>14}{'cap':>16}   resets"
-    lines = [head, *_rows(own, now)]
-    lines.append(f"  {'by player':<12} {_by_player(own.shares)}")
+    lines = [head, *_rows(own, now), f"  {'by player':<12} {_by_player(own.shares)}"]
     if own is not game:
         lines += ["The whole game", *_rows(game, now)]
     if every is not None:
@@ -104,11 +101,11 @@ def budget_of(script: AssistantScript | None, *, is_bench: bool = False) -> Resu
     if unpriced := own.unpriced[BudgetSpan.MONTH]:
         lines.append(f"Of {counted(unpriced, 'calls')} this month the price is not known: {PRICES}")
     data = BudgetReport(
-        standings=[_as_data(standing, own, now) for standing in own.standings],
-        game=[_as_data(standing, game, now) for standing in game.standings],
+        standings=_as_data(own, now),
+        game=_as_data(game, now),
         players=own.shares,
         unpriced=unpriced,
-        all_games=[] if every is None else [_as_data(s, every, now) for s in every.standings],
+        all_games=[] if every is None else _as_data(every, now),
     )
     return Result(True, "\n".join(lines), data)
 
@@ -126,10 +123,7 @@ def standings_of(scripts: Sequence[AssistantScript]) -> dict[str, Result[list[Ca
         reports = ledger.reports(configs, now)
     except ConfigurationError as error:
         return found | dict.fromkeys(configs, Result.invalid(f"No model call is made: {error}."))
-    for key, report in reports.items():
-        rows = [_as_data(standing, report, now) for standing in report.standings]
-        found[key] = Result(True, "", rows)
-    return found
+    return found | {key: Result(True, "", _as_data(each, now)) for key, each in reports.items()}
 
 
 def today_of(script: AssistantScript | None) -> str:
@@ -161,6 +155,12 @@ def _now(script: AssistantScript | None) -> float:
 
 def _budget_settings(script: AssistantScript | None) -> Any:
     return {} if script is None else state.read(script, "budget_config")
+
+
+def _scope_of(script: AssistantScript | None, *, is_bench: bool) -> tuple[Scope, str]:
+    if script is not None:
+        return Scope.ASSISTANT, script.key.casefold()  # as the ledger keeps names
+    return Scope.BENCH if is_bench else Scope.GAME, ""
 
 
 def _name(script: AssistantScript | None, *, is_bench: bool = False) -> str:
@@ -219,7 +219,11 @@ def _by_player(shares: Mapping[str, float]) -> str:
     return "   ".join(part.replace("%", " %") for part in parts) or "nobody yet"
 
 
-def _as_data(standing: CapStanding, report: ledger.UsageReport, now: float) -> CapRow:
+def _as_data(report: ledger.UsageReport, now: float) -> list[CapRow]:
+    return [_cap_row(standing, report, now) for standing in report.standings]
+
+
+def _cap_row(standing: CapStanding, report: ledger.UsageReport, now: float) -> CapRow:
     measure, left = standing.cap.measure, resets_in_seconds(standing.cap.span, now)
     row: CapRow = {
         "name": standing.name,
@@ -251,9 +255,7 @@ def raise_budget(
     if (more := read_amount(cap.measure, amount)) is None:
         told = "it must be a number above 0, such as 50000 or 2.50"
         return Result.invalid(f"{amount[:40]!r} is not an amount; {told}.")
-    scope, key = Scope.BENCH if is_bench else Scope.GAME, ""
-    if script is not None:
-        scope, key = Scope.ASSISTANT, script.key.casefold()  # as the ledger keeps names
+    scope, key = _scope_of(script, is_bench=is_bench)
     account = BudgetAccount(scope, key, period_of(cap.span, _now(script)))
     try:
         if not getattr(ledger.config_for(_budget_settings(script)).caps_of(scope), name):
@@ -334,9 +336,13 @@ def usage(script: AssistantScript) -> Result[Usage]:
     if not standing.ok:
         return Result(False, standing.message, data, ProblemKind.UNAVAILABLE)
     found = standing.data
+    try:
+        totals = _totals(script, found)
+    except ConfigurationError as error:  # a shared ledger may go away between the two
+        return Result(False, f"That is unknown: {error}.", data, ProblemKind.UNAVAILABLE)
     data = replace(
         data,
-        totals=_totals(script, found),
+        totals=totals,
         by_player=_player_rows(found.players),
         budget={
             "standings": found.standings,

@@ -267,10 +267,9 @@ def _json(name: str, raw: bytes) -> Plain:
 
 def _settings(raw: bytes) -> Plain:
     found = _json(SETTINGS, raw)
-    unknown = next((name for name in found if name not in AssistantSettings.model_fields), None)
-    if unknown is not None:
-        told = f"{SETTINGS} has {one_line(unknown, 60)!r}, which is not a setting here"
-        raise ImportFileError(told)
+    odd = next((name for name in found if name not in AssistantSettings.model_fields), None)
+    if odd is not None:
+        raise ImportFileError(f"{SETTINGS} has {one_line(odd, 60)!r}, which is not a setting here")
     return found
 
 
@@ -334,6 +333,7 @@ def _memories(raw: bytes, who: Sequence[Who]) -> Steps[MemoryLines]:
             raise ImportFileError(f"{place}.cites names a line there is not")
         try:
             lore.terms_of(line.terms)
+            json.dumps(line.terms, allow_nan=False)  # no database stores a NaN
         except ValueError:
             raise ImportFileError(f"{place}.terms cannot be read") from None
 

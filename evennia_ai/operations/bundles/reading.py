@@ -24,7 +24,12 @@ from evennia_ai.core.text.words import counted
 from evennia_ai.core.typed_objects import Being, GameObject
 from evennia_ai.errors import ConfigurationError, ImportFileError
 from evennia_ai.memory import arriving, indexing
-from evennia_ai.operations.assistants.creation import Creation, create_assistant, take_back
+from evennia_ai.operations.assistants.creation import (
+    Creation,
+    create_assistant,
+    refuse_names,
+    take_back,
+)
 from evennia_ai.operations.bundles import file
 from evennia_ai.operations.bundles.parts import Bundle, Who
 from evennia_ai.operations.bundles.people import (
@@ -36,8 +41,7 @@ from evennia_ai.operations.bundles.people import (
 from evennia_ai.operations.bundles.store import store, storing
 from evennia_ai.operations.bundles.writing import LEFT_OUT, moving, travelling_part
 from evennia_ai.operations.files.exports import file_name, write_new
-from evennia_ai.operations.naming import problem_of_name, problem_of_owner
-from evennia_ai.operations.result import Result, note
+from evennia_ai.operations.result import ProblemKind, Result, note
 from evennia_ai.operations.rights import acts
 from evennia_ai.operations.rights.callers import account_of
 from evennia_ai.operations.settings.changing import prepare, signed
@@ -93,7 +97,7 @@ def show_bundle(
         key: name of the assistant in this game; "": the same as in the other.
         people: names of accounts here, by the names of the players in the other game.
     """
-    shown, _ = _judge(bundle, key, people or {})
+    shown, _, _ = _judge(bundle, key, people or {})
     shown = replace(
         shown, alike=[_named(bundle.who[number - 1]) for number in accounts_alike(bundle.who)]
     )
@@ -102,13 +106,15 @@ def show_bundle(
 
 def _judge(
     bundle: Bundle, key: str, people: Mapping[str, str]
-) -> tuple[BundleShown, dict[int, AccountDB]]:
+) -> tuple[BundleShown, dict[int, AccountDB], ProblemKind]:
     # Without `alike`, which reads all accounts and is only for the preview.
     name, head = " ".join((key or bundle.manifest.name).split()), bundle.manifest
     same, problems = _same_people(bundle, people)
-    problems += [problem_of_name(name) or problem_of_owner(name)]
     problems += prepare(_travelling_settings(bundle), lambda _: UNSET).errors.values()
-    problems = list(filter(None, problems))
+    kind = ProblemKind.INVALID
+    if refused := refuse_names(name, head.aliases):
+        kind = kind if problems else refused.problem
+        problems = [refused.message, *problems]
     # `one_line`: text from a file must not be able to imitate lines of our own.
     shown = BundleShown(
         key=name,
@@ -125,7 +131,7 @@ def _judge(
         alike=[],
         problems=problems,
     )
-    return shown, same
+    return shown, same, kind
 
 
 def _named(who: Who) -> str:
@@ -233,9 +239,9 @@ def import_steps(
     by = by or str(getattr(maker, "key", ""))
     # The account, since a player may have left the body by the time rights are checked again.
     asker = getattr(maker, "account", None) or maker
-    shown, same = _judge(bundle, key, people)
+    shown, same, kind = _judge(bundle, key, people)
     if shown.problems:
-        return Result(False, "\n".join(_lines(shown)))
+        return Result(False, "\n".join(_lines(shown)), problem=kind)
     ids, number = Ids(bundle.who, same), arriving.begin()
     try:
         yield from storing(number, bundle, ids)
@@ -344,7 +350,7 @@ def _arrival_message(script: AssistantScript, bundle: Bundle, *, enable: bool) -
         message = f"{name} is here, and silent. To let it answer: assistant start {name}"
     else:
         message = f"{name} is here, and answers."
-    return f"{message}\n{counted(count, 'memories') if count != 1 else '1 memory'} came along."
+    return f"{message}\n{counted(count, 'memories')} came along."
 
 
 def _record_path(name: str, bundle: Bundle) -> Path | None:

@@ -96,7 +96,7 @@ def _lines(shown: CardShown) -> list[str]:
         if text:
             lines.append(f"  {what} ({len(text):,} characters): {_indented(text)}")
     if shown.lore:
-        lines.append(f"  lore: {counted(shown.lore, 'entries') if shown.lore > 1 else '1 entry'}")
+        lines.append(f"  lore: {counted(shown.lore, 'entries')}")
         lines += [f"    {_indented(text)}" for text in shown.lore_texts]
     if shown.unused:
         lines.append("Kept for a later export, but not used:")

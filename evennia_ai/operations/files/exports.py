@@ -4,20 +4,17 @@ from __future__ import annotations
 
 import json
 import os
-import re
-from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
-from io import StringIO
+from io import StringIO, TextIOWrapper
 from itertools import count
 from pathlib import Path
-from typing import TextIO
 
 from django.conf import settings
 
 from evennia_ai import audit
 from evennia_ai.assistant_script import AssistantScript
-from evennia_ai.audit.archive import folder_of, policy
+from evennia_ai.audit.archive import folder_of, policy, slug_of, whole_file
 from evennia_ai.audit.streams import id_of
 from evennia_ai.core.typed_objects import Being
 from evennia_ai.errors import ConfigurationError
@@ -30,7 +27,6 @@ from evennia_ai.operations.rights.private_words import PrivateView
 FOLDER = "ai_exports"
 # Events sent over the web at once: a megabyte, which takes most of a second of the game's thread.
 MOST_SENT = 5_000
-_UNSAFE = re.compile(r"[^a-z0-9]+")
 _ONLY_OWNER, _FOLDER_OF_OWNER = 0o600, 0o700
 
 
@@ -49,7 +45,7 @@ def save_history(script: AssistantScript, *, look: PrivateView | None = None) ->
     content = {"assistant": str(script.key), "messages": messages}
     try:
         at = datetime.fromtimestamp(script.clock.seconds(), UTC)
-        path = _write(f"history-{_slug(script.key)}-{at:%Y%m%d-%H%M%S}", content)
+        path = _write(content, "history", script.key, f"{at:%Y%m%d-%H%M%S}")
     except OSError as error:
         return Result.unavailable(
             f"The conversation could not be written: {error.strerror or error}."
@@ -64,7 +60,7 @@ def save_known(
     """Write all that is known of a person into a new file."""
     found = export_known(script, being, by=by, look=look)
     try:
-        path = _write(f"memories-{_slug(script.key)}-{_slug(person_id(being))}", asdict(found.data))
+        path = _write(asdict(found.data), "memories", script.key, person_id(being))
     except OSError as error:
         return Result.unavailable(f"It could not be written: {error.strerror or error}.")
     data = Saved(str(path), len(found.data.memories))
@@ -73,7 +69,7 @@ def save_known(
 
 def file_name(*parts: object, ending: str = "json") -> str:
     """A safe file name from any words, such as a player's name."""
-    return f"{'-'.join(map(_slug, parts))}.{ending}"
+    return f"{'-'.join(map(slug_of, parts))}.{ending}"
 
 
 def as_file(content: object) -> bytes:
@@ -82,13 +78,8 @@ def as_file(content: object) -> bytes:
     return text.encode("utf-8", "replace")
 
 
-def _slug(name: object) -> str:
-    # Only a-z and 0-9: the file may be copied to any file system.
-    return _UNSAFE.sub("-", str(name).casefold()).strip("-")[:40] or "assistant"
-
-
-def _write(name: str, content: object) -> Path:
-    return write_new(_exports(), f"{name}.json", as_file(content))
+def _write(content: object, *parts: object) -> Path:
+    return write_new(_exports(), file_name(*parts), as_file(content))
 
 
 def write_new(folder: Path, name: str, content: bytes) -> Path:
@@ -132,7 +123,7 @@ def save_export(name: str, ending: str, content: bytes) -> Result[str]:
         data: the path of the file.
     """
     try:
-        path = write_new(_exports(), f"{_slug(name)}.{ending}", content)
+        path = write_new(_exports(), f"{slug_of(name)}.{ending}", content)
     except OSError as error:
         return Result.unavailable(f"The file could not be written: {error.strerror or error}.")
     return Result(True, f"It is in {path}", str(path))
@@ -143,9 +134,12 @@ def export_audit(script: AssistantScript) -> Result[Saved]:
     try:
         folder, record = folder_of(policy()), current_log()
         # The id keeps the files of two names apart that become the same slug.
-        name = f"{_slug(script.key)}-{id_of(str(script.key)).hex[:8]}"
+        name = f"{slug_of(script.key)}-{id_of(str(script.key)).hex[:8]}"
         path = folder / f"{name}-export-{record.count(script):08}.jsonl"
-        events = _write_whole(path, lambda stream: record.export(script, stream))
+        with whole_file(path) as file:
+            stream = TextIOWrapper(file, "utf-8", "replace")
+            events = record.export(script, stream)
+            stream.detach()  # writes what is buffered, and leaves the file open
     except (ConfigurationError, OSError) as error:
         return _unwritten(script, error)
     message = f"{events} events of {script.key} are in {path}"
@@ -181,19 +175,3 @@ def archive_audit(script: AssistantScript, *, by: str = "") -> Result[Saved]:
 
 def _unwritten(script: AssistantScript, error: Exception) -> Result:
     return Result.unavailable(f"The record of {script.key} could not be written: {error}.")
-
-
-def _write_whole(path: Path, write: Callable[[TextIO], int]) -> int:
-    # Through a temporary file: a reader, or a crash, never meets half of it.
-    path.parent.mkdir(mode=_FOLDER_OF_OWNER, parents=True, exist_ok=True)
-    part = path.with_name(f"{path.name}.{os.getpid()}.part")
-    try:
-        handle = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, _ONLY_OWNER)
-        with open(handle, "w", encoding="utf-8", errors="replace") as stream:
-            count = write(stream)
-            stream.flush()
-            os.fsync(stream.fileno())
-        part.replace(path)
-    finally:
-        part.unlink(missing_ok=True)
-    return count

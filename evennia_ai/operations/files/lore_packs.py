@@ -32,7 +32,7 @@ from evennia_ai.operations.files.exports import save_export
 from evennia_ai.operations.files.imports import parse_plain
 from evennia_ai.operations.memory.lore import MOST_LORE, audience_of, words_of_audience
 from evennia_ai.operations.memory.rows import cleaned
-from evennia_ai.operations.result import ProblemKind, Result, note
+from evennia_ai.operations.result import Result, note
 from evennia_ai.operations.settings.changing import signed
 
 # Name of the pack in which lore is exported that staff wrote in this game.
@@ -108,7 +108,11 @@ def import_pack(pack: LorePack, *, by: str = "", is_tried: bool = False) -> Resu
     data = PackChange(pack.name, len(plan.new), len(plan.other), len(plan.gone), plan.same)
     if not is_tried:
         with signed(by), transaction.atomic():
-            _carry_out(plan)
+            lore.insert(rows.SHARED, plan.new)
+            for key, columns in plan.other:
+                lore.change(key, **columns)
+            for key in plan.gone:
+                lore.remove(key)
             audit.record("lore_changed", audit.GAME, change="brought in", key=pack.name)
     return Result(True, _message(data, is_tried=is_tried), data)
 
@@ -119,14 +123,6 @@ def _message(data: PackChange, *, is_tried: bool) -> str:
     return (
         f"The lore pack {data.pack}: of its entries {verb} {parts}; {data.unchanged} are unchanged."
     )
-
-
-def _carry_out(plan: _Plan) -> None:
-    lore.insert(rows.SHARED, plan.new)
-    for key, columns in plan.other:
-        lore.change(key, **columns)
-    for key in plan.gone:
-        lore.remove(key)
 
 
 def _plan(pack: LorePack) -> _Plan:
@@ -200,10 +196,7 @@ def list_packs() -> Result[Packs]:
     for terms in rows.of(rows.SHARED, kind=MemoryKind.LORE).values_list("terms", flat=True):
         name = lore.terms_of(terms).book or OWN
         found[name] = found.get(name, 0) + 1
-    lines = [
-        f"  {name}: {counted(count, 'entries') if count > 1 else '1 entry'}"
-        for name, count in sorted(found.items())
-    ]
+    lines = [f"  {name}: {counted(count, 'entries')}" for name, count in sorted(found.items())]
     listed = "\n".join(["Lore packs:", *lines]) if lines else "There is no lore yet."
     return Result(True, f"{listed}\nOne by one: aimemory lore", Packs(found))
 
@@ -223,7 +216,7 @@ def export_pack(name: str = OWN) -> Result[PackFile]:
     entries = [written(_packed(row, each)) for row, each in terms if (each.book or OWN) == name]
     if not entries and name != OWN:
         message = f"There is no lore pack {name}. {list_packs().message}"
-        return Result(False, message, problem=ProblemKind.NOT_FOUND)
+        return Result.not_found(message)
     return Result(True, f"The lore pack {name}", {"pack": name, "entries": entries})
 
 

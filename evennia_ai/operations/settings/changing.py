@@ -237,7 +237,7 @@ def update_settings(
     if found.errors:
         return _refused(script, "; ".join(found.errors.values()), errors=found.errors)
     before = {path: row_of(script, keys) for path, keys in found.keys.items()}
-    now = {name: value for name, value in found.values.items() if _differs(script, name, value)}
+    now = {name: value for name, value in found.values.items() if differs(script, name, value)}
     with signed(by):
         store_settings(script, now)
     rows = {path: row_of(script, keys) for path, keys in found.keys.items()}
@@ -257,7 +257,8 @@ def signed(by: str) -> AbstractContextManager[None]:
     return audit.acting(by) if by and not actor().by else nullcontext()
 
 
-def _differs(script: AssistantScript, name: str, value: object) -> bool:
+def differs(script: AssistantScript, name: str, value: object) -> bool:
+    """True where a whole setting is stored with another value; None: it is not stored."""
     own = own_of(script, name)
     return bool((None if own is UNSET else own) != value)
 

@@ -19,7 +19,7 @@ from evennia_ai.core.typed_objects import GameObject
 from evennia_ai.messages.incoming import find_being
 from evennia_ai.runtime import state
 from evennia_ai.runtime.assistant import Assistant
-from evennia_ai.runtime.rights import is_permission
+from evennia_ai.runtime.rights import known_permission
 
 MOST_TOLD, LONGEST_WORD = 10, 40
 
@@ -37,14 +37,14 @@ def doubts(script: Assistant, names: Iterable[str] | None = None) -> list[str]:
 
 def _of_confirm_by(script: Assistant) -> Iterator[str]:
     by = str(state.read(script, "confirm_by"))
-    if by not in (ASKER, STAFF) and "(" not in by and not (is_permission(by) or _is_name(by)):
+    if by not in (ASKER, STAFF) and "(" not in by and not (known_permission(by) or _is_name(by)):
         yield f"confirm_by is {_shown(by)}, a name or permission that nobody has: nobody is asked."
 
 
 def _of_conditions(name: str) -> Callable[[Assistant], Iterator[str]]:
     def found(script: Assistant) -> Iterator[str]:
         for word in map(str, state.read(script, name)):
-            if "(" not in word and not is_permission(word):
+            if "(" not in word and not known_permission(word):
                 yield f"{name} has {_shown(word)}, a permission that nobody has."
 
     return found

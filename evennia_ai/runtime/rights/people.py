@@ -181,13 +181,16 @@ def meets(being: Being, condition: str, judge: TypedObject) -> bool:
         raise ConfigurationError(f"{condition!r} is not a lock string: {error}") from error
 
 
-def is_permission(word: str) -> bool:
-    """True for a permission of the game's hierarchy (or its plural), or one that somebody has."""
-    word = word.strip().casefold()
-    ranks = [rank.casefold() for rank in settings.PERMISSION_HIERARCHY]
-    if word in ranks or word.removesuffix("s") in ranks:
-        return True
-    return bool(Tag.objects.filter(db_tagtype="permission", db_key=word).exists())
+def known_permission(word: str) -> str:
+    """The permission of that name in the form to store, or "" where nobody can have it."""
+    words = word.strip().casefold()
+    known = {name.casefold(): name for name in settings.PERMISSION_HIERARCHY}
+    # Evennia's `perm()` takes the plural of a permission too: "Builders".
+    found = known.get(words) or known.get(words.removesuffix("s"))
+    if found is None and words:
+        held = Tag.objects.filter(db_tagtype="permission", db_key__iexact=words)
+        found = word.strip() if held.exists() else None
+    return found or ""
 
 
 def meets_any(being: Being, conditions: Iterable[str], judge: TypedObject) -> bool:
