@@ -8,7 +8,7 @@ written whole at a checkpoint, with all values of the checkpoint in one transact
 from __future__ import annotations
 
 from binascii import b2a_base64
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from pickle import dumps
 from typing import Any, TypeVar
@@ -293,10 +293,8 @@ def _drop_words_of(script: Assistant, person: str) -> None:
     work = script.work
     work.overheard = [item for item in work.overheard if item.person != person]
     theirs = [i for i in work.inbox if i.get("person") == person and i["kind"] != inbox.TASK]
-    if work.busy.intersection(item["id"] for item in theirs):
-        # The whole turn is void; others whose words are part of it are answered again.
-        bump_epoch(script)
     if theirs:
+        void_turns(work, {item["id"] for item in theirs})
         discard(script, theirs)
 
 
@@ -348,6 +346,22 @@ def end_void_turns(work: Work) -> None:
         alive = {scope_of(id_) for id_ in work.busy.union(item["id"] for item in work.inbox)}
         for task in [task for task in work.unanswered if task.scope not in alive]:
             task.cancel()
+
+
+def void_turns(work: Work, events: Collection[str]) -> None:
+    """Void the turns that answer one of these events, by id; those of others go on."""
+    seat, running = work.seat, work.in_flight
+    if seat is not None and work.running.intersection(events):
+        # As in `bump_epoch`: void before it is cancelled.
+        seat.turn.void()
+        work.running, work.in_flight = frozenset(), None
+        if running is not None:
+            running.cancel()
+    for scope, waiting in list(work.aside.items()):
+        if any(event.id in events for event in waiting.turn.events):
+            del work.aside[scope]
+            waiting.turn.void()
+            waiting.cancel()
 
 
 def bump_epoch(script: Assistant) -> None:

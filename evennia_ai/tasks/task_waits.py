@@ -255,15 +255,11 @@ def _remove_from_inbox(wait: TaskWait) -> None:
     delegate, work = wait.delegate, wait.delegate.work
     if work is None or delegate.pk is None:
         return
-    # Before the discard, which itself ends a turn that is set aside. Only for one in the slot all
-    # that is under way is void: otherwise that would be somebody else's turn.
-    is_running = wait.event.id in work.running
+    state.void_turns(work, (wait.event.id,))
     try:
         state.discard(delegate, [wait.event.as_stored()])
     except Exception:  # a stop must not fail here; a task nobody waits for is dropped later anyway
         logger.log_trace(f"[assistant] {delegate.key}: a task could not be taken back")
-    if is_running:
-        state.bump_epoch(delegate)
 
 
 def _close(wait: TaskWait) -> bool:

@@ -255,6 +255,36 @@ class TestEnds(AsideTest):
         assert HI == self.mira.heard_from(self.ada)[-1]
         assert (before, 0, []) == (len(self.model.bodies), self.model.cancelled, self.waiting())
 
+    def goes_on(self) -> None:
+        """Tom's question is still open, and his turn ends with the yes to it."""
+        self.beat()
+        assert [self.question.number] == [q.number for q in approvals.pending(self.ada_script)]
+        assert 6 == len(self.model.bodies)
+        self.model.answers.append(whispers("There it is."))
+        self.answer("yes")
+        assert 'Ada whispers: "There it is."' == self.told()[-1]
+        assert ([], {}) == (self.waiting(), self.ada_script.work.aside)
+
+    def test_a_request_that_is_taken_back_while_it_runs_is_not_toms(self) -> None:
+        asked = self.ada.ask("find the atlas")
+        asked.addErrback(lambda _: None)
+        pump()
+        asked.cancel()
+        assert 1 == self.model.cancelled
+        self.goes_on()
+
+    def test_somebody_else_mutes_her_while_she_answers(self) -> None:
+        self.type(self.mira, "whisper Ada = hi")
+        state.mute(self.ada_script, self.person(self.mira), is_muted=True)
+        assert 1 == self.model.cancelled
+        self.goes_on()
+
+    def test_hushed_while_she_answers_somebody_aloud(self) -> None:
+        self.type(self.mira, "say Ada, hi")
+        operations.hush(self.ada_script, self.mira)
+        assert 1 == self.model.cancelled
+        self.goes_on()
+
     def test_the_conversation_begins_anew(self) -> None:
         operations.reset_history(self.ada_script)
         self.model.waiting.clear()

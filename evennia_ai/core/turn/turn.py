@@ -70,6 +70,7 @@ class Turn:
 
     Attributes:
         epoch: the assistant's epoch when the turn began; if it has changed, the turn is cancelled.
+            -1, which no assistant has: this turn alone is.
         events: the messages being answered, oldest first: one, or a burst from one person.
         event: the newest of them, whose way and place the answer takes. Unset without events.
         overheard: what was heard before it, as context.
@@ -160,6 +161,10 @@ class Turn:
     def __post_init__(self) -> None:
         if self.events:
             self.event = self.events[-1]
+
+    def void(self) -> None:
+        """Let nothing happen any more that it still wants to do."""
+        self.epoch = -1
 
     def hold(self, *audiences: str) -> None:
         """Note that its prompt contains something of these audiences from here on."""

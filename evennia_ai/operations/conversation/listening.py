@@ -93,8 +93,7 @@ def _drop_open_speech(script: Assistant, place: str) -> None:
     said = [item for item in work.inbox if item["source"] in SPOKEN and item["place"] == place]
     spoken = {item["id"] for item in said}
     own = work.busy.difference(item["id"] for item in work.inbox)
-    if own or work.busy.intersection(spoken):
-        state.bump_epoch(script)
+    state.void_turns(work, own | spoken)
     work.decisions.note([item["number"] for item in said], "hushed", "before it was answered")
     if said:
         state.discard(script, said)
