@@ -153,6 +153,11 @@ def _all_of(*writes: ExtraWrites | None) -> ExtraWrites | None:
 
 def fail(script: Assistant, turn: Turn, error: Exception) -> None:
     """Close a turn that raised an error."""
+    if turn.is_settled:  # it must not end twice: only what follows its end failed
+        if isinstance(error, database_outages.ERRORS):
+            raise error
+        signals.log_fault(f"{script.key}: after a turn, {type(error).__name__}", error)
+        return
     if isinstance(error, ConfigurationError):
         # An unreachable ledger passes by itself, so it must not lock the assistant.
         lasts = not isinstance(error, LedgerAwayError)

@@ -113,6 +113,8 @@ class Turn:
         ran: audit events of all calls of this tick, including those already written.
         spent: cost of the model calls of this tick.
         prompt: fingerprints of the prompt's components, by key.
+        is_remembered: whether what was said is in the history already; its end may fail after that.
+        is_settled: whether its end is stored.
     """
 
     epoch: int
@@ -156,6 +158,8 @@ class Turn:
     talk_of: frozenset[str] = frozenset()
     has_unkept: bool = False
     is_unkept: bool = False
+    is_remembered: bool = False
+    is_settled: bool = False
     event: Event = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:

@@ -259,9 +259,11 @@ def settle(
     work.running = frozenset()
     values: dict[str, Any] = {"pending_events": work.inbox, **also}
     if not stop.is_failure or turn.effects:
-        said = conversation.marked_paid(turn.said, face, turn.payer)
-        said = conversation.marked_unkept(said, is_unkept=turn.is_unkept)
-        remember(script, said, face, is_private=turn.is_private, asides=turn.asides)
+        if not turn.is_remembered:
+            said = conversation.marked_paid(turn.said, face, turn.payer)
+            said = conversation.marked_unkept(said, is_unkept=turn.is_unkept)
+            remember(script, said, face, is_private=turn.is_private, asides=turn.asides)
+            turn.is_remembered = True
         _forget_told(work, turn)
         values["conversation_history"] = work.history
     # Only what changes: each value is an UPDATE, and most turns leave both as they are.
@@ -271,6 +273,7 @@ def settle(
         values["consecutive_errors"] = consecutive_errors
     outcome = executions.outcome_of(stop)
     _complete(script, turn, outcome, stop.reason.value, extra_writes=extra_writes, **values)
+    turn.is_settled = True
 
 
 def remember(
