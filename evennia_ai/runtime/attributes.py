@@ -173,7 +173,8 @@ class WatchedAttributes(AttributeHandler):
         """Set one attribute.
 
         Raises:
-            ConfigurationError: it is a setting that is a number, and the value is none.
+            ConfigurationError: it is a setting that is a number, and the value is none within its
+                bounds.
         """
         _check_number(key, value)
         with self.obj.changing(key):
@@ -208,7 +209,7 @@ class WatchedAttributes(AttributeHandler):
 
 
 def _check_number(key: str, value: object) -> None:
-    if key in _NUMBERS and not (value is None or type(value) in (int, float)):
+    if key in _NUMBERS and value is not None:
         AssistantSettings.from_stored({key: value})
 
 

@@ -289,6 +289,9 @@ class TestWrong(HearingTest):
             self.ada_script.db.tick_rate = "abc"
         with pytest.raises(ConfigurationError, match="max_history is '5'; it must be a whole numb"):
             self.ada_script.attributes.batch_add(("persona", "Old."), ("max_history", "5"))
+        for number in (0, -5, float("nan")):
+            with pytest.raises(ConfigurationError, match="it must be a whole number from 1 to"):
+                self.ada_script.db.tick_rate = number  # 0 would beat without a pause
         stored = {attribute.key for attribute in self.ada_script.attributes.all()}
         assert not stored & {"tick_rate", "max_history", "persona"}
         self.ada_script.db.max_history = None
