@@ -33,7 +33,7 @@ from evennia_ai.core.settings.game import ATTRIBUTES, STATE
 from evennia_ai.core.settings.memory import MemoryConfig
 from evennia_ai.core.settings.model import SettingsGroup, read_once
 from evennia_ai.core.settings.safety import SafetyConfig
-from evennia_ai.core.text.plain_data import to_stored
+from evennia_ai.core.text.plain_data import from_stored, to_stored
 from evennia_ai.core.turn.turn import TokenUsage, scope_of
 from evennia_ai.errors import ConfigurationError
 from evennia_ai.models.statements import OneCursor, execute
@@ -183,7 +183,7 @@ def rebuild(script: Assistant) -> Work:
         metrics=dict(read(script, "metrics")),
         senders=SenderRegistry.from_stored(read(script, "company")),
         blame=Blame.from_stored(read(script, "cooling")),
-        overheard=[Overheard(**item) for item in read(script, "overheard")],
+        overheard=[from_stored(Overheard, item) for item in read(script, "overheard")],
         decisions=DecisionTraces.from_stored(read(script, "records")),
         muted=set(read(script, "muted_by")),
         hushed=dict(read(script, "hushed")),
