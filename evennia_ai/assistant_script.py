@@ -322,7 +322,7 @@ class AssistantScript(NearBody, AmongMany, DefaultScript):
         # Not a turn but the seconds until one is due, or None.
         if not isinstance(turn, Turn):
             if turn is not None:
-                self.beat_soon(turn)
+                self._wake_in(turn)
             return
         work.is_ticking = True
         lines = tuple(state.read(self, "thinking_lines")) or outgoing.THINKING_LINES
@@ -340,6 +340,14 @@ class AssistantScript(NearBody, AmongMany, DefaultScript):
             thinking.stop()
             work.is_ticking, work.seat = False, None
             self.beat_soon()
+
+    def _wake_in(self, seconds: float) -> None:
+        """Beat once the next message is due; one timer, however many beats find it waiting."""
+        work = self.work
+        if work.wake is not None and work.wake.active():
+            work.wake.reset(seconds)
+        else:
+            work.wake = self.clock.callLater(seconds, self.beat_soon)
 
     def _next_turn(self) -> Turn | float | None:
         """The turn that is due, the seconds until one is due, or None."""

@@ -84,6 +84,7 @@ class Work:
         compacting: the Deferred of a summary that is made in the background, or None.
         running: ids of the events that the running tick answers.
         seat: the running tick's turn, or None.
+        wake: the timer for the beat at which the next message is due, or None.
         aside: turns that wait for a person's answer, by their scope; see `runtime.slots`.
         unanswered: tasks whose agents, outside the game, wait for an answer of its turns.
         questions: open questions to people, as `runtime.asked` read them; None: read them again.
@@ -149,6 +150,7 @@ class Work:
     is_closing: bool = False
     running: frozenset[str] = frozenset()
     seat: Seat | None = None
+    wake: Any = None
     aside: dict[str, Seat] = field(default_factory=dict)
     unanswered: set[Unanswered] = field(default_factory=set)
     questions: tuple[Question, ...] | None = None
