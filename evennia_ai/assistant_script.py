@@ -314,22 +314,22 @@ class AssistantScript(NearBody, AmongMany, DefaultScript):
         if work is None or self._reason_to_skip() is not None:
             return
         # First: what a crash cut off in the middle of an effect must not be answered again.
-        self._recover()
+        if cut_off := interrupted.recover(self):
+            logger.log_warn(f"[assistant] {self.key}: cut off, and not repeated: {cut_off}")
         if (yield consolidation.rest(self)):
             self.beat_soon()
             return
         turn = self._next_turn()
         # Not a turn but the seconds until one is due, or None.
         if not isinstance(turn, Turn):
-            if turn is not None:
-                self._wake_in(turn)
+            self._wake_in(turn)
             return
-        work.is_ticking = True
-        lines = tuple(state.read(self, "thinking_lines")) or outgoing.THINKING_LINES
-        thinking = Thinking(
-            lines, lambda line: outgoing.show(self.obj, line, hops=turn.hops), self.clock
-        )
+        work.is_ticking, thinking = True, None
         try:
+            lines = tuple(state.read(self, "thinking_lines")) or outgoing.THINKING_LINES
+            thinking = Thinking(
+                lines, lambda line: outgoing.show(self.obj, line, hops=turn.hops), self.clock
+            )
             yield self._run_turn(turn)
         except (CancelledError, StaleEpochError, NobodyListensError) as error:
             turn_lifecycle.break_off(self, turn, incapacity.why_cut_off(self), error)
@@ -337,16 +337,17 @@ class AssistantScript(NearBody, AmongMany, DefaultScript):
         except Exception as error:
             turn_lifecycle.fail(self, turn, error)
         finally:
-            thinking.stop()
+            if thinking is not None:
+                thinking.stop()
             work.is_ticking, work.seat = False, None
             self.beat_soon()
 
-    def _wake_in(self, seconds: float) -> None:
+    def _wake_in(self, seconds: float | None) -> None:
         """Beat once the next message is due; one timer, however many beats find it waiting."""
         work = self.work
-        if work.wake is not None and work.wake.active():
+        if seconds is not None and work.wake is not None and work.wake.active():
             work.wake.reset(seconds)
-        else:
+        elif seconds is not None:
             work.wake = self.clock.callLater(seconds, self.beat_soon)
 
     def _next_turn(self) -> Turn | float | None:
@@ -354,11 +355,6 @@ class AssistantScript(NearBody, AmongMany, DefaultScript):
         due = turn_lifecycle.take(self)
         reason = autonomy.reason(self) if due is None else None
         return due if reason is None else autonomy.begin(self, reason)
-
-    def _recover(self) -> None:
-        """Close the event whose answer was cut off in the middle of an effect."""
-        if cut_off := interrupted.recover(self):
-            logger.log_warn(f"[assistant] {self.key}: cut off, and not repeated: {cut_off}")
 
     def _run_turn(self, turn: Turn) -> Deferred[None]:
         """Start or resume a turn; the Deferred fires when it ends or is set aside."""

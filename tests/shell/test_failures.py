@@ -49,6 +49,14 @@ class TestFailure(ShellTest):
         assert (1, 70, 3) == (usage["calls"], usage["prompt_tokens"], len(work.history))
         assert 0 == state.read(self.ada_script, "consecutive_errors")
 
+    def test_lines_that_cannot_be_shown_end_only_this_turn(self) -> None:
+        state.write(self.ada_script, thinking_lines=5)
+        self.ask("whisper Ada = hello")
+        assert [SORRY] == self.tom.heard_from(self.ada)
+        state.write(self.ada_script, thinking_lines=[])
+        self.ask("whisper Ada = hello again", whispers("Hello."))
+        assert 'Ada whispers: "Hello."' == self.tom.heard_from(self.ada)[-1]
+
     def test_staff_see_the_cause(self) -> None:
         self.ask("whisper Ada = hello", ModelStatusError(400, "HTTP 400: no |rfit"))
         (told,) = self.sent_to_staff()

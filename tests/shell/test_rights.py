@@ -292,8 +292,11 @@ class TestWrong(HearingTest):
         for number in (0, -5, float("nan")):
             with pytest.raises(ConfigurationError, match="it must be a whole number from 1 to"):
                 self.ada_script.db.tick_rate = number  # 0 would beat without a pause
+        # Shown in turn, a text would be shown letter by letter.
+        with pytest.raises(ConfigurationError, match="thinking_lines is 'Hm'; it must be a list"):
+            self.ada_script.db.thinking_lines = "Hm"
         stored = {attribute.key for attribute in self.ada_script.attributes.all()}
-        assert not stored & {"tick_rate", "max_history", "persona"}
+        assert not stored & {"tick_rate", "max_history", "persona", "thinking_lines"}
         self.ada_script.db.max_history = None
         assert state.DEFAULTS["max_history"] == state.read(self.ada_script, "max_history")
 
