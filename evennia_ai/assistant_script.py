@@ -37,13 +37,10 @@ from evennia_ai.assistant_character import give_ears
 from evennia_ai.budget.metering import turn_model
 from evennia_ai.budget.spending import MeteredClient
 from evennia_ai.core.hearing.inbox import Event
-from evennia_ai.core.safety.lockout import Cause
 from evennia_ai.core.turn.autonomy import Skip, may_tick
 from evennia_ai.core.turn.turn import Turn
-from evennia_ai.core.typed_objects import Being
 from evennia_ai.errors import NobodyListensError, StaleEpochError
 from evennia_ai.llm.endpoints import Endpoint
-from evennia_ai.llm.fallback import Client
 from evennia_ai.memory import indexing, modes, paying
 from evennia_ai.messages import outgoing
 from evennia_ai.messages.thinking import Thinking
@@ -209,32 +206,17 @@ class AssistantScript(NearBody, AmongMany, DefaultScript):
         state.safety_config(self)
         return self.work.safety_problem or ability.reason_of(body)
 
-    def lose_body(self) -> None:
-        """Let go of the body, which the game is about to delete."""
-        incapacity.lose_body(self)
-
-    def trigger_emergency_stop(
-        self, reason: str, *, cause: Cause = Cause.KILL, by: str = ""
-    ) -> None:
-        """Stop the assistant at once; see `emergency.trigger_emergency_stop`."""
-        emergency.trigger_emergency_stop(self, reason, cause=cause, by=by)
+    # Functions that take the script first are its methods.
+    ask = requests.ask
+    client = preparation.client_of
+    lose_body = incapacity.lose_body
+    trigger_emergency_stop = emergency.trigger_emergency_stop
 
     def clear_emergency_stop(self, *, by: str = "") -> tuple[bool, str]:
         """Lift an emergency stop and resume with the waiting messages."""
         outcome = emergency.clear_emergency_stop(self, by=by)
         self.beat_soon()
         return outcome
-
-    def ask(
-        self,
-        question: str,
-        *,
-        asker: Being | None = None,
-        timeout_seconds: float | None = None,
-        name: str = "",
-    ) -> Deferred[str]:
-        """Ask the assistant something from game code; see `agent.requests.ask`."""
-        return requests.ask(self, question, asker=asker, timeout_seconds=timeout_seconds, name=name)
 
     def enqueue(self, event: Event) -> None:
         """Store an event in the inbox. It is durable on return; the answer comes later."""
@@ -279,14 +261,6 @@ class AssistantScript(NearBody, AmongMany, DefaultScript):
             ConfigurationError: the model settings do not fit together.
         """
         return preparation.endpoint_of(self, services.endpoint())
-
-    def client(self) -> Client:
-        """A client for its model and the models that it falls back to.
-
-        Raises:
-            ConfigurationError: the model settings do not fit together.
-        """
-        return preparation.client_of(self)
 
     def _reason_to_skip(self) -> Skip | None:
         work = self.work
