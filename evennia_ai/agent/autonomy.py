@@ -107,7 +107,7 @@ def begin(script: Assistant, why: ActReason) -> Turn | None:
     script.work.autonomy.begin(now)
     # Counted before anything is paid: a turn that a crash cuts off was a turn too.
     state.write(script, own_turns=state.read(script, "own_turns") + 1)
-    return turns.of_goal(script, event_of(script, why, missed))
+    return turns.begin(script, event_of(script, why, missed))
 
 
 def event_of(script: Assistant, why: ActReason, missed: str = "") -> Event:

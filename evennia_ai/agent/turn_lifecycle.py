@@ -64,7 +64,8 @@ def take(script: Assistant) -> Turn | float | None:
     # A turn that a restart interrupted comes first: some of it was said already.
     if begun := turns.checkpointed_events(script):
         if delegations.is_awaited(script, begun[-1]):
-            return _note_resumed(script, turns.resume(script))
+            noted = state.read(script, "current_tool_call")
+            return _note_resumed(script, turns.from_checkpoint(script, noted))
         aside.set_aside(script)
     # Before other messages: a person has just answered the question about this turn.
     if held := holding.take_back(script):

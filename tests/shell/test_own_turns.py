@@ -83,7 +83,7 @@ class TestKilled(OwnTurnsTest):
             with self.subTest(is_in_effect=is_in_effect):
                 operations.reset_history(self.ada_script)
                 event = autonomy.event_of(self.ada_script, ActReason.GOAL)
-                turn = turns.of_goal(self.ada_script, event)
+                turn = turns.begin(self.ada_script, event)
                 call = ToolCall("c1", "say", {"message": "The atlas is gone."})
                 result = result_message(call, ToolResult(True, "said"))
                 turn.said = [user_message(event.body), call_message(call), result]
