@@ -46,15 +46,6 @@ def trace_config() -> TraceConfig:
         return TraceConfig(keep_days=0)
 
 
-def check_settings() -> None:
-    """Read the setting once.
-
-    Raises:
-        ConfigurationError: something in it is wrong; the text names the path.
-    """
-    TraceConfig.from_stored(getattr(settings, TraceConfig.NAME, {}))
-
-
 def _is_kept(config: TraceConfig) -> bool:
     return bool(config.keep_days) and _has_table()
 
