@@ -148,7 +148,8 @@ def _take_due_goals(script: Assistant) -> str:
     if not missed:
         return ""
     lines = [
-        f"goal {each.goal['id']}, {tree.as_prompt(each.goal)}{_times_text(each.times)}"
+        f"goal {each.goal['id']}, {tree.as_prompt(each.goal)}"
+        + (f", {each.times} times" if each.times > 1 else "")
         for each in missed[:MOST_MISSED]
     ]
     if len(missed) > MOST_MISSED:
@@ -156,10 +157,6 @@ def _take_due_goals(script: Assistant) -> str:
     told = "; ".join(lines)
     outgoing.alert_staff(notices.times_missed(str(script.obj.key), told))
     return MISSED.format(lines=told)
-
-
-def _times_text(count: int) -> str:
-    return f", {count} times" if count > 1 else ""
 
 
 def _is_at_limit(script: Assistant) -> bool:
