@@ -95,7 +95,7 @@ def begin(script: Assistant, why: ActReason) -> Turn | None:
     done.
     """
     now = script.clock.seconds()
-    if _is_at_limit(script):
+    if _is_at_limit(script) and not script.work.is_asking_for_more:
         _ask_for_more(script)
     # Asked again: settings may extend the limit without a person, and then it has room now.
     if _is_at_limit(script):
@@ -181,7 +181,11 @@ async def _extend(script: Assistant) -> None:
     hit = LimitReachedError(
         LimitKind.OWN_TURNS, used=used, cap=cap, amount=cap, scope=f"own {script.obj.dbref}"
     )
-    decision = await checkpoints.ask(script, hit, task="goals of my own")
+    work.is_asking_for_more = True
+    try:
+        decision = await checkpoints.ask(script, hit, task="goals of my own")
+    finally:
+        work.is_asking_for_more = False
     if script.work is not work:
         return
     if decision.allow_continue:

@@ -104,6 +104,7 @@ class Work:
         tool_cache: results of tools that may be used again.
         compact_after: seconds on the clock before which no compaction is tried again.
         autonomy: when it last acted by itself, and how that went.
+        is_asking_for_more: a question about more turns of its own is open.
         context_tokens, max_context_tokens: of the last prompt; 0 before the first.
         bounds: limits, checks and caps in effect; None: read them again.
         safety_problem: what is wrong with these settings, or "".
@@ -173,6 +174,7 @@ class Work:
     tool_cache: ToolResultCache = field(default_factory=ToolResultCache)
     compact_after: float = 0.0
     autonomy: Autonomy = field(default_factory=Autonomy)
+    is_asking_for_more: bool = False
     context_tokens: int = 0
     max_context_tokens: int = 0
     bounds: tuple[SafetyConfig, BudgetConfig] | None = None

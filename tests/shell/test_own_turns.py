@@ -160,6 +160,14 @@ class TestMore(OwnTurnsTest):
         self.answer("no")
         assert 2 == self.own_turns()
 
+    def test_l14_it_asks_once_however_often_it_would_act(self) -> None:
+        """Each of its waits would write down the answer, and count as an extension."""
+        self.limit(3, "interactive")
+        self.act(9)
+        self.answer("yes")
+        told = [event for event, *_ in self.recorded if event == "safety_limit_checkpoint"]
+        assert (1, 0) == (len(told), self.own_turns())
+
     def test_l14_a_no_is_not_asked_about_at_once_again(self) -> None:
         self.limit(3, "interactive")
         self.act(4)
