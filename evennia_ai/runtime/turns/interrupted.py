@@ -61,13 +61,14 @@ def give_up(script: Assistant, noted: Mapping[str, Any]) -> None:
         # It is no longer known whom the turn overheard, so nothing of it may be kept.
         said = conversation.marked_unkept(said)
         turns.remember(script, said, face, is_private=noted["is_private"], asides=asides)
-    turns.write_counted(
-        script,
-        lost,
-        pending_events=work.inbox,
-        conversation_history=work.history,
-        current_tool_call=None,
-    )
+    values: dict[str, Any] = {
+        "pending_events": work.inbox,
+        "conversation_history": work.history,
+    }
+    # That of another turn, which is under way, stays.
+    if (current := read(script, "current_tool_call")) and current["events"] == noted["events"]:
+        values["current_tool_call"] = None
+    turns.write_counted(script, lost, **values)
     end_void_turns(work)
 
 
