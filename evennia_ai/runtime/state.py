@@ -322,10 +322,14 @@ def push(script: Assistant, event: Event) -> list[Event]:
 
 
 def discard(script: Assistant, events: Sequence[inbox.Stored]) -> None:
-    """Remove events from the inbox that nobody will answer."""
-    work = script.work
-    work.inbox = inbox.settle(work.inbox, {item["id"] for item in events})
-    write(script, pending_events=work.inbox)
+    """Remove events from the inbox that nobody will answer, and the checkpoint of their turn."""
+    work, ids = script.work, {item["id"] for item in events}
+    work.inbox = inbox.settle(work.inbox, ids)
+    values: dict[str, Any] = {"pending_events": work.inbox}
+    noted = read(script, "current_tool_call")
+    if noted and "tool" not in noted and ids.intersection(noted["events"]):
+        values["current_tool_call"] = None
+    write(script, **values)
     end_void_turns(work)
 
 

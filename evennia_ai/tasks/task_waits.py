@@ -20,6 +20,7 @@ from evennia_ai.core.hearing.audience import OPEN, Held
 from evennia_ai.core.hearing.inbox import TASK, Event
 from evennia_ai.runtime import services, state
 from evennia_ai.runtime.assistant import Assistant, Clock
+from evennia_ai.runtime.turns import aside
 
 REPORT = "report"
 DROPPED = "nobody waits for it any more"
@@ -257,7 +258,7 @@ def _remove_from_inbox(wait: TaskWait) -> None:
         return
     state.void_turns(work, (wait.event.id,))
     try:
-        state.discard(delegate, [wait.event.as_stored()])
+        aside.forget(delegate, [item for item in work.inbox if item["id"] == wait.event.id])
     except Exception:  # a stop must not fail here; a task nobody waits for is dropped later anyway
         logger.log_trace(f"[assistant] {delegate.key}: a task could not be taken back")
 

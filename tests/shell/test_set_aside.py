@@ -13,7 +13,9 @@ from evennia_ai.core.turn.turn import Turn
 from evennia_ai.llm.scripted import completion
 from evennia_ai.messages import outgoing
 from evennia_ai.models import ModelCall
+from evennia_ai.operations.conversation import talk
 from evennia_ai.runtime import state
+from evennia_ai.runtime.turns import aside
 from evennia_ai.tools import TOOL_REGISTRY, tool
 from tests.shell.support import pump, says, whispers
 from tests.shell.test_turn_limits import LimitsTest, look
@@ -174,6 +176,57 @@ class TestMeanwhile(AsideTest):
         self.model.answers.append(says("Here it is."))
         self.answer("yes")
         assert 'Ada says, "Here it is."' in self.mira.heard_from(self.ada)
+
+
+class TestBrokenOff(LimitsTest):
+    """Ada has nodded, and is asked what else she does, when that turn is called off."""
+
+    def nods(self) -> None:
+        acts = completion(None, ("emote", {"action": "nods."}), ("look", {}))
+        self.model.answer(acts)
+        pump()
+        assert 1 == len(self.model.waiting)
+
+    def kept(self) -> tuple[int, object]:
+        """How often her nod is in the conversation, and the turn that is stored as under way."""
+        pump()
+        assert 1 == self.model.cancelled
+        return str(self.ada_script.work.history).count("nods."), self.stored("current_tool_call")
+
+    def test_what_was_done_on_an_order_is_remembered(self) -> None:
+        told = talk.tell(self.ada_script, self.tom, "nod, and tell what you see")
+        told.addErrback(lambda _: None)
+        pump()
+        self.nods()
+        told.cancel()
+        assert (1, None) == self.kept()
+
+    def test_what_was_done_before_a_hush_is_remembered(self) -> None:
+        self.type(self.tom, "say Ada, nod")
+        self.nods()
+        operations.hush(self.ada_script, self.mira)
+        assert (1, None) == self.kept()
+
+    def test_what_is_dropped_of_others_leaves_the_turn_under_way(self) -> None:
+        """Its checkpoint keeps a crash from repeating what it did."""
+        self.type(self.tom, "whisper Ada = nod")
+        self.nods()
+        self.session.puppet = None
+        self.model.answer(look(1))
+        pump()
+        (item,) = self.ada_script.work.inbox
+        assert item[SAVED_TURN]["effects"]
+        self.type(self.mira, "say Ada, nod")
+        self.nods()
+        aside.forget(self.ada_script, [item])
+        assert 1 == self.stored("current_tool_call")["effects"]
+        assert 1 == str(self.ada_script.work.history).count("nods.")
+
+    def test_nothing_of_whoever_mutes_her_stays_under_way(self) -> None:
+        self.type(self.tom, "whisper Ada = nod, the word is plum")
+        self.nods()
+        operations.set_muted(self.ada_script, self.tom, True)
+        assert (0, None) == self.kept()
 
 
 class TestEnds(AsideTest):

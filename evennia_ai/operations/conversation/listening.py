@@ -18,6 +18,7 @@ from evennia_ai.runtime import state
 from evennia_ai.runtime.assistant import Assistant
 from evennia_ai.runtime.names import name_of, wording
 from evennia_ai.runtime.rights import lets, name_before
+from evennia_ai.runtime.turns import aside
 
 LOCK = "hush"
 MINUTES, MOST_MINUTES = 10, 60  # default and maximum
@@ -96,7 +97,7 @@ def _drop_open_speech(script: Assistant, place: str) -> None:
     state.void_turns(work, own | spoken)
     work.decisions.note([item["number"] for item in said], "hushed", "before it was answered")
     if said:
-        state.discard(script, said)
+        aside.forget(script, said)
     work.conversations.end(talk_of(Source.SAY, place))
 
 
