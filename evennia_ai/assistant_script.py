@@ -306,7 +306,7 @@ class AssistantScript(NearBody, AmongMany, DefaultScript):
             )
             yield self._run_turn(turn)
         except (CancelledError, StaleEpochError, NobodyListensError) as error:
-            turn_lifecycle.break_off(self, turn, incapacity.why_cut_off(self), error)
+            turn_lifecycle.break_off(self, turn, incapacity.why_cut_off(self, turn), error)
         # Whatever breaks, the sender is told and the next beat takes the next message.
         except Exception as error:
             turn_lifecycle.fail(self, turn, error)
@@ -346,7 +346,7 @@ class AssistantScript(NearBody, AmongMany, DefaultScript):
         """Close a turn that was cancelled, or failed, while it was set aside."""
         if not failure.check(CancelledError, StaleEpochError):
             logger.log_err(f"[assistant] {self.key}: {failure.getTraceback()}")
-        turn_lifecycle.break_off(self, turn, incapacity.why_cut_off(self))
+        turn_lifecycle.break_off(self, turn, incapacity.why_cut_off(self, turn))
 
     async def _answer(self, turn: Turn) -> None:
         # The demo brain reads one prompt at a time; a prompt read ahead must not delay a reply.

@@ -206,6 +206,8 @@ class TestBrokenOff(LimitsTest):
         self.nods()
         operations.hush(self.ada_script, self.mira)
         assert (1, None) == self.kept()
+        steps = self.ada_script.work.decisions.find(1).steps
+        assert ("cut off", "by whoever asked, or to keep quiet here") in map(tuple, steps)
 
     def test_what_is_dropped_of_others_leaves_the_turn_under_way(self) -> None:
         """Its checkpoint keeps a crash from repeating what it did."""

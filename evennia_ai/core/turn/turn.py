@@ -170,6 +170,11 @@ class Turn:
         """Let nothing happen any more that it still wants to do."""
         self.epoch = -1
 
+    @property
+    def is_called_off(self) -> bool:
+        """True if it was voided by itself, as by a mute of whoever asked."""
+        return self.epoch < 0
+
     def hold(self, *audiences: str) -> None:
         """Note that its prompt contains something of these audiences from here on."""
         self.held |= confined(audiences)
