@@ -19,7 +19,7 @@ from django.urls import Resolver404, resolve
 from evennia.server.signals import SIGNAL_ACCOUNT_POST_LOGIN
 from twisted.internet import reactor
 
-from evennia_ai.core.settings.services import ApiConfig, WebConfig
+from evennia_ai.core.settings.services import ApiConfig, TraceConfig, WebConfig
 from evennia_ai.core.typed_objects import Account
 from evennia_ai.errors import ConfigurationError
 
@@ -49,7 +49,7 @@ def check_settings(
     """System check: settings that do not fit together."""
     # Imported in here, as below: the app registry is not ready when Django loads this module.
     from evennia_ai import audit
-    from evennia_ai.agent import preparation, telemetry, tracing
+    from evennia_ai.agent import preparation, telemetry
     from evennia_ai.budget import ledger
     from evennia_ai.operations import naming
     from evennia_ai.runtime import services
@@ -59,10 +59,9 @@ def check_settings(
         preparation.check_settings()
         ledger.check_settings(services.endpoint())
         audit.check_settings()
-        tracing.check_settings()
         telemetry.config()
         naming.command_names()
-        for group in (ApiConfig, WebConfig):
+        for group in (ApiConfig, TraceConfig, WebConfig):
             group.from_stored(getattr(settings, group.NAME, {}))
     except ConfigurationError as error:
         return [checks.Error(str(error), id="evennia_ai.E001")]

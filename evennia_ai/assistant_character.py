@@ -184,10 +184,10 @@ class AssistantMixin(_Typeclass):
 
     def get_display_desc(self, looker: GameObject, **kwargs: Any) -> str:
         """The description that players see; it always says that this is an AI."""
-        desc = str(super().get_display_desc(looker, **kwargs))
+        desc = str(super().get_display_desc(looker, **kwargs) or "")  # some games have none
         if self.assistant_script is None or _SAYS_AI.search(desc):
             return desc
-        return f"{desc} {IS_AI_LINE.format(name=self.get_display_name(looker))}"
+        return f"{desc} {IS_AI_LINE.format(name=self.get_display_name(looker))}".strip()
 
 
 HearsForAssistant = AssistantMixin  # the earlier name, which games may import

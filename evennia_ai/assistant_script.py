@@ -37,13 +37,10 @@ from evennia_ai.assistant_character import give_ears
 from evennia_ai.budget.metering import turn_model
 from evennia_ai.budget.spending import MeteredClient
 from evennia_ai.core.hearing.inbox import Event
-from evennia_ai.core.safety.lockout import Cause
 from evennia_ai.core.turn.autonomy import Skip, may_tick
 from evennia_ai.core.turn.turn import Turn
-from evennia_ai.core.typed_objects import Being
 from evennia_ai.errors import NobodyListensError, StaleEpochError
 from evennia_ai.llm.endpoints import Endpoint
-from evennia_ai.llm.fallback import Client
 from evennia_ai.memory import indexing, modes, paying
 from evennia_ai.messages import outgoing
 from evennia_ai.messages.thinking import Thinking
@@ -209,32 +206,17 @@ class AssistantScript(NearBody, AmongMany, DefaultScript):
         state.safety_config(self)
         return self.work.safety_problem or ability.reason_of(body)
 
-    def lose_body(self) -> None:
-        """Let go of the body, which the game is about to delete."""
-        incapacity.lose_body(self)
-
-    def trigger_emergency_stop(
-        self, reason: str, *, cause: Cause = Cause.KILL, by: str = ""
-    ) -> None:
-        """Stop the assistant at once; see `emergency.trigger_emergency_stop`."""
-        emergency.trigger_emergency_stop(self, reason, cause=cause, by=by)
+    # Functions that take the script first are its methods.
+    ask = requests.ask
+    client = preparation.client_of
+    lose_body = incapacity.lose_body
+    trigger_emergency_stop = emergency.trigger_emergency_stop
 
     def clear_emergency_stop(self, *, by: str = "") -> tuple[bool, str]:
         """Lift an emergency stop and resume with the waiting messages."""
         outcome = emergency.clear_emergency_stop(self, by=by)
         self.beat_soon()
         return outcome
-
-    def ask(
-        self,
-        question: str,
-        *,
-        asker: Being | None = None,
-        timeout_seconds: float | None = None,
-        name: str = "",
-    ) -> Deferred[str]:
-        """Ask the assistant something from game code; see `agent.requests.ask`."""
-        return requests.ask(self, question, asker=asker, timeout_seconds=timeout_seconds, name=name)
 
     def enqueue(self, event: Event) -> None:
         """Store an event in the inbox. It is durable on return; the answer comes later."""
@@ -280,14 +262,6 @@ class AssistantScript(NearBody, AmongMany, DefaultScript):
         """
         return preparation.endpoint_of(self, services.endpoint())
 
-    def client(self) -> Client:
-        """A client for its model and the models that it falls back to.
-
-        Raises:
-            ConfigurationError: the model settings do not fit together.
-        """
-        return preparation.client_of(self)
-
     def _reason_to_skip(self) -> Skip | None:
         work = self.work
         # The cheap checks come first: most beats end here, and each runs on every assistant.
@@ -314,43 +288,47 @@ class AssistantScript(NearBody, AmongMany, DefaultScript):
         if work is None or self._reason_to_skip() is not None:
             return
         # First: what a crash cut off in the middle of an effect must not be answered again.
-        self._recover()
+        if cut_off := interrupted.recover(self):
+            logger.log_warn(f"[assistant] {self.key}: cut off, and not repeated: {cut_off}")
         if (yield consolidation.rest(self)):
             self.beat_soon()
             return
         turn = self._next_turn()
         # Not a turn but the seconds until one is due, or None.
         if not isinstance(turn, Turn):
-            if turn is not None:
-                self.beat_soon(turn)
+            self._wake_in(turn)
             return
-        work.is_ticking = True
-        lines = tuple(state.read(self, "thinking_lines")) or outgoing.THINKING_LINES
-        thinking = Thinking(
-            lines, lambda line: outgoing.show(self.obj, line, hops=turn.hops), self.clock
-        )
+        work.is_ticking, thinking = True, None
         try:
+            lines = tuple(state.read(self, "thinking_lines")) or outgoing.THINKING_LINES
+            thinking = Thinking(
+                lines, lambda line: outgoing.show(self.obj, line, hops=turn.hops), self.clock
+            )
             yield self._run_turn(turn)
         except (CancelledError, StaleEpochError, NobodyListensError) as error:
-            turn_lifecycle.break_off(self, turn, incapacity.why_cut_off(self), error)
+            turn_lifecycle.break_off(self, turn, incapacity.why_cut_off(self, turn), error)
         # Whatever breaks, the sender is told and the next beat takes the next message.
         except Exception as error:
             turn_lifecycle.fail(self, turn, error)
         finally:
-            thinking.stop()
+            if thinking is not None:
+                thinking.stop()
             work.is_ticking, work.seat = False, None
             self.beat_soon()
+
+    def _wake_in(self, seconds: float | None) -> None:
+        """Beat once the next message is due; one timer, however many beats find it waiting."""
+        work = self.work
+        if seconds is not None and work.wake is not None and work.wake.active():
+            work.wake.reset(seconds)
+        elif seconds is not None:
+            work.wake = self.clock.callLater(seconds, self.beat_soon)
 
     def _next_turn(self) -> Turn | float | None:
         """The turn that is due, the seconds until one is due, or None."""
         due = turn_lifecycle.take(self)
         reason = autonomy.reason(self) if due is None else None
         return due if reason is None else autonomy.begin(self, reason)
-
-    def _recover(self) -> None:
-        """Close the event whose answer was cut off in the middle of an effect."""
-        if cut_off := interrupted.recover(self):
-            logger.log_warn(f"[assistant] {self.key}: cut off, and not repeated: {cut_off}")
 
     def _run_turn(self, turn: Turn) -> Deferred[None]:
         """Start or resume a turn; the Deferred fires when it ends or is set aside."""
@@ -368,7 +346,7 @@ class AssistantScript(NearBody, AmongMany, DefaultScript):
         """Close a turn that was cancelled, or failed, while it was set aside."""
         if not failure.check(CancelledError, StaleEpochError):
             logger.log_err(f"[assistant] {self.key}: {failure.getTraceback()}")
-        turn_lifecycle.break_off(self, turn, incapacity.why_cut_off(self))
+        turn_lifecycle.break_off(self, turn, incapacity.why_cut_off(self, turn))
 
     async def _answer(self, turn: Turn) -> None:
         # The demo brain reads one prompt at a time; a prompt read ahead must not delay a reply.

@@ -23,7 +23,7 @@ from evennia_ai.approvals import checkpoints, holding
 from evennia_ai.core.hearing.calling import without_address
 from evennia_ai.core.hearing.decision_traces import DecisionTrace
 from evennia_ai.core.hearing.inbox import Event, joins, talk_of
-from evennia_ai.core.hearing.perception import CHANNEL, PRIVATE, SPOKEN, Heard, Overheard
+from evennia_ai.core.hearing.perception import CHANNEL, PRIVATE, SPOKEN, Heard, Overheard, Source
 from evennia_ai.core.hearing.rate_limits import Admission
 from evennia_ai.core.safety.limits import LIMITS, Decision, LimitKind, denial_text
 from evennia_ai.core.settings.safety import Oversize
@@ -40,6 +40,8 @@ ADDRESSED = ("direct_address", "direct_message")
 # Hops that one approval grants to a chain between assistants: a message and its answer.
 HOPS_OF_AN_EXCHANGE = 2
 CUT = " (cut)"
+# Nobody types the same words twice in this time; a command may send them twice.
+AT_ONCE_SECONDS = 0.25
 SIZE_PATH = LIMITS[LimitKind.MESSAGE_CHARACTERS].path
 
 
@@ -76,6 +78,9 @@ def queue(script: Assistant, record: DecisionTrace, heard: Heard) -> bool:
         # Before it becomes an event: only the short text is stored, paid for and remembered.
         heard = _cut(record, heard, size.message_characters)
     event = event_of(script, record, heard)
+    if _is_repeated(script, event):
+        record.note("heard once", "the same words as a moment before")
+        return True
     admission = _admit(script, event)
     if admission.is_refusal:
         record.note("refused", f"limit {admission.value}, in hearing_config")
@@ -140,6 +145,17 @@ def event_of(script: Assistant, record: DecisionTrace, heard: Heard) -> Event:
         at=record.at,
         place=place_of(script, heard),
         number=record.number,
+    )
+
+
+def _is_repeated(script: Assistant, event: Event) -> bool:
+    """True for a whisper that waits already, as after Evennia's own `whisper Ada, ada = hi`."""
+    return event.source == Source.WHISPER and any(
+        item["body"] == event.body
+        and 0 <= event.at - item["at"] <= AT_ONCE_SECONDS
+        and joins(item, event.as_stored())
+        for item in script.work.inbox
+        if item["id"] not in script.work.busy
     )
 
 

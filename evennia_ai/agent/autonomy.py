@@ -95,7 +95,7 @@ def begin(script: Assistant, why: ActReason) -> Turn | None:
     done.
     """
     now = script.clock.seconds()
-    if _is_at_limit(script):
+    if _is_at_limit(script) and not script.work.is_asking_for_more:
         _ask_for_more(script)
     # Asked again: settings may extend the limit without a person, and then it has room now.
     if _is_at_limit(script):
@@ -107,7 +107,7 @@ def begin(script: Assistant, why: ActReason) -> Turn | None:
     script.work.autonomy.begin(now)
     # Counted before anything is paid: a turn that a crash cuts off was a turn too.
     state.write(script, own_turns=state.read(script, "own_turns") + 1)
-    return turns.of_goal(script, event_of(script, why, missed))
+    return turns.begin(script, event_of(script, why, missed))
 
 
 def event_of(script: Assistant, why: ActReason, missed: str = "") -> Event:
@@ -148,7 +148,8 @@ def _take_due_goals(script: Assistant) -> str:
     if not missed:
         return ""
     lines = [
-        f"goal {each.goal['id']}, {tree.as_prompt(each.goal)}{_times_text(each.times)}"
+        f"goal {each.goal['id']}, {tree.as_prompt(each.goal)}"
+        + (f", {each.times} times" if each.times > 1 else "")
         for each in missed[:MOST_MISSED]
     ]
     if len(missed) > MOST_MISSED:
@@ -156,10 +157,6 @@ def _take_due_goals(script: Assistant) -> str:
     told = "; ".join(lines)
     outgoing.alert_staff(notices.times_missed(str(script.obj.key), told))
     return MISSED.format(lines=told)
-
-
-def _times_text(count: int) -> str:
-    return f", {count} times" if count > 1 else ""
 
 
 def _is_at_limit(script: Assistant) -> bool:
@@ -184,7 +181,11 @@ async def _extend(script: Assistant) -> None:
     hit = LimitReachedError(
         LimitKind.OWN_TURNS, used=used, cap=cap, amount=cap, scope=f"own {script.obj.dbref}"
     )
-    decision = await checkpoints.ask(script, hit, task="goals of my own")
+    work.is_asking_for_more = True
+    try:
+        decision = await checkpoints.ask(script, hit, task="goals of my own")
+    finally:
+        work.is_asking_for_more = False
     if script.work is not work:
         return
     if decision.allow_continue:

@@ -72,7 +72,6 @@ def is_due(
     client: Client,
     count: Counter,
     *,
-    other_tokens: int = 0,
     is_asleep: bool = False,
 ) -> bool:
     """True where older conversation should be summed up now.
@@ -80,7 +79,6 @@ def is_due(
     Args:
         client: the client that would be asked; the demo brain is not shown the history, so it needs
             no summary.
-        other_tokens: tokens of everything else in a prompt.
     """
     if not state.read(script, "compact_enabled") or client.provider_name == "local":
         return False
@@ -94,7 +92,6 @@ def is_due(
         state.read(script, threshold),
         count,
         preserve_window=state.read(script, "compact_preserve_window"),
-        beside=other_tokens,
     )
 
 

@@ -11,6 +11,7 @@ from evennia_ai import approvals, audit, emergency
 from evennia_ai.agent import admission
 from evennia_ai.core.hearing.inbox import TASK, Event
 from evennia_ai.core.safety.lockout import Cause
+from evennia_ai.core.turn.turn import Turn
 from evennia_ai.messages import outgoing
 from evennia_ai.runtime import ability, state
 from evennia_ai.runtime.assistant import Assistant
@@ -65,8 +66,10 @@ def _fall_silent(script: Assistant, line: str) -> None:
         work.decisions.note([event.number], "dropped", f"{why}{told}")
 
 
-def why_cut_off(script: Assistant) -> str:
+def why_cut_off(script: Assistant, turn: Turn) -> str:
     """The reason a turn was dropped, in words."""
+    if turn.is_called_off:
+        return "by whoever asked, or to keep quiet here"
     why = ability.reason_of(script.obj) if script.obj is not None else GONE
     return why or "by a stop, a reset or a restart"
 

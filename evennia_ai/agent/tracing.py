@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cache
 
 from django.conf import settings
 from django.db.models import Q, QuerySet
@@ -31,12 +32,6 @@ EVERY_SECONDS = 3_600  # between two prunings of one assistant's rows
 MISSING = "[assistant] there is no table of the trace. Type: evennia migrate"
 
 
-class _Table:
-    """This process's knowledge of the table, None before it was looked for."""
-
-    is_there: bool | None = None
-
-
 def trace_config() -> TraceConfig:
     """The trace settings; settings that make no sense count as: keep nothing."""
     try:
@@ -46,27 +41,17 @@ def trace_config() -> TraceConfig:
         return TraceConfig(keep_days=0)
 
 
-def check_settings() -> None:
-    """Read the setting once.
-
-    Raises:
-        ConfigurationError: something in it is wrong; the text names the path.
-    """
-    TraceConfig.from_stored(getattr(settings, TraceConfig.NAME, {}))
-
-
 def _is_kept(config: TraceConfig) -> bool:
     return bool(config.keep_days) and _has_table()
 
 
+@cache  # a table that `migrate` creates meanwhile is used after a restart
 def _has_table() -> bool:
     """True where the database has the table; if not, that is logged once."""
-    # Asked once a process; a table that `migrate` creates meanwhile is used after a restart.
-    if _Table.is_there is None:
-        _Table.is_there = not missing_tables(TracedMessage)
-        if not _Table.is_there:
-            logger.log_err(MISSING)
-    return _Table.is_there
+    if missing_tables(TracedMessage):
+        logger.log_err(MISSING)
+        return False
+    return True
 
 
 def of_turn(script: Assistant, turn: Turn, stop: Stop) -> ExtraWrites | None:

@@ -64,7 +64,8 @@ def take(script: Assistant) -> Turn | float | None:
     # A turn that a restart interrupted comes first: some of it was said already.
     if begun := turns.checkpointed_events(script):
         if delegations.is_awaited(script, begun[-1]):
-            return _note_resumed(script, turns.resume(script))
+            noted = state.read(script, "current_tool_call")
+            return _note_resumed(script, turns.from_checkpoint(script, noted))
         aside.set_aside(script)
     # Before other messages: a person has just answered the question about this turn.
     if held := holding.take_back(script):
@@ -154,6 +155,11 @@ def _all_of(*writes: ExtraWrites | None) -> ExtraWrites | None:
 
 def fail(script: Assistant, turn: Turn, error: Exception) -> None:
     """Close a turn that raised an error."""
+    if turn.is_settled:  # it must not end twice: only what follows its end failed
+        if isinstance(error, database_outages.ERRORS):
+            raise error
+        signals.log_fault(f"{script.key}: after a turn, {type(error).__name__}", error)
+        return
     if isinstance(error, ConfigurationError):
         # An unreachable ledger passes by itself, so it must not lock the assistant.
         lasts = not isinstance(error, LedgerAwayError)

@@ -52,7 +52,6 @@ def _standing(script: Assistant) -> dict[str, Any]:
     """The state in which it differs from a new assistant."""
     usage, metrics = state.read(script, "usage"), state.read(script, "metrics")
     lockout = dict(state.read(script, "lockout"))
-
     lockout.pop("at", None)
     calls = dict(metrics.get("tool_calls", {}))
     active = goals.active(state.read(script, "current_goals"))
@@ -60,7 +59,11 @@ def _standing(script: Assistant) -> dict[str, Any]:
         "is_stopped": bool(state.read(script, "emergency_stop")),
         "lockout": lockout,
         "goals": {str(goal["id"]): _goal(goal) for goal in active},
-        "questions": {str(asked.number): _question(asked) for asked in _open_questions(script)},
+        "questions": {
+            str(asked.number): _question(asked)
+            for asked in approvals.stored(script)
+            if not asked.choice
+        },
         "usage": {name: usage.get(name, 0) for name in _USED} if usage else {},
         "tick_count": usage.get("ticks", 0),
         "tool_count": sum(calls.values()),
@@ -79,13 +82,8 @@ def _powers(script: Assistant) -> dict[str, Any]:
 
 
 def _goal(goal: goals.StoredGoal) -> dict[str, Any]:
-    told = {"description": goal["text"], "priority": goal["priority"]}
-    told["parent_id"] = goal.get("parent")
-    return {**told, "status": "active"}
-
-
-def _open_questions(script: Assistant) -> list[Question]:
-    return [asked for asked in approvals.stored(script) if not asked.choice]
+    told = {"description": goal["text"], "priority": goal["priority"], "status": "active"}
+    return {**told, "parent_id": goal.get("parent")}
 
 
 def _question(asked: Question) -> dict[str, Any]:

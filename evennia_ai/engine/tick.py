@@ -18,9 +18,10 @@ from evennia_ai.core.turn.conversation import Message, as_fallback, turn_text, u
 from evennia_ai.core.turn.execution import ExecutionPattern
 from evennia_ai.core.turn.react import Done, Stop, StopReason
 from evennia_ai.core.turn.speech import LONGEST_SPEECH, answer_call, call_from_json
+from evennia_ai.core.turn.toolspec import ToolCall
 from evennia_ai.core.turn.turn import Turn
 from evennia_ai.engine.bounds import Bounds
-from evennia_ai.engine.ports import Ports, Reply
+from evennia_ai.engine.ports import Ports
 from evennia_ai.engine.react import CallGroup, expect_listener, failed_by, react
 from evennia_ai.errors import CircuitOpenError, LimitReachedError, ModelError
 
@@ -29,6 +30,8 @@ CAUSE = (
     "and in character, tell whoever you are answering what you found out so far and what is "
     "missing. Speak of your task, not of limits, steps or tools."
 )
+
+ALONE, ALOUD = ("whisper", "page"), ("say", "channel")  # tools, by who hears their words
 
 
 async def run(turn: Turn, ports: Ports, pattern: ExecutionPattern) -> Stop:
@@ -100,10 +103,16 @@ async def wrap_up(turn: Turn, ports: Ports, hit: LimitReachedError) -> bool:
         return False
     ports.checkpoint_store.fence(turn)
     turn.count(prompt.credible(reply.usage))
-    text = _spoken_text(reply)
+    # A call that is itself the content leaves no words beside it.
+    written = None if reply.tool_calls else call_from_json(reply.content, "last")
+    meant = next(iter(reply.tool_calls), written)
+    text = _spoken_text(meant, "" if written is not None else reply.content)
     if not text:
         return False
     call = answer_call(text, turn.event, f"last_{turn.event.id}")
+    # Words that it would whisper are not said aloud.
+    if meant is not None and meant.name in ALONE and call.name in ALOUD:
+        call = replace(call, name=meant.name, arguments={**meant.arguments, "message": text})
     if holds_recital((call,), prompt.instructions):
         return False
     group = CallGroup((call,), turn, 1)
@@ -112,15 +121,11 @@ async def wrap_up(turn: Turn, ports: Ports, hit: LimitReachedError) -> bool:
     return result.success
 
 
-def _spoken_text(reply: Reply) -> str:
-    """The text of a reply that can be said: the message of a tool call in it, or its content."""
-    # A call that is itself the content leaves no words beside it.
-    written = None if reply.tool_calls else call_from_json(reply.content, "last")
-    call = next(iter(reply.tool_calls), written)
+def _spoken_text(call: ToolCall | None, content: str) -> str:
+    """The text of a reply that can be said: the message of the call in it, or its content."""
     message = call.arguments.get("message") if call is not None else None
-    if not isinstance(message, str):
-        message = "" if written is not None else reply.content
-    return cut_at_sentence(clean_speech(message), LONGEST_SPEECH)
+    said = message if isinstance(message, str) else content
+    return cut_at_sentence(clean_speech(said), LONGEST_SPEECH)
 
 
 def with_cause(messages: list[Message], hit: LimitReachedError) -> list[Message]:

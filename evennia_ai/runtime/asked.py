@@ -60,14 +60,11 @@ def readable(rows: Iterable[StoredQuestion]) -> list[tuple[StoredQuestion, Quest
     found = []
     for row in rows:
         try:
-            found.append((row, _read_back(row)))
+            given = json.loads(row.question) | {"number": row.pk}
+            found.append((row, Question.from_stored(given)))
         except (TypeError, ValueError) as error:  # pydantic's ValidationError is a ValueError
             _log_once(row, error)
     return found
-
-
-def _read_back(row: StoredQuestion) -> Question:
-    return Question.from_stored(json.loads(row.question) | {"number": row.pk})
 
 
 def _log_once(row: StoredQuestion, error: Exception) -> None:

@@ -21,9 +21,10 @@ DEFAULTS: dict[str, Any] = {name: setting.default for name, setting in ATTRIBUTE
 _CONTAINERS = frozenset(
     name for name, default in DEFAULTS.items() if isinstance(default, (list, dict))
 )
-# Numbers that beats and turns count with as they are stored; `ear_settings` checks its own.
-_NUMBERS = {name for name, value in DEFAULTS.items() if type(value) in (int, float)}
-_NUMBERS -= {*STATE, "max_agent_hops"}
+# What beats and turns use as it is stored; `ear_settings` checks its own.
+_CHECKED = {name for name, value in DEFAULTS.items() if type(value) in (int, float)}
+_CHECKED |= {"thinking_lines", "failure_line"}
+_CHECKED -= {*STATE, "max_agent_hops"}
 _SCALARS = frozenset((str, int, float, bool, type(None)))
 _COLUMNS = [field for field in Attribute._meta.concrete_fields if not field.primary_key]
 _NAMES = tuple(field.name for field in _COLUMNS)
@@ -173,9 +174,10 @@ class WatchedAttributes(AttributeHandler):
         """Set one attribute.
 
         Raises:
-            ConfigurationError: it is a setting that is a number, and the value is none.
+            ConfigurationError: it is a setting that must be a number in its bounds, or a text or a
+                list of them, and the value is none.
         """
-        _check_number(key, value)
+        _check(key, value)
         with self.obj.changing(key):
             super().add(key, value, *args, **kwargs)
         # State is written every turn, and no cached setting depends on it.
@@ -191,7 +193,7 @@ class WatchedAttributes(AttributeHandler):
     def batch_add(self, *args: Any, **kwargs: Any) -> None:
         """Set several attributes, given as tuples that begin with name and value; see `add`."""
         for key, value, *_ in args:
-            _check_number(key, value)
+            _check(key, value)
         with self.obj.changing(*(item[0] for item in args)):
             super().batch_add(*args, **kwargs)
         self._drop_cached_settings()
@@ -207,8 +209,8 @@ class WatchedAttributes(AttributeHandler):
             work.drop_cached_settings()
 
 
-def _check_number(key: str, value: object) -> None:
-    if key in _NUMBERS and not (value is None or type(value) in (int, float)):
+def _check(key: str, value: object) -> None:
+    if key in _CHECKED and value is not None:
         AssistantSettings.from_stored({key: value})
 
 

@@ -8,7 +8,7 @@ written whole at a checkpoint, with all values of the checkpoint in one transact
 from __future__ import annotations
 
 from binascii import b2a_base64
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from pickle import dumps
 from typing import Any, TypeVar
@@ -33,7 +33,7 @@ from evennia_ai.core.settings.game import ATTRIBUTES, STATE
 from evennia_ai.core.settings.memory import MemoryConfig
 from evennia_ai.core.settings.model import SettingsGroup, read_once
 from evennia_ai.core.settings.safety import SafetyConfig
-from evennia_ai.core.text.plain_data import to_stored
+from evennia_ai.core.text.plain_data import from_stored, to_stored
 from evennia_ai.core.turn.turn import TokenUsage, scope_of
 from evennia_ai.errors import ConfigurationError
 from evennia_ai.models.statements import OneCursor, execute
@@ -183,7 +183,7 @@ def rebuild(script: Assistant) -> Work:
         metrics=dict(read(script, "metrics")),
         senders=SenderRegistry.from_stored(read(script, "company")),
         blame=Blame.from_stored(read(script, "cooling")),
-        overheard=[Overheard(**item) for item in read(script, "overheard")],
+        overheard=[from_stored(Overheard, item) for item in read(script, "overheard")],
         decisions=DecisionTraces.from_stored(read(script, "records")),
         muted=set(read(script, "muted_by")),
         hushed=dict(read(script, "hushed")),
@@ -293,10 +293,8 @@ def _drop_words_of(script: Assistant, person: str) -> None:
     work = script.work
     work.overheard = [item for item in work.overheard if item.person != person]
     theirs = [i for i in work.inbox if i.get("person") == person and i["kind"] != inbox.TASK]
-    if work.busy.intersection(item["id"] for item in theirs):
-        # The whole turn is void; others whose words are part of it are answered again.
-        bump_epoch(script)
     if theirs:
+        void_turns(work, {item["id"] for item in theirs})
         discard(script, theirs)
 
 
@@ -324,10 +322,14 @@ def push(script: Assistant, event: Event) -> list[Event]:
 
 
 def discard(script: Assistant, events: Sequence[inbox.Stored]) -> None:
-    """Remove events from the inbox that nobody will answer."""
-    work = script.work
-    work.inbox = inbox.settle(work.inbox, {item["id"] for item in events})
-    write(script, pending_events=work.inbox)
+    """Remove events from the inbox that nobody will answer, and the checkpoint of their turn."""
+    work, ids = script.work, {item["id"] for item in events}
+    work.inbox = inbox.settle(work.inbox, ids)
+    values: dict[str, Any] = {"pending_events": work.inbox}
+    noted = read(script, "current_tool_call")
+    if noted and "tool" not in noted and ids.intersection(noted["events"]):
+        values["current_tool_call"] = None
+    write(script, **values)
     end_void_turns(work)
 
 
@@ -348,6 +350,22 @@ def end_void_turns(work: Work) -> None:
         alive = {scope_of(id_) for id_ in work.busy.union(item["id"] for item in work.inbox)}
         for task in [task for task in work.unanswered if task.scope not in alive]:
             task.cancel()
+
+
+def void_turns(work: Work, events: Collection[str]) -> None:
+    """Void the turns that answer one of these events, by id; those of others go on."""
+    seat, running = work.seat, work.in_flight
+    if seat is not None and work.running.intersection(events):
+        # As in `bump_epoch`: void before it is cancelled.
+        seat.turn.void()
+        work.running, work.in_flight = frozenset(), None
+        if running is not None:
+            running.cancel()
+    for scope, waiting in list(work.aside.items()):
+        if any(event.id in events for event in waiting.turn.events):
+            del work.aside[scope]
+            waiting.turn.void()
+            waiting.cancel()
 
 
 def bump_epoch(script: Assistant) -> None:

@@ -84,6 +84,7 @@ class Work:
         compacting: the Deferred of a summary that is made in the background, or None.
         running: ids of the events that the running tick answers.
         seat: the running tick's turn, or None.
+        wake: the timer for the beat at which the next message is due, or None.
         aside: turns that wait for a person's answer, by their scope; see `runtime.slots`.
         unanswered: tasks whose agents, outside the game, wait for an answer of its turns.
         questions: open questions to people, as `runtime.asked` read them; None: read them again.
@@ -103,6 +104,7 @@ class Work:
         tool_cache: results of tools that may be used again.
         compact_after: seconds on the clock before which no compaction is tried again.
         autonomy: when it last acted by itself, and how that went.
+        is_asking_for_more: a question about more turns of its own is open.
         context_tokens, max_context_tokens: of the last prompt; 0 before the first.
         bounds: limits, checks and caps in effect; None: read them again.
         safety_problem: what is wrong with these settings, or "".
@@ -149,6 +151,7 @@ class Work:
     is_closing: bool = False
     running: frozenset[str] = frozenset()
     seat: Seat | None = None
+    wake: Any = None
     aside: dict[str, Seat] = field(default_factory=dict)
     unanswered: set[Unanswered] = field(default_factory=set)
     questions: tuple[Question, ...] | None = None
@@ -171,6 +174,7 @@ class Work:
     tool_cache: ToolResultCache = field(default_factory=ToolResultCache)
     compact_after: float = 0.0
     autonomy: Autonomy = field(default_factory=Autonomy)
+    is_asking_for_more: bool = False
     context_tokens: int = 0
     max_context_tokens: int = 0
     bounds: tuple[SafetyConfig, BudgetConfig] | None = None

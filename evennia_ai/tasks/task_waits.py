@@ -20,6 +20,7 @@ from evennia_ai.core.hearing.audience import OPEN, Held
 from evennia_ai.core.hearing.inbox import TASK, Event
 from evennia_ai.runtime import services, state
 from evennia_ai.runtime.assistant import Assistant, Clock
+from evennia_ai.runtime.turns import aside
 
 REPORT = "report"
 DROPPED = "nobody waits for it any more"
@@ -255,15 +256,11 @@ def _remove_from_inbox(wait: TaskWait) -> None:
     delegate, work = wait.delegate, wait.delegate.work
     if work is None or delegate.pk is None:
         return
-    # Before the discard, which itself ends a turn that is set aside. Only for one in the slot all
-    # that is under way is void: otherwise that would be somebody else's turn.
-    is_running = wait.event.id in work.running
+    state.void_turns(work, (wait.event.id,))
     try:
-        state.discard(delegate, [wait.event.as_stored()])
+        aside.forget(delegate, [item for item in work.inbox if item["id"] == wait.event.id])
     except Exception:  # a stop must not fail here; a task nobody waits for is dropped later anyway
         logger.log_trace(f"[assistant] {delegate.key}: a task could not be taken back")
-    if is_running:
-        state.bump_epoch(delegate)
 
 
 def _end(wait: TaskWait, outcome: str | Exception, **facts: Any) -> bool:

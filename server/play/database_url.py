@@ -40,7 +40,11 @@ def read(url: str) -> dict[str, Any]:
     """
     if url.strip() in ("", BACK):
         return {}
-    parts = urlsplit(url.strip())
+    try:
+        parts = urlsplit(url.strip())
+    except ValueError:
+        told = "has brackets that hold no IPv6 address; in a password [ is written %5B, and ] %5D"
+        raise PlayError(f"{NAME} {told}.") from None
     if parts.scheme not in SCHEMES:
         told = f"begins with {parts.scheme}://" if parts.scheme else "has no scheme"
         raise PlayError(f"{NAME} {told}; it must be like {LIKE}, or {BACK}.")

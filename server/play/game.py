@@ -137,7 +137,7 @@ def _end_orphans(checkout: Checkout) -> None:
         *processes.find(f"{checkout.root / '.venv'}/bin/python -m pip"),
         *processes.find(f"-m evennia_ai.llm.local fetch --state-dir {checkout.local_model}"),
         *processes.find(f"-m evennia_ai.llm.local start --state-dir {checkout.local_model}"),
-        *processes.find(f"-m server.play.database {checkout.root}"),
+        *processes.find(f"-m server.play.database {checkout.root} "),
     ]
     processes.end(left, grace_seconds=3.0)
 

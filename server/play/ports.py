@@ -167,7 +167,7 @@ def _reserved(port: int, reservations: Reservations) -> str:
 
 def _as_port(name: str, value: object) -> int:
     text = str(value)
-    if not text.isdigit() or not 0 < int(text) < 65536:
+    if not text.isdecimal() or not 0 < int(text) < 65536:
         raise PlayError(f"{name} must be a number from 1 to 65535, not {text!r}.")
     return int(text)
 

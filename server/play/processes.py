@@ -83,8 +83,12 @@ def failure_line(said: str) -> str:
 
 
 def find(*words: str) -> list[int]:
-    """Return the ids of all processes whose command line contains each of these strings."""
-    return [pid for pid, line in _command_lines() if all(word in line for word in words)]
+    """Return the ids of all processes whose command line contains each of these strings.
+
+    A command line ends with a blank, so that a string with one at its end is not found in a longer
+    word, such as the path of another checkout.
+    """
+    return [pid for pid, line in _command_lines() if all(word in f"{line} " for word in words)]
 
 
 def is_alive(pid: int) -> bool:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -13,6 +15,7 @@ from evennia_ai.core.hearing.calling import (
     call_of,
     is_for_another,
     is_named,
+    without_longer_names,
 )
 from evennia_ai.core.settings.model import read_value
 from evennia_ai.errors import ConfigurationError
@@ -211,3 +214,19 @@ def test_how_many_may_be_set() -> None:
     for wrong in (-1, 1.0, True, "2", None):
         with pytest.raises(ConfigurationError, match="here is "):
             read_value(MOST_ANSWERS, "here", wrong)
+
+
+@pytest.mark.parametrize("line", ["Ada, hello", "@ada, hello", "hello, Ada!", "Adalbert is here"])
+def test_names_of_others_are_read_only_where_one_could_be_longer(line: str) -> None:
+    def others() -> Iterator[str]:
+        raise AssertionError("nobody's name is asked for")
+        yield ""  # which makes it a generator, as in a game
+
+    assert line == without_longer_names(line, ("Ada",), others())
+
+
+@pytest.mark.parametrize(
+    "name", ["Ada Smith", "Lady Ada", "Ada  of the Lamp", "Ada-Marie Ada", 'Ada "Owl" Smith']
+)
+def test_a_longer_name_is_left_out(name: str) -> None:
+    assert "another, hello" == without_longer_names(f"{name}, hello", ("Ada",), [name])

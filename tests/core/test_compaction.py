@@ -82,7 +82,6 @@ def test_split_of_scraps() -> None:
         pytest.param(True, 14, {}, id="eighty per cent of the messages"),
         pytest.param(True, 10, {"max_tokens": 1200}, id="eighty per cent of the tokens"),
         pytest.param(False, 10, {"max_tokens": 9000}, id="tokens are left"),
-        pytest.param(True, 10, {"max_tokens": 9000, "beside": 8000}, id="all else counts too"),
         pytest.param(False, 7, {"max_tokens": 10}, id="little to sum up"),
         pytest.param(True, 7, {"max_tokens": 10, "preserve_window": 10}, id="a smaller window"),
         pytest.param(True, 12, {"threshold": 0.7}, id="asleep"),

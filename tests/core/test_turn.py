@@ -33,6 +33,13 @@ def test_turns_share_nothing() -> None:
     )
 
 
+def test_one_turn_can_be_voided_alone() -> None:
+    one, other = Turn(0, ()), Turn(0, ())
+    one.void()
+    assert (True, False) == (one.is_called_off, other.is_called_off)
+    assert one.epoch != other.epoch
+
+
 def test_an_answer_goes_where_the_newest_came_from() -> None:
     burst = (make_event(id="e1"), make_event(id="e2"), make_event(id="e3", source="say"))
     assert "e3" == Turn(0, burst).event.id

@@ -89,6 +89,15 @@ def test_f3_a_model_that_still_calls_a_tool_means_its_message() -> None:
     assert ["note whisper", "run whisper"] == stage.diary[-2:]
 
 
+def test_what_it_would_whisper_is_not_said_aloud() -> None:
+    """Where the question was asked aloud, the last word goes to whom it is whispered."""
+    whisper = ToolCall("x", "whisper", {"target": "Tom", "message": "So far two."})
+    stage = Stage(*looks(2), reply(whisper), source="say")
+    assert stage.play(max_iterations=2).is_told
+    assert ["note whisper", "run whisper"] == stage.diary[-2:]
+    assert '"target": "Tom"' in str(stage.turn.said[-2]), stage.turn.said[-2]
+
+
 @pytest.mark.parametrize(
     "call",
     [

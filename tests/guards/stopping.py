@@ -97,8 +97,8 @@ STOPPING = (
     guard(
         "a turn that waits for an answer ends when its message is removed",
         "runtime/state.py",
-        "    write(script, pending_events=work.inbox)\n    end_void_turns(work)\n",
-        "    write(script, pending_events=work.inbox)\n",
+        "    write(script, **values)\n    end_void_turns(work)\n",
+        "    write(script, **values)\n",
         "tests/shell/test_set_aside.py::test_the_message_is_taken_away",
     ),
     guard(

@@ -51,6 +51,8 @@ def test_an_address_is_read_as_others_read_it() -> None:
         (f"mysql://me:{SECRET}@db/game", "begins with mysql://"),
         (f"postgresql://me:{SECRET}@db", "must end with the name of one database"),
         (f"postgresql://me:{SECRET}@db:70000/game", "a port that is not a number from 0 to 65535"),
+        (f"postgresql://me:{SECRET}[@db/game", "in a password \\[ is written %5B"),
+        (f"postgresql://me:{SECRET}@[db]/game", "has brackets that hold no IPv6 address"),
         (f"postgresql://me:{SECRET}@db/game?sslmod=x", "has 'sslmod' after the \\?; there may be"),
     ],
 )

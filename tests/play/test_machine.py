@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from server.play import environment, logs, processes, pythons
+from server.play import environment, game, logs, processes, pythons
+from server.play.layout import Checkout
 
 
 class TestPythons:
@@ -189,6 +190,19 @@ class TestProcesses:
     def test_the_line_that_tells_most_is_blamed(self, said: str, expected: str) -> None:
         """The line of an error is chosen if there is one, else the last line."""
         assert expected == processes.failure_line(said)
+
+    def test_another_checkout_is_left_alone(self, tmp_path: Path) -> None:
+        """One of `library` must not end what prepares the database of `library-2`."""
+        checkouts = [tmp_path / name for name in ("library", "library-2")]
+        sleep = [sys.executable, "-c", "import time; time.sleep(60)", "-m", "server.play.database"]
+        ours, theirs = (subprocess.Popen([*sleep, str(root)]) for root in checkouts)
+        try:
+            game.stop(Checkout(checkouts[0]))
+            assert (True, None) == (ours.wait() < 0, theirs.poll())
+        finally:
+            for program in (ours, theirs):
+                program.kill()
+                program.wait()
 
 
 class TestLogs:

@@ -56,7 +56,7 @@ def test_what_is_asked_for_comes_before_what_was_kept(
     assert expected == ports.choose(environ, kept).telnet
 
 
-@pytest.mark.parametrize("wrong", ["0", "65536", "-1", "telnet", "40 00", "4000.5"])
+@pytest.mark.parametrize("wrong", ["0", "65536", "-1", "telnet", "40 00", "4000.5", "4²"])
 def test_what_is_no_port_is_refused_by_name(wrong: str) -> None:
     with pytest.raises(PlayError, match=r"WEB_PORT must be a number from 1 to 65535, not"):
         ports.choose({"WEB_PORT": wrong}, {})

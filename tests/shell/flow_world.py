@@ -414,11 +414,7 @@ class World:
         noted = turns.as_noted(turn)
         if not self.guards.remembers_held:
             noted |= {"held": [], "is_private": False}
-        script.attributes.put("current_tool_call", noted)
-        again = turns.resume(script)
-        script.attributes.put("current_tool_call", None)
-        assert again is not None
-        return again
+        return turns.from_checkpoint(script, noted)
 
     def call(self, script: Script, event: Event, words: str) -> ToolCall:
         """A random call of the model that contains all it knows."""

@@ -118,6 +118,8 @@ class TestAdopt(AdoptingTest):
         self.adopted()
         assert "(Bram is an AI.)" in self.bram.get_display_desc(self.tom)
         assert "A broad man." == self.bram.db.desc
+        with mock.patch.object(DefaultObject, "get_display_desc", return_value=None):
+            assert "(Bram is an AI.)" == self.bram.get_display_desc(self.tom)
 
     def test_a_name_of_its_own(self) -> None:
         assert "Grim is Bram now" in self.typed("assistant adopt bram = Grim")

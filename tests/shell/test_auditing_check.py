@@ -116,7 +116,7 @@ class TestAgree(CheckTest):
 
     def test_a_short_log(self) -> None:
         for most in (1, 0, 5):
-            self.ada_script.db.max_log_entries = most
+            state.write(self.ada_script, max_log_entries=most)
             self.ask("say @ada look around", LOOKS, says("A fine room."))
             self.agree()
 

@@ -101,7 +101,6 @@ class TestWhen(CompactionCase):
         state.write(self.ada_script, max_history=61)
         assert not self.is_due()
         assert self.is_due(is_asleep=True)
-        assert self.is_due(other_tokens=8192)
         state.write(self.ada_script, max_context_tokens=1000)
         assert self.is_due()
 

@@ -59,6 +59,7 @@ class TestFull(SafetyTest):
         assert ['Ada whispers: "Hello."'] == self.tom.heard_from(self.ada)
         assert "I was cut off" in operations.why(self.ada_script, number=1).message
         assert 'Ada whispers: "And you."' in self.mira.heard_from(self.ada)
+        assert 1 == str(self.ada_script.work.history).count('"Hello."')
 
     def test_one_that_lasts_is_told_again(self) -> None:
         """Staff hear of it even if the assistant that met it first has been deleted."""

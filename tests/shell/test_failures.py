@@ -8,12 +8,14 @@ from unittest import mock
 from evennia.utils.create import create_account
 
 from evennia_ai import audit, operations
+from evennia_ai.agent import compaction
 from evennia_ai.errors import ModelReplyError, ModelStatusError
 from evennia_ai.llm.scripted import completion
 from evennia_ai.runtime import state
 from evennia_ai.testing import calls
 from tests.shell.support import NOT_A_COMPLETION, ShellTest, pump, says, whispers
 
+HELLO = {"target": "Tom", "message": "Hello."}
 SORRY = (
     "Ada looks away for a moment. "
     '"Forgive me, my thoughts won\'t settle. Try me again in a minute."'
@@ -35,6 +37,27 @@ class TestFailure(ShellTest):
                 assert [SORRY] == self.tom.heard_from(self.ada)
                 assert [] == self.mira.seen
                 assert [] == self.waiting()
+
+    def test_an_answer_is_no_failure_afterwards(self) -> None:
+        """A model that was taken away meanwhile only keeps the talk from being summed up."""
+        used = {"prompt_tokens": 70, "completion_tokens": 7}
+        with mock.patch.object(compaction, "is_due", return_value=True):
+            self.type(self.tom, "whisper Ada = hello")
+            self.ada_script.db.llm_provider = "nonsense"
+            self.model.answer(completion(None, ("whisper", HELLO), usage=used))
+            pump()
+        assert ['Ada whispers: "Hello."'] == self.tom.heard_from(self.ada)
+        work, usage = self.ada_script.work, state.read(self.ada_script, "usage")
+        assert (1, 70, 3) == (usage["calls"], usage["prompt_tokens"], len(work.history))
+        assert 0 == state.read(self.ada_script, "consecutive_errors")
+
+    def test_lines_that_cannot_be_shown_end_only_this_turn(self) -> None:
+        state.write(self.ada_script, thinking_lines=5)
+        self.ask("whisper Ada = hello")
+        assert [SORRY] == self.tom.heard_from(self.ada)
+        state.write(self.ada_script, thinking_lines=[])
+        self.ask("whisper Ada = hello again", whispers("Hello."))
+        assert 'Ada whispers: "Hello."' == self.tom.heard_from(self.ada)[-1]
 
     def test_staff_see_the_cause(self) -> None:
         self.ask("whisper Ada = hello", ModelStatusError(400, "HTTP 400: no |rfit"))

@@ -64,9 +64,9 @@ class CapsTest(RightsTest, HearingTest):
 
     def talk(self, times: int = 12) -> None:
         """Mira whispers again and again, and the model answers with `noop`."""
-        for _ in range(times):
+        for number in range(times):
             self.model.answers.append(completion(None, ("noop", {}), usage=USED))
-            self.type(self.mira, "whisper Ada = hello")
+            self.type(self.mira, f"whisper Ada = hello {number}")
         self.model.answers.clear()
 
     def open(self) -> list[Question]:

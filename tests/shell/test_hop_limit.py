@@ -165,6 +165,7 @@ class TestGranted(HopTest):
         for _ in range(2):
             self.begin(hops=BASE)
             self.answer("yes")
+            self.advance(1)
         assert ["granted", "refused"] == self.steps(self.brass_script)
 
     def test_l4_zero_is_no_limit(self) -> None:

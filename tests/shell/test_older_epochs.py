@@ -32,7 +32,7 @@ class TestKeeper(SafetyTest):
         """Stop Ada during a turn, and let that turn go on."""
         self.type(self.tom, "whisper Ada = hello")
         stored = self.stored("pending_events")[0]
-        turn = turns.of_goal(self.ada_script, Event.from_stored(stored))
+        turn = turns.begin(self.ada_script, Event.from_stored(stored))
         operations.stop(self.ada_script, "test")
         with pytest.raises(StaleEpochError):
             act(turn)

@@ -349,6 +349,14 @@ class TestLasting(OverheardTest):
             assert value
             assert "evennia_ai" not in repr(value)
 
+    def test_what_another_version_stored_beside_it_keeps_nobody_from_starting(self) -> None:
+        self.ada_script.at_server_shutdown()
+        stored = state.read(self.ada_script, "overheard")
+        state.write(self.ada_script, overheard=[{**item, "mood": "dull"} for item in stored])
+        self.ada_script.work = None
+        self.ada_script.at_start()
+        assert ["what a day"] == [item.body for item in self.ada_script.work.overheard]
+
     def test_a_kill_loses_only_what_was_not_worth_a_write(self) -> None:
         """Mutes, the inbox and the conversation are stored at once."""
         self.type(self.tom, "whisper Ada = still there?")

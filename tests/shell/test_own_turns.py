@@ -83,7 +83,7 @@ class TestKilled(OwnTurnsTest):
             with self.subTest(is_in_effect=is_in_effect):
                 operations.reset_history(self.ada_script)
                 event = autonomy.event_of(self.ada_script, ActReason.GOAL)
-                turn = turns.of_goal(self.ada_script, event)
+                turn = turns.begin(self.ada_script, event)
                 call = ToolCall("c1", "say", {"message": "The atlas is gone."})
                 result = result_message(call, ToolResult(True, "said"))
                 turn.said = [user_message(event.body), call_message(call), result]
@@ -159,6 +159,14 @@ class TestMore(OwnTurnsTest):
         assert 2 == self.act(2)
         self.answer("no")
         assert 2 == self.own_turns()
+
+    def test_l14_it_asks_once_however_often_it_would_act(self) -> None:
+        """Each of its waits would write down the answer, and count as an extension."""
+        self.limit(3, "interactive")
+        self.act(9)
+        self.answer("yes")
+        told = [event for event, *_ in self.recorded if event == "safety_limit_checkpoint"]
+        assert (1, 0) == (len(told), self.own_turns())
 
     def test_l14_a_no_is_not_asked_about_at_once_again(self) -> None:
         self.limit(3, "interactive")

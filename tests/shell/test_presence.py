@@ -80,9 +80,9 @@ class TestGone(ShellTest):
 
     def test_walking_off_does_not_lock_her_up(self) -> None:
         """Five errors in a row would stop her, so this is none."""
-        for _ in range(6):
+        for number in range(6):
             self.tom.location = self.room1
-            self.type(self.tom, "whisper Ada = hello")
+            self.type(self.tom, f"whisper Ada = hello {number}")
             self.tom.location = self.room2
             self.model.answer(whispers("Hello."))
             pump()

@@ -34,6 +34,17 @@ class QueueTest(MannersTest):
 
 
 class TestWaiting(QueueTest):
+    def test_a_whisper_that_names_it_twice_is_heard_once(self) -> None:
+        """Evennia's own `whisper` sends it to each name; it would cost two turns of the minute."""
+        self.ada.aliases.add("librarian")
+        self.ask("whisper Ada, librarian = hello", NOOP)
+        assert 1 == self.model.bodies[0]["messages"][-1]["content"].count("hello")
+        assert "it was sent to me twice" in operations.why(self.ada_script).message
+        # Said again later, it is a message of its own.
+        self.after(1)
+        self.ask("whisper Ada = hello", NOOP)
+        assert 2 == len(self.model.bodies)
+
     def test_it_waits_for_the_next_minute_and_is_answered(self) -> None:
         self.use_up()
         for words in ("three", "four"):
@@ -230,7 +241,7 @@ class TestOthers(QueueTest):
         twin.account = self.account
         self.put_online(twin, 3)
         self.use_up()
-        for _ in range(2):
-            self.type(twin, "whisper Ada = hello")
+        for words in ("hello", "hello again"):
+            self.type(twin, f"whisper Ada = {words}")
         self.ask_often(1)
         assert (2, [NO_ROOM]) == (len(self.waiting()), self.tom.heard_from(self.ada))

@@ -289,8 +289,14 @@ class TestWrong(HearingTest):
             self.ada_script.db.tick_rate = "abc"
         with pytest.raises(ConfigurationError, match="max_history is '5'; it must be a whole numb"):
             self.ada_script.attributes.batch_add(("persona", "Old."), ("max_history", "5"))
+        for number in (0, -5, float("nan")):
+            with pytest.raises(ConfigurationError, match="it must be a whole number from 1 to"):
+                self.ada_script.db.tick_rate = number  # 0 would beat without a pause
+        # Shown in turn, a text would be shown letter by letter.
+        with pytest.raises(ConfigurationError, match="thinking_lines is 'Hm'; it must be a list"):
+            self.ada_script.db.thinking_lines = "Hm"
         stored = {attribute.key for attribute in self.ada_script.attributes.all()}
-        assert not stored & {"tick_rate", "max_history", "persona"}
+        assert not stored & {"tick_rate", "max_history", "persona", "thinking_lines"}
         self.ada_script.db.max_history = None
         assert state.DEFAULTS["max_history"] == state.read(self.ada_script, "max_history")
 

@@ -13,7 +13,9 @@ from evennia_ai.core.turn.turn import Turn
 from evennia_ai.llm.scripted import completion
 from evennia_ai.messages import outgoing
 from evennia_ai.models import ModelCall
+from evennia_ai.operations.conversation import talk
 from evennia_ai.runtime import state
+from evennia_ai.runtime.turns import aside
 from evennia_ai.tools import TOOL_REGISTRY, tool
 from tests.shell.support import pump, says, whispers
 from tests.shell.test_turn_limits import LimitsTest, look
@@ -176,6 +178,59 @@ class TestMeanwhile(AsideTest):
         assert 'Ada says, "Here it is."' in self.mira.heard_from(self.ada)
 
 
+class TestBrokenOff(LimitsTest):
+    """Ada has nodded, and is asked what else she does, when that turn is called off."""
+
+    def nods(self) -> None:
+        acts = completion(None, ("emote", {"action": "nods."}), ("look", {}))
+        self.model.answer(acts)
+        pump()
+        assert 1 == len(self.model.waiting)
+
+    def kept(self) -> tuple[int, object]:
+        """How often her nod is in the conversation, and the turn that is stored as under way."""
+        pump()
+        assert 1 == self.model.cancelled
+        return str(self.ada_script.work.history).count("nods."), self.stored("current_tool_call")
+
+    def test_what_was_done_on_an_order_is_remembered(self) -> None:
+        told = talk.tell(self.ada_script, self.tom, "nod, and tell what you see")
+        told.addErrback(lambda _: None)
+        pump()
+        self.nods()
+        told.cancel()
+        assert (1, None) == self.kept()
+
+    def test_what_was_done_before_a_hush_is_remembered(self) -> None:
+        self.type(self.tom, "say Ada, nod")
+        self.nods()
+        operations.hush(self.ada_script, self.mira)
+        assert (1, None) == self.kept()
+        steps = self.ada_script.work.decisions.find(1).steps
+        assert ("cut off", "by whoever asked, or to keep quiet here") in map(tuple, steps)
+
+    def test_what_is_dropped_of_others_leaves_the_turn_under_way(self) -> None:
+        """Its checkpoint keeps a crash from repeating what it did."""
+        self.type(self.tom, "whisper Ada = nod")
+        self.nods()
+        self.session.puppet = None
+        self.model.answer(look(1))
+        pump()
+        (item,) = self.ada_script.work.inbox
+        assert item[SAVED_TURN]["effects"]
+        self.type(self.mira, "say Ada, nod")
+        self.nods()
+        aside.forget(self.ada_script, [item])
+        assert 1 == self.stored("current_tool_call")["effects"]
+        assert 1 == str(self.ada_script.work.history).count("nods.")
+
+    def test_nothing_of_whoever_mutes_her_stays_under_way(self) -> None:
+        self.type(self.tom, "whisper Ada = nod, the word is plum")
+        self.nods()
+        operations.set_muted(self.ada_script, self.tom, True)
+        assert (0, None) == self.kept()
+
+
 class TestEnds(AsideTest):
     def ends(self) -> tuple[int, object, int, int]:
         """Open questions, turns set aside, waiting events and model calls after a late yes."""
@@ -254,6 +309,36 @@ class TestEnds(AsideTest):
         pump()
         assert HI == self.mira.heard_from(self.ada)[-1]
         assert (before, 0, []) == (len(self.model.bodies), self.model.cancelled, self.waiting())
+
+    def goes_on(self) -> None:
+        """Tom's question is still open, and his turn ends with the yes to it."""
+        self.beat()
+        assert [self.question.number] == [q.number for q in approvals.pending(self.ada_script)]
+        assert 6 == len(self.model.bodies)
+        self.model.answers.append(whispers("There it is."))
+        self.answer("yes")
+        assert 'Ada whispers: "There it is."' == self.told()[-1]
+        assert ([], {}) == (self.waiting(), self.ada_script.work.aside)
+
+    def test_a_request_that_is_taken_back_while_it_runs_is_not_toms(self) -> None:
+        asked = self.ada.ask("find the atlas")
+        asked.addErrback(lambda _: None)
+        pump()
+        asked.cancel()
+        assert 1 == self.model.cancelled
+        self.goes_on()
+
+    def test_somebody_else_mutes_her_while_she_answers(self) -> None:
+        self.type(self.mira, "whisper Ada = hi")
+        state.mute(self.ada_script, self.person(self.mira), is_muted=True)
+        assert 1 == self.model.cancelled
+        self.goes_on()
+
+    def test_hushed_while_she_answers_somebody_aloud(self) -> None:
+        self.type(self.mira, "say Ada, hi")
+        operations.hush(self.ada_script, self.mira)
+        assert 1 == self.model.cancelled
+        self.goes_on()
 
     def test_the_conversation_begins_anew(self) -> None:
         operations.reset_history(self.ada_script)

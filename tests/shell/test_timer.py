@@ -34,6 +34,21 @@ class TestTimer(ShellTest):
         pump()
         assert 1 == len(self.model.bodies)
 
+    def test_one_timer_for_what_waits(self) -> None:
+        """However many beats find it waiting."""
+        state.write(self.ada_script, hearing_config={"cooldown_seconds": 300, "batch_seconds": 0})
+        self.ask("whisper Ada = hello", whispers("Hello."))
+        self.type(self.tom, "whisper Ada = and?")
+        timers = len(self.clock.getDelayedCalls())
+        for _ in range(9):
+            self.advance(5)
+            self.ada_script.at_repeat()
+        assert len(self.clock.getDelayedCalls()) <= timers
+        self.advance(300 - 45 - 1)
+        assert 1 == len(self.model.bodies)
+        self.advance(1)
+        assert 2 == len(self.model.bodies)
+
     def test_a_beat_during_an_answer_does_nothing(self) -> None:
         self.type(self.tom, "whisper Ada = hello")
         for _ in range(3):

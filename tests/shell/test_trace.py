@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from typing import Any
+from unittest import mock
 
 from django.test.utils import override_settings
 
@@ -244,8 +245,10 @@ class TestGone(TraceTest):
         assert 0 == tracing.prune(self.ada_script.pk, now)
 
     def test_a_game_without_the_table_answers_all_the_same(self) -> None:
-        tracing._Table.is_there = False
-        self.addCleanup(setattr, tracing._Table, "is_there", True)
+        tracing._has_table.cache_clear()
+        self.addCleanup(tracing._has_table.cache_clear)
+        with mock.patch.object(tracing, "missing_tables", return_value=["x"]):
+            assert not tracing._has_table()
         self.ask("say @ada hello", says("Yes."))
         assert "I answered" in self.why("")
 

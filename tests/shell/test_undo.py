@@ -256,7 +256,7 @@ class TestRefused(UndoTest):
 
     def test_what_a_setting_no_longer_takes(self) -> None:
         """The old value is checked as any new one is."""
-        self.ada_script.attributes.add("tick_rate", 0)
+        state.write(self.ada_script, tick_rate=0)
         self.assistant("config ada set tick_rate 10")
         shown = self.assistant("undo ada")
         assert "Ada: nothing is changed: " in shown

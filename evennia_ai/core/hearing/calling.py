@@ -131,6 +131,7 @@ _AFTER = r"(?![\w@]|[-.'\u2019]\w)"
 _WORD = re.compile(r"\w+")
 _OPENING_WORDS = rf"(?:(?:{'|'.join(map(re.escape, _OPENING))})\W{{1,3}}){{0,5}}"
 _CALLING_MARKS = frozenset(",!?:;")
+_IN_NAMES = r"[^\w,!?:;@]{1,3}"  # between the words of one name
 # Several who are called together: "Edda and Brun, hello". The names of the others are not known
 # here, so each counts as one word; "Edda and I, we went" tells of both.
 _OTHER = r"(?!(?:i|me|he|she|it|we|us|they)\b)\w[\w'\u2019-]{0,30}"
@@ -141,6 +142,7 @@ _COMMA, _AND = r"\s?,\s{0,2}", r",?\s{1,2}(?:and|or|&)\s{1,2}"
 
 class _NamePatterns(NamedTuple):
     anywhere: re.Pattern[str]
+    within: re.Pattern[str]
     first: re.Pattern[str]
     together: re.Pattern[str]
     last: re.Pattern[str]
@@ -154,6 +156,7 @@ def _patterns(names: tuple[str, ...]) -> _NamePatterns | None:
     name = f"(?:{words}){_AFTER}"
     return _NamePatterns(
         re.compile(rf"(?<![\w@])(?:{words})(?![\w@]|[-.]\w)"),
+        re.compile(rf"\w{_IN_NAMES}(?:{words})(?!\w)|(?<!\w)(?:{words}){_IN_NAMES}\w"),
         re.compile(rf"(?:\A\W{{0,8}}|[.!?…;]\s{{1,3}}){_OPENING_WORDS}(?<![\w@])({name})"),
         _together_pattern(name),
         re.compile(rf"(?<![\w@.-]){name}\W*+\Z"),
@@ -226,10 +229,11 @@ def without_longer_names(body: str, names: tuple[str, ...], others: Iterable[str
     "Ada Smith, hello" does not call Ada where somebody is called Ada Smith.
     """
     patterns, text = _patterns(names), newest_folded(body)
-    own = set(filter(None, map(folded_name, names)))
-    # Most lines hold none of its names, and need no look at those of others.
-    if patterns is None or not any(name in text for name in own):
+    # Most lines hold no name of its own that could be part of another, as "Ada, hello" does not,
+    # and need no look at the names of others.
+    if patterns is None or patterns.within.search(text) is None:
         return body
+    own = set(filter(None, map(folded_name, names)))
     known = ((name.strip(), folded_name(name)) for name in others)
     longer = {
         unicodedata.normalize("NFC", name)

@@ -101,7 +101,6 @@ def is_due(
     count: Counter,
     *,
     preserve_window: int = PRESERVE_WINDOW,
-    beside: int = 0,
 ) -> bool:
     """True if a conversation should be compacted, because of its tokens or its messages.
 
@@ -111,14 +110,13 @@ def is_due(
         max_tokens: the model's context.
         max_messages: the most messages that are stored.
         threshold: the share of either limit from which on it is due, 0 to 1.
-        beside: tokens of everything else in a prompt.
     """
     old, _ = split(history, preserve_window)
     if len(_not_summaries(old)) < FEWEST_FRESH:
         return False
     if len(history) >= threshold * max_messages:
         return True
-    return beside + count_messages(history, count) >= threshold * max_tokens
+    return count_messages(history, count) >= threshold * max_tokens
 
 
 def scopes(old: Sequence[Message]) -> dict[str | None, list[Message]]:

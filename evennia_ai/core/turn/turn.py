@@ -70,6 +70,7 @@ class Turn:
 
     Attributes:
         epoch: the assistant's epoch when the turn began; if it has changed, the turn is cancelled.
+            -1, which no assistant has: this turn alone is.
         events: the messages being answered, oldest first: one, or a burst from one person.
         event: the newest of them, whose way and place the answer takes. Unset without events.
         overheard: what was heard before it, as context.
@@ -113,6 +114,8 @@ class Turn:
         ran: audit events of all calls of this tick, including those already written.
         spent: cost of the model calls of this tick.
         prompt: fingerprints of the prompt's components, by key.
+        is_remembered: whether what was said is in the history already; its end may fail after that.
+        is_settled: whether its end is stored.
     """
 
     epoch: int
@@ -157,11 +160,22 @@ class Turn:
     has_unkept: bool = False
     is_unkept: bool = False
     is_overheard_unkept: bool = False
+    is_remembered: bool = False
+    is_settled: bool = False
     event: Event = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         if self.events:
             self.event = self.events[-1]
+
+    def void(self) -> None:
+        """Let nothing happen any more that it still wants to do."""
+        self.epoch = -1
+
+    @property
+    def is_called_off(self) -> bool:
+        """True if it was voided by itself, as by a mute of whoever asked."""
+        return self.epoch < 0
 
     def hold(self, *audiences: str) -> None:
         """Note that its prompt contains something of these audiences from here on."""

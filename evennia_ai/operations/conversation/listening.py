@@ -18,6 +18,7 @@ from evennia_ai.runtime import state
 from evennia_ai.runtime.assistant import Assistant
 from evennia_ai.runtime.names import name_of, wording
 from evennia_ai.runtime.rights import lets, name_before
+from evennia_ai.runtime.turns import aside
 
 LOCK = "hush"
 MINUTES, MOST_MINUTES = 10, 60  # default and maximum
@@ -93,11 +94,10 @@ def _drop_open_speech(script: Assistant, place: str) -> None:
     said = [item for item in work.inbox if item["source"] in SPOKEN and item["place"] == place]
     spoken = {item["id"] for item in said}
     own = work.busy.difference(item["id"] for item in work.inbox)
-    if own or work.busy.intersection(spoken):
-        state.bump_epoch(script)
+    state.void_turns(work, own | spoken)
     work.decisions.note([item["number"] for item in said], "hushed", "before it was answered")
     if said:
-        state.discard(script, said)
+        aside.forget(script, said)
     work.conversations.end(talk_of(Source.SAY, place))
 
 

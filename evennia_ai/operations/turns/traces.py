@@ -64,6 +64,7 @@ _STEPS = {
     "expired": "it waited too long, so I dropped it",
     "not begun: limit": "I did not start because a limit was used up",
     "dropped": "I dropped it unanswered",
+    "heard once": "it was sent to me twice, and I answer the first",
     "broke off": "I stopped because nobody was there to hear me",
     "goes on": "I am still working on it",
     "asked": "I asked for permission",

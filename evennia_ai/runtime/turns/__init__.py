@@ -7,7 +7,7 @@ done so far, and a restart resumes from there.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from twisted.internet import reactor
@@ -40,7 +40,8 @@ CHAINS = Chains()
 
 def load(script: Assistant, first: inbox.Stored, limit: int) -> Turn:
     """Begin a turn for an event and those that join it; they stay in the inbox until it closes."""
-    return _begin(script, map(Event.from_stored, inbox.batch(script.work.inbox, first, limit)))
+    batch = inbox.batch(script.work.inbox, first, limit)
+    return begin(script, *map(Event.from_stored, batch))
 
 
 def checkpointed_events(script: Assistant) -> tuple[Event, ...]:
@@ -57,29 +58,21 @@ def checkpointed_events(script: Assistant) -> tuple[Event, ...]:
     return tuple(Event.from_stored(item) for item in stored)
 
 
-def resume(script: Assistant) -> Turn:
-    """Resume the turn that was checkpointed."""
-    return from_checkpoint(script, read(script, "current_tool_call"))
-
-
 def from_checkpoint(script: Assistant, noted: Mapping[str, Any]) -> Turn:
     """Rebuild a turn from its checkpoint, with its events."""
     stored = [item for item in script.work.inbox if item["id"] in noted["events"]]
-    turn = _begin(script, map(Event.from_stored, stored))
+    turn = begin(script, *map(Event.from_stored, stored))
     # What was overheard since is for the next turn.
-    turn.overheard = _overheard_of(noted)
+    turn.overheard = tuple(from_stored(Overheard, item) for item in noted.get("overheard", ()))
     turn.asides = dict(noted.get("asides", {}))
-    turn.hold(*_held_of(noted, turn.event))
+    # Older checkpoints only say whether it was private.
+    of_asker = [person_audience(turn.event.face)] if noted["is_private"] else []
+    turn.hold(*noted.get("held", of_asker))
     turn.said, turn.found = list(noted["said"]), list(noted["found"])
     turn.iterations = turn.began_at = noted["iterations"]
     turn.effects, turn.stale_way = noted["effects"], noted.get("stale_way", "")
     _restore_bounds(script, turn, noted.get("bounds", {}))
     return turn
-
-
-def of_goal(script: Assistant, event: Event) -> Turn:
-    """Begin a turn of the assistant's own, which nobody waits for."""
-    return _begin(script, [event])
 
 
 def by_hand(script: Assistant, event: Event) -> Turn:
@@ -96,7 +89,8 @@ def _chain_of(script: Assistant, event: Event) -> Chain:
     return CHAINS.of(event.chain or event.id, event.begun_by or event.person, loop)
 
 
-def _begin(script: Assistant, events: Iterable[Event]) -> Turn:
+def begin(script: Assistant, *events: Event) -> Turn:
+    """Begin the turn that answers these events."""
     work, turn = script.work, of_events(script, *events)
     turn.monitor = SafetyMonitor(safety_config(script).checks)
     turn.tick, turn.began_seconds = work.ticks + 1, script.clock.seconds()
@@ -118,18 +112,6 @@ def of_events(script: Assistant, *events: Event) -> Turn:
     if is_told_alone or conversation.holds_private(work.history, person):
         turn.hold(person_audience(person))
     return turn
-
-
-def _held_of(noted: Mapping[str, Any], event: Event) -> Sequence[str]:
-    """The audiences of a checkpointed turn; older checkpoints only say whether it was private."""
-    if "held" in noted:
-        return list(noted["held"])
-    return [person_audience(event.face)] if noted["is_private"] else []
-
-
-def _overheard_of(noted: Mapping[str, Any]) -> tuple[Overheard, ...]:
-    """The lines that a checkpointed turn overheard, with who said them and how far to trust it."""
-    return tuple(from_stored(Overheard, item) for item in noted.get("overheard", ()))
 
 
 def _restore_bounds(script: Assistant, turn: Turn, bounds: Mapping[str, Any]) -> None:
@@ -259,11 +241,13 @@ def settle(
     work.running = frozenset()
     values: dict[str, Any] = {"pending_events": work.inbox, **also}
     if not stop.is_failure or turn.effects:
-        said = conversation.marked_paid(turn.said, face, turn.payer)
-        said = conversation.marked_unkept(
-            said, is_unkept=turn.is_unkept, is_overheard=turn.is_overheard_unkept
-        )
-        remember(script, said, face, is_private=turn.is_private, asides=turn.asides)
+        if not turn.is_remembered:
+            said = conversation.marked_paid(turn.said, face, turn.payer)
+            said = conversation.marked_unkept(
+                said, is_unkept=turn.is_unkept, is_overheard=turn.is_overheard_unkept
+            )
+            remember(script, said, face, is_private=turn.is_private, asides=turn.asides)
+            turn.is_remembered = True
         _forget_told(work, turn)
         values["conversation_history"] = work.history
     # Only what changes: each value is an UPDATE, and most turns leave both as they are.
@@ -273,6 +257,7 @@ def settle(
         values["consecutive_errors"] = consecutive_errors
     outcome = executions.outcome_of(stop)
     _complete(script, turn, outcome, stop.reason.value, extra_writes=extra_writes, **values)
+    turn.is_settled = True
 
 
 def remember(

@@ -107,7 +107,6 @@ def forget(script: Assistant, events: Sequence[inbox.Stored]) -> None:
     noted_turns = [item[inbox.SAVED_TURN] for item in events if inbox.SAVED_TURN in item]
     if noted and "tool" not in noted and ids.intersection(noted["events"]):
         noted_turns.append(noted)
-        write(script, current_tool_call=None)
     for noted_turn in noted_turns:
         if noted_turn["effects"]:
             interrupted.give_up(script, noted_turn)

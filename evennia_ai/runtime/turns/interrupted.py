@@ -47,9 +47,11 @@ def give_up(script: Assistant, noted: Mapping[str, Any]) -> None:
     work = script.work
     # A call that ended after its turn was voided has a known outcome, and is recorded already.
     known = {item.details.get("call_id") for item in work.unkept}
-    is_lost = "tool" in noted and noted["call_id"] not in known
-    lost = [_lost(script, noted)] if is_lost else []
-    work.given_up.update(item.details["call_id"] for item in lost)
+    lost = []
+    if "tool" in noted and noted["call_id"] not in known:
+        turn = Turn(0, (), is_apart=noted["is_private"], tick=work.ticks + 1)
+        lost = [unknown(turn, ToolCall(noted["call_id"], noted["tool"], noted["arguments"]))]
+        work.given_up.add(noted["call_id"])
     events = [item for item in work.inbox if item["id"] in noted["events"]]
     work.inbox = inbox.settle(work.inbox, noted["events"])
     said = [_with_unknown(message, noted.get("call_id", "")) for message in noted.get("said", ())]
@@ -59,19 +61,15 @@ def give_up(script: Assistant, noted: Mapping[str, Any]) -> None:
         # It is no longer known whom the turn overheard, so nothing of it may be kept.
         said = conversation.marked_unkept(said)
         turns.remember(script, said, face, is_private=noted["is_private"], asides=asides)
-    turns.write_counted(
-        script,
-        lost,
-        pending_events=work.inbox,
-        conversation_history=work.history,
-        current_tool_call=None,
-    )
+    values: dict[str, Any] = {
+        "pending_events": work.inbox,
+        "conversation_history": work.history,
+    }
+    # That of another turn, which is under way, stays.
+    if (current := read(script, "current_tool_call")) and current["events"] == noted["events"]:
+        values["current_tool_call"] = None
+    turns.write_counted(script, lost, **values)
     end_void_turns(work)
-
-
-def _lost(script: Assistant, noted: Mapping[str, Any]) -> AuditEvent:
-    turn = Turn(0, (), is_apart=noted["is_private"], tick=script.work.ticks + 1)
-    return unknown(turn, ToolCall(noted["call_id"], noted["tool"], noted["arguments"]))
 
 
 def unknown(turn: Turn, call: ToolCall) -> AuditEvent:
