@@ -30,7 +30,7 @@ _is_inspecting: ContextVar[bool] = ContextVar("is_inspecting", default=False)
 
 
 class PrefersAssistant:
-    """A `whisper` that prefers an assistant among people of one name, and whispers to it once."""
+    """A `whisper` that prefers the assistant among several people with the same name."""
 
     caller: Any
 
@@ -39,10 +39,10 @@ class PrefersAssistant:
         message = getattr(self, "rhs", None)
         names = [name.strip() for name in (getattr(self, "lhs", None) or "").split(",")]
         meant = {name: body for name in names if (body := self._assistant(name)) is not None}
-        if not message or not (meant or self._is_named_twice(names)):
+        if not message or not meant:
             return super().func()  # type: ignore[misc]
         found = [meant.get(name) or self.caller.search(name) for name in dict.fromkeys(names)]
-        receivers = list(dict.fromkeys(being for being in found if being))
+        receivers = [being for being in found if being]
         # The same hooks as in Evennia's CmdWhisper.
         speech = self.caller.at_pre_say(message, whisper=True, receivers=receivers)
         to_self = None if self.caller in receivers else True
@@ -51,20 +51,11 @@ class PrefersAssistant:
             self._tell_of_others(name, body)
         return None
 
-    def _around(self) -> list[Any]:
-        place = self.caller.location
-        return [*place.contents, *self.caller.contents] if place is not None else []
-
-    def _is_named_twice(self, names: Iterable[str]) -> bool:
-        """True if two names stand for the same assistant, which would hear it twice."""
-        bodies = [being for being in self._around() if getattr(being, "assistant_script", None)]
-        return any(
-            sum(is_called(body, name, self.caller) for name in set(names)) > 1 for body in bodies
-        )
-
     def _assistant(self, name: str) -> Any:
         """The only assistant here with a name that others have too; otherwise None."""
-        called = [being for being in self._around() if is_called(being, name, self.caller)]
+        place = self.caller.location
+        around = [*place.contents, *self.caller.contents] if place is not None else []
+        called = [being for being in around if is_called(being, name, self.caller)]
         bodies = [being for being in called if getattr(being, "assistant_script", None)]
         # Without an ambiguity, or with two assistants, the game's own search decides.
         is_needed = len(bodies) == 1 < len(called)

@@ -22,7 +22,6 @@ from evennia.utils.utils import class_from_module
 from evennia_ai import operations
 from evennia_ai.assistant_script import AssistantScript
 from evennia_ai.commands import AssistantCmdSet
-from evennia_ai.core.hearing.decision_traces import DecisionTraces
 from evennia_ai.errors import NameTakenError
 from evennia_ai.operations import guarding, naming
 from evennia_ai.operations.assistants.lifecycle import update_assistant
@@ -309,14 +308,6 @@ class TestWhispers(NamesTest):
         self.type(self.tom, "whisper The Keeper, mira = hello")
         assert ["hello"] == self.bodies()
         assert any('Tom whispers: "hello"' in line for line in self.mira.seen)
-
-    def test_one_of_two_names_hears_it_once(self) -> None:
-        """It was answered, and paid for, twice."""
-        for names in ("ada, the keeper", "Ada,ADA", "the keeper,ada,mira"):
-            with self.subTest(names):
-                self.ada_script.work.decisions = DecisionTraces()
-                self.type(self.tom, f"whisper {names} = hello")
-                assert ["hello"] == self.bodies()
 
     def test_the_games_own_command_does_the_rest(self) -> None:
         """The help and aliases of the game's command stay, too."""
