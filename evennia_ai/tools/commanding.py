@@ -16,7 +16,6 @@ from typing import Any
 
 from evennia.commands.command import Command, InterruptCommand
 from evennia.utils import logger
-from evennia.utils.evmenu import InputCmdSet, YesNoQuestionCmdSet
 from evennia.utils.evmore import EvMore
 from twisted.internet.defer import CancelledError, Deferred
 from twisted.python.failure import Failure
@@ -138,10 +137,13 @@ def leave_dialogue(body: Character) -> bool:
     return is_open
 
 
-# How to leave each of Evennia's dialogues, by the name under which a body notes it.
+# How to leave each of Evennia's dialogues, by the name under which a body notes it. The cmdsets are
+# named: their module cannot be imported before Evennia has loaded its commands, as by `migrate`.
 _DIALOGUES: dict[str, Callable[[Character, Any], object]] = {
-    "_getinput": lambda body, _: body.cmdset.remove(InputCmdSet),
-    "_yes_no_question": lambda body, _: body.cmdset.remove(YesNoQuestionCmdSet),
+    "_getinput": lambda body, _: body.cmdset.remove("evennia.utils.evmenu.InputCmdSet"),
+    "_yes_no_question": lambda body, _: body.cmdset.remove(
+        "evennia.utils.evmenu.YesNoQuestionCmdSet"
+    ),
     "_evmenu": lambda _, menu: menu.close_menu(),
     "_eveditor": lambda _, editor: editor.quit(),
 }

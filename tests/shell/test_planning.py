@@ -14,8 +14,6 @@ from evennia_ai.runtime import turns
 from tests.recorded import record_of
 from tests.shell.test_goals import GoalsTest
 
-NOOP = completion(None, ("noop", {}))
-SPLIT = completion(None, ("split_goal", {"number": 1}))
 PARTS_TEXT = '["ask the binder", "look below the stair"]'
 PARTS = completion(PARTS_TEXT)
 
@@ -23,6 +21,10 @@ PARTS = completion(PARTS_TEXT)
 def used(tokens: int) -> dict[str, int]:
     """The usage of a call with a prompt of so many tokens."""
     return {"prompt_tokens": tokens, "completion_tokens": 10, "total_tokens": tokens + 10}
+
+
+NOOP = completion(None, ("noop", {}), usage=used(50))
+SPLIT = completion(None, ("split_goal", {"number": 1}), usage=used(100))
 
 
 class PlanningCase(GoalsTest):
@@ -107,13 +109,12 @@ class TestLimits(PlanningCase):
     def test_it_is_counted_with_the_turn(self) -> None:
         """The turn, its chain, the audit and the total each count it once."""
         recorded = record_of(self)
-        split = completion(None, ("split_goal", {"number": 1}), usage=used(100))
-        self.plan(split, completion(PARTS_TEXT, usage=used(1000)))
+        self.plan(SPLIT, completion(PARTS_TEXT, usage=used(1000)))
         (tick,) = [facts for event, _, facts in recorded if event == "TickCompleted"]
-        assert (3, 1100) == (tick["calls"], tick["prompt_tokens"])
+        assert (3, 1150) == (tick["calls"], tick["prompt_tokens"])
         assert [] == [facts for event, _, facts in recorded if event == "UsageCounted"]
         work = self.ada_script.work
-        assert (3, 1100) == (work.calls, work.usage.prompt_tokens)
+        assert (3, 1150) == (work.calls, work.usage.prompt_tokens)
         chain = next(reversed(turns.CHAINS._known.values()))
         assert work.usage.total_tokens == chain.tokens
 

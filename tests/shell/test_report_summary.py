@@ -20,6 +20,7 @@ from tests.shell.tool_case import make_turn
 LONG = ("The lamp on the pier is broken. " * 90).strip()
 SUMMARY = "Seven lamps; the one on the pier is broken."
 USED = {"prompt_tokens": 700, "completion_tokens": 30, "total_tokens": 730}
+OF_A_STEP = {"prompt_tokens": 100, "completion_tokens": 1, "total_tokens": 101}
 
 
 def is_summing_up(body: dict[str, Any]) -> bool:
@@ -33,7 +34,9 @@ class ReportSummaryTest(DelegationTest):
     def hand_on(self, *answers: Any, line: str = "whisper Ada = how many lamps?") -> str:
         """The result that Ada's model reads; the answers are those after the report."""
         self.model.bodies.clear()
-        self.ask(line, hands_on(), reports(LONG), *answers)
+        given = completion(None, ("delegate_task", {"task": "Count the lamps."}), usage=OF_A_STEP)
+        report = completion(None, ("report", {"message": LONG}), usage=OF_A_STEP)
+        self.ask(line, given, report, *answers)
         turns = [call for call, body in enumerate(self.model.bodies) if not is_summing_up(body)]
         return str(self.result(turns[-1])["result"])
 

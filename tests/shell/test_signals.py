@@ -205,6 +205,6 @@ class TestHooks(SignalTest):
     def test_a_hook_that_raises_harms_nothing(self) -> None:
         _, body = self.make("Brass", typeclass=Clumsy)
         with self.logged() as lines:
-            assert "fog" == outgoing.say(body, "fog", hops=1)
+            outgoing.say(body, "fog", hops=1)
         assert "a hook of the game" in str(lines)
         assert ['Brass says, "fog"'] == self.mira.heard_from(body)

@@ -13,7 +13,7 @@ from twisted.internet.defer import succeed
 
 from evennia_ai import operations
 from evennia_ai.llm.check import CheckResult, Report
-from evennia_ai.operations.monitoring import equipment, health
+from evennia_ai.operations.monitoring import database_files, equipment
 from evennia_ai.resilience import CircuitBreakerState
 from evennia_ai.runtime import services
 from tests.browser.cases import CASES
@@ -114,7 +114,7 @@ class HealthTest(WebTest):
     def test_a_file_that_others_may_read_is_named_without_its_folder(self) -> None:
         """Builders read this page, and must not learn where the game's files are."""
         path = "/srv/games/harbour/evennia.db3"
-        with mock.patch.object(health, "readable_by_others", return_value=[path]):
+        with mock.patch.object(database_files, "readable_by_others", return_value=[path]):
             shown = text_of(self.get("health", who="builder"))
         assert "chmod 600 evennia.db3" in shown
         assert "/srv" not in shown
