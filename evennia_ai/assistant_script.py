@@ -319,9 +319,11 @@ class AssistantScript(NearBody, AmongMany, DefaultScript):
     def _wake_in(self, seconds: float | None) -> None:
         """Beat once the next message is due; one timer, however many beats find it waiting."""
         work = self.work
-        if seconds is not None and work.wake is not None and work.wake.active():
+        if seconds is None:
+            return
+        if work.wake is not None and work.wake.active():
             work.wake.reset(seconds)
-        elif seconds is not None:
+        else:
             work.wake = self.clock.callLater(seconds, self.beat_soon)
 
     def _next_turn(self) -> Turn | float | None:

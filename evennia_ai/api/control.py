@@ -15,7 +15,7 @@ from evennia_ai.api.rows import ONE, Call, Route, Row
 from evennia_ai.operations import AssistantScript, Result, control
 from evennia_ai.operations.monitoring.status import Status, status
 from evennia_ai.operations.result import ProblemKind, note
-from evennia_ai.operations.rights import find_all_allowed, is_staff
+from evennia_ai.operations.rights import find_all_allowed
 from evennia_ai.operations.rights.callers import NOT_YOURS
 
 TAG, SAFETY = "Assistants", "Safety"
@@ -54,8 +54,7 @@ def _for_all_allowed(
     Raises:
         ProblemError: there are assistants, but the caller has the right for none of them.
     """
-    staff = is_staff(call.account)
-    mine, refused = find_all_allowed(act, call.account, counts_as_staff=staff)
+    mine, refused = find_all_allowed(act, call.account)
     if refused and not mine:
         raise problem(ProblemKind.FORBIDDEN, NOT_YOURS)
     return do(mine), list(refused)

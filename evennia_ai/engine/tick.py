@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from evennia_ai.core.hearing.audience import WAYS, words
+from evennia_ai.core.hearing.audience import ALONE, WAYS, words
 from evennia_ai.core.hearing.chain import is_of_chain
 from evennia_ai.core.hearing.inbox import OWN, TASK
 from evennia_ai.core.safety.limits import LIMITS, DecisionReason, Denial, LimitKind, denial_text
@@ -31,7 +31,7 @@ CAUSE = (
     "missing. Speak of your task, not of limits, steps or tools."
 )
 
-ALONE, ALOUD = ("whisper", "page"), ("say", "channel")  # tools, by who hears their words
+ALOUD = ("say", "channel")  # the tools among the answers whose words others hear
 
 
 async def run(turn: Turn, ports: Ports, pattern: ExecutionPattern) -> Stop:

@@ -14,7 +14,13 @@ from typing import Any
 from evennia_ai.core.safety.prices import reported
 from evennia_ai.core.text.cleaning import one_line
 from evennia_ai.core.text.reading import BeyondBoundsError, UnreadableError, read_json
-from evennia_ai.core.turn.conversation import BESIDE, Message, alternating, as_fallback
+from evennia_ai.core.turn.conversation import (
+    BESIDE,
+    Message,
+    alternating,
+    as_fallback,
+    without_beside,
+)
 from evennia_ai.core.turn.speech import call_from_json, call_of
 from evennia_ai.core.turn.tokens import estimate
 from evennia_ai.core.turn.toolspec import ToolCall, ToolSpec
@@ -101,8 +107,8 @@ def short_id(call_id: str) -> str:
 
 
 def _with_short_ids(message: Message) -> Message:
-    if BESIDE in message:  # our own mark
-        message = {key: message[key] for key in message if key != BESIDE}
+    if BESIDE in message:
+        message = without_beside(message)
     if calls := message.get("tool_calls"):
         return {**message, "tool_calls": [{**call, "id": short_id(call["id"])} for call in calls]}
     if "tool_call_id" in message:

@@ -6,7 +6,7 @@ cannot be stored, ToolError tells the model why.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from itertools import chain
 from typing import Any
 
@@ -27,7 +27,14 @@ from evennia_ai.core.memory.recollection import (
 )
 from evennia_ai.core.safety.persona import about_itself
 from evennia_ai.core.text.cleaning import sendable, strip_control
-from evennia_ai.core.turn.conversation import OF, PRIVATE_TO, SAID_BY, UNKEPT, known_messages
+from evennia_ai.core.turn.conversation import (
+    OF,
+    PRIVATE_TO,
+    SAID_BY,
+    UNKEPT,
+    Message,
+    known_messages,
+)
 from evennia_ai.core.turn.turn import Turn
 from evennia_ai.errors import ToolError
 from evennia_ai.memory import keeping
@@ -89,12 +96,16 @@ def check_sources(script: Assistant, turn: Turn, text: str) -> None:
     """
     theirs: list[ToldLine] = []
     others = [ToldLine("", event.body) for event in turn.events]
-    heard = (
-        (ToldLine(item.name, item.body, True), is_unstorable(script, item))
-        for item in turn.overheard
-    )
-    for told, is_theirs in chain(heard, _told_before(script, turn)):
-        (theirs if is_theirs else others).append(told)
+    for item in turn.overheard:
+        told = ToldLine(item.name, item.body, True)
+        (theirs if is_unstorable(script, item) else others).append(told)
+    for message in _told_before(script, turn):
+        whose = (message.get(OF), message.get(PRIVATE_TO), *message.get(SAID_BY, ()))
+        people = {unmasked_id(str(face)) for face in whose if face}
+        mark, is_unkept = message.get(UNKEPT), is_unwanted(script, people)
+        for told in core.told_lines(message):
+            is_theirs = mark is not None if told.is_overheard else is_unkept or mark is True
+            (theirs if is_theirs else others).append(told)
     if not theirs:
         return
     words = core.words_of(text)
@@ -105,18 +116,10 @@ def check_sources(script: Assistant, turn: Turn, text: str) -> None:
         raise ToolError(NOT_REMEMBERED)
 
 
-def _told_before(script: Assistant, turn: Turn) -> Iterator[tuple[ToldLine, bool]]:
-    """Lines of the conversation before the turn, each with whether it must not be stored."""
+def _told_before(script: Assistant, turn: Turn) -> list[Message]:
+    """The messages that opened the turns before this one, of those that it may know."""
     known = known_messages(script.work.history, sole_recipient(script, turn.event))
-    for message in known:
-        if message["role"] != "user":
-            continue
-        whose = (message.get(OF), message.get(PRIVATE_TO), *message.get(SAID_BY, ()))
-        people = {unmasked_id(str(face)) for face in whose if face}
-        mark, is_unkept = message.get(UNKEPT), is_unwanted(script, people)
-        for told in core.told_lines(message):
-            is_theirs = mark is not None if told.is_overheard else is_unkept or mark is True
-            yield told, is_theirs
+    return [message for message in known if message["role"] == "user"]
 
 
 def write(
@@ -142,7 +145,7 @@ def write(
     if known is not None:
         raise ToolError(f"you know that already: it is [{known.key[: core.SHORT_KEY]}]")
     kept_tags, script.work.has_news = core.tags_of(tags), True
-    before = (told for told, _ in _told_before(script, turn))
+    before = chain.from_iterable(map(core.told_lines, _told_before(script, turn)))
     earlier = [(told.words, told.trust) for told in before if told.trust is not None]
     memory = Recollection(
         key=new_key(),

@@ -326,11 +326,17 @@ def discard(script: Assistant, events: Sequence[inbox.Stored]) -> None:
     work, ids = script.work, {item["id"] for item in events}
     work.inbox = inbox.settle(work.inbox, ids)
     values: dict[str, Any] = {"pending_events": work.inbox}
-    noted = read(script, "current_tool_call")
-    if noted and "tool" not in noted and ids.intersection(noted["events"]):
+    if checkpoint_of(script, ids) is not None:
         values["current_tool_call"] = None
     write(script, **values)
     end_void_turns(work)
+
+
+def checkpoint_of(script: Assistant, events: Collection[str]) -> Mapping[str, Any] | None:
+    """The checkpoint between two calls of a turn that answers one of these events, by id."""
+    noted: Mapping[str, Any] | None = read(script, "current_tool_call")
+    is_theirs = noted and "tool" not in noted and not {*noted["events"]}.isdisjoint(events)
+    return noted if is_theirs else None
 
 
 def end_void_turns(work: Work) -> None:

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Protocol
 
 from django.db.transaction import Atomic
+from twisted.internet.interfaces import IDelayedCall
 
 from evennia_ai.core.hearing import inbox
 from evennia_ai.core.hearing.decision_traces import DecisionTraces
@@ -151,7 +152,7 @@ class Work:
     is_closing: bool = False
     running: frozenset[str] = frozenset()
     seat: Seat | None = None
-    wake: Any = None
+    wake: IDelayedCall | None = None
     aside: dict[str, Seat] = field(default_factory=dict)
     unanswered: set[Unanswered] = field(default_factory=set)
     questions: tuple[Question, ...] | None = None

@@ -28,7 +28,7 @@ SAID_BY = "said_by"  # of a summary: the people of the turns that it sums up
 BESIDE, TOKENS = "beside", "tokens"
 # The value of UNKEPT where memory is off only for people that were overheard, otherwise True.
 OVERHEARD = "overheard"
-_MARKS = (PRIVATE_TO, OF, PAID_BY, UNKEPT, SAID_BY, BESIDE)
+_MARKS = (PRIVATE_TO, OF, PAID_BY, UNKEPT, SAID_BY)
 # The API's rules for names of functions.
 LONGEST_TOOL_NAME = 64
 _NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9_-]")
@@ -110,6 +110,11 @@ def marked_private(messages: Sequence[Message], person: str) -> list[Message]:
     return [{PRIVATE_TO: person, **message} for message in messages]
 
 
+def without_beside(message: Message) -> Message:
+    """The message without what its model sent beside its calls, which is for its turn only."""
+    return {name: value for name, value in message.items() if name != BESIDE}
+
+
 def split_private_calls(
     messages: Sequence[Message], asides: Mapping[str, str], otherwise: str = ""
 ) -> list[Message]:
@@ -126,8 +131,7 @@ def split_private_calls(
     found: list[Message] = []
     of_all = {None, otherwise or None}
     for each in messages:
-        # What was kept beside its calls is for its turn only.
-        message = each if BESIDE not in each else {k: each[k] for k in each if k != BESIDE}
+        message = without_beside(each) if BESIDE in each else each
         calls = message.get("tool_calls")
         if not calls:
             # Popped below, together with its call: appending it here again would duplicate it.

@@ -129,17 +129,21 @@ def is_allowed(act: str, person: Being, script: AssistantScript | None = None) -
 
 
 def find_all_allowed(
-    act: str, person: Being, *, counts_as_staff: bool
+    act: str, person: Being, *, counts_as_staff: bool | None = None
 ) -> tuple[list[AssistantScript], dict[str, Result]]:
     """Find all assistants that a person may do an act to, and the refusals by names of the others.
 
     One refusal, and one record of it, is enough for a player who may do it to none.
+
+    Args:
+        counts_as_staff: as for `refusal`.
     """
+    staff = is_staff(person) if counts_as_staff is None else counts_as_staff
     mine, others = list[AssistantScript](), list[AssistantScript]()
     for script in list_assistants():
-        is_mine = may_control(script, person, is_staff=counts_as_staff, right=ACTS[act])
+        is_mine = may_control(script, person, is_staff=staff, right=ACTS[act])
         (mine if is_mine else others).append(script)
-    named = others if mine or counts_as_staff else others[:1]
+    named = others if mine or staff else others[:1]
     return mine, {
         name_before(script, person): refuse_control(script, person, act, ACTS[act])
         for script in named

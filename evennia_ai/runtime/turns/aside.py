@@ -15,7 +15,7 @@ from evennia_ai.core.safety.audit_events import audit_event
 from evennia_ai.core.turn.turn import Turn
 from evennia_ai.runtime import state, turns
 from evennia_ai.runtime.assistant import Assistant
-from evennia_ai.runtime.state import bump_epoch, discard, end_void_turns, read, write
+from evennia_ai.runtime.state import bump_epoch, checkpoint_of, discard, end_void_turns, read, write
 from evennia_ai.runtime.turns import interrupted
 
 
@@ -102,10 +102,9 @@ def break_off(script: Assistant, turn: Turn, *, is_over: bool = False) -> bool:
 
 def forget(script: Assistant, events: Sequence[inbox.Stored]) -> None:
     """Remove events that nobody will answer; what was done for them is remembered."""
-    noted = read(script, "current_tool_call")
-    ids = {item["id"] for item in events}
+    noted = checkpoint_of(script, {item["id"] for item in events})
     noted_turns = [item[inbox.SAVED_TURN] for item in events if inbox.SAVED_TURN in item]
-    if noted and "tool" not in noted and ids.intersection(noted["events"]):
+    if noted is not None:
         noted_turns.append(noted)
     for noted_turn in noted_turns:
         if noted_turn["effects"]:

@@ -108,8 +108,7 @@ def _for_all_allowed(
     visit: Visit, act: str, do: Callable[[Sequence[AssistantScript]], object]
 ) -> Deferred[Result]:
     """Apply a function to the assistants that the visitor has the right for; name the others."""
-    staff = is_staff(visit.account)
-    mine, refused = find_all_allowed(act, visit.account, counts_as_staff=staff)
+    mine, refused = find_all_allowed(act, visit.account)
     if refused and not mine:
         return succeed(Result.forbidden(callers.NOT_YOURS))
     doing = do(mine)
