@@ -26,6 +26,7 @@ from evennia_ai.core.hearing.inbox import OWN, TASK
 from evennia_ai.core.memory.extraction import of_one_audience
 from evennia_ai.core.memory.recollection import NOBODY, WORLD, Recollection
 from evennia_ai.core.turn.conversation import (
+    BESIDE,
     PRIVATE_TO,
     Message,
     history_entries,
@@ -177,6 +178,13 @@ class TestHoleA5:
         said = [*_reply(_call("1", "say", "x")), *_reply(_call("3", "look", ""))]
         assert said == split_private_calls(said, {})
         assert 1 == len(split_private_calls(_reply(_call("2", "whisper", "x"))[:1], {"2": "*#4"}))
+
+    def test_what_came_beside_a_call_is_for_its_turn_only(self) -> None:
+        """Thoughts of a model are neither stored nor told to another turn."""
+        said = _reply(_call("1", "say", "x"))
+        asked = {**said[0], BESIDE: {"gpt": {"reasoning_content": "hm", "tokens": 1}}}
+        assert said == split_private_calls([asked, *said[1:]], {})
+        assert "hm" not in str(history_entries([asked, *said[1:]], "*#3", {}, is_private=False))
 
     def test_whoever_reads_the_last_act_reads_no_words_to_others(self) -> None:
         """Others see that she whispered, but not the words."""
