@@ -5,7 +5,7 @@ Usage: python .ci/suite.py STEP...        one Python: the one that runs this
        python .ci/suite.py ci             the same, and prepares browser and endpoints meanwhile
        python .ci/suite.py proof          everything, most of it thoroughly: runs for hours
 
-Steps are the names in STEPS; `all` stands for those in ALL.
+Steps are the names in STEPS of `steps.py`; `all` stands for those in ALL.
 An environment is kept under .venvs/ and renewed only when the pins have changed. Processes that a
 step leaves running are reported and ended.
 """
@@ -18,307 +18,19 @@ import subprocess
 import sys
 import time
 import xml.etree.ElementTree as ElementTree
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import FrameType
 from typing import TextIO
 
-ROOT = Path(__file__).resolve().parents[1]
-sys.path.insert(0, str(ROOT))
+from steps import ALL, ALONE, COUNTED, PROFILES, PROOF, ROOT, STEPS, USUAL, Plan
 
-from evennia_ai import __version__  # noqa: E402
-from server.play import brain, environment, processes, pythons  # noqa: E402  found by the line above
-from server.play.layout import PlayError  # noqa: E402
-from server.play.report import Report  # noqa: E402
+from server.play import brain, environment, processes, pythons  # found by way of `steps`
+from server.play.layout import PlayError
+from server.play.report import Report
 
-CORE = ("tests/core", "tests/resilience", "tests/engine", "tests/test_errors.py")
-COVER = tuple(f"--cov=evennia_ai.{room}" for room in ("core", "resilience", "engine", "errors"))
-# Tests that start servers and browsers wait part of the time, so more of them than there are
-# processors run at once, and other tests beside them.
-SERVERS = ("tests/journeys", "tests/browser", "tests/play")
-# Tests that do not depend on Python or Evennia, or read only our own files: run once.
-ONCE = (
-    *CORE,
-    "tests/crash",
-    "tests/endpoints",
-    "tests/fakes",
-    "tests/journeys/games",
-    *(
-        f"tests/journeys/test_{name}.py"
-        for name in (
-            *("a2a_hooks", "a2a_hostile", "a2a_questions", "assistants_together"),
-            *("budget", "crowd", "endpoints", "failures", "faults", "harness", "limits"),
-            *("mcp_hostile", "mcp_staff", "misbehaviour", "real_model", "remembering"),
-            *("one_ledger", "remote_specialists", "safety", "schemathesis"),
-            *("thinking", "two_games"),
-            # Other tests cover Evennia's part of these: test_removing adopts and releases,
-            # test_restarts reloads, and tests/shell/test_bundles moves an assistant.
-            *("adopting", "moving", "reloads"),
-        )
-    ),
-    # A browser with our own pages. Other tests cover that it shows them in each Evennia's frame.
-    "tests/browser/test_browser.py",
-    *(
-        f"tests/browser/test_workbench.py::test_{name}"
-        for name in (
-            *("everybody_can_use_every_page", "every_page_is_worked_by_the_keyboard"),
-            "whatever_is_done_on_a_page_is_done_by_the_keyboard",
-        )
-    ),
-    "tests/browser/test_workbench_live.py",
-    # Workers among themselves. Other tests run workers with each Evennia.
-    *(
-        f"tests/journeys/test_workers.py::test_{name}"
-        for name in (
-            "any_worker_is_killed_at_every_step_of_a_night",
-            "a_worker_is_killed_with_vectors_in_its_hands",
-            "a_worker_that_is_asked_to_end_finishes_what_it_is_at",
-            "a_stop_takes_back_what_workers_are_at",
-            "what_ends_every_worker_is_given_up_in_words",
-            "a_worker_without_the_key_says_so",
-            "a_worker_outlives_its_connections",
-        )
-    ),
-    # Each runs on SQLite and on PostgreSQL already, in its own processes.
-    "tests/audit/test_processes.py",
-    *(f"tests/ledger/test_{name}.py" for name in ("games", "names", "outages")),
-    "tests/llm",
-    "tests/mcp",
-    "tests/play",
-    "tests/memory",
-    # Their processes have their own SQLite file.
-    *(f"tests/memory/test_{name}.py" for name in ("recall_benchmark", "store_kills", "week")),
-    # Settings, and making vectors of texts.
-    *(f"tests/memory/test_store_{name}.py" for name in ("embedding", "settings")),
-    "tests/api/test_rights.py",
-    "tests/api/test_rights.py::TestNobodyLearnsNames",
-    "tests/mcp_server",
-    "tests/shell/test_b15_model_check.py",
-    "tests/shell/test_b15_model_check.py::TestWalks::test_hole_d30_a_seed_walks_the_same_walks",
-    "tests/shell/test_b15_till.py",
-    "tests/shell/test_command_rights.py",
-    "tests/shell/test_command_rights.py::TestRows",
-    "tests/shell/test_misbehaviour.py",
-    "tests/shell/test_soak.py",
-    "tests/shell/test_telemetry.py",
-    # Rules of the plugin: when it answers, where a turn ends, who is asked and who pays, the
-    # content of a prompt, nights. They touch nothing of Evennia and of the database that the
-    # remaining tests in tests/shell do not touch, too.
-    *(
-        f"tests/shell/test_{name}.py"
-        for name in (
-            *("answerers", "cards", "changed_limits", "confirmation", "cooling", "dry_runs"),
-            *(
-                "episodes",
-                "every_limit",
-                "facts_awake",
-                "failures",
-                "fence",
-                "flow",
-                "goal_times",
-                "goals",
-                "grounding",
-            ),
-            *("guidelines", "hearing_properties", "hole_borrowing", "hole_caps", "hop_limit"),
-            *("idle", "inner_contexts", "interventions_people", "kill_all", "loops", "manners"),
-            *("memory_leaks", "message_size", "money", "money_chains", "money_stops"),
-            *("needed_tools", "overheard", "own_turns", "parsers", "private_words", "profiles"),
-            *("prompts", "queue_walks", "reflection_awake", "report_summary", "resting"),
-            *("roleplay_properties", "set_aside", "sleep_nights", "sleep_superseding"),
-            *("sleep_without", "stale_answers", "sub_agents", "sub_agents_brief"),
-            *("sub_agents_limits", "testing", "tools_useful", "trace", "turn_limits", "turns"),
-            "why",
-        )
-    ),
-    # Their queries are also those of other pages and operations.
-    *(
-        f"tests/web/test_{name}.py"
-        for name in (
-            *("bench_page", "charts", "health_page", "lore_page", "make_page", "money_page"),
-            *("pictures", "prompt_page", "settings_page"),
-        )
-    ),
-    "tests/web/test_memory_page.py::MemoryPageTest::test_hostile_texts_stay_texts",
-    "tests/web/test_memory_page.py::NightsTest::test_what_a_night_made_of_what",
-    "tests/test_docs.py",
-    "tests/test_feature_requests.py",
-    "tests/test_floors.py",
-    "tests/test_guards.py",
-    "tests/test_owasp.py",
-    "tests/test_safety_cases.py",
-)
-# Tests of ONCE that query the database: they run again, as the next Evennia has PostgreSQL.
-STORED = (
-    "tests/crash",
-    "tests/memory",
-    "tests/api/test_rights.py",
-    *(f"tests/shell/test_{name}.py" for name in ("b15_model_check", "b15_till", "command_rights")),
-)
-# Left to `make proof`; CONTRIBUTING.md says why the rest is enough for each run.
-RARE = (
-    "tests/memory/test_store_kills.py::test_a_game_of_before_moves_over",
-    "tests/browser/test_webclient.py::test_hostile_text_is_text_in_every_way",
-    "tests/journeys/test_soak_games.py",
-)
-# The whole path of a message and of an act, on a Python whose Evennia is already fully tested.
-# Several processes on one ledger depend on the database, and ran on both databases before.
-SMOKE = (
-    *CORE,
-    "tests/test_package.py",
-    "tests/api/test_schema.py",
-    "tests/audit/test_recorder.py",
-    "tests/prompts",
-    *(
-        f"tests/shell/test_{name}.py"
-        for name in (
-            *("talking", "hearing", "inbox", "kill", "lockout", "ledger", "operations"),
-            *("recall", "sub_agents", "tools", "turn_limits", "why"),
-        )
-    ),
-)
-PROCESSORS = len(os.sched_getaffinity(0))
-AT_ONCE, SERVERS_AT_ONCE = PROCESSORS, max(2 * PROCESSORS - 1, 1)
-# The oldest version that setup.cfg allows; every other step runs with the newest.
-OLDEST_MEM0 = "2.2.0"
-MEM0_FOLDER = f".venvs/mem0-{OLDEST_MEM0}"
-
-
-def pytest_on(workers: int, *options: str) -> tuple[str, ...]:
-    """Return a run of pytest with that many workers; the tests of a file share a worker."""
-    spread = ("--dist", "loadfile", "--no-loadscope-reorder")
-    return ("pytest", "-q", "-n", f"{workers}", *spread, *options)
-
-
-def on_postgres(*command: str, is_default: bool = False) -> tuple[str, ...]:
-    """Return a command with its own PostgreSQL server, which ends with it.
-
-    Args:
-        is_default: use it as every test's database, not only where a test asks for it.
-    """
-    return ("python", "-m", "tests.postgres", *(("--default",) if is_default else ()), *command)
-
-
-def without(*places: str) -> tuple[str, ...]:
-    """Return options that leave out folders, files and single tests."""
-    return tuple(f"--{'deselect' if '::' in place else 'ignore'}={place}" for place in places)
-
-
-STEPS = {
-    "lint": (("ruff", "check", "."), ("ruff", "format", "--check", ".")),
-    "types": (("mypy",),),
-    "floors": (("lint-imports",),),
-    "tables": (("python", ".ci/docs.py", "--check"),),
-    "mutants": (("python", "-m", "tests.mutants"),),
-    "core": (("pytest", "-q", *CORE),),
-    "cover": (pytest_on(PROCESSORS, *CORE, *COVER, "--cov-branch", "--cov-fail-under=100"),),
-    "units": (on_postgres(*pytest_on(AT_ONCE, *without(*CORE, *SERVERS, *RARE))),),
-    "servers": (on_postgres(*pytest_on(SERVERS_AT_ONCE, *SERVERS, *without(*RARE))),),
-    "units-again": (
-        on_postgres(
-            *pytest_on(AT_ONCE, *without(*SERVERS, *sorted({*ONCE} - {*STORED}))),
-            is_default=True,
-        ),
-    ),
-    "servers-again": (
-        on_postgres(
-            *pytest_on(
-                SERVERS_AT_ONCE,
-                *(room for room in SERVERS if room not in ONCE),
-                *without(*ONCE, *RARE),
-            )
-        ),
-    ),
-    "smoke": (pytest_on(PROCESSORS, *SMOKE),),
-    "postgres": (
-        on_postgres(*pytest_on(AT_ONCE, *without(*CORE, *SERVERS, *STORED)), is_default=True),
-    ),
-    "core-thorough": (pytest_on(PROCESSORS, *CORE),),
-    "units-thorough": (on_postgres(*pytest_on(PROCESSORS + 1, *without(*CORE, *SERVERS))),),
-    "servers-thorough": (on_postgres(*pytest_on(2 * PROCESSORS, *SERVERS)),),
-    "stored-thorough": (on_postgres(*pytest_on(PROCESSORS + 1, *STORED), is_default=True),),
-    "oldest": (
-        (
-            *("uv", "pip", "install", "--quiet", "--no-deps", "--target", MEM0_FOLDER),
-            f"mem0ai=={OLDEST_MEM0}",
-        ),
-        (
-            *("pytest", "-q", "-o", f"pythonpath={MEM0_FOLDER} ."),
-            *("tests/memory/test_store_contract.py", "tests/memory/test_store_embedded.py"),
-            "tests/memory/test_store_properties.py",
-        ),
-    ),
-    "format": (("ruff", "check", "--fix", "--quiet", "."), ("ruff", "format", ".")),
-    "docs": (("python", ".ci/docs.py"),),
-    "wheel": (
-        ("uv", "build", "--quiet", "--out-dir", "dist"),
-        (
-            "uv",
-            "tool",
-            "run",
-            "twine",
-            "check",
-            "--strict",
-            f"dist/evennia_ai-{__version__}-py3-none-any.whl",
-        ),
-    ),
-    "bench": tuple(
-        ("python", "-m", f"benchmarks.{name}")
-        for name in (
-            "replies",
-            "hearing",
-            "growth",
-            "prompts",
-            "ledger",
-            "stop",
-            "audit",
-            "api_latency",
-            "memory",
-            "memory_week",
-            "workbench_pages",
-            "workbench_stream",
-        )
-    ),
-}
-# Peers of the resilience benchmark, if the comparison script exists.
-PEERS = ROOT.parent / "shared" / "bench" / "resilience_peers.py"
-if PEERS.exists():
-    STEPS["bench"] += (("python", str(PEERS), "--ours", "benchmarks.resilience_ours"),)
-# Conversations whose licence forbids copying them here, if the file exists.
-TALKS = ROOT.parent / "shared" / "bench" / "locomo_dev.json"
-if TALKS.exists():
-    STEPS["bench"] += (("python", "-m", "benchmarks.recall", "--data", str(TALKS)),)
-CHECKS = ("lint", "types", "floors", "tables")
-# Steps in brackets run at the same time: while one waits for servers, the other has the processors.
-Plan = Sequence[str | tuple[str, ...]]
-ALL: Plan = (*CHECKS, "cover", ("units", "servers"))
-# On a further Python: everything again if it brings another Evennia, else the smoke test.
-NEXT_EVENNIA: Plan = ("tables", ("units-again", "servers-again"))
-SAME_EVENNIA = ("tables", "smoke")
-# Steps on the first Python, on the first with another Evennia, and on any further one.
-USUAL = (ALL, NEXT_EVENNIA, SAME_EVENNIA)
-# The profile of tests/conftest.py for a step; overrides the caller's environment.
-PROFILES = {
-    "core-thorough": "thousands",
-    **dict.fromkeys(("units-thorough", "servers-thorough", "stored-thorough"), "thorough"),
-}
-# Thoroughly once, on the first Python; tests that query the database also on PostgreSQL. On each
-# further Python everything with the usual examples, the first time on PostgreSQL.
-PROOF: Sequence[Plan] = (
-    (
-        *(*CHECKS, "cover", "core-thorough", "units-thorough", "servers-thorough"),
-        *("oldest", "mutants"),
-    ),
-    ("tables", "core", ("postgres", "servers"), "stored-thorough"),
-    ("tables", "core", ("units", "servers")),
-)
-COUNTED = (
-    *("core", "cover", "units", "servers", "units-again", "servers-again", "smoke", "postgres"),
-    *PROFILES,
-)
-# Steps that need only their environment.
-ALONE = (*CHECKS, "core", "cover", "core-thorough")
 # Every process of a run inherits this variable; leftovers are found by it.
 RUN_MARK = "EVENNIA_AI_SUITE_RUN"
 # In this order, since the first installs npm, which the second needs.
@@ -556,20 +268,35 @@ def run_step(step: str, spec: environment.EnvironmentSpec, told: TextIO | None =
             options.append(f"--junitxml={results}")
         print(f"-- {step}: {program} {' '.join(options)}", file=told, flush=True)
         command, began = [str(spec.folder / "bin" / program), *options], time.monotonic()
-        code = subprocess.call(
-            command,
-            cwd=ROOT,
-            env=env,
-            stdin=subprocess.DEVNULL,
-            stdout=told,
-            stderr=None if told is None else subprocess.STDOUT,
-        )
-        print(f"-- {step} took {time.monotonic() - began:.0f} s", file=told, flush=True)
+        code, processor = run_command(command, env, told)
+        took = f"{time.monotonic() - began:.0f} s, {processor:.0f} s of processor time"
+        print(f"-- {step} took {took}", file=told, flush=True)
         if step in COUNTED:
             tally.add(count(results))
         if code != 0 and not tally.failed:
             tally.broken.append(f"{step} ({program})")
     return tally
+
+
+def run_command(
+    command: Sequence[str], env: Mapping[str, str], told: TextIO | None
+) -> tuple[int, float]:
+    """Run a command in the checkout.
+
+    Args:
+        told: file for its output and errors; None: they are shown.
+
+    Returns:
+        Its exit code, and the seconds of processor time that it and the processes it waited for
+        took; daemons are not included.
+    """
+    errors = None if told is None else subprocess.STDOUT
+    process = subprocess.Popen(
+        command, cwd=ROOT, env=env, stdin=subprocess.DEVNULL, stdout=told, stderr=errors
+    )
+    _, status, usage = os.wait4(process.pid, 0)
+    process.returncode = os.waitstatus_to_exitcode(status)
+    return process.returncode, usage.ru_utime + usage.ru_stime
 
 
 def count(results: Path) -> Tally:

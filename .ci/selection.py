@@ -1,0 +1,146 @@
+"""Which tests run where: lists of folders, files and single tests for the steps of `suite.py`."""
+
+CORE = ("tests/core", "tests/resilience", "tests/engine", "tests/test_errors.py")
+# Tests that start servers and browsers wait part of the time, so more of them than there are
+# processors run at once, and other tests beside them.
+SERVERS = ("tests/journeys", "tests/browser", "tests/play")
+# Tests that do not depend on Python or Evennia, or read only our own files: run once.
+ONCE = (
+    *CORE,
+    "tests/crash",
+    "tests/endpoints",
+    "tests/fakes",
+    "tests/journeys/games",
+    *(
+        f"tests/journeys/test_{name}.py"
+        for name in (
+            *("a2a_hooks", "a2a_hostile", "a2a_questions", "assistants_together"),
+            *("budget", "crowd", "endpoints", "failures", "faults", "harness", "limits"),
+            *("mcp_hostile", "mcp_staff", "misbehaviour", "real_model", "remembering"),
+            *("one_ledger", "remote_specialists", "safety", "schemathesis"),
+            *("thinking", "two_games"),
+            # Other tests cover Evennia's part of these: test_removing adopts and releases,
+            # test_restarts reloads, and tests/shell/test_bundles moves an assistant.
+            *("adopting", "moving", "reloads"),
+        )
+    ),
+    # A browser with our own pages. Other tests cover that it shows them in each Evennia's frame.
+    "tests/browser/test_browser.py",
+    *(
+        f"tests/browser/test_workbench.py::test_{name}"
+        for name in (
+            *("everybody_can_use_every_page", "every_page_is_worked_by_the_keyboard"),
+            "whatever_is_done_on_a_page_is_done_by_the_keyboard",
+        )
+    ),
+    "tests/browser/test_workbench_live.py",
+    # Workers among themselves. Other tests run workers with each Evennia.
+    *(
+        f"tests/journeys/test_workers.py::test_{name}"
+        for name in (
+            "any_worker_is_killed_at_every_step_of_a_night",
+            "a_worker_is_killed_with_vectors_in_its_hands",
+            "a_worker_that_is_asked_to_end_finishes_what_it_is_at",
+            "a_stop_takes_back_what_workers_are_at",
+            "what_ends_every_worker_is_given_up_in_words",
+            "a_worker_without_the_key_says_so",
+            "a_worker_outlives_its_connections",
+        )
+    ),
+    # Each runs on SQLite and on PostgreSQL already, in its own processes.
+    "tests/audit/test_processes.py",
+    *(f"tests/ledger/test_{name}.py" for name in ("games", "names", "outages")),
+    "tests/llm",
+    "tests/mcp",
+    "tests/play",
+    "tests/memory",
+    # Their processes have their own SQLite file.
+    *(f"tests/memory/test_{name}.py" for name in ("recall_benchmark", "store_kills", "week")),
+    # Settings, and making vectors of texts.
+    *(f"tests/memory/test_store_{name}.py" for name in ("embedding", "settings")),
+    "tests/api/test_rights.py",
+    "tests/api/test_rights.py::TestNobodyLearnsNames",
+    "tests/mcp_server",
+    "tests/shell/test_b15_model_check.py",
+    "tests/shell/test_b15_model_check.py::TestWalks::test_hole_d30_a_seed_walks_the_same_walks",
+    "tests/shell/test_b15_till.py",
+    "tests/shell/test_command_rights.py",
+    "tests/shell/test_command_rights.py::TestRows",
+    "tests/shell/test_misbehaviour.py",
+    "tests/shell/test_soak.py",
+    "tests/shell/test_telemetry.py",
+    # Rules of the plugin: when it answers, where a turn ends, who is asked and who pays, the
+    # content of a prompt, nights. They touch nothing of Evennia and of the database that the
+    # remaining tests in tests/shell do not touch, too.
+    *(
+        f"tests/shell/test_{name}.py"
+        for name in (
+            *("answerers", "cards", "changed_limits", "confirmation", "cooling", "dry_runs"),
+            *(
+                "episodes",
+                "every_limit",
+                "facts_awake",
+                "failures",
+                "fence",
+                "flow",
+                "goal_times",
+                "goals",
+                "grounding",
+            ),
+            *("guidelines", "hearing_properties", "hole_borrowing", "hole_caps", "hop_limit"),
+            *("idle", "inner_contexts", "interventions_people", "kill_all", "loops", "manners"),
+            *("memory_leaks", "message_size", "money", "money_chains", "money_stops"),
+            *("needed_tools", "overheard", "own_turns", "parsers", "private_words", "profiles"),
+            *("prompts", "queue_walks", "reflection_awake", "report_summary", "resting"),
+            *("roleplay_properties", "set_aside", "sleep_nights", "sleep_superseding"),
+            *("sleep_without", "stale_answers", "sub_agents", "sub_agents_brief"),
+            *("sub_agents_limits", "testing", "tools_useful", "trace", "turn_limits", "turns"),
+            "why",
+        )
+    ),
+    # Their queries are also those of other pages and operations.
+    *(
+        f"tests/web/test_{name}.py"
+        for name in (
+            *("bench_page", "charts", "health_page", "lore_page", "make_page", "money_page"),
+            *("pictures", "prompt_page", "settings_page"),
+        )
+    ),
+    "tests/web/test_memory_page.py::MemoryPageTest::test_hostile_texts_stay_texts",
+    "tests/web/test_memory_page.py::NightsTest::test_what_a_night_made_of_what",
+    "tests/test_docs.py",
+    "tests/test_feature_requests.py",
+    "tests/test_floors.py",
+    "tests/test_guards.py",
+    "tests/test_owasp.py",
+    "tests/test_safety_cases.py",
+)
+# Tests of ONCE that query the database: they run again, as the next Evennia has PostgreSQL.
+STORED = (
+    "tests/crash",
+    "tests/memory",
+    "tests/api/test_rights.py",
+    *(f"tests/shell/test_{name}.py" for name in ("b15_model_check", "b15_till", "command_rights")),
+)
+# Left to `make proof`; CONTRIBUTING.md says why the rest is enough for each run.
+RARE = (
+    "tests/memory/test_store_kills.py::test_a_game_of_before_moves_over",
+    "tests/browser/test_webclient.py::test_hostile_text_is_text_in_every_way",
+    "tests/journeys/test_soak_games.py",
+)
+# The whole path of a message and of an act, on a Python whose Evennia is already fully tested.
+# Several processes on one ledger depend on the database, and ran on both databases before.
+SMOKE = (
+    *CORE,
+    "tests/test_package.py",
+    "tests/api/test_schema.py",
+    "tests/audit/test_recorder.py",
+    "tests/prompts",
+    *(
+        f"tests/shell/test_{name}.py"
+        for name in (
+            *("talking", "hearing", "inbox", "kill", "lockout", "ledger", "operations"),
+            *("recall", "sub_agents", "tools", "turn_limits", "why"),
+        )
+    ),
+)
