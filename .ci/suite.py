@@ -146,7 +146,7 @@ def steps_of(version: str, evennias: set[str], plan: Sequence[Plan]) -> Plan:
 
 def make_environments(versions: Sequence[str]) -> int:
     """Make the environments of Pythons, one after another, while other steps run."""
-    found = pythons.find_all()
+    found = pythons.find_fastest()
     try:
         for version in versions:
             environment.make(spec_of(version, found[version]), Report())
@@ -163,7 +163,7 @@ def run_everywhere(plan: Sequence[Plan], background: Sequence[Background] = ()) 
         plan: steps on the first Python, on the first with another Evennia, and on any further one.
         background: programs that run already; all but the first steps need their results.
     """
-    found = pythons.find_all()
+    found = pythons.find_fastest()
     absent = [name for name in pythons.supported_names() if name not in found]
     if absent:
         print(f"NOT TESTED, because this machine has no such Python: {', '.join(absent)}")

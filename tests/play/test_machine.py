@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import subprocess
 import sys
@@ -44,6 +45,22 @@ class TestPythons:
         found = pythons.find_all({"PATH": "", "PYENV_ROOT": str(tmp_path)})
         own = ".".join(map(str, sys.version_info[:2]))
         assert ({"3.12": str(folder / "python3.12")} if own == "3.12" else {}) == found
+
+    def test_the_fastest_of_one_version_is_found_wherever_it_is(self, tmp_path: Path) -> None:
+        """One that does not say how fast it is comes last."""
+        speeds = {"first": "echo 0.2", "second": "echo 0.1", "third": "exit 1"}
+        for folder, line in speeds.items():
+            (tmp_path / folder).mkdir()
+            script = f'#!/bin/sh\ncase "$2" in *process_time*) {line};; *) echo 3.13;; esac\n'
+            (tmp_path / folder / "python3.13").write_text(script)
+            (tmp_path / folder / "python3.13").chmod(0o755)
+        path = os.pathsep.join(str(tmp_path / folder) for folder in ("third", "first", "second"))
+        environ = {"PATH": path, "HOME": str(tmp_path)}
+        assert {"3.13": str(tmp_path / "second" / "python3.13")} == pythons.find_fastest(environ)
+        assert {"3.13": str(tmp_path / "third" / "python3.13")} == pythons.find_all(environ)
+
+    def test_a_real_one_says_how_fast_it_is(self) -> None:
+        assert 0 < pythons.seconds(Path(sys.executable)) < float("inf")
 
 
 class TestEnvironment:
