@@ -319,10 +319,12 @@ def trust() -> str:
 
 
 def commands() -> str:
-    """Return the help texts of the commands that are in `help`."""
+    """Return the help texts of the other commands that are in `help`."""
+    from evennia_ai.commands import CmdAssistant
     from evennia_ai.commands.cmdset import COMMANDS
 
-    texts = [inspect.cleandoc(command.__doc__ or "") for command in COMMANDS if command.auto_help]
+    others = [each for each in COMMANDS if each.auto_help and each is not CmdAssistant]
+    texts = [inspect.cleandoc(command.__doc__ or "") for command in others]
     return "".join(f"```\n{text}\n```\n" for text in texts)
 
 
@@ -330,12 +332,15 @@ def command_words() -> str:
     """Return the words of `assistant`, as `assistant help <word>` shows them."""
     from evennia_ai.commands import CmdAssistant
 
-    rows = []
+    names: dict[tuple[str, str], list[str]] = {}
     for name, word in CmdAssistant.words.items():
         if word.is_told:
-            how = " or ".join(f"`{way}`" for way in word.how.split(", assistant "))
-            how = how.replace(" or `", " or `assistant ").replace("|", "\\|")
-            rows.append((f"`{name}`", how, word.text))
+            names.setdefault((word.how, word.text), []).append(f"`{name}`")
+    rows = []
+    for (usage, text), same in names.items():
+        how = " or ".join(f"`{way}`" for way in usage.split(", assistant "))
+        how = how.replace(" or `", " or `assistant ").replace("|", "\\|")
+        rows.append((", ".join(same), how, text))
     return as_table(("word", "how it is typed", "what for"), rows)
 
 
