@@ -82,6 +82,13 @@ def web_config() -> str:
     return settings_table(WebConfig)
 
 
+def api_config() -> str:
+    """Return the settings of the REST API."""
+    from evennia_ai.core.settings.services import ApiConfig
+
+    return settings_table(ApiConfig)
+
+
 def a2a_config() -> str:
     """Return the settings of the A2A server."""
     from evennia_ai.core.settings.services import A2aConfig
@@ -383,6 +390,7 @@ TABLES: Mapping[str, Callable[[], str]] = {
         web_config,
         mcp_server_config,
         a2a_config,
+        api_config,
         remote_config,
         breaker_config,
         workers_config,
