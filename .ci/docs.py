@@ -27,11 +27,16 @@ def _shown(default: object) -> str:
     return "" if default in ("", (), [], {}, None) else f"`{default}`"
 
 
+def _linked(text: str) -> str:
+    """Turn the names of pages, as the game shows them, into links."""
+    return re.sub(r"\bdocs/(\w+)\.md\b", r"[\1](\1.md)", text)
+
+
 def game_settings() -> str:
     """Return the settings of a game."""
     from evennia_ai.core.settings.game import GAME_SETTINGS
 
-    rows = [(f"`{name}`", _shown(s.default), s.text) for name, s in GAME_SETTINGS.items()]
+    rows = [(f"`{name}`", _shown(s.default), _linked(s.text)) for name, s in GAME_SETTINGS.items()]
     return as_table(("setting", "default", "what it does"), rows)
 
 
@@ -40,7 +45,11 @@ def attributes() -> str:
     from evennia_ai.core.settings.game import ATTRIBUTES
 
     rows = [
-        (f"`db.{name}`", _shown(s.default), s.text + (" (read only)" if s.is_state else ""))
+        (
+            f"`db.{name}`",
+            _shown(s.default),
+            _linked(s.text) + (" (read only)" if s.is_state else ""),
+        )
         for name, s in ATTRIBUTES.items()
     ]
     return as_table(("attribute", "default", "what it does"), rows)
