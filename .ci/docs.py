@@ -8,6 +8,7 @@ written: stale tables are named, and the exit code is 1.
 
 from __future__ import annotations
 
+import importlib
 import inspect
 import os
 import re
@@ -23,15 +24,42 @@ sys.path.insert(0, str(ROOT))
 BLOCK = re.compile(r"(<!-- table: (\w+) -->\n).*?(<!-- /table -->)", re.DOTALL)
 
 
+# The groups of settings that have a table of their own, by the name of the table.
+GROUPS = {
+    "audit_config": "evennia_ai.core.settings.services.AuditConfig",
+    "ledger_config": "evennia_ai.core.settings.services.LedgerConfig",
+    "otel_config": "evennia_ai.core.settings.services.OtelConfig",
+    "web_config": "evennia_ai.core.settings.services.WebConfig",
+    "api_config": "evennia_ai.core.settings.services.ApiConfig",
+    "a2a_config": "evennia_ai.core.settings.services.A2aConfig",
+    "remote_config": "evennia_ai.core.settings.remote.RemoteConfig",
+    "trace_config": "evennia_ai.core.settings.services.TraceConfig",
+    "mcp_server_config": "evennia_ai.core.settings.services.McpServerConfig",
+    "workers_config": "evennia_ai.core.settings.services.WorkersConfig",
+    "breaker_config": "evennia_ai.core.settings.services.BreakerConfig",
+    "hearing_config": "evennia_ai.core.hearing.rate_limits.HearingConfig",
+    "execution_config": "evennia_ai.core.turn.execution.ExecutionConfig",
+    "stale_answers": "evennia_ai.core.hearing.staleness.StaleAnswers",
+    "autonomy_config": "evennia_ai.core.turn.autonomy.AutonomyConfig",
+    "memory_config": "evennia_ai.core.settings.memory.MemoryConfig",
+    "sleep_schedule": "evennia_ai.core.settings.memory.SleepSchedule",
+}
+
+
 def _shown(default: object) -> str:
     return "" if default in ("", (), [], {}, None) else f"`{default}`"
+
+
+def _linked(text: str) -> str:
+    """Turn the names of pages, as the game shows them, into links."""
+    return re.sub(r"\bdocs/(\w+)\.md\b", r"[\1](\1.md)", text)
 
 
 def game_settings() -> str:
     """Return the settings of a game."""
     from evennia_ai.core.settings.game import GAME_SETTINGS
 
-    rows = [(f"`{name}`", _shown(s.default), s.text) for name, s in GAME_SETTINGS.items()]
+    rows = [(f"`{name}`", _shown(s.default), _linked(s.text)) for name, s in GAME_SETTINGS.items()]
     return as_table(("setting", "default", "what it does"), rows)
 
 
@@ -40,7 +68,11 @@ def attributes() -> str:
     from evennia_ai.core.settings.game import ATTRIBUTES
 
     rows = [
-        (f"`db.{name}`", _shown(s.default), s.text + (" (read only)" if s.is_state else ""))
+        (
+            f"`db.{name}`",
+            _shown(s.default),
+            _linked(s.text) + (" (read only)" if s.is_state else ""),
+        )
         for name, s in ATTRIBUTES.items()
     ]
     return as_table(("attribute", "default", "what it does"), rows)
@@ -52,76 +84,6 @@ def audit_events() -> str:
 
     rows = [(f"`{name}`", k.text, "yes" if k.is_logged else "") for name, k in EVENTS.items()]
     return as_table(("event", "what it tells; names in braces are its details", "in the log"), rows)
-
-
-def audit_config() -> str:
-    """Return the settings of the audit log."""
-    from evennia_ai.core.settings.services import AuditConfig
-
-    return settings_table(AuditConfig)
-
-
-def ledger_config() -> str:
-    """Return the settings of the ledger."""
-    from evennia_ai.core.settings.services import LedgerConfig
-
-    return settings_table(LedgerConfig)
-
-
-def otel_config() -> str:
-    """Return the settings of the OpenTelemetry export."""
-    from evennia_ai.core.settings.services import OtelConfig
-
-    return settings_table(OtelConfig)
-
-
-def web_config() -> str:
-    """Return the settings of the workbench."""
-    from evennia_ai.core.settings.services import WebConfig
-
-    return settings_table(WebConfig)
-
-
-def a2a_config() -> str:
-    """Return the settings of the A2A server."""
-    from evennia_ai.core.settings.services import A2aConfig
-
-    return settings_table(A2aConfig)
-
-
-def remote_config() -> str:
-    """Return the settings of remote specialists."""
-    from evennia_ai.core.settings.remote import RemoteConfig
-
-    return settings_table(RemoteConfig)
-
-
-def trace_config() -> str:
-    """Return the settings of the trace."""
-    from evennia_ai.core.settings.services import TraceConfig
-
-    return settings_table(TraceConfig)
-
-
-def mcp_server_config() -> str:
-    """Return the settings of the MCP server."""
-    from evennia_ai.core.settings.services import McpServerConfig
-
-    return settings_table(McpServerConfig)
-
-
-def workers_config() -> str:
-    """Return the settings of workers."""
-    from evennia_ai.core.settings.services import WorkersConfig
-
-    return settings_table(WorkersConfig)
-
-
-def breaker_config() -> str:
-    """Return the settings of a model's breaker."""
-    from evennia_ai.core.settings.services import BreakerConfig
-
-    return settings_table(BreakerConfig)
 
 
 def rights() -> str:
@@ -176,13 +138,6 @@ def rules() -> str:
     return as_table(("rule", "name", "when", "result"), rows)
 
 
-def hearing_config() -> str:
-    """Return the settings of hearing."""
-    from evennia_ai.core.hearing.rate_limits import HearingConfig
-
-    return settings_table(HearingConfig)
-
-
 def components() -> str:
     """Return the nine components of a prompt."""
     from evennia_ai.prompts.components import ALWAYS_ON, COMPONENTS
@@ -230,13 +185,6 @@ def contexts() -> str:
     return as_table(head, rows)
 
 
-def execution_config() -> str:
-    """Return the bounds of a tick."""
-    from evennia_ai.core.turn.execution import ExecutionConfig
-
-    return settings_table(ExecutionConfig)
-
-
 def event_classes() -> str:
     """Return the classes of the task assessment."""
     from evennia_ai.core.turn.assessment import EVENT_CLASSES
@@ -253,34 +201,6 @@ def event_classes() -> str:
         for row in EVENT_CLASSES
     ]
     return as_table(("task", "words", "score", "mode", "model calls", "ask first"), rows)
-
-
-def stale_answers() -> str:
-    """Return what becomes of an answer whose moment is over."""
-    from evennia_ai.core.hearing.staleness import StaleAnswers
-
-    return settings_table(StaleAnswers)
-
-
-def autonomy_config() -> str:
-    """Return the settings of acting unasked."""
-    from evennia_ai.core.turn.autonomy import AutonomyConfig
-
-    return settings_table(AutonomyConfig)
-
-
-def memory_config() -> str:
-    """Return the settings of memory."""
-    from evennia_ai.core.settings.memory import MemoryConfig
-
-    return settings_table(MemoryConfig)
-
-
-def sleep_schedule() -> str:
-    """Return the settings of sleep."""
-    from evennia_ai.core.settings.memory import SleepSchedule
-
-    return settings_table(SleepSchedule)
 
 
 def ways_out() -> str:
@@ -319,10 +239,12 @@ def trust() -> str:
 
 
 def commands() -> str:
-    """Return the help texts of the commands that are in `help`."""
+    """Return the help texts of the other commands that are in `help`."""
+    from evennia_ai.commands import CmdAssistant
     from evennia_ai.commands.cmdset import COMMANDS
 
-    texts = [inspect.cleandoc(command.__doc__ or "") for command in COMMANDS if command.auto_help]
+    others = [each for each in COMMANDS if each.auto_help and each is not CmdAssistant]
+    texts = [inspect.cleandoc(command.__doc__ or "") for command in others]
     return "".join(f"```\n{text}\n```\n" for text in texts)
 
 
@@ -330,12 +252,15 @@ def command_words() -> str:
     """Return the words of `assistant`, as `assistant help <word>` shows them."""
     from evennia_ai.commands import CmdAssistant
 
-    rows = []
+    names: dict[tuple[str, str], list[str]] = {}
     for name, word in CmdAssistant.words.items():
         if word.is_told:
-            how = " or ".join(f"`{way}`" for way in word.how.split(", assistant "))
-            how = how.replace(" or `", " or `assistant ").replace("|", "\\|")
-            rows.append((f"`{name}`", how, word.text))
+            names.setdefault((word.how, word.text), []).append(f"`{name}`")
+    rows = []
+    for (usage, text), same in names.items():
+        how = " or ".join(f"`{way}`" for way in usage.split(", assistant "))
+        how = how.replace(" or `", " or `assistant ").replace("|", "\\|")
+        rows.append((", ".join(same), how, text))
     return as_table(("word", "how it is typed", "what for"), rows)
 
 
@@ -357,30 +282,14 @@ TABLES: Mapping[str, Callable[[], str]] = {
         rules,
         commands,
         command_words,
-        hearing_config,
         trust,
         ways_out,
-        autonomy_config,
-        stale_answers,
-        memory_config,
-        sleep_schedule,
         endings,
         components,
         placeholders,
         contexts,
-        execution_config,
         rights,
         audit_events,
-        audit_config,
-        ledger_config,
-        otel_config,
-        trace_config,
-        web_config,
-        mcp_server_config,
-        a2a_config,
-        remote_config,
-        breaker_config,
-        workers_config,
         event_classes,
         games,
         safety_tables.limits,
@@ -399,9 +308,17 @@ TABLES: Mapping[str, Callable[[], str]] = {
 }
 
 
+def table_of(name: str) -> str:
+    """Return the table of this name."""
+    if name not in GROUPS:
+        return TABLES[name]()
+    module, group = GROUPS[name].rsplit(".", 1)
+    return settings_table(getattr(importlib.import_module(module), group))
+
+
 def renewed(text: str) -> str:
     """Return a document with every table renewed."""
-    return BLOCK.sub(lambda found: found[1] + TABLES[found[2]]() + found[3], text)
+    return BLOCK.sub(lambda found: found[1] + table_of(found[2]) + found[3], text)
 
 
 def _set_up_game() -> None:

@@ -38,11 +38,10 @@ def limits() -> str:
             asked[limit.mode] if limit.asks else "no",
             limit.denial.text
             + ("; and whoever asked waits, or it is locked" if limit.locks else ""),
-            limit.seed,
         )
         for kind, limit in LIMITS.items()
     ]
-    head = ("limit", "set by", "default", "counts", "asked?", "a no leads to", "stands for")
+    head = ("limit", "set by", "default", "counts", "asked?", "a no leads to")
     return as_table(head, rows)
 
 

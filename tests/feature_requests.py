@@ -143,7 +143,7 @@ FAILURE = (
     ),
     Request(
         "a change of the embedding model is noticed and does no harm",
-        "each has a collection of its own, filled anew from the table",
+        "vectors of the old one are not used, and are made anew from the table",
         ("test_another_embedding_model_starts_anew", "test_a_changed_embedding_model"),
     ),
     Request(
@@ -239,7 +239,7 @@ UPKEEP = (
     ),
     Request(
         "prompt and settings can be edited while the game runs",
-        "`assistant edit`, `assistant config`; they hold from the next turn",
+        "`assistant prompt`, `assistant config`; they hold from the next turn",
         (
             "test_a_text_that_makes_no_prompt_stays_in_the_editor",
             "test_a_template_is_applied_at_once",

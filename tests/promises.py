@@ -116,7 +116,7 @@ RUNNING = (
     ),
     Promise(
         "a failed tool counts towards the emergency stop",
-        "steps with nothing but failures are one error in a row: decision 0222",
+        "steps with nothing but failures are one error in a row: decision 0232",
         (
             "tests/shell/test_failures.py::test_a_tool_that_fails_is_no_turn_that_fails",
             "tests/shell/test_failures.py::test_steps_that_bring_nothing_are_one_failure",

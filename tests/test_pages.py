@@ -64,12 +64,16 @@ def test_each_number_is_one_record() -> None:
     assert set() == RECORDS.keys() & set(replaced)
 
 
-def test_older_numbers_lead_to_the_record_that_holds_them() -> None:
-    table = (DECISIONS / "README.md").read_text(encoding="utf-8").split("## Where an older", 1)[1]
-    rows = re.findall(r"^\| (\d{4}) \| \[(\d{4}) [^]]+\]\((\d{4})-", table, re.MULTILINE)
-    told = {number: path.name[:4] for path in RECORDS.values() for number in replaced_by(path)}
-    assert told == {old: new for old, new, _ in rows}
-    assert all(new == linked for _, new, linked in rows)
+def test_the_list_has_every_record_with_its_title() -> None:
+    page = (DECISIONS / "README.md").read_text(encoding="utf-8")
+    told = re.findall(r"^- \[(\d{4})\]\((\S+)\): (.+)$", page, re.MULTILINE)
+    titles = (FIRST_LINES.match(path.read_text(encoding="utf-8")) for path in RECORDS.values())
+    expected = [
+        (number, path.name, head["title"])
+        for (number, path), head in zip(RECORDS.items(), titles, strict=True)
+        if head
+    ]
+    assert expected == sorted(told)
 
 
 @pytest.mark.parametrize(

@@ -106,7 +106,7 @@ class Likeness:
                 self._vectors.move_to_end(key)
             else:  # one by one, so that a call that misses its deadline still fills the cache
                 self._vectors[key] = self._vector(*key)
-        # Never below what this call needs, or `_compare` would miss vectors.
+        # Never below what this call needs, or `of` would miss vectors.
         while len(self._vectors) > max(MAX_CACHED, len(known)):
             self._vectors.popitem(last=False)
 

@@ -14,7 +14,7 @@ from evennia_ai.core.safety.budget import BudgetAccount, CallState, Purpose, acc
 from evennia_ai.core.safety.prices import Price, cost_of
 from evennia_ai.core.turn.turn import TokenUsage
 
-# A call counts as overdue this long after its deadline. See docs/decisions/0034.
+# A call counts as overdue this long after its deadline. See docs/decisions/0238.
 GRACE_SECONDS = 300
 # Suffix of the keys of shares, which do not count as calls.
 SHARE = "/"

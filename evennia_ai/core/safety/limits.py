@@ -45,7 +45,7 @@ class LimitKind(StrEnum):
 class Denial(ExplainedEnum):
     """Consequences of a refusal, after it is recorded."""
 
-    WRAP_UP = "wrap_up", "it tells in its own words how far it came, by one call without tools"
+    WRAP_UP = "wrap_up", "it says in its own words how far it got"
     TOOL_ERROR = "tool_error", "the call fails, the model is told why, and the turn goes on"
     DROPPED = "dropped", "it is left out, and whoever waits for it is told"
     CUT = "cut", "what is too much is cut off"

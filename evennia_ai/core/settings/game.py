@@ -145,6 +145,9 @@ GAME_SETTINGS = {
     "EVENNIA_AI_API_CONFIG": Setting(
         {}, "time limits, throttling, tokens, proxies and metrics of the REST API; see docs/api.md"
     ),
+    "EVENNIA_AI_WEB_CONFIG": Setting(
+        {}, "whether and where the workbench is; its keys are in docs/workbench.md"
+    ),
     "EVENNIA_AI_MCP_SERVER_CONFIG": Setting(
         {}, "port, address and names of the MCP server for staff; its keys are in docs/mcp.md"
     ),

@@ -59,11 +59,13 @@ class ApiConfig(LenientGroup):
     )
     long_timeout_seconds: Number = setting(
         60.0,
-        "seconds that a request waits for a model or a tool (tell/, execute/).",
+        "seconds that a request waits for a model or a tool (tell/, execute/, answer/, search/).",
         ge=0.1,
         le=600,
     )
-    waiting_requests: Requests = setting(12, "maximum number of requests that wait for the game.")
+    waiting_requests: Requests = setting(
+        12, "maximum number of requests that wait for the game; Evennia has 20 web threads."
+    )
     long_requests: Requests = setting(4, "how many of these may wait for a model or a tool.")
     reads_per_minute: Rate = setting(
         300, "reading requests per minute of one account; 0: no limit."
