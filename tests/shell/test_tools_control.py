@@ -38,6 +38,13 @@ class TestFindTools(ToolTest):
         expected = "drop: Put down something that you carry."
         assert expected in self.told("find_tools", query="drop").splitlines()
 
+    def test_of_two_with_one_name_the_first_is_found(self) -> None:
+        """The game's tool wins where it is run; the other was listed beside it."""
+        other = {"drop": make_spec("drop")}
+        control.CATALOGUES.append(lambda: other)
+        self.addCleanup(control.CATALOGUES.pop)
+        assert 1 == self.find("drop").count("drop")
+
     def test_what_is_found_is_on_offer_from_then_on(self) -> None:
         turn = make_turn()
         self.told("find_tools", query="whisper", turn=turn)
