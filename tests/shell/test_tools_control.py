@@ -101,7 +101,7 @@ class TestMyState(ToolTest):
         assert used is not None, budget
         assert int(used[1].replace(",", "")) > 100
         assert "errors: 2 failed turns in a row, 5 stop you; out of order: nothing" == errors
-        assert "waiting: 0 messages, 1 questions to people" == waiting
+        assert "waiting: 0 messages, 1 question to people" == waiting
 
     def test_without_a_cap_and_with_a_service_that_fails(self) -> None:
         self.ada_script.db.budget_config = {"assistant": {"tokens_per_day": 0}}
