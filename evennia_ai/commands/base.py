@@ -184,6 +184,10 @@ class AssistantCommand(default_cmds.MuxCommand):
         look = PrivateView.of(self.caller, is_revealing=is_revealing)
         return rest.strip() if is_revealing else line, look
 
+    def may_look(self, look: PrivateView, script: AssistantScript) -> bool:
+        """True unless a look reveals private words without the right; the caller is told then."""
+        return not look.is_revealing or self.may("reveal", script)
+
     @property
     def is_staff(self) -> bool:
         """True if the caller counts as staff."""
@@ -254,7 +258,7 @@ class AssistantCommand(default_cmds.MuxCommand):
             self.msg(f"There is no assistant to {act.rpartition(' ')[2]}.")
         if mine:
             self.show_later(do(mine))
-        for result in refused.values():
+        for _, result in refused:
             self.show(result)
 
     def split_name(self, line: str) -> tuple[Any, str]:

@@ -51,7 +51,7 @@ class CmdHistory(StaffCommand):
         """Run the command."""
         line, look = self.look_of(self.line())
         script, rest = self.whose(line, WORDS)
-        if script is None:
+        if script is None or not self.may_look(look, script):
             return None
         word, _, more = rest.casefold().partition(" ")
         if word == "reset" and not more and self.may("reset history", script):

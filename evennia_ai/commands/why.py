@@ -97,7 +97,7 @@ class WhyWords(WordCommand):
         rest, look = self.look_of(rest)
         name = read(rest, reactor.seconds()).name
         script = (None if name else operations.last_addressed(self.caller)) or self.pick(name)
-        if script is None:
+        if script is None or not self.may_look(look, script):
             return
         # Parsed again with the assistant's own clock, which is only known now.
         asked = read(rest, script.clock.seconds())

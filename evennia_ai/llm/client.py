@@ -132,6 +132,26 @@ class _Call:
     name: str
 
 
+def log_outcome(outcome: Deferred[Reply], call: str, reactor: Reactor) -> None:
+    """Log how a call ends and how long it takes, but none of its words.
+
+    Args:
+        call: the model and the size of the call.
+    """
+    began = reactor.seconds()
+
+    def write(result: Reply | Failure) -> Reply | Failure:
+        if isinstance(result, Reply):
+            reason = result.finish_reason or "no reason told"
+            text = f"{reason}, {result.usage.total_tokens} tokens"
+        else:
+            text = result.type.__name__
+        log.msg(f"[assistant] {call}: {text}, {reactor.seconds() - began:.2f} s")
+        return result
+
+    outcome.addBoth(write)
+
+
 class UnifiedLLMClient:
     """A client of one model at one endpoint.
 
@@ -248,19 +268,8 @@ class UnifiedLLMClient:
         """
         outcome = Deferred.fromCoroutine(self._in_slot(messages, tools, extra, payment))
         if self.debug if debug is None else debug:
-            call = (
-                f"{self.provider_name} {self.model}: {len(messages)} messages, {len(tools)} tools"
-            )
-            outcome.addBoth(self._log_outcome, call, self._reactor.seconds())
-        return outcome
-
-    def _log_outcome(self, outcome: Reply | Failure, call: str, began: float) -> Reply | Failure:
-        if isinstance(outcome, Reply):
-            reason = outcome.finish_reason or "no reason told"
-            text = f"{reason}, {outcome.usage.total_tokens} tokens"
-        else:
-            text = outcome.type.__name__
-        log.msg(f"[assistant] {call}: {text}, {self._reactor.seconds() - began:.2f} s")
+            size = f"{len(messages)} messages, {len(tools)} tools"
+            log_outcome(outcome, f"{self.provider_name} {self.model}: {size}", self._reactor)
         return outcome
 
     async def _in_slot(

@@ -16,7 +16,7 @@ from evennia_ai.core.typed_objects import Reactor
 from evennia_ai.engine.ports import Reply
 from evennia_ai.errors import CircuitOpenError, ModelError
 from evennia_ai.llm.answer_limits import WantedTokens
-from evennia_ai.llm.client import DEADLINE_SECONDS, UnifiedLLMClient
+from evennia_ai.llm.client import DEADLINE_SECONDS, UnifiedLLMClient, log_outcome
 from evennia_ai.llm.payments import UNPAID, CompletionRequest, Payment
 from evennia_ai.llm.slots import Slot
 from evennia_ai.llm.spread import ClientGroup, Refusal, SpreadModel, decisive, notice_of
@@ -70,6 +70,7 @@ class FallbackClient(ClientGroup):
         tools: Sequence[ToolSpec] = (),
         *,
         payment: Payment = UNPAID,
+        debug: bool = False,
         **extra: Any,
     ) -> Deferred[Reply]:
         """Ask for one completion. Cancelling the Deferred closes the socket in use.
@@ -77,6 +78,7 @@ class FallbackClient(ClientGroup):
         Args:
             messages: in the native form; each client rewrites them for a model without tool calls.
             payment: is told of each attempt at each model.
+            debug: log the size, duration and outcome of the call, but no text of it.
             extra: further members of each request body.
 
         Raises:
@@ -84,9 +86,13 @@ class FallbackClient(ClientGroup):
             ModelError: no model answered; the text says why for each.
             CircuitOpenError: all breakers are open; this is the one that closes first.
         """
-        return Deferred.fromCoroutine(
-            self._in_slot(CompletionRequest(messages, tools, extra, payment))
-        )
+        asked = CompletionRequest(messages, tools, extra, payment)
+        outcome = Deferred.fromCoroutine(self._in_slot(asked))
+        if debug:
+            names = ", ".join(name for name, _ in self.models)
+            size = f"{len(messages)} messages, {len(tools)} tools"
+            log_outcome(outcome, f"{names}: {size}", self._reactor)
+        return outcome
 
     async def _in_slot(self, asked: CompletionRequest) -> Reply:
         ends_at = self._reactor.seconds() + self.deadline_seconds

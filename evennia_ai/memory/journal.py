@@ -37,7 +37,7 @@ from evennia_ai.core.turn.conversation import (
 )
 from evennia_ai.core.turn.turn import Turn
 from evennia_ai.errors import ToolError
-from evennia_ai.memory import keeping
+from evennia_ai.memory import keeping, modes
 from evennia_ai.memory.consent import (
     audience_of,
     is_unstorable,
@@ -49,6 +49,7 @@ from evennia_ai.memory.consent import (
 from evennia_ai.memory_store import rows
 from evennia_ai.models.containing import containing
 from evennia_ai.models.keys import new_key
+from evennia_ai.runtime import state
 from evennia_ai.runtime.assistant import Assistant
 from evennia_ai.runtime.audience import sole_recipient
 
@@ -230,3 +231,9 @@ def _load_known(script: Assistant, seeker: Seeker, keys: Sequence[str]) -> list[
     """Memories by key, in the given order, filtered by `may_know`."""
     found = rows.by_keys(script.pk, keys)
     return [found[key] for key in keys if may_know(found[key], seeker)]
+
+
+def told(script: Assistant, turn: Turn, found: Sequence[Recollection]) -> str:
+    """Memories as text for the model. Private ones make the turn private."""
+    turn.hold(*(memory.audience for memory in found))
+    return core.lines(found, state.memory_config(script), modes.now(script))

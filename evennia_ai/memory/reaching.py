@@ -157,10 +157,15 @@ def correct(script: Assistant, memory: Memory, *, person: str = "", **columns: A
 
 
 def correct_attribute(script: Assistant, profile: EntityProfile, text: str, right: str) -> Reached:
-    """Correct an attribute of a profile. Whatever repeats the old text is forgotten."""
+    """Correct an attribute of a profile. Whatever repeats the old text is forgotten.
+
+    The new text is private to the person, like a corrected memory: otherwise a player could spread
+    anything as remembered.
+    """
     plan = _plan(script, _as_fact(profile, text), profile.entity, without=text)
     now = next(item for item in profile.attributes if item["text"] == text)
-    plan.attributes.setdefault(profile.pk, []).append({**now, "text": right})
+    audience = person_audience(profile.entity)
+    plan.attributes.setdefault(profile.pk, []).append({**now, "text": right, "audience": audience})
     return plan.execute(plan.write, "memory_corrected", forgotten=plan.reached.memories)
 
 

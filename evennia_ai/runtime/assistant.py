@@ -25,7 +25,8 @@ class Assistant(Script, Protocol):
 
     Attributes:
         work: its memory while it runs.
-        silence: the reason it does not answer now; "" where it does.
+        silence: the reason it does not answer now, for anybody; "" where it does.
+        silence_for_staff: the same, which also says which setting is wrong.
         changing: a context manager in which settings of these names change together.
     """
 
@@ -34,6 +35,7 @@ class Assistant(Script, Protocol):
     work: Work
     clock: Clock
     silence: str
+    silence_for_staff: str
     endpoint: Any
     client: Any
     changing: Callable[..., AbstractContextManager[None]]

@@ -25,7 +25,8 @@ MOST_OF_GROUP = 16
 LONGEST_DESCRIPTION = 160
 _WORD = re.compile(r"[^\W_]{3,}")
 
-# Where `find_tools` searches. A game with other sources of tools may append to it.
+# Where `find_tools` searches. A game with other sources of tools may append to it; of two tools
+# with one name, the first is found.
 CATALOGUES: list[Callable[[], Mapping[str, ToolSpec]]] = [
     lambda: SPECS,
     lambda: services.remote_servers().specs(),
@@ -54,12 +55,14 @@ def _score(spec: ToolSpec, wanted: set[str]) -> int:
 
 def _allowed_tools(character: Character, turn: Turn) -> Iterator[ToolSpec]:
     """All tools that the character may use in a turn, except `find_tools` itself."""
+    known: dict[str, ToolSpec] = {}
     for catalogue in CATALOGUES:
-        for name, spec in catalogue().items():
-            if name == FIND_TOOLS or (turn.may_use is not None and name not in turn.may_use):
-                continue
-            if character.access(character, f"tool_{name}", default=True):
-                yield spec
+        known |= {name: spec for name, spec in catalogue().items() if name not in known}
+    for name, spec in known.items():
+        if name == FIND_TOOLS or (turn.may_use is not None and name not in turn.may_use):
+            continue
+        if character.access(character, f"tool_{name}", default=True):
+            yield spec
 
 
 def _matching(known: list[ToolSpec], query: str) -> list[ToolSpec]:

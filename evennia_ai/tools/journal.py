@@ -5,17 +5,17 @@ from __future__ import annotations
 from typing import Literal
 
 from evennia_ai.core.memory import journal as core
-from evennia_ai.core.memory.recollection import MemoryKind, Recollection
+from evennia_ai.core.memory.recollection import MemoryKind
 from evennia_ai.core.turn.turn import Turn
-from evennia_ai.memory import journal, modes
+from evennia_ai.memory import journal
 from evennia_ai.memory.seeking import seeker_of
-from evennia_ai.runtime import state
-from evennia_ai.runtime.assistant import Assistant, Character
+from evennia_ai.runtime.assistant import Character
 from evennia_ai.tools.groups import JOURNAL
 from evennia_ai.tools.memory import check_count
 from evennia_ai.tools.registry import tool
 
 MOST_ENTRIES = 20
+NOT_FOUND = "no entry that belongs here holds any of these words"
 
 
 @tool(category="safe_chain", group=JOURNAL)
@@ -55,7 +55,7 @@ def read_journal(character: Character, limit: int = 10, *, turn: Turn) -> str:
     """
     script = character.assistant_script
     found = journal.recent(script, seeker_of(script, turn), _clamped(limit))
-    return _as_lines(script, turn, found) or "your journal holds nothing that belongs here"
+    return journal.told(script, turn, found) or "your journal holds nothing that belongs here"
 
 
 @tool(category="safe_chain", group=JOURNAL, only_reads=True)
@@ -68,14 +68,8 @@ def search_journal(character: Character, words: str, limit: int = 10, *, turn: T
     """
     script = character.assistant_script
     found = journal.search(script, seeker_of(script, turn), words, _clamped(limit))
-    return _as_lines(script, turn, found) or "no entry that belongs here holds any of these words"
+    return journal.told(script, turn, found) or NOT_FOUND
 
 
 def _clamped(limit: int) -> int:
     return max(1, min(MOST_ENTRIES, limit))
-
-
-def _as_lines(script: Assistant, turn: Turn, found: list[Recollection]) -> str:
-    """Entries as text for the model. Private ones make the turn private."""
-    turn.hold(*(memory.audience for memory in found))
-    return core.lines(found, state.memory_config(script), modes.now(script))

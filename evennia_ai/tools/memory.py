@@ -7,10 +7,9 @@ from evennia_ai.core.memory import journal as core
 from evennia_ai.core.memory.recollection import MemoryKind, SourceType
 from evennia_ai.core.turn.turn import Turn
 from evennia_ai.errors import ToolError
-from evennia_ai.memory import consent, journal, modes, recalling
+from evennia_ai.memory import consent, journal, recalling
 from evennia_ai.memory.seeking import seeker_of
 from evennia_ai.messages.incoming import face_of
-from evennia_ai.runtime import state
 from evennia_ai.runtime.assistant import Character
 from evennia_ai.runtime.names import folded
 from evennia_ai.tools.registry import tool
@@ -46,10 +45,7 @@ async def recall_memories(character: Character, query: str, *, turn: Turn) -> st
         raise ToolError(
             "your memory cannot be searched right now; that does not mean that you know nothing"
         )
-    # From here on the turn holds private words, which decides who may hear its answer.
-    turn.hold(*(memory.audience for memory in found))
-    lines = core.lines(found, state.memory_config(script), modes.now(script))
-    return lines or "you remember nothing about that"
+    return journal.told(script, turn, found) or "you remember nothing about that"
 
 
 @tool(category="async_required")

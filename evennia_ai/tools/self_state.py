@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from evennia_ai.budget import ledger
+from evennia_ai.core.text.words import counted
 from evennia_ai.core.turn.turn import Turn
 from evennia_ai.errors import ConfigurationError, ToolDeniedError
 from evennia_ai.runtime import asked, services, state
@@ -56,4 +57,5 @@ def _errors(script: Assistant) -> str:
 
 def _waiting(script: Assistant) -> str:
     questions = sum(not item.choice for item in asked.stored(script))
-    return f"waiting: {len(script.work.inbox)} messages, {questions} questions to people"
+    messages = counted(len(script.work.inbox), "messages")
+    return f"waiting: {messages}, {counted(questions, 'questions')} to people"

@@ -100,10 +100,18 @@ class TestStaff(MemoryTest):
         """The record names the person whose words were revealed, and contains none of them."""
         assert "Monday" not in str(self.get(f"{MEMORY}{SAID}/", who="builder"))
         assert [] == self.facts("words_revealed")
-        self.get(f"{MEMORY}{SAID}/?reveal=true", who="builder")
+        self.get(f"{MEMORY}{SAID}/?reveal=true", who="admin")
         (fact,) = self.facts("words_revealed")
-        assert ("Bo", "api", self.miras) == (fact["by"], fact["via"], fact["person"])
+        assert ("Astrid", "api", self.miras) == (fact["by"], fact["via"], fact["person"])
         assert "Monday" not in str(fact)
+
+    def test_hole_a7_only_whoever_controls_her_reveals(self) -> None:
+        """As on the workbench and over MCP; other staff read the rest."""
+        for path in (f"{MEMORY}{SAID}/", f"{ADA}history/", f"{ADA}trace/"):
+            with self.subTest(path):
+                assert "Monday" not in str(self.get(path, who="builder"))
+                self.fault(403, "GET", f"{path}?reveal=true", who="builder")
+        assert [] == self.facts("words_revealed")
 
     def test_hole_a7_whatever_is_asked_private_words_are_masked(self) -> None:
         """Only `reveal` shows them, and each such request is recorded."""

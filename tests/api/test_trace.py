@@ -44,12 +44,12 @@ class TestTrace(ApiTest):
                 for path in ("trace/", "trace/?when=today", "events/2/", f"trace/?words={SECRET}"):
                     assert SECRET not in str(self.get(f"{ADA}{path}", who=who)), path
             assert [] == self.get(f"{ADA}trace/?reveal=true&words={SECRET}")["messages"]
-            assert SECRET in str(self.get(f"{ADA}trace/?reveal=true", who="builder"))
+            assert SECRET in str(self.get(f"{ADA}trace/?reveal=true", who="admin"))
             found = self.get(f"{ADA}audit/?event=words_revealed")["entries"]
             fact = found[0]["details"]
             miras = person_of(self.mira).replace("*#", "account-")
             told = (fact["by"], fact["kind"], fact["person"])
-            assert ("Bo", "what was heard", miras) == told
+            assert ("Astrid", "what was heard", miras) == told
             self.fault(403, "GET", f"{ADA}trace/?reveal=true", who="player")
 
     def test_what_is_no_time_is_refused(self) -> None:

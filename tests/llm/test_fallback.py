@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from twisted.internet.defer import CancelledError, Deferred, DeferredSemaphore
 from twisted.internet.task import Clock
+from twisted.python import log
 
 from evennia_ai.engine.ports import Reply
 from evennia_ai.errors import (
@@ -76,6 +77,24 @@ def test_the_first_that_answers_is_the_only_one_asked() -> None:
     _, (reply,) = bench.ask()
     assert ("hi", "a via test", "") == (reply.content, reply.model, reply.notice)
     assert [1, 0] == bench.asked
+
+
+def test_a_call_is_logged_where_that_is_wished() -> None:
+    """`debug`, which a single model's client takes too, was sent to the models."""
+    lines: list[str] = []
+
+    def observer(event: dict[str, Any]) -> None:
+        lines.extend(event.get("message", ()))
+
+    bench = Bench(DOWN, FINE)
+    log.addObserver(observer)
+    try:
+        bench.ask(debug=True)
+    finally:
+        log.removeObserver(observer)
+    assert not any("debug" in body for each in bench.transports for body in each.bodies)
+    told = "[assistant] a via test, b via test: 1 messages, 0 tools: stop, 6 tokens, 0.00 s"
+    assert told in lines
 
 
 @pytest.mark.parametrize(

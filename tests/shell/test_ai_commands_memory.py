@@ -221,7 +221,8 @@ class TestChanging(StaffTest):
             assert REFUSED == self.typed(f"aimemory ada {line}"), line
         assert REFUSED_MEMORY == self.typed("history reset ada all")
         assert ["Mira came in"] == self.texts()
-        assert "Mira came in" in self.typed("aimemory ada list reveal")
+        assert "characters)" in self.typed("aimemory ada list")
+        assert "needs its lock 'ai_control" in self.typed("aimemory ada list reveal")
 
     def test_sleep_and_wake(self) -> None:
         assert "Ada sleeps until " in self.typed("aimemory ada sleep 2")

@@ -81,6 +81,10 @@ class TestShown(BudgetTest):
             "  minute             4 calls             600   in 00:01",
         ] == [line.replace("TestAccount2", "Mira").replace("TestAccount", "Tom") for line in shown]
 
+    def test_one_call_is_one_call(self) -> None:
+        self.use(10, self.tom)
+        assert "  minute              1 call " in budget_of(self.ada_script).message
+
     def test_before_the_first_call(self) -> None:
         result = budget_of(self.ada_script)
         assert "  by player    nobody yet" in result.message.splitlines()

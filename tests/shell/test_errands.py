@@ -147,6 +147,7 @@ class TestRefusals(ErrandTest):
             ("itself", None, hers, Reason.REFUSED, "cannot ask itself"),
             ("muted", self.mute, tom, Reason.REFUSED, "has muted it"),
             ("disabled", self.disable, {"asker": self.mira}, Reason.REFUSED, "is off"),
+            ("wrong", self.break_settings, {}, Reason.STOPPED, "its settings are wrong"),
             ("silent", lambda: self.set(enabled=False), {}, Reason.STOPPED, "not enabled"),
             ("stopped", lambda: operations.stop(self.ada_script, "x"), {}, Reason.STOPPED, "stop"),
         ]
@@ -163,6 +164,10 @@ class TestRefusals(ErrandTest):
     def deny_long(self) -> None:
         """Refuse what is too long; a program does not wait for a person's confirmation."""
         self.set(safety_config={"size": {"on_oversize": "ask"}})
+
+    def break_settings(self) -> None:
+        """Which setting is wrong is told to staff only."""
+        self.set(safety_config={"limits": {}})
 
     def disable(self) -> None:
         self.set(interaction_enabled=False)

@@ -94,12 +94,20 @@ class TestUpdate(SafetyTest):
             assert lifecycle.update_assistant(self.ada_script, location=self.room2, by="Tom").ok
         assert (self.room2, self.room2) == (self.ada.location, self.ada.home)
 
+    def test_it_goes_only_into_a_room(self) -> None:
+        """A character that is logged out is in no room either, and was taken for one."""
+        create_object(DefaultObject, key="Bob", nohome=True)
+        result = lifecycle.update_assistant(self.ada_script, location="Bob", by="Tom")
+        assert (False, self.room1) == (result.ok, self.ada.location)
+        assert "there is no single room 'Bob'; give its #number" in result.message
+
     def test_an_alias_that_it_has_already_may_stay(self) -> None:
         """An adopted being may have some that no assistant would get."""
         guard = create_object(DefaultObject, key="Guard", aliases=["2nd guard", "g"])
         script = operations.adopt(guard, "Garda").data.script
-        assert lifecycle.update_assistant(script, aliases=["2nd Guard", "Watch"], by="Tom").ok
-        assert ["2nd guard", "watch"] == guard.aliases.all()
+        given = ["2nd Guard", "The  Watch"]  # Evennia's parser reads several blanks as one
+        assert lifecycle.update_assistant(script, aliases=given, by="Tom").ok
+        assert ["2nd guard", "the watch"] == guard.aliases.all()
 
     def test_each_can_be_changed(self) -> None:
         result = lifecycle.update_assistant(

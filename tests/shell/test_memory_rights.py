@@ -8,8 +8,9 @@ import pytest
 
 from evennia_ai import operations
 from evennia_ai.commands import player
-from evennia_ai.core.memory.recollection import WORLD
+from evennia_ai.core.memory.recollection import WORLD, person_audience
 from evennia_ai.operations.memory.own import MENDED_TRUST, number_of_attribute
+from evennia_ai.operations.rights.private_words import PrivateView
 from evennia_ai.runtime import state
 from tests.shell.remembering_case import RememberingTest
 
@@ -91,8 +92,22 @@ class TestMending(RememberingTest):
         self.know(self.miras, "Mira", "likes storms", "is tall")
         number = number_of_attribute("likes storms")
         self.answer(self.mira, f"assistant memory correct {number.upper()} = likes calm")
-        known = operations.show_profile(self.ada_script, self.miras).data.profile["attributes"]
+        look = PrivateView(self.miras)
+        shown = operations.show_profile(self.ada_script, self.miras, look=look)
+        known = shown.data.profile["attributes"]
         assert ["is tall", "likes calm"] == [item["text"] for item in known]
+
+    def test_an_attribute_that_others_know_becomes_private(self) -> None:
+        """As a memory does: otherwise a player could tell others anything as remembered."""
+        profile = self.know(self.miras, "Mira", "is a smith")
+        private = {**profile.attributes[0], "audience": person_audience(self.miras)}
+        profile.attributes = [*profile.attributes, private]
+        profile.save()
+        number = number_of_attribute("is a smith")
+        self.answer(self.mira, f"assistant memory correct {number} = is a spy")
+        profile.refresh_from_db()
+        left = [(item["text"], item["audience"]) for item in profile.attributes]
+        assert [("is a spy", person_audience(self.miras))] == left
 
     def test_never_what_is_somebody_elses(self) -> None:
         toms = self.remember("Mira owes Tom gold", self.toms, WORLD)

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from unittest import mock
+
 import evennia
+import pytest
+from evennia.accounts.models import AccountDB
 from evennia.commands.default.comms import CmdPage as StockPage
 from evennia.server.serversession import ServerSession
 from evennia.utils.create import create_object
 
 from evennia_ai import operations
+from evennia_ai.assistant_account import AssistantAccount
 from evennia_ai.commands import AssistantCmdSet
 from evennia_ai.core.hearing.perception import Evidence, Source
 from evennia_ai.errors import ModelReplyError
@@ -157,6 +162,15 @@ class TestOurs(PageTest):
         self.type(self.tom, "page ada = hello")
         assert any("Could not find 'ada'" in text for text in lines_shown())
         self.ada_script.obj = self.ada
+
+
+class TestAccount(PageTest):
+    def test_an_account_that_cannot_be_made_whole_is_not_made(self) -> None:
+        """It stayed behind, and then its name was taken: the next attempt was refused."""
+        failing = mock.patch.object(AssistantAccount, "set_unusable_password", side_effect=OSError)
+        with failing, pytest.raises(OSError):
+            operations.give_account(self.ada_script)
+        assert not AccountDB.objects.filter(username="Ada").exists()
 
 
 class TestStock(PageTest):

@@ -10,6 +10,7 @@ from evennia_ai.operations.conversation import talk
 from evennia_ai.operations.files.exports import save_history
 from evennia_ai.operations.memory.profiles import show_profile
 from evennia_ai.operations.rights.private_words import PrivateView
+from tests.shell.ai_case import REFUSED
 from tests.shell.remembering_case import RememberingTest
 from tests.shell.support import whispers
 
@@ -59,6 +60,15 @@ class TestRevealing(RememberingTest):
                 assert ("Tom", kind) == (newest["by"], newest["kind"])
                 assert self.miras.lstrip("*#") in newest["person"]
                 assert SECRET not in str(newest)
+
+    def test_hole_a7_only_whoever_controls_her_reveals(self) -> None:
+        """As on the workbench and over MCP; other staff read the rest."""
+        self.ada.locks.add("ai_control:false()")
+        for line in ("history ada", "assistant why ada", "aimemory ada list"):
+            with self.subTest(line):
+                assert "characters)" in self.typed(line)
+                assert REFUSED in self.typed(f"{line} reveal")
+        assert [] == self.revealed()
 
     def test_hole_a7_a_search_finds_nothing_private(self) -> None:
         """That a search finds something would itself give the secret away."""

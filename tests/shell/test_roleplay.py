@@ -164,7 +164,15 @@ class TestPlayers(RolePlayTest):
         """The workbench and REST named the assistants of others by their keys."""
         self.ada.locks.add(f"ai_control:id({self.mira.id})")
         mine, refused = find_all_allowed("stop", self.mira, counts_as_staff=False)
-        assert ([self.ada_script], ["a stone giant"]) == (mine, list(refused))
+        assert ([self.ada_script], ["a stone giant"]) == (mine, [name for name, _ in refused])
+
+    def test_of_two_that_look_alike_both_are_refused(self) -> None:
+        """The refusals were kept by the name that is seen, so one of them was lost."""
+        self.golem.sdesc.add("Ada")
+        self.ada.locks.add("ai_control:false()")
+        self.golem.locks.add("ai_control:false()")
+        mine, refused = find_all_allowed("stop", self.tom, counts_as_staff=True)
+        assert ([], ["Ada", "Ada"]) == (mine, [name for name, _ in refused])
 
     def test_commands_find_it_as_the_game_does(self) -> None:
         """A description, a word of it or a recog finds it; the key does not."""

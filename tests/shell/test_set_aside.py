@@ -88,6 +88,16 @@ class TestMeanwhile(AsideTest):
         assert [HI] == self.mira.heard_from(self.ada)
         assert ['Ada whispers: "There it is."'] == self.told()
 
+    def test_it_waits_on_while_somebody_else_is_forgotten(self) -> None:
+        """Forgetting Mira voided every turn that was set aside, though it knew nothing of her."""
+        self.type(self.mira, "whisper Ada = hi")
+        waiting = dict(self.ada_script.work.aside)
+        assert operations.forget_everything(self.ada_script, self.mira).ok
+        assert ([], waiting) == (self.model.waiting, self.ada_script.work.aside)
+        self.model.answers.append(whispers("There it is."))
+        self.answer("yes")
+        assert ['Ada whispers: "There it is."'] == self.told()
+
     def test_the_five_steps_are_no_new_ones(self) -> None:
         """A yes grants five more, and after them a person is asked again."""
         self.hi()

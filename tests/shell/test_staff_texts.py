@@ -132,7 +132,7 @@ class TestCommands(HearingTest):
         """In the list of all assistants the words come first, then the path."""
         with override_settings(EVENNIA_AI_SAFETY_CONFIG={"loop": {"no_such": 1}}):
             self.ada_script.work.drop_cached_settings()
-            assert "no_such" in self.ada_script.silence
+            assert "no_such" in self.ada_script.silence_for_staff
             shown = self.call(CmdAssistant(), "list", caller=self.tom)
             status = self.call(CmdAssistant(), "status", caller=self.tom)
         told = (

@@ -38,6 +38,13 @@ class TestFindTools(ToolTest):
         expected = "drop: Put down something that you carry."
         assert expected in self.told("find_tools", query="drop").splitlines()
 
+    def test_of_two_with_one_name_the_first_is_found(self) -> None:
+        """The game's tool wins where it is run; the other was listed beside it."""
+        other = {"drop": make_spec("drop")}
+        control.CATALOGUES.append(lambda: other)
+        self.addCleanup(control.CATALOGUES.pop)
+        assert 1 == self.find("drop").count("drop")
+
     def test_what_is_found_is_on_offer_from_then_on(self) -> None:
         turn = make_turn()
         self.told("find_tools", query="whisper", turn=turn)
@@ -94,7 +101,7 @@ class TestMyState(ToolTest):
         assert used is not None, budget
         assert int(used[1].replace(",", "")) > 100
         assert "errors: 2 failed turns in a row, 5 stop you; out of order: nothing" == errors
-        assert "waiting: 0 messages, 1 questions to people" == waiting
+        assert "waiting: 0 messages, 1 question to people" == waiting
 
     def test_without_a_cap_and_with_a_service_that_fails(self) -> None:
         self.ada_script.db.budget_config = {"assistant": {"tokens_per_day": 0}}

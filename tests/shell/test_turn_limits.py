@@ -285,7 +285,7 @@ class TestSettings(LimitsTest):
                 self.set(safety_config=wrong)
                 self.ask("whisper Ada = hello")
                 assert [] == self.model.bodies
-                assert path in self.ada_script.silence
+                assert path in self.ada_script.silence_for_staff
         self.set(safety_config={})
         self.ask("whisper Ada = hello", whispers("Hello."))
         assert 'Ada whispers: "Hello."' == self.told()[-1]
@@ -297,7 +297,9 @@ class TestSettings(LimitsTest):
                 self.set(budget_config={"assistant": {"tokens_per_day": wrong}})
                 self.ask("whisper Ada = hello")
                 assert [] == self.model.bodies
-                assert "budget_config.assistant.tokens_per_day is" in self.ada_script.silence
+                why = self.ada_script.silence_for_staff
+                assert "budget_config.assistant.tokens_per_day is" in why
+                assert "its settings are wrong" == self.ada_script.silence  # for anybody
 
     def test_l2_0_is_no_limit(self) -> None:
         config = SafetyConfig.from_layers({}, {"loop": {"max_tool_calls_per_context": 0}})

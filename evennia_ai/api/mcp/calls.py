@@ -15,10 +15,10 @@ from twisted.internet.defer import Deferred
 
 from evennia_ai import audit
 from evennia_ai.api import people
-from evennia_ai.api.base import NO_REVEAL, ONLY_READS, find_allowed, payload_of, require, validated
+from evennia_ai.api.base import ONLY_READS, find_allowed, payload_of, validated
 from evennia_ai.api.bodies import read_json
 from evennia_ai.api.limits import Throttle, of_address
-from evennia_ai.api.mcp.inputs import ARGUMENT_NAMES, REVEAL, RequestParts, split_arguments
+from evennia_ai.api.mcp.inputs import ARGUMENT_NAMES, RequestParts, split_arguments
 from evennia_ai.api.mcp.tools import McpTool, tools
 from evennia_ai.api.problems import answer_to, problem
 from evennia_ai.api.rows import Call, Row
@@ -172,10 +172,6 @@ def _resolve(
     script: Any = find_allowed(tool.row.route.act, account, key)
     if wrong is not None:
         raise wrong
-    if read.get(REVEAL):
-        if not caller.may_change:
-            raise problem(ProblemKind.FORBIDDEN, NO_REVEAL)
-        require(account, "reveal", script)
     return script, split_arguments(tool.row, read)
 
 

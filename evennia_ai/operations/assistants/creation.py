@@ -282,10 +282,11 @@ def give_account(script: AssistantScript) -> Result[Account]:
         )
     if script.obj is None:
         return Result.conflict(f"{name} has no body, to which a page to its account could go.")
-    account = create_account(name, "", None, typeclass=AssistantAccount)
-    account.set_unusable_password()
-    account.save()
-    account.db.assistant_body = script.obj
+    with transaction.atomic():
+        account = create_account(name, "", None, typeclass=AssistantAccount)
+        account.set_unusable_password()
+        account.save()
+        account.db.assistant_body = script.obj
     return Result(True, f"{name} has an account now. Try: page {name} = hello", account)
 
 

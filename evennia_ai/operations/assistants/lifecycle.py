@@ -9,6 +9,7 @@ from typing import Annotated, Any
 
 from django.db import transaction
 from evennia.comms.models import ChannelDB
+from evennia.objects.objects import DefaultRoom
 from evennia.utils import logger
 from evennia.utils.search import search_object
 
@@ -147,7 +148,7 @@ def _find_place(location: GameObject | None) -> Any:
     # None unless exactly one room has that number or name.
     if not isinstance(location, str):
         return location
-    found = [place for place in search_object(location.strip()) if place.location is None]
+    found = [place for place in search_object(location.strip()) if isinstance(place, DefaultRoom)]
     return found[0] if len(found) == 1 else None
 
 
@@ -196,7 +197,7 @@ def _apply(
         body.db.desc = wanted["desc"] if is_undo else wanted["desc"].strip() or plain_desc(body)
     if "aliases" in wanted:
         # Adding one checks it, so those that it has already are not added again.
-        names = {str(alias).strip().lower() for alias in wanted["aliases"]}
+        names = {" ".join(str(alias).split()).lower() for alias in wanted["aliases"]}
         for name, category in body.aliases.all(return_key_and_category=True):
             if name not in names:
                 body.aliases.remove(name, category)

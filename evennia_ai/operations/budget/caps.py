@@ -43,7 +43,6 @@ NAMES = {
     BudgetSpan.DAY: "today",
     BudgetSpan.MINUTE: "minute",
 }
-_UNITS = {Measure.TOKENS: " tok", Measure.COST: "", Measure.CALLS: " calls"}
 
 
 class CapRow(TypedDict):
@@ -188,7 +187,9 @@ def _unpriced(standing: CapStanding, report: ledger.UsageReport) -> int:
 
 def _row(standing: CapStanding, unpriced: int, now: float) -> str:
     cap = standing.cap
-    used = known_cost(_amount(cap, standing.used), standing.used, unpriced) + _UNITS[cap.measure]
+    used = known_cost(_amount(cap, standing.used), standing.used, unpriced)
+    if cap.measure is not Measure.COST:
+        used = counted(standing.used, "calls" if cap.measure is Measure.CALLS else "tok")
     allowed = _amount(cap, standing.allowed) if standing.configured else "no cap"
     granted = f" ({_amount(cap, standing.granted)} of it granted)" if standing.granted else ""
     return f"  {NAMES[cap.span]:<12}{used:>14}{allowed:>16}   {_resets(cap.span, now)}{granted}"
@@ -197,8 +198,7 @@ def _row(standing: CapStanding, unpriced: int, now: float) -> str:
 def _amount(cap: Cap, units: int) -> str:
     amount = as_amount(cap.measure, units)
     if cap.measure is Measure.COST:
-        # Rounded up: spending is never shown as less than it is. The tiny number takes back what
-        # binary fractions add, as in 0.07 * 100.
+        # Rounded up, so that no spending is hidden, but not for what binary fractions add.
         return f"${math.ceil(amount * 100 - 1e-9) / 100:,.2f}"
     return number(amount)
 

@@ -109,7 +109,7 @@ def hearing_of(script: AssistantScript) -> Result[Ears]:
             if until > now
         ],
         ignored=work.ear_problem,
-        silence=script.silence,
+        silence=script.silence_for_staff,
     )
     return Result(True, f"{script.key}: {data.silence or 'hears and answers'}", data)
 
@@ -241,7 +241,7 @@ def turn_of(script: Assistant, being: Being, words: str, *, is_aloud: bool = Fal
 def obstacle(script: Assistant) -> str:
     """The reason why the assistant would not answer a message that triggers it, or ""."""
     if script.silence:
-        return script.silence
+        return script.silence_for_staff
     room = script.obj.location
     return f"it is hushed in {room.key}" if outgoing.is_hushed(script, room) else ""
 

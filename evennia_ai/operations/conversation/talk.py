@@ -19,6 +19,7 @@ from evennia_ai.assistant_script import AssistantScript
 from evennia_ai.core.hearing.audience import masked
 from evennia_ai.core.memory.recollection import person_audience
 from evennia_ai.core.text.cleaning import one_line, quote
+from evennia_ai.core.text.words import counted
 from evennia_ai.core.turn.compaction import summary_text
 from evennia_ai.core.turn.conversation import PRIVATE_TO, Message
 from evennia_ai.core.typed_objects import Being
@@ -107,7 +108,9 @@ def export_history(script: AssistantScript, *, look: PrivateView | None = None) 
     look = look or PrivateView()
     messages = [_exported(message, look) for message in deepcopy(_messages(script))]
     look.note(script, "conversation, exported")
-    return Result(True, f"{script.key}: {len(messages)} messages.", {"messages": messages})
+    return Result(
+        True, f"{script.key}: {counted(len(messages), 'messages')}.", {"messages": messages}
+    )
 
 
 def _messages(script: AssistantScript) -> list[Message]:

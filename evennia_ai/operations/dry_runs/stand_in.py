@@ -69,6 +69,11 @@ class StandIn:
         """The reason why the assistant would not act, in words, or ""."""
         return AssistantScript.silence.fget(self)  # type: ignore[attr-defined,no-any-return]
 
+    @property
+    def silence_for_staff(self) -> str:
+        """The same, for staff."""
+        return AssistantScript.silence_for_staff.fget(self)  # type: ignore[attr-defined,no-any-return]
+
     def endpoint(self) -> Any:
         """See `AssistantScript.endpoint`."""
         return AssistantScript.endpoint(cast(AssistantScript, self))

@@ -16,6 +16,7 @@ from evennia_ai import audit
 from evennia_ai.assistant_script import AssistantScript
 from evennia_ai.audit.archive import folder_of, policy, slug_of, whole_file
 from evennia_ai.audit.streams import id_of
+from evennia_ai.core.text.words import counted
 from evennia_ai.core.typed_objects import Being
 from evennia_ai.errors import ConfigurationError
 from evennia_ai.operations.audit.log import current_log
@@ -50,7 +51,7 @@ def save_history(script: AssistantScript, *, look: PrivateView | None = None) ->
         return Result.unavailable(
             f"The conversation could not be written: {error.strerror or error}."
         )
-    message = f"{script.key}'s conversation, {len(messages)} messages, is in {path}"
+    message = f"{script.key}'s conversation, {counted(len(messages), 'messages')}, is in {path}"
     return Result(True, message, Saved(str(path), len(messages)))
 
 

@@ -20,6 +20,7 @@ from evennia_ai.assistant_script import AssistantScript
 from evennia_ai.core.hearing.decision_traces import DecisionTrace
 from evennia_ai.core.hearing.inbox import TASK
 from evennia_ai.core.hearing.perception import PRIVATE
+from evennia_ai.core.memory.forgetting import PersonNames
 from evennia_ai.core.memory.recollection import WORLD, MemoryKind, person_audience
 from evennia_ai.core.safety.audit_events import audit_event
 from evennia_ai.core.safety.persona import about_itself
@@ -52,10 +53,11 @@ from evennia_ai.operations.result import Result, note, number_of
 from evennia_ai.operations.rights.private_words import PrivateView
 from evennia_ai.operations.settings.changing import signed
 from evennia_ai.operations.turns.traces import exported
-from evennia_ai.runtime import state
+from evennia_ai.runtime import state, turns
 from evennia_ai.runtime.names import name_of
 from evennia_ai.runtime.rights import name_before
 from evennia_ai.runtime.turns import aside, interrupted
+from evennia_ai.runtime.work import Work
 from evennia_ai.tasks import store as tasks
 
 # Upper bound of trust in a memory that its own person has corrected.
@@ -362,8 +364,12 @@ def _drop_under_way(script: AssistantScript, person: str, *, with_waiting: bool)
     name = forgetting.name_of(script, person)
     is_named = name.is_in(str(noted))
     holds_words = is_named or any(item.person == person for item in work.overheard)
-    if busy or (work.in_flight and holds_words):
+    is_cut_off = busy or (work.in_flight and holds_words)
+    if work.in_flight and holds_words:
         state.bump_epoch(script)
+    else:
+        state.void_turns(work, theirs | _knowing(work, person, name))
+    if is_cut_off:
         # The cut-off turn is still to be recorded, with the length of its words only.
         work.unkept[:] = [forgetting.without_words(each) for each in work.unkept]
     for beside in filter(None, (work.compacting, work.resting)):
@@ -381,3 +387,14 @@ def _drop_under_way(script: AssistantScript, person: str, *, with_waiting: bool)
         state.discard(script, gone)
     approvals.discard_of(script, person)
     script.beat_soon()
+
+
+def _knowing(work: Work, person: str, name: PersonNames) -> set[str]:
+    """Ids of the events of turns that are set aside and hold a person's name or words."""
+    return {
+        event.id
+        for seat in work.aside.values()
+        if name.is_in(str(turns.as_noted(seat.turn)))
+        or any(item.person == person for item in seat.turn.overheard)
+        for event in seat.turn.events
+    }

@@ -114,7 +114,7 @@ def health(*, with_reasons: bool = False, slow_seconds: float = SLOW_SECONDS) ->
     memory = condition_of(*scripts) if database != FAILED else Condition(FAILED)
     problem, workers = _problem_of_model(), workers_row()
     reasons = [
-        *(f"{script.key}: {script.silence}" for script, word in found if word == UNABLE),
+        *(f"{script.key}: {script.silence_for_staff}" for script, word in found if word == UNABLE),
         *(f"{breaker['name']}: breaker {breaker['state']}" for breaker in unwell),
         *(
             f"{server}: {len(tools)} tools are held back"

@@ -130,8 +130,8 @@ def is_allowed(act: str, person: Being, script: AssistantScript | None = None) -
 
 def find_all_allowed(
     act: str, person: Being, *, counts_as_staff: bool | None = None
-) -> tuple[list[AssistantScript], dict[str, Result]]:
-    """Find all assistants that a person may do an act to, and the refusals by names of the others.
+) -> tuple[list[AssistantScript], list[tuple[str, Result]]]:
+    """Find all assistants that a person may do an act to, and names and refusals of the others.
 
     One refusal, and one record of it, is enough for a player who may do it to none.
 
@@ -144,10 +144,10 @@ def find_all_allowed(
         is_mine = may_control(script, person, is_staff=staff, right=ACTS[act])
         (mine if is_mine else others).append(script)
     named = others if mine or staff else others[:1]
-    return mine, {
-        name_before(script, person): refuse_control(script, person, act, ACTS[act])
+    return mine, [
+        (name_before(script, person), refuse_control(script, person, act, ACTS[act]))
         for script in named
-    }
+    ]
 
 
 def may_control(

@@ -204,7 +204,7 @@ def _refusal(script: AssistantScript, name: str, arguments: object, person: Bein
     if name in NOT_BY_HAND:
         return Result.conflict(f"{name} cannot be run by hand: {NOT_BY_HAND[name]}.")
     if script.work is None or script.silence:
-        why = script.silence or "it is not running"
+        why = script.silence_for_staff or "it is not running"
         return Result.conflict(f"{script.key} cannot do anything now: {why}.")
     lock = f"{LOCK}{name}"
     if not _is_allowed(script, name):

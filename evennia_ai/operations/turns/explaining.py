@@ -317,10 +317,7 @@ def _changed_since(script: Assistant, row: Row) -> str:
 
 
 def _mood(script: Assistant, is_staff: bool) -> str:
-    silence = script.silence or "awake"
-    # Which setting is wrong is for staff only.
-    is_wrong = silence == script.work.safety_problem
-    return "its settings are wrong" if is_wrong and not is_staff else silence
+    return (script.silence_for_staff if is_staff else script.silence) or "awake"
 
 
 def _now(script: Assistant, is_staff: bool) -> str:

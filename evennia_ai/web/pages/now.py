@@ -113,7 +113,7 @@ def _for_all_allowed(
         return succeed(Result.forbidden(callers.NOT_YOURS))
     doing = do(mine)
     doing = doing if isinstance(doing, Deferred) else succeed(doing)
-    return doing.addCallback(_naming_refused, list(refused))
+    return doing.addCallback(_naming_refused, [name for name, _ in refused])
 
 
 def _naming_refused(done: Result, refused: Sequence[str]) -> Result:
