@@ -52,9 +52,11 @@ def _described(thing: GameObject, character: Character, limit: int) -> str:
 def _exit_text(way: GameObject, character: Character) -> str:
     end = way.destination
     # The view lock of the destination also hides its name.
-    to = label_of(end, character) if end.access(character, "view", default=True) else "somewhere"
+    place = label_of(end, character) if end.access(character, "view", default=True) else "somewhere"
+    # Exits of a map without rooms lead to the room they are in, and say nothing of where to.
+    to = "" if end == way.location else f" to {place}"
     shut = "" if way.access(character, "traverse") else " (closed to you)"
-    return f"{label_of(way, character)} to {to}{shut}"
+    return f"{label_of(way, character)}{to}{shut}"
 
 
 def _person_text(being: GameObject, character: Character) -> str:

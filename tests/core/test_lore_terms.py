@@ -54,6 +54,28 @@ def test_further_keywords(also_as: Any, heard: list[bool]) -> None:
     assert [] == told(entry, said=("night and fog",))
 
 
+@pytest.mark.parametrize(
+    ("keyword", "line", "is_found"),
+    [
+        ("鍵", "灯台の鍵はどこ?", True),
+        ("灯台", "灯台の鍵はどこ?", True),
+        ("灯塔", "灯台の塔", False),
+        ("ランプ", "古いランプの油", True),
+        ("パン", "ジャパンの油", False),
+        ("アリス", "アリス・リデルは?", True),
+        ("灯塔", "旧灯塔在哪里", True),
+        ("น้ำมัน", "ใช้น้ำมันวาฬ", True),
+        ("المنارة", "أين زيت المنارة؟", True),
+        ("STRASSE", "in der Straße", True),
+        ("Turm", "der Turmuhr", False),
+        ("등대", "등대 어디", True),
+    ],
+)
+def test_keywords_in_many_scripts(keyword: str, line: str, *, is_found: bool) -> None:
+    """A keyword is a whole word; of scripts without spaces, any letters in a row."""
+    assert is_found == bool(told(lore("x", tags=(keyword,)), said=(line,)))
+
+
 def test_constant_named_and_of_the_place() -> None:
     """In this order, whatever the importance; lore of the room needs its further words too."""
     here = {"audience": "room:object-2", "importance": 9}

@@ -256,6 +256,8 @@ class TestRefused(AdoptingTest):
             "assistant adopt nobody"
         )
         assert "Which character or thing" in self.typed("assistant adopt")
+        create_object(DefaultObject, key="a large angry bear", location=self.room1)
+        assert "Ursa is a large angry bear now" in self.typed("assistant adopt bear = Ursa")
         create_object(DefaultObject, key="Bram", location=self.room1)
         assert "Several have that name; give a number: Bram (" in self.typed("assistant adopt bram")
         assert "Bram has a mind" in self.typed(f"assistant adopt {self.bram.dbref}")

@@ -132,7 +132,7 @@ class TestNames(MenuTest):
             ("Say", "Say is a command of the game"),
             ("#12", "The name #12 does not begin with a letter"),
             ("Edda = x", "The name Edda = x holds =, which commands use"),
-            ("|rEdda", "The name |rEdda does not begin with a letter"),
+            ("|rEdda", "The name Edda begins with a colour code; leave it out."),
             ("E" * 61, "has 61 characters; a name has at most 60"),
         ):
             shown = self.answer(line)

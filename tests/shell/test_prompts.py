@@ -200,7 +200,10 @@ class TestTemplates(PromptTest):
             ("set mild = {town}", "Nothing is changed: prompt_templates['mild'] has {town}"),
             ("set a b = x", "Nothing is changed: prompt_templates: 'a b' is not a key"),
             ("apply mild", "Nothing is changed: applied_template is 'mild'; there are default,"),
-            ("delete stern", "Nothing is changed: applied_template is 'stern'; there are default"),
+            (
+                "delete stern",
+                "Nothing is changed: stern is in use. First: assistant template Ada apply",
+            ),
             ("delete mild", "Ada has no own template 'mild'; there are: stern."),
         ):
             assert self.assistant(f"template ada {line}").startswith(expected), line

@@ -99,6 +99,11 @@ class TestExits(ToolTest):
         self.room2.locks.add("view:false()")
         assert "Ways out: out to somewhere (closed to you)." == self.told("exits")
 
+    def test_one_that_leads_to_its_own_room(self) -> None:
+        """Exits of Evennia's wilderness do; where such an exit leads is not known."""
+        self.exit.destination = self.room1
+        assert "Ways out: out." == self.told("exits")
+
 
 class TestWhoIsHere(ToolTest):
     def test_whom_one_can_talk_to(self) -> None:

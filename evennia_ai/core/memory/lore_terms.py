@@ -15,7 +15,14 @@ from evennia_ai.core.text.characters import few_marks
 MOST_TOLD = 4
 # Entries told of a book with a budget, however short they are.
 MOST_OF_BOOK = 20
-_WORD = re.compile(r"\w+")
+# Letters of scripts that put no spaces between words (Thai, Lao, Burmese, Khmer, hiragana, Chinese
+# characters): any of them may begin or end a word. Katakana are words among these.
+_UNSPACED = (
+    r"\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff"
+    r"\u3005-\u3007\u3041-\u309f\u3400-\u9fff\U00020000-\U0003ffff"
+)
+_KATAKANA = r"\u30a1-\u30fa\u30fc-\u30ff"
+_WORD = re.compile(rf"[{_UNSPACED}]|[{_KATAKANA}]+|[^\W{_UNSPACED}{_KATAKANA}]+")
 Also = Literal["any", "all", "none", "not all"]
 Whose = Literal["person", "room", "assistant"]
 
@@ -87,7 +94,10 @@ class Lore:
 
 
 def folded(text: str) -> str:
-    """The words of a text in lower case between spaces, so that `in` finds whole words."""
+    """The words of a text in lower case between spaces, so that `in` finds whole words.
+
+    Of a script that puts no spaces between words, each letter counts as a word.
+    """
     words = _WORD.findall(unicodedata.normalize("NFKC", few_marks(text)).casefold())
     return f" {' '.join(words)} "
 
@@ -143,18 +153,18 @@ def _searched_text(lore: Lore, said: Sequence[str]) -> str:
 
 
 def keywords_in(lore: Lore, said: Sequence[str]) -> list[str]:
-    """The keywords that were said, without `also`."""
+    """The keywords that were said, as they were written, without `also`."""
     text = _searched_text(lore, said)
-    return [keyword.strip() for keyword in lore.keywords if keyword in text]
+    return [tag for tag in lore.entry.tags if any(word in text for word in _folded_all([tag]))]
 
 
 def is_named_by(lore: Lore, said: Sequence[str]) -> bool:
     """True if a keyword was said, and `also` is satisfied."""
-    if not keywords_in(lore, said):
+    text = _searched_text(lore, said)
+    if not any(keyword in text for keyword in lore.keywords):
         return False
     if not lore.also:
         return True
-    text = _searched_text(lore, said)
     heard = [keyword in text for keyword in lore.also]
     return {
         "any": any(heard),

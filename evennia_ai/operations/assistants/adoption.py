@@ -13,7 +13,7 @@ from typing import Any
 from django.db import transaction
 from django.db.models import Q
 from evennia.accounts.models import AccountDB
-from evennia.objects.objects import DefaultExit, DefaultRoom
+from evennia.objects.objects import DefaultExit, DefaultObject, DefaultRoom
 from evennia.typeclasses.attributes import Attribute
 from evennia.utils.search import search_object
 
@@ -62,10 +62,11 @@ HOW_TO_END = (
 
 
 def find_npc(person: Being, text: str) -> Result[GameObject]:
-    """Find an NPC by its name, first in the person's room, or by its "#12"."""
+    """Find an NPC: in the person's room as the game's commands do, or by its name or "#12"."""
     words = text.strip()
-    room = getattr(person, "location", None)
-    found = search_object(words, candidates=room.contents) if words and room is not None else []
+    found = []
+    if words and isinstance(person, DefaultObject) and person.location is not None:
+        found = person.search(words, candidates=person.location.contents, quiet=True)
     found = found or (search_object(words, exact=True, use_dbref=True) if words else [])
     if not found:
         return Result.not_found(

@@ -243,9 +243,12 @@ def delete_template(script: AssistantScript, key: str) -> Result:
         known = ", ".join(stored) or "none"
         return Result.invalid(f"{script.key} has no own template {key!r}; there are: {known}.")
     del stored[key]
-    return _store_if_valid(
-        script, f"{script.key}: the template {key} is gone.", prompt_templates=stored
-    )
+    done = f"{script.key}: the template {key} is gone."
+    result = _store_if_valid(script, done, prompt_templates=stored)
+    if not result.ok and state.read(script, "applied_template") == key:
+        how = f"assistant template {script.key} apply default"
+        return Result.invalid(f"Nothing is changed: {key} is in use. First: {how}")
+    return result
 
 
 def show_context(script: AssistantScript, name: str) -> Result:
