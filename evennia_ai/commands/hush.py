@@ -10,7 +10,7 @@ from evennia_ai.commands.base import AssistantCommand, number_of
 from evennia_ai.core.typed_objects import Being
 from evennia_ai.messages.lines import literal
 from evennia_ai.operations import AssistantScript
-from evennia_ai.operations.conversation.listening import MINUTES
+from evennia_ai.operations.conversation.listening import MINUTES, MOST_MINUTES
 from evennia_ai.operations.naming import called, found_by_game, knows_key
 
 
@@ -76,7 +76,12 @@ class CmdHush(AssistantCommand):
             one = literal(self.name_of(here[0]))
             self.msg(f"Which one? Here are: {there}. Type for example: hush {one}")
         else:
-            self.msg(f"No assistant named {literal(name)} is here. Here are: {there}.")
+            head, _, last = name.rpartition(" ")
+            if any(head in _names(script, self.caller) for script in here):
+                asked = f"You can hush for 1 to {MOST_MINUTES} minutes at a time, not {last}."
+                self.msg(literal(asked))
+            else:
+                self.msg(f"No assistant named {literal(name)} is here. Here are: {there}.")
         return None
 
 

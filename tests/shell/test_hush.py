@@ -66,7 +66,12 @@ class TestCommand(HushTest):
             ("hush ada 61", "You can hush for 1 to 60 minutes at a time, not 61."),
             ("unhush", "Ada is not hushed here."),
             ("hush edda 5", "No assistant named edda is here. Here are: Ada."),
-            ("hush ada 1234567890", "No assistant named ada 1234567890 is here. Here are: Ada."),
+            (
+                "hush ada 1234567890",
+                "You can hush for 1 to 60 minutes at a time, not 1234567890.",
+            ),
+            ("hush ada -5", "You can hush for 1 to 60 minutes at a time, not -5."),
+            ("hush ada |rlong", "You can hush for 1 to 60 minutes at a time, not |rlong."),
         ):
             with self.subTest(line=line):
                 assert shown == self.told(self.mira, line)
