@@ -23,6 +23,8 @@ _INVISIBLE = ("Cc", "Cf", "Cs", "Co")
 _MARKS = ("Mn", "Mc", "Me")
 _ACCENTS = "\u0300-\u036f\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\ufe20-\ufe2f"
 _ACCENT = re.compile(f"[{_ACCENTS}]")
+# A terminal's colour code or other control sequence, whose letters would be left over.
+_SEQUENCE = re.compile(r"\x1b\[[0-?]*[ -/]*[@-~]")
 _JOINED = re.compile(f"(?<=[{JOINERS}])[{JOINERS}]+")
 # A pile is read only so far: longer than any that is kept, with a joiner between all its marks.
 _LONGEST_PILE = 4 * MOST_MARKS
@@ -84,12 +86,13 @@ def _range(first: int, last: int) -> str:
 def without_invisible(text: str) -> str:
     """Text without control and invisible formatting characters.
 
-    Every kind of line break becomes a newline and a tab becomes a space. The zero-width joiner and
-    non-joiner stay: some scripts and emoji are spelled with them.
+    Terminal sequences such as colours go as a whole. Every kind of line break becomes a newline and
+    a tab becomes a space. The zero-width joiner and non-joiner stay: some scripts and emoji are
+    spelled with them.
     """
     if text.isprintable():
         return text
-    text = text.replace("\r\n", "\n").replace("\t", " ")
+    text = _SEQUENCE.sub("", text).replace("\r\n", "\n").replace("\t", " ")
     for char in _BREAKS:
         text = text.replace(char, "\n")
     text = _patterns().invisible.sub("", text)

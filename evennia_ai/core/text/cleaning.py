@@ -51,7 +51,12 @@ _CALL_HEAD = re.compile(
 _AFTER_CALL = re.compile(r"[\] ,\n]*+")
 _SENTENCE_END = re.compile(r"[.!?…。！？][\"'”’)\]]*(?=\s|\Z)|[。！？]")  # noqa: RUF001
 _STARS = re.compile(r"\s*+[* ]*+")
-_SAYS = re.compile(r"\**+\s*+(?:(?:says|whispers|replies)\s*+[:,]|:)\**+\s*+", re.IGNORECASE)
+# "says to Tom," is left out only before a quotation; without one it may be a sentence about her.
+_SAYS = re.compile(
+    r"\**+\s*+(?:(?:says|whispers|replies)\s*+[:,]|:"
+    r"|(?:says|whispers|replies)\s++to(?:\s++[^\s,:]++){1,3}+\s*+[:,](?=\s*+[\"“«„]))\**+\s*+",
+    re.IGNORECASE,
+)
 _BLANKS = re.compile(r"[^\S\n]+")
 _IN_NAMES = " '’.-\u200c\u200d"  # noqa: RUF001
 MOST_WORDS_OF_A_NAME = 4
