@@ -15,6 +15,7 @@ from evennia_ai.core.memory.lore_terms import (
     LoreCondition,
     LoreTerms,
     folded,
+    keywords_in,
     lore_of,
     told_of,
 )
@@ -74,6 +75,11 @@ def test_further_keywords(also_as: Any, heard: list[bool]) -> None:
 def test_keywords_in_many_scripts(keyword: str, line: str, *, is_found: bool) -> None:
     """A keyword is a whole word; of scripts without spaces, any letters in a row."""
     assert is_found == bool(told(lore("x", tags=(keyword,)), said=(line,)))
+
+
+def test_keywords_that_were_said_are_given_as_they_were_written() -> None:
+    entry = lore("x", tags=("灯台", "Old  Mill", "fog"))
+    assert ["灯台", "Old  Mill"] == keywords_in(entry, [folded("the old mill, 灯台の鍵")])
 
 
 def test_constant_named_and_of_the_place() -> None:
