@@ -13,12 +13,14 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
+from itertools import pairwise
 
 import numpy as np
 from lunr.stemmer import PorterStemmer
 from lunr.stop_word_filter import WORDS as COMMON
 from numpy.typing import NDArray
 
+from evennia_ai.core.text.characters import KATAKANA, UNSPACED
 from evennia_ai.memory_store.vectors import Scores
 
 # BM25's k1 and b. Lucene uses 1.2 and 0.75; a lower b penalises long texts less.
@@ -34,7 +36,10 @@ CHATTER = (
 )
 # By stem, the index of a text for each occurrence in it.
 Places = Mapping[int, NDArray[np.intp]]
-_WORD = re.compile(r"[^\W_]+")
+# The first Chinese character: alone it may be a word, which other single letters are not.
+_FIRST_CHINESE = "\u3400"
+_RUN = re.compile(f"[{UNSPACED}{KATAKANA}]+")
+_WORD = re.compile(rf"{_RUN.pattern}|[^\W_{UNSPACED}{KATAKANA}]+")
 _stemmer = PorterStemmer()
 
 
@@ -42,7 +47,7 @@ _stemmer = PorterStemmer()
 def _stem_id(word: str) -> int:
     """A 64-bit id of a word's stem, valid in this process only; 0 for a stop word."""
     # Python's `hash`: collisions are rare enough, and ids are never stored.
-    if word in COMMON or len(word) < 2:
+    if word in COMMON or (len(word) < 2 and word < _FIRST_CHINESE):
         return 0
     return hash(word if word.isdigit() else _stemmer.stem(word)) or 1
 
@@ -53,7 +58,17 @@ def stems(text: str) -> list[int]:
     Returns:
         Integers that are equal for words with the same stem, within this process.
     """
-    return list(filter(None, map(_stem_id, _WORD.findall(text.casefold()))))
+    words = _WORD.findall(text.casefold())
+    if _RUN.search(text):
+        words = [part for word in words for part in _parts(word)]
+    return list(filter(None, map(_stem_id, words)))
+
+
+def _parts(word: str) -> list[str]:
+    """A word itself; of letters without spaces, each two in a row, and each Chinese character."""
+    if not _RUN.match(word):
+        return [word]
+    return [*map("".join, pairwise(word)), *word]
 
 
 @dataclass(slots=True)

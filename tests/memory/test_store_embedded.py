@@ -111,6 +111,25 @@ def test_words_are_found_before_there_is_a_vector(store: InStep) -> None:
     assert 0 == MemoryVector.objects.count()
 
 
+@pytest.mark.parametrize(
+    ("asked", "wanted"),
+    [("灯台の鍵はどこ?", 1), ("鍵", 1), ("谁有灯油", 2), ("น้ำมันอยู่ที่ไหน", 3), ("ランプはある?", 4)],
+)
+def test_words_without_spaces_between_them_are_found(
+    store: InStep, asked: str, wanted: int
+) -> None:
+    texts = (
+        "鍵は古い灯台にある。",
+        "铁匠的灯油在桶里。",
+        "ขวดน้ำมันวาฬ",
+        "赤いランプを見た。",
+        SMITH,
+    )
+    rows.insert(1, [entry(n, text, n * 5000.0) for n, text in enumerate(texts, 1)])
+    found = store.store.search_words(sought(asked, limit=1))
+    assert [key(wanted)] == [hit.key for hit in found.hits]
+
+
 def test_all_of_few_are_told_without_a_vector(store: InStep) -> None:
     """Where all memories fit into the limit all are told, except to small talk."""
     rows.insert(1, [entry(n, text, n * 5000.0) for n, text in enumerate((SMITH, LAMP), 1)])

@@ -9,20 +9,14 @@ from dataclasses import dataclass
 from typing import Literal
 
 from evennia_ai.core.memory.recollection import Recollection
-from evennia_ai.core.text.characters import few_marks
+from evennia_ai.core.text.characters import KATAKANA, UNSPACED, few_marks
 
 # Entries told in a turn that belong to no book with a budget.
 MOST_TOLD = 4
 # Entries told of a book with a budget, however short they are.
 MOST_OF_BOOK = 20
-# Letters of scripts that put no spaces between words (Thai, Lao, Burmese, Khmer, hiragana, Chinese
-# characters): any of them may begin or end a word. Katakana are words among these.
-_UNSPACED = (
-    r"\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff"
-    r"\u3005-\u3007\u3041-\u309f\u3400-\u9fff\U00020000-\U0003ffff"
-)
-_KATAKANA = r"\u30a1-\u30fa\u30fc-\u30ff"
-_WORD = re.compile(rf"[{_UNSPACED}]|[{_KATAKANA}]+|[^\W{_UNSPACED}{_KATAKANA}]+")
+# Where no spaces are put between words, any letter may begin or end one.
+_WORD = re.compile(rf"[{UNSPACED}]|[{KATAKANA}]+|[^\W{UNSPACED}{KATAKANA}]+")
 Also = Literal["any", "all", "none", "not all"]
 Whose = Literal["person", "room", "assistant"]
 

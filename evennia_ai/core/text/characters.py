@@ -15,6 +15,13 @@ from typing import NamedTuple
 MOST_MARKS = 8
 MOST_ACCENTS = 4
 JOINERS = "\u200c\u200d"
+# For a class of `re`: letters of scripts that put no spaces between words (Thai, Lao, Burmese,
+# Khmer, hiragana, Chinese characters), and katakana, which are words among these.
+UNSPACED = (
+    r"\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff"
+    r"\u3005-\u3007\u3041-\u309f\u3400-\u9fff\U00020000-\U0003ffff"
+)
+KATAKANA = r"\u30a1-\u30fa\u30fc-\u30ff"
 # Besides "\n", the characters at which str.splitlines() breaks a line.
 _BREAKS = "\r\v\f\x1c\x1d\x1e\x85\u2028\u2029"
 _KEPT = "\n" + JOINERS
