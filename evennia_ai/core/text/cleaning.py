@@ -35,6 +35,9 @@ _TOOL_TAG = re.compile(
     r"|\[TOOL_CALLS?\]\s{0,9}[\w.]{1,64}(?:\[ARGS\])?\{.*\Z"
     r"|<[|\uff5c]tool[^<>]{0,40}begin[|\uff5c]>.*?(?:<[|\uff5c]tool[^<>]{0,40}end[|\uff5c]>|\Z)"
     r"|<\uff5cDSML\uff5c.*\Z"
+    # After the end of a turn, a server that did not stop there lets the model play others.
+    r"|(?<=\S)\s*+<(?:\|(?:im_end|eot_id|eot|end_of_text|endoftext)\|>|end_of_turn>"
+    r"|\uff5cend\u2581of\u2581sentence\uff5c>).*\Z"
     r"|<[|\uff5c][^<>|\uff5c\s]{1,60}[|\uff5c]>|\[TOOL_CALLS?\]",
     re.IGNORECASE | re.DOTALL,
 )
