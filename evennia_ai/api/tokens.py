@@ -85,7 +85,7 @@ KEPT = {
 }
 
 WHOSE = "For every account, its own tokens; for owners also those of others."
-REVOKED = {"message": "1 tokens of Tom were revoked.", "count": 1}
+REVOKED = {"message": "Revoked 1 token of Tom.", "count": 1}
 
 
 class WithTokens(ApiView):

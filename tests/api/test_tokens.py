@@ -257,7 +257,7 @@ class TestCommand(TokenTest):
         assert "no longer valid" in self.typed(f"assistant token revoke {number} of Berit")
         assert 401 == self.status()
         self.new()
-        assert "1 tokens of Berit were revoked" in self.typed("assistant token revoke all of Berit")
+        assert "Revoked 1 token of Berit" in self.typed("assistant token revoke all of Berit")
         assert "There is no account named Nobody." in self.typed("assistant token of Nobody")
 
 

@@ -202,7 +202,7 @@ class TestChanging(StaffTest):
             self.remember(f"entry {number}.")
         Memory.objects.update(indexed_as="another/8")
         assert "3 of another model: aimemory Ada reindex" in self.typed("aimemory ada")
-        assert "Ada: 3 memories are indexed by hashing" in self.typed("aimemory ada reindex")
+        assert "Ada: 3 memories indexed by hashing" in self.typed("aimemory ada reindex")
         assert "of another model" not in self.typed("aimemory ada")
 
     def test_whoever_has_no_say_only_looks(self) -> None:

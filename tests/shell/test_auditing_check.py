@@ -139,7 +139,7 @@ class TestDiffer(CheckTest):
         self.tamper(persona="a pirate")
         self.differ({"settings.persona": ("", "a pirate")})
         told = log.check_audit(self.ada_script).message
-        assert 'Ada: 1 differences.\n  settings.persona: record "", state "a pirate"' == told
+        assert 'Ada: 1 difference.\n  settings.persona: record "", state "a pirate"' == told
 
     def test_a_secret_setting(self) -> None:
         self.tamper(llm_extra_params={"api_key": "hunter2", "seed": 1})

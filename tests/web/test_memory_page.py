@@ -229,7 +229,7 @@ class AddingTest(RememberingPages):
     def test_read_anew(self) -> None:
         Memory.objects.update(indexed_as="")
         shown = text_of(self.post("memory-reindex", key="Ada"))
-        assert "2 memories are indexed by" in shown, shown
+        assert "2 memories indexed by" in shown, shown
         self.catch_up()
         assert 2 == len(self.in_store())
 

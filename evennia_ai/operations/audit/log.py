@@ -17,6 +17,7 @@ from evennia_ai.assistant_script import AssistantScript
 from evennia_ai.audit import AuditEntry
 from evennia_ai.audit.streams import begin, subject_of
 from evennia_ai.core.text.cleaning import one_line
+from evennia_ai.core.text.words import counted
 from evennia_ai.core.turn.executions import TOOL
 from evennia_ai.core.typed_objects import Being
 from evennia_ai.messages.incoming import find_being
@@ -291,7 +292,7 @@ def check_audit(script: AssistantScript, *, fresh: bool = False) -> Result[list[
     if not rows:
         return Result(True, f"The record of {key} agrees with what it stores.", rows)
     lines = [_line(row["path"], row["record"], row["state"], "record", "state") for row in rows]
-    return Result(True, _listed(f"{key}: {len(rows)} differences.", lines), rows)
+    return Result(True, _listed(f"{key}: {counted(len(rows), 'differences')}.", lines), rows)
 
 
 def _newest(script: AssistantScript) -> dict[str, Any]:

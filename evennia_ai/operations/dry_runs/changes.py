@@ -10,6 +10,7 @@ from evennia_ai.assistant_script import AssistantScript
 from evennia_ai.core.settings.game import ATTRIBUTES, STATE
 from evennia_ai.core.settings.paths import schema_of_keys
 from evennia_ai.core.settings.schema import with_ids
+from evennia_ai.core.text.words import counted
 from evennia_ai.core.turn.contexts import ContextType
 from evennia_ai.errors import ConfigurationError
 from evennia_ai.llm import local
@@ -82,7 +83,7 @@ def texts_of(script: AssistantScript) -> Result[list[PromptText]]:
         return Result.invalid(f"{script.key}'s prompt cannot be read: {error}")
     texts = [PromptText(PERSONA, PERSONA, str(state.read(script, PERSONA)))]
     texts += [PromptText(str(part.id), part.key, text) for part, text in components]
-    return Result(True, f"{len(texts)} texts", texts)
+    return Result(True, counted(len(texts), "texts"), texts)
 
 
 def _is_native(script: AssistantScript) -> bool:

@@ -173,8 +173,9 @@ def reindex_memories(
     """
 
     def done(count: int) -> Result[Reindexed]:
-        problem = indexing.status(script).problem
-        text = f"{script.key}: {count} memories are indexed by {indexing.status(script).model}."
+        status = indexing.status(script)
+        problem = status.problem
+        text = f"{script.key}: {counted(count, 'memories')} indexed by {status.model}."
         if problem:
             text = f"{text} It ended early: {problem}"
             return Result(False, text, Reindexed(count), ProblemKind.UNAVAILABLE)

@@ -10,6 +10,7 @@ from twisted.internet.defer import Deferred, succeed
 
 from evennia_ai.assistant_script import AssistantScript
 from evennia_ai.budget.spending import MeteredClient
+from evennia_ai.core.text.words import counted
 from evennia_ai.core.turn.fullness import Fullness
 from evennia_ai.errors import ConfigurationError
 from evennia_ai.llm import local
@@ -82,7 +83,7 @@ def known_models() -> Result[list[ModelChoice]]:
             seen.add((endpoint.provider, endpoint.model))
             model = "" if endpoint.model in (LOCAL_MODEL, SCRIPTED) else endpoint.model
             rows.append(ModelChoice(endpoint.provider, model, endpoint.describe()))
-    return Result(True, f"{len(rows)} models", rows)
+    return Result(True, counted(len(rows), "models"), rows)
 
 
 def choose_model(text: str) -> Result[ModelChoice]:

@@ -18,7 +18,7 @@ from django.db import connection
 from typing_extensions import TypedDict
 
 from evennia_ai.audit import archive
-from evennia_ai.core.text.words import number
+from evennia_ai.core.text.words import counted
 from evennia_ai.errors import ConfigurationError
 from evennia_ai.models import missing_tables
 from evennia_ai.operations.memory.upkeep import FAILED, NO_STORE, OFF, condition_of
@@ -196,7 +196,7 @@ def _servers() -> Iterator[Part]:
         return
     for each in found:
         level = GOOD if each["state"] == "connected" and not each["problem"] else BAD
-        text = f"{each['state']}, {number(each['tools'])} tools; breaker {each['breaker']}"
+        text = f"{each['state']}, {counted(each['tools'], 'tools')}; breaker {each['breaker']}"
         if each["left_out"]:
             text += f"; left out: {', '.join(each['left_out'])}"
         advice = "" if level == GOOD else "It is retried automatically."

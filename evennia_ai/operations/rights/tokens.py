@@ -9,6 +9,7 @@ from evennia.accounts.accounts import DefaultGuest
 from evennia.utils import logger
 from typing_extensions import TypedDict
 
+from evennia_ai.core.text.words import counted
 from evennia_ai.core.typed_objects import Account
 from evennia_ai.models import AccessToken, TokenScope, missing_tables
 from evennia_ai.operations.result import Result, note, one_of
@@ -134,8 +135,8 @@ def revoke_tokens(account: Account, *, by: str) -> Result[Revoked]:
     tokens = AccessToken.objects.filter(account_id=account.pk)
     count = token_store.end(list(tokens.values_list("pk", flat=True)))
     if count:
-        logger.log_sec(f"All {count} tokens of the API, of {account.key}, were revoked by {by}.")
-    return Result(True, f"{count} tokens of {account.key} were revoked.", Revoked(count))
+        logger.log_sec(f"{by} revoked all {count} tokens of the API of {account.key}.")
+    return Result(True, f"Revoked {counted(count, 'tokens')} of {account.key}.", Revoked(count))
 
 
 def _row(row: AccessToken, current: int | None) -> KeptToken:
