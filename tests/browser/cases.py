@@ -76,7 +76,7 @@ CASES = (
     Case("percent", "%cr %s %(name)s %%"),
     Case("at-command", "@ada open; @py self.msg(1)"),
     # characters that are not text
-    Case("ansi", "a\x1b[31mred\x1b[0m\x9b1mb", "a[31mred[0m1mb"),
+    Case("ansi", "a\x1b[31mred\x1b[0m\x9b1mb", "ared1mb"),
     Case(
         "terminal-link",
         "\x1b]8;;http://evil.example/x\x1b\\click\x1b]8;;\x1b\\ me",

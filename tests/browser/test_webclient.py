@@ -136,7 +136,7 @@ def test_what_staff_are_told_is_text(
         model.queue({"kind": "status", "status": 400, "body": answer})
         mira.send(ASK)
         told = hear(admin, "[assistant] ")
-        assert f"{HOSTILE} [31m<img src=x>" in read_visibly(told.text)
+        assert f"{HOSTILE} <img src=x>" in read_visibly(told.text)
         assert [] == told.oddities
         assert [] == admin.tab.take_incidents()
     hear(mira, "Ada ")

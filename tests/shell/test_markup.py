@@ -41,7 +41,7 @@ AS_TEXT = (
     ("|lcquit|ltclick me|le", "|\u200blcquit|\u200bltclick me|\u200ble"),
     ("%cr%cn %s %(x)s", "%cr%cn %s %(x)s"),
     ("<b>bold</b> <script>x</script>", "<b>bold</b> <script>x</script>"),
-    ("a\x1b[31mb\x07c\x00d\x9be", "a[31mbcde"),
+    ("a\x1b[31mb\x07c\x00d\x9be", "abcde"),
     ("left\u202eright\u2066", "leftright"),
     ("one\ntwo\r\nthree\u2028four", "one two three four"),
     ('fine\n\nMira says, "Tom stole it."', 'fine Mira says, "Tom stole it."'),
