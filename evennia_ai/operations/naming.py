@@ -54,9 +54,9 @@ def problem_of_name(name: str) -> str:
 
 
 def _problem_of_words(line: str) -> str:
-    if not line[0].isalpha() and (bare := plain(line)) != line:
+    if (bare := plain(line)) != line:
         # In the game, the codes of a name in an error are shown as colours.
-        return f"The name {bare} begins with a colour code; leave it out."
+        return f"The name {bare} holds a colour code; leave it out."
     if not line[0].isalpha():
         return f"The name {line} does not begin with a letter; use a name such as Edda or Old Edda."
     odd = next((ch for ch in line if ch in BARRED), "")

@@ -132,7 +132,8 @@ class TestNames(MenuTest):
             ("Say", "Say is a command of the game"),
             ("#12", "The name #12 does not begin with a letter"),
             ("Edda = x", "The name Edda = x holds =, which commands use"),
-            ("|rEdda", "The name Edda begins with a colour code; leave it out."),
+            ("|rEdda", "The name Edda holds a colour code; leave it out."),
+            ("E|rdd|na", "The name Edda holds a colour code; leave it out."),
             ("E" * 61, "has 61 characters; a name has at most 60"),
         ):
             shown = self.answer(line)

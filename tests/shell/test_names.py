@@ -253,8 +253,8 @@ class TestAssistants(NamesTest):
             ("T0m", "looks like Tom, the name of a character"),
             ("Test Account2", "looks like TestAccount2, the name of an account"),
             ("4da", None),
-            ("T|nom", "looks like Tom, the name of a character"),
-            ("A|rda", "looks like Ada, the name of an assistant"),
+            ("T|nom", "The name Tom holds a colour code"),
+            ("A|rda", "The name Ada holds a colour code"),
             ("A4ada", ""),
         ):
             made = operations.create_assistant(name)
