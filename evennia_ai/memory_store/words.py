@@ -36,8 +36,8 @@ CHATTER = (
 )
 # By stem, the index of a text for each occurrence in it.
 Places = Mapping[int, NDArray[np.intp]]
-# The first Chinese character: alone it may be a word, which other single letters are not.
-_FIRST_CHINESE = "\u3400"
+# From here on, Chinese characters and Korean syllables: one alone may be a word, unlike a letter.
+_FIRST_SYLLABLE = "\u3400"
 _RUN = re.compile(f"[{UNSPACED}{KATAKANA}]+")
 _WORD = re.compile(rf"{_RUN.pattern}|[^\W_{UNSPACED}{KATAKANA}]+")
 _stemmer = PorterStemmer()
@@ -47,7 +47,7 @@ _stemmer = PorterStemmer()
 def _stem_id(word: str) -> int:
     """A 64-bit id of a word's stem, valid in this process only; 0 for a stop word."""
     # Python's `hash`: collisions are rare enough, and ids are never stored.
-    if word in COMMON or (len(word) < 2 and word < _FIRST_CHINESE):
+    if word in COMMON or (len(word) < 2 and word < _FIRST_SYLLABLE):
         return 0
     return hash(word if word.isdigit() else _stemmer.stem(word)) or 1
 

@@ -51,10 +51,12 @@ def _described(thing: GameObject, character: Character, limit: int) -> str:
 
 def _exit_text(way: GameObject, character: Character) -> str:
     end = way.destination
-    # The view lock of the destination also hides its name.
-    place = label_of(end, character) if end.access(character, "view", default=True) else "somewhere"
-    # Exits of a map without rooms lead to the room they are in, and say nothing of where to.
-    to = "" if end == way.location else f" to {place}"
+    if end == way.location:
+        to = ""  # as the exits of a map without rooms, which do not say where to
+    elif end.access(character, "view", default=True):
+        to = f" to {label_of(end, character)}"
+    else:
+        to = " to somewhere"  # the view lock of the destination also hides its name
     shut = "" if way.access(character, "traverse") else " (closed to you)"
     return f"{label_of(way, character)}{to}{shut}"
 
