@@ -259,7 +259,7 @@ MEMORY = (
         then="yes",
     ),
     Row("aimemory {a} export person Player", "change memories", "text is in", is_hidden=True),
-    Row("aimemory {a} reindex", "change memories", "memories indexed by", is_hidden=True),
+    Row("aimemory {a} reindex", "change memories", " indexed by", is_hidden=True),
     Row("aimemory {a} sleep 2", "sleep", "sleeps until", _told(LOCKED), is_hidden=True),
     Row("aimemory {a} wake", "sleep", "", EXISTING, is_hidden=True),
     Row("aimemory lore", "show memories", "lamp: / There is no lore yet", is_hidden=True),
