@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 import re
+from collections import Counter
 from collections.abc import Iterable
 from textwrap import wrap
 
 from evennia_ai.commands.tables import cropped
 from evennia_ai.commands.words import Subcommand, WordCommand
+from evennia_ai.core.text.words import counted
 from evennia_ai.operations import AssistantScript
 from evennia_ai.operations.settings import changing as settings_of
 from evennia_ai.operations.settings.rows import HEADINGS, OTHERS, SettingRow, group_of
@@ -42,6 +44,19 @@ def listed(rows: Iterable[SettingRow]) -> list[str]:
     return lines
 
 
+def overview(rows: Iterable[SettingRow]) -> list[SettingRow]:
+    """Settings without the keys of containers that have their defaults: these are counted."""
+    kept = list(rows)
+    inner = Counter(row["name"].partition(".")[0] for row in kept if "." in row["name"])
+    shown: list[SettingRow] = []
+    for row in kept:
+        if count := inner[row["name"]]:
+            shown.append({**row, "value": counted(count, "settings")})
+        elif "." not in row["name"] or not row["is_default"]:
+            shown.append(row)
+    return shown
+
+
 def explained(row: SettingRow) -> list[str]:
     """One setting as lines: value, default, type and help."""
     default = "" if row["is_default"] else f"   (default {_value(row['default'])})"
@@ -64,7 +79,7 @@ class ConfiguringWords(WordCommand):
         verb = verb.casefold()
         if verb in ("", "list", "show") and not value:
             if self.may("show configuration", script):
-                self._show_settings(script, path)
+                self._show_settings(script, path, is_whole=verb == "list")
         elif (verb == "set" and path and value) or (verb == "unset" and path and not value):
             self._change(script, path, value)
         elif verb in ("", *VERBS):
@@ -85,12 +100,15 @@ class ConfiguringWords(WordCommand):
             result = settings_of.unset_setting(script, path, by=self.by)
         self.show_or_usage(result)
 
-    def _show_settings(self, script: AssistantScript, path: str) -> None:
+    def _show_settings(self, script: AssistantScript, path: str, *, is_whole: bool) -> None:
         if not path:
             rows = settings_of.configuration(script).data["settings"]
             head = f"{script.key}'s settings; * marks what differs from the default."
-            more = f"To explain one: assistant config {script.key} show <key>"
-            self.show_long("\n".join([head, *listed(rows), more]))
+            more = [f"To explain one: assistant config {script.key} show <key>"]
+            if not is_whole:
+                rows = overview(rows)
+                more.append(f"All with their keys: assistant config {script.key} list")
+            self.show_long("\n".join([head, *listed(rows), *more]))
             return
         result = settings_of.show_setting(script, path)
         if not result.ok:
@@ -106,10 +124,10 @@ class ConfiguringWords(WordCommand):
 WORDS = {
     "config": Subcommand(
         ConfiguringWords._config,
-        "assistant config <name> [show [<key>] | set <key> <value> | unset <key>]",
-        "Its settings. Show explains one; set changes it from its next turn on, after "
-        "a check; unset restores the default. Type a key inside another one with a "
-        "dot, as in execution_config.max_iterations_per_tick, or by its own name if "
+        "assistant config <name> [list | show <key> | set <key> <value> | unset <key>]",
+        "Its settings; list adds the keys inside them. Show explains one; set changes it from "
+        "its next turn on, after a check; unset restores the default. Type a key inside another "
+        "one with a dot, as in execution_config.max_iterations_per_tick, or by its own name if "
         "only one has it.",
     )
 }

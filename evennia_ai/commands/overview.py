@@ -168,9 +168,9 @@ def status_lines(data: Status) -> list[str]:
         _sentence(data),
         f"  where     {data.location or 'nowhere'}",
         f"  brain     {data.brain}",
-        f"  used      {counted(data.calls, 'model calls')}, {data.tokens} tokens",
+        f"  used      {counted(data.calls, 'model calls')}, {counted(data.tokens, 'tokens')}",
         f"  today     {data.today} tokens (assistant budget {data.key})",
-        f"  waiting   {data.pending_events}, {data.questions} open questions",
+        f"  waiting   {data.pending_events}, {counted(data.questions, 'open questions')}",
         f"  errors    {data.consecutive_errors} in a row, stops itself at "
         f"{data.max_consecutive_errors}",
     ]

@@ -148,11 +148,12 @@ class UpkeepWords(WordCommand):
         if script is None:
             return
         rows = [
-            (tool["name"], tool["category"], allowed(tool), " ".join(tool["description"].split()))
+            (tool["name"], allowed(tool), " ".join(tool["description"].split()))
             for tool in running.list_tools(script).data.tools
         ]
-        head = ("Tool", "Category", "Allowed", "What it does")
-        self.show_long(cropped_rows(head, rows, (28, 16, 9, 0), self.width))
+        head = ("Tool", "Allowed", "What it does")
+        more = f"More about one: aiexec {script.key} <tool> ?"
+        self.show_long(f"{cropped_rows(head, rows, (28, 9, 0), self.width)}\n{more}")
 
     def _rag(self, name: str) -> None:
         """Show the memory. People who know other packages look for this word."""

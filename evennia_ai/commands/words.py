@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from difflib import get_close_matches
-from textwrap import wrap
+from textwrap import dedent, wrap
 from typing import Any
 
 from evennia_ai import operations
@@ -88,12 +88,11 @@ class WordCommand(AssistantCommand):
         ]
 
     def explain(self, rest: str) -> None:
-        """Show the help and usage of a subcommand, or list all of them."""
+        """Show the help and usage of a subcommand, or the help of the whole command."""
         known = self._typable()
         name = rest.casefold()
         if not name:
-            lines = wrap(", ".join(known), WIDTH)
-            self.show_usage("\n".join([f"Type {self.key} and one of these:", *lines]))
+            self.show_long(dedent(str(self.get_help(self.caller, self.cmdset))).strip())
         elif name in known:
             word = self.words[name]
             self.how = word.how

@@ -46,7 +46,7 @@ def _told(*states: str) -> frozenset[str]:
 LOOKS = (
     Row("assistant", ANYBODY, "Tokens today / is here, an AI / No assistant is here"),
     Row("aisetup", ANYBODY, "Tokens today / is here, an AI / No assistant is here"),
-    Row("assistant help", ANYBODY, "Type assistant and one of these:"),
+    Row("assistant help", ANYBODY, "why it answered you, or did not"),
     Row("assistant help why", ANYBODY, "Usage: assistant why"),
     Row("assistant why {a}", ANYBODY, "no messages on record"),
     Row("assistant token", ANYBODY, "No tokens."),
@@ -70,7 +70,7 @@ LOOKS = (
     Row("assistant list", "list", "Tokens today / There is no assistant yet."),
     Row("assistant status {a}", "status", "  brain "),
     Row("assistant usage {a}", "usage", "model calls,"),
-    Row("assistant tools {a}", "show tools", "Category"),
+    Row("assistant tools {a}", "show tools", "What it does"),
     Row("assistant tools held", "show tools", "No tool is held back"),
     Row("assistant peers", "peers", "No external agent has given a task"),
     Row("assistant tools allow wiki__read = 3f9a", "allow remote tools", "is held back"),

@@ -30,10 +30,20 @@ class TestConfig(SettingsTest):
                 assert "Ada's settings; * marks what differs" in shown
                 assert all(f"{heading}:" in shown for heading in HEADINGS)
                 assert " * tick_rate                            10" in shown
-                assert "execution_config.max_iterations_per_tick" in shown
+                is_whole = "execution_config.max_iterations_per_tick" in shown
+                assert is_whole is line.endswith("list")
+
+    def test_keys_with_their_defaults_are_counted(self) -> None:
+        state.write(self.ada_script, hearing_config={"cooldown_seconds": 2.0})
+        self.tom.cmdset.add(AssistantCmdSet)
+        self.type(self.tom, "assistant config ada")
+        shown = "\n".join(self.tom.seen)
+        assert " * hearing_config                       11 settings\n" in shown
+        assert " * hearing_config.cooldown_seconds      2.0\n" in shown
+        assert "hearing_config.batch_seconds" not in shown
 
     def test_a_long_list_comes_page_by_page(self) -> None:
-        shown = self.assistant("config ada")
+        shown = self.assistant("config ada list")
         assert "Who it is:" in shown
         assert "What it may do:" not in shown
         assert None is not self.tom.ndb._more
