@@ -7,7 +7,7 @@ and written in the same transaction.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
@@ -152,7 +152,7 @@ def outcome_of(stop: Stop) -> str:
 
 
 def logged(
-    log: Iterable[Mapping[str, object]],
+    log: Sequence[dict[str, Any]],
     audit_events: Iterable[AuditEvent],
     *,
     at: float,
@@ -169,7 +169,7 @@ def logged(
     marks = {"person": person} if person else {}
     new = [_entry(item.details, when) | marks for item in audit_events if item.event == TOOL]
     # A slice [-0:] would return the whole list.
-    return [*map(dict, log), *new][-limit:] if limit > 0 else []
+    return [*log, *new][-limit:] if limit > 0 else []
 
 
 def _entry(details: Mapping[str, object], when: str) -> dict[str, Any]:
