@@ -83,7 +83,8 @@ class CmdAiInteract(StaffCommand):
             return
         lines = [found.message, *_settings(found.data)]
         if heard.ok:
-            lines += ["  waiting", *map(_waiting, heard.data.waiting)]
+            waiting = [*map(_waiting, heard.data.waiting)]
+            lines += ["  waiting" if waiting else f"  {'waiting':<20} nobody", *waiting]
             lines += ["  heard last", *map(_record, heard.data.records)]
         self.show_long("\n".join(lines))
 
@@ -118,7 +119,7 @@ def _waiting(row: explaining.WaitingEvent) -> str:
 
 def _record(row: Mapping[str, object]) -> str:
     text = (
-        f"{row['number']:>4}  {clock_of(str(row['at']))}  {row['sender']}, {row['source']} "
+        f"{clock_of(str(row['at']))}  {row['sender']}, {row['source']} "
         f"{row['text']!r}: {row['outcome']}, {row['rule']}"
     )
-    return f"  {one_line(text, 160)}"
+    return f"{row['number']:>6}  {one_line(text, 152)}"

@@ -96,6 +96,7 @@ class TestSeeing(StaffCommandTest):
         assert "Tom, say 'good evening': ignore" in shown
 
     def test_what_waits(self) -> None:
+        assert "  waiting              nobody\n  heard last" in self.typed("aiinteract ada")
         self.type(self.tom, "whisper ada = hello")
         assert "  waiting\n     1  Tom, whisper\n  heard last" in self.typed("aiinteract ada")
 

@@ -178,6 +178,13 @@ class TestThePrompt(SmallModelTest):
         assert "stair" not in head["content"]
         assert grounded_examples(is_plain=True) == examples
 
+    def test_the_size_of_the_examples_is_shown(self) -> None:
+        shown = show_prompt(self.ada_script, self.tom)
+        *sizes, examples, total = (line.split() for line in shown.message.splitlines()[1:])
+        assert ["examples", "and", "frames"] == examples[:-1]
+        known = sum(int(size[-1]) for size in sizes if size[-1].isdigit())
+        assert f"together {known + int(examples[-1])} of" in " ".join(total)
+
     def test_it_writes_what_is_said_and_nothing_around_it(self) -> None:
         """Plain text takes less than half the tokens of a JSON call."""
         self.ask("say @Ada is the stair loose?", completion("Hold the rail: it is loose."))

@@ -110,7 +110,9 @@ def show_prompt(
     lines = [f"{script.key}, {began}: tokens of each component, in order"]
     for number, component in inputs.components.items():
         lines.append(f"  {number:>4}  {component.key:<22} {_size_or_why(inputs, number, sizes):>9}")
-    lines.append(f"        tools ({len(specs)}){'':<12} {sizes[-1]:>9}")
+    lines.append(f"        {f'tools ({len(specs)})':<22} {sizes[-1]:>9}")
+    if (rest := prompt.tokens - sum(sizes.values())) > 0:
+        lines.append(f"        {'examples and frames':<22} {rest:>9}")
     lines.append(
         f"  together {prompt.tokens} of {prompt.max_tokens} tokens ({prompt.usage_ratio:.0%})"
     )
