@@ -42,6 +42,13 @@ class TestUndo(UndoTest):
         assert not self.ada_script.attributes.get("tick_rate")
         assert "Ada: its audit log has no edits to undo" in self.assistant("undo ada")
 
+    def test_of_a_container_the_keys_that_change_are_shown(self) -> None:
+        for line in ("calls_per_reply 2", "sub_agent_budget 3", "calls_per_reply 4"):
+            self.assistant(f"config ada set execution_config.{line}")
+        assert "Ada: execution_config.calls_per_reply: 4 -> 2\n" in self.assistant("undo ada")
+        assert "Ada: execution_config.sub_agent_budget: 3 -> none\n" in self.assistant("undo ada")
+        assert "Ada: execution_config.calls_per_reply: 2 -> none\n" in self.assistant("undo ada")
+
     def test_what_was_taken_back_is_made_again(self) -> None:
         """A redo is itself an edit that can be undone."""
         for line in ("set tick_rate 10", "set max_history 30"):

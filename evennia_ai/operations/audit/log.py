@@ -201,7 +201,7 @@ def audit_difference(script: AssistantScript, a: int | None, b: int | None) -> R
     for found in (first, last):
         if isinstance(found, Result):
             return found
-    changes = list(_changes(_with_defaults(first, last), _with_defaults(last, first)))
+    changes = list(changes_between(_with_defaults(first, last), _with_defaults(last, first)))
     data: Difference = {"from": first.version, "to": last.version, "changes": changes}
     versions = f"from version {first.version} to {last.version}"
     if not changes:
@@ -253,7 +253,10 @@ def _version_at(script: AssistantScript, text: str) -> int | Result:
         return Result.not_found(f"{script.key} has no record of {when}.")
 
 
-def _changes(before: Mapping[str, object], after: Mapping[str, object]) -> Iterator[StateChange]:
+def changes_between(
+    before: Mapping[str, object], after: Mapping[str, object]
+) -> Iterator[StateChange]:
+    """The values that differ, at any depth, by their paths."""
     old, new = dict(_flat(before)), dict(_flat(after))
     for path in sorted(old.keys() | new.keys()):
         was, now = old.get(path), new.get(path)

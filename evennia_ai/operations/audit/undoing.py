@@ -27,6 +27,7 @@ from evennia_ai.operations.audit.edits import (
     Edits,
     read_edits,
 )
+from evennia_ai.operations.audit.log import changes_between
 from evennia_ai.operations.result import Result, note
 from evennia_ai.operations.settings.changing import (
     act_to_configure,
@@ -306,6 +307,10 @@ def _change_text(change: ChangedValue) -> str:
     old, new = change.old, change.new
     if isinstance(old, str) and isinstance(new, str):
         old, new = _shortened(old, new)
+    if isinstance(old, Mapping) or isinstance(new, Mapping):
+        before, after = ({change.name: each} if each else {} for each in (old, new))
+        inner = changes_between(before, after)
+        return "; ".join(f"{r['path']}: {shown(r['before'])} -> {shown(r['after'])}" for r in inner)
     return f"{change.name}: {shown(old)} -> {shown(new)}"
 
 
