@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
+from http import HTTPStatus
 from typing import Any, Generic
 
 from pydantic import Field
@@ -26,6 +27,16 @@ class ProblemKind(StrEnum):
     NOT_FOUND = "missing"  # there is no such thing
     CONFLICT = "conflict"  # not possible in its present state
     UNAVAILABLE = "unavailable"  # not possible now; later it may be
+
+
+STATUSES: Mapping[ProblemKind, HTTPStatus] = {
+    ProblemKind.NONE: HTTPStatus.OK,
+    ProblemKind.INVALID: HTTPStatus.BAD_REQUEST,
+    ProblemKind.FORBIDDEN: HTTPStatus.FORBIDDEN,
+    ProblemKind.NOT_FOUND: HTTPStatus.NOT_FOUND,
+    ProblemKind.CONFLICT: HTTPStatus.CONFLICT,
+    ProblemKind.UNAVAILABLE: HTTPStatus.SERVICE_UNAVAILABLE,
+}
 
 
 def nothing() -> Any:

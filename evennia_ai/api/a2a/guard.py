@@ -20,7 +20,7 @@ from evennia_ai.api.a2a.card import CARD_PATH, ROOT
 from evennia_ai.api.a2a.context import CALLER, TURN
 from evennia_ai.core.safety.addresses import counted_as
 from evennia_ai.core.settings.services import A2aConfig
-from evennia_ai.operations.result import ProblemKind
+from evennia_ai.operations.result import STATUSES
 from evennia_ai.resilience.clock import SlidingCount
 from evennia_ai.runtime.asgi_server import RequestTurn, client_address
 from evennia_ai.runtime.game_thread import GameBusyError, run_async
@@ -38,7 +38,6 @@ MINUTE, MOST_ADDRESSES = 60.0, 10_000
 BODY_SECONDS = 30.0
 KINDS = ("application/json", "application/a2a+json")
 NO_JSON = "The body of a request is application/json here, not {kind}."
-STATUS = {ProblemKind.NOT_FOUND: 404, ProblemKind.UNAVAILABLE: 503, ProblemKind.INVALID: 400}
 
 
 class A2aGuard:
@@ -212,4 +211,4 @@ def refuse(_: Request, error: Exception) -> Response:
     assert isinstance(error, calls.CallRefusedError)
     if error.is_stranger:
         return error_response(401, str(error), {"WWW-Authenticate": "Bearer"})
-    return error_response(STATUS.get(error.problem, 403), str(error))
+    return error_response(STATUSES[error.problem], str(error))
