@@ -123,7 +123,7 @@ def audit_log(
     if not shown:
         older = f" among {MOST_LOOKED_AT:,} looked at; older ones may have" if following else ""
         return Result(True, f"The record of {key} has no such entry{older}.", data)
-    return Result(True, f"{len(shown)} of {count} entries of {key}.", data)
+    return Result(True, f"{len(shown)} of {counted(count, 'entries')} of {key}.", data)
 
 
 def words_of(entry: FactEntry, reader: Being) -> str:

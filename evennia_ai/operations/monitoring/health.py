@@ -32,6 +32,7 @@ from evennia_ai.core.safety.lockout import State
 from evennia_ai.core.safety.prices import NANO
 from evennia_ai.core.settings.budget import Scope
 from evennia_ai.core.text.cleaning import one_line
+from evennia_ai.core.text.words import counted
 from evennia_ai.core.turn.executions import OTHERS
 from evennia_ai.errors import ConfigurationError
 from evennia_ai.operations.memory.upkeep import FAILED, Condition, condition_of
@@ -117,7 +118,7 @@ def health(*, with_reasons: bool = False, slow_seconds: float = SLOW_SECONDS) ->
         *(f"{script.key}: {script.silence_for_staff}" for script, word in found if word == UNABLE),
         *(f"{breaker['name']}: breaker {breaker['state']}" for breaker in unwell),
         *(
-            f"{server}: {len(tools)} tools are held back"
+            f"{server}: {counted(len(tools), 'tools')} held back"
             for server, tools in services.remote_servers().held().items()
         ),
         *(f"{agent}: its card is held back" for agent in services.remote_specialists().held()),
@@ -143,7 +144,7 @@ def health(*, with_reasons: bool = False, slow_seconds: float = SLOW_SECONDS) ->
         endpoints=all_uses() if with_reasons else None,
     )
     halted = sum(counts[name] for name in HALTED)
-    return Result(True, f"{status}: {len(scripts)} assistants, {halted} of them stopped", data)
+    return Result(True, f"{status}: {counted(len(scripts), 'assistants')}, {halted} stopped", data)
 
 
 def _database(slow_seconds: float) -> str:

@@ -135,7 +135,7 @@ def revoke_tokens(account: Account, *, by: str) -> Result[Revoked]:
     tokens = AccessToken.objects.filter(account_id=account.pk)
     count = token_store.end(list(tokens.values_list("pk", flat=True)))
     if count:
-        logger.log_sec(f"{by} revoked all {count} tokens of the API of {account.key}.")
+        logger.log_sec(f"{by} revoked {counted(count, 'tokens')} of the API, all of {account.key}.")
     return Result(True, f"Revoked {counted(count, 'tokens')} of {account.key}.", Revoked(count))
 
 
