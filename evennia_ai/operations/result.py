@@ -123,6 +123,13 @@ class Result(Generic[T]):
         return replace(self, message=f"{self.message}{typed}", typed=typed)
 
 
+def refuse_limit(limit: int, most: int) -> Result[Any] | None:
+    """Refuse a number of entries that cannot be shown at once; None for any other."""
+    if 1 <= limit <= most:
+        return None
+    return Result.invalid(f"{limit} cannot be shown at once; ask for 1 to {most}.")
+
+
 def note(text: str) -> Any:
     """Annotate a field of a result with its description in the OpenAPI schema."""
     return Field(description=text)

@@ -6,7 +6,7 @@ lost. It needs the right to `undo` and those that the edit itself needed, which 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any
 
@@ -28,6 +28,7 @@ from evennia_ai.operations.audit.edits import (
     read_edits,
 )
 from evennia_ai.operations.result import Result, note
+from evennia_ai.operations.rights.acts import refusal
 from evennia_ai.operations.settings.changing import (
     act_to_configure,
     prepare,
@@ -126,6 +127,22 @@ def acts_of(edit: Edit) -> list[str]:
     if edit.is_of_look and "location" in edit.names:
         acts.append("move")
     return [act for act in acts if act != "configure"]
+
+
+def change_as(
+    person: Being, script: AssistantScript, found: Edit | Result, change: Callable[..., Result]
+) -> Result:
+    """Undo or redo an edit, if a person also has the rights that the edit itself needed.
+
+    Args:
+        found: the outcome of `find_undo` or `find_redo`.
+        change: `undo` or `redo`.
+    """
+    if isinstance(found, Result):
+        return found
+    refusals = (refusal(act, person, script) for act in acts_of(found))
+    refused = next(filter(None, refusals), None)
+    return refused or change(script, found, by=str(person.key), person=person)
 
 
 def _numbered(found: Edits, number: int, name: str) -> Edit | Result:

@@ -9,7 +9,7 @@ from evennia_ai import operations
 from evennia_ai.operations import Result
 from evennia_ai.operations.files.exports import as_file, file_name
 from evennia_ai.operations.memory.profiles import Met
-from evennia_ai.operations.memory.rows import KnownThing, audience_text
+from evennia_ai.operations.memory.rows import OwnMemory, audience_text
 from evennia_ai.operations.rights import is_allowed
 from evennia_ai.web.forms import (
     AT_ONCE,
@@ -90,14 +90,13 @@ def _shown_one(visit: Visit) -> dict[str, Any]:
     }
 
 
-def _thing(row: KnownThing) -> dict[str, Any]:
-    # A memory has a decimal number, and a page; ids of a profile's attributes begin with a letter.
-    number = row["number"]
+def _thing(row: OwnMemory) -> dict[str, Any]:
     return {
         **row,
         "at": time_shown(row["at"]),
         "superseded": time_shown(row["superseded"]),
-        "page": number if number.isdecimal() else "",
+        # A memory has a page; ids of a profile's attributes begin with a letter.
+        "page": row["id"] if row["id"].isdecimal() else "",
     }
 
 
