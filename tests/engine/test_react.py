@@ -31,46 +31,26 @@ from tests.engine.doubles import DIG, HELLO, LOOK, NOOP, Stage, dangling, finish
 @pytest.mark.parametrize(
     ("reason", "diary", "answers"),
     [
-        pytest.param(
-            "terminal_tool", "ask, note whisper, run whisper", [reply(HELLO)], id="it spoke"
-        ),
+        pytest.param("terminal_tool", "ask, note whisper, run whisper", [reply(HELLO)],
+                     id="it spoke"),
         pytest.param("dangerous_tool", "ask, note dig, run dig", [reply(DIG)], id="it dug"),
         pytest.param("noop", "ask, run noop", [reply(NOOP)], id="it chose to do nothing"),
-        pytest.param(
-            "terminal_tool",
-            "ask, run look, keep, note whisper, run whisper",
-            [reply(LOOK, HELLO)],
-            id="it looked and spoke in one reply",
-        ),
-        pytest.param(
-            "dangerous_tool",
-            "ask, note whisper, run whisper, keep, note dig, run dig",
-            [reply(HELLO, DIG)],
-            id="it spoke and dug in one reply",
-        ),
-        pytest.param(
-            "terminal_tool",
-            "ask, run look, keep, ask, note whisper, run whisper",
-            [reply(LOOK), reply(HELLO)],
-            id="it looked, then spoke",
-        ),
-        pytest.param(
-            "max_iterations",
-            "ask, run look, keep, ask, run look, keep, limit max_iterations, ask",
-            [reply(LOOK)] * 2,
-            id="only looked",
-        ),
+        pytest.param("terminal_tool", "ask, run look, keep, note whisper, run whisper",
+                     [reply(LOOK, HELLO)], id="it looked and spoke in one reply"),
+        pytest.param("dangerous_tool", "ask, note whisper, run whisper, keep, note dig, run dig",
+                     [reply(HELLO, DIG)], id="it spoke and dug in one reply"),
+        pytest.param("terminal_tool", "ask, run look, keep, ask, note whisper, run whisper",
+                     [reply(LOOK), reply(HELLO)], id="it looked, then spoke"),
+        pytest.param("max_iterations",
+                     "ask, run look, keep, ask, run look, keep, limit max_iterations, ask",
+                     [reply(LOOK)] * 2, id="only looked"),
         pytest.param("parse_error", "ask", [reply()], id="it gave nothing"),
         pytest.param("llm_error", "ask", [ModelTimeoutError("no answer")], id="the model failed"),
-        pytest.param(
-            "llm_error",
-            "ask, run look, keep, ask",
-            [reply(LOOK), ModelConnectionError("gone")],
-            id="the model failed on the way",
-        ),
+        pytest.param("llm_error", "ask, run look, keep, ask",
+                     [reply(LOOK), ModelConnectionError("gone")], id="the model failed on the way"),
         pytest.param("llm_error", "ask", [CircuitOpenError("llm", 9)], id="the breaker was open"),
     ],
-)
+)  # fmt: skip
 def test_every_end(reason: str, diary: str, answers: list[Reply | Exception]) -> None:
     """Each way to end has its reason, and nothing is done beyond what led there."""
     stage = Stage(*answers)

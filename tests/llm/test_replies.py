@@ -235,9 +235,8 @@ COUNTED = 7  # tokens of ANSWER, by the package's own count
     ("usage", "expected"),
     [
         pytest.param({"prompt_tokens": 7, "completion_tokens": 3}, TokenUsage(7, 3), id="credible"),
-        pytest.param(
-            {"prompt_tokens": 7.0, "completion_tokens": 3.5}, TokenUsage(7, 4), id="fractions"
-        ),
+        pytest.param({"prompt_tokens": 7.0, "completion_tokens": 3.5}, TokenUsage(7, 4),
+                     id="fractions"),
         pytest.param({"prompt_tokens": 200}, TokenUsage(200, COUNTED), id="no completion"),
         *(
             pytest.param(
@@ -255,21 +254,12 @@ COUNTED = 7  # tokens of ANSWER, by the package's own count
             )
             for value in (-1e6, 1e12, "200", None, math.nan, False)
         ),
-        pytest.param(
-            {"prompt_tokens": 7, "completion_tokens": 3, "total_tokens": 900},
-            TokenUsage(7, 893),
-            id="thoughts in the total alone",
-        ),
-        pytest.param(
-            {"prompt_tokens": 7, "completion_tokens": -1, "total_tokens": 900},
-            TokenUsage(7, 893),
-            id="only the total is credible",
-        ),
-        pytest.param(
-            {"prompt_tokens": None, "completion_tokens": 3, "total_tokens": 900},
-            TokenUsage(897, 3),
-            id="no prompt, but a total",
-        ),
+        pytest.param({"prompt_tokens": 7, "completion_tokens": 3, "total_tokens": 900},
+                     TokenUsage(7, 893), id="thoughts in the total alone"),
+        pytest.param({"prompt_tokens": 7, "completion_tokens": -1, "total_tokens": 900},
+                     TokenUsage(7, 893), id="only the total is credible"),
+        pytest.param({"prompt_tokens": None, "completion_tokens": 3, "total_tokens": 900},
+                     TokenUsage(897, 3), id="no prompt, but a total"),
         *(
             pytest.param(
                 {"prompt_tokens": 7, "completion_tokens": 3, "total_tokens": value},
@@ -281,7 +271,7 @@ COUNTED = 7  # tokens of ANSWER, by the package's own count
         pytest.param(None, TokenUsage(0, COUNTED), id="none"),
         pytest.param([7, 3], TokenUsage(0, COUNTED), id="a list"),
     ],
-)
+)  # fmt: skip
 def test_hole_d23_usage_that_cannot_be_is_counted_by_ourselves(
     usage: Any, expected: TokenUsage
 ) -> None:
