@@ -31,7 +31,7 @@ def api_config() -> ApiConfig:
     Raises:
         ConfigurationError: something in them is wrong.
     """
-    return ApiConfig.from_stored(getattr(settings, ApiConfig.NAME, {}))
+    return ApiConfig.from_settings(settings)
 
 
 def trusted_proxies() -> tuple[str, ...]:
