@@ -43,25 +43,18 @@ SAID = user_message("hello")
     ("expected", "raw"),
     [
         pytest.param(TokenUsage(7, 3), {"prompt_tokens": 7, "completion_tokens": 3}, id="as told"),
-        pytest.param(
-            TokenUsage(7, 9), {"prompt_tokens": 7, "completion_tokens": -1}, id="negative"
-        ),
-        pytest.param(
-            TokenUsage(7, 9),
-            {"prompt_tokens": 7, "completion_tokens": MOST_REPORTED + 1},
-            id="absurd",
-        ),
-        pytest.param(
-            TokenUsage(7, 93),
-            {"prompt_tokens": 7, "completion_tokens": 3, "total_tokens": 100},
-            id="a larger total",
-        ),
-        pytest.param(
-            TokenUsage(97, 3), {"completion_tokens": 3, "total_tokens": 100}, id="a total alone"
-        ),
+        pytest.param(TokenUsage(7, 9), {"prompt_tokens": 7, "completion_tokens": -1},
+                     id="negative"),
+        pytest.param(TokenUsage(7, 9), {"prompt_tokens": 7, "completion_tokens": MOST_REPORTED + 1},
+                     id="absurd"),
+        pytest.param(TokenUsage(7, 93),
+                     {"prompt_tokens": 7, "completion_tokens": 3, "total_tokens": 100},
+                     id="a larger total"),
+        pytest.param(TokenUsage(97, 3), {"completion_tokens": 3, "total_tokens": 100},
+                     id="a total alone"),
         pytest.param(TokenUsage(0, 9), "nonsense", id="no report"),
     ],
-)
+)  # fmt: skip
 def test_hole_d23_a_report_is_made_credible(expected: TokenUsage, raw: Any) -> None:
     """An impossible field is replaced by our own count, the others stay."""
     assert expected == reported(raw, lambda: 9)

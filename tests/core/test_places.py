@@ -52,30 +52,22 @@ def test_channels(
     ("verdict", "mode", "heard"),
     [
         pytest.param("7 room_message trigger", TRIGGER, {}, id="speech"),
-        pytest.param(
-            "7 room_message context", TRIGGER, {"source": "emit"}, id="an emit is only seen"
-        ),
+        pytest.param("7 room_message context", TRIGGER, {"source": "emit"},
+                     id="an emit is only seen"),
         pytest.param("7 room_message context", CONTEXT, {"source": "emit"}, id="an emit is kept"),
-        pytest.param(
-            "2 direct_address trigger",
-            TRIGGER,
-            {"source": "emit", "body": "@ada hi"},
-            id="an emit that names her",
-        ),
+        pytest.param("2 direct_address trigger", TRIGGER, {"source": "emit", "body": "@ada hi"},
+                     id="an emit that names her"),
         pytest.param("7 room_message trigger", TRIGGER, {"source": "pose"}, id="a pose"),
         pytest.param("7 room_message context", CONTEXT, {}, id="speech is only heard"),
         pytest.param("7 default ignore", IGNORE, {}, id="speech is passed over"),
-        pytest.param(
-            "7 room_message context", TRIGGER, {"source": "move"}, id="a coming is only seen"
-        ),
-        pytest.param(
-            "7 room_message context", TRIGGER, {"is_for_another": True}, id="speech to another"
-        ),
+        pytest.param("7 room_message context", TRIGGER, {"source": "move"},
+                     id="a coming is only seen"),
+        pytest.param("7 room_message context", TRIGGER, {"is_for_another": True},
+                     id="speech to another"),
         pytest.param("7 default ignore", TRIGGER, {"source": "channel"}, id="a channel"),
-        pytest.param(
-            "4 assistant_cross_talk context", TRIGGER, {"from_assistant": True}, id="an assistant"
-        ),
+        pytest.param("4 assistant_cross_talk context", TRIGGER, {"from_assistant": True},
+                     id="an assistant"),
     ],
-)
+)  # fmt: skip
 def test_room_messages(verdict: str, mode: Outcome, heard: dict[str, Any]) -> None:
     assert verdict == judge(heard, {"room_messages": mode})[0]

@@ -160,24 +160,16 @@ def test_a_failed_answer_may_be_corrected() -> None:
 @pytest.mark.parametrize(
     ("error", "call"),
     [
-        pytest.param(
-            "there is no tool 'fly'; there are say, whisper, look, dig, noop",
-            ToolCall("c9", "fly"),
-            id="unknown",
-        ),
-        pytest.param(
-            "the arguments of say are not valid JSON",
-            ToolCall("c9", "say", problem="the arguments of say are not valid JSON"),
-            id="bad JSON",
-        ),
+        pytest.param("there is no tool 'fly'; there are say, whisper, look, dig, noop",
+                     ToolCall("c9", "fly"), id="unknown"),
+        pytest.param("the arguments of say are not valid JSON",
+                     ToolCall("c9", "say", problem="the arguments of say are not valid JSON"),
+                     id="bad JSON"),
         pytest.param("whisper needs target, message", ToolCall("c9", "whisper"), id="missing"),
-        pytest.param(
-            "say: message must be text",
-            ToolCall("c9", "say", {"message": 3}),
-            id="of the wrong type",
-        ),
+        pytest.param("say: message must be text", ToolCall("c9", "say", {"message": 3}),
+                     id="of the wrong type"),
     ],
-)
+)  # fmt: skip
 def test_a_call_that_cannot_run_is_never_run(error: str, call: ToolCall) -> None:
     stage = Stage(reply(call), reply(HELLO))
     assert "terminal_tool" == stage.play().reason
