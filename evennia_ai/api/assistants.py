@@ -11,7 +11,7 @@ from evennia_ai.api import requests
 from evennia_ai.api.base import page_of, require, set_location
 from evennia_ai.api.rows import ONE, Call, Route, Row
 from evennia_ai.operations import Result
-from evennia_ai.operations.assistants import creation, lifecycle
+from evennia_ai.operations.assistants import creation, lifecycle, looks
 from evennia_ai.operations.result import ProblemKind, note
 
 TAG = "Assistants"
@@ -32,7 +32,7 @@ WHOLE = {name: value for name, value in EDDA.items() if name != "key"}
 class AssistantPage:
     """A page of the assistants, by name."""
 
-    assistants: list[lifecycle.Described]
+    assistants: list[looks.Described]
     count: Annotated[int, note("Total number of entries.")]
     next: Annotated[int | None, note("Offset of the next page; null on the last page.")]
 
@@ -57,7 +57,7 @@ class RemovedAssistant:
 def _list(call: Call) -> AssistantPage:
     scripts = operations.list_assistants()
     page, rest = page_of(call.query, scripts)
-    described = [lifecycle.describe(script).data for script in page]
+    described = [looks.describe(script).data for script in page]
     return AssistantPage(described, len(scripts), rest)
 
 
@@ -102,7 +102,7 @@ def _update(call: Call) -> Result:
         return given
     if "location" in given:
         require(call.account, "move", call.script)
-    updated = lifecycle.update_assistant(call.script, **given, by=call.by, person=call.account)
+    updated = looks.update_assistant(call.script, **given, by=call.by, person=call.account)
     return updated.with_data(MadeAssistant(str(call.script.key)))
 
 
@@ -164,10 +164,10 @@ ROWS = (
     ),
     Row(
         Route("GET", ONE, "assistant", "status", TAG),
-        lambda call: lifecycle.describe(call.script),
+        lambda call: looks.describe(call.script),
         "Look at an assistant",
         "Its name, description, persona and state.",
-        result=lifecycle.Described,
+        result=looks.Described,
         answer=DESCRIBED,
     ),
     Row(

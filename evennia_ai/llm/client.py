@@ -133,25 +133,11 @@ class _Call:
     name: str
 
 
-class AskedModel:
-    """Base of everything that can be asked for a completion."""
-
-    chat_completion: Callable[..., Deferred[Reply]]
-
-    async def ask(self, messages: Sequence[Message], tools: Sequence[ToolSpec]) -> Reply:
-        """Ask for one completion; implements the engine's model port."""
-        reply: Reply = await self.chat_completion(messages, tools)
-        return reply
-
-
-def log_outcome(
-    outcome: Deferred[Reply], name: str, messages: int, tools: int, reactor: Reactor
-) -> None:
+def log_outcome(outcome: Deferred[Reply], call: str, reactor: Reactor) -> None:
     """Log how a call ends and how long it takes, but none of its words.
 
     Args:
-        name: of the models that may answer.
-        messages, tools: numbers of both in the call.
+        call: the model and the size of the call.
     """
     began = reactor.seconds()
 
@@ -161,15 +147,13 @@ def log_outcome(
             text = f"{reason}, {result.usage.total_tokens} tokens"
         else:
             text = result.type.__name__
-        size = f"{counted(messages, 'messages')}, {counted(tools, 'tools')}"
-        seconds = reactor.seconds() - began
-        log.msg(f"[assistant] {name}: {size}: {text}, {seconds:.2f} s")
+        log.msg(f"[assistant] {call}: {text}, {reactor.seconds() - began:.2f} s")
         return result
 
     outcome.addBoth(write)
 
 
-class UnifiedLLMClient(AskedModel):
+class UnifiedLLMClient:
     """A client of one model at one endpoint.
 
     Args:
@@ -255,6 +239,11 @@ class UnifiedLLMClient(AskedModel):
         most = self._generation.max_tokens
         return usual if most is None else WantedTokens(most, min(most, usual.least))
 
+    async def ask(self, messages: Sequence[Message], tools: Sequence[ToolSpec]) -> Reply:
+        """Ask for one completion; implements the engine's model port."""
+        reply: Reply = await self.chat_completion(messages, tools)
+        return reply
+
     def chat_completion(
         self,
         messages: Sequence[Message],
@@ -280,8 +269,8 @@ class UnifiedLLMClient(AskedModel):
         """
         outcome = Deferred.fromCoroutine(self._in_slot(messages, tools, extra, payment))
         if self.debug if debug is None else debug:
-            name = f"{self.provider_name} {self.model}"
-            log_outcome(outcome, name, len(messages), len(tools), self._reactor)
+            size = f"{counted(len(messages), 'messages')}, {counted(len(tools), 'tools')}"
+            log_outcome(outcome, f"{self.provider_name} {self.model}: {size}", self._reactor)
         return outcome
 
     async def _in_slot(

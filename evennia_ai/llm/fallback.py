@@ -10,20 +10,21 @@ from typing import Any
 from twisted.internet import reactor as default_reactor
 from twisted.internet.defer import Deferred, DeferredSemaphore
 
+from evennia_ai.core.text.words import counted
 from evennia_ai.core.turn.conversation import Message
 from evennia_ai.core.turn.toolspec import ToolSpec
 from evennia_ai.core.typed_objects import Reactor
 from evennia_ai.engine.ports import Reply
 from evennia_ai.errors import CircuitOpenError, ModelError
 from evennia_ai.llm.answer_limits import WantedTokens
-from evennia_ai.llm.client import DEADLINE_SECONDS, AskedModel, UnifiedLLMClient, log_outcome
+from evennia_ai.llm.client import DEADLINE_SECONDS, UnifiedLLMClient, log_outcome
 from evennia_ai.llm.payments import UNPAID, CompletionRequest, Payment
 from evennia_ai.llm.slots import Slot
 from evennia_ai.llm.spread import ClientGroup, Refusal, SpreadModel, decisive, notice_of
 from evennia_ai.llm.transport import Transport
 
 
-class FallbackClient(AskedModel, ClientGroup):
+class FallbackClient(ClientGroup):
     """Asks the first model, and the next one if it fails. To the engine it is one model.
 
     Every model but the last gets at most half of the time left, so that some remains for the next.
@@ -59,6 +60,11 @@ class FallbackClient(AskedModel, ClientGroup):
         limits = (client.wanted(extra) for _, client in self.models)
         return max(limits, key=lambda limit: limit.tokens)
 
+    async def ask(self, messages: Sequence[Message], tools: Sequence[ToolSpec]) -> Reply:
+        """Ask for one completion; implements the engine's model port."""
+        reply: Reply = await self.chat_completion(messages, tools)
+        return reply
+
     def chat_completion(
         self,
         messages: Sequence[Message],
@@ -85,7 +91,8 @@ class FallbackClient(AskedModel, ClientGroup):
         outcome = Deferred.fromCoroutine(self._in_slot(asked))
         if debug:
             names = ", ".join(name for name, _ in self.models)
-            log_outcome(outcome, names, len(messages), len(tools), self._reactor)
+            size = f"{counted(len(messages), 'messages')}, {counted(len(tools), 'tools')}"
+            log_outcome(outcome, f"{names}: {size}", self._reactor)
         return outcome
 
     async def _in_slot(self, asked: CompletionRequest) -> Reply:

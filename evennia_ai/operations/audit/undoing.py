@@ -17,7 +17,7 @@ from evennia_ai import audit
 from evennia_ai.assistant_script import AssistantScript
 from evennia_ai.core.safety.audit_events import MASK, audit_event, storable
 from evennia_ai.core.typed_objects import Being
-from evennia_ai.operations.assistants.lifecycle import look_of, update_assistant
+from evennia_ai.operations.assistants.looks import look_of, update_assistant
 from evennia_ai.operations.audit.edits import (
     FINAL,
     REDONE,
