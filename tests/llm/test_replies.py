@@ -157,32 +157,22 @@ def test_text_is_read_from_every_shape_of_content(content: Any, expected: str) -
         (_function({"message": "hi"}), ToolCall("new0", "say", {"message": "hi"})),
         (_function(""), ToolCall("new0", "say", {})),
         (_function(None), ToolCall("new0", "say", {})),
-        (
-            _function('{"message": "h'),
-            ToolCall("new0", "say", problem="the arguments of say are not valid JSON"),
-        ),
-        (
-            _function("[" * 100_000),
-            ToolCall("new0", "say", problem="the arguments of say are not valid JSON"),
-        ),
-        (
-            _function('["hi"]'),
-            ToolCall("new0", "say", problem="the arguments of say are not a JSON object"),
-        ),
-        (
-            _function("null"),
-            ToolCall("new0", "say", problem="the arguments of say are not a JSON object"),
-        ),
-        (
-            _function(7),
-            ToolCall("new0", "say", problem="the arguments of say are not a JSON object"),
-        ),
+        (_function('{"message": "h'),
+         ToolCall("new0", "say", problem="the arguments of say are not valid JSON")),
+        (_function("[" * 100_000),
+         ToolCall("new0", "say", problem="the arguments of say are not valid JSON")),
+        (_function('["hi"]'),
+         ToolCall("new0", "say", problem="the arguments of say are not a JSON object")),
+        (_function("null"),
+         ToolCall("new0", "say", problem="the arguments of say are not a JSON object")),
+        (_function(7),
+         ToolCall("new0", "say", problem="the arguments of say are not a JSON object")),
         (_function("{}", id=None), ToolCall("new0", "say", {})),
         (_function("{}", id=""), ToolCall("new0", "say", {})),
         (_function("{}", id=5), ToolCall("new0", "say", {})),
         (_function("{}", id=["c1"]), ToolCall("new0", "say", {})),
     ],
-)
+)  # fmt: skip
 def test_a_call_is_read_or_says_what_is_wrong_with_it(raw: Any, expected: ToolCall) -> None:
     assert (expected,) == parse_reply(_calls(raw), "native", _numbered()).tool_calls
 
