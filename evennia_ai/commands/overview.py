@@ -63,9 +63,9 @@ def _memory_text(memory: MemorySummary) -> str:
 def _server_text(server: Mapping[str, Any]) -> str:
     """The state and number of tools of an MCP server."""
     problem = f", {server['problem']}" if server["problem"] else ""
-    count = len(server["held"])
+    count, tools = len(server["held"]), counted(server["tools"], "tools")
     held = f", {count} held back (assistant tools held)" if count else ""
-    return f"{server['name']}: {server['state']}, {server['tools']} tools{held}{problem}"
+    return f"{server['name']}: {server['state']}, {tools}{held}{problem}"
 
 
 def _breaker_text(breaker: Mapping[str, object]) -> str:
@@ -168,9 +168,9 @@ def status_lines(data: Status) -> list[str]:
         _sentence(data),
         f"  where     {data.location or 'nowhere'}",
         f"  brain     {data.brain}",
-        f"  used      {counted(data.calls, 'model calls')}, {data.tokens} tokens",
+        f"  used      {counted(data.calls, 'model calls')}, {counted(data.tokens, 'tokens')}",
         f"  today     {data.today} tokens (assistant budget {data.key})",
-        f"  waiting   {data.pending_events}, {data.questions} open questions",
+        f"  waiting   {data.pending_events}, {counted(data.questions, 'open questions')}",
         f"  errors    {data.consecutive_errors} in a row, stops itself at "
         f"{data.max_consecutive_errors}",
     ]

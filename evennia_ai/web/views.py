@@ -154,7 +154,9 @@ def _after_action(result: Result, action: Action, visit: Visit) -> Any:
     if not _may_see(page, visit):  # the button's right does not imply that of its page
         return result, page_address(FALLBACK_PAGE)
     there = action.goes_to
-    return result, there(visit, result) if there else _address(page, visit.path)
+    if not isinstance(there, str):
+        return result, there(visit, result)
+    return result, _address(BY_NAME[there or page.name], visit.path)
 
 
 def _may_see(page: Page, visit: Visit) -> bool:

@@ -65,7 +65,7 @@ class A2aGuard:
                 await refused(scope, receive, sending)
                 return
             await turn.begin()
-            await self._app(scope, _replay(body, receive), _ending_turn(turn, sending))
+            await self._app(scope, _replay(body, receive), turn.ending(sending))
         finally:
             # Also after an error or a disconnect, else no other request would ever run.
             turn.end()
@@ -169,16 +169,6 @@ def _replay(body: bytes, receive: Receive) -> Receive:
         return unread.pop() if unread else await receive()
 
     return give
-
-
-def _ending_turn(turn: RequestTurn, send: Send) -> Send:
-    """End the turn before the answer is sent: the client may be slow to read it."""
-
-    async def sending(message: Message) -> None:
-        turn.end()
-        await send(message)
-
-    return sending
 
 
 def _allowing_origin(send: Send, origin: str) -> Send:

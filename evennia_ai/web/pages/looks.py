@@ -142,10 +142,6 @@ def to_live_page(_visit: Visit, result: Result) -> str:
     return page_address("live", key=str(result.data.script.key))
 
 
-def _to_now(_visit: Visit, _result: Result) -> str:
-    return page_address("now")
-
-
 PAGES = ()
 ACTIONS = (
     Action(f"{ONE}look/", "set-look", "settings", "update", _update),
@@ -165,7 +161,7 @@ ACTIONS = (
         "settings",
         "delete",
         partial(_end, is_release=False),
-        goes_to=_to_now,
+        goes_to="now",
     ),
     Action(
         f"{ONE}release/",
@@ -173,7 +169,7 @@ ACTIONS = (
         "settings",
         "release",
         partial(_end, is_release=True),
-        goes_to=_to_now,
+        goes_to="now",
     ),
 )
 DOWNLOADS = (

@@ -20,7 +20,7 @@ from evennia_ai.web.forms import (
     time_shown,
 )
 from evennia_ai.web.pages.memory import unknown_person
-from evennia_ai.web.rows import ONE, Action, Download, File, Page, Shown, Visit, page_address
+from evennia_ai.web.rows import ONE, Action, Download, File, Page, Shown, Visit
 
 
 def _show(visit: Visit) -> Shown:
@@ -135,15 +135,9 @@ def _export(visit: Visit) -> Result[File]:
     return found.with_data(File(name, as_file(asdict(found.data))))
 
 
-PAGES = (Page(f"{ONE}people/", "people", "People", "show memories", _show),)
+LOOK, CHANGE = "show memories", "change memories"
+PAGES = (Page(f"{ONE}people/", "people", "People", LOOK, _show),)
 ACTIONS = (
-    Action(
-        f"{ONE}people/forget/",
-        "person-forget",
-        "people",
-        "change memories",
-        _forget,
-        goes_to=lambda visit, _: page_address("people", key=visit.path["key"]),
-    ),
+    Action(f"{ONE}people/forget/", "person-forget", "people", CHANGE, _forget, goes_to="people"),
 )
-DOWNLOADS = (Download(f"{ONE}people/export/", "person-export", "people", "show memories", _export),)
+DOWNLOADS = (Download(f"{ONE}people/export/", "person-export", "people", LOOK, _export),)
