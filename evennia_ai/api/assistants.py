@@ -9,6 +9,7 @@ from typing import Annotated, Any
 from evennia_ai import operations
 from evennia_ai.api import requests
 from evennia_ai.api.base import page_of, require, set_location
+from evennia_ai.api.problems import raise_if_refused
 from evennia_ai.api.rows import ONE, Call, Route, Row
 from evennia_ai.operations import Result
 from evennia_ai.operations.assistants import creation, lifecycle, looks
@@ -64,19 +65,21 @@ def _list(call: Call) -> AssistantPage:
 # ---- one ---------------------------------------------------------------------------------------
 
 
-def with_room(call: Call) -> dict[str, Any] | Result:
-    """The body with the room in place of its name, or the refusal."""
+def with_room(call: Call) -> dict[str, Any]:
+    """The body with the room in place of its name.
+
+    Raises:
+        ProblemError: there is no such room, or the caller may not use it.
+    """
     given = dict(call.body)
-    if "location" not in given:
-        return given
-    found = creation.find_room(call.account, given["location"])
-    if found.ok:
-        return given | {"location": found.data}
-    if found.problem is ProblemKind.FORBIDDEN:
-        return found
-    # An error of the body (400), not a 404: the assistant in the address exists.
-    errors = {"location": found.message}
-    return Result(False, found.message, errors=errors)
+    if "location" in given:
+        found = creation.find_room(call.account, given["location"])
+        if not found.ok and found.problem is not ProblemKind.FORBIDDEN:
+            # An error of the body (400), not a 404: the assistant in the address exists.
+            found = Result(False, found.message, errors={"location": found.message})
+        raise_if_refused(found, has_input=True)
+        given["location"] = found.data
+    return given
 
 
 def made(call: Call, result: Result) -> Result[Any]:
@@ -90,16 +93,12 @@ def made(call: Call, result: Result) -> Result[Any]:
 
 def _create(call: Call) -> Result:
     given = with_room(call)
-    if isinstance(given, Result):
-        return given
     key = given.pop("key")
     return made(call, operations.create_assistant(key, **given, by=call.by, maker=call.account))
 
 
 def _update(call: Call) -> Result:
     given = with_room(call)
-    if isinstance(given, Result):
-        return given
     if "location" in given:
         require(call.account, "move", call.script)
     updated = looks.update_assistant(call.script, **given, by=call.by, person=call.account)
