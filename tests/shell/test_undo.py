@@ -277,7 +277,7 @@ class TestRights(UndoTest):
     def test_powers_are_an_owners(self) -> None:
         """Mira may configure Ada, but only an owner grants or undoes powers."""
         self.assistant("config ada set command_allowlist look")
-        edit = undoing.find_undo(self.ada_script)
+        edit = undoing.find_undo(self.ada_script).data
         assert ["configure powers"] == undoing.acts_of(edit)
         self.mira.permissions.add("Builder")
         self.ada.locks.add(f"ai_control:id({self.mira.id})")
@@ -291,9 +291,9 @@ class TestRights(UndoTest):
     def test_places_need_what_moving_needs(self) -> None:
         """Silence needs the right to start and stop."""
         looks.update_assistant(self.ada_script, location=self.room2, by="Tom")
-        assert ["move"] == undoing.acts_of(undoing.find_undo(self.ada_script))
+        assert ["move"] == undoing.acts_of(undoing.find_undo(self.ada_script).data)
         self.assistant("stop ada")
-        assert ["start"] == undoing.acts_of(undoing.find_undo(self.ada_script))
+        assert ["start"] == undoing.acts_of(undoing.find_undo(self.ada_script).data)
         self.assistant("undo ada")
         assert self.has("enabled")
 

@@ -95,7 +95,7 @@ def list_edits(script: AssistantScript) -> Result[KnownEdits]:
     return Result(True, "\n".join(lines) or NO_EDIT.format(name=name), data)
 
 
-def find_undo(script: AssistantScript, number: int | None = None) -> Edit | Result:
+def find_undo(script: AssistantScript, number: int | None = None) -> Result[Edit]:
     """Find the edit to undo, or the reason why there is none.
 
     Args:
@@ -106,14 +106,16 @@ def find_undo(script: AssistantScript, number: int | None = None) -> Edit | Resu
         return _numbered(found, number, name)
     if found.last_act is not None:
         return _refusal_of_act(found, name)
-    return found.made[0] if found.made else Result.conflict(NO_EDIT.format(name=name))
+    if not found.made:
+        return Result.conflict(NO_EDIT.format(name=name))
+    return Result(True, "", found.made[0])
 
 
-def find_redo(script: AssistantScript) -> Edit | Result:
+def find_redo(script: AssistantScript) -> Result[Edit]:
     """Find the edit to redo, or the reason why there is none."""
     found = read_edits(script)
     if found.undone:
-        return found.undone[0]
+        return Result(True, "", found.undone[0])
     return Result.conflict(
         f"{script.key}: nothing was undone, or something else was changed since."
     )
@@ -130,7 +132,7 @@ def acts_of(edit: Edit) -> list[str]:
 
 
 def change_as(
-    person: Being, script: AssistantScript, found: Edit | Result, change: Callable[..., Result]
+    person: Being, script: AssistantScript, found: Result[Edit], change: Callable[..., Result]
 ) -> Result:
     """Undo or redo an edit, if a person also has the rights that the edit itself needed.
 
@@ -138,16 +140,16 @@ def change_as(
         found: the outcome of `find_undo` or `find_redo`.
         change: `undo` or `redo`.
     """
-    if isinstance(found, Result):
+    if not found.ok:
         return found
-    refusals = (refusal(act, person, script) for act in acts_of(found))
+    refusals = (refusal(act, person, script) for act in acts_of(found.data))
     refused = next(filter(None, refusals), None)
-    return refused or change(script, found, by=str(person.key), person=person)
+    return refused or change(script, found.data, by=str(person.key), person=person)
 
 
-def _numbered(found: Edits, number: int, name: str) -> Edit | Result:
+def _numbered(found: Edits, number: int, name: str) -> Result[Edit]:
     if edit := next((each for each in found.made if each.number == number), None):
-        return edit
+        return Result(True, "", edit)
     if any(each.number == number for each in found.undone):
         refused = Result.conflict(f"{name}: edit {number} is already undone.")
         return refused.with_typed(f" To redo it: assistant redo {name}")
