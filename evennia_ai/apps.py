@@ -62,7 +62,7 @@ def check_settings(
         telemetry.config()
         naming.command_names()
         for group in (ApiConfig, TraceConfig, WebConfig):
-            group.from_stored(getattr(settings, group.NAME, {}))
+            group.from_settings(settings)
     except ConfigurationError as error:
         return [checks.Error(str(error), id="evennia_ai.E001")]
     return [checks.Warning(notice, id="evennia_ai.W001")] if notice else []
@@ -193,7 +193,7 @@ def check_pages(
     """System check: a page of the game's own at the address of the workbench."""
     if settings.ROOT_URLCONF != PAGES:
         return []
-    path = WebConfig.from_stored(getattr(settings, WebConfig.NAME, {})).path
+    path = WebConfig.from_settings(settings).path
     try:
         resolve(f"/{path}", settings.EVENNIA_AI_ROOT_URLCONF)
     except Resolver404:
@@ -270,7 +270,7 @@ def _add_web_settings() -> None:
 def _add_pages() -> None:
     """Add the workbench to the game's web site, without a change to the game's files."""
     try:
-        config = WebConfig.from_stored(getattr(settings, WebConfig.NAME, {}))
+        config = WebConfig.from_settings(settings)
     except ConfigurationError:
         return  # which `check_settings` reports
     # Django may call `ready` twice; our own URLconf would then pass for the game's.

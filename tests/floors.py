@@ -95,7 +95,6 @@ SMALL: dict[str, tuple[str, ...]] = {
             "memory.projects",
             "messages.thinking",
         ),
-        "operations.monitoring.workers",
     ),
 }
 

@@ -31,7 +31,7 @@ from evennia_ai.core.hearing.chain import CHAIN, HOPS
 from evennia_ai.core.safety.budget import Purpose
 from evennia_ai.core.safety.prices import NANO, Price, cost_of
 from evennia_ai.core.text.cleaning import quote
-from evennia_ai.core.text.words import number
+from evennia_ai.core.text.words import counted, number
 from evennia_ai.core.turn.execution import ExecutionConfig
 from evennia_ai.core.turn.turn import TokenUsage, Turn
 from evennia_ai.errors import CircuitOpenError, LimitReachedError, ToolError, ToolTimeoutError
@@ -60,7 +60,7 @@ PRIVATE = (
     "{name} is outside the game, and you know something here that was said in private or must not "
     "be kept; nothing of that may leave. Do it yourself, or ask a specialist in the game."
 )
-USED_UP = "{name} was given {count} tasks today, and gets no more before tomorrow (UTC)"
+USED_UP = "{name} was given {tasks} today, and gets no more before tomorrow (UTC)"
 RESTING = "{name} does not work at present, and is asked again in {seconds:.0f} s; do without it"
 CONSENT = "{name} wants somebody's consent or login, which you cannot give; do without it"
 LATE = "it did not answer within {seconds:g} s, and its task was called off"
@@ -115,7 +115,7 @@ def _refuse_private(script: Assistant, turn: Turn, agent: RemoteSpecialist) -> N
 def _refuse_more(script: Assistant, agent: RemoteSpecialist) -> None:
     most = agent.remote.config.tasks_per_day
     if most and (count := remote_tasks.count_today(agent.name, script.clock.seconds())) >= most:
-        raise ToolError(USED_UP.format(name=agent.name, count=count))
+        raise ToolError(USED_UP.format(name=agent.name, tasks=counted(count, "tasks")))
 
 
 # ---- its cost ----------------------------------------------------------------------------------

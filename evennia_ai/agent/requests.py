@@ -38,7 +38,7 @@ from evennia_ai.core.memory.recollection import person_audience
 from evennia_ai.core.safety.cooling import in_words
 from evennia_ai.core.settings.safety import Oversize
 from evennia_ai.core.text.cleaning import cut_at_sentence, strip_control
-from evennia_ai.core.text.words import number
+from evennia_ai.core.text.words import counted, number
 from evennia_ai.core.typed_objects import Being
 from evennia_ai.messages.incoming import MOST_HEARD, id_of, person_of
 from evennia_ai.models.keys import new_key
@@ -220,7 +220,8 @@ def _judge(script: Assistant, body: str, person: Being | None, is_order: bool) -
             ear = script.work.ear or read_ear(script)
             verdict = classify(heard, ear, _standing(script, person, ear))
     trace: DecisionTrace = script.work.decisions.add(script.clock.seconds(), heard, verdict)
-    trace.note("told by staff" if is_order else "asked by the game", f"{len(body)} characters")
+    size = counted(len(body), "characters")
+    trace.note("told by staff" if is_order else "asked by the game", size)
     return trace
 
 

@@ -45,7 +45,7 @@ def config() -> OtelConfig:
     Raises:
         ConfigurationError: something in it is wrong, or a package that it needs is missing.
     """
-    read = OtelConfig.from_stored(getattr(settings, OtelConfig.NAME, {}))
+    read = OtelConfig.from_settings(settings)
     if read.endpoint and not _is_installed():
         raise ConfigurationError(MISSING.format(name=OtelConfig.NAME))
     return read

@@ -35,7 +35,7 @@ MISSING = "[assistant] there is no table of the trace. Type: evennia migrate"
 def trace_config() -> TraceConfig:
     """The trace settings; settings that make no sense count as: keep nothing."""
     try:
-        return TraceConfig.from_stored(getattr(settings, TraceConfig.NAME, {}))
+        return TraceConfig.from_settings(settings)
     # Not the defaults: a slip in a setting that limits what is kept must not keep more.
     except ConfigurationError:
         return TraceConfig(keep_days=0)

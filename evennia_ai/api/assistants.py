@@ -9,9 +9,10 @@ from typing import Annotated, Any
 from evennia_ai import operations
 from evennia_ai.api import requests
 from evennia_ai.api.base import page_of, require, set_location
+from evennia_ai.api.problems import raise_if_refused
 from evennia_ai.api.rows import ONE, Call, Route, Row
 from evennia_ai.operations import Result
-from evennia_ai.operations.assistants import creation, lifecycle
+from evennia_ai.operations.assistants import creation, lifecycle, looks
 from evennia_ai.operations.result import ProblemKind, note
 
 TAG = "Assistants"
@@ -32,7 +33,7 @@ WHOLE = {name: value for name, value in EDDA.items() if name != "key"}
 class AssistantPage:
     """A page of the assistants, by name."""
 
-    assistants: list[lifecycle.Described]
+    assistants: list[looks.Described]
     count: Annotated[int, note("Total number of entries.")]
     next: Annotated[int | None, note("Offset of the next page; null on the last page.")]
 
@@ -57,26 +58,28 @@ class RemovedAssistant:
 def _list(call: Call) -> AssistantPage:
     scripts = operations.list_assistants()
     page, rest = page_of(call.query, scripts)
-    described = [lifecycle.describe(script).data for script in page]
+    described = [looks.describe(script).data for script in page]
     return AssistantPage(described, len(scripts), rest)
 
 
 # ---- one ---------------------------------------------------------------------------------------
 
 
-def with_room(call: Call) -> dict[str, Any] | Result:
-    """The body with the room in place of its name, or the refusal."""
+def with_room(call: Call) -> dict[str, Any]:
+    """The body with the room in place of its name.
+
+    Raises:
+        ProblemError: there is no such room, or the caller may not use it.
+    """
     given = dict(call.body)
-    if "location" not in given:
-        return given
-    found = creation.find_room(call.account, given["location"])
-    if found.ok:
-        return given | {"location": found.data}
-    if found.problem is ProblemKind.FORBIDDEN:
-        return found
-    # An error of the body (400), not a 404: the assistant in the address exists.
-    errors = {"location": found.message}
-    return Result(False, found.message, errors=errors)
+    if "location" in given:
+        found = creation.find_room(call.account, given["location"])
+        if not found.ok and found.problem is not ProblemKind.FORBIDDEN:
+            # An error of the body (400), not a 404: the assistant in the address exists.
+            found = Result(False, found.message, errors={"location": found.message})
+        raise_if_refused(found, has_input=True)
+        given["location"] = found.data
+    return given
 
 
 def made(call: Call, result: Result) -> Result[Any]:
@@ -90,19 +93,15 @@ def made(call: Call, result: Result) -> Result[Any]:
 
 def _create(call: Call) -> Result:
     given = with_room(call)
-    if isinstance(given, Result):
-        return given
     key = given.pop("key")
     return made(call, operations.create_assistant(key, **given, by=call.by, maker=call.account))
 
 
 def _update(call: Call) -> Result:
     given = with_room(call)
-    if isinstance(given, Result):
-        return given
     if "location" in given:
         require(call.account, "move", call.script)
-    updated = lifecycle.update_assistant(call.script, **given, by=call.by, person=call.account)
+    updated = looks.update_assistant(call.script, **given, by=call.by, person=call.account)
     return updated.with_data(MadeAssistant(str(call.script.key)))
 
 
@@ -164,10 +163,10 @@ ROWS = (
     ),
     Row(
         Route("GET", ONE, "assistant", "status", TAG),
-        lambda call: lifecycle.describe(call.script),
+        lambda call: looks.describe(call.script),
         "Look at an assistant",
         "Its name, description, persona and state.",
-        result=lifecycle.Described,
+        result=looks.Described,
         answer=DESCRIBED,
     ),
     Row(

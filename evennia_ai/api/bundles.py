@@ -116,8 +116,6 @@ async def _preview(call: Call) -> Result:
 
 async def _create(call: Call) -> Result:
     given = with_room(call)
-    if isinstance(given, Result):
-        return given
     # Counted at the start: an assistant must not arrive active if all were stopped meanwhile.
     return made(call, await moving(_import(call, given, emergency.count_of_stops())))
 

@@ -132,8 +132,6 @@ def _read(call: Call) -> Result[CharacterCard]:
 
 def _create(call: Call) -> Result:
     given = with_room(call)
-    if isinstance(given, Result):
-        return given
     found = _read(call)
     if not found.ok:
         return found

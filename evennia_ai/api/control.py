@@ -10,16 +10,16 @@ from typing import Annotated, TypeVar
 from twisted.internet.defer import Deferred
 
 from evennia_ai.api import requests
-from evennia_ai.api.problems import problem
 from evennia_ai.api.rows import ONE, Call, Route, Row
-from evennia_ai.operations import AssistantScript, Result, control
+from evennia_ai.operations import Result, control
 from evennia_ai.operations.monitoring.status import Status, status
-from evennia_ai.operations.result import ProblemKind, note
-from evennia_ai.operations.rights import find_all_allowed
-from evennia_ai.operations.rights.callers import NOT_YOURS
+from evennia_ai.operations.result import note
+from evennia_ai.operations.rights.callers import for_all_allowed
 
 TAG, SAFETY = "Assistants", "Safety"
 T = TypeVar("T")
+START_ALL = partial(control.set_all_enabled, enabled=True)
+SILENCE_ALL = partial(control.set_all_enabled, enabled=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,44 +43,25 @@ def _stop(call: Call) -> Result:
     return control.stop(call.script, reason, by=call.by)
 
 
-def _for_all_allowed(
-    call: Call, act: str, do: Callable[[list[AssistantScript]], T]
-) -> tuple[T, list[str]]:
-    """Apply a function to the assistants that the caller has the right for.
-
-    Returns:
-        What the function returns, and the names of the other assistants.
-
-    Raises:
-        ProblemError: there are assistants, but the caller has the right for none of them.
-    """
-    mine, refused = find_all_allowed(act, call.account)
-    if refused and not mine:
-        raise problem(ProblemKind.FORBIDDEN, NOT_YOURS)
-    return do(mine), [name for name, _ in refused]
+def _for_all(
+    call: Call,
+    act: str,
+    do: Callable[..., Deferred[Result[int]]],
+    kind: Callable[[int, list[str]], T],
+) -> Deferred[Result[T]]:
+    done = for_all_allowed(act, call.account, partial(do, by=call.by))
+    return done.addCallback(lambda found: found[0].map(lambda count: kind(count, found[1])))
 
 
 def _stop_all(call: Call) -> Deferred[Result[AllStopped]]:
-    reason = call.body.get("reason", f"all were stopped by {call.by}")
-    stop = partial(control.stop_all, reason=reason, by=call.by)
-    stopped, refused = _for_all_allowed(call, "emergency stop", stop)
-    return stopped.addCallback(lambda done: done.with_data(AllStopped(done.data, refused)))
-
-
-def _clear_all(call: Call) -> Deferred[Result[AllChanged]]:
-    clear = partial(control.clear_all, by=call.by)
-    cleared, refused = _for_all_allowed(call, "emergency clear", clear)
-    return cleared.addCallback(lambda done: done.with_data(AllChanged(done.data, refused)))
-
-
-def _enable_all(call: Call, act: str, *, enabled: bool) -> Deferred[Result[AllChanged]]:
-    enable = partial(control.set_all_enabled, enabled=enabled, by=call.by)
-    changed, refused = _for_all_allowed(call, act, enable)
-    return changed.addCallback(lambda done: done.with_data(AllChanged(done.data, refused)))
+    stop = partial(
+        control.stop_all, reason=call.body.get("reason", f"all were stopped by {call.by}")
+    )
+    return _for_all(call, "emergency stop", stop, AllStopped)
 
 
 ROWS = (
-    # Rows about all assistants need only the right to list them: `_for_all_allowed` checks the
+    # Rows about all assistants need only the right to list them: `for_all_allowed` checks the
     # right over each assistant.
     Row(
         Route("POST", "emergency/stop/", "stop-all", "list", SAFETY),
@@ -95,7 +76,7 @@ ROWS = (
     ),
     Row(
         Route("POST", "emergency/clear/", "clear-all", "list", SAFETY),
-        _clear_all,
+        lambda call: _for_all(call, "emergency clear", control.clear_all, AllChanged),
         "Clear the stops of all assistants",
         "Clears the stops, lockouts and waits of all that you may control; the others "
         "are listed in `refused`.",
@@ -106,7 +87,7 @@ ROWS = (
     ),
     Row(
         Route("POST", "start/", "start-all", "list", TAG),
-        lambda call: _enable_all(call, "start", enabled=True),
+        lambda call: _for_all(call, "start", START_ALL, AllChanged),
         "Start all assistants",
         "Affects all that you may control; the others are listed in `refused`.",
         operation_id="let_all_assistants_answer",
@@ -116,7 +97,7 @@ ROWS = (
     ),
     Row(
         Route("POST", "stop/", "silence-all", "list", TAG),
-        lambda call: _enable_all(call, "stop", enabled=False),
+        lambda call: _for_all(call, "stop", SILENCE_ALL, AllChanged),
         "Silence all assistants",
         "Affects all that you may control, until they are started again; the others are "
         "listed in `refused`.",

@@ -17,7 +17,7 @@ from evennia_ai.api.rows import Call, Route, Row
 from evennia_ai.core.safety.addresses import counted_as
 from evennia_ai.core.settings.services import NAME, Metrics
 from evennia_ai.core.typed_objects import Account
-from evennia_ai.operations.monitoring import health
+from evennia_ai.operations.monitoring import health, metrics
 from evennia_ai.operations.result import ProblemKind
 from evennia_ai.operations.rights import is_staff
 from evennia_ai.operations.rights.callers import NOT_YOURS
@@ -75,14 +75,14 @@ class MetricsPage(ApiView):
 
     def answer(self, payload: object, status: int, headers: dict[str, str]) -> HttpResponseBase:
         """Make a response of Prometheus's media type."""
-        return HttpResponse(payload, status=status, content_type=health.METRICS_TYPE)
+        return HttpResponse(payload, status=status, content_type=metrics.METRICS_TYPE)
 
 
 def _metrics(call: Call) -> bytes:
     is_open = api_config().metrics is Metrics.ALL
     if not is_open and not is_staff(call.account):
         raise problem(ProblemKind.FORBIDDEN, NOT_YOURS)
-    return health.metrics()
+    return metrics.metrics()
 
 
 ROWS = (

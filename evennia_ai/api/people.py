@@ -18,6 +18,7 @@ from evennia_ai.models import AccessToken, missing_tables
 from evennia_ai.operations.result import ProblemKind
 from evennia_ai.operations.rights import callers, token_store
 from evennia_ai.operations.rights.tokens import NOT_MIGRATED
+from evennia_ai.runtime.web_requests import api_config
 
 # In URLs people are named by numbers, without characters such as * and # that have a meaning there.
 KINDS = {"account": "*#", "object": "#"}
@@ -37,7 +38,7 @@ def name_of(dbref: str) -> str:
 def has_tokens() -> bool:
     """True if the game uses tokens."""
     try:
-        return bool(token_store.config().token_days)
+        return bool(api_config().token_days)
     except ConfigurationError:
         return True  # a request with a token then gets the error itself, which is clearer
 

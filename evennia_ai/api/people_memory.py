@@ -5,8 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Annotated, Any
 
-from typing_extensions import TypedDict
-
 from evennia_ai.api import requests
 from evennia_ai.api.base import limit_of, look_of, next_of
 from evennia_ai.api.memory import MEMORY, REACHED, WITH_IT, named
@@ -14,7 +12,7 @@ from evennia_ai.api.people import dbref_of, name_of
 from evennia_ai.api.rows import ONE, Call, Route, Row
 from evennia_ai.operations import Result
 from evennia_ai.operations.memory import own, profiles
-from evennia_ai.operations.memory.rows import Export, ForgottenThing, KnownThing
+from evennia_ai.operations.memory.rows import Export, ForgottenThing, OwnMemory
 from evennia_ai.operations.result import note
 
 TAG = "People"
@@ -50,19 +48,6 @@ EXPORT = {
     "heard": [],
     "company": {"answered": 5, "refused": 0},
 }
-
-
-class OwnMemory(TypedDict):
-    """A memory of a person."""
-
-    id: Annotated[str, note("Identifier by which it can be corrected or deleted.")]
-    kind: str
-    text: str
-    at: str
-    superseded: Annotated[
-        str, note("Time since which it is no longer true (ISO 8601); empty if it still is.")
-    ]
-    is_private: Annotated[bool, note("True if nobody else is told about it.")]
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,13 +96,8 @@ def _exported(result: Result[Export]) -> Result[Export]:
 def _list_own(call: Call) -> KnownPage:
     offset = call.query.get("offset", 0)
     data = own.what_is_known(call.script, call.account, after=offset).data
-    page = [_as_own_memory(row) for row in data.known[: limit_of(call.query)]]
+    page = data.known[: limit_of(call.query)]
     return KnownPage(data.is_remembered, page, data.count, next_of(call.query, page, data.count))
-
-
-def _as_own_memory(row: KnownThing) -> Any:
-    # Called `id` here: that of a profile's attribute is not a number.
-    return {"id": str(row["number"]), **{key: each for key, each in row.items() if key != "number"}}
 
 
 # ---- for staff ---------------------------------------------------------------------------------

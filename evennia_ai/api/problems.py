@@ -7,36 +7,22 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
+from http import HTTPStatus
 from typing import Any
 
-from django.core.exceptions import (
-    BadRequest,
-    PermissionDenied,
-    RequestDataTooBig,
-    SuspiciousOperation,
-)
+from django.core.exceptions import PermissionDenied
 from django.http import Http404
-from django.http.multipartparser import MultiPartParserError
 from evennia.utils import logger
-from rest_framework import exceptions, status
+from rest_framework import exceptions
 from rest_framework.response import Response
 
-from evennia_ai.errors import ConfigurationError
 from evennia_ai.operations import Result
-from evennia_ai.operations.result import ProblemKind
-from evennia_ai.runtime.game_thread import GameBusyError
+from evennia_ai.operations.result import STATUSES, ProblemKind
+from evennia_ai.runtime.web_requests import INTERNAL_ERROR, problem_of
 
 # A hostile body may have thousands of wrong fields.
 MOST_FIELDS = 50
 LONGEST_MESSAGE = 2000
-INTERNAL_ERROR = "Something went wrong in the game; its log has more."
-STATUSES: Mapping[ProblemKind, int] = {
-    ProblemKind.INVALID: status.HTTP_400_BAD_REQUEST,
-    ProblemKind.FORBIDDEN: status.HTTP_403_FORBIDDEN,
-    ProblemKind.NOT_FOUND: status.HTTP_404_NOT_FOUND,
-    ProblemKind.CONFLICT: status.HTTP_409_CONFLICT,
-    ProblemKind.UNAVAILABLE: status.HTTP_503_SERVICE_UNAVAILABLE,
-}
 CODES: Mapping[int, str] = {
     400: "invalid",
     401: "unauthenticated",
@@ -55,7 +41,6 @@ DJANGO_ERRORS: Mapping[type[Exception], type[exceptions.APIException]] = {
     Http404: exceptions.NotFound,
     PermissionDenied: exceptions.PermissionDenied,
 }
-MALFORMED_ERRORS = (BadRequest, MultiPartParserError, SuspiciousOperation)
 
 
 class ProblemError(exceptions.APIException):
@@ -108,7 +93,7 @@ def answer_to(error: BaseException) -> Response:
     if getattr(known, "auth_header", None):
         headers["WWW-Authenticate"] = known.auth_header
     wait = getattr(known, "retry_seconds", 0) or getattr(known, "wait", 0)
-    if known.status_code == status.HTTP_429_TOO_MANY_REQUESTS:
+    if known.status_code == HTTPStatus.TOO_MANY_REQUESTS:
         # DRF does not always know; after a minute the count is empty.
         wait = wait or 60
     if wait:
@@ -119,14 +104,8 @@ def answer_to(error: BaseException) -> Response:
 def _as_api_exception(error: BaseException) -> Any:
     if isinstance(error, exceptions.APIException):
         return error
-    if isinstance(error, GameBusyError):
-        return ProblemError(503, f"Not now: {error}.", error.retry_seconds)
-    if isinstance(error, ConfigurationError):
-        return ProblemError(503, f"The game is set up wrongly: {error}.")
-    if isinstance(error, RequestDataTooBig):
-        return ProblemError(413, "The body is too large.")
-    if isinstance(error, MALFORMED_ERRORS):
-        return ProblemError(400, "The request is malformed.")
+    if known := problem_of(error):
+        return ProblemError(*known, retry_seconds=getattr(error, "retry_seconds", 0))
     plain = next((kind for kind in DJANGO_ERRORS if isinstance(error, kind)), None)
     return DJANGO_ERRORS[plain]() if plain else None
 

@@ -12,6 +12,7 @@ from rest_framework.request import Request
 
 from evennia_ai.audit import MARK
 from evennia_ai.core.safety.audit_events import bounded, masked
+from evennia_ai.core.text.words import counted
 
 CHANGING = ("POST", "PUT", "PATCH", "DELETE")
 # Fields with words of people, or words that a tool is to say; they are not logged.
@@ -74,7 +75,7 @@ def _shown(values: Mapping[object, object], is_private: bool) -> dict[str, Any]:
 def _without_words(value: object) -> Any:
     """Replace every text in a value by its length."""
     if isinstance(value, str):
-        return f"({len(value)} characters)"
+        return f"({counted(len(value), 'characters')})"
     if isinstance(value, Mapping):
         return {key: _without_words(part) for key, part in value.items()}
     return [_without_words(part) for part in value] if isinstance(value, list) else value

@@ -29,7 +29,7 @@ from evennia_ai.core.turn.contexts import ContextType
 from evennia_ai.core.turn.goal_times import LONGEST_WHEN
 from evennia_ai.core.turn.goals import COMPLETED, DROPPED, LONGEST_GOAL, PRIORITIES
 from evennia_ai.operations.assistants.creation import LONGEST_PATH
-from evennia_ai.operations.assistants.lifecycle import LONGEST_DESC, MOST_ALIASES
+from evennia_ai.operations.assistants.looks import LONGEST_DESC, MOST_ALIASES
 from evennia_ai.operations.memory.rows import LONGEST_TEXT
 from evennia_ai.operations.rights.tokens import SCOPE, SCOPES
 

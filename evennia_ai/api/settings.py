@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from evennia_ai.api import requests
 from evennia_ai.api.base import require, require_found
 from evennia_ai.api.problems import problem
@@ -11,7 +9,6 @@ from evennia_ai.api.rows import ONE, Call, Route, Row
 from evennia_ai.core.turn.contexts import ContextType
 from evennia_ai.operations import Result
 from evennia_ai.operations.audit import undoing
-from evennia_ai.operations.audit.edits import Edit
 from evennia_ai.operations.models import shown_prompts
 from evennia_ai.operations.result import ProblemKind
 from evennia_ai.operations.settings import changing
@@ -71,13 +68,14 @@ def _prompt(call: Call) -> Result:
     return result
 
 
-def _edited(call: Call, found: Edit | Result, change: Callable[..., Result]) -> Result:
-    """Undo or redo an edit, if the caller also has the rights that the edit itself needed."""
-    if isinstance(found, Result):
-        return found
-    for act in undoing.acts_of(found):
-        require(call.account, act, call.script)
-    return change(call.script, found, by=call.by, person=call.account)
+def _undo(call: Call) -> Result:
+    found = undoing.find_undo(call.script, call.body.get("number"))
+    return undoing.change_as(call.account, call.script, found, undoing.undo)
+
+
+def _redo(call: Call) -> Result:
+    found = undoing.find_redo(call.script)
+    return undoing.change_as(call.account, call.script, found, undoing.redo)
 
 
 ROWS = (
@@ -138,9 +136,7 @@ ROWS = (
     ),
     Row(
         Route("POST", f"{ONE}undo/", "undo", "undo", SETTINGS),
-        lambda call: _edited(
-            call, undoing.find_undo(call.script, call.body.get("number")), undoing.undo
-        ),
+        _undo,
         "Undo an edit",
         "Undoes the newest edit, or the one with the given number; refused if the value "
         "was changed again since.",
@@ -152,7 +148,7 @@ ROWS = (
     ),
     Row(
         Route("POST", f"{ONE}redo/", "redo", "undo", SETTINGS),
-        lambda call: _edited(call, undoing.find_redo(call.script), undoing.redo),
+        _redo,
         "Redo an edit",
         "Redoes the edit that was undone last, unless something else was edited since.",
         operation_id="make_an_edit_again_that_was_taken_back",

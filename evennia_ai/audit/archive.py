@@ -69,7 +69,7 @@ def policy() -> AuditConfig:
     Raises:
         ConfigurationError: the setting is wrong; the text names the path.
     """
-    return AuditConfig.from_stored(getattr(settings, AuditConfig.NAME, {}))
+    return AuditConfig.from_settings(settings)
 
 
 def folder_of(config: AuditConfig) -> Path:

@@ -65,7 +65,7 @@ class CmdAiExec(StaffCommand):
         ]
         foot = f"More about one: aiexec {script.key} <tool> ?"
         head = ("Tool", "Category", "Takes", "Allowed")
-        self.show_table(f"{script.key} has {len(rows)} tools", head, rows, foot)
+        self.show_table(f"{script.key} has {counted(len(rows), 'tools')}", head, rows, foot)
 
     def _log(self, script: AssistantScript) -> None:
         if not self.may("usage", script):

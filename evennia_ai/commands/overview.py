@@ -63,9 +63,9 @@ def _memory_text(memory: MemorySummary) -> str:
 def _server_text(server: Mapping[str, Any]) -> str:
     """The state and number of tools of an MCP server."""
     problem = f", {server['problem']}" if server["problem"] else ""
-    count = len(server["held"])
+    count, tools = len(server["held"]), counted(server["tools"], "tools")
     held = f", {count} held back (assistant tools held)" if count else ""
-    return f"{server['name']}: {server['state']}, {server['tools']} tools{held}{problem}"
+    return f"{server['name']}: {server['state']}, {tools}{held}{problem}"
 
 
 def _breaker_text(breaker: Mapping[str, object]) -> str:

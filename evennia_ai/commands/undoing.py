@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TypeGuard
-
 from evennia_ai.commands.base import number_of
 from evennia_ai.commands.words import Subcommand, WordCommand
 from evennia_ai.operations import AssistantScript, Result
@@ -31,22 +29,22 @@ class UndoingWords(WordCommand):
         elif self.may("undo", script):
             found = edits_of.find_undo(script, number_of(word))
             if self._may_change(found, script):
-                self.show(edits_of.undo(script, found, by=self.by, person=self.caller))
+                self.show(edits_of.undo(script, found.data, by=self.by, person=self.caller))
 
     def _redo(self, name: str) -> None:
         script = self.pick_for(name, "undo")
         if script is not None:
             found = edits_of.find_redo(script)
             if self._may_change(found, script):
-                self.show(edits_of.redo(script, found, by=self.by, person=self.caller))
+                self.show(edits_of.redo(script, found.data, by=self.by, person=self.caller))
 
-    def _may_change(self, found: Edit | Result, script: AssistantScript) -> TypeGuard[Edit]:
+    def _may_change(self, found: Result[Edit], script: AssistantScript) -> bool:
         """True if an edit was found and the caller has its rights; otherwise show why not."""
-        if isinstance(found, Result):
+        if not found.ok:
             self.show(found)
             return False
         # The right to undo is not enough: an edit may have needed others.
-        return all(self.may(act, script) for act in edits_of.acts_of(found))
+        return all(self.may(act, script) for act in edits_of.acts_of(found.data))
 
 
 WORDS = {

@@ -21,6 +21,7 @@ from evennia_ai.core.memory.recollection import MemoryKind, Recollection
 from evennia_ai.core.memory.reflection import groups, insights_request, questions_request
 from evennia_ai.core.safety.audit_events import audit_event
 from evennia_ai.core.safety.budget import Purpose
+from evennia_ai.core.text.words import counted
 from evennia_ai.core.turn.contexts import ContextType
 from evennia_ai.memory import indexing
 from evennia_ai.memory.evidence import ShownMemories, dated_memories, nearest
@@ -66,14 +67,14 @@ async def reflect(session: MemoryWork, threshold: int | None = None) -> bool:
         session.keep()
         return True
     kept = derive_memories.without_known(script, _still_grounded(script, made))
-    counts = f"{len(questions)} questions, {len(kept)} insights"
-    context = f"importance {underway['importance']}, {counts}"
+    sizes = f"{counted(len(questions), 'questions')}, {counted(len(kept), 'insights')}"
+    context = f"importance {underway['importance']}, {sizes}"
     keys = [memory.key for memory in kept]
     event = audit_event("ReflectionRecorded", context=context, keys=keys)
     after = _next_state(reflection, {**underway, "groups": others}, script.clock.seconds())
     write = partial(rows.insert, script.pk, kept)
-    counted = {"questions": len(questions), "insights": len(kept)}
-    session.keep(event, extra_writes=write, counted=counted, reflection_state=after)
+    counts = {"questions": len(questions), "insights": len(kept)}
+    session.keep(event, extra_writes=write, counted=counts, reflection_state=after)
     indexing.soon(script)
     return True
 

@@ -15,6 +15,7 @@ from twisted.internet.defer import TimeoutError as DeadlineError
 from twisted.python import log
 from twisted.python.failure import Failure
 
+from evennia_ai.core.text.words import counted
 from evennia_ai.core.turn.conversation import Message, with_closing_reply
 from evennia_ai.core.turn.toolspec import ToolSpec
 from evennia_ai.core.typed_objects import Reactor
@@ -268,7 +269,7 @@ class UnifiedLLMClient:
         """
         outcome = Deferred.fromCoroutine(self._in_slot(messages, tools, extra, payment))
         if self.debug if debug is None else debug:
-            size = f"{len(messages)} messages, {len(tools)} tools"
+            size = f"{counted(len(messages), 'messages')}, {counted(len(tools), 'tools')}"
             log_outcome(outcome, f"{self.provider_name} {self.model}: {size}", self._reactor)
         return outcome
 

@@ -10,6 +10,7 @@ from typing import Any
 from twisted.internet import reactor as default_reactor
 from twisted.internet.defer import Deferred, DeferredSemaphore
 
+from evennia_ai.core.text.words import counted
 from evennia_ai.core.turn.conversation import Message
 from evennia_ai.core.turn.toolspec import ToolSpec
 from evennia_ai.core.typed_objects import Reactor
@@ -90,7 +91,7 @@ class FallbackClient(ClientGroup):
         outcome = Deferred.fromCoroutine(self._in_slot(asked))
         if debug:
             names = ", ".join(name for name, _ in self.models)
-            size = f"{len(messages)} messages, {len(tools)} tools"
+            size = f"{counted(len(messages), 'messages')}, {counted(len(tools), 'tools')}"
             log_outcome(outcome, f"{names}: {size}", self._reactor)
         return outcome
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from evennia_ai.core.text.cleaning import one_line, strip_control
 from evennia_ai.core.text.reading import is_deep
+from evennia_ai.core.text.words import counted
 from evennia_ai.core.turn.toolspec import ToolGroup, ToolSpec
 from evennia_ai.mcp.config import ServerConfig
 
@@ -88,7 +89,7 @@ def make_listing(config: ServerConfig, listed: Iterable[Listed]) -> Listing:
         else:
             tools[names[tool.name]] = RemoteTool(tool.name, _spec(config, names[tool.name], tool))
     if rest := left_out[MOST_LEFT_OUT:]:
-        left_out[MOST_LEFT_OUT:] = [f"{len(rest)} more tools"]
+        left_out[MOST_LEFT_OUT:] = [counted(len(rest), "more tools")]
     return Listing(tools, tuple(left_out))
 
 

@@ -7,6 +7,7 @@ from typing import Any, Protocol, TypeVar
 
 from twisted.internet.defer import Deferred, gatherResults, succeed
 
+from evennia_ai.core.text.words import counted
 from evennia_ai.core.turn.toolspec import ToolSpec
 from evennia_ai.core.typed_objects import Reactor
 from evennia_ai.errors import ToolError, ToolTimeoutError
@@ -166,7 +167,7 @@ class RemoteServer:
             return
         is_new = listing != self.listing
         if is_new or self._state != "connected":
-            self._say(f"connected, {len(listing.tools)} tools")
+            self._say(f"connected, {counted(len(listing.tools), 'tools')}")
         self._state, self._problem = "connected", ""
         if is_new:
             for complaint in listing.left_out:

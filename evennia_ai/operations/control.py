@@ -13,6 +13,7 @@ from typing_extensions import TypedDict
 
 from evennia_ai import approvals, audit, emergency
 from evennia_ai.assistant_script import AssistantScript
+from evennia_ai.core.text.words import counted
 from evennia_ai.operations.result import Result, note, one_of
 from evennia_ai.operations.settings.changing import signed
 from evennia_ai.operations.times import iso
@@ -53,7 +54,9 @@ def breakers(script: AssistantScript | None) -> Result[Breakers]:
     """List the breakers of the game and, where an assistant is given, those of its tools."""
     rows = [_breaker_row(script, *found) for found in _breakers(script)]
     not_closed = sum(row["state"] != "closed" for row in rows)
-    return Result(True, f"{len(rows)} breakers, {not_closed} of them not closed.", Breakers(rows))
+    return Result(
+        True, f"{counted(len(rows), 'breakers')}, {not_closed} not closed.", Breakers(rows)
+    )
 
 
 def find_breaker(script: AssistantScript | None, name: str) -> Result[BreakerRow]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
+from http import HTTPStatus
 from typing import Any, Generic
 
 from pydantic import Field
@@ -26,6 +27,16 @@ class ProblemKind(StrEnum):
     NOT_FOUND = "missing"  # there is no such thing
     CONFLICT = "conflict"  # not possible in its present state
     UNAVAILABLE = "unavailable"  # not possible now; later it may be
+
+
+STATUSES: Mapping[ProblemKind, HTTPStatus] = {
+    ProblemKind.NONE: HTTPStatus.OK,
+    ProblemKind.INVALID: HTTPStatus.BAD_REQUEST,
+    ProblemKind.FORBIDDEN: HTTPStatus.FORBIDDEN,
+    ProblemKind.NOT_FOUND: HTTPStatus.NOT_FOUND,
+    ProblemKind.CONFLICT: HTTPStatus.CONFLICT,
+    ProblemKind.UNAVAILABLE: HTTPStatus.SERVICE_UNAVAILABLE,
+}
 
 
 def nothing() -> Any:
@@ -110,6 +121,13 @@ class Result(Generic[T]):
     def with_typed(self, typed: str) -> Result[T]:
         """The same result with a command to type at the end of its message."""
         return replace(self, message=f"{self.message}{typed}", typed=typed)
+
+
+def refuse_limit(limit: int, most: int) -> Result[Any] | None:
+    """Refuse a number of entries that cannot be shown at once; None for any other."""
+    if 1 <= limit <= most:
+        return None
+    return Result.invalid(f"{limit} cannot be shown at once; ask for 1 to {most}.")
 
 
 def note(text: str) -> Any:

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 
 import uvicorn
 from starlette.requests import Request
-from starlette.types import ASGIApp
+from starlette.types import ASGIApp, Message, Send
 
 from evennia_ai.core.safety.addresses import client_of
 from evennia_ai.runtime.web_requests import LONGEST_HEADER, trusted_proxies
@@ -134,3 +134,12 @@ class RequestTurn:
         if self._is_mine:
             self._is_mine = False
             self._free.release()
+
+    def ending(self, send: Send) -> Send:
+        """A `send` that passes the turn on first: the client may be slow to read the answer."""
+
+        async def sending(message: Message) -> None:
+            self.end()
+            await send(message)
+
+        return sending

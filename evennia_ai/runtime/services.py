@@ -8,10 +8,11 @@ from collections.abc import Callable, Mapping
 from functools import lru_cache
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from django.conf import settings
 from evennia.utils import logger
+from pydantic import TypeAdapter
 from twisted.internet import reactor
 from twisted.internet.defer import Deferred
 
@@ -19,7 +20,7 @@ from evennia_ai.a2a_client.agents import RemoteSpecialists
 from evennia_ai.core.hearing.calling import MOST_ANSWERS
 from evennia_ai.core.hearing.rate_limits import HearingConfig
 from evennia_ai.core.settings.game import GAME_SETTINGS
-from evennia_ai.core.settings.model import read_value
+from evennia_ai.core.settings.model import Flag, read_value
 from evennia_ai.core.settings.remote import SETTING as REMOTE_SPECIALISTS
 from evennia_ai.core.settings.remote import Remote, read_remotes
 from evennia_ai.core.settings.services import (
@@ -51,6 +52,9 @@ from evennia_ai.workers.kinds import key_mark
 from evennia_ai.workers.port import BackgroundWork
 from evennia_ai.workers.queued import Queued
 
+T = TypeVar("T")
+FLAG: TypeAdapter[bool] = TypeAdapter(Flag)
+
 
 def close_at_the_end(close: Callable[[], Deferred[object]]) -> None:
     """Start closing something when the reactor stops, without delaying the stop."""
@@ -63,13 +67,21 @@ def close_at_the_end(close: Callable[[], Deferred[object]]) -> None:
     reactor.addSystemEventTrigger("before", "shutdown", begin)
 
 
+def _value(name: str) -> Any:
+    return getattr(settings, name, GAME_SETTINGS[name].default)
+
+
+def _read(name: str, kind: TypeAdapter[T]) -> T:
+    return read_value(kind, name, _value(name))
+
+
 def _number(name: str) -> float:
     """A positive finite number from the environment or the settings.
 
     Raises:
         ConfigurationError: it is something else.
     """
-    value = os.environ.get(name) or getattr(settings, name, GAME_SETTINGS[name].default)
+    value = os.environ.get(name) or _value(name)
     try:
         number = float(value)
     except (TypeError, ValueError):
@@ -97,15 +109,6 @@ def pacer() -> Pacer:
     return pacer_of(reactor)
 
 
-def breaker_config() -> BreakerConfig:
-    """The setting of the circuit breakers of model services.
-
-    Raises:
-        ConfigurationError: something in it is wrong.
-    """
-    return BreakerConfig.from_stored(getattr(settings, BreakerConfig.NAME, {}))
-
-
 @lru_cache(maxsize=1)
 def pool() -> Pool:
     """The process's pool of model connections."""
@@ -118,7 +121,7 @@ def pool() -> Pool:
             max_calls_in_flight=_whole_number("EVENNIA_AI_MAX_CALLS_IN_FLIGHT"),
             most_reply_bytes=reply_bytes(),
             app_name=settings.SERVERNAME,
-            breaker=breaker_config(),
+            breaker=BreakerConfig.from_settings(settings),
         ),
         reactor=reactor,
     )
@@ -133,7 +136,7 @@ def endpoint() -> Endpoint:
         ConfigurationError: the model settings do not fit together.
     """
     found = endpoints.resolve(os.environ, settings)
-    given = getattr(settings, REPLICAS, GAME_SETTINGS[REPLICAS].default)
+    given = _value(REPLICAS)
     return with_replicas(found, given, os.environ, settings) if given != () else found
 
 
@@ -153,8 +156,8 @@ def fallbacks(
     game = game or endpoint()
     if own:
         return read_own_fallbacks(own, first or game)
-    given = getattr(settings, FALLBACK_MODELS, GAME_SETTINGS[FALLBACK_MODELS].default)
-    return distinct(read_fallbacks(given, game, os.environ, settings), first or game)
+    found = read_fallbacks(_value(FALLBACK_MODELS), game, os.environ, settings)
+    return distinct(found, first or game)
 
 
 def tool_modules() -> tuple[str, ...]:
@@ -187,11 +190,7 @@ def tools_by_need() -> bool:
     Raises:
         ConfigurationError: it is neither True nor False.
     """
-    name = "EVENNIA_AI_TOOLS_BY_NEED"
-    value = getattr(settings, name, GAME_SETTINGS[name].default)
-    if isinstance(value, bool):
-        return value
-    raise ConfigurationError(f"{name} is {value!r}; it must be True or False")
+    return _read("EVENNIA_AI_TOOLS_BY_NEED", FLAG)
 
 
 def answers_per_line() -> int:
@@ -200,8 +199,7 @@ def answers_per_line() -> int:
     Raises:
         ConfigurationError: the setting is wrong.
     """
-    name = "EVENNIA_AI_ANSWERS_PER_LINE"
-    return read_value(MOST_ANSWERS, name, getattr(settings, name, GAME_SETTINGS[name].default))
+    return _read("EVENNIA_AI_ANSWERS_PER_LINE", MOST_ANSWERS)
 
 
 def mcp_server_config() -> McpServerConfig:
@@ -210,10 +208,9 @@ def mcp_server_config() -> McpServerConfig:
     Raises:
         ConfigurationError: something in them is wrong, or the SDK is missing.
     """
-    name = McpServerConfig.NAME
-    config = McpServerConfig.from_stored(getattr(settings, name, {}))
+    config = McpServerConfig.from_settings(settings)
     if config.port:
-        require_sdk(f"{name} names a port")
+        require_sdk(f"{config.NAME} names a port")
     return config
 
 
@@ -223,11 +220,10 @@ def a2a_config() -> A2aConfig:
     Raises:
         ConfigurationError: something in them is wrong, or the SDK is missing.
     """
-    name = A2aConfig.NAME
-    config = A2aConfig.from_stored(getattr(settings, name, {}))
+    config = A2aConfig.from_settings(settings)
     if config.port and find_spec("a2a") is None:
         raise ConfigurationError(
-            f"{name} names a port, but the package a2a-sdk is not installed; "
+            f"{config.NAME} names a port, but the package a2a-sdk is not installed; "
             "install it with: pip install 'evennia-ai[a2a]'"
         )
     return config
@@ -331,7 +327,7 @@ def workers_config() -> WorkersConfig:
     Raises:
         ConfigurationError: something in them is wrong, or this game cannot have workers.
     """
-    config = WorkersConfig.from_stored(getattr(settings, WorkersConfig.NAME, {}))
+    config = WorkersConfig.from_settings(settings)
     if config.engine and (told := bell.obstacle_of_setting()):
         raise ConfigurationError(f"{WorkersConfig.NAME} sets {config.engine!r}, but {told}")
     return config
@@ -383,7 +379,7 @@ def check_settings() -> str:
     _number("EVENNIA_AI_CALL_DEADLINE_SECONDS")
     _whole_number("EVENNIA_AI_MAX_CALLS_IN_FLIGHT")
     reply_bytes()
-    breaker_config()
+    BreakerConfig.from_settings(settings)
     fallbacks()
     tool_modules()
     most_tools()

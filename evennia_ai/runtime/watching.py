@@ -92,7 +92,7 @@ ENDED: list[Listener] = []
 def web_config() -> WebConfig:
     """The game's settings of the workbench; settings that make no sense count as not set."""
     try:
-        return WebConfig.from_stored(getattr(settings, WebConfig.NAME, {}))
+        return WebConfig.from_settings(settings)
     except ConfigurationError:
         return WebConfig()
 

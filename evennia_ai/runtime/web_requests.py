@@ -1,20 +1,27 @@
-"""Web requests to the API and to pages: settings, the session, and the client's address."""
+"""Web requests to the API and to pages: settings, session, the client's address, and errors."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import lru_cache
+from http import HTTPStatus
 from importlib import import_module
 from typing import Any
 
 from django.conf import settings
 from django.contrib.sessions.backends.base import SessionBase
+from django.core.exceptions import BadRequest, RequestDataTooBig, SuspiciousOperation
+from django.http.multipartparser import MultiPartParserError
 
 from evennia_ai.core.safety.addresses import client_of, is_network, is_within
 from evennia_ai.core.settings.services import ApiConfig
+from evennia_ai.errors import ConfigurationError
 from evennia_ai.runtime import portal_peers
+from evennia_ai.runtime.game_thread import GameBusyError
 
 LOOPBACK = ("127.0.0.1", "127.0.0.0/8", "::1")
+INTERNAL_ERROR = "Something went wrong in the game; its log has more."
+_MALFORMED = (BadRequest, MultiPartParserError, SuspiciousOperation)
 LONGEST_HEADER = 2000  # characters of X-Forwarded-For that are read, from its end
 
 
@@ -24,7 +31,7 @@ def api_config() -> ApiConfig:
     Raises:
         ConfigurationError: something in them is wrong.
     """
-    return ApiConfig.from_stored(getattr(settings, ApiConfig.NAME, {}))
+    return ApiConfig.from_settings(settings)
 
 
 def trusted_proxies() -> tuple[str, ...]:
@@ -79,3 +86,18 @@ def _read_only_class(engine: str) -> Any:
     # Django's signature of a session includes the name of the class that stored it.
     ReadOnly.__qualname__ = kind.__qualname__
     return ReadOnly
+
+
+def problem_of(error: BaseException) -> tuple[HTTPStatus, str] | None:
+    """The status and the message of an error that may happen; None for any other."""
+    if isinstance(error, GameBusyError):
+        return HTTPStatus.SERVICE_UNAVAILABLE, f"Not now: {error}."
+    if isinstance(error, ConfigurationError):
+        return HTTPStatus.SERVICE_UNAVAILABLE, f"The game is set up wrongly: {error}."
+    if isinstance(error, RequestDataTooBig):  # a kind of SuspiciousOperation
+        return HTTPStatus.REQUEST_ENTITY_TOO_LARGE, "The request is too large."
+    return (
+        (HTTPStatus.BAD_REQUEST, "The request is malformed.")
+        if isinstance(error, _MALFORMED)
+        else None
+    )

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 from evennia_ai.core.text.cleaning import one_line
 from evennia_ai.operations import Result
 from evennia_ai.operations.audit import undoing
-from evennia_ai.operations.audit.edits import Edit
 from evennia_ai.operations.audit.undoing import MadeEdit
-from evennia_ai.operations.rights import is_allowed, refusal
+from evennia_ai.operations.rights import is_allowed
 from evennia_ai.web.forms import DiffPart, compared, time_shown, value_shown, whole_number_in
 from evennia_ai.web.rows import ONE, Action, Shown, Visit
 
@@ -92,19 +90,9 @@ def _undo(visit: Visit) -> Result:
     except ValueError:
         return Result.invalid(f"{visit.form['number'][:40]!r} is not the number of an edit.")
     found = undoing.find_undo(visit.assistant, number)
-    return _change_edit(visit, found, undoing.undo)
+    return undoing.change_as(visit.account, visit.assistant, found, undoing.undo)
 
 
 def _redo(visit: Visit) -> Result:
-    return _change_edit(visit, undoing.find_redo(visit.assistant), undoing.redo)
-
-
-def _change_edit(visit: Visit, found: Edit | Result, change: Callable[..., Result]) -> Result:
-    """Undo or redo an edit, if the visitor also has the rights that the edit itself needed."""
-    if isinstance(found, Result):
-        return found
-    for act in undoing.acts_of(found):
-        refused = refusal(act, visit.account, visit.assistant)
-        if refused is not None:
-            return refused
-    return change(visit.assistant, found, by=visit.by, person=visit.account)
+    found = undoing.find_redo(visit.assistant)
+    return undoing.change_as(visit.account, visit.assistant, found, undoing.redo)

@@ -110,7 +110,8 @@ class Action:
         act: the right, as for a page.
         do: the function, called in the game's thread; the page shows its message.
         is_long: it waits for a model or a tool.
-        goes_to: returns the address to visit after success; None for the page's own.
+        goes_to: the page to visit after success, or a function that returns its address; "" for
+            the button's own.
         is_look: it changes nothing: the page is rendered with its outcome, and keeps the form.
     """
 
@@ -120,7 +121,7 @@ class Action:
     act: str
     do: Callable[[Visit], Result | Deferred[Result]]
     is_long: bool = False
-    goes_to: Callable[[Visit, Result], str] | None = None
+    goes_to: str | Callable[[Visit, Result], str] = ""
     is_look: bool = False
 
 

@@ -16,7 +16,7 @@ from evennia_ai.core.settings.services import WebConfig
 
 GAMES_OWN = "EVENNIA_AI_ROOT_URLCONF"
 _game: Any = import_module(getattr(settings, GAMES_OWN))
-_config = WebConfig.from_stored(getattr(settings, WebConfig.NAME, {}))
+_config = WebConfig.from_settings(settings)
 
 urlpatterns = [*_game.urlpatterns, path(_config.path, include("evennia_ai.web.urls"))]
 # Django looks for these error views in the root URLconf.

@@ -12,10 +12,8 @@ from typing import Any
 from django.conf import settings
 from django.contrib import messages
 from django.contrib.auth.views import redirect_to_login
-from django.core.exceptions import RequestDataTooBig, SuspiciousOperation
 from django.db import transaction
 from django.http import HttpRequest, HttpResponse, HttpResponseBase
-from django.http.multipartparser import MultiPartParserError
 from django.middleware.csrf import get_token
 from django.shortcuts import redirect
 from django.template.loader import render_to_string
@@ -27,14 +25,18 @@ from evennia.utils import logger
 from twisted.internet.defer import Deferred
 
 from evennia_ai import audit
-from evennia_ai.errors import ConfigurationError
 from evennia_ai.operations import Result
-from evennia_ai.operations.result import ProblemKind
+from evennia_ai.operations.result import STATUSES, ProblemKind
 from evennia_ai.operations.rights import callers, is_allowed
 from evennia_ai.operations.rights.private_words import PrivateView
 from evennia_ai.operations.times import zone_name
-from evennia_ai.runtime.game_thread import ANY, LONG, GameBusyError, run
-from evennia_ai.runtime.web_requests import address_of, api_config
+from evennia_ai.runtime.game_thread import ANY, LONG, run
+from evennia_ai.runtime.web_requests import (
+    INTERNAL_ERROR,
+    address_of,
+    api_config,
+    problem_of,
+)
 from evennia_ai.web.menu import BY_NAME, menu_of
 from evennia_ai.web.rows import REVEAL, Action, Download, File, Page, Shown, Visit, page_address
 
@@ -49,15 +51,6 @@ HEADERS = {
     "Referrer-Policy": "same-origin",
     "X-Content-Type-Options": "nosniff",
 }
-STATUSES: Mapping[ProblemKind, HTTPStatus] = {
-    ProblemKind.NONE: HTTPStatus.OK,
-    ProblemKind.INVALID: HTTPStatus.BAD_REQUEST,
-    ProblemKind.FORBIDDEN: HTTPStatus.FORBIDDEN,
-    ProblemKind.NOT_FOUND: HTTPStatus.NOT_FOUND,
-    ProblemKind.CONFLICT: HTTPStatus.CONFLICT,
-    ProblemKind.UNAVAILABLE: HTTPStatus.SERVICE_UNAVAILABLE,
-}
-INTERNAL_ERROR = "Something went wrong in the game; its log has more."
 # The page that every account may see.
 FALLBACK_PAGE = "mine"
 # Characters; messages are sent in a cookie, in which little fits beside a login. There letters
@@ -161,7 +154,9 @@ def _after_action(result: Result, action: Action, visit: Visit) -> Any:
     if not _may_see(page, visit):  # the button's right does not imply that of its page
         return result, page_address(FALLBACK_PAGE)
     there = action.goes_to
-    return result, there(visit, result) if there else _address(page, visit.path)
+    if not isinstance(there, str):
+        return result, there(visit, result)
+    return result, _address(BY_NAME[there or page.name], visit.path)
 
 
 def _may_see(page: Page, visit: Visit) -> bool:
@@ -305,14 +300,8 @@ def _to_the_login(request: HttpRequest) -> HttpResponse:
 def _error_page(request: HttpRequest, error: Exception) -> HttpResponse:
     if isinstance(error, PageRefusedError):
         status, message = STATUSES[error.result.problem], error.result.message
-    elif isinstance(error, GameBusyError):
-        status, message = HTTPStatus.SERVICE_UNAVAILABLE, f"Not now: {error}."
-    elif isinstance(error, ConfigurationError):
-        status, message = HTTPStatus.SERVICE_UNAVAILABLE, f"The game is set up wrongly: {error}."
-    elif isinstance(error, RequestDataTooBig):
-        status, message = HTTPStatus.REQUEST_ENTITY_TOO_LARGE, "That is too large."
-    elif isinstance(error, (MultiPartParserError, SuspiciousOperation)):
-        status, message = HTTPStatus.BAD_REQUEST, "The form is malformed."
+    elif found := problem_of(error):
+        status, message = found
     else:
         logger.log_trace(f"[assistant] a page failed: {type(error).__name__}")
         status, message = HTTPStatus.INTERNAL_SERVER_ERROR, INTERNAL_ERROR

@@ -17,6 +17,7 @@ from twisted.internet.defer import Deferred, fail, succeed
 from twisted.internet.interfaces import IDelayedCall
 
 from evennia_ai.core.settings.services import WorkersConfig
+from evennia_ai.core.text.words import counted
 from evennia_ai.core.typed_objects import Reactor
 from evennia_ai.errors import MemoryStoreError, StaleEpochError
 from evennia_ai.llm.fallback import Client, with_transport
@@ -50,8 +51,8 @@ UNSURE = "the database was lost while a job was put up, which may have been begu
 ALREADY = "a call that was taken back still stands in the queue"
 LATE = "no worker made the vectors in time; they are asked for again"
 NOBODY = "no worker is at work; start one with: evennia ai_worker"
-NOBODY_WAITS = f"{{count}} jobs wait, and {NOBODY}"
-STALLED = "{count} jobs belong to workers that ended without a word; another takes them up"
+NOBODY_WAITS = f"{{jobs}} waiting, and {NOBODY}"
+STALLED = "jobs of workers that ended without a word: {count}; another takes them up"
 
 
 @dataclass(frozen=True, slots=True)
@@ -321,7 +322,7 @@ class Queued:
         problem = theirs
         if not workers:
             left = waiting + stalled
-            problem = NOBODY_WAITS.format(count=left) if left else NOBODY
+            problem = NOBODY_WAITS.format(jobs=counted(left, "jobs")) if left else NOBODY
         elif stalled:
             problem = STALLED.format(count=stalled)
         return WorkersStanding(True, waiting, running, stalled, workers, self._given_up, problem)

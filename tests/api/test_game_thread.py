@@ -47,34 +47,19 @@ def seen(*options: str) -> dict[str, Any]:
     [
         pytest.param("hops_into_the_game", [True, False], id="it runs in the game's thread"),
         pytest.param("waits_for_a_deferred", "later", id="a Deferred is waited for"),
-        pytest.param(
-            "brings_exceptions_back",
-            [["KeyError", "at once"], ["ValueError", "later"]],
-            id="exceptions come back",
-        ),
-        pytest.param(
-            "calls_off_what_takes_too_long",
-            [[True], CUT_OFF.format(seconds=0.1), 2],
-            id="what takes too long is cancelled in the game's thread",
-        ),
-        pytest.param(
-            "never_begins_what_was_given_up",
-            [NOT_BEGUN.format(seconds=0.1), []],
-            id="what has not begun never begins",
-        ),
-        pytest.param(
-            "tells_of_what_had_begun",
-            [CUT_OFF.format(seconds=0.1), ["done"]],
-            id="of what had begun it is told that it had",
-        ),
+        pytest.param("brings_exceptions_back", [["KeyError", "at once"], ["ValueError", "later"]],
+                     id="exceptions come back"),
+        pytest.param("calls_off_what_takes_too_long", [[True], CUT_OFF.format(seconds=0.1), 2],
+                     id="what takes too long is cancelled in the game's thread"),
+        pytest.param("never_begins_what_was_given_up", [NOT_BEGUN.format(seconds=0.1), []],
+                     id="what has not begun never begins"),
+        pytest.param("tells_of_what_had_begun", [CUT_OFF.format(seconds=0.1), ["done"]],
+                     id="of what had begun it is told that it had"),
         pytest.param("serves_many_at_once", [number**2 for number in range(20)], id="many at once"),
-        pytest.param(
-            "is_called_off_with_its_caller",
-            ["cancelled", [True]],
-            id="what a caller waits for ends with the caller",
-        ),
+        pytest.param("is_called_off_with_its_caller", ["cancelled", [True]],
+                     id="what a caller waits for ends with the caller"),
     ],
-)
+)  # fmt: skip
 @pytest.mark.parametrize("options", [(), ("async",)], ids=["a thread", "a coroutine"])
 def test_a_thread_hops_into_a_running_game(
     options: tuple[str, ...], scenario: str, expected: Any

@@ -127,7 +127,7 @@ class TestHeldTools(ApiTest):
         assert ["wiki__read", "wiki__erase"] == status["mcp"][0]["held"]
         health = self.get("health/", who="builder")
         assert "degraded" == health["status"]
-        assert "wiki: 2 tools are held back" in health["reasons"]
+        assert "wiki: 2 tools held back" in health["reasons"]
         said = self.typed("status ada")
         assert "2 held back (assistant tools held)" in said
 

@@ -24,22 +24,13 @@ from tests.journeys.game import Game, make_product_folder
 VISITOR = "Tom"
 HIDE = "() => { $('#messagewindow').children().hide(); }"
 TALK = (
-    (
-        "whisper ada = what is this place?",
-        "whisper",
-        "The Lantern Library: an old lighthouse full of books, above the harbour of Greyport.",
-    ),
-    (
-        "whisper ada = where are the books about storms?",
-        "whisper",
-        "Through the arch, in the north gallery. Third case; mind the loose stair.",
-    ),
-    (
-        "say @ada may I borrow one?",
-        "say",
-        "They are read here and never taken home. I'll find you a chair by the window.",
-    ),
-)
+    ("whisper ada = what is this place?", "whisper",
+     "The Lantern Library: an old lighthouse full of books, above the harbour of Greyport."),
+    ("whisper ada = where are the books about storms?", "whisper",
+     "Through the arch, in the north gallery. Third case; mind the loose stair."),
+    ("say @ada may I borrow one?", "say",
+     "They are read here and never taken home. I'll find you a chair by the window."),
+)  # fmt: skip
 
 
 @contextmanager

@@ -218,34 +218,22 @@ def test_the_warning_says_what_to_change() -> None:
 @pytest.mark.parametrize(
     ("account", "key", "kind"),
     [
-        pytest.param(
-            BudgetAccount(Scope.GAME, "", "2026-11-21"),
-            "game 2026-11-21 cost.tokens_per_day",
-            "safety.limit.cost.tokens_per_day",
-            id="the game's day",
-        ),
-        pytest.param(
-            BudgetAccount(Scope.PLAYER, "*#3", "2026-11-21 12:05"),
-            "player *#3 2026-11-21 12:05 cost.calls_per_minute",
-            "safety.limit.cost.calls_per_minute",
-            id="a player's minute",
-        ),
-        pytest.param(
-            BudgetAccount(Scope.ASSISTANT, "old ada", ""),
-            "assistant old ada cost.tokens_total",
-            "safety.limit.cost.tokens_total",
-            id="for ever",
-        ),
-        pytest.param(
-            BudgetAccount(Scope.BENCH, "", "2026-11-21"),
-            "bench 2026-11-21 cost.tokens_per_day",
-            "safety.limit.cost.tokens_per_day",
-            id="the bench's day",
-        ),
+        pytest.param(BudgetAccount(Scope.GAME, "", "2026-11-21"),
+                     "game 2026-11-21 cost.tokens_per_day", "safety.limit.cost.tokens_per_day",
+                     id="the game's day"),
+        pytest.param(BudgetAccount(Scope.PLAYER, "*#3", "2026-11-21 12:05"),
+                     "player *#3 2026-11-21 12:05 cost.calls_per_minute",
+                     "safety.limit.cost.calls_per_minute", id="a player's minute"),
+        pytest.param(BudgetAccount(Scope.ASSISTANT, "old ada", ""),
+                     "assistant old ada cost.tokens_total", "safety.limit.cost.tokens_total",
+                     id="for ever"),
+        pytest.param(BudgetAccount(Scope.BENCH, "", "2026-11-21"),
+                     "bench 2026-11-21 cost.tokens_per_day", "safety.limit.cost.tokens_per_day",
+                     id="the bench's day"),
         pytest.param(None, "t1 max_iterations", "safety.limit.max_iterations", id="no money"),
         pytest.param(None, "dig 7", "tool.cost.dig", id="a call"),
     ],
-)
+)  # fmt: skip
 def test_hole_d21_a_question_tells_whose_cap_it_wants_raised(
     account: BudgetAccount | None, key: str, kind: str
 ) -> None:

@@ -86,44 +86,22 @@ WHOLE = "it must be a whole number from 0 up, 0 for no limit"
         pytest.param(f"{GAME} is 5; it must be a mapping of all_games, ", 5, {}, id="no mapping"),
         pytest.param(f"{GAME} has no key 'gme'; it has all_games, ", {"gme": {}}, {}, id="a typo"),
         pytest.param(f"{GAME}.game is 5; it must be a map", {"game": 5}, {}, id="no caps"),
-        pytest.param(
-            f"{GAME}.game has no key 'x'; {CAPS}", {"game": {"x": 1}}, {}, id="no such cap"
-        ),
-        pytest.param(
-            f"{GAME}.assistant.tokens_per_day is -1; {WHOLE}",
-            {"assistant": {"tokens_per_day": -1}},
-            {},
-            id="negative",
-        ),
-        pytest.param(
-            "budget_config.assistant.tokens_per_day is True; it must be",
-            {},
-            {"assistant": {"tokens_per_day": True}},
-            id="yes",
-        ),
-        pytest.param(
-            "budget_config.player.cost_per_day is nan; it must be a number from 0 up",
-            {},
-            {"player": {"cost_per_day": math.nan}},
-            id="not a number",
-        ),
-        pytest.param(
-            "budget_config has no key 'game'; it has assistant, player",
-            {},
-            {"game": {}},
-            id="the game's caps are the game's",
-        ),
-        pytest.param(
-            f"{GAME}.calls_in_flight is 1.5; {WHOLE}", {"calls_in_flight": 1.5}, {}, id="broken"
-        ),
-        pytest.param(
-            f"{GAME}.warn_at is 80; it must be a number from 0 to 1",
-            {"warn_at": 80},
-            {},
-            id="percent",
-        ),
+        pytest.param(f"{GAME}.game has no key 'x'; {CAPS}", {"game": {"x": 1}}, {},
+                     id="no such cap"),
+        pytest.param(f"{GAME}.assistant.tokens_per_day is -1; {WHOLE}",
+                     {"assistant": {"tokens_per_day": -1}}, {}, id="negative"),
+        pytest.param("budget_config.assistant.tokens_per_day is True; it must be", {},
+                     {"assistant": {"tokens_per_day": True}}, id="yes"),
+        pytest.param("budget_config.player.cost_per_day is nan; it must be a number from 0 up", {},
+                     {"player": {"cost_per_day": math.nan}}, id="not a number"),
+        pytest.param("budget_config has no key 'game'; it has assistant, player", {}, {"game": {}},
+                     id="the game's caps are the game's"),
+        pytest.param(f"{GAME}.calls_in_flight is 1.5; {WHOLE}", {"calls_in_flight": 1.5}, {},
+                     id="broken"),
+        pytest.param(f"{GAME}.warn_at is 80; it must be a number from 0 to 1", {"warn_at": 80}, {},
+                     id="percent"),
     ],
-)
+)  # fmt: skip
 def test_l2_what_makes_no_sense_is_refused(text: str, game: Any, own: Any) -> None:
     with pytest.raises(ConfigurationError) as caught:
         BudgetConfig.from_layers(game, own)

@@ -136,42 +136,29 @@ def test_a_field_is_changed(field: str, given: Any, expected: Any) -> None:
         pytest.param("it must be texts by", "component_overrides", {True: "a"}, id="bool id"),
         pytest.param("it must be texts by", "component_overrides", {-1: "a"}, id="negative id"),
         pytest.param("it must be texts by", "component_overrides", {4000: 1}, id="no text"),
-        pytest.param(
-            "3000, 5000, 6000, 7000 have no text", "component_overrides", {6000: "a"}, id="event"
-        ),
+        pytest.param("3000, 5000, 6000, 7000 have no text", "component_overrides", {6000: "a"},
+                     id="event"),
         pytest.param(TEXTS, "tool_filter", "look", id="one name"),
         pytest.param(TEXTS, "tool_filter", [1], id="no name"),
         pytest.param(TEXTS, "tool_filter", [""], id="empty name"),
-        pytest.param(
-            "a whole number from 500 to 100000000, or none", "token_budget", 499, id="a tiny budget"
-        ),
-        pytest.param(
-            "a whole number from 500 to 100000000, or none",
-            "token_budget",
-            True,
-            id="a bool budget",
-        ),
+        pytest.param("a whole number from 500 to 100000000, or none", "token_budget", 499,
+                     id="a tiny budget"),
+        pytest.param("a whole number from 500 to 100000000, or none", "token_budget", True,
+                     id="a bool budget"),
         pytest.param(MODES, "execution_mode", "plan_execute", id="plan"),
         pytest.param(MODES, "execution_mode", "fast", id="no mode"),
         pytest.param("it must be a whole number from 1 to 10", "max_iterations", 0, id="no steps"),
-        pytest.param(
-            "it must be a whole number from 1 to 10", "max_iterations", 11, id="too many steps"
-        ),
-        pytest.param(
-            "it must be a whole number from 1 to 10", "max_iterations", "5", id="a text of steps"
-        ),
-        pytest.param(
-            "it must be a whole number from 1 to 10", "max_iterations", True, id="a bool of steps"
-        ),
-        pytest.param(
-            "of async_required, dangerous, safe_chain, terminal",
-            "allowed_tool_categories",
-            ["nice"],
-            id="no kind",
-        ),
+        pytest.param("it must be a whole number from 1 to 10", "max_iterations", 11,
+                     id="too many steps"),
+        pytest.param("it must be a whole number from 1 to 10", "max_iterations", "5",
+                     id="a text of steps"),
+        pytest.param("it must be a whole number from 1 to 10", "max_iterations", True,
+                     id="a bool of steps"),
+        pytest.param("of async_required, dangerous, safe_chain, terminal",
+                     "allowed_tool_categories", ["nice"], id="no kind"),
         pytest.param("it must be True or False", "terminal_ends_loop", 0, id="no bool"),
     ],
-)
+)  # fmt: skip
 def test_what_does_not_fit_is_refused(told: str, field: str, given: Any) -> None:
     with pytest.raises(ConfigurationError) as refusal:
         EVENT.changed({field: given})
@@ -187,26 +174,15 @@ def test_what_does_not_fit_is_refused(told: str, field: str, given: Any) -> None
         pytest.param("leaves out 6000;", EVENT, {"enabled_components": [0]}, id="no event"),
         pytest.param("leaves out 0;", REFLECTION, {"enabled_components": [5000]}, id="inner"),
         pytest.param("leaves out 0;", OWN, {"enabled_components": [6000]}, id="on its own"),
-        pytest.param(
-            "allows more than async_required, safe_chain",
-            REFLECTION,
-            {"allowed_tool_categories": ["safe_chain", "terminal"]},
-            id="speaking while nobody watches",
-        ),
-        pytest.param(
-            "allows more than async_required, safe_chain",
-            REFLECTION,
-            {"allowed_tool_categories": None},
-            id="everything while nobody watches",
-        ),
-        pytest.param(
-            "must stay True",
-            EVENT.changed({"dangerous_requires_confirm": True}),
-            {"dangerous_requires_confirm": False},
-            id="asking no more",
-        ),
+        pytest.param("allows more than async_required, safe_chain", REFLECTION,
+                     {"allowed_tool_categories": ["safe_chain", "terminal"]},
+                     id="speaking while nobody watches"),
+        pytest.param("allows more than async_required, safe_chain", REFLECTION,
+                     {"allowed_tool_categories": None}, id="everything while nobody watches"),
+        pytest.param("must stay True", EVENT.changed({"dangerous_requires_confirm": True}),
+                     {"dangerous_requires_confirm": False}, id="asking no more"),
     ],
-)
+)  # fmt: skip
 def test_what_keeps_it_safe_stays(
     told: str, context: ContextConfig, overrides: dict[str, Any]
 ) -> None:

@@ -67,11 +67,8 @@ def test_right_values_are_kept(stored: dict[str, Any]) -> None:
 @pytest.mark.parametrize(
     ("told", "stored"),
     [
-        pytest.param(
-            "per_tick is 0; it must be a whole number from 1 to 10",
-            {"max_iterations_per_tick": 0},
-            id="0",
-        ),
+        pytest.param("per_tick is 0; it must be a whole number from 1 to 10",
+                     {"max_iterations_per_tick": 0}, id="0"),
         pytest.param("per_tick is 11; it", {"max_iterations_per_tick": 11}, id="11"),
         pytest.param("per_tick is -1; it", {"max_iterations_per_tick": -1}, id="negative"),
         pytest.param("per_tick is True; it", {"max_iterations_per_tick": True}, id="a bool"),
@@ -79,45 +76,30 @@ def test_right_values_are_kept(stored: dict[str, Any]) -> None:
         pytest.param("per_tick is 2.0; it", {"max_iterations_per_tick": 2.0}, id="a float"),
         pytest.param("per_tick is nan; it", {"max_iterations_per_tick": float("nan")}, id="nan"),
         pytest.param("enabled is 1; it must be True", {"multi_action_enabled": 1}, id="no bool"),
-        pytest.param(
-            "per_reply is 0; it must be a whole number from 1 to 10",
-            {"calls_per_reply": 0},
-            id="no calls",
-        ),
+        pytest.param("per_reply is 0; it must be a whole number from 1 to 10",
+                     {"calls_per_reply": 0}, id="no calls"),
         pytest.param("per_reply is 11; it", {"calls_per_reply": 11}, id="too many calls"),
-        pytest.param(
-            "budget is 11; it must be a whole number from 1 to 10",
-            {"sub_agent_budget": 11},
-            id="budget",
-        ),
+        pytest.param("budget is 11; it must be a whole number from 1 to 10",
+                     {"sub_agent_budget": 11}, id="budget"),
         pytest.param("budget is 0; it", {"sub_agent_budget": 0}, id="no budget"),
-        pytest.param(
-            "insulation is 'thick'; it must be one of none, orchestrator, delegate",
-            {"personality_insulation": "thick"},
-            id="an unknown insulation",
-        ),
-        pytest.param(
-            "by is 'dice'; it must", {"task_assessment_by": "dice"}, id="an unknown judge"
-        ),
-        pytest.param(
-            "tag is ' '; it must be text, such as specialist",
-            {"delegate_assistant_tag": " "},
-            id="blank",
-        ),
-        pytest.param(
-            "tag is 5; it must be text, such as", {"delegate_assistant_tag": 5}, id="no text"
-        ),
+        pytest.param("insulation is 'thick'; it must be one of none, orchestrator, delegate",
+                     {"personality_insulation": "thick"}, id="an unknown insulation"),
+        pytest.param("by is 'dice'; it must", {"task_assessment_by": "dice"},
+                     id="an unknown judge"),
+        pytest.param("tag is ' '; it must be text, such as specialist",
+                     {"delegate_assistant_tag": " "}, id="blank"),
+        pytest.param("tag is 5; it must be text, such as", {"delegate_assistant_tag": 5},
+                     id="no text"),
         pytest.param(
             "no key 'max_iterations'; it has multi_action_enabled, max_iterations_per_tick",
             {"max_iterations": 3},
             id="an unknown key",
         ),
         pytest.param("no key 5; it has", {5: 3, "x": 1}, id="keys of several types"),
-        pytest.param(
-            "execution_config is [5]; it must be a mapping of multi", [5], id="no mapping"
-        ),
+        pytest.param("execution_config is [5]; it must be a mapping of multi", [5],
+                     id="no mapping"),
     ],
-)
+)  # fmt: skip
 def test_wrong_values_are_refused(told: str, stored: Any) -> None:
     with pytest.raises(ConfigurationError) as refusal:
         ExecutionConfig.from_stored(stored)

@@ -100,23 +100,16 @@ def item(**changed: Any) -> dict[str, Any]:
     ("drawn", "changed"),
     [
         pytest.param(DerivedMemory("Tom has a boat.", (0, 1), 4, "Tom"), {}, id="plain"),
-        pytest.param(
-            DerivedMemory("Tom has a boat.", (1,), 4, "Tom"), {"entries": [2, 9, "1"]}, id="some"
-        ),
-        pytest.param(
-            DerivedMemory("Tom has a boat.", (0, 1), 5, "Tom"), {"importance": 99}, id="usual"
-        ),
+        pytest.param(DerivedMemory("Tom has a boat.", (1,), 4, "Tom"), {"entries": [2, 9, "1"]},
+                     id="some"),
+        pytest.param(DerivedMemory("Tom has a boat.", (0, 1), 5, "Tom"), {"importance": 99},
+                     id="usual"),
         pytest.param(DerivedMemory("Tom has a boat.", (0, 1), 4), {"about": ["Tom"]}, id="no name"),
-        pytest.param(
-            DerivedMemory("Tom has a boat.", (0, 1), 4, "Tom", (0,)),
-            {"replaces": [1, 5]},
-            id="replaces",
-        ),
-        pytest.param(
-            DerivedMemory("Tom has a boat.", (0, 1), 4, "Tom", (), (1, 39)),
-            {"replaces_new": [1, 2, 40, 41, "x"]},
-            id="replaces others of the answer, and not itself",
-        ),
+        pytest.param(DerivedMemory("Tom has a boat.", (0, 1), 4, "Tom", (0,)), {"replaces": [1, 5]},
+                     id="replaces"),
+        pytest.param(DerivedMemory("Tom has a boat.", (0, 1), 4, "Tom", (), (1, 39)),
+                     {"replaces_new": [1, 2, 40, 41, "x"]},
+                     id="replaces others of the answer, and not itself"),
         pytest.param(None, {"entries": []}, id="rests on nothing"),
         pytest.param(None, {"entries": [7]}, id="rests on what was not shown"),
         pytest.param(None, {"entries": 1}, id="no list of entries"),
@@ -124,7 +117,7 @@ def item(**changed: Any) -> dict[str, Any]:
         pytest.param(None, {"fact": {"text": "x"}}, id="no text"),
         pytest.param(None, {"fact": "long " * 100}, id="too long to be one fact"),
     ],
-)
+)  # fmt: skip
 def test_facts(drawn: DerivedMemory | None, changed: dict[str, Any]) -> None:
     found = read_derived(json.dumps([item(**changed), "junk"]), 2, 1)
     assert ([] if drawn is None else [drawn]) == found

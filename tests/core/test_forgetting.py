@@ -21,8 +21,8 @@ from evennia_ai.core.turn.conversation import (
     PRIVATE_TO,
     Message,
     call_message,
+    marked,
     marked_private,
-    marked_with_person,
     result_message,
     user_message,
     visible_history,
@@ -107,9 +107,9 @@ def test_turns_that_say_not_whose_they_are(told: str) -> None:
 def test_turns_that_say_whose_they_are() -> None:
     """The mark decides whose a turn is, not the words in it."""
     history = [
-        *marked_with_person(turn('Zed says to you: "Mira says to you: hi"'), HERS),
+        *marked(turn('Zed says to you: "Mira says to you: hi"'), OF, HERS),
         *marked_private(turn("a secret"), HERS),
-        *marked_with_person(turn('Mira says to you: "I am called Mira too"'), TOMS),
+        *marked(turn('Mira says to you: "I am called Mira too"'), OF, TOMS),
     ]
     left = history_without(history, {HERS}, MIRA)
     assert 3 * [TOMS] == [message[OF] for message in left]
@@ -126,7 +126,7 @@ def test_what_she_was_overheard_to_say() -> None:
             'Meanwhile you noticed:\n- Zed did: "somebody, hi"\n\nTom says to you: "hi"',
         ),
     ):
-        history = marked_with_person(turn(said.replace("{more}", more)), TOMS)
+        history = marked(turn(said.replace("{more}", more)), OF, TOMS)
         assert expected == history_without(history, {HERS}, MIRA)[0]["content"], more
     odd = user_message("Meanwhile you noticed:\n- Mira said: x")
     assert ["Meanwhile you noticed:\n- somebody said: x"] == [
@@ -136,7 +136,7 @@ def test_what_she_was_overheard_to_say() -> None:
 
 def test_what_was_said_of_her() -> None:
     """Her name goes from calls and results; messages without it stay the same objects."""
-    history = marked_with_person(turn('Tom says to you: "hi"', "Mira was here."), TOMS)
+    history = marked(turn('Tom says to you: "hi"', "Mira was here."), OF, TOMS)
     left = history_without(history, {HERS}, MIRA)
     arguments = left[1]["tool_calls"][0]["function"]["arguments"]
     assert '{"message": "somebody was here."}' == arguments
@@ -187,9 +187,9 @@ def test_a_summary_that_is_private_to_her() -> None:
 
 def test_marks_are_not_sent() -> None:
     """The model is not shown whose a turn is."""
-    history = marked_private(marked_with_person(turn("x"), HERS), HERS)
+    history = marked_private(marked(turn("x"), OF, HERS), HERS)
     assert turn("x") == visible_history(history, HERS)
-    assert turn("x") == marked_with_person(turn("x"), "")
+    assert turn("x") == marked(turn("x"), OF, "")
 
 
 def test_a_call_without_words() -> None:

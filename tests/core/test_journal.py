@@ -95,24 +95,16 @@ def test_tags() -> None:
     [
         pytest.param(0.8, "The mill burned.", (), id="nothing was heard"),
         pytest.param(0.4, "The mill burned.", (("the mill is on fire", 0.4),), id="a rumour"),
-        pytest.param(
-            0.8, "The mill burned.", (("I saw the mill", 0.9),), id="no more than its own"
-        ),
-        pytest.param(
-            0.2,
-            "The mill burned down.",
-            (("hello", 0.9), ("the mill burned", 0.2), ("the harbour", 0.8)),
-            id="whatever is most alike",
-        ),
-        pytest.param(
-            0.2,
-            "The mill burned.",
-            (("mill burned", 0.9), ("burned mill", 0.2)),
-            id="the doubt wins",
-        ),
+        pytest.param(0.8, "The mill burned.", (("I saw the mill", 0.9),),
+                     id="no more than its own"),
+        pytest.param(0.2, "The mill burned down.",
+                     (("hello", 0.9), ("the mill burned", 0.2), ("the harbour", 0.8)),
+                     id="whatever is most alike"),
+        pytest.param(0.2, "The mill burned.", (("mill burned", 0.9), ("burned mill", 0.2)),
+                     id="the doubt wins"),
         pytest.param(0.4, "A fire.", (("die Mühle brennt", 0.4), ("xyz", 0.1)), id="the first"),
     ],
-)
+)  # fmt: skip
 def test_nothing_is_believed_more_than_what_was_heard(
     expected: float, text: str, heard: tuple[tuple[str, float], ...]
 ) -> None:

@@ -197,27 +197,17 @@ def test_the_words_of_a_value(words: str, kind: str, cap: float) -> None:
 @pytest.mark.parametrize(
     ("path", "kind", "scope"),
     [
-        pytest.param(
-            "EVENNIA_AI_BUDGET_CONFIG.game.cost_per_day", "cost.cost_per_day", "", id="no scope"
-        ),
-        pytest.param(
-            "EVENNIA_AI_BUDGET_CONFIG.game.cost_per_day",
-            "cost.cost_per_day",
-            "game 2026-11-21",
-            id="game",
-        ),
-        pytest.param(
-            "budget_config.assistant.tokens_total", "cost.tokens_total", "assistant ada", id="hers"
-        ),
-        pytest.param(
-            "budget_config.player.calls_per_minute",
-            "cost.calls_per_minute",
-            "player *#3 x",
-            id="player",
-        ),
+        pytest.param("EVENNIA_AI_BUDGET_CONFIG.game.cost_per_day", "cost.cost_per_day", "",
+                     id="no scope"),
+        pytest.param("EVENNIA_AI_BUDGET_CONFIG.game.cost_per_day", "cost.cost_per_day",
+                     "game 2026-11-21", id="game"),
+        pytest.param("budget_config.assistant.tokens_total", "cost.tokens_total", "assistant ada",
+                     id="hers"),
+        pytest.param("budget_config.player.calls_per_minute", "cost.calls_per_minute",
+                     "player *#3 x", id="player"),
         pytest.param("max_agent_hops", "agent_hops", "chain 9", id="not of money"),
     ],
-)
+)  # fmt: skip
 def test_the_key_to_raise(path: str, kind: str, scope: str) -> None:
     assert path == path_of(LimitKind(kind), scope)
 
@@ -225,24 +215,12 @@ def test_the_key_to_raise(path: str, kind: str, scope: str) -> None:
 @pytest.mark.parametrize(
     ("question", "kind", "cap", "amount", "task"),
     [
-        pytest.param(
-            "I have used my 5 steps on Tom's request. May I have 3 steps more?",
-            "max_iterations",
-            5,
-            3,
-            "Tom's request",
-            id="on something",
-        ),
-        pytest.param(
-            "I have used my 1 model call. May I have 1 model call more?",
-            "model_calls",
-            1,
-            1,
-            "",
-            id="one each",
-        ),
+        pytest.param("I have used my 5 steps on Tom's request. May I have 3 steps more?",
+                     "max_iterations", 5, 3, "Tom's request", id="on something"),
+        pytest.param("I have used my 1 model call. May I have 1 model call more?", "model_calls", 1,
+                     1, "", id="one each"),
     ],
-)
+)  # fmt: skip
 def test_c2_a_question_names_what_a_yes_grants(
     question: str, kind: str, cap: float, amount: float, task: str
 ) -> None:

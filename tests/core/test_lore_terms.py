@@ -205,8 +205,8 @@ def test_parts_that_are_not_followed_are_named() -> None:
         "character_book entry 0 (mill, /m.l/): its regular expressions are off",
         "character_book entry 0 (mill, /m.l/): its lines that begin with @@ are left out",
         "character_book entry 1 (Dr. Mill, mil+): its regular expressions are off",
-        "character_book: case_sensitive is not followed, of 1 entries",
-        "character_book: position is not followed, of 1 entries",
+        "character_book: case_sensitive is not followed, of 1 entry",
+        "character_book: position is not followed, of 1 entry",
         "character_book.recursive_scanning: lore is looked for in what is said alone",
     ] == list(book.unused)
 

@@ -23,10 +23,10 @@ from evennia_ai.core.safety.prices import (
 from evennia_ai.core.settings.budget import Scope
 from evennia_ai.core.turn.compaction import shares
 from evennia_ai.core.turn.conversation import (
+    OF,
     PAID_BY,
-    marked_paid,
+    marked,
     marked_private,
-    marked_with_person,
     payer_of,
     user_message,
     visible_history,
@@ -43,25 +43,18 @@ SAID = user_message("hello")
     ("expected", "raw"),
     [
         pytest.param(TokenUsage(7, 3), {"prompt_tokens": 7, "completion_tokens": 3}, id="as told"),
-        pytest.param(
-            TokenUsage(7, 9), {"prompt_tokens": 7, "completion_tokens": -1}, id="negative"
-        ),
-        pytest.param(
-            TokenUsage(7, 9),
-            {"prompt_tokens": 7, "completion_tokens": MOST_REPORTED + 1},
-            id="absurd",
-        ),
-        pytest.param(
-            TokenUsage(7, 93),
-            {"prompt_tokens": 7, "completion_tokens": 3, "total_tokens": 100},
-            id="a larger total",
-        ),
-        pytest.param(
-            TokenUsage(97, 3), {"completion_tokens": 3, "total_tokens": 100}, id="a total alone"
-        ),
+        pytest.param(TokenUsage(7, 9), {"prompt_tokens": 7, "completion_tokens": -1},
+                     id="negative"),
+        pytest.param(TokenUsage(7, 9), {"prompt_tokens": 7, "completion_tokens": MOST_REPORTED + 1},
+                     id="absurd"),
+        pytest.param(TokenUsage(7, 93),
+                     {"prompt_tokens": 7, "completion_tokens": 3, "total_tokens": 100},
+                     id="a larger total"),
+        pytest.param(TokenUsage(97, 3), {"completion_tokens": 3, "total_tokens": 100},
+                     id="a total alone"),
         pytest.param(TokenUsage(0, 9), "nonsense", id="no report"),
     ],
-)
+)  # fmt: skip
 def test_hole_d23_a_report_is_made_credible(expected: TokenUsage, raw: Any) -> None:
     """An impossible field is replaced by our own count, the others stay."""
     assert expected == reported(raw, lambda: 9)
@@ -144,15 +137,15 @@ def test_hole_d25_a_message_knows_who_paid(expected: str, message: dict[str, Any
 
 def test_hole_d25_the_payer_is_marked_where_it_is_another() -> None:
     """The model is not shown the mark."""
-    (marked,) = marked_paid(marked_with_person([SAID], "#9"), "#9", TOM)
-    assert TOM == marked[PAID_BY]
-    assert [SAID] == visible_history([marked], "#9")
-    assert [SAID] == marked_paid([SAID], TOM, TOM) == marked_paid([SAID], "#9", "")
+    (paid,) = marked(marked([SAID], OF, "#9"), PAID_BY, TOM)
+    assert TOM == paid[PAID_BY]
+    assert [SAID] == visible_history([paid], "#9")
+    assert [SAID] == marked([SAID], PAID_BY, "")
 
 
 def test_hole_d25_talk_is_shared_by_its_tokens() -> None:
     """Messages of nobody are shared by all."""
-    toms, miras = marked_with_person([SAID], TOM)[0], marked_with_person([SAID], MIRA)[0]
+    toms, miras = marked([SAID], OF, TOM)[0], marked([SAID], OF, MIRA)[0]
     found = shares([toms, toms, SAID, miras], len)
     assert {TOM, MIRA} == set(found)
     assert found[TOM] == 2 * found[MIRA]

@@ -10,14 +10,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evennia_ai.core.turn.conversation import (
+    OF,
     PRIVATE_TO,
+    UNKEPT,
     Message,
     call_message,
     holds_private,
+    marked,
     marked_as_summary_of,
     marked_private,
-    marked_unkept,
-    marked_with_person,
     origin_of,
     result_message,
     trim,
@@ -161,8 +162,8 @@ def test_origin_of(person: str, people: set[str], has_unkept: bool) -> None:
     """The people are those of the visible turns, without their masks."""
     history = [
         user_message("of nobody"),
-        *marked_with_person([user_message("open")], EVE),
-        *marked_unkept(marked_private([user_message("whisper")], TOM)),
+        *marked([user_message("open")], OF, EVE),
+        *marked(marked_private([user_message("whisper")], TOM), UNKEPT, True),
         *marked_private([user_message("page")], f"{MIA}~1a2b3c4d"),
         *marked_private([user_message("page")], MIA),
     ]
@@ -171,9 +172,9 @@ def test_origin_of(person: str, people: set[str], has_unkept: bool) -> None:
 
 def test_a_summary_is_of_all_whom_it_sums_up() -> None:
     """Also one that sums up an earlier summary; what may not be kept stays marked."""
-    told = marked_unkept(marked_with_person([user_message("open")], EVE))
+    told = marked(marked([user_message("open")], OF, EVE), UNKEPT, True)
     first = marked_as_summary_of(user_message("Eve came."), told)
-    later = marked_with_person([user_message("open")], f"{MIA}~1a2b3c4d")
+    later = marked([user_message("open")], OF, f"{MIA}~1a2b3c4d")
     second = marked_as_summary_of(user_message("Eve and somebody came."), [first, *later])
     assert ({EVE, MIA}, True) == origin_of([second], TOM)
     assert [user_message("Eve and somebody came.")] == visible_history([second], TOM)
@@ -181,5 +182,5 @@ def test_a_summary_is_of_all_whom_it_sums_up() -> None:
 
 def test_a_turn_of_which_all_is_kept_has_no_mark() -> None:
     said = [user_message("open")]
-    assert said == marked_unkept(said, is_unkept=False)
+    assert said == marked(said, UNKEPT, False)
     assert (frozenset(), False) == origin_of(said, TOM)

@@ -95,23 +95,16 @@ def test_kinds_of_audience() -> None:
     [
         pytest.param([WORLD], Seeker(), id="nobody, nowhere"),
         pytest.param([WORLD, "room:object-2"], Seeker(TOM, "say", "#2"), id="before others"),
-        pytest.param(
-            [WORLD, "room:object-2", "person:account-3"],
-            Seeker(TOM, "whisper", "#2", is_private=True),
-            id="in private",
-        ),
-        pytest.param(
-            [WORLD, place_audience("channel", "Public")],
-            Seeker(TOM, "channel", "Public"),
-            id="on a channel",
-        ),
-        pytest.param(
-            [WORLD, faction_audience("thieves")], Seeker(TOM, factions=("thieves",)), id="a faction"
-        ),
+        pytest.param([WORLD, "room:object-2", "person:account-3"],
+                     Seeker(TOM, "whisper", "#2", is_private=True), id="in private"),
+        pytest.param([WORLD, place_audience("channel", "Public")], Seeker(TOM, "channel", "Public"),
+                     id="on a channel"),
+        pytest.param([WORLD, faction_audience("thieves")], Seeker(TOM, factions=("thieves",)),
+                     id="a faction"),
         pytest.param([WORLD], Seeker("relay of x", "whisper", is_private=True), id="no id"),
         pytest.param([WORLD], Seeker("", "say", "somewhere", is_private=True), id="no place"),
     ],
-)
+)  # fmt: skip
 def test_audiences_of_a_seeker(expected: list[str], seeker: Seeker) -> None:
     assert expected == list(seeker.audiences)
 

@@ -166,57 +166,33 @@ def test_l2_0_is_one_thing(name: str) -> None:
             {"on_limit": {"mode": "ask"}},
             id="an unknown mode",
         ),
-        pytest.param(
-            "on_limit.mode is 'Interactive'; it", {"on_limit": {"mode": "Interactive"}}, id="case"
-        ),
+        pytest.param("on_limit.mode is 'Interactive'; it", {"on_limit": {"mode": "Interactive"}},
+                     id="case"),
         pytest.param("on_limit.mode is None; it", {"on_limit": {"mode": None}}, id="no mode"),
         pytest.param(
             "safety_config.on_limit.modes is 'unattended'; it must be a mapping of max_iterations",
             {"on_limit": {"modes": "unattended"}},
             id="modes that are one",
         ),
-        pytest.param(
-            "on_limit.modes.model_calls is 'no'; it must be one of interactive,",
-            {"on_limit": {"modes": {"model_calls": "no"}}},
-            id="an unknown mode of one limit",
-        ),
-        pytest.param(
-            "on_limit.modes has no key 'max_steps'; it has max_iterations, model_calls",
-            {"on_limit": {"modes": {"max_steps": "unattended"}}},
-            id="an unknown limit",
-        ),
-        pytest.param(
-            "size.on_oversize is 'drop'; it must be one of cut, deny, ask, allow",
-            {"size": {"on_oversize": "drop"}},
-            id="an unknown way",
-        ),
-        pytest.param(
-            "cooling.mode is 'wait'; it must be one of cool_off, lock",
-            {"cooling": {"mode": "wait"}},
-            id="an unknown way to cool off",
-        ),
-        pytest.param(
-            "safety_config.cooling.people is 1; it must be a whole number from 2 up",
-            {"cooling": {"people": 1}},
-            id="a crowd of one",
-        ),
-        pytest.param(
-            "checks.anomalies is 11; it must be at most checks.window, which is 10",
-            {"checks": {"anomalies": 11}},
-            id="more anomalies than operations",
-        ),
-        pytest.param(
-            "safety_config.checks.window is 101; it must be a whole number from 0 to 100",
-            {"checks": {"window": 101}},
-            id="too long a memory",
-        ),
-        pytest.param(
-            "checks.same_successes is 1; it must be 0 for off, or above 1",
-            {"checks": {"same_successes": 1}},
-            id="once is no repetition",
-        ),
+        pytest.param("on_limit.modes.model_calls is 'no'; it must be one of interactive,",
+                     {"on_limit": {"modes": {"model_calls": "no"}}},
+                     id="an unknown mode of one limit"),
+        pytest.param("on_limit.modes has no key 'max_steps'; it has max_iterations, model_calls",
+                     {"on_limit": {"modes": {"max_steps": "unattended"}}}, id="an unknown limit"),
+        pytest.param("size.on_oversize is 'drop'; it must be one of cut, deny, ask, allow",
+                     {"size": {"on_oversize": "drop"}}, id="an unknown way"),
+        pytest.param("cooling.mode is 'wait'; it must be one of cool_off, lock",
+                     {"cooling": {"mode": "wait"}}, id="an unknown way to cool off"),
+        pytest.param("safety_config.cooling.people is 1; it must be a whole number from 2 up",
+                     {"cooling": {"people": 1}}, id="a crowd of one"),
+        pytest.param("checks.anomalies is 11; it must be at most checks.window, which is 10",
+                     {"checks": {"anomalies": 11}}, id="more anomalies than operations"),
+        pytest.param("safety_config.checks.window is 101; it must be a whole number from 0 to 100",
+                     {"checks": {"window": 101}}, id="too long a memory"),
+        pytest.param("checks.same_successes is 1; it must be 0 for off, or above 1",
+                     {"checks": {"same_successes": 1}}, id="once is no repetition"),
     ],
-)
+)  # fmt: skip
 def test_l2_what_makes_no_sense_is_refused(told: str, settings: Any) -> None:
     assert told in refusal_of({}, settings)
 

@@ -19,27 +19,16 @@ from evennia_ai.errors import ConfigurationError
 
 Group = type[SettingsGroup]
 TAKEN: tuple[tuple[Group, dict[str, Any], dict[str, Any]], ...] = (
-    (
-        AuditConfig,
-        {},
-        {"keep_days": 7.5, "keep_events": 10, "archive_folder": "old", "keep_archives": 3},
-    ),
-    (
-        TraceConfig,
-        {"keep_days": 7.0, "keep_messages": 5_000, "private_words": False},
-        {"keep_days": 0, "keep_messages": 100, "private_words": True},
-    ),
-    (
-        LedgerConfig,
-        {"reserve_tokens": 0, "reserve_dollars": 0.0},
-        {"database": "ledger", "game": "lantern", "reserve_tokens": 5_000},
-    ),
+    (AuditConfig, {},
+     {"keep_days": 7.5, "keep_events": 10, "archive_folder": "old", "keep_archives": 3}),
+    (TraceConfig, {"keep_days": 7.0, "keep_messages": 5_000, "private_words": False},
+     {"keep_days": 0, "keep_messages": 100, "private_words": True}),
+    (LedgerConfig, {"reserve_tokens": 0, "reserve_dollars": 0.0},
+     {"database": "ledger", "game": "lantern", "reserve_tokens": 5_000}),
     # As the specification has it: off, from two in the morning for four hours.
-    (
-        SleepSchedule,
-        {"enabled": False, "sleep_start_hour": 2, "sleep_duration_hours": 4, "tick_rate_sleep": 60},
-        {"enabled": True, "sleep_duration_hours": 0.5},
-    ),
+    (SleepSchedule,
+     {"enabled": False, "sleep_start_hour": 2, "sleep_duration_hours": 4, "tick_rate_sleep": 60},
+     {"enabled": True, "sleep_duration_hours": 0.5}),
     (WorkersConfig, {"engine": ""}, {"calls_at_once": 4.0}),
     (
         BreakerConfig,
@@ -55,7 +44,7 @@ TAKEN: tuple[tuple[Group, dict[str, Any], dict[str, Any]], ...] = (
             "max_probes": 4,
         },
     ),
-)
+)  # fmt: skip
 REFUSED: tuple[tuple[Group, Any, str], ...] = (
     (AuditConfig, [], "EVENNIA_AI_AUDIT_CONFIG is []; it must be a mapping"),
     (AuditConfig, {"days": 3}, "has no key 'days'; it has keep_days"),

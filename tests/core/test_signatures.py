@@ -180,26 +180,19 @@ def taking(annotation: Any, default: Any = None) -> Any:
         pytest.param({"type": "string"}, Optional[str], id="optional, as it used to be written"),  # noqa: UP045
         pytest.param({"type": "string", "enum": ["a", "b"]}, Literal["a", "b"], id="a choice"),
         pytest.param({"type": "integer", "enum": [1, 2]}, Literal[1, 2], id="a choice of numbers"),
-        pytest.param(
-            {"type": "string", "enum": ["a"]}, Literal["a"] | None, id="an optional choice"
-        ),
+        pytest.param({"type": "string", "enum": ["a"]}, Literal["a"] | None,
+                     id="an optional choice"),
         pytest.param({"type": "string", "enum": ["sweet", "sour"]}, Mood, id="an enum"),
         pytest.param({"type": "string", "enum": ["sweet"]}, OldMood, id="an older enum"),
         pytest.param({"type": "array", "items": {}}, list, id="any list"),
         pytest.param({"type": "array", "items": {"type": "integer"}}, list[int], id="a list"),
-        pytest.param(
-            {"type": "array", "items": {"type": "array", "items": {"type": "string"}}},
-            list[list[str]],
-            id="a list of lists",
-        ),
+        pytest.param({"type": "array", "items": {"type": "array", "items": {"type": "string"}}},
+                     list[list[str]], id="a list of lists"),
         pytest.param({"type": "object", "additionalProperties": {}}, dict, id="any dict"),
-        pytest.param(
-            {"type": "object", "additionalProperties": {"type": "number"}},
-            dict[str, float],
-            id="a dict",
-        ),
+        pytest.param({"type": "object", "additionalProperties": {"type": "number"}},
+                     dict[str, float], id="a dict"),
     ],
-)
+)  # fmt: skip
 def test_annotations(schema: dict[str, Any], annotation: Any) -> None:
     assert {"x": schema} == spec_from_function(taking(annotation)).parameters["properties"]
 

@@ -25,38 +25,26 @@ HELLO = {"message": "hello"}
         pytest.param("say", HELLO, '{"tool":"say","args":{"message":"hello"}}', id="args"),
         pytest.param("say", HELLO, '{"name":"say","arguments":{"message":"hello"}}', id="name"),
         pytest.param("say", HELLO, '{"function":"say","args":{"message":"hello"}}', id="function"),
-        pytest.param(
-            "say", HELLO, '{"name":"say","arguments":"{\\"message\\":\\"hello\\"}"}', id="in a text"
-        ),
-        pytest.param(
-            "say", HELLO, '```json\n{"tool":"say","args":{"message":"hello"}}\n```', id="fenced"
-        ),
-        pytest.param(
-            "say", HELLO, 'Sure! {"tool":"say","args":{"message":"hello"}} ok', id="inside"
-        ),
-        pytest.param(
-            "say",
-            HELLO,
-            '<tool_call>{"name":"say","arguments":{"message":"hello"}}</tool_call>',
-            id="in a tag",
-        ),
+        pytest.param("say", HELLO, '{"name":"say","arguments":"{\\"message\\":\\"hello\\"}"}',
+                     id="in a text"),
+        pytest.param("say", HELLO, '```json\n{"tool":"say","args":{"message":"hello"}}\n```',
+                     id="fenced"),
+        pytest.param("say", HELLO, 'Sure! {"tool":"say","args":{"message":"hello"}} ok',
+                     id="inside"),
+        pytest.param("say", HELLO,
+                     '<tool_call>{"name":"say","arguments":{"message":"hello"}}</tool_call>',
+                     id="in a tag"),
         pytest.param("noop", {}, '{"tool":"noop"}', id="without arguments"),
         pytest.param("noop", {}, '{"tool":"noop","parameters":null}', id="null arguments"),
         pytest.param("noop", {}, '{"tool":"noop","parameters":""}', id="empty arguments"),
-        pytest.param(
-            "say",
-            {"message": "a <think> sign"},
-            '{"tool":"say","args":{"message":"a <think> sign"}}',
-            id="a tag inside an argument stays",
-        ),
-        pytest.param(
-            "say",
-            HELLO,
-            '<think>{"tool":"noop"}</think>{"tool":"say","args":{"message":"hello"}}',
-            id="what it decided, not what it thought of",
-        ),
+        pytest.param("say", {"message": "a <think> sign"},
+                     '{"tool":"say","args":{"message":"a <think> sign"}}',
+                     id="a tag inside an argument stays"),
+        pytest.param("say", HELLO,
+                     '<think>{"tool":"noop"}</think>{"tool":"say","args":{"message":"hello"}}',
+                     id="what it decided, not what it thought of"),
     ],
-)
+)  # fmt: skip
 def test_calls_told_as_json(name: str, arguments: dict[str, Any], text: str) -> None:
     assert ToolCall("c1", name, arguments) == call_from_json(text, "c1")
 

@@ -110,23 +110,14 @@ def test_a_leading_scrap_is_left_out() -> None:
             id="parts",
         ),
         pytest.param(5, {**user_message("hello"), "private_to": "*#3"}, id="a mark is not sent"),
-        pytest.param(
-            TOKENS_AROUND_CALL + len("c1") + len("look") + len('{"at": "lamp"}'),
-            call_message(LOOK),
-            id="a call",
-        ),
-        pytest.param(
-            2 * (TOKENS_AROUND_CALL + len("c1") + len("look") + len('{"at": "lamp"}')),
-            call_message(LOOK, LOOK),
-            id="two calls",
-        ),
-        pytest.param(
-            len("c1") + len('{"success": true, "result": "a lamp"}'),
-            result_message(LOOK, RESULT),
-            id="a result",
-        ),
+        pytest.param(TOKENS_AROUND_CALL + len("c1") + len("look") + len('{"at": "lamp"}'),
+                     call_message(LOOK), id="a call"),
+        pytest.param(2 * (TOKENS_AROUND_CALL + len("c1") + len("look") + len('{"at": "lamp"}')),
+                     call_message(LOOK, LOOK), id="two calls"),
+        pytest.param(len("c1") + len('{"success": true, "result": "a lamp"}'),
+                     result_message(LOOK, RESULT), id="a result"),
     ],
-)
+)  # fmt: skip
 def test_a_message_is_counted_as_it_is_sent(tokens: int, message: Message) -> None:
     assert TOKENS_AROUND_MESSAGE + tokens == count_message(message, len)
 

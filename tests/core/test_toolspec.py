@@ -42,23 +42,14 @@ def test_what_may_be_repeated(
 @pytest.mark.parametrize(
     ("content", "result", "advisory"),
     [
-        pytest.param(
-            {"success": True, "result": "done"}, ToolResult(True, "done"), "", id="worked"
-        ),
-        pytest.param(
-            {"success": False, "error": "no é"},
-            ToolResult(False, "no é", Fault.FAILED),
-            "",
-            id="failed",
-        ),
-        pytest.param(
-            {"success": True, "result": "done", "advisory": "be brief"},
-            ToolResult(True, "done"),
-            "be brief",
-            id="with advice",
-        ),
+        pytest.param({"success": True, "result": "done"}, ToolResult(True, "done"), "",
+                     id="worked"),
+        pytest.param({"success": False, "error": "no é"}, ToolResult(False, "no é", Fault.FAILED),
+                     "", id="failed"),
+        pytest.param({"success": True, "result": "done", "advisory": "be brief"},
+                     ToolResult(True, "done"), "be brief", id="with advice"),
     ],
-)
+)  # fmt: skip
 def test_result_as_content(content: dict[str, Any], result: ToolResult, advisory: str) -> None:
     assert content == json.loads(result.as_content(advisory))
 

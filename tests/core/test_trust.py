@@ -39,25 +39,18 @@ FACTS = st.fixed_dictionaries(
         pytest.param(0.2, "dream", {}, id="an unknown source"),
         pytest.param(0.7, "say", {"is_addressed": True}, id="an addressed say"),
         pytest.param(0.7, "emit", {"is_addressed": True}, id="an addressed emit"),
-        pytest.param(
-            0.9, "whisper", {"is_addressed": True}, id="an addressed whisper loses nothing"
-        ),
+        pytest.param(0.9, "whisper", {"is_addressed": True},
+                     id="an addressed whisper loses nothing"),
         pytest.param(0.4, "channel", {"is_relayed": True}, id="a bot passes it on"),
-        pytest.param(
-            0.4, "channel", {"is_relayed": True, "is_addressed": True}, id="a bot, addressed"
-        ),
+        pytest.param(0.4, "channel", {"is_relayed": True, "is_addressed": True},
+                     id="a bot, addressed"),
         pytest.param(0.3, "pose", {"is_relayed": True}, id="a bot gains nothing"),
         pytest.param(0.8, "channel", {"own_trust": 0.8}, id="a channel's own"),
         pytest.param(0.0, "channel", {"own_trust": 0.0}, id="a channel that is not believed"),
-        pytest.param(
-            0.1,
-            "channel",
-            {"own_trust": 0.1, "is_addressed": True},
-            id="a channel's own, addressed",
-        ),
-        pytest.param(
-            0.8, "channel", {"own_trust": 0.8, "is_relayed": True}, id="a channel's own, by a bot"
-        ),
+        pytest.param(0.1, "channel", {"own_trust": 0.1, "is_addressed": True},
+                     id="a channel's own, addressed"),
+        pytest.param(0.8, "channel", {"own_trust": 0.8, "is_relayed": True},
+                     id="a channel's own, by a bot"),
         pytest.param(0.41, "say", {"answered": 1}, id="one answer"),
         pytest.param(0.5, "say", {"answered": 10}, id="ten answers"),
         pytest.param(0.5, "say", {"answered": 11}, id="more answers add no more"),
@@ -66,30 +59,23 @@ FACTS = st.fixed_dictionaries(
         pytest.param(0.2, "say", {"refused": 5}, id="more refusals take no more"),
         pytest.param(0.3, "say", {"answered": 99, "refused": 99}, id="both at their most"),
         pytest.param(0.4, "say", {"answered": -9, "refused": -9}, id="counts that cannot be"),
-        pytest.param(
-            0.75, "say", {"is_addressed": True, "answered": 5}, id="addressed, with a history"
-        ),
-        pytest.param(
-            0.2, "channel", {"is_relayed": True, "refused": 9}, id="by a bot, with a history"
-        ),
+        pytest.param(0.75, "say", {"is_addressed": True, "answered": 5},
+                     id="addressed, with a history"),
+        pytest.param(0.2, "channel", {"is_relayed": True, "refused": 9},
+                     id="by a bot, with a history"),
         pytest.param(1.0, "whisper", {"answered": 99}, id="never more than all"),
         pytest.param(0.9, "move", {"answered": 99}, id="a coming of an old friend"),
         pytest.param(0.0, "emit", {"refused": 99}, id="never less than nothing"),
         pytest.param(0.95, "emit", {"override": 0.95, "refused": 99}, id="by a permission"),
         pytest.param(0.0, "whisper", {"override": 0.0, "answered": 9}, id="by a bad permission"),
-        pytest.param(
-            0.4, "channel", {"is_relayed": True, "override": 0.95}, id="a bot with a permission"
-        ),
-        pytest.param(
-            0.1,
-            "channel",
-            {"is_relayed": True, "own_trust": 0.1, "override": 0.95},
-            id="its channel",
-        ),
+        pytest.param(0.4, "channel", {"is_relayed": True, "override": 0.95},
+                     id="a bot with a permission"),
+        pytest.param(0.1, "channel", {"is_relayed": True, "own_trust": 0.1, "override": 0.95},
+                     id="its channel"),
         pytest.param(1.0, "say", {"override": 7.0}, id="a permission beyond bounds"),
         pytest.param(0.0, "say", {"override": -7.0}, id="a permission below bounds"),
     ],
-)
+)  # fmt: skip
 def test_the_formula(trust: float, source: str, facts: dict[str, Any]) -> None:
     assert trust == weigh(source, **facts).trust
 

@@ -31,46 +31,26 @@ from tests.engine.doubles import DIG, HELLO, LOOK, NOOP, Stage, dangling, finish
 @pytest.mark.parametrize(
     ("reason", "diary", "answers"),
     [
-        pytest.param(
-            "terminal_tool", "ask, note whisper, run whisper", [reply(HELLO)], id="it spoke"
-        ),
+        pytest.param("terminal_tool", "ask, note whisper, run whisper", [reply(HELLO)],
+                     id="it spoke"),
         pytest.param("dangerous_tool", "ask, note dig, run dig", [reply(DIG)], id="it dug"),
         pytest.param("noop", "ask, run noop", [reply(NOOP)], id="it chose to do nothing"),
-        pytest.param(
-            "terminal_tool",
-            "ask, run look, keep, note whisper, run whisper",
-            [reply(LOOK, HELLO)],
-            id="it looked and spoke in one reply",
-        ),
-        pytest.param(
-            "dangerous_tool",
-            "ask, note whisper, run whisper, keep, note dig, run dig",
-            [reply(HELLO, DIG)],
-            id="it spoke and dug in one reply",
-        ),
-        pytest.param(
-            "terminal_tool",
-            "ask, run look, keep, ask, note whisper, run whisper",
-            [reply(LOOK), reply(HELLO)],
-            id="it looked, then spoke",
-        ),
-        pytest.param(
-            "max_iterations",
-            "ask, run look, keep, ask, run look, keep, limit max_iterations, ask",
-            [reply(LOOK)] * 2,
-            id="only looked",
-        ),
+        pytest.param("terminal_tool", "ask, run look, keep, note whisper, run whisper",
+                     [reply(LOOK, HELLO)], id="it looked and spoke in one reply"),
+        pytest.param("dangerous_tool", "ask, note whisper, run whisper, keep, note dig, run dig",
+                     [reply(HELLO, DIG)], id="it spoke and dug in one reply"),
+        pytest.param("terminal_tool", "ask, run look, keep, ask, note whisper, run whisper",
+                     [reply(LOOK), reply(HELLO)], id="it looked, then spoke"),
+        pytest.param("max_iterations",
+                     "ask, run look, keep, ask, run look, keep, limit max_iterations, ask",
+                     [reply(LOOK)] * 2, id="only looked"),
         pytest.param("parse_error", "ask", [reply()], id="it gave nothing"),
         pytest.param("llm_error", "ask", [ModelTimeoutError("no answer")], id="the model failed"),
-        pytest.param(
-            "llm_error",
-            "ask, run look, keep, ask",
-            [reply(LOOK), ModelConnectionError("gone")],
-            id="the model failed on the way",
-        ),
+        pytest.param("llm_error", "ask, run look, keep, ask",
+                     [reply(LOOK), ModelConnectionError("gone")], id="the model failed on the way"),
         pytest.param("llm_error", "ask", [CircuitOpenError("llm", 9)], id="the breaker was open"),
     ],
-)
+)  # fmt: skip
 def test_every_end(reason: str, diary: str, answers: list[Reply | Exception]) -> None:
     """Each way to end has its reason, and nothing is done beyond what led there."""
     stage = Stage(*answers)
@@ -180,24 +160,16 @@ def test_a_failed_answer_may_be_corrected() -> None:
 @pytest.mark.parametrize(
     ("error", "call"),
     [
-        pytest.param(
-            "there is no tool 'fly'; there are say, whisper, look, dig, noop",
-            ToolCall("c9", "fly"),
-            id="unknown",
-        ),
-        pytest.param(
-            "the arguments of say are not valid JSON",
-            ToolCall("c9", "say", problem="the arguments of say are not valid JSON"),
-            id="bad JSON",
-        ),
+        pytest.param("there is no tool 'fly'; there are say, whisper, look, dig, noop",
+                     ToolCall("c9", "fly"), id="unknown"),
+        pytest.param("the arguments of say are not valid JSON",
+                     ToolCall("c9", "say", problem="the arguments of say are not valid JSON"),
+                     id="bad JSON"),
         pytest.param("whisper needs target, message", ToolCall("c9", "whisper"), id="missing"),
-        pytest.param(
-            "say: message must be text",
-            ToolCall("c9", "say", {"message": 3}),
-            id="of the wrong type",
-        ),
+        pytest.param("say: message must be text", ToolCall("c9", "say", {"message": 3}),
+                     id="of the wrong type"),
     ],
-)
+)  # fmt: skip
 def test_a_call_that_cannot_run_is_never_run(error: str, call: ToolCall) -> None:
     stage = Stage(reply(call), reply(HELLO))
     assert "terminal_tool" == stage.play().reason

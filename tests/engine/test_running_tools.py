@@ -176,22 +176,12 @@ class TestProtected:
             pytest.param("ok", None, 0, ToolResult(True, "ok"), id="a result"),
             pytest.param("not here", Fault.FAILED, 0, ToolError("not here"), id="a refusal"),
             pytest.param("late", Fault.TIMEOUT, 0, ToolTimeoutError("late"), id="too late"),
-            pytest.param(
-                "whisper failed inside the game; do something else",
-                Fault.INTERNAL,
-                1,
-                KeyError("bug"),
-                id="a defect",
-            ),
-            pytest.param(
-                "whisper does not work at present; do without it",
-                Fault.UNAVAILABLE,
-                0,
-                CircuitOpenError("mcp:almanac", 9.0),
-                id="what is behind it is down",
-            ),
+            pytest.param("whisper failed inside the game; do something else", Fault.INTERNAL, 1,
+                         KeyError("bug"), id="a defect"),
+            pytest.param("whisper does not work at present; do without it", Fault.UNAVAILABLE, 0,
+                         CircuitOpenError("mcp:almanac", 9.0), id="what is behind it is down"),
         ],
-    )
+    )  # fmt: skip
     def test_whatever_a_tool_raises_becomes_a_result(
         self, text: str, fault: Fault | None, reports: int, outcome: ToolResult | BaseException
     ) -> None:

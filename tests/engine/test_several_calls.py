@@ -22,40 +22,19 @@ FLY = ToolCall("c7", "fly", {})
         pytest.param("terminal_tool", "look whisper", "", (LOOK, HELLO), id="look, then speak"),
         pytest.param("terminal_tool", "whisper say", "", (HELLO, SAY), id="speak twice"),
         pytest.param(None, "whisper look", "", (HELLO, LOOK), id="looked up to be seen"),
-        pytest.param(
-            "dangerous_tool",
-            "dig",
-            "not done: nothing follows dig in one turn",
-            (DIG, HELLO),
-            id="nothing follows a change of the world",
-        ),
-        pytest.param(
-            "dangerous_tool",
-            "dig",
-            "not done: nothing follows dig in one turn",
-            (DIG, LOOK),
-            id="not even a look",
-        ),
-        pytest.param(
-            "noop", "noop", "not done: nothing follows noop", (NOOP, HELLO), id="nothing is nothing"
-        ),
-        pytest.param(
-            "terminal_tool",
-            "whisper",
-            "(once: you asked for the same twice)",
-            (HELLO, HELLO),
-            id="the same words once",
-        ),
-        pytest.param(
-            None,
-            "",
-            "not done: a call before it failed, which you did not know",
-            (FLY, HELLO),
-            id="no words about what failed",
-        ),
+        pytest.param("dangerous_tool", "dig", "not done: nothing follows dig in one turn",
+                     (DIG, HELLO), id="nothing follows a change of the world"),
+        pytest.param("dangerous_tool", "dig", "not done: nothing follows dig in one turn",
+                     (DIG, LOOK), id="not even a look"),
+        pytest.param("noop", "noop", "not done: nothing follows noop", (NOOP, HELLO),
+                     id="nothing is nothing"),
+        pytest.param("terminal_tool", "whisper", "(once: you asked for the same twice)",
+                     (HELLO, HELLO), id="the same words once"),
+        pytest.param(None, "", "not done: a call before it failed, which you did not know",
+                     (FLY, HELLO), id="no words about what failed"),
         pytest.param(None, "look", "there is no tool 'fly'", (FLY, LOOK), id="a look goes on"),
     ],
-)
+)  # fmt: skip
 def test_several_calls_in_one_reply(
     reason: str | None, names: str, text: str, calls: tuple[ToolCall, ...]
 ) -> None:
@@ -96,47 +75,21 @@ def test_a_result_is_kept_before_the_next_call() -> None:
 @pytest.mark.parametrize(
     ("reason", "asked", "advice", "fill", "answers"),
     [
-        pytest.param(
-            "terminal_tool", 2, None, [100], [reply(LOOK, tokens=0), reply(HELLO)], id="room enough"
-        ),
-        pytest.param(
-            "terminal_tool",
-            2,
-            "warning",
-            [600],
-            [reply(LOOK, tokens=0), reply(HELLO)],
-            id="time to conclude",
-        ),
-        pytest.param(
-            "terminal_tool",
-            2,
-            "critical",
-            [800],
-            [reply(LOOK, tokens=0), reply(HELLO)],
-            id="the last word",
-        ),
-        pytest.param(
-            "critical_tokens",
-            2,
-            "critical",
-            [800],
-            [reply(LOOK, tokens=0), reply(LOOK)],
-            id="it did not take its last word",
-        ),
-        pytest.param(
-            "critical_tokens", 1, None, [900, 1001], [reply(LOOK)], id="nothing more fits"
-        ),
+        pytest.param("terminal_tool", 2, None, [100], [reply(LOOK, tokens=0), reply(HELLO)],
+                     id="room enough"),
+        pytest.param("terminal_tool", 2, "warning", [600], [reply(LOOK, tokens=0), reply(HELLO)],
+                     id="time to conclude"),
+        pytest.param("terminal_tool", 2, "critical", [800], [reply(LOOK, tokens=0), reply(HELLO)],
+                     id="the last word"),
+        pytest.param("critical_tokens", 2, "critical", [800], [reply(LOOK, tokens=0), reply(LOOK)],
+                     id="it did not take its last word"),
+        pytest.param("critical_tokens", 1, None, [900, 1001], [reply(LOOK)],
+                     id="nothing more fits"),
         pytest.param("critical_tokens", 0, None, [1001], [], id="it never fitted"),
-        pytest.param(
-            "terminal_tool",
-            2,
-            "critical",
-            [100],
-            [reply(LOOK, tokens=850), reply(HELLO)],
-            id="the service counts better than we",
-        ),
+        pytest.param("terminal_tool", 2, "critical", [100], [reply(LOOK, tokens=850), reply(HELLO)],
+                     id="the service counts better than we"),
     ],
-)
+)  # fmt: skip
 def test_a_context_that_fills_up(
     reason: str, asked: int, advice: str | None, fill: list[int], answers: list[Reply]
 ) -> None:

@@ -22,29 +22,17 @@ class TestGated:
     @pytest.mark.parametrize(
         ("text", "fault", "call"),
         [
-            pytest.param(
-                "bad JSON",
-                Fault.BAD_ARGUMENTS,
-                ToolCall("c", "say", problem="bad JSON"),
-                id="a problem",
-            ),
-            pytest.param(
-                "there is no tool 'Whisper'; there are say, whisper, look, dig, noop",
-                Fault.UNKNOWN_TOOL,
-                ToolCall("c", "Whisper"),
-                id="unknown",
-            ),
-            pytest.param(
-                "there is no tool 'Whisper'; there are say, whisper, look, dig, noop",
-                Fault.UNKNOWN_TOOL,
-                ToolCall("c", "Whisper", problem="bad JSON"),
-                id="unknown, and a problem",
-            ),
-            pytest.param(
-                "say needs message", Fault.BAD_ARGUMENTS, ToolCall("c", "say"), id="wrong arguments"
-            ),
+            pytest.param("bad JSON", Fault.BAD_ARGUMENTS, ToolCall("c", "say", problem="bad JSON"),
+                         id="a problem"),
+            pytest.param("there is no tool 'Whisper'; there are say, whisper, look, dig, noop",
+                         Fault.UNKNOWN_TOOL, ToolCall("c", "Whisper"), id="unknown"),
+            pytest.param("there is no tool 'Whisper'; there are say, whisper, look, dig, noop",
+                         Fault.UNKNOWN_TOOL, ToolCall("c", "Whisper", problem="bad JSON"),
+                         id="unknown, and a problem"),
+            pytest.param("say needs message", Fault.BAD_ARGUMENTS, ToolCall("c", "say"),
+                         id="wrong arguments"),
         ],
-    )
+    )  # fmt: skip
     def test_it_refuses_in_words(self, text: str, fault: Fault, call: ToolCall) -> None:
         diary: list[str] = []
         spoken = [replace(SPECS[0], parameters=SPECS[0].parameters | {"required": ["message"]})]

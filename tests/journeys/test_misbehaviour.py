@@ -69,24 +69,12 @@ def conversation(owner: Player) -> list[dict[str, Any]]:
 @pytest.mark.parametrize(
     ("answers", "heard", "kept"),
     [
-        pytest.param(
-            [{"calls": [LOOK] * 500}, {"calls": [whisper("Enough.")]}],
-            ["Enough."],
-            "look+look+look+look whisper",
-            id="500 calls in one reply",
-        ),
-        pytest.param(
-            [{"calls": [LOOK, whisper("A room."), whisper("A room.")]}],
-            ["A room."],
-            "look+whisper+whisper",
-            id="the same whisper twice",
-        ),
-        pytest.param(
-            [{"calls": [LOST, whisper("I see it.")]}, {"calls": [whisper("No moon.")]}],
-            ["No moon."],
-            "look!+whisper! whisper",
-            id="speech after what failed",
-        ),
+        pytest.param([{"calls": [LOOK] * 500}, {"calls": [whisper("Enough.")]}], ["Enough."],
+                     "look+look+look+look whisper", id="500 calls in one reply"),
+        pytest.param([{"calls": [LOOK, whisper("A room."), whisper("A room.")]}], ["A room."],
+                     "look+whisper+whisper", id="the same whisper twice"),
+        pytest.param([{"calls": [LOST, whisper("I see it.")]}, {"calls": [whisper("No moon.")]}],
+                     ["No moon."], "look!+whisper! whisper", id="speech after what failed"),
         pytest.param(
             [{"calls": [{"tool": "whisper", "arguments": '"{}"'}]}, {"calls": [whisper("So.")]}],
             ["So."],
@@ -104,11 +92,10 @@ def conversation(owner: Player) -> list[dict[str, Any]]:
             "whisper",
             id="a call in tags",
         ),
-        pytest.param(
-            [{"calls": [whisper("One.")], "think": True}], ["One."], "whisper", id="thoughts"
-        ),
+        pytest.param([{"calls": [whisper("One.")], "think": True}], ["One."], "whisper",
+                     id="thoughts"),
     ],
-)
+)  # fmt: skip
 def test_it_ends_well(
     enter: Enter,
     admin: Player,
@@ -134,26 +121,15 @@ def test_it_ends_well(
     ("usual", "cause", "calls", "heard"),
     [
         pytest.param({"content": " "}, "parse_error", 1, FAILURE, id="only blanks"),
-        pytest.param(
-            {"content": "<think>Tom?"}, "parse_error", 1, FAILURE, id="thoughts without an end"
-        ),
+        pytest.param({"content": "<think>Tom?"}, "parse_error", 1, FAILURE,
+                     id="thoughts without an end"),
         pytest.param({"calls": [LOOK]}, "max_iterations", 6, FAILURE, id="looks for ever"),
-        pytest.param(
-            {"calls": [{"tool": "fly", "arguments": {}}]},
-            "max_iterations",
-            4,
-            COOLING,
-            id="an unknown tool for ever",
-        ),
-        pytest.param(
-            {"kind": "status", "status": 400, "body": json.dumps(TOO_LONG)},
-            "critical_tokens",
-            1,
-            FAILURE,
-            id="a prompt that is too long",
-        ),
+        pytest.param({"calls": [{"tool": "fly", "arguments": {}}]}, "max_iterations", 4, COOLING,
+                     id="an unknown tool for ever"),
+        pytest.param({"kind": "status", "status": 400, "body": json.dumps(TOO_LONG)},
+                     "critical_tokens", 1, FAILURE, id="a prompt that is too long"),
     ],
-)
+)  # fmt: skip
 def test_it_is_told(
     enter: Enter,
     admin: Player,

@@ -216,7 +216,7 @@ def test_a_day_has_so_many_tasks(enter: Enter, agent: Agent, model: FakeModel) -
     tom = enter("Tom")
     assert ask(tom, model, hands_on(specialist="rare"))["success"]
     told = ask(tom, model, hands_on(specialist="rare"))
-    assert "rare was given 1 tasks today" in told["error"]
+    assert "rare was given 1 task today" in told["error"]
     assert 1 == len(agent.messages())
 
 

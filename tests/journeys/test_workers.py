@@ -155,7 +155,7 @@ def test_without_workers_health_says_so_and_talk_goes_on(bed: Bed, owner: Player
     bed.end_workers()
     remember(owner, 20)
     until(lambda: bed.rows(JOBS)[0][0])
-    owner.ask("assistant status ada", r"workers +0 at work; \d+ jobs wait.*evennia ai_worker")
+    owner.ask("assistant status ada", r"workers +0 at work; \d+ jobs? waiting.*evennia ai_worker")
     url = f"http://127.0.0.1:{bed.game.ports.web}/api/ai/health/"
     with urllib.request.urlopen(url) as answer:
         assert b'"workers":"failed"' in answer.read().replace(b" ", b"")
@@ -164,7 +164,7 @@ def test_without_workers_health_says_so_and_talk_goes_on(bed: Bed, owner: Player
     assert "boat" in found.casefold()
     bed.start_workers(1)
     until(lambda: bed.rows(UNREAD) == [(0,)], told=bed.log())
-    owner.ask("assistant status ada", r"workers +1 at work; 0 jobs wait")
+    owner.ask("assistant status ada", r"workers +1 at work; 0 jobs waiting")
 
 
 FOUND = """

@@ -81,12 +81,8 @@ UNSUPPORTED = (
 @pytest.mark.parametrize(
     ("most", "body", "error"),
     [
-        pytest.param(
-            4_096,
-            {MAX_COMPLETION_TOKENS: 4_096},
-            ModelStatusError(400, UNSUPPORTED),
-            id="the other form",
-        ),
+        pytest.param(4_096, {MAX_COMPLETION_TOKENS: 4_096}, ModelStatusError(400, UNSUPPORTED),
+                     id="the other form"),
         pytest.param(
             2_048,
             {MAX_TOKENS: 2_048},
@@ -95,12 +91,9 @@ UNSUPPORTED = (
             ),
             id="less",
         ),
-        pytest.param(
-            1_024,
-            {MAX_TOKENS: 1_024},
-            ModelStatusError(422, "max_tokens: 4096 > 1024, the maximum for this model"),
-            id="less, in another way",
-        ),
+        pytest.param(1_024, {MAX_TOKENS: 1_024},
+                     ModelStatusError(422, "max_tokens: 4096 > 1024, the maximum for this model"),
+                     id="less, in another way"),
         pytest.param(
             2_048,
             {MAX_TOKENS: 2_048},
@@ -109,12 +102,9 @@ UNSUPPORTED = (
             ),
             id="less, as DeepSeek says it",
         ),
-        pytest.param(
-            None,
-            {MAX_TOKENS: 4_096},
-            ModelStatusError(400, "the valid range of max_tokens is [1, 4096]"),
-            id="a range in which it is",
-        ),
+        pytest.param(None, {MAX_TOKENS: 4_096},
+                     ModelStatusError(400, "the valid range of max_tokens is [1, 4096]"),
+                     id="a range in which it is"),
         pytest.param(
             LEAST_TOKENS,
             {MAX_TOKENS: 4_096},
@@ -123,29 +113,18 @@ UNSUPPORTED = (
             ),
             id="no room beside this prompt",
         ),
-        pytest.param(
-            None,
-            {MAX_TOKENS: 4_096},
-            ContextLengthError(400, "prompt is too long"),
-            id="the prompt",
-        ),
-        pytest.param(
-            None, {MAX_TOKENS: 4_096}, ModelStatusError(400, "no such tool"), id="something else"
-        ),
-        pytest.param(
-            None, {MAX_TOKENS: 4_096}, ModelStatusError(500, UNSUPPORTED), id="it is not our fault"
-        ),
-        pytest.param(
-            None,
-            {MAX_TOKENS: 4_096},
-            ModelStatusError(400, "max_tokens is too large"),
-            id="too large, it says no number",
-        ),
-        pytest.param(
-            None, {MAX_TOKENS: 4_096}, ModelStatusError(400, "max_tokens: hm"), id="unclear"
-        ),
+        pytest.param(None, {MAX_TOKENS: 4_096}, ContextLengthError(400, "prompt is too long"),
+                     id="the prompt"),
+        pytest.param(None, {MAX_TOKENS: 4_096}, ModelStatusError(400, "no such tool"),
+                     id="something else"),
+        pytest.param(None, {MAX_TOKENS: 4_096}, ModelStatusError(500, UNSUPPORTED),
+                     id="it is not our fault"),
+        pytest.param(None, {MAX_TOKENS: 4_096}, ModelStatusError(400, "max_tokens is too large"),
+                     id="too large, it says no number"),
+        pytest.param(None, {MAX_TOKENS: 4_096}, ModelStatusError(400, "max_tokens: hm"),
+                     id="unclear"),
     ],
-)
+)  # fmt: skip
 def test_hole_d22_an_endpoint_says_what_it_takes(
     most: int | None, body: dict[str, int], error: ModelStatusError
 ) -> None:

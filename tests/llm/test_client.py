@@ -82,8 +82,8 @@ def test_a_tool_that_cannot_be_read_is_no_failure_of_the_service() -> None:
 @pytest.mark.parametrize(
     ("answer", "expected"),
     [
-        pytest.param(FINE, "custom m: 1 messages, 0 tools: stop, 6 tokens, 0.00 s", id="answer"),
-        pytest.param(DOWN, "custom m: 1 messages, 0 tools: ModelConnectionError", id="error"),
+        pytest.param(FINE, "custom m: 1 message, 0 tools: stop, 6 tokens, 0.00 s", id="answer"),
+        pytest.param(DOWN, "custom m: 1 message, 0 tools: ModelConnectionError", id="error"),
     ],
 )
 @pytest.mark.parametrize("of_client", [True, False])

@@ -56,21 +56,12 @@ NOTHING: dict[str, str] = {}
         (_environ("m"), _environ(url=URL), CUSTOM),
         (_environ(url=URL), _environ("m"), CUSTOM),
         (_environ("m", URL), _environ("other", "http://other/v1"), CUSTOM),
-        (
-            _environ("m", key=KEY),
-            _environ(url=URL),
-            replace(CUSTOM, notice=LEFT_OUT.format("settings")),
-        ),
-        (
-            _environ("m", URL),
-            _environ(key=KEY),
-            replace(CUSTOM, notice=LEFT_OUT.format("the environment")),
-        ),
-        (
-            _environ("m", key="sk-other"),
-            _environ(url=URL, key=KEY),
-            replace(CUSTOM, api_key=KEY, notice=LEFT_OUT.format("settings")),
-        ),
+        (_environ("m", key=KEY), _environ(url=URL),
+         replace(CUSTOM, notice=LEFT_OUT.format("settings"))),
+        (_environ("m", URL), _environ(key=KEY),
+         replace(CUSTOM, notice=LEFT_OUT.format("the environment"))),
+        (_environ("m", key="sk-other"), _environ(url=URL, key=KEY),
+         replace(CUSTOM, api_key=KEY, notice=LEFT_OUT.format("settings"))),
         (_environ(key=KEY), _environ("m"), OPENAI),
         (_environ("scripted"), NOTHING, SCRIPTED),
         (_environ("scripted", URL, KEY), NOTHING, SCRIPTED),
@@ -80,18 +71,12 @@ NOTHING: dict[str, str] = {}
         (_environ("m", URL), _environ("scripted"), CUSTOM),
         (_environ("m", URL, mode="json"), NOTHING, Endpoint("custom", "m", URL, tool_mode="json")),
         (_environ("m", URL), _environ(mode="json"), Endpoint("custom", "m", URL, tool_mode="json")),
-        (
-            _environ("m", "https://openrouter.ai/api/v1", KEY),
-            NOTHING,
-            Endpoint("openrouter", "m", "https://openrouter.ai/api/v1", KEY),
-        ),
-        (
-            _environ("m", "https://API.anthropic.com/v1", KEY),
-            NOTHING,
-            Endpoint("anthropic", "m", "https://API.anthropic.com/v1", KEY),
-        ),
+        (_environ("m", "https://openrouter.ai/api/v1", KEY), NOTHING,
+         Endpoint("openrouter", "m", "https://openrouter.ai/api/v1", KEY)),
+        (_environ("m", "https://API.anthropic.com/v1", KEY), NOTHING,
+         Endpoint("anthropic", "m", "https://API.anthropic.com/v1", KEY)),
     ],
-)
+)  # fmt: skip
 def test_what_is_set_decides(
     environ: dict[str, str], settings: dict[str, str], expected: Endpoint
 ) -> None:

@@ -32,16 +32,10 @@ def _read(entry: Any, first: Endpoint = FIRST, settings: object = None) -> tuple
         pytest.param(LOCAL, "local", id="the embedded model"),
         pytest.param(SCRIPTED, "scripted", id="the scripted model"),
         pytest.param(LOCAL, {"model": "local"}, id="the embedded model, at length"),
-        pytest.param(
-            Endpoint("openai", "mini", OPENAI_URL, KEY, "json"),
-            {"model": "mini", "tool_mode": "json"},
-            id="another model in another mode",
-        ),
-        pytest.param(
-            Endpoint("custom", "llama3.2", OLLAMA_URL),
-            {"model": "llama3.2", "base_url": OLLAMA_URL + "/"},
-            id="another address",
-        ),
+        pytest.param(Endpoint("openai", "mini", OPENAI_URL, KEY, "json"),
+                     {"model": "mini", "tool_mode": "json"}, id="another model in another mode"),
+        pytest.param(Endpoint("custom", "llama3.2", OLLAMA_URL),
+                     {"model": "llama3.2", "base_url": OLLAMA_URL + "/"}, id="another address"),
         pytest.param(
             Endpoint("openrouter", "x", "https://openrouter.ai/api/v1", OTHER_KEY),
             {
@@ -51,23 +45,16 @@ def _read(entry: Any, first: Endpoint = FIRST, settings: object = None) -> tuple
             },
             id="another address with its key",
         ),
-        pytest.param(
-            Endpoint("openai", "mini", OPENAI_URL, KEY),
-            {"model": "mini", "base_url": OPENAI_URL},
-            id="the same address, at length",
-        ),
-        pytest.param(
-            Endpoint("openai", "mini", OPENAI_URL, OTHER_KEY),
-            {"model": "mini", "api_key_env": "OTHER_KEY"},
-            id="the same address with another key",
-        ),
-        pytest.param(
-            Endpoint("custom", "local", OLLAMA_URL),
-            {"model": "local", "base_url": OLLAMA_URL},
-            id="a model elsewhere that is called local",
-        ),
+        pytest.param(Endpoint("openai", "mini", OPENAI_URL, KEY),
+                     {"model": "mini", "base_url": OPENAI_URL}, id="the same address, at length"),
+        pytest.param(Endpoint("openai", "mini", OPENAI_URL, OTHER_KEY),
+                     {"model": "mini", "api_key_env": "OTHER_KEY"},
+                     id="the same address with another key"),
+        pytest.param(Endpoint("custom", "local", OLLAMA_URL),
+                     {"model": "local", "base_url": OLLAMA_URL},
+                     id="a model elsewhere that is called local"),
     ],
-)
+)  # fmt: skip
 def test_an_entry_is_an_endpoint(expected: Endpoint, entry: Any) -> None:
     """A key is sent only to the address that it was set for."""
     assert (expected,) == _read(entry)

@@ -52,53 +52,35 @@ def _spec(parameters: dict[str, Any], name: str = "say") -> ToolSpec:
         pytest.param({"const": "a", **TEXT}, {"const": "a", **TEXT}, id="one text"),
         pytest.param({"format": "date", **TEXT}, {"format": "date", **TEXT}, id="a format"),
         pytest.param({"maxLength": 9, **TEXT}, {"maxLength": 9, **TEXT}, id="a bound of its own"),
-        pytest.param(
-            {**BOUNDED_TEXT, "minLength": 500, "maxLength": 500 + LONGEST_ARGUMENT},
-            {"minLength": 500, **TEXT},
-            id="a least length above our most",
-        ),
+        pytest.param({**BOUNDED_TEXT, "minLength": 500, "maxLength": 500 + LONGEST_ARGUMENT},
+                     {"minLength": 500, **TEXT}, id="a least length above our most"),
         pytest.param({"type": "integer"}, {"type": "integer"}, id="a number"),
         pytest.param({"description": "any"}, {"description": "any"}, id="no type"),
         pytest.param({}, {}, id="nothing"),
         pytest.param(True, True, id="anything"),
-        pytest.param(
-            {**BOUNDED_TEXT, "type": ["string", "null"]}, {"type": ["string", "null"]}, id="or none"
-        ),
-        pytest.param(
-            {"maxItems": MOST_ITEMS, "type": "array", "items": BOUNDED_TEXT},
-            {"type": "array", "items": TEXT},
-            id="a list of texts",
-        ),
-        pytest.param(
-            {"maxItems": MOST_ITEMS + 30, "minItems": 30, "type": "array"},
-            {"minItems": 30, "type": "array"},
-            id="a long list",
-        ),
-        pytest.param(
-            {"maxItems": 2, "type": "array"}, {"maxItems": 2, "type": "array"}, id="a short list"
-        ),
+        pytest.param({**BOUNDED_TEXT, "type": ["string", "null"]}, {"type": ["string", "null"]},
+                     id="or none"),
+        pytest.param({"maxItems": MOST_ITEMS, "type": "array", "items": BOUNDED_TEXT},
+                     {"type": "array", "items": TEXT}, id="a list of texts"),
+        pytest.param({"maxItems": MOST_ITEMS + 30, "minItems": 30, "type": "array"},
+                     {"minItems": 30, "type": "array"}, id="a long list"),
+        pytest.param({"maxItems": 2, "type": "array"}, {"maxItems": 2, "type": "array"},
+                     id="a short list"),
         pytest.param(
             {"type": "object", "properties": {"type": BOUNDED_TEXT, "items": BOUNDED_TEXT}},
             {"type": "object", "properties": {"type": TEXT, "items": TEXT}},
             id="arguments named like keywords",
         ),
-        pytest.param(
-            {"anyOf": [BOUNDED_TEXT, {"$ref": "#/$defs/a"}], "$defs": {"a": BOUNDED_TEXT}},
-            {"anyOf": [TEXT, {"$ref": "#/$defs/a"}], "$defs": {"a": TEXT}},
-            id="choices and definitions",
-        ),
-        pytest.param(
-            {"type": "object", "additionalProperties": BOUNDED_TEXT},
-            {"type": "object", "additionalProperties": TEXT},
-            id="free names",
-        ),
-        pytest.param(
-            {"anyOf": "?", "properties": [], "items": 5, "minItems": "x"},
-            {"anyOf": "?", "properties": [], "items": 5, "minItems": "x"},
-            id="keywords that hold nonsense",
-        ),
+        pytest.param({"anyOf": [BOUNDED_TEXT, {"$ref": "#/$defs/a"}], "$defs": {"a": BOUNDED_TEXT}},
+                     {"anyOf": [TEXT, {"$ref": "#/$defs/a"}], "$defs": {"a": TEXT}},
+                     id="choices and definitions"),
+        pytest.param({"type": "object", "additionalProperties": BOUNDED_TEXT},
+                     {"type": "object", "additionalProperties": TEXT}, id="free names"),
+        pytest.param({"anyOf": "?", "properties": [], "items": 5, "minItems": "x"},
+                     {"anyOf": "?", "properties": [], "items": 5, "minItems": "x"},
+                     id="keywords that hold nonsense"),
     ],
-)
+)  # fmt: skip
 def test_every_text_and_list_has_an_end(expected: Any, schema: Any) -> None:
     """Limits that a schema has itself are kept."""
     assert expected == bounded(schema)

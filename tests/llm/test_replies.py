@@ -157,32 +157,22 @@ def test_text_is_read_from_every_shape_of_content(content: Any, expected: str) -
         (_function({"message": "hi"}), ToolCall("new0", "say", {"message": "hi"})),
         (_function(""), ToolCall("new0", "say", {})),
         (_function(None), ToolCall("new0", "say", {})),
-        (
-            _function('{"message": "h'),
-            ToolCall("new0", "say", problem="the arguments of say are not valid JSON"),
-        ),
-        (
-            _function("[" * 100_000),
-            ToolCall("new0", "say", problem="the arguments of say are not valid JSON"),
-        ),
-        (
-            _function('["hi"]'),
-            ToolCall("new0", "say", problem="the arguments of say are not a JSON object"),
-        ),
-        (
-            _function("null"),
-            ToolCall("new0", "say", problem="the arguments of say are not a JSON object"),
-        ),
-        (
-            _function(7),
-            ToolCall("new0", "say", problem="the arguments of say are not a JSON object"),
-        ),
+        (_function('{"message": "h'),
+         ToolCall("new0", "say", problem="the arguments of say are not valid JSON")),
+        (_function("[" * 100_000),
+         ToolCall("new0", "say", problem="the arguments of say are not valid JSON")),
+        (_function('["hi"]'),
+         ToolCall("new0", "say", problem="the arguments of say are not a JSON object")),
+        (_function("null"),
+         ToolCall("new0", "say", problem="the arguments of say are not a JSON object")),
+        (_function(7),
+         ToolCall("new0", "say", problem="the arguments of say are not a JSON object")),
         (_function("{}", id=None), ToolCall("new0", "say", {})),
         (_function("{}", id=""), ToolCall("new0", "say", {})),
         (_function("{}", id=5), ToolCall("new0", "say", {})),
         (_function("{}", id=["c1"]), ToolCall("new0", "say", {})),
     ],
-)
+)  # fmt: skip
 def test_a_call_is_read_or_says_what_is_wrong_with_it(raw: Any, expected: ToolCall) -> None:
     assert (expected,) == parse_reply(_calls(raw), "native", _numbered()).tool_calls
 
@@ -235,9 +225,8 @@ COUNTED = 7  # tokens of ANSWER, by the package's own count
     ("usage", "expected"),
     [
         pytest.param({"prompt_tokens": 7, "completion_tokens": 3}, TokenUsage(7, 3), id="credible"),
-        pytest.param(
-            {"prompt_tokens": 7.0, "completion_tokens": 3.5}, TokenUsage(7, 4), id="fractions"
-        ),
+        pytest.param({"prompt_tokens": 7.0, "completion_tokens": 3.5}, TokenUsage(7, 4),
+                     id="fractions"),
         pytest.param({"prompt_tokens": 200}, TokenUsage(200, COUNTED), id="no completion"),
         *(
             pytest.param(
@@ -255,21 +244,12 @@ COUNTED = 7  # tokens of ANSWER, by the package's own count
             )
             for value in (-1e6, 1e12, "200", None, math.nan, False)
         ),
-        pytest.param(
-            {"prompt_tokens": 7, "completion_tokens": 3, "total_tokens": 900},
-            TokenUsage(7, 893),
-            id="thoughts in the total alone",
-        ),
-        pytest.param(
-            {"prompt_tokens": 7, "completion_tokens": -1, "total_tokens": 900},
-            TokenUsage(7, 893),
-            id="only the total is credible",
-        ),
-        pytest.param(
-            {"prompt_tokens": None, "completion_tokens": 3, "total_tokens": 900},
-            TokenUsage(897, 3),
-            id="no prompt, but a total",
-        ),
+        pytest.param({"prompt_tokens": 7, "completion_tokens": 3, "total_tokens": 900},
+                     TokenUsage(7, 893), id="thoughts in the total alone"),
+        pytest.param({"prompt_tokens": 7, "completion_tokens": -1, "total_tokens": 900},
+                     TokenUsage(7, 893), id="only the total is credible"),
+        pytest.param({"prompt_tokens": None, "completion_tokens": 3, "total_tokens": 900},
+                     TokenUsage(897, 3), id="no prompt, but a total"),
         *(
             pytest.param(
                 {"prompt_tokens": 7, "completion_tokens": 3, "total_tokens": value},
@@ -281,7 +261,7 @@ COUNTED = 7  # tokens of ANSWER, by the package's own count
         pytest.param(None, TokenUsage(0, COUNTED), id="none"),
         pytest.param([7, 3], TokenUsage(0, COUNTED), id="a list"),
     ],
-)
+)  # fmt: skip
 def test_hole_d23_usage_that_cannot_be_is_counted_by_ourselves(
     usage: Any, expected: TokenUsage
 ) -> None:

@@ -130,28 +130,18 @@ def test_time_passes_in_order(tmp_path: Path) -> None:
         ({"turns": []}, "the whole file: Input should be a valid array"),
         ([], "holds no conversation"),
         ([conversation(turns=[])], "0 -> turns: List should have at least 1 item"),
-        (
-            [conversation(turns=[{"id": "t0", "speaker": "Tom", "at": "noon", "text": "hi"}])],
-            "0 -> turns -> 0 -> at: Input should be a valid datetime",
-        ),
-        (
-            [conversation(speakers=["Tom", "Ada"])],
-            "'one': turn 't1' is said by 'Mira'; it must be 'Tom' or 'Ada'",
-        ),
-        (
-            [conversation(questions=[{"text": "who?", "category": 1, "evidence": ["t99"]}])],
-            "'one': question 1 has the evidence 't99'; it must be the id of a turn",
-        ),
-        (
-            [conversation(questions=[{"text": "who?", "category": 5, "evidence": ["t1"]}])],
-            "0 -> questions -> 0 -> category: Input should be less than or equal to 4",
-        ),
-        (
-            [conversation(turns=2 * conversation()["turns"])],
-            "'one': two turns have the id 't0'; it must be of one",
-        ),
+        ([conversation(turns=[{"id": "t0", "speaker": "Tom", "at": "noon", "text": "hi"}])],
+         "0 -> turns -> 0 -> at: Input should be a valid datetime"),
+        ([conversation(speakers=["Tom", "Ada"])],
+         "'one': turn 't1' is said by 'Mira'; it must be 'Tom' or 'Ada'"),
+        ([conversation(questions=[{"text": "who?", "category": 1, "evidence": ["t99"]}])],
+         "'one': question 1 has the evidence 't99'; it must be the id of a turn"),
+        ([conversation(questions=[{"text": "who?", "category": 5, "evidence": ["t1"]}])],
+         "0 -> questions -> 0 -> category: Input should be less than or equal to 4"),
+        ([conversation(turns=2 * conversation()["turns"])],
+         "'one': two turns have the id 't0'; it must be of one"),
     ],
-)
+)  # fmt: skip
 def test_a_bad_file_is_told_where_it_is_bad(tmp_path: Path, content: object, named: str) -> None:
     path = _file(tmp_path, content)
     with pytest.raises(BadFileError) as raised:

@@ -82,36 +82,23 @@ def test_one_of_the_nine_is_switched_off_and_on() -> None:
         pytest.param("needs a key", 250, {"content": "x"}, id="no key"),
         pytest.param("needs a content", 250, {"key": "x"}, id="no text"),
         pytest.param("key is 5; it must be text", 250, {"key": 5, "content": "x"}, id="5"),
-        pytest.param(
-            "which is one of the nine's", 250, {"key": "goals", "content": "x"}, id="taken key"
-        ),
+        pytest.param("which is one of the nine's", 250, {"key": "goals", "content": "x"},
+                     id="taken key"),
         pytest.param("has {town}", 250, {"key": "x", "content": "{town}"}, id="unknown name"),
-        pytest.param(
-            "its text changes from turn to turn",
-            250,
-            {"key": "x", "content": "{time}", "is_static": True},
-            id="changing, and said not to",
-        ),
-        pytest.param(
-            "is_static is 1", 250, {"key": "x", "content": "x", "is_static": 1}, id="static"
-        ),
-        pytest.param(
-            "role is 'tool'; it must be one of system, user, assistant",
-            250,
-            {"key": "x", "content": "x", "role": "tool"},
-            id="a tool's role",
-        ),
-        pytest.param(
-            "role is 'system'; it must be user",
-            250,
-            {"key": "x", "content": "{time}", "role": "system"},
-            id="a system message amid the talk",
-        ),
-        pytest.param(
-            "enabled is 'on'", 250, {"key": "x", "content": "x", "enabled": "on"}, id="enabled"
-        ),
+        pytest.param("its text changes from turn to turn", 250,
+                     {"key": "x", "content": "{time}", "is_static": True},
+                     id="changing, and said not to"),
+        pytest.param("is_static is 1", 250, {"key": "x", "content": "x", "is_static": 1},
+                     id="static"),
+        pytest.param("role is 'tool'; it must be one of system, user, assistant", 250,
+                     {"key": "x", "content": "x", "role": "tool"}, id="a tool's role"),
+        pytest.param("role is 'system'; it must be user", 250,
+                     {"key": "x", "content": "{time}", "role": "system"},
+                     id="a system message amid the talk"),
+        pytest.param("enabled is 'on'", 250, {"key": "x", "content": "x", "enabled": "on"},
+                     id="enabled"),
     ],
-)
+)  # fmt: skip
 def test_what_does_not_fit_is_refused(error: str, number: Any, raw: Any) -> None:
     """The error says where the mistake is and what would be right."""
     with pytest.raises(ConfigurationError) as refusal:

@@ -139,11 +139,9 @@ def test_a_template_goes_before_the_prompt_of_its_own(
     ("error", "own"),
     [
         pytest.param("applied_template is 'x'", {"applied_template": "x"}, id="no such template"),
-        pytest.param(
-            "tick_event.component_overrides[250] has {town}",
-            {"context_configs": {"tick_event": {"component_overrides": {250: "{town}"}}}},
-            id="an unknown name in a context",
-        ),
+        pytest.param("tick_event.component_overrides[250] has {town}",
+                     {"context_configs": {"tick_event": {"component_overrides": {250: "{town}"}}}},
+                     id="an unknown name in a context"),
         pytest.param(
             "tick_event.component_overrides[1000] changes from turn to turn, but character_context",
             {"context_configs": {"tick_event": {"component_overrides": {1000: "{memories}"}}}},
@@ -154,18 +152,12 @@ def test_a_template_goes_before_the_prompt_of_its_own(
             {"context_configs": {"tick_event": {"component_overrides": {1450: "{entities}"}}}},
             id="people in the notes of a card",
         ),
-        pytest.param(
-            "context_configs.tick_event.max_iterations is 0",
-            {"context_configs": {"tick_event": {"max_iterations": 0}}},
-            id="a context",
-        ),
-        pytest.param(
-            "execution_config.calls_per_reply is 0",
-            {"execution_config": {"calls_per_reply": 0}},
-            id="execution",
-        ),
+        pytest.param("context_configs.tick_event.max_iterations is 0",
+                     {"context_configs": {"tick_event": {"max_iterations": 0}}}, id="a context"),
+        pytest.param("execution_config.calls_per_reply is 0",
+                     {"execution_config": {"calls_per_reply": 0}}, id="execution"),
     ],
-)
+)  # fmt: skip
 def test_inputs_are_not_built_from_wrong_settings(error: str, own: dict[str, Any]) -> None:
     with pytest.raises(ConfigurationError) as refusal:
         _stage(own)

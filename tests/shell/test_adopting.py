@@ -20,7 +20,7 @@ from evennia_ai.assistant_script import AssistantScript
 from evennia_ai.commands import AssistantCmdSet
 from evennia_ai.core.safety.lockout import Cause
 from evennia_ai.emergency import RETURNED_LINE
-from evennia_ai.operations.assistants import adoption, lifecycle
+from evennia_ai.operations.assistants import adoption, lifecycle, looks
 from evennia_ai.operations.result import ProblemKind
 from evennia_ai.runtime import state
 from tests.shell.ai_case import StaffCommandTest
@@ -165,8 +165,8 @@ class TestAdopt(AdoptingTest):
         self.type(self.tom, "look")
         assert {"lamp", "a lantern"} < {*lantern.aliases.all()}
         assert (["lamp"], ["lamp"]) == (
-            lifecycle.describe(script).data.aliases,
-            lifecycle.look_of(script)["aliases"],
+            looks.describe(script).data.aliases,
+            looks.look_of(script)["aliases"],
         )
         script.work.ear = None  # as at the next beat
         for line, name in (("I want a lantern", "default"), ("hello lantern", "direct_address")):

@@ -210,12 +210,11 @@ class TestMomentsOfRecord(AuditingTest):
     def test_a_version_a_time_or_now(self) -> None:
         self.ada_script.db.persona = "a keeper"
         newest = self.newest()
-        assert 7 == auditing.find_version(self.ada_script, " 7 ")
-        assert newest == auditing.find_version(self.ada_script, "0 seconds ago")
-        assert auditing.find_version(self.ada_script, " ") is None
+        assert 7 == auditing.find_version(self.ada_script, " 7 ").data
+        assert newest == auditing.find_version(self.ada_script, "0 seconds ago").data
+        assert auditing.find_version(self.ada_script, " ").data is None
         refused = auditing.find_version(self.ada_script, "soon")
-        assert isinstance(refused, Result)
-        assert ProblemKind.INVALID == refused.problem
+        assert (False, ProblemKind.INVALID) == (refused.ok, refused.problem)
 
 
 class TestState(AuditingTest):

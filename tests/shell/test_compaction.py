@@ -14,9 +14,10 @@ from evennia_ai.agent.compaction import DEADLINE_SECONDS, RETRY_AFTER_SECONDS
 from evennia_ai.core.hearing.inbox import MESSAGE, Event
 from evennia_ai.core.turn.compaction import DEFAULT_COMPACTION_PROMPT, summary_message, summary_text
 from evennia_ai.core.turn.conversation import (
+    OF,
+    UNKEPT,
     Message,
-    marked_unkept,
-    marked_with_person,
+    marked,
     visible_history,
 )
 from evennia_ai.core.turn.turn import TokenUsage
@@ -57,8 +58,8 @@ class TestSuccess(CompactionCase):
         """Tom is not remembered, and a later prompt still tells his words."""
         toms = incoming.person_of(self.tom)
         event = Event("e", MESSAGE, "say", self.mira.dbref, "Mira", "hi", 0.5, 1, 0, 0.0)
-        history = marked_with_person(self.history, toms)
-        for said, wishes in ((marked_unkept(history), []), (history, [toms])):
+        history = marked(self.history, OF, toms)
+        for said, wishes in ((marked(history, UNKEPT, True), []), (history, [toms])):
             with self.subTest(wishes=wishes):
                 self.remember(said)
                 self.compact(completion("Tom asked about storms."))

@@ -12,7 +12,7 @@ from evennia_ai import operations
 from evennia_ai.api.bodies import plain
 from evennia_ai.commands.overview import status_lines
 from evennia_ai.errors import ConfigurationError
-from evennia_ai.operations.monitoring import equipment, health
+from evennia_ai.operations.monitoring import equipment, health, metrics
 from evennia_ai.runtime import services
 from tests.shell.support import ShellTest
 
@@ -74,7 +74,7 @@ class EndpointsShownTest(ShellTest):
         told = plain(health.health(with_reasons=True).data)["endpoints"]
         assert [A, B] == [each["base_url"] for each in told]
         assert "endpoints" not in plain(health.health().data)
-        text = health.metrics().decode()
+        text = metrics.metrics().decode()
         assert f'evennia_ai_endpoint_calls_in_flight{{endpoint="{A}"}} 1.0' in text
         assert f'evennia_ai_endpoint_calls_total{{endpoint="{B}"}} 1.0' in text
 

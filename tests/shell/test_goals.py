@@ -209,7 +209,7 @@ class TestCommand(GoalsTest):
             ("assistant goal Ada =", "a goal needs words"),
             ("assistant goal Ada under 1 = ask the binder", "Ada has goal 3."),
             ("assistant goal Ada under 3 8 = find the binder", "Ada has goal 4."),
-            ("assistant goal Ada", "    3. ask the binder (priority 5, 0 of 1 parts reached)"),
+            ("assistant goal Ada", "    3. ask the binder (priority 5, 0 of 1 part reached)"),
             ("assistant goal Ada under = x", "After `under`, give the number"),
             ("assistant goal Ada under 99 = x", "no open goal has the number 99; open are: "),
             ("assistant goal Ada done 2", "Ada: goal 2 is completed."),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from evennia_ai import operations
-from evennia_ai.operations.assistants import lifecycle
+from evennia_ai.operations.assistants import looks
 from evennia_ai.operations.result import ProblemKind
 from evennia_ai.operations.rights import ACTS, refusal
 from evennia_ai.runtime.rights import (
@@ -85,7 +85,7 @@ class TestActs(RightsTest):
             with self.subTest(lock, person=person):
                 self.ada.location = self.room1
                 self.room2.locks.add(f"teleport_here:{lock}")
-                moved = lifecycle.update_assistant(
+                moved = looks.update_assistant(
                     self.ada_script, location=self.room2, by=person.key, person=person
                 )
                 assert moved.message.startswith(words), moved.message

@@ -12,7 +12,7 @@ from evennia.utils import logger
 from evennia.utils.create import create_channel, create_object
 
 from evennia_ai import operations
-from evennia_ai.operations.assistants import creation, lifecycle
+from evennia_ai.operations.assistants import creation, lifecycle, looks
 from evennia_ai.operations.naming import LONGEST_NAME
 from evennia_ai.operations.result import ProblemKind
 from evennia_ai.runtime import state
@@ -91,13 +91,13 @@ class TestUpdate(SafetyTest):
     def test_a_move_after_which_a_hook_fails_is_a_move(self) -> None:
         failing = mock.patch.object(type(self.room2), "at_object_receive", side_effect=ValueError)
         with failing, mock.patch.object(logger, "log_trace"):
-            assert lifecycle.update_assistant(self.ada_script, location=self.room2, by="Tom").ok
+            assert looks.update_assistant(self.ada_script, location=self.room2, by="Tom").ok
         assert (self.room2, self.room2) == (self.ada.location, self.ada.home)
 
     def test_it_goes_only_into_a_room(self) -> None:
         """A character that is logged out is in no room either, and was taken for one."""
         create_object(DefaultObject, key="Bob", nohome=True)
-        result = lifecycle.update_assistant(self.ada_script, location="Bob", by="Tom")
+        result = looks.update_assistant(self.ada_script, location="Bob", by="Tom")
         assert (False, self.room1) == (result.ok, self.ada.location)
         assert "there is no single room 'Bob'; give its #number" in result.message
 
@@ -106,11 +106,11 @@ class TestUpdate(SafetyTest):
         guard = create_object(DefaultObject, key="Guard", aliases=["2nd guard", "g"])
         script = operations.adopt(guard, "Garda").data.script
         given = ["2nd Guard", "The  Watch"]  # Evennia's parser reads several blanks as one
-        assert lifecycle.update_assistant(script, aliases=given, by="Tom").ok
+        assert looks.update_assistant(script, aliases=given, by="Tom").ok
         assert ["2nd guard", "the watch"] == guard.aliases.all()
 
     def test_each_can_be_changed(self) -> None:
-        result = lifecycle.update_assistant(
+        result = looks.update_assistant(
             self.ada_script,
             desc="Grey.",
             persona="Copies charts.",
@@ -132,18 +132,18 @@ class TestUpdate(SafetyTest):
             "created_at": created.isoformat(),
         } == asdict(result.data)
         assert (self.room2, self.room2) == (self.ada.location, self.ada.home)
-        assert lifecycle.update_assistant(self.ada_script, desc="").ok
+        assert looks.update_assistant(self.ada_script, desc="").ok
         assert "Ada is an assistant, an AI." == self.ada.db.desc
         assert "Copies charts." == state.read(self.ada_script, "persona")
-        assert "Ada is in Room2. Ada is an" in lifecycle.describe(self.ada_script).message
+        assert "Ada is in Room2. Ada is an" in looks.describe(self.ada_script).message
 
     def test_she_answers_to_a_new_name_at_once(self) -> None:
-        assert lifecycle.update_assistant(self.ada_script, aliases=["keeper"]).ok
+        assert looks.update_assistant(self.ada_script, aliases=["keeper"]).ok
         self.type(self.tom, "say @keeper hello")
         assert "queued" in str(self.ada_script.work.decisions.newest()[0].steps)
 
     def test_what_is_wrong_changes_nothing(self) -> None:
-        before = lifecycle.describe(self.ada_script).data
+        before = looks.describe(self.ada_script).data
         for change, expected in (
             ({}, "Ada: give something to change, one of: desc, persona, location, aliases."),
             ({"desc": "x" * 4001}, "the description has 4001 characters; it must have at most"),
@@ -155,15 +155,15 @@ class TestUpdate(SafetyTest):
         ):
             with self.subTest(expected):
                 more = {"desc": "Grey.", **change} if change else {}
-                result = lifecycle.update_assistant(self.ada_script, **more)
+                result = looks.update_assistant(self.ada_script, **more)
                 assert not result.ok
                 assert expected in result.message
-                assert before == lifecycle.describe(self.ada_script).data
+                assert before == looks.describe(self.ada_script).data
 
     def test_a_place_that_does_not_let_her_in_is_a_conflict(self) -> None:
         self.room2.at_pre_object_receive = lambda *_, **__: False
         try:
-            result = lifecycle.update_assistant(self.ada_script, location=self.room2)
+            result = looks.update_assistant(self.ada_script, location=self.room2)
         finally:
             del self.room2.at_pre_object_receive
         assert ("Ada cannot go to Room2: the game does not allow that.", ProblemKind.CONFLICT) == (
@@ -174,13 +174,13 @@ class TestUpdate(SafetyTest):
 
     def test_without_a_body_only_the_person_changes(self) -> None:
         self.ada_script.obj = None
-        result = lifecycle.update_assistant(self.ada_script, desc="Grey.")
+        result = looks.update_assistant(self.ada_script, desc="Grey.")
         assert (ProblemKind.CONFLICT, "Ada has no body, so only the persona can be changed.") == (
             result.problem,
             result.message,
         )
-        assert lifecycle.update_assistant(self.ada_script, persona="Copies charts.").ok
-        data = lifecycle.describe(self.ada_script).data
+        assert looks.update_assistant(self.ada_script, persona="Copies charts.").ok
+        data = looks.describe(self.ada_script).data
         assert ("", None, []) == (data.desc, data.location, data.aliases)
 
 

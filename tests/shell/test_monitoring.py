@@ -18,6 +18,7 @@ from evennia_ai.core.safety.limits import LimitKind
 from evennia_ai.core.safety.questions import ApprovalRequest, Question
 from evennia_ai.operations.monitoring import counts as observing
 from evennia_ai.operations.monitoring import health as monitoring
+from evennia_ai.operations.monitoring import metrics
 from evennia_ai.runtime import services, state
 from tests.shell.support import ShellTest, one_by_one, pump, whispers
 
@@ -46,7 +47,7 @@ class MonitoringTest(ShellTest):
 
     def scrape(self) -> dict[tuple[str, tuple[tuple[str, str], ...]], float]:
         """Every sample of a scrape, by name and labels."""
-        text = monitoring.metrics().decode()
+        text = metrics.metrics().decode()
         return {
             (sample.name, tuple(sorted(sample.labels.items()))): sample.value
             for family in text_string_to_metric_families(text)
@@ -159,22 +160,22 @@ class TestMetrics(MonitoringTest):
     def test_they_are_what_the_table_says(self) -> None:
         families = {
             family.name: family
-            for family in text_string_to_metric_families(monitoring.metrics().decode())
+            for family in text_string_to_metric_families(metrics.metrics().decode())
         }
-        for name, row in monitoring.METRICS.items():
+        for name, row in metrics.METRICS.items():
             is_counter = name.endswith("_total")
             found = families[name.removesuffix("_total")]
             assert (KINDS[is_counter], row.text) == (found.type, found.documentation), name
-        assert "histogram" == families[monitoring.TICKS].type
-        assert len(families) == len(monitoring.METRICS) + 1
-        assert monitoring.METRICS_TYPE.startswith("text/plain")
+        assert "histogram" == families[metrics.TICKS].type
+        assert len(families) == len(metrics.METRICS) + 1
+        assert metrics.METRICS_TYPE.startswith("text/plain")
 
     def test_the_document_lists_them(self) -> None:
         text = DOCUMENT.read_text(encoding="utf-8")
-        for name, row in monitoring.METRICS.items():
+        for name, row in metrics.METRICS.items():
             labels = ", ".join(f"`{label}`" for label in row.labels)
             assert f"| `{name}` | {labels} | {row.text} |" in text, name
-        assert f"| `{monitoring.TICKS}` |  | {monitoring.TICKS_TEXT} (histogram) |" in text
+        assert f"| `{metrics.TICKS}` |  | {metrics.TICKS_TEXT} (histogram) |" in text
 
     def test_assistants_by_state(self) -> None:
         """Every state has a sample, also with a count of zero."""
@@ -306,7 +307,7 @@ class TestMetrics(MonitoringTest):
 
     def test_no_person_is_in_it(self) -> None:
         self.ask("whisper Ada = the secret lamp", whispers("Under the stairs."))
-        told = monitoring.metrics().decode()
+        told = metrics.metrics().decode()
         for word in ("Tom", "Mira", "lamp", "stairs", "#"):
             assert word not in told.replace("# HELP", "").replace("# TYPE", ""), word
 
@@ -314,12 +315,12 @@ class TestMetrics(MonitoringTest):
         with connection.cursor() as cursor:
             cursor.execute("ALTER TABLE evennia_ai_budgettotal RENAME TO elsewhere")
         with one_by_one():
-            assert monitoring._read_ledger() is None
+            assert metrics._read_ledger() is None
 
     def test_a_scrape_is_one_statement(self) -> None:
-        monitoring.metrics()
+        metrics.metrics()
         with self.assertNumQueries(1):
-            monitoring.metrics()
+            metrics.metrics()
 
     def test_the_lag_is_of_what_is_overdue(self) -> None:
         calls = [reactor.callLater(seconds, int) for seconds in (0, 60)]

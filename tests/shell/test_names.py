@@ -24,7 +24,7 @@ from evennia_ai.assistant_script import AssistantScript
 from evennia_ai.commands import AssistantCmdSet
 from evennia_ai.errors import NameTakenError
 from evennia_ai.operations import guarding, naming
-from evennia_ai.operations.assistants.lifecycle import update_assistant
+from evennia_ai.operations.assistants.looks import update_assistant
 from evennia_ai.operations.result import ProblemKind
 from tests.online import lines_shown
 from tests.shell.listening import HearingTest

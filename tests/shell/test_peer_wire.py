@@ -135,7 +135,7 @@ def test_places_of_requests_that_wait_are_bounded() -> None:
     async def fill() -> None:
         hub = Hub(A2aConfig(streams_per_peer=1, streams_at_once=2))
         with hub.place(1), hub.place(2):
-            for account, told in ((1, "1 requests of yours"), (3, "2 requests wait")):
+            for account, told in ((1, "1 request waiting"), (3, "2 requests may")):
                 with pytest.raises(UnsupportedOperationError, match=told), hub.place(account):
                     pass
         with hub.place(3):

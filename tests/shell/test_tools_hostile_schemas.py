@@ -72,28 +72,19 @@ def test_a_bad_schema_is_reported(schema: Any) -> None:
 @pytest.mark.parametrize(
     ("schema", "arguments"),
     [
-        pytest.param(
-            {"properties": {"x": {"pattern": "^(a+)+$"}}}, {"x": "a" * 60 + "b"}, id="a value"
-        ),
-        pytest.param(
-            {"properties": {"x": {"pattern": "(a|a)*$"}}}, {"x": "a" * 60 + "b"}, id="branches"
-        ),
-        pytest.param(
-            {"properties": {"x": {"pattern": "a*a*a*a*a*b"}}}, {"x": "a" * 200}, id="repetitions"
-        ),
+        pytest.param({"properties": {"x": {"pattern": "^(a+)+$"}}}, {"x": "a" * 60 + "b"},
+                     id="a value"),
+        pytest.param({"properties": {"x": {"pattern": "(a|a)*$"}}}, {"x": "a" * 60 + "b"},
+                     id="branches"),
+        pytest.param({"properties": {"x": {"pattern": "a*a*a*a*a*b"}}}, {"x": "a" * 200},
+                     id="repetitions"),
         pytest.param({"patternProperties": {"^(a+)+$": {}}}, {"a" * 60 + "b": 1}, id="a key"),
-        pytest.param(
-            {"patternProperties": {"^(a+)+$": {}}, "additionalProperties": False},
-            {"a" * 60 + "b": 1},
-            id="other keys",
-        ),
-        pytest.param(
-            {"patternProperties": {"^(a+)+$": {}}, "unevaluatedProperties": False},
-            {"a" * 60 + "b": 1},
-            id="keys that are left",
-        ),
+        pytest.param({"patternProperties": {"^(a+)+$": {}}, "additionalProperties": False},
+                     {"a" * 60 + "b": 1}, id="other keys"),
+        pytest.param({"patternProperties": {"^(a+)+$": {}}, "unevaluatedProperties": False},
+                     {"a" * 60 + "b": 1}, id="keys that are left"),
     ],
-)
+)  # fmt: skip
 def test_patterns_that_could_run_for_ever_are_not_tried(
     schema: dict[str, Any], arguments: dict[str, Any]
 ) -> None:
@@ -107,24 +98,16 @@ def test_patterns_that_could_run_for_ever_are_not_tried(
         pytest.param("", {"type": "object", "properties": {}}, id="an object"),
         pytest.param("", {}, id="anything"),
         pytest.param('its type must be "object", not "array"', {"type": "array"}, id="a list"),
-        pytest.param(
-            "it must be an object of at most 20,000 characters and 30 levels", [], id="no object"
-        ),
-        pytest.param(
-            "it must be an object of at most 20,000 characters and 30 levels",
-            {"not": nested(30)},
-            id="too deep",
-        ),
-        pytest.param(
-            "'banana' is not valid under any of the given schemas",
-            {"properties": {"x": {"type": "banana"}}},
-            id="a type that is none",
-        ),
-        pytest.param(
-            "it is not JSON: Object of type set is not JSON serializable", {"x": {1}}, id="no JSON"
-        ),
+        pytest.param("it must be an object of at most 20,000 characters and 30 levels", [],
+                     id="no object"),
+        pytest.param("it must be an object of at most 20,000 characters and 30 levels",
+                     {"not": nested(30)}, id="too deep"),
+        pytest.param("'banana' is not valid under any of the given schemas",
+                     {"properties": {"x": {"type": "banana"}}}, id="a type that is none"),
+        pytest.param("it is not JSON: Object of type set is not JSON serializable", {"x": {1}},
+                     id="no JSON"),
     ],
-)
+)  # fmt: skip
 def test_what_a_developer_is_told(problem: str, schema: Any) -> None:
     assert problem == schema_problem(schema)
 

@@ -201,39 +201,27 @@ def test_the_longest_name() -> None:
     ("told", "changes"),
     [
         pytest.param("it needs a description: the model reads it", {"description": " "}, id="mute"),
-        pytest.param(
-            "its parameters are not a JSON schema of an object: its type must be",
-            {"parameters": {"type": "array"}},
-            id="a list of arguments",
-        ),
-        pytest.param(
-            "its parameters are not a JSON schema of an object: 'text' is not",
-            {"parameters": {"type": "object", "properties": {"x": {"type": "text"}}}},
-            id="a type that is none",
-        ),
-        pytest.param(
-            "an argument cannot be called character, turn: the game gives that",
-            {"parameters": {"properties": {"turn": {}, "character": {}, "x": {}}}},
-            id="what the game gives",
-        ),
+        pytest.param("its parameters are not a JSON schema of an object: its type must be",
+                     {"parameters": {"type": "array"}}, id="a list of arguments"),
+        pytest.param("its parameters are not a JSON schema of an object: 'text' is not",
+                     {"parameters": {"type": "object", "properties": {"x": {"type": "text"}}}},
+                     id="a type that is none"),
+        pytest.param("an argument cannot be called character, turn: the game gives that",
+                     {"parameters": {"properties": {"turn": {}, "character": {}, "x": {}}}},
+                     id="what the game gives"),
         pytest.param("'sofa' is not a valid ToolCategory", {"category": "sofa"}, id="category"),
         pytest.param("its timeout is 0; it must be", {"timeout": 0}, id="no time"),
         pytest.param("its timeout is True; it must be", {"timeout": True}, id="a truth"),
         pytest.param("its timeout is inf; it must be", {"timeout": float("inf")}, id="for ever"),
         pytest.param("it is cached for -1; that must be", {"cache_ttl": -1}, id="cached for less"),
         pytest.param("its cache scope is 'day'", {"cache_scope": "day"}, id="scope"),
-        pytest.param(
-            "what is terminal has to be done each time",
-            {"category": "terminal", "cacheable": True},
-            id="speech from the cache",
-        ),
-        pytest.param(
-            "what is dangerous has to be done each time",
-            {"category": ToolCategory.DANGEROUS, "cacheable": True},
-            id="a change from the cache",
-        ),
+        pytest.param("what is terminal has to be done each time",
+                     {"category": "terminal", "cacheable": True}, id="speech from the cache"),
+        pytest.param("what is dangerous has to be done each time",
+                     {"category": ToolCategory.DANGEROUS, "cacheable": True},
+                     id="a change from the cache"),
     ],
-)
+)  # fmt: skip
 def test_what_is_wrong_with_a_tool_is_told_at_start(told: str, changes: dict[str, Any]) -> None:
     made = type("Made", (Ring,), {**changes, "__module__": "world.bells"})
     with pytest.raises(ConfigurationError) as refusal:

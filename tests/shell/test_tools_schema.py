@@ -22,53 +22,31 @@ from tests.shell.schemas import SPEC, remote, taking
         pytest.param("", {"bell": "big", "times": None}, id="null for one that may be left out"),
         pytest.param("", {"bell": "big", "times": 2.0}, id="a whole number with a point"),
         pytest.param("ring needs bell", {}, id="one missing"),
-        pytest.param(
-            "ring has no argument Bell; it takes bell, times, loudness, far",
-            {"bell": "big", "Bell": 1},
-            id="an unknown one",
-        ),
-        pytest.param(
-            "ring has no argument Bell; it takes bell, times, loudness, far",
-            {"bell": "big", "Bell": None},
-            id="null for an unknown one",
-        ),
+        pytest.param("ring has no argument Bell; it takes bell, times, loudness, far",
+                     {"bell": "big", "Bell": 1}, id="an unknown one"),
+        pytest.param("ring has no argument Bell; it takes bell, times, loudness, far",
+                     {"bell": "big", "Bell": None}, id="null for an unknown one"),
         pytest.param("ring: bell must be text, not null", {"bell": None}, id="needed null"),
         pytest.param("ring: bell must be text, not 3", {"bell": 3}, id="a number"),
-        pytest.param(
-            "ring: times must be a whole number, not 1.5", {"bell": "", "times": 1.5}, id="float"
-        ),
-        pytest.param(
-            "ring: times must be a whole number, not true", {"bell": "", "times": True}, id="bool"
-        ),
-        pytest.param(
-            "ring: times must be a whole number, not 1e+300",
-            {"bell": "", "times": 1e300},
-            id="whole, but beyond all bounds",
-        ),
-        pytest.param(
-            "ring: far must be true or false, not 1", {"bell": "", "far": 1}, id="no bool"
-        ),
-        pytest.param(
-            'ring: loudness must be a number, not "1"',
-            {"bell": "", "loudness": "1"},
-            id="a number in a text",
-        ),
-        pytest.param(
-            "ring: nan is not a number that can be used",
-            {"bell": "", "loudness": float("nan")},
-            id="no number",
-        ),
-        pytest.param(
-            "ring: -inf is not a number that can be used",
-            {"bell": "", "loudness": float("-inf")},
-            id="no end",
-        ),
-        pytest.param(
-            "ring: a number in it is too large", {"bell": "", "times": 10**5000}, id="huge"
-        ),
+        pytest.param("ring: times must be a whole number, not 1.5", {"bell": "", "times": 1.5},
+                     id="float"),
+        pytest.param("ring: times must be a whole number, not true", {"bell": "", "times": True},
+                     id="bool"),
+        pytest.param("ring: times must be a whole number, not 1e+300", {"bell": "", "times": 1e300},
+                     id="whole, but beyond all bounds"),
+        pytest.param("ring: far must be true or false, not 1", {"bell": "", "far": 1},
+                     id="no bool"),
+        pytest.param('ring: loudness must be a number, not "1"', {"bell": "", "loudness": "1"},
+                     id="a number in a text"),
+        pytest.param("ring: nan is not a number that can be used",
+                     {"bell": "", "loudness": float("nan")}, id="no number"),
+        pytest.param("ring: -inf is not a number that can be used",
+                     {"bell": "", "loudness": float("-inf")}, id="no end"),
+        pytest.param("ring: a number in it is too large", {"bell": "", "times": 10**5000},
+                     id="huge"),
         pytest.param("ring: it holds a set, which is not JSON", {"bell": {1}}, id="no JSON at all"),
     ],
-)
+)  # fmt: skip
 def test_arguments_problem(problem: str, arguments: dict[str, Any]) -> None:
     """The worst problem is told: which argument, what is right, and what was given."""
     assert problem == arguments_problem(SPEC, arguments)
@@ -77,95 +55,51 @@ def test_arguments_problem(problem: str, arguments: dict[str, Any]) -> None:
 @pytest.mark.parametrize(
     ("problem", "schema", "value"),
     [
-        pytest.param(
-            'ring: x must be "sweet" or "sour", not "Sour"',
-            {"enum": ["sweet", "sour"]},
-            "Sour",
-            id="a choice",
-        ),
+        pytest.param('ring: x must be "sweet" or "sour", not "Sour"', {"enum": ["sweet", "sour"]},
+                     "Sour", id="a choice"),
         pytest.param('ring: x must be "a", not "b"', {"const": "a"}, "b", id="the only one"),
         pytest.param("ring: x must be at least 1, not 0", {"minimum": 1}, 0, id="too little"),
         pytest.param("ring: x must be at most 1, not 2", {"maximum": 1}, 2, id="too much"),
-        pytest.param(
-            "ring: x must be more than 1, not 1", {"exclusiveMinimum": 1}, 1, id="not more"
-        ),
-        pytest.param(
-            "ring: x must be less than 1, not 1", {"exclusiveMaximum": 1}, 1, id="not less"
-        ),
-        pytest.param(
-            "ring: x must be a multiple of 2, not 3", {"multipleOf": 2}, 3, id="no multiple"
-        ),
-        pytest.param(
-            'ring: x must be at least 2 characters long, not "a"',
-            {"minLength": 2},
-            "a",
-            id="too short",
-        ),
-        pytest.param(
-            'ring: x must be at most 1 characters long, not "ab"',
-            {"maxLength": 1},
-            "ab",
-            id="too long",
-        ),
-        pytest.param(
-            "ring: x must be a list of at least 1, not []", {"minItems": 1}, [], id="too few"
-        ),
-        pytest.param(
-            "ring: x must be a list of at most 1, not [1, 2]",
-            {"maxItems": 1},
-            [1, 2],
-            id="too many",
-        ),
-        pytest.param(
-            "ring: x must be a list without repetitions, not [1, 1]",
-            {"uniqueItems": True},
-            [1, 1],
-            id="twice",
-        ),
-        pytest.param(
-            'ring: x must be of the form "^[A-Z]+$", not "abc"',
-            {"pattern": "^[A-Z]+$"},
-            "abc",
-            id="a simple pattern",
-        ),
-        pytest.param(
-            "ring: x must be text or null, not 3", {"type": ["string", "null"]}, 3, id="two types"
-        ),
-        pytest.param(
-            'ring: x must be a whole number or null, not "x"',
-            {"anyOf": [{"type": "integer"}, {"type": "null"}]},
-            "x",
-            id="one of two forms",
-        ),
-        pytest.param(
-            "ring: x[1].n must be a whole number, not null",
-            {"type": "array", "items": {"properties": {"n": {"type": "integer"}}}},
-            [{"n": 1}, {"n": None}],
-            id="deep inside",
-        ),
-        pytest.param(
-            "ring: x needs n, m",
-            {"type": "object", "required": ["n", "o", "m"]},
-            {"o": 1},
-            id="missing inside",
-        ),
-        pytest.param(
-            "ring: x may only have n",
-            {"properties": {"n": {}}, "additionalProperties": False},
-            {"o": 1},
-            id="too much inside",
-        ),
-        pytest.param(
-            "ring: x may only have nothing", {"additionalProperties": False}, {"o": 1}, id="not any"
-        ),
-        pytest.param(
-            "ring: x: 1 should not be valid under {}", {"not": {}}, 1, id="what has no words"
-        ),
+        pytest.param("ring: x must be more than 1, not 1", {"exclusiveMinimum": 1}, 1,
+                     id="not more"),
+        pytest.param("ring: x must be less than 1, not 1", {"exclusiveMaximum": 1}, 1,
+                     id="not less"),
+        pytest.param("ring: x must be a multiple of 2, not 3", {"multipleOf": 2}, 3,
+                     id="no multiple"),
+        pytest.param('ring: x must be at least 2 characters long, not "a"', {"minLength": 2}, "a",
+                     id="too short"),
+        pytest.param('ring: x must be at most 1 characters long, not "ab"', {"maxLength": 1}, "ab",
+                     id="too long"),
+        pytest.param("ring: x must be a list of at least 1, not []", {"minItems": 1}, [],
+                     id="too few"),
+        pytest.param("ring: x must be a list of at most 1, not [1, 2]", {"maxItems": 1}, [1, 2],
+                     id="too many"),
+        pytest.param("ring: x must be a list without repetitions, not [1, 1]",
+                     {"uniqueItems": True}, [1, 1], id="twice"),
+        pytest.param('ring: x must be of the form "^[A-Z]+$", not "abc"', {"pattern": "^[A-Z]+$"},
+                     "abc", id="a simple pattern"),
+        pytest.param("ring: x must be text or null, not 3", {"type": ["string", "null"]}, 3,
+                     id="two types"),
+        pytest.param('ring: x must be a whole number or null, not "x"',
+                     {"anyOf": [{"type": "integer"}, {"type": "null"}]}, "x",
+                     id="one of two forms"),
+        pytest.param("ring: x[1].n must be a whole number, not null",
+                     {"type": "array", "items": {"properties": {"n": {"type": "integer"}}}},
+                     [{"n": 1}, {"n": None}], id="deep inside"),
+        pytest.param("ring: x needs n, m", {"type": "object", "required": ["n", "o", "m"]},
+                     {"o": 1}, id="missing inside"),
+        pytest.param("ring: x may only have n",
+                     {"properties": {"n": {}}, "additionalProperties": False}, {"o": 1},
+                     id="too much inside"),
+        pytest.param("ring: x may only have nothing", {"additionalProperties": False}, {"o": 1},
+                     id="not any"),
+        pytest.param("ring: x: 1 should not be valid under {}", {"not": {}}, 1,
+                     id="what has no words"),
         pytest.param("", {"pattern": r"^\p{Lu}+$"}, "abc", id="a pattern of another dialect"),
         pytest.param("", {"anyOf": [{}, {"type": "null"}]}, "x", id="any form"),
         pytest.param("", True, "x", id="anything goes"),
     ],
-)
+)  # fmt: skip
 def test_each_keyword_has_words(problem: str, schema: Any, value: Any) -> None:
     assert problem == arguments_problem(taking(x=schema), {"x": value})
 

@@ -8,7 +8,7 @@ from evennia.objects.objects import DefaultObject
 from evennia.utils.create import create_channel, create_object
 
 from evennia_ai import audit, operations
-from evennia_ai.operations.assistants import lifecycle
+from evennia_ai.operations.assistants import looks
 from evennia_ai.operations.audit import undoing
 from evennia_ai.operations.audit.edits import MOST_READ, read_edits
 from evennia_ai.operations.result import ProblemKind
@@ -106,7 +106,7 @@ class TestUndo(UndoTest):
 
     def test_her_look_too(self) -> None:
         before = self.ada.db.desc
-        lifecycle.update_assistant(
+        looks.update_assistant(
             self.ada_script, desc="Grey.", aliases=["keeper"], location=self.room2, by="Tom"
         )
         shown = self.assistant("undo ada")
@@ -126,14 +126,14 @@ class TestUndo(UndoTest):
 
     def test_what_is_as_it_was_is_no_edit(self) -> None:
         for persona in ("", "Ada hums.", "Ada hums."):
-            lifecycle.update_assistant(self.ada_script, persona=persona, by="Tom")
+            looks.update_assistant(self.ada_script, persona=persona, by="Tom")
         assert 1 == len(read_edits(self.ada_script).made)
 
     def test_a_home_elsewhere_is_its_home_again(self) -> None:
         """A move makes the new room its home, also where it stands in that room already."""
         attic, self.ada.home = create_object(self.room2.__class__, key="Attic"), self.room2
         for place in (attic, self.room1):
-            lifecycle.update_assistant(self.ada_script, location=place, by="Tom")
+            looks.update_assistant(self.ada_script, location=place, by="Tom")
             assert place == self.ada.home
             if place is attic:
                 assert "home: " in self.assistant("undo ada")
@@ -147,7 +147,7 @@ class TestUndo(UndoTest):
         """Also none, as many beings of a game have it, and one that the game wrote with a break."""
         for before in (None, "Old and grey.\n"):
             self.ada.db.desc = before
-            lifecycle.update_assistant(self.ada_script, desc="Grey.", by="Tom")
+            looks.update_assistant(self.ada_script, desc="Grey.", by="Tom")
             self.assistant("undo ada")
             assert (before or "") == self.ada.db.desc
             assert "Edit" in self.assistant("redo ada")
@@ -158,11 +158,11 @@ class TestUndo(UndoTest):
         mirror = create_object(DefaultObject, key="mirror", location=self.room1)
         self.assistant("adopt mirror")
         script: Any = operations.find_assistant("mirror")
-        lifecycle.update_assistant(script, aliases=["glass"], by="Tom")
+        looks.update_assistant(script, aliases=["glass"], by="Tom")
         self.type(self.mira, "look")
         assert 1 < len(mirror.aliases.all())
         assert "aliases: glass -> none" in self.assistant("undo mirror")
-        assert [] == lifecycle.describe(script).data.aliases
+        assert [] == looks.describe(script).data.aliases
 
     def test_one_of_the_list_by_its_number(self) -> None:
         """Long texts are shown from where they differ."""
@@ -284,7 +284,7 @@ class TestRights(UndoTest):
     def test_powers_are_an_owners(self) -> None:
         """Mira may configure Ada, but only an owner grants or undoes powers."""
         self.assistant("config ada set command_allowlist look")
-        edit = undoing.find_undo(self.ada_script)
+        edit = undoing.find_undo(self.ada_script).data
         assert ["configure powers"] == undoing.acts_of(edit)
         self.mira.permissions.add("Builder")
         self.ada.locks.add(f"ai_control:id({self.mira.id})")
@@ -297,10 +297,10 @@ class TestRights(UndoTest):
 
     def test_places_need_what_moving_needs(self) -> None:
         """Silence needs the right to start and stop."""
-        lifecycle.update_assistant(self.ada_script, location=self.room2, by="Tom")
-        assert ["move"] == undoing.acts_of(undoing.find_undo(self.ada_script))
+        looks.update_assistant(self.ada_script, location=self.room2, by="Tom")
+        assert ["move"] == undoing.acts_of(undoing.find_undo(self.ada_script).data)
         self.assistant("stop ada")
-        assert ["start"] == undoing.acts_of(undoing.find_undo(self.ada_script))
+        assert ["start"] == undoing.acts_of(undoing.find_undo(self.ada_script).data)
         self.assistant("undo ada")
         assert self.has("enabled")
 

@@ -27,6 +27,7 @@ from evennia_ai.operations.result import ProblemKind
 from evennia_ai.operations.rights import callers, token_store, tokens
 from evennia_ai.operations.tools.running import list_tools
 from evennia_ai.runtime import names
+from evennia_ai.runtime.web_requests import api_config
 from evennia_ai.tasks import peer_store
 
 VIA = "a2a"
@@ -106,7 +107,7 @@ def admit(authorization: str, address: str) -> A2aCaller:
     Raises:
         CallRefusedError: there is no valid token, or its account may not use the server.
     """
-    if not token_store.config().token_days:
+    if not api_config().token_days:
         raise CallRefusedError(ProblemKind.UNAVAILABLE, tokens.NO_TOKENS)
     scheme, _, key = authorization.partition(" ")
     if scheme.lower() not in SCHEMES:

@@ -20,7 +20,7 @@ from evennia_ai.api.a2a.card import CARD_PATH, ROOT
 from evennia_ai.api.a2a.context import CALLER, TURN
 from evennia_ai.core.safety.addresses import counted_as
 from evennia_ai.core.settings.services import A2aConfig
-from evennia_ai.operations.result import ProblemKind
+from evennia_ai.operations.result import STATUSES
 from evennia_ai.resilience.clock import SlidingCount
 from evennia_ai.runtime.asgi_server import RequestTurn, client_address
 from evennia_ai.runtime.game_thread import GameBusyError, run_async
@@ -38,7 +38,6 @@ MINUTE, MOST_ADDRESSES = 60.0, 10_000
 BODY_SECONDS = 30.0
 KINDS = ("application/json", "application/a2a+json")
 NO_JSON = "The body of a request is application/json here, not {kind}."
-STATUS = {ProblemKind.NOT_FOUND: 404, ProblemKind.UNAVAILABLE: 503, ProblemKind.INVALID: 400}
 
 
 class A2aGuard:
@@ -66,7 +65,7 @@ class A2aGuard:
                 await refused(scope, receive, sending)
                 return
             await turn.begin()
-            await self._app(scope, _replay(body, receive), _ending_turn(turn, sending))
+            await self._app(scope, _replay(body, receive), turn.ending(sending))
         finally:
             # Also after an error or a disconnect, else no other request would ever run.
             turn.end()
@@ -172,16 +171,6 @@ def _replay(body: bytes, receive: Receive) -> Receive:
     return give
 
 
-def _ending_turn(turn: RequestTurn, send: Send) -> Send:
-    """End the turn before the answer is sent: the client may be slow to read it."""
-
-    async def sending(message: Message) -> None:
-        turn.end()
-        await send(message)
-
-    return sending
-
-
 def _allowing_origin(send: Send, origin: str) -> Send:
     """Add the CORS headers that let scripts of a web page read the answer."""
 
@@ -212,4 +201,4 @@ def refuse(_: Request, error: Exception) -> Response:
     assert isinstance(error, calls.CallRefusedError)
     if error.is_stranger:
         return error_response(401, str(error), {"WWW-Authenticate": "Bearer"})
-    return error_response(STATUS.get(error.problem, 403), str(error))
+    return error_response(STATUSES[error.problem], str(error))

@@ -14,9 +14,10 @@ from contextlib import contextmanager
 from a2a.utils.errors import UnsupportedOperationError
 
 from evennia_ai.core.settings.services import A2aConfig
+from evennia_ai.core.text.words import counted
 
-TOO_MANY = "{count} requests of yours wait here already; close one of them."
-ALL_BUSY = "{count} requests wait here already; try again later."
+TOO_MANY = "You may have {requests} waiting here; close one of them."
+ALL_BUSY = "At most {requests} may wait here; try again later."
 
 
 class Hub:
@@ -49,9 +50,9 @@ class Hub:
         """
         mine, of_all = self._open[account], self._open.total()
         if mine >= self._config.streams_per_peer:
-            raise UnsupportedOperationError(TOO_MANY.format(count=mine))
+            raise UnsupportedOperationError(TOO_MANY.format(requests=counted(mine, "requests")))
         if of_all >= self._config.streams_at_once:
-            raise UnsupportedOperationError(ALL_BUSY.format(count=of_all))
+            raise UnsupportedOperationError(ALL_BUSY.format(requests=counted(of_all, "requests")))
         self._open[account] += 1
         try:
             yield

@@ -13,7 +13,7 @@ from mcp.server.transport_security import (
 )
 from starlette.requests import Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response
-from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from evennia_ai.api.mcp import calls
 from evennia_ai.api.problems import answer_to
@@ -74,12 +74,7 @@ class McpGuard:
         """Serve a request whose body is complete; its turn ends before the answer is sent."""
         turn: RequestTurn = scope[TURN]
         await turn.begin()
-
-        async def sending(message: Message) -> None:
-            turn.end()
-            await send(message)
-
-        await self._served(scope, receive, sending)
+        await self._served(scope, receive, turn.ending(send))
 
     async def _check(self, request: Request) -> Response | None:
         """The refusal of a request that is not for this server; None for any other."""

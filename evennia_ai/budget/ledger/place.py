@@ -45,7 +45,7 @@ def config() -> LedgerConfig:
     Raises:
         ConfigurationError: the setting is wrong, or names an unknown database.
     """
-    found = LedgerConfig.from_stored(getattr(settings, LedgerConfig.NAME, {}))
+    found = LedgerConfig.from_settings(settings)
     if found.database not in settings.DATABASES:
         known = ", ".join(sorted(settings.DATABASES))
         raise ConfigurationError(

@@ -13,6 +13,7 @@ from typing import Any
 from evennia_ai.core.cards.character_card import CharacterCard, changed
 from evennia_ai.core.memory.lore_terms import Also, LoreTerms
 from evennia_ai.core.text.cleaning import one_line, strip_control
+from evennia_ai.core.text.words import counted
 
 # Fields and their labels in the joined text. If somebody edited that, the first field takes it all.
 _PERSONA = {"description": "", "personality": "Personality: ", "scenario": "Scenario: "}
@@ -84,7 +85,7 @@ def lore_of_card(card: CharacterCard) -> LoreBook:
         entries.append(_entry(raw, book, number))
         unused += [f"{name}: {part}" for part in _ignored_parts(raw)]
     unused += [
-        f"character_book: {name} is not followed, of {count} entries"
+        f"character_book: {name} is not followed, of {counted(count, 'entries')}"
         for name in _IGNORED_FIELDS
         if (count := sum(bool(raw.get(name)) for raw in raws))
     ]

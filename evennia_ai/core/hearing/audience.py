@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from evennia_ai.core.memory.recollection import NOBODY, is_for_all
+from evennia_ai.core.text.words import counted
 from evennia_ai.core.turn.toolspec import ToolCategory, ToolSpec
 
 Held = frozenset[str]
@@ -176,4 +177,4 @@ def words(way: Way, text: str, held: Held) -> str:
 
 def masked(text: str) -> str:
     """A stand-in for words that may not be shown."""
-    return f"({len(text)} characters)"
+    return f"({counted(len(text), 'characters')})"

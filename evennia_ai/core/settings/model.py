@@ -142,6 +142,11 @@ class SettingsGroup(BaseModel):
         return read_once(cls, cls._read, stored, path or cls.NAME)
 
     @classmethod
+    def from_settings(cls, settings: object) -> Self:
+        """The group from the game's settings, where NAME is; it raises what `from_stored` does."""
+        return cls.from_stored(getattr(settings, cls.NAME, {}))
+
+    @classmethod
     def _read(cls, stored: object, path: str) -> Self:
         try:
             return cls.model_validate(stored)

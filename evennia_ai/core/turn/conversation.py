@@ -162,9 +162,7 @@ def history_entries(
     """
     if is_private and not person:
         return []
-    entries = marked_with_person(
-        split_private_calls(said, asides, person if is_private else ""), person
-    )
+    entries = marked(split_private_calls(said, asides, person if is_private else ""), OF, person)
     return marked_private(entries, person) if is_private else entries
 
 
@@ -174,36 +172,21 @@ def _private_to(call: Mapping[str, Any], asides: Mapping[str, str], otherwise: s
     return asides.get(call["id"], otherwise) if is_alone else None
 
 
-def marked_with_person(messages: Sequence[Message], person: str) -> list[Message]:
-    """The messages marked with the person whose turn it was, unless it is nobody's."""
-    return [{**message, OF: person} for message in messages] if person else list(messages)
-
-
-def marked_paid(messages: Sequence[Message], person: str, payer: str) -> list[Message]:
-    """The messages marked with the payer of the turn, where that is not the person themself."""
-    if payer in ("", person):
-        return list(messages)
-    return [{**message, PAID_BY: payer} for message in messages]
-
-
-def marked_unkept(
-    messages: Sequence[Message], *, is_unkept: bool = True, is_overheard: bool = False
-) -> list[Message]:
-    """The messages, marked if memory is off for a person in the turn or for its place.
+def marked(messages: Sequence[Message], mark: str, value: object) -> list[Message]:
+    """The messages with a mark of ours; an empty value marks nothing.
 
     Args:
-        is_overheard: it is off only for people that the turn overheard.
+        mark: OF, the person whose turn it was; PAID_BY, who paid for it instead of that person; or
+            UNKEPT, True if memory is off for a person in the turn or for its place, or OVERHEARD.
     """
-    mark = OVERHEARD if is_overheard else True
-    return [{**message, UNKEPT: mark} for message in messages] if is_unkept else list(messages)
+    return [{**message, mark: value} for message in messages] if value else list(messages)
 
 
 def marked_as_summary_of(message: Message, messages: Sequence[Message]) -> Message:
     """A summary of some messages, marked with whose words it holds and whether they may be kept."""
     said_by = {who for each in messages for who in (each.get(OF), *each.get(SAID_BY, ())) if who}
-    marks = {SAID_BY: sorted(said_by)} if said_by else {}
     is_unkept = any(UNKEPT in each for each in messages)
-    return marked_unkept([{**message, **marks}], is_unkept=is_unkept)[0]
+    return marked(marked([message], SAID_BY, sorted(said_by)), UNKEPT, is_unkept)[0]
 
 
 def payer_of(message: Message) -> str:

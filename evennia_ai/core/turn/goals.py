@@ -15,6 +15,7 @@ from typing import TypedDict
 
 from evennia_ai.core.memory.extraction import DATA, Request, Shown
 from evennia_ai.core.text.cleaning import one_line
+from evennia_ai.core.text.words import counted
 from evennia_ai.core.turn.goal_times import Clocks, Timing, passed
 
 MOST_GOALS = 50  # open ones
@@ -353,7 +354,7 @@ def _ancestry(goals: StoredGoals, goal: StoredGoal) -> Iterator[StoredGoal]:
 def _lines(goals: StoredGoals, goal: StoredGoal, depth: int) -> Iterator[str]:
     parts = parts_of(goals, goal["id"])
     reached = sum(part["status"] == COMPLETED for part in parts)
-    more = f", {reached} of {len(parts)} parts reached" if parts else ""
+    more = f", {reached} of {counted(len(parts), 'parts')} reached" if parts else ""
     if timing := timing_of(goal):
         more += f", {timing['when']}{', now' * timing['is_begun']}"
     yield f"{'  ' * depth}{goal['id']}. {goal['text']} (priority {goal['priority']}{more})"

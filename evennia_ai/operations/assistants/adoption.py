@@ -28,11 +28,7 @@ from evennia_ai.operations.assistants.creation import (
     attach_script,
     forget_script_of,
 )
-from evennia_ai.operations.assistants.lifecycle import (
-    FIRST_CHARACTER,
-    channels_of,
-    end_assistant,
-)
+from evennia_ai.operations.assistants.lifecycle import FIRST_CHARACTER, channels_of, end_assistant
 from evennia_ai.operations.naming import (
     find_assistant,
     list_assistants,

@@ -123,7 +123,7 @@ def audit_log(
     if not shown:
         older = f" among {MOST_LOOKED_AT:,} looked at; older ones may have" if following else ""
         return Result(True, f"The record of {key} has no such entry{older}.", data)
-    return Result(True, f"{len(shown)} of {count} entries of {key}.", data)
+    return Result(True, f"{len(shown)} of {counted(count, 'entries')} of {key}.", data)
 
 
 def words_of(entry: FactEntry, reader: Being) -> str:
@@ -170,37 +170,36 @@ def audit_state(
         return Result.invalid("Give a version or a time, not both.")
     if at is not None:
         found = _version_at(script, at)
-        if isinstance(found, Result):
-            return found
-        version = found
-    known = _at(script, version)
-    if isinstance(known, Result):
-        return known
+        if not found.ok:
+            return found.as_refusal()
+        version = found.data
+    asked = _at(script, version)
+    if not asked.ok:
+        return asked.as_refusal()
+    known = asked.data
     when = known.modified_on.isoformat(timespec="seconds")
-    newest = _at(script, None)
+    newest = _at(script, None).data
     data = PastState(known.version, when, _with_defaults(known, newest))
     return Result(True, f"{script.key} as it was at version {known.version}, {when}.", data)
 
 
-def find_version(script: AssistantScript, text: str) -> int | Result | None:
+def find_version(script: AssistantScript, text: str) -> Result[int | None]:
     """Read a version, or a time as the version of that time; None for "", the newest.
 
     Args:
         text: such as "120", "2026-11-21 17:00" or "2 hours ago".
     """
     words = text.strip()
-    if not words:
-        return None
     number = number_of(words)
-    return number if number is not None else _version_at(script, words)
+    return _version_at(script, words) if words and number is None else Result(True, "", number)
 
 
 def audit_difference(script: AssistantScript, a: int | None, b: int | None) -> Result[Difference]:
     """List the changes from one version to another; None is the newest."""
-    first, last = _at(script, a), _at(script, b)
-    for found in (first, last):
-        if isinstance(found, Result):
-            return found
+    ends = _at(script, a), _at(script, b)
+    if refused := next((end for end in ends if not end.ok), None):
+        return refused.as_refusal()
+    first, last = (end.data for end in ends)
     changes = list(changes_between(_with_defaults(first, last), _with_defaults(last, first)))
     data: Difference = {"from": first.version, "to": last.version, "changes": changes}
     versions = f"from version {first.version} to {last.version}"
@@ -219,8 +218,7 @@ def _with_defaults(
     return {**data, "settings": as_they_hold(data["settings"], other.as_data()["settings"])}
 
 
-def _at(script: AssistantScript, version: int | None) -> Any:
-    # The aggregate at a version, or a Result that says why there is none.
+def _at(script: AssistantScript, version: int | None) -> Result[audit.AssistantAggregate]:
     record, key = current_log(), str(script.key)
     newest = record.count(script)
     wanted = newest if version is None else version
@@ -229,7 +227,7 @@ def _at(script: AssistantScript, version: int | None) -> Any:
     if not 1 <= wanted <= newest:
         return Result.not_found(f"{key} has no version {wanted}; there are 1 to {newest}.")
     try:
-        return record.at(script, wanted)
+        return Result(True, "", record.at(script, wanted))
     except audit.ArchivedError as error:
         return _archived(error)
 
@@ -239,13 +237,13 @@ def _archived(error: audit.ArchivedError) -> Result:
     return Result.not_found(f"{text[:1].upper()}{text[1:]}.")
 
 
-def _version_at(script: AssistantScript, text: str) -> int | Result:
+def _version_at(script: AssistantScript, text: str) -> Result[int | None]:
     try:
         moment = moment_of(text, datetime.now(UTC))
     except ValueError as error:
         return Result.invalid(str(error))
     try:
-        return current_log().version_at(script, moment)
+        return Result(True, "", current_log().version_at(script, moment))
     except audit.ArchivedError as error:
         return _archived(error)
     except KeyError:

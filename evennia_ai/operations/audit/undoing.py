@@ -6,7 +6,7 @@ lost. It needs the right to `undo` and those that the edit itself needed, which 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any
 
@@ -17,7 +17,7 @@ from evennia_ai import audit
 from evennia_ai.assistant_script import AssistantScript
 from evennia_ai.core.safety.audit_events import MASK, audit_event, storable
 from evennia_ai.core.typed_objects import Being
-from evennia_ai.operations.assistants.lifecycle import look_of, update_assistant
+from evennia_ai.operations.assistants.looks import look_of, update_assistant
 from evennia_ai.operations.audit.edits import (
     FINAL,
     REDONE,
@@ -29,6 +29,7 @@ from evennia_ai.operations.audit.edits import (
 )
 from evennia_ai.operations.audit.log import changes_between
 from evennia_ai.operations.result import Result, note
+from evennia_ai.operations.rights.acts import refusal
 from evennia_ai.operations.settings.changing import (
     act_to_configure,
     prepare,
@@ -95,7 +96,7 @@ def list_edits(script: AssistantScript) -> Result[KnownEdits]:
     return Result(True, "\n".join(lines) or NO_EDIT.format(name=name), data)
 
 
-def find_undo(script: AssistantScript, number: int | None = None) -> Edit | Result:
+def find_undo(script: AssistantScript, number: int | None = None) -> Result[Edit]:
     """Find the edit to undo, or the reason why there is none.
 
     Args:
@@ -106,14 +107,16 @@ def find_undo(script: AssistantScript, number: int | None = None) -> Edit | Resu
         return _numbered(found, number, name)
     if found.last_act is not None:
         return _refusal_of_act(found, name)
-    return found.made[0] if found.made else Result.conflict(NO_EDIT.format(name=name))
+    if not found.made:
+        return Result.conflict(NO_EDIT.format(name=name))
+    return Result(True, "", found.made[0])
 
 
-def find_redo(script: AssistantScript) -> Edit | Result:
+def find_redo(script: AssistantScript) -> Result[Edit]:
     """Find the edit to redo, or the reason why there is none."""
     found = read_edits(script)
     if found.undone:
-        return found.undone[0]
+        return Result(True, "", found.undone[0])
     return Result.conflict(
         f"{script.key}: nothing was undone, or something else was changed since."
     )
@@ -129,9 +132,25 @@ def acts_of(edit: Edit) -> list[str]:
     return [act for act in acts if act != "configure"]
 
 
-def _numbered(found: Edits, number: int, name: str) -> Edit | Result:
+def change_as(
+    person: Being, script: AssistantScript, found: Result[Edit], change: Callable[..., Result]
+) -> Result:
+    """Undo or redo an edit, if a person also has the rights that the edit itself needed.
+
+    Args:
+        found: the outcome of `find_undo` or `find_redo`.
+        change: `undo` or `redo`.
+    """
+    if not found.ok:
+        return found
+    refusals = (refusal(act, person, script) for act in acts_of(found.data))
+    refused = next(filter(None, refusals), None)
+    return refused or change(script, found.data, by=str(person.key), person=person)
+
+
+def _numbered(found: Edits, number: int, name: str) -> Result[Edit]:
     if edit := next((each for each in found.made if each.number == number), None):
-        return edit
+        return Result(True, "", edit)
     if any(each.number == number for each in found.undone):
         refused = Result.conflict(f"{name}: edit {number} is already undone.")
         return refused.with_typed(f" To redo it: assistant redo {name}")

@@ -35,7 +35,7 @@ from evennia_ai.core.turn.autonomy import AutonomyConfig
 from evennia_ai.errors import ImportFileError
 from evennia_ai.memory_store import rows
 from evennia_ai.models import CardFile, EntityProfile, Memory
-from evennia_ai.operations.assistants.lifecycle import LONGEST_DESC, MOST_ALIASES, look_of
+from evennia_ai.operations.assistants.looks import LONGEST_DESC, MOST_ALIASES, look_of
 from evennia_ai.operations.audit.log import current_log
 from evennia_ai.operations.bundles import file, parts
 from evennia_ai.operations.bundles.parts import Bundle

@@ -26,7 +26,7 @@ from evennia_ai.operations.memory.rows import (
     problem_of_text,
     rows_of,
 )
-from evennia_ai.operations.result import Result, number_of
+from evennia_ai.operations.result import Result, number_of, refuse_limit
 from evennia_ai.operations.settings.changing import signed
 
 LONGEST_KEYWORD, MOST_KEYWORDS = 40, 20  # characters; per entry
@@ -83,8 +83,8 @@ def search_lore(text: str = "", *, after: int = 0, limit: int = MOST_AT_ONCE) ->
         after: number of entries to skip.
         limit: number of entries, 1 to 100.
     """
-    if not 1 <= limit <= MOST_AT_ONCE:
-        return Result.invalid(f"{limit} cannot be shown at once; ask for 1 to {MOST_AT_ONCE}.")
+    if refused := refuse_limit(limit, MOST_AT_ONCE):
+        return refused
     known, words = rows.of(rows.SHARED, kind=MemoryKind.LORE), text.casefold()
     columns = known.order_by("-importance", "pk").values_list("pk", "text", "tags")
     # In Python: keywords are a JSON column, and SQLite ignores case only for A to Z.

@@ -49,7 +49,7 @@ from evennia_ai.operations.memory.rows import (
     rows_of,
     superseded_mark,
 )
-from evennia_ai.operations.result import Result, number_of
+from evennia_ai.operations.result import Result, number_of, refuse_limit
 from evennia_ai.operations.rights.private_words import PrivateView
 from evennia_ai.operations.settings.changing import signed
 from evennia_ai.operations.times import clock_of
@@ -86,8 +86,8 @@ def list_memories(
     """
     if kind and kind not in tuple(MemoryKind):
         return Result.invalid(f"{kind!r} is not a kind; there are: {', '.join(MemoryKind)}.")
-    if not 1 <= limit <= MOST_AT_ONCE:
-        return Result.invalid(f"{limit} cannot be shown at once; ask for 1 to {MOST_AT_ONCE}.")
+    if refused := refuse_limit(limit, MOST_AT_ONCE):
+        return refused
     look = look or PrivateView()
     found = _chosen(script, person, kind, text, look)
     count = found.count()
@@ -173,10 +173,8 @@ def search_memories(
     words = cleaned(query)
     if problem := problem_of_text(words):
         return succeed(Result.invalid(f"{problem}."))
-    if not 1 <= limit <= MOST_AT_ONCE:
-        return succeed(
-            Result.invalid(f"{limit} cannot be shown at once; ask for 1 to {MOST_AT_ONCE}.")
-        )
+    if refused := refuse_limit(limit, MOST_AT_ONCE):
+        return succeed(refused)
     look = look or PrivateView()
     sought = limit if look.is_revealing else min(MOST_AT_ONCE, OVERSAMPLING * limit)
     looking = recalling.everything(script, words, limit=sought)

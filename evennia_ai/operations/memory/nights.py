@@ -12,7 +12,7 @@ from evennia_ai.audit.reading import AssistantApplication
 from evennia_ai.memory_store import rows
 from evennia_ai.operations.audit.log import current_log
 from evennia_ai.operations.memory.rows import Remembered, rows_of
-from evennia_ai.operations.result import Result, note
+from evennia_ai.operations.result import Result, note, refuse_limit
 from evennia_ai.operations.rights.private_words import PrivateView
 from evennia_ai.operations.times import clock_of
 
@@ -57,8 +57,8 @@ def list_nights(
     Args:
         limit: number of nights, 1 to 10.
     """
-    if not 1 <= limit <= MOST_NIGHTS:
-        return Result.invalid(f"{limit} cannot be shown at once; ask for 1 to {MOST_NIGHTS}.")
+    if refused := refuse_limit(limit, MOST_NIGHTS):
+        return refused
     look, record = look or PrivateView(), current_log()
     ends = record.page(script, limit=limit, events=(ENDED,))
     data = Nights([_night(script, record, end, look) for end in ends])

@@ -40,12 +40,12 @@ from evennia_ai.operations.memory.rows import (
     Forgotten,
     ForgottenThing,
     Known,
-    KnownThing,
     Names,
+    OwnMemory,
     also_forgotten,
     cleaned,
-    known_thing_of,
     lines_of_known,
+    own_memory_of,
     problem_of_text,
     rows_of,
 )
@@ -114,7 +114,7 @@ def what_is_known(
     look = look or PrivateView("" if by else person)
     every = _known(script, person)
     # Only what is listed counts as seen.
-    known: list[KnownThing] = [
+    known: list[OwnMemory] = [
         {**row, "text": look.words(row["text"], person if row["is_private"] else None)}
         for row in every[after : after + min(limit, MOST_KNOWN)]
     ]
@@ -128,11 +128,11 @@ def what_is_known(
     return Result(True, "\n".join(lines), data)
 
 
-def _known(script: AssistantScript, person: str) -> list[KnownThing]:
+def _known(script: AssistantScript, person: str) -> list[OwnMemory]:
     profile = _profile(script, person)
-    found: list[KnownThing] = [
+    found: list[OwnMemory] = [
         {
-            "number": number_of_attribute(item["text"]),
+            "id": number_of_attribute(item["text"]),
             "kind": "attribute",
             "text": item["text"],
             "at": item["at"],
@@ -142,7 +142,7 @@ def _known(script: AssistantScript, person: str) -> list[KnownThing]:
         for item in (attributes_of(profile) if profile is not None else ())
     ]
     theirs = sorted(_theirs(script, person), key=lambda row: (ORDER.get(row.kind, 4), -row.pk))
-    return [*found, *map(known_thing_of, theirs)]
+    return [*found, *map(own_memory_of, theirs)]
 
 
 def _theirs(script: AssistantScript, person: str) -> QuerySet[Memory]:

@@ -121,10 +121,10 @@ class Corrected(ForgottenThing):
     memory: Remembered
 
 
-class KnownThing(TypedDict):
-    """One thing that is remembered of a person; its number is never used again."""
+class OwnMemory(TypedDict):
+    """A memory of a person."""
 
-    number: str
+    id: Annotated[str, note("Identifier by which it can be corrected or deleted.")]
     kind: str
     text: str
     at: str
@@ -138,7 +138,7 @@ class KnownThing(TypedDict):
 class Known:
     """An assistant's memories of a person."""
 
-    known: list[KnownThing]
+    known: list[OwnMemory]
     count: Annotated[int, note("Total number of entries.")]
     is_remembered: Annotated[bool, note("True if new things about the person may be remembered.")]
 
@@ -223,15 +223,15 @@ def superseded_since(memory: Memory) -> str:
     return "" if memory.superseded_at is None else iso(memory.superseded_at)
 
 
-def superseded_mark(row: Remembered | KnownThing) -> str:
+def superseded_mark(row: Remembered | OwnMemory) -> str:
     """The mark for a superseded memory in a line, or ""."""
     return f" (no longer so since {day_of(row['superseded'])})" if row["superseded"] else ""
 
 
-def known_thing_of(memory: Memory) -> KnownThing:
+def own_memory_of(memory: Memory) -> OwnMemory:
     """A memory as a row for the person it is about."""
     return {
-        "number": str(memory.pk),
+        "id": str(memory.pk),
         "kind": memory.kind,
         "text": memory.text,
         "at": iso(memory.at),
@@ -247,7 +247,7 @@ def lines_of_known(name: str, data: Known, *, is_own: bool) -> list[str]:
     if not data.known:
         head = f"{name} remembers nothing about {whom}."
     lines = [
-        f"{row['number']:>9}  {one_line(row['text'], 500)}"
+        f"{row['id']:>9}  {one_line(row['text'], 500)}"
         f"{' (between you two)' if row['is_private'] else ''}{superseded_mark(row)}"
         for row in data.known
     ]

@@ -11,6 +11,7 @@ from django.conf import settings
 from typing_extensions import TypedDict
 
 from evennia_ai.assistant_script import AssistantScript
+from evennia_ai.core.settings.schema import FLAG_WORDS
 from evennia_ai.core.turn.contexts import ContextType, PromptPart, fields_of
 from evennia_ai.errors import ConfigurationError
 from evennia_ai.operations.models.shown_prompts import no_context
@@ -19,8 +20,6 @@ from evennia_ai.prompts import PromptInputs, build_inputs
 from evennia_ai.prompts.components import COMPONENTS
 from evennia_ai.prompts.registry import DEFAULT, PromptRegistry
 from evennia_ai.runtime import state
-
-SWITCH_WORDS = {"on": True, "true": True, "yes": True, "off": False, "false": False, "no": False}
 
 
 class ComponentRow(TypedDict):
@@ -323,9 +322,7 @@ def _parse_field(field: str, value: str, before: Mapping[object, object] | None)
             return [int(part) for part in PromptPart] if field == "enabled_components" else None
         words = [part.strip() for part in value.split(",") if part.strip() and word != "none"]
         return [_number(part) for part in words]
-    if word in SWITCH_WORDS:
-        return SWITCH_WORDS[word]
-    return None if word == "none" else _number(value)
+    return None if word == "none" else FLAG_WORDS.get(word, _number(value))
 
 
 def _number(text: str) -> Any:

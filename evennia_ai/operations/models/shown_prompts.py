@@ -9,6 +9,7 @@ from typing_extensions import TypedDict
 
 from evennia_ai.agent import autonomy, preparation
 from evennia_ai.assistant_script import AssistantScript
+from evennia_ai.core.text.words import counted
 from evennia_ai.core.turn import conversation
 from evennia_ai.core.turn.autonomy import ActReason
 from evennia_ai.core.turn.contexts import MAIN_PARTS, ContextType, PromptPart
@@ -136,7 +137,7 @@ def _inner_prompt(
     lines = [
         f"{script.key}, context {context_type}: what its model is asked, without memories",
         f"  together {prompt.tokens} of {prompt.max_tokens} tokens",
-        f"  at most  {room.most_calls} model calls for one answer",
+        f"  at most  {counted(room.most_calls, 'model calls')} for one answer",
         f"  tools    {names} ({prompt.tool_tokens} tokens)",
     ]
     return Result(

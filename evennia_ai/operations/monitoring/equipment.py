@@ -134,8 +134,8 @@ def _memory() -> Iterator[Part]:
             "Memory store", QUIET, "It is off: memories are found only by their words.", NO_STORE
         )
         return
-    kept, waiting = status["store"], status["waiting"]
-    text = f"{kept}, indexed by {status['embeddings'] or 'nothing yet'}; {waiting} requests wait."
+    model, waiting = status["embeddings"] or "nothing yet", counted(status["waiting"], "requests")
+    text = f"{status['store']}, indexed by {model}; {waiting} waiting."
     if now.state == FAILED:
         advice = "Until it is fixed, memories are kept but cannot be found by meaning."
         yield _part("Memory store", BAD, f"{text} {now.problem}", advice)

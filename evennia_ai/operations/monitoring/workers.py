@@ -6,6 +6,7 @@ from typing import Annotated
 
 from typing_extensions import TypedDict
 
+from evennia_ai.core.text.words import counted
 from evennia_ai.operations.result import note
 from evennia_ai.runtime import services
 from evennia_ai.runtime.assistant import Assistant
@@ -51,8 +52,8 @@ def in_words(row: WorkersRow) -> str:
     if row["state"] == OFF:
         return ""
     jobs = (
-        f"{row['workers']} at work; {row['waiting']} jobs wait, {row['running']} under way, "
-        f"{row['stalled']} stalled"
+        f"{row['workers']} at work; {counted(row['waiting'], 'jobs')} waiting, "
+        f"{row['running']} under way, {row['stalled']} stalled"
     )
     given_up = f", {row['given_up']} given up" if row["given_up"] else ""
     problem = f". {row['problem']}" if row["problem"] else ""

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 from evennia.accounts.accounts import DefaultAccount, DefaultGuest
 from evennia.accounts.models import AccountDB
+from twisted.internet.defer import Deferred, succeed
 
 from evennia_ai.assistant_script import AssistantScript
 from evennia_ai.core.typed_objects import Account
 from evennia_ai.operations.naming import assistant_for, find_assistant
 from evennia_ai.operations.result import Result
-from evennia_ai.operations.rights.acts import ACTS, refusal
+from evennia_ai.operations.rights.acts import ACTS, find_all_allowed, refusal
 from evennia_ai.runtime.rights import OF_THE_BODY, is_staff
 
 LONGEST_KEY = 200  # characters; a longer name in a URL cannot be an assistant's
@@ -56,6 +60,22 @@ def find_allowed(act: str, person: Account, key: str | None) -> Result[Assistant
     if refused is None:
         return found
     return refused if is_staff(person) else Result(False, NOT_YOURS, problem=refused.problem)
+
+
+def for_all_allowed(
+    act: str, person: Account, do: Callable[[list[AssistantScript]], Deferred[Result[Any]]]
+) -> Deferred[tuple[Result[Any], list[str]]]:
+    """Apply an operation to all assistants that a person may do an act to.
+
+    Returns:
+        The result, a refusal if there are assistants but the person has the right for none of
+        them; and the names of the other assistants.
+    """
+    mine, others = find_all_allowed(act, person)
+    if others and not mine:
+        return succeed((Result.forbidden(NOT_YOURS), []))
+    names = [name for name, _ in others]
+    return do(mine).addCallback(lambda done: (done, names))
 
 
 def _find(key: str, person: Account, *, is_told: bool = True) -> Result[AssistantScript | None]:

@@ -15,7 +15,6 @@ from hashlib import sha256
 from typing import Any
 
 from django.apps import apps
-from django.conf import settings
 from django.contrib.auth.hashers import get_hasher, identify_hasher, is_password_usable
 from django.db import connections, transaction
 from django.db.models import F, QuerySet
@@ -26,9 +25,9 @@ from evennia.server.models import ServerConfig
 from rest_framework.authentication import TokenAuthentication
 from rest_framework.settings import api_settings
 
-from evennia_ai.core.settings.services import NAME, ApiConfig
 from evennia_ai.core.typed_objects import Account
 from evennia_ai.models import AccessToken, TokenScope, missing_tables
+from evennia_ai.runtime.web_requests import api_config
 
 OLD_APP, OLD_TABLE = "authtoken", "authtoken_token"
 OLD_NAME = "from before"
@@ -41,15 +40,6 @@ MOST_OF_ONE = 20  # tokens per account
 DAY_SECONDS = 86_400
 # Each request of a program would otherwise be a write to the database.
 USE_IS_WRITTEN_SECONDS = 3600
-
-
-def config() -> ApiConfig:
-    """The settings of the API.
-
-    Raises:
-        ConfigurationError: one of them is wrong.
-    """
-    return ApiConfig.from_stored(getattr(settings, NAME, {}))
 
 
 def now() -> int:
@@ -218,7 +208,7 @@ def adopt_all() -> int:
 
 def are_old_tokens_in_use() -> bool:
     """True where other code of the game authenticates by Django REST framework's tokens too."""
-    if config().keeps_old_tokens:
+    if api_config().keeps_old_tokens:
         return True
     ways = api_settings.DEFAULT_AUTHENTICATION_CLASSES
     is_default = any(issubclass(way, TokenAuthentication) for way in ways)
@@ -262,7 +252,7 @@ def _insert(
         password=_mark(stored or ""),
         place=_place(address),
         made_at=at,
-        ends_at=at + max(1, config().token_days) * DAY_SECONDS,
+        ends_at=at + max(1, api_config().token_days) * DAY_SECONDS,
         scope=scope.value,
     )
     return row

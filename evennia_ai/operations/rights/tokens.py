@@ -15,6 +15,7 @@ from evennia_ai.models import AccessToken, TokenScope, missing_tables
 from evennia_ai.operations.result import Result, note, one_of
 from evennia_ai.operations.rights import token_store
 from evennia_ai.operations.times import day_of, iso
+from evennia_ai.runtime.web_requests import api_config
 
 NO_TOKENS = "This game keeps no tokens: token_days in EVENNIA_AI_API_CONFIG is 0."
 SCOPES = [scope.value for scope in TokenScope]
@@ -68,7 +69,7 @@ class Revoked:
 
 def refusal_of(account: Account) -> Result | None:
     """Return a refusal where an account may not have tokens, else None."""
-    if not token_store.config().token_days:
+    if not api_config().token_days:
         return Result.not_found(NO_TOKENS)
     if missing_tables(AccessToken):
         return Result.unavailable(NOT_MIGRATED)
@@ -135,7 +136,7 @@ def revoke_tokens(account: Account, *, by: str) -> Result[Revoked]:
     tokens = AccessToken.objects.filter(account_id=account.pk)
     count = token_store.end(list(tokens.values_list("pk", flat=True)))
     if count:
-        logger.log_sec(f"{by} revoked all {count} tokens of the API of {account.key}.")
+        logger.log_sec(f"{by} revoked {counted(count, 'tokens')} of the API, all of {account.key}.")
     return Result(True, f"Revoked {counted(count, 'tokens')} of {account.key}.", Revoked(count))
 
 

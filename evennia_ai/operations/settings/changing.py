@@ -32,6 +32,7 @@ from evennia_ai.core.settings.paths import (
 from evennia_ai.core.settings.schema import kind_of, parse, with_ids
 from evennia_ai.core.text.cleaning import one_line
 from evennia_ai.core.text.plain_data import plain
+from evennia_ai.core.text.words import counted
 from evennia_ai.core.typed_objects import GameObject
 from evennia_ai.errors import ConfigurationError
 from evennia_ai.operations.result import Result
@@ -100,7 +101,7 @@ def configuration(script: AssistantScript) -> Result[AllSettings]:
     """Show all settings, containers with their keys below; of open containers only keys set."""
     rows = [row_of(script, keys) for keys in all_keys(script)]
     own = [row for row in rows if not row["is_default"]]
-    lines = [f"{script.key}: {len(own)} own settings, all others at their defaults"]
+    lines = [f"{script.key}: {counted(len(own), 'own settings')}, all others at their defaults"]
     lines += [f"  {row['name']:<40} {shown(row['value'])}" for row in own]
     return Result(True, "\n".join(lines), {"settings": rows})
 

@@ -26,6 +26,7 @@ from evennia_ai.core.hearing.perception import TRIGGER, Evidence, Heard, Source,
 from evennia_ai.core.hearing.trust import Basis
 from evennia_ai.core.settings.schema import parse
 from evennia_ai.core.text.cleaning import one_line
+from evennia_ai.core.text.words import counted
 from evennia_ai.core.turn.toolspec import Fault, ToolCall, ToolResult, ToolSpec
 from evennia_ai.core.typed_objects import Being
 from evennia_ai.errors import StaleEpochError
@@ -118,7 +119,7 @@ def list_tools(script: AssistantScript) -> Result[Tools]:
             }
         )
     allowed = sum(tool["is_allowed"] for tool in shown)
-    message = f"{script.key} may use {allowed} of {len(shown)} tools."
+    message = f"{script.key} may use {allowed} of {counted(len(shown), 'tools')}."
     return Result(True, message, Tools(shown))
 
 

@@ -16,6 +16,7 @@ from evennia_ai.agent import tracing
 from evennia_ai.agent.admission import place_of
 from evennia_ai.assistant_script import AssistantScript
 from evennia_ai.core.hearing.decision_traces import DecisionTrace
+from evennia_ai.core.text.words import counted
 from evennia_ai.core.typed_objects import Being
 from evennia_ai.memory.consent import is_unwanted
 from evennia_ai.operations.result import ProblemKind, Result, note
@@ -110,7 +111,7 @@ def recent(script: AssistantScript, look: PrivateView, most: int = MOST_LIVE) ->
     shown = [each for place, each in enumerate(newest) if place < most or each.ended is None]
     turns = [seen(script, each, look) for each in shown]
     look.note(script, KIND)
-    message = f"{len(turns)} of {len(newest)} turns that are in memory."
+    message = f"{len(turns)} of {counted(len(newest), 'turns')} in memory."
     return Result(True, message, Recent(turns, work.recorded.is_on))
 
 

@@ -22,6 +22,7 @@ from evennia_ai.core.safety.limits import LIMITS, LimitKind
 from evennia_ai.core.safety.monitor import SafetyMonitor
 from evennia_ai.core.text.plain_data import from_stored, to_stored
 from evennia_ai.core.turn import compaction, conversation, executions
+from evennia_ai.core.turn.conversation import OVERHEARD, PAID_BY, UNKEPT, marked
 from evennia_ai.core.turn.react import Stop
 from evennia_ai.core.turn.toolspec import ToolCall
 from evennia_ai.core.turn.turn import Turn
@@ -242,10 +243,9 @@ def settle(
     values: dict[str, Any] = {"pending_events": work.inbox, **also}
     if not stop.is_failure or turn.effects:
         if not turn.is_remembered:
-            said = conversation.marked_paid(turn.said, face, turn.payer)
-            said = conversation.marked_unkept(
-                said, is_unkept=turn.is_unkept, is_overheard=turn.is_overheard_unkept
-            )
+            payer = turn.payer if turn.payer != face else ""
+            unkept = turn.is_unkept and (OVERHEARD if turn.is_overheard_unkept else True)
+            said = marked(marked(turn.said, PAID_BY, payer), UNKEPT, unkept)
             remember(script, said, face, is_private=turn.is_private, asides=turn.asides)
             turn.is_remembered = True
         _forget_told(work, turn)

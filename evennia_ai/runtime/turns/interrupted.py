@@ -59,7 +59,7 @@ def give_up(script: Assistant, noted: Mapping[str, Any]) -> None:
         face = Event.from_stored(events[-1]).face if events else ""
         asides = noted.get("asides", {})
         # It is no longer known whom the turn overheard, so nothing of it may be kept.
-        said = conversation.marked_unkept(said)
+        said = conversation.marked(said, conversation.UNKEPT, True)
         turns.remember(script, said, face, is_private=noted["is_private"], asides=asides)
     values: dict[str, Any] = {
         "pending_events": work.inbox,

@@ -46,11 +46,8 @@ def _show(visit: Visit) -> Shown:
 def _show_state(visit: Visit) -> Shown:
     """Show the state at the moment in the query string, or the current one."""
     asked = visit.query.get("at", "")
-    version = log.find_version(visit.assistant, asked)
-    if isinstance(version, Result):
-        found: Result[Any] = version
-    else:
-        found = log.audit_state(visit.assistant, version)
+    at: Result[Any] = log.find_version(visit.assistant, asked)
+    found = log.audit_state(visit.assistant, at.data) if at.ok else at
     shown = {"asked": asked, "told": found.message, "groups": []}
     if not found.ok:
         visit.result = found
@@ -98,11 +95,9 @@ def _show_difference(visit: Visit) -> Shown:
 
 def _difference(script: AssistantScript, a: str, b: str) -> Result[Any]:
     first, last = (log.find_version(script, text) for text in (a, b))
-    if isinstance(first, Result):
-        return first
-    if isinstance(last, Result):
-        return last
-    return log.audit_difference(script, first, last)
+    if wrong := next((each for each in (first, last) if not each.ok), None):
+        return wrong
+    return log.audit_difference(script, first.data, last.data)
 
 
 # ---- buttons -----------------------------------------------------------------------------------

@@ -15,7 +15,7 @@ from twisted.internet.defer import Deferred
 
 from evennia_ai import operations
 from evennia_ai.operations import AssistantScript, Result
-from evennia_ai.operations.assistants import creation, lifecycle
+from evennia_ai.operations.assistants import creation, lifecycle, looks
 from evennia_ai.operations.bundles import writing
 from evennia_ai.operations.conversation import listening
 from evennia_ai.operations.files import cards
@@ -33,7 +33,7 @@ ACTS = ("update", "move", "channel", "clone", "delete", "release", "account")
 def look_shown(visit: Visit) -> Shown:
     """The look of an assistant and the actions on it, as context for a template."""
     script, form = visit.assistant, visit.form
-    look = lifecycle.describe(script).data
+    look = looks.describe(script).data
     return {
         "look": look,
         "made": time_shown(look.created_at)[:10],
@@ -74,11 +74,11 @@ def _lines(text: str) -> list[str]:
 
 def _update(visit: Visit) -> Result:
     desc, aliases = clean(visit.form.get("desc", "")), _lines(visit.form.get("aliases", ""))
-    now = lifecycle.describe(visit.assistant).data
+    now = looks.describe(visit.assistant).data
     if stale := refuse_stale(visit, mark_of(now.desc, now.aliases), "its look"):
         current = {"desc": now.desc, "aliases": ", ".join(now.aliases)}
         return replace(stale, errors={name: f"it is {text} now" for name, text in current.items()})
-    return lifecycle.update_assistant(
+    return looks.update_assistant(
         visit.assistant, desc=desc, aliases=aliases, by=visit.by, person=visit.account
     )
 
@@ -87,7 +87,7 @@ def _move(visit: Visit) -> Result:
     found = creation.find_room(visit.account, visit.form.get("location", ""))
     if not found.ok:
         return at_field("location", found)
-    return lifecycle.update_assistant(
+    return looks.update_assistant(
         visit.assistant, location=found.data, by=visit.by, person=visit.account
     )
 
@@ -142,10 +142,6 @@ def to_live_page(_visit: Visit, result: Result) -> str:
     return page_address("live", key=str(result.data.script.key))
 
 
-def _to_now(_visit: Visit, _result: Result) -> str:
-    return page_address("now")
-
-
 PAGES = ()
 ACTIONS = (
     Action(f"{ONE}look/", "set-look", "settings", "update", _update),
@@ -165,7 +161,7 @@ ACTIONS = (
         "settings",
         "delete",
         partial(_end, is_release=False),
-        goes_to=_to_now,
+        goes_to="now",
     ),
     Action(
         f"{ONE}release/",
@@ -173,7 +169,7 @@ ACTIONS = (
         "settings",
         "release",
         partial(_end, is_release=True),
-        goes_to=_to_now,
+        goes_to="now",
     ),
 )
 DOWNLOADS = (

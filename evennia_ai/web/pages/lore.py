@@ -24,7 +24,7 @@ from evennia_ai.web.forms import (
     whole_number_in,
 )
 from evennia_ai.web.pages.memory import person_or_visitor, unknown_person
-from evennia_ai.web.rows import Action, Download, File, Page, Shown, Visit, page_address
+from evennia_ai.web.rows import Action, Download, File, Page, Shown, Visit
 
 
 def _entry(row: Remembered) -> Shown:
@@ -164,7 +164,7 @@ ACTIONS = (
         "one-lore",
         "change lore",
         _remove,
-        goes_to=lambda visit, _: page_address("lore"),
+        goes_to="lore",
     ),
     Action("lore/packs/", "pack-import", "lore", "change lore", _import_pack),
 )

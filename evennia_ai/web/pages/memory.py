@@ -27,7 +27,7 @@ from evennia_ai.web.forms import (
     time_shown,
     whole_number_in,
 )
-from evennia_ai.web.rows import ONE, Action, Page, Shown, Visit, page_address
+from evennia_ai.web.rows import ONE, Action, Page, Shown, Visit
 
 FOUND = 20
 RECALL, ALIKE = "recall", "alike"
@@ -230,39 +230,27 @@ def _forget(visit: Visit) -> Result:
     return refused or operations.forget_memory(visit.assistant, visit.path["number"], by=visit.by)
 
 
+LOOK, CHANGE = "show memories", "change memories"
 PAGES = (
-    Page(f"{ONE}memory/", "memory", "Memory", "show memories", _show, is_long=True),
-    Page(
-        f"{ONE}memory/<int:number>/",
-        "one-memory",
-        "One memory",
-        "show memories",
-        _show_one,
-        in_menu=False,
-    ),
+    Page(f"{ONE}memory/", "memory", "Memory", LOOK, _show, is_long=True),
+    Page(f"{ONE}memory/<int:number>/", "one-memory", "One memory", LOOK, _show_one, in_menu=False),
 )
 ACTIONS = (
-    Action(f"{ONE}memory/add/", "memory-add", "memory", "change memories", _add),
+    Action(f"{ONE}memory/add/", "memory-add", "memory", CHANGE, _add),
     Action(
         f"{ONE}memory/reindex/",
         "memory-reindex",
         "memory",
-        "change memories",
+        CHANGE,
         lambda visit: upkeep.begin_reindexing(visit.assistant),
     ),
-    Action(
-        f"{ONE}memory/<int:number>/correct/",
-        "memory-correct",
-        "one-memory",
-        "change memories",
-        _correct,
-    ),
+    Action(f"{ONE}memory/<int:number>/correct/", "memory-correct", "one-memory", CHANGE, _correct),
     Action(
         f"{ONE}memory/<int:number>/forget/",
         "memory-forget",
         "one-memory",
-        "change memories",
+        CHANGE,
         _forget,
-        goes_to=lambda visit, _: page_address("memory", key=visit.path["key"]),
+        goes_to="memory",
     ),
 )

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 
-from twisted.internet.defer import Deferred, succeed
+from twisted.internet.defer import Deferred
 
 from evennia_ai import operations
 from evennia_ai.core.safety.lockout import State
-from evennia_ai.operations import AssistantScript, Result, control
+from evennia_ai.operations import Result, control
 from evennia_ai.operations.budget.caps import CapRow
 from evennia_ai.operations.monitoring.status import Glance, Status
-from evennia_ai.operations.rights import callers, find_all_allowed, is_allowed, is_staff
+from evennia_ai.operations.rights import is_allowed, is_staff
+from evennia_ai.operations.rights.callers import for_all_allowed
 from evennia_ai.operations.times import as_shown
 from evennia_ai.operations.turns.traces import brief
 from evennia_ai.runtime.rights import name_before
@@ -104,19 +105,8 @@ def _with_game(visit: Visit, stream: str, cards: Sequence[Shown]) -> Shown:
     }
 
 
-def _for_all_allowed(
-    visit: Visit, act: str, do: Callable[[Sequence[AssistantScript]], object]
-) -> Deferred[Result]:
-    """Apply a function to the assistants that the visitor has the right for; name the others."""
-    mine, refused = find_all_allowed(act, visit.account)
-    if refused and not mine:
-        return succeed(Result.forbidden(callers.NOT_YOURS))
-    doing = do(mine)
-    doing = doing if isinstance(doing, Deferred) else succeed(doing)
-    return doing.addCallback(_naming_refused, [name for name, _ in refused])
-
-
-def _naming_refused(done: Result, refused: Sequence[str]) -> Result:
+def _naming_refused(outcome: tuple[Result, Sequence[str]]) -> Result:
+    done, refused = outcome
     if not refused:
         return done
     return replace(done, message=f"{done.message} Not yours: {', '.join(refused)}.")
@@ -138,11 +128,12 @@ def _reason(visit: Visit) -> str:
 
 def _stop_all(visit: Visit) -> Deferred[Result]:
     stop = partial(control.stop_all, reason=_reason(visit), by=visit.by)
-    return _for_all_allowed(visit, "emergency stop", stop)
+    return for_all_allowed("emergency stop", visit.account, stop).addCallback(_naming_refused)
 
 
 def _clear_all(visit: Visit) -> Deferred[Result]:
-    return _for_all_allowed(visit, "emergency clear", partial(control.clear_all, by=visit.by))
+    clear = partial(control.clear_all, by=visit.by)
+    return for_all_allowed("emergency clear", visit.account, clear).addCallback(_naming_refused)
 
 
 def _enable(visit: Visit, *, enabled: bool) -> Result:
@@ -151,7 +142,7 @@ def _enable(visit: Visit, *, enabled: bool) -> Result:
 
 PAGES = (Page("", "now", "Now", "list", _show, otherwise="mine"),)
 ACTIONS = (
-    # Buttons for all assistants need only the right to list them: `_for_all_allowed` checks the
+    # Buttons for all assistants need only the right to list them: `for_all_allowed` checks the
     # right over each assistant.
     Action("stop/", "stop-all", "now", "list", _stop_all),
     Action("clear/", "clear-all", "now", "list", _clear_all),

@@ -9,7 +9,7 @@ from evennia_ai import operations
 from evennia_ai.operations import Result
 from evennia_ai.operations.files.exports import as_file, file_name
 from evennia_ai.operations.memory.profiles import Met
-from evennia_ai.operations.memory.rows import KnownThing, audience_text
+from evennia_ai.operations.memory.rows import OwnMemory, audience_text
 from evennia_ai.operations.rights import is_allowed
 from evennia_ai.web.forms import (
     AT_ONCE,
@@ -20,7 +20,7 @@ from evennia_ai.web.forms import (
     time_shown,
 )
 from evennia_ai.web.pages.memory import unknown_person
-from evennia_ai.web.rows import ONE, Action, Download, File, Page, Shown, Visit, page_address
+from evennia_ai.web.rows import ONE, Action, Download, File, Page, Shown, Visit
 
 
 def _show(visit: Visit) -> Shown:
@@ -90,14 +90,13 @@ def _shown_one(visit: Visit) -> dict[str, Any]:
     }
 
 
-def _thing(row: KnownThing) -> dict[str, Any]:
-    # A memory has a decimal number, and a page; ids of a profile's attributes begin with a letter.
-    number = row["number"]
+def _thing(row: OwnMemory) -> dict[str, Any]:
     return {
         **row,
         "at": time_shown(row["at"]),
         "superseded": time_shown(row["superseded"]),
-        "page": number if number.isdecimal() else "",
+        # A memory has a page; ids of a profile's attributes begin with a letter.
+        "page": row["id"] if row["id"].isdecimal() else "",
     }
 
 
@@ -136,15 +135,9 @@ def _export(visit: Visit) -> Result[File]:
     return found.with_data(File(name, as_file(asdict(found.data))))
 
 
-PAGES = (Page(f"{ONE}people/", "people", "People", "show memories", _show),)
+LOOK, CHANGE = "show memories", "change memories"
+PAGES = (Page(f"{ONE}people/", "people", "People", LOOK, _show),)
 ACTIONS = (
-    Action(
-        f"{ONE}people/forget/",
-        "person-forget",
-        "people",
-        "change memories",
-        _forget,
-        goes_to=lambda visit, _: page_address("people", key=visit.path["key"]),
-    ),
+    Action(f"{ONE}people/forget/", "person-forget", "people", CHANGE, _forget, goes_to="people"),
 )
-DOWNLOADS = (Download(f"{ONE}people/export/", "person-export", "people", "show memories", _export),)
+DOWNLOADS = (Download(f"{ONE}people/export/", "person-export", "people", LOOK, _export),)
