@@ -16,9 +16,12 @@ ONCE = (
         for name in (
             *("a2a_hooks", "a2a_hostile", "a2a_questions", "assistants_together"),
             *("budget", "crowd", "endpoints", "failures", "faults", "harness", "limits"),
-            *("mcp_hostile", "mcp_staff", "misbehaviour", "real_model", "remembering"),
+            *("mcp_hostile", "mcp_staff", "real_model", "remembering"),
             *("one_ledger", "remote_specialists", "safety", "schemathesis"),
             *("thinking", "two_games"),
+            # test_install and test_removing follow README's steps with each Evennia, and
+            # tests/shell/test_roleplay speaks behind masks.
+            "roleplay",
             # Other tests cover Evennia's part of these: test_removing adopts and releases,
             # test_restarts reloads, and tests/shell/test_bundles moves an assistant.
             *("adopting", "moving", "reloads"),
@@ -34,6 +37,17 @@ ONCE = (
         )
     ),
     "tests/browser/test_workbench_live.py",
+    # Streams, files and hostile requests of A2A.
+    *(
+        f"tests/journeys/test_a2a.py::test_{name}"
+        for name in (
+            *("a6_a_stream_goes_on_where_it_broke_off", "a6_an_idle_stream_is_heard_of"),
+            *("what_is_attached_goes_with_the_report", "what_cannot_be_attached"),
+            *("what_is_attached_is_streamed_and_told_and_kept", "files_of_text_are_read"),
+            *("other_files_are_refused", "what_a_peer_takes_is_kept_to"),
+            "a1_what_is_wrong_has_its_number",
+        )
+    ),
     # Workers among themselves. Other tests run workers with each Evennia.
     *(
         f"tests/journeys/test_workers.py::test_{name}"
@@ -45,11 +59,12 @@ ONCE = (
             "what_ends_every_worker_is_given_up_in_words",
             "a_worker_without_the_key_says_so",
             "a_worker_outlives_its_connections",
+            "memories_get_vectors_by_workers",
         )
     ),
     # Each runs on SQLite and on PostgreSQL already, in its own processes.
     "tests/audit/test_processes.py",
-    *(f"tests/ledger/test_{name}.py" for name in ("games", "names", "outages")),
+    *(f"tests/ledger/test_{name}.py" for name in ("games", "names", "outages", "processes")),
     "tests/llm",
     "tests/mcp",
     "tests/play",
@@ -96,8 +111,20 @@ ONCE = (
             *("sleep_without", "stale_answers", "sub_agents", "sub_agents_brief"),
             *("sub_agents_limits", "testing", "tools_useful", "trace", "turn_limits", "turns"),
             "why",
+            *("auditing_check", "budget_command", "compaction", "compaction_cut_off"),
+            *("configuring_properties", "configuring_table", "days", "documents"),
+            *("endpoints_shown", "errands", "errands_failures", "errands_small"),
+            *("fallback_settings", "found_by_walks", "history_command", "hush", "keys"),
+            *("ledger_order", "ledger_time", "memory_injection", "nights_listed"),
+            *("older_epochs", "paying", "peer_parts", "peer_sending", "peer_wire", "phrasing"),
+            *("planning", "private_reports", "promised_names", "prompt_secrets", "relays"),
+            *("recorded_turns", "remote_waits", "reported_usage", "retention", "revealing"),
+            *("steps", "summary_cap", "telling", "tools_hostile_schemas", "tools_registry"),
+            *("tools_running", "tools_schema"),
         )
     ),
+    "tests/shell/test_bundles.py::TestWrongFiles",
+    "tests/a2a_client",
     # Their queries are also those of other pages and operations.
     *(
         f"tests/web/test_{name}.py"
@@ -127,6 +154,11 @@ RARE = (
     "tests/memory/test_store_kills.py::test_a_game_of_before_moves_over",
     "tests/browser/test_webclient.py::test_hostile_text_is_text_in_every_way",
     "tests/journeys/test_soak_games.py",
+    # Two games each, whose steps other tests take one by one.
+    *(f"tests/journeys/test_{name}.py" for name in ("adopting", "moving", "one_ledger")),
+    "tests/journeys/test_faults.py",
+    "tests/memory/test_week.py",
+    "tests/play/test_database_url.py::test_a_game_is_made_in_it",
 )
 # The whole path of a message and of an act, on a Python whose Evennia is already fully tested.
 # Several processes on one ledger depend on the database, and ran on both databases before.

@@ -23,7 +23,7 @@ SCENES = (
 )
 # On PostgreSQL one of each kind: an act, a stop, a question, a conversation and a deletion.
 SAMPLE = (
-    *("one step a beat", "a stop, and cleared", "a question answered", "a new conversation"),
+    *("a tool that fails", "a stop, and cleared", "a question answered", "a new conversation"),
     "an assistant deleted",
 )
 
