@@ -48,6 +48,15 @@ ONCE = (
             "a1_what_is_wrong_has_its_number",
         )
     ),
+    # What a kill or a stop leaves is told by the plugin's own rows; a kill while the model answers
+    # and a reload are tested with each Evennia.
+    *(
+        f"tests/journeys/test_restarts.py::test_{name}"
+        for name in (
+            *("hole_d27_a_kill_and_its_person_comes_back_later", "a_kill_right_after_the_answer"),
+            *("a_kill_in_the_moment_in_which_an_answer_is_noted", "a_kill_while_a_program_waits"),
+        )
+    ),
     # Workers among themselves. Other tests run workers with each Evennia.
     *(
         f"tests/journeys/test_workers.py::test_{name}"
