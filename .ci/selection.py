@@ -165,7 +165,8 @@ RARE = (
     "tests/journeys/test_soak_games.py",
     # Two games each, whose steps other tests take one by one.
     *(f"tests/journeys/test_{name}.py" for name in ("adopting", "moving", "one_ledger")),
-    "tests/journeys/test_faults.py",
+    # Tests in tests/endpoints ask the proxy, and one that fails now and then, without a game.
+    *(f"tests/journeys/test_{name}.py" for name in ("endpoints", "faults")),
     "tests/memory/test_week.py",
     "tests/play/test_database_url.py::test_a_game_is_made_in_it",
 )
