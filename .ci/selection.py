@@ -129,7 +129,10 @@ ONCE = (
             *("planning", "private_reports", "promised_names", "prompt_secrets", "relays"),
             *("recorded_turns", "remote_waits", "reported_usage", "retention", "revealing"),
             *("steps", "summary_cap", "telling", "tools_hostile_schemas", "tools_registry"),
-            *("tools_running", "tools_schema"),
+            *("tools_running", "tools_schema", "consent", "emergency", "executing"),
+            *("interventions", "interventions_restart", "lore_packs", "named_requests"),
+            *("private_files", "queue", "sleep", "told_memories", "tools_notes"),
+            *("tools_projects", "waiting"),
         )
     ),
     "tests/shell/test_bundles.py::TestWrongFiles",
