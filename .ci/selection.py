@@ -135,7 +135,14 @@ ONCE = (
             *("tools_projects", "waiting"),
         )
     ),
-    "tests/shell/test_bundles.py::TestWrongFiles",
+    *(f"tests/shell/test_bundles.py::{name}" for name in ("TestMeanwhile", "TestWrongFiles")),
+    # These check the crash walks themselves.
+    "tests/crash/test_crashes.py::test_lies_are_found",
+    "tests/crash/test_crashes.py::test_two_transactions_are_found",
+    # Its database is asked by the other tests of the record.
+    "tests/audit/test_history.py",
+    # The smoke test has these with the same Evennia.
+    *("tests/prompts", "tests/test_package.py", "tests/api/test_schema.py"),
     "tests/a2a_client",
     # Their queries are also those of other pages and operations.
     *(
