@@ -161,11 +161,13 @@ ONCE = (
     "tests/test_owasp.py",
     "tests/test_safety_cases.py",
 )
-# Tests of ONCE that query the database: they run again, as the next Evennia has PostgreSQL.
+# Tests that query the database, of which PostgreSQL gets a sample: they run again, as the next
+# Evennia has PostgreSQL, though ONCE lists most of them. `make proof` runs all of each there.
 STORED = (
     "tests/crash",
     "tests/memory",
     "tests/api/test_rights.py",
+    "tests/web/test_rights.py",
     *(f"tests/shell/test_{name}.py" for name in ("b15_model_check", "b15_till", "command_rights")),
 )
 # Left to `make proof`; CONTRIBUTING.md says why the rest is enough for each run.
