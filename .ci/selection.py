@@ -16,9 +16,12 @@ ONCE = (
         for name in (
             *("a2a_hooks", "a2a_hostile", "a2a_questions", "assistants_together"),
             *("budget", "crowd", "endpoints", "failures", "faults", "harness", "limits"),
-            *("mcp_hostile", "mcp_staff", "misbehaviour", "real_model", "remembering"),
+            *("mcp_hostile", "mcp_staff", "real_model", "remembering"),
             *("one_ledger", "remote_specialists", "safety", "schemathesis"),
             *("thinking", "two_games"),
+            # test_install and test_removing follow README's steps with each Evennia, and
+            # tests/shell/test_roleplay speaks behind masks.
+            "roleplay",
             # Other tests cover Evennia's part of these: test_removing adopts and releases,
             # test_restarts reloads, and tests/shell/test_bundles moves an assistant.
             *("adopting", "moving", "reloads"),
@@ -34,6 +37,26 @@ ONCE = (
         )
     ),
     "tests/browser/test_workbench_live.py",
+    # Streams, files and hostile requests of A2A.
+    *(
+        f"tests/journeys/test_a2a.py::test_{name}"
+        for name in (
+            *("a6_a_stream_goes_on_where_it_broke_off", "a6_an_idle_stream_is_heard_of"),
+            *("what_is_attached_goes_with_the_report", "what_cannot_be_attached"),
+            *("what_is_attached_is_streamed_and_told_and_kept", "files_of_text_are_read"),
+            *("other_files_are_refused", "what_a_peer_takes_is_kept_to"),
+            "a1_what_is_wrong_has_its_number",
+        )
+    ),
+    # What a kill or a stop leaves is told by the plugin's own rows; a kill while the model answers
+    # and a reload are tested with each Evennia.
+    *(
+        f"tests/journeys/test_restarts.py::test_{name}"
+        for name in (
+            *("hole_d27_a_kill_and_its_person_comes_back_later", "a_kill_right_after_the_answer"),
+            *("a_kill_in_the_moment_in_which_an_answer_is_noted", "a_kill_while_a_program_waits"),
+        )
+    ),
     # Workers among themselves. Other tests run workers with each Evennia.
     *(
         f"tests/journeys/test_workers.py::test_{name}"
@@ -45,11 +68,12 @@ ONCE = (
             "what_ends_every_worker_is_given_up_in_words",
             "a_worker_without_the_key_says_so",
             "a_worker_outlives_its_connections",
+            "memories_get_vectors_by_workers",
         )
     ),
     # Each runs on SQLite and on PostgreSQL already, in its own processes.
     "tests/audit/test_processes.py",
-    *(f"tests/ledger/test_{name}.py" for name in ("games", "names", "outages")),
+    *(f"tests/ledger/test_{name}.py" for name in ("games", "names", "outages", "processes")),
     "tests/llm",
     "tests/mcp",
     "tests/play",
@@ -96,8 +120,30 @@ ONCE = (
             *("sleep_without", "stale_answers", "sub_agents", "sub_agents_brief"),
             *("sub_agents_limits", "testing", "tools_useful", "trace", "turn_limits", "turns"),
             "why",
+            *("auditing_check", "budget_command", "compaction", "compaction_cut_off"),
+            *("configuring_properties", "configuring_table", "days", "documents"),
+            *("endpoints_shown", "errands", "errands_failures", "errands_small"),
+            *("fallback_settings", "found_by_walks", "history_command", "hush", "keys"),
+            *("ledger_order", "ledger_time", "memory_injection", "nights_listed"),
+            *("older_epochs", "paying", "peer_parts", "peer_sending", "peer_wire", "phrasing"),
+            *("planning", "private_reports", "promised_names", "prompt_secrets", "relays"),
+            *("recorded_turns", "remote_waits", "reported_usage", "retention", "revealing"),
+            *("steps", "summary_cap", "telling", "tools_hostile_schemas", "tools_registry"),
+            *("tools_running", "tools_schema", "consent", "emergency", "executing"),
+            *("interventions", "interventions_restart", "lore_packs", "named_requests"),
+            *("private_files", "queue", "sleep", "told_memories", "tools_notes"),
+            *("tools_projects", "waiting"),
         )
     ),
+    *(f"tests/shell/test_bundles.py::{name}" for name in ("TestMeanwhile", "TestWrongFiles")),
+    # These check the crash walks themselves.
+    "tests/crash/test_crashes.py::test_lies_are_found",
+    "tests/crash/test_crashes.py::test_two_transactions_are_found",
+    # Its database is asked by the other tests of the record.
+    "tests/audit/test_history.py",
+    # The smoke test has these with the same Evennia.
+    *("tests/prompts", "tests/test_package.py", "tests/api/test_schema.py"),
+    "tests/a2a_client",
     # Their queries are also those of other pages and operations.
     *(
         f"tests/web/test_{name}.py"
@@ -115,11 +161,13 @@ ONCE = (
     "tests/test_owasp.py",
     "tests/test_safety_cases.py",
 )
-# Tests of ONCE that query the database: they run again, as the next Evennia has PostgreSQL.
+# Tests that query the database, of which PostgreSQL gets a sample: they run again, as the next
+# Evennia has PostgreSQL, though ONCE lists most of them. `make proof` runs all of each there.
 STORED = (
     "tests/crash",
     "tests/memory",
     "tests/api/test_rights.py",
+    "tests/web/test_rights.py",
     *(f"tests/shell/test_{name}.py" for name in ("b15_model_check", "b15_till", "command_rights")),
 )
 # Left to `make proof`; CONTRIBUTING.md says why the rest is enough for each run.
@@ -127,6 +175,12 @@ RARE = (
     "tests/memory/test_store_kills.py::test_a_game_of_before_moves_over",
     "tests/browser/test_webclient.py::test_hostile_text_is_text_in_every_way",
     "tests/journeys/test_soak_games.py",
+    # Two games each, whose steps other tests take one by one.
+    *(f"tests/journeys/test_{name}.py" for name in ("adopting", "moving", "one_ledger")),
+    # Tests in tests/endpoints ask the proxy, and one that fails now and then, without a game.
+    *(f"tests/journeys/test_{name}.py" for name in ("endpoints", "faults")),
+    "tests/memory/test_week.py",
+    "tests/play/test_database_url.py::test_a_game_is_made_in_it",
 )
 # The whole path of a message and of an act, on a Python whose Evennia is already fully tested.
 # Several processes on one ledger depend on the database, and ran on both databases before.

@@ -58,15 +58,14 @@ def _refuse_lasting_timers() -> Iterator[None]:
 # The longest tests begin first, so that no worker is left alone with one at the end of a run: first
 # those with servers, then the others.
 LONGEST = (
-    *("test_schemathesis", "test_run", "test_workers", "test_safety", "test_workbench"),
-    *("test_remembering", "test_restarts", "test_remote_specialists", "test_games"),
-    *("test_soak_games", "test_removing", "test_a2a_hooks", "test_workbench_live", "test_roleplay"),
-    *("test_webclient", "test_a2a", "test_adopting", "test_real_model", "test_limits"),
-    *("test_database_url", "test_one_ledger", "test_failures", "test_install", "test_moving"),
-    *("test_operating", "test_reloads", "test_thinking", "test_a2a_questions", "test_budget"),
-    *("test_command_rights", "test_processes", "test_nights", "test_rights", "test_doors"),
-    *("test_b15_model_check", "test_crashes", "test_misbehaviour", "test_soak", "test_trouble"),
-    *("test_floors", "test_outages", "test_week", "test_names", "test_store_kills"),
+    *("test_run", "test_workers", "test_schemathesis", "test_workbench", "test_a2a_hooks"),
+    *("test_remote_specialists", "test_a2a", "test_remembering", "test_games", "test_restarts"),
+    *("test_soak_games", "test_real_model", "test_removing", "test_workbench_live"),
+    *("test_roleplay", "test_webclient", "test_a2a_questions", "test_one_ledger", "test_moving"),
+    *("test_adopting", "test_failures", "test_safety", "test_install", "test_database_url"),
+    *("test_b15_model_check", "test_crashes", "test_command_rights", "test_trouble", "test_doors"),
+    *("test_nights", "test_rights", "test_processes", "test_misbehaviour", "test_week"),
+    *("test_floors", "test_soak", "test_outages", "test_names", "test_store_kills"),
 )
 
 

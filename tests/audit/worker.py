@@ -16,11 +16,8 @@ from tests.ledger import worker
 
 def migrate() -> None:
     from django.core.management import call_command
-    from django.db import connection
 
-    # Without tables of its own, Evennia handles only SQLite's error, so others need all of them.
-    apps = ["evennia_ai"] if connection.vendor == "sqlite" else []
-    call_command("migrate", *apps, interactive=False, verbosity=0, skip_checks=True)
+    call_command("migrate", "evennia_ai", interactive=False, verbosity=0, skip_checks=True)
 
 
 def keep(number: int, threads: int, facts: int) -> None:
@@ -65,10 +62,6 @@ def load() -> None:
 
 def main(act: str, *numbers: str) -> None:
     worker.take_settings()
-    if act != "migrate":  # Evennia reads tables while it is made ready
-        import evennia
-
-        evennia._init()
     print("ready", flush=True)
     sys.stdin.readline()
     {"migrate": migrate, "keep": keep}[act](*map(int, numbers))

@@ -34,6 +34,8 @@ from tests.crash import databases
 from tests.profiles import IS_THOROUGH
 
 LANES = 2
+# Copies of one scene that are opened; a night has some forty. The thorough run opens all.
+MOST_OPENED = 15
 # The first words of a label name the kind of a moment, such as "before UPDATE" and the table.
 KIND_WORDS = 4
 # Later than any moment: such a scene is played to its end.
@@ -176,7 +178,8 @@ def _play_and_kill(lanes: Lanes, scene: str, template: Path, room: Path) -> None
 def _play_once(lanes: Lanes, scene: str, template: Path, room: Path) -> None:
     """Play a scene once, and copy its files at each moment.
 
-    A kill would leave just these: written data is in the files, and everything else is lost.
+    A kill would leave just these: written data is in the files, and everything else is lost. Of a
+    long scene, moments evenly spread over it are opened.
     """
     from tests.crash.playing import look, play
 
@@ -185,12 +188,13 @@ def _play_once(lanes: Lanes, scene: str, template: Path, room: Path) -> None:
     keep = partial(databases.keep, played, kept)
     lanes.begin(0, played, lambda: play(scene, 0, played, keep))
     lanes.end()
-    for folder in sorted(kept.iterdir(), key=lambda path: int(path.name)):
+    numbers = sorted(int(path.name) for path in kept.iterdir())
+    for number in numbers[:: -(-len(numbers) // MOST_OPENED)]:
         # Nights compare with a file that is beside these folders.
-        place = folder.rename(room / f"moment_{folder.name}")
-        lanes.begin(int(folder.name), place, partial(look, scene, place, KILLED))
+        place = (kept / f"{number}").rename(room / f"moment_{number}")
+        lanes.begin(number, place, partial(look, scene, place, KILLED))
     lanes.end()
-    kept.rmdir()
+    shutil.rmtree(kept)
 
 
 def _moments_to_kill_at(labels: list[str]) -> list[int]:

@@ -21,9 +21,9 @@ SCENES = (
     *("a question dropped", "a new conversation", "a summary", "an assistant made"),
     "an assistant deleted",
 )
-# On PostgreSQL one of each kind: an act, a stop, a question, a conversation and a deletion.
+# On PostgreSQL one of each kind: a stop, a question and its act, a conversation and a deletion.
 SAMPLE = (
-    *("one step a beat", "a stop, and cleared", "a question answered", "a new conversation"),
+    *("a stop, and cleared", "a question answered", "a new conversation"),
     "an assistant deleted",
 )
 

@@ -10,14 +10,14 @@ HEARING = (
         "core/hearing/rules.py",
         "return heard.from_assistant and heard.sender_id == ear.id",
         "return False",
-        "tests/core/test_perception.py::test_rules",
+        "test_every_rule_with_every_source_and_evidence",
     ),
     guard(
         "a conversation between assistants ends",
         "core/hearing/rules.py",
         "return cap > 0 and heard.hops >= cap + heard.hops_granted",
         "return False",
-        "tests/core/test_perception.py::test_rules",
+        "test_every_rule_with_every_source_and_evidence",
     ),
     guard(
         "a delegated task keeps the count of hops",

@@ -9,10 +9,6 @@ from world.residents import RESIDENTS
 
 ADA = next(resident for resident in RESIDENTS if resident.name == "Ada")
 FAILURE = ADA.failure
-COOLING = (
-    'Ada turns away, worn out. "That got us nowhere. Give me a minute, then ask for something '
-    'else."'
-)
 SPENT = 'Ada stifles a yawn. "I have said all I can this month. Ask me in the next."'
 FAILURE_PATTERN = re.escape(FAILURE)
 THINKING_PATTERN = "|".join(re.escape(line) for line in ADA.thinking)

@@ -1,4 +1,4 @@
-"""Assistants that are puppeted, carried, in a bag or nowhere, and speakers who are gone."""
+"""Assistants that are puppeted, in a bag or nowhere."""
 
 from __future__ import annotations
 
@@ -15,9 +15,7 @@ from tests.journeys.staging import line_of, page_of, prompt_of, quiet_log, run
 
 __all__ = ("quiet_log",)
 pytestmark = pytest.mark.usefixtures("quiet_log")
-WAITING = "told = [item['sender_name'] for item in ada.work.inbox], ada.work.is_ticking"
 # Older than any message may wait.
-GROW_OLD = "for item in ada.work.inbox:\n    item['at'] -= 10_000"
 
 
 @pytest.fixture(scope="module")
@@ -81,7 +79,6 @@ def test_what_her_player_says_is_context(enter: Enter, puppeteer: Player, model:
     assert "lamp" in prompt_of(call)
 
 
-LOOK = {"calls": [{"tool": "look", "arguments": {}}]}
 PRIVATE_LINES = (
     ("inventory", "carrying"),
     ("examine tom", "Typeclass"),
@@ -131,16 +128,7 @@ def test_a_superuser_in_her_body_is_no_error_of_hers(
     assert "(0, '')" == run(elsewhere, "told = ada.db.consecutive_errors or 0, ada.silence")
 
 
-def test_carried_by_a_person(enter: Enter, elsewhere: Player, model: FakeModel) -> None:
-    run(elsewhere, "ada.obj.locks.add('get:all()')")
-    tom = enter("Tom")
-    tom.ask("get ada", "You pick up")
-    tom.ask("whisper ada = comfortable?", whisper_of("comfortable?"))
-    tom.ask("page ada = really?", page_of("really?"))
-    model.queue(LOOK, {"style": "plain", "content": "Your hands."})
-    tom.ask("whisper ada = what do you see?", 'Ada whispers: "Your hands."')
-    tom.ask("drop ada", "You drop")
-    tom.ask("say @ada better?", say_of("better?"))
+LOOK = {"calls": [{"tool": "look", "arguments": {}}]}
 
 
 def test_in_a_bag(enter: Enter, elsewhere: Player, model: FakeModel) -> None:
@@ -171,40 +159,3 @@ def test_nowhere(enter: Enter, elsewhere: Player, model: FakeModel) -> None:
     model.queue({"style": "plain", "content": "Nowhere."})
     tom.ask("public @ada where are you?", line_of("Public", "Nowhere."))
     tom.ask("page ada = thanks", page_of("thanks"))
-
-
-LEAVING = {
-    "quits": "search_object('{name}')[0].account.disconnect_session_from_account("
-    "search_object('{name}')[0].sessions.get()[0])",
-    "is deleted": "search_object('{name}')[0].delete()",
-    "loses the account": "search_object('{name}')[0].account.delete()",
-}
-
-
-@pytest.mark.parametrize(
-    ("way", "line", "waits"),
-    [
-        ("quits", "whisper ada = {}", True),
-        ("quits", "page ada = {}", True),
-        ("is deleted", "whisper ada = {}", True),
-        ("is deleted", "say @ada {}", False),
-        ("loses the account", "page ada = {}", True),
-    ],
-)
-def test_a_speaker_who_is_gone_when_the_answer_comes(
-    enter: Enter, admin: Player, model: FakeModel, way: str, line: str, waits: bool
-) -> None:
-    """The next person is answered; a private message of one who is gone waits until it expires."""
-    name = "Gone" + "".join(c for c in way + line[:4] if c.isalpha())
-    gone, mira = enter(name), enter("Mira")
-    model.queue({"kind": "hang"})
-    gone.send(line.format("will you answer?"))
-    model.wait_for_calls(1)
-    run(admin, LEAVING[way].format(name=name))
-    model.release()
-    mira.ask("whisper ada = and me?", whisper_of("and me?"))
-    assert str(([name] * waits, False)) == run(admin, WAITING)
-    run(admin, GROW_OLD)
-    mira.ask("whisper ada = still there?", whisper_of("still there?"))
-    assert "([], False)" == run(admin, WAITING)
-    assert not run(admin, "told = ada.db.emergency_stop or ''")

@@ -16,7 +16,6 @@ from tests.journeys.clients import Enter, Player
 from tests.journeys.game import UNHURRIED, Game
 from tests.journeys.lines import SPENT, whisper_of
 from tests.journeys.staging import find_trouble, measure_log, read_new_log, run
-from world.residents import RESIDENTS
 
 OWN_CAP, GAME_CAP, SHARED = 1_000_000, 3_000_000, 30_000
 ASKED = (
@@ -150,28 +149,6 @@ def totals(game: Game) -> tuple[int, int, int]:
     return used, held, calls
 
 
-def test_l15_a_cap_in_the_middle_of_a_task_and_a_yes(
-    enter: Enter, admin: Player, model: FakeModel
-) -> None:
-    """After one step of three staff are asked; on a yes she goes on to the end."""
-    tom = enter("Tom")
-    nearly_use_up(tom, admin)
-    model.reset()
-    take_steps(model, 2)
-    tom.send("whisper ada = look it all up")
-    number, amount = admin.expect(ASKED).groups()
-    assert 1 == model.count_calls()
-    listed = (
-        rf"{number} +Ada asks about a limit: The cap on tokens a month of Ada leaves too little"
-    )
-    admin.ask("assistant questions", listed)
-    admin.send(f"assistant answer {number} yes")
-    tom.expect(r'Ada whispers: "So much I found\."')
-    assert 3 == model.count_calls()
-    assert 100_000 == int(amount.replace(",", ""))
-    admin.ask("assistant budget ada", r"month .* tok +1,100,000 .*\(100,000 of it granted\)")
-
-
 def test_l15_a_cap_in_the_middle_of_a_task_and_a_no(
     game: Game, enter: Enter, admin: Player, model: FakeModel
 ) -> None:
@@ -201,21 +178,6 @@ def test_l15_a_cap_in_the_middle_of_a_task_and_a_no(
         assert "(50,000 of it granted)" in shown[0]
         owner.expect(r"by player .*Tom \d+ %")
     assert "question" not in tom.transcript
-
-
-def test_r26_a_model_without_a_price_is_not_asked_where_money_is_capped(
-    enter: Enter, admin: Player, model: FakeModel
-) -> None:
-    """Staff read which setting to write; the player reads a line in character."""
-    failure = next(resident.failure for resident in RESIDENTS if resident.name == "Brass")
-    run(admin, "brass.db.llm_model = 'newest-model'")
-    try:
-        enter("Tom").ask("page brass = hello", re.escape(failure))
-        admin.expect("no price is set for the model 'custom/newest-model'")
-        admin.expect(r"EVENNIA_AI_BUDGET_CONFIG\.game\.cost_per_month .*EVENNIA_AI_PRICES = ")
-        assert 0 == model.count_calls()
-    finally:
-        run(admin, "brass.attributes.remove('llm_model')\nbrass.db.consecutive_errors = 0")
 
 
 @contextmanager

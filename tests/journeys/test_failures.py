@@ -14,7 +14,6 @@ from tests.journeys.lines import FAILURE, FAILURE_PATTERN, whisper_of
 
 DEADLINE_SECONDS = 2.0
 TOLD_SECONDS = 20.0
-MOST_FAILURES = 15
 NOTICE = r"\[assistant\] Ada.*\n.*"
 NEVER_SHOWN = ("Traceback", "Error", "error", "Exception", "timeout", "503", "500", "429", "<html")
 
@@ -90,25 +89,6 @@ def test_a_model_that_cannot_be_reached(enter: Enter, admin: Player, model: Fake
     expect_told_once(tom, model)
 
 
-def test_a_model_that_stays_down_is_left_in_peace(
-    enter: Enter, admin: Player, model: FakeModel
-) -> None:
-    """After some failures the model is not asked any more; players are told all the same."""
-    tom = enter("Tom")
-    model.behave(kind="status", status=503)
-    calls, before = 0, -1
-    for _ in range(MOST_FAILURES):
-        tom.ask("whisper ada = hello?", FAILURE_PATTERN, TOLD_SECONDS)
-        calls, before = model.count_calls(), calls
-        if calls == before:
-            break
-    assert calls == before, "it was asked to the last"
-    admin.expect(NOTICE)
-    admin.ask("assistant status ada", "Ada: resting until its model answers")
-    admin.ask(REST, "breakers are reset")
-    expect_well(tom, model)
-
-
 def test_the_game_goes_on_while_the_model_hangs(enter: Enter, model: FakeModel) -> None:
     tom, mira = enter("Tom"), enter("Mira", by="websocket")
     model.behave(kind="hang")
@@ -134,64 +114,3 @@ def test_a_call_that_is_given_up_is_closed(enter: Enter, model: FakeModel) -> No
 def expect_well(player: Player, model: FakeModel) -> None:
     model.reset()
     player.ask("whisper ada = well again?", whisper_of("well again?"), TOLD_SECONDS)
-
-
-@pytest.mark.parametrize(
-    "behaviour",
-    [
-        pytest.param({"think": True}, id="think tags"),
-        pytest.param({"style": "plain"}, id="plain text in place of a tool call"),
-        pytest.param({"style": "json"}, id="JSON text in place of a tool call"),
-        pytest.param({"style": "plain", "think": True}, id="thinking, then plain text"),
-        pytest.param({"kind": "wrong_type"}, id="a wrong content type"),
-    ],
-)
-def test_an_odd_answer_is_still_an_answer(
-    enter: Enter, model: FakeModel, behaviour: dict[str, Any]
-) -> None:
-    tom = enter("Tom")
-    model.queue(behaviour)
-    tom.ask("whisper ada = in your words?", whisper_of("in your words?"))
-    assert "<think>" not in tom.transcript
-    assert "{" not in tom.transcript.split("in your words?")[-1]
-
-
-WHISPER = {"tool": "whisper", "arguments": {"target": "Tom", "message": "The first."}}
-
-
-@pytest.mark.parametrize(
-    "call",
-    [
-        pytest.param({"tool": "fly", "arguments": {}}, id="an unknown tool"),
-        pytest.param({"tool": "whisper", "arguments": '{"target": '}, id="broken arguments"),
-        pytest.param({"tool": "whisper", "arguments": {"to": "Tom"}}, id="wrong arguments"),
-    ],
-)
-def test_a_wrong_tool_call_can_be_mended(
-    enter: Enter, model: FakeModel, call: dict[str, Any]
-) -> None:
-    """The model reads why a call failed, and players see only its next try."""
-    tom = enter("Tom")
-    model.queue({"calls": [call]}, {"calls": [WHISPER]})
-    tom.ask("whisper ada = again?", r'Ada whispers: "The first\."')
-    assert 2 == model.count_calls()
-
-
-def test_both_calls_of_one_answer(enter: Enter, model: FakeModel) -> None:
-    """Two different messages in one answer are sent in order, a repeated one only once.
-
-    Speech in answer to a whisper is whispered too.
-    """
-    tom, mira = enter("Tom"), enter("Mira", by="websocket")
-    second = {"tool": "say", "arguments": {"message": "The second."}}
-    model.queue({"calls": [WHISPER, second, second]})
-    tom.ask("say @ada both?", r'Ada whispers: "The first\."[\s\S]*Ada says, "The second\."')
-    expect_well(tom, model)
-    mira.expect(r'Ada says, "The second\."')
-    assert (1, 1) == (tom.count("The second."), mira.count("The second."))
-    model.queue({"calls": [WHISPER, second, second]})
-    both = r'Ada whispers: "The first\."[\s\S]*Ada whispers: "The second\."'
-    tom.ask("whisper ada = both?", both)
-    expect_well(tom, model)
-    mira.ask("look", "The Reading Room")
-    assert (2, 1) == (tom.count("The second."), mira.count("The second."))

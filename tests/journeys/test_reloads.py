@@ -16,10 +16,11 @@ from tests.journeys.clients import Enter
 from tests.journeys.game import ROOT, UNHURRIED, Game
 from tests.journeys.lines import whisper_of
 from tests.journeys.staging import quiet_log
+from tests.profiles import IS_THOROUGH
 
 __all__ = ("quiet_log",)
 SERVERS = str(ROOT / "tests/mcp/servers.py")
-RELOADS = int(os.environ.get("EVENNIA_AI_RELOADS", "3"))
+RELOADS = int(os.environ.get("EVENNIA_AI_RELOADS", "3" if IS_THOROUGH else "1"))
 
 
 @pytest.fixture(scope="module")

@@ -11,13 +11,12 @@ import pytest
 from tests.fakes.handle import FakeModel
 from tests.journeys.clients import Enter, Player
 from tests.journeys.game import UNHURRIED, Game
-from tests.journeys.lines import FAILURE_PATTERN, say_of, whisper_of
+from tests.journeys.lines import say_of, whisper_of
 from tests.journeys.staging import find_trouble, measure_log, read_new_log, run
 
 HEARING = {**UNHURRIED["EVENNIA_AI_HEARING_CONFIG"], "pending_per_player": 1000}
 RETURNED = 'Ada stops short. "I have to break off here. Ask me again another time."'
 RECEIPT = r"Ada does not seem to hear you\."
-ASKED = r'Ada asks \(question (\d+), about a limit\): "{}.*"'
 MANY = 100
 ENDS_SECONDS = 30.0
 
@@ -135,62 +134,6 @@ def test_b10_a_stop_outlasts_the_process(
     assert RETURNED not in tom.transcript
 
 
-def test_b9_five_failures_lock_her_until_somebody_who_may_unlocks_her(
-    game: Game, enter: Enter, admin: Player, model: FakeModel
-) -> None:
-    """The lock survives a restart; a Builder without the right is refused and audited."""
-    tom = enter("Tom")
-    model.behave(content=" ")
-    run(admin, "ada.db.safety_config = {'cooling': {'mode': 'lock'}}")
-    for number in range(5):
-        tom.ask(f"whisper ada = {number}", FAILURE_PATTERN)
-    admin.expect(r"Ada has locked itself: too many ticks in a row failed\.")
-    assert 5 == model.count_calls()
-    run(admin, "character('Tom').account.permissions.add('Builder')")
-    run(admin, "ada.obj.locks.add('ai_control:perm(Admin)')")
-    restart(game)
-    model.reset()
-    tom = enter("Tom")
-    tom.ask("whisper ada = hello?", RECEIPT)
-    start = measure_log(game)
-    tom.ask("assistant emergency clear ada", r"You may not control Ada: .*ai_control:perm\(Admin\)")
-    refused = 'control_refused Ada {"by": "Tom", "via": "game", "act": "emergency clear"}'
-    expect_audited(game, start, refused)
-    tom.ask("whisper ada = hello?", "You whisper")
-    assert 0 == model.count_calls()
-    with game.log_in_admin() as owner:
-        owner.ask("assistant status ada", r"Ada: locked consecutive errors")
-        owner.ask("assistant emergency clear ada", "Ada: Emergency stop cleared")
-        run(owner, "ada.db.safety_config = {}")
-        run(owner, "character('Tom').account.permissions.remove('Builder')")
-    tom.ask("whisper ada = and now?", whisper_of("and now?"))
-    expect_audited(
-        game, start, f'EmergencyStopCleared Ada {{{BY_ADMIN}, "cause": "consecutive_errors"'
-    )
-
-
-@pytest.mark.parametrize("status", [401, 429, 529])
-def test_a_service_in_trouble_locks_nobody(
-    game: Game, enter: Enter, admin: Player, model: FakeModel, status: int
-) -> None:
-    """The service is retried now and then; once it answers, so does she."""
-    tom = enter("Tom")
-    model.behave(kind="status", status=status)
-    for number in range(12):
-        tom.ask(f"whisper ada = {number}", FAILURE_PATTERN)
-    admin.expect(rf"Nothing is locked; [\s\S]*its model does not answer: .*HTTP {status}")
-    admin.ask("assistant status ada", "Ada: resting until its model answers")
-    assert 1 == admin.count("Further problems of this kind go only to the log")
-    model.reset()
-    answer, number = whisper_of("well again?"), 0
-    while "I heard" not in tom.ask("whisper ada = well again?", f"{answer}|{FAILURE_PATTERN}")[0]:
-        number += 1
-        assert number < 100, "the model answers, and she does not"
-        tom.watch(0.1)
-    admin.expect(r"Ada: its model answers again\.")
-    admin.ask("assistant status ada", "Ada: awake")
-
-
 def test_b8_a_stop_of_one_is_none_of_the_others(
     enter: Enter, admin: Player, model: FakeModel
 ) -> None:
@@ -225,65 +168,3 @@ def test_hushed_she_is_quiet_here_and_hears_a_whisper(
     assert "Ada says" not in tom.transcript + mira.transcript
     mira.ask("unhush ada", r"Ada looks up, free to speak here again\.")
     tom.ask("say @ada hello again", say_of("hello again"))
-
-
-def test_to_hush_is_a_right_that_can_be_taken(enter: Enter, admin: Player) -> None:
-    run(admin, "ada.obj.locks.add('hush:perm(Admin)')")
-    enter("Tom").ask("hush ada", "You may not decide when Ada speaks")
-    admin.ask("hush ada 1", "Ada nods and is quiet here for a minute")
-    admin.ask("hush ada off", "Ada looks up")
-    run(admin, "ada.obj.locks.remove('hush')")
-
-
-def take_steps(model: FakeModel, count: int) -> None:
-    """Let the model take so many steps, and then answer with words."""
-    model.queue(*(does("write_note", text=f"step {number}") for number in range(count)))
-    model.behave(content="I found the first half.")
-
-
-def test_l1_a_yes_at_a_limit_grants_exactly_what_was_asked(
-    enter: Enter, admin: Player, model: FakeModel
-) -> None:
-    """Five steps, a yes, five more, a no, and a last word."""
-    tom = enter("Tom")
-    take_steps(model, 10)
-    tom.send("whisper ada = look it all up")
-    asked = admin.expect(ASKED.format("I have used my 5 steps on Tom's request. May I have 5"))
-    assert 5 == model.count_calls()
-    admin.ask("assistant questions", rf"{asked[1]} +Ada asks about a limit")
-    tom.ask(f"assistant answer {asked[1]} yes", "were not asked question")
-    admin.send(f"assistant answer {asked[1]} yes")
-    asked = admin.expect(ASKED.format("I have used my 10 steps"))
-    assert 10 == model.count_calls()
-    admin.send(f"assistant answer {asked[1]} No")
-    tom.expect(r'Ada whispers: "I found the first half\."')
-    last = model.read_calls()[-1]["body"]
-    assert (11, False) == (model.count_calls(), "tools" in last)
-    assert last["messages"][0]["content"].startswith("You have to stop here")
-    admin.ask("assistant why ada full", r"then +limit: max_iterations, 10 of 10 .*user_refused")
-
-
-def test_l1_with_nobody_to_ask_she_says_at_once_how_far_she_came(
-    game: Game, enter: Enter, model: FakeModel
-) -> None:
-    """With no staff online she does not wait for an answer."""
-    tom = enter("Tom")
-    take_steps(model, 5)
-    start = measure_log(game)
-    tom.ask("whisper ada = look it up", r'Ada whispers: "I found the first half\."')
-    assert 6 == model.count_calls()
-    expect_audited(game, start, "limit_denied Ada")
-    assert '"reason": "no_operator"' in read_new_log(game, start)
-
-
-def test_b12_a_stop_while_a_question_is_open(enter: Enter, admin: Player, model: FakeModel) -> None:
-    """The question is withdrawn, a yes comes too late, and no further step is taken."""
-    tom = enter("Tom")
-    take_steps(model, 10)
-    tom.send("whisper ada = look it all up")
-    asked = admin.expect(ASKED.format("I have used my 5 steps"))
-    admin.ask("assistant emergency stop ada", "(?i)open question was withdrawn")
-    tom.expect(re.escape(RETURNED))
-    admin.ask(f"assistant answer {asked[1]} yes", f"No question {asked[1]} is open")
-    admin.ask("assistant questions", "There are no questions for you")
-    assert 5 == model.count_calls()

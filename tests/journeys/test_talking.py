@@ -7,12 +7,10 @@ from typing import Any
 
 import pytest
 
-from tests.fakes.answers import compose_reply
 from tests.fakes.handle import FakeModel
 from tests.journeys.clients import Enter, Player, WebsocketClient
 from tests.journeys.game import API_KEY, UNHURRIED, Game
 from tests.journeys.lines import ADA, THINKING_PATTERN, say_of, whisper_of
-from tests.journeys.staging import prompt_of
 
 FORCE_BEATS = (
     "py from evennia_ai.assistant_script import AssistantScript; "
@@ -24,12 +22,6 @@ FORCE_BEATS = (
 @pytest.fixture(scope="module")
 def game_settings() -> dict[str, Any]:
     return UNHURRIED
-
-
-@pytest.mark.parametrize("by", ["telnet", "websocket"])
-def test_a_whisper_is_answered_by_a_whisper(enter: Enter, by: str) -> None:
-    tom = enter("Tom", by=by)
-    tom.ask("whisper ada = where are the storms?", whisper_of("where are the storms?"))
 
 
 def test_a_reply_is_plain_text_in_the_webclient(enter: Enter, model: FakeModel) -> None:
@@ -57,17 +49,6 @@ def test_a_whisper_stays_between_two(enter: Enter) -> None:
     assert "keep this secret" not in mira.transcript
 
 
-def test_talk_between_others_disturbs_nobody(enter: Enter, model: FakeModel) -> None:
-    """Speech without an address costs no model call."""
-    tom = enter("Tom")
-    tom.ask("say what a quiet evening", "You say")
-    tom.ask("say ada is nice", "You say")
-    tom.ask("whisper ada = now you", whisper_of("now you"))
-    (call,) = model.read_calls()
-    assert "now you" in prompt_of(call)
-    assert "Ada says" not in tom.transcript
-
-
 def test_two_players_at_once_get_their_own_answers(enter: Enter, model: FakeModel) -> None:
     tom, mira = enter("Tom"), enter("Mira", by="websocket")
     model.behave(delay_seconds=0.5)
@@ -77,16 +58,6 @@ def test_two_players_at_once_get_their_own_answers(enter: Enter, model: FakeMode
     mira.expect(whisper_of("the whale?"))
     assert "the whale" not in tom.transcript
     assert "the lamp?" not in mira.transcript
-
-
-def test_questions_in_a_row_are_answered_in_order(enter: Enter) -> None:
-    tom = enter("Tom")
-    questions = ["first?", "second?", "third?"]
-    for question in questions:
-        tom.send(f"whisper ada = {question}")
-    for question in questions:
-        tom.expect(whisper_of(question))
-    assert [1, 1, 1] == [tom.count(compose_reply(question)) for question in questions]
 
 
 def test_a_newcomer_is_told_how_to_talk_to_ada(enter: Enter) -> None:

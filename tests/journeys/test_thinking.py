@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 import sys
 from typing import Any
 
@@ -72,35 +71,6 @@ def results(model: FakeModel, number: int = -1) -> list[dict[str, Any]]:
     return [json.loads(m["content"]) for m in messages if m["role"] == "tool"]
 
 
-def test_she_looks_twice_and_answers(enter: Enter, model: FakeModel) -> None:
-    """Three model calls make one turn, and each sees the results of those before."""
-    tom = enter("Tom")
-    model.queue(
-        does(use("inspect_location")),
-        does(use("exits"), use("who_is_here")),
-        does(whispers("It is the Reading Room.")),
-    )
-    tom.ask("whisper ada = where are we?", r'Ada whispers: "It is the Reading Room\."')
-    assert 3 == model.count_calls()
-    assert 3 == len(results(model))
-    assert "Tom" in results(model)[2]["result"]
-
-
-def test_words_and_a_gesture_in_one_reply(enter: Enter, model: FakeModel) -> None:
-    """One reply does both, in order; a gesture in answer to a whisper is whispered."""
-    tom, mira = enter("Tom"), enter("Mira", by="websocket")
-    model.queue(does(use("emote", action="nods slowly."), whispers("So it is.")))
-    tom.ask("say @ada is it so?", r'Ada nods slowly\.[\s\S]*Ada whispers: "So it is\."')
-    assert 1 == model.count_calls()
-    mira.expect(r"Ada nods slowly\.")
-    model.queue(does(use("emote", action="nods quickly."), whispers("So it is.")))
-    told = r'Ada whispers: "nods quickly\."[\s\S]*Ada whispers: "So it is\."'
-    tom.ask("whisper ada = is it so?", told)
-    assert 2 == model.count_calls()
-    mira.ask("look", "The Reading Room")
-    assert "quickly" not in mira.transcript
-
-
 @pytest.mark.usefixtures("quiet_log")
 def test_a_tool_of_an_mcp_server(enter: Enter, admin: Player, model: FakeModel) -> None:
     """Its tools are offered and shown in the status; private words are kept from it."""
@@ -158,28 +128,6 @@ def test_killed_between_two_steps(game: Game, enter: Enter, model: FakeModel) ->
     assert "whispered to Tom" == results(model, 0)[-2]["result"]
     for words in ("Let me see.", "Books, mostly."):
         assert 1 == tom.count(f'Ada whispers: "{words}"')
-
-
-def test_another_model_stands_in(enter: Enter, admin: Player, model: FakeModel) -> None:
-    """The scripted model answers for a failing endpoint, and `assistant why` shows it."""
-    tom = enter("Tom")
-    model.behave(kind="status", status=500)
-    tom.ask("whisper ada = anybody there?", r'Ada whispers: "I heard you: "anybody there\?"')
-    admin.ask("assistant why ada full", r"went another way: .*500")
-
-
-def test_a_yes_before_she_acts(enter: Enter, admin: Player, model: FakeModel) -> None:
-    """A dangerous act waits for the asker's yes; then it is done, and she says so."""
-    tom = enter("Tom")
-    thing = "'evennia.objects.objects.DefaultObject', key='lamp', location=ada.obj.location"
-    run(admin, f"create_object({thing})")
-    admin.ask("assistant context ada tick_event set dangerous_requires_confirm True", "Ada")
-    model.queue(does(use("get", item="lamp")), does(whispers("May I?")))
-    tom.ask("whisper ada = take the lamp", r"Ada asks \(question (\d+)\): may I do this: get")
-    number = re.findall(r"question (\d+)", tom.transcript)[-1]
-    model.queue(does(whispers("I have it.")))
-    tom.ask(f"assistant answer {number} yes", r'Ada whispers: "I have it\."')
-    assert "True" == run(admin, "told = [t.key for t in ada.obj.contents] == ['lamp']")
 
 
 def test_a_goal_is_worked_on_unasked(enter: Enter, admin: Player, model: FakeModel) -> None:

@@ -139,24 +139,19 @@ def test_logs_end_where_there_is_no_terminal(opened: Opened) -> None:
     assert "successfully started" in answer.out
 
 
-def test_restart_keeps_accounts(opened: Opened) -> None:
+def test_restart_keeps_accounts_and_tells_what_keeps_assistants_silent(opened: Opened) -> None:
+    """The game opens for people, and says which setting is wrong and where to correct it."""
     with knock(opened.copy) as player:
         player.create_account("Mira")
     before = set(opened.copy.running())
-    answer = opened.copy.make_target("restart")
-    assert 0 == answer.code, answer
-    assert not before & set(opened.copy.running())
-    with knock(opened.copy) as player:
-        player.log_in("Mira")
-
-
-def test_a_setting_with_which_no_assistant_can_answer_is_told(opened: Opened) -> None:
-    """The game opens for people, and says what is wrong and where to correct it."""
     settings = opened.copy.path("server/conf/secret_settings.py")
     settings.write_text('EVENNIA_AI_BUDGET_CONFIG = {"no_such_cap": 1}\n')
     try:
         answer = opened.copy.make_target("restart")
         assert 0 == answer.code, answer
+        assert not before & set(opened.copy.running())
+        with knock(opened.copy) as player:
+            player.log_in("Mira")
         for told in (answer.out, opened.copy.make_target("status").out):
             assert re.search(r"No assistant can answer: .*EVENNIA_AI_BUDGET_CONFIG", told), told
             assert "Correct it in server/conf/, then: make restart" in told
@@ -173,17 +168,8 @@ def test_play_recovers_from_a_killed_game(opened: Opened) -> None:
         owner.log_in("admin", read_password(opened.copy))
 
 
-def test_play_recovers_from_a_launcher_killed_while_starting(opened: Opened) -> None:
-    opened.copy.make_target("stop")
-    process = opened.copy.begin("play")
-    wait_for_line(process.stdout, "database, world")
-    os.killpg(process.pid, signal.SIGKILL)
-    process.communicate()
-    reopen(opened.copy)
-    assert "admin / password in" in opened.copy.make_target("play").out
-
-
 def test_an_interrupted_play_leaves_nothing_running(opened: Opened) -> None:
+    """What a killed one leaves does not prevent the next start."""
     opened.copy.make_target("stop")
     process = opened.copy.begin("play")
     wait_for_line(process.stdout, "database, world")
@@ -192,17 +178,30 @@ def test_an_interrupted_play_leaves_nothing_running(opened: Opened) -> None:
     assert 0 != process.returncode
     assert "Interrupted; what this run had started is stopped again." in err
     assert [] == opened.copy.running()
+    process = opened.copy.begin("play")
+    wait_for_line(process.stdout, "database, world")
+    os.killpg(process.pid, signal.SIGKILL)
+    process.communicate()
     reopen(opened.copy)
+    assert "admin / password in" in opened.copy.make_target("play").out
 
 
 def test_stop_stops_all_and_may_be_said_twice(opened: Opened) -> None:
+    """The next start loads the game in no program just to find that nothing has changed."""
     assert "The game is stopped." in opened.copy.make_target("stop").out
     assert [] == opened.copy.running()
     assert not list(opened.copy.path("server").glob("*.pid"))
     again = opened.copy.make_target("stop")
     assert (0, "Nothing was running.\n") == (again.code, again.out)
     assert "not running" in opened.copy.make_target("status").out
-    reopen(opened.copy)
+    log = opened.copy.path("server/logs/play.log")
+    before = log.read_text().count("server.play.database")
+    answer = opened.copy.make_target("play")
+    assert 0 == answer.code, answer
+    assert before == log.read_text().count("server.play.database")
+    assert "database, world (5 rooms, 2 assistants)" in answer.out
+    with knock(opened.copy) as owner:
+        owner.log_in("admin", read_password(opened.copy))
 
 
 def wait_for_line(stream: object, text: str) -> None:
@@ -297,17 +296,3 @@ def test_two_games_side_by_side(opened: Opened, tmp_path: Path) -> None:
         for port in (opened.copy.telnet_port, int(named["TELNET_PORT"])):
             with TelnetClient(port) as client:
                 client.expect(r"connect <name> <password>")
-
-
-def test_a_stopped_game_is_not_looked_into_again(opened: Opened) -> None:
-    """Nothing has changed, so no program loads the game just to find that out."""
-    reopen(opened.copy)
-    opened.copy.make_target("stop")
-    log = opened.copy.path("server/logs/play.log")
-    before = log.read_text().count("server.play.database")
-    answer = opened.copy.make_target("play")
-    assert 0 == answer.code, answer
-    assert before == log.read_text().count("server.play.database")
-    assert "database, world (5 rooms, 2 assistants)" in answer.out
-    with knock(opened.copy) as owner:
-        owner.log_in("admin", read_password(opened.copy))

@@ -29,7 +29,7 @@ from tests.shell.b15_case import WalkedCase
 from tests.shell.b15_model import BAD, EVERY, FAULTS, GOOD, STEPS
 
 # PostgreSQL is several times slower, and the rules that are walked do not depend on the database.
-MANY, USUAL = (80, 12) if postgres.is_default() else (400, 40)
+MANY, USUAL = (80, 5) if postgres.is_default() else (400, 40)
 USUAL_WALKS = MANY if IS_THOROUGH else USUAL
 WALKS = int(os.environ.get("EVENNIA_AI_WALKS", USUAL_WALKS))
 USUAL_SEED = 859_799_840  # once found a fault: a server killed during a wait for a task
@@ -236,7 +236,7 @@ class TestWalks(WalkedCase):
         own = SystemRandom().getrandbits(32) if IS_THOROUGH else USUAL_SEED
         self.seed = own if given is None else int(given)
 
-    def walk(self, walks: int, number: int) -> Counter[str]:
+    def walk(self, walks: int, number: int, length: int = LENGTH) -> Counter[str]:
         """Take this many walks from a seed. Returns the ends of all messages.
 
         Raises:
@@ -249,7 +249,7 @@ class TestWalks(WalkedCase):
                 seed(number)(lambda: Walk(self, ends)),
                 settings=settings(
                     max_examples=walks,
-                    stateful_step_count=LENGTH,
+                    stateful_step_count=length,
                     deadline=None,
                     derandomize=False,
                     database=None,
@@ -279,5 +279,5 @@ class TestWalks(WalkedCase):
         steps: list[str] = []
         Walk.on_step = steps.append
         self.addCleanup(setattr, Walk, "on_step", None)
-        self.walk(2, number)
+        self.walk(2, number, length=5)
         return steps

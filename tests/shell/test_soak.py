@@ -11,7 +11,7 @@ from typing import Any
 from tests.profiles import IS_THOROUGH
 
 ROOT = Path(__file__).parents[2]
-MESSAGES = 500 if IS_THOROUGH else 250
+MESSAGES = 500 if IS_THOROUGH else 120
 GROWTH = 1.05
 
 
