@@ -34,7 +34,7 @@ from evennia_ai.operations.naming import (
     characters_like,
     list_assistants,
     names_of,
-    outline,
+    outlines_of,
     owner_of_name,
     problem_of_name,
     problem_of_owner,
@@ -197,7 +197,10 @@ def find_clashes(script: AssistantScript | None = None) -> list[str]:
     """
     wanted = [script] if script is not None else list_assistants()
     claims = {
-        seen: str(each.key) for each in wanted for name in names_of(each) if (seen := outline(name))
+        seen: str(each.key)
+        for each in wanted
+        for name in names_of(each)
+        for seen in outlines_of(name)
     }
     if not claims:
         return []
@@ -210,13 +213,15 @@ def find_clashes(script: AssistantScript | None = None) -> list[str]:
     ]
     accounts = (account.username for account in accounts_like(claims))
     named += [(f"the account {one_line(name)}", name) for name in accounts]
-    guests = (name for name in settings.GUEST_LIST or () if outline(name) in claims)
+    guests = (
+        name for name in settings.GUEST_LIST or () if not outlines_of(name).isdisjoint(claims)
+    )
     named += [(f"the guest {name} of GUEST_LIST", name) for name in guests]
     return [_warning(who, claims, name) for who, name in named]
 
 
 def _warning(who: str, claims: _Claims, name: str) -> str:
-    key = claims[outline(name)]
+    key = next(claims[seen] for seen in outlines_of(name) if seen in claims)
     return f"{who} has a name like the assistant {key}; people may take one for the other."
 
 
@@ -246,7 +251,7 @@ def _report(being: GameObject, name: str, key: str) -> None:
     _ClashWatch.may_be_some = True
     kind = "a new one" if being.pk is None else being.dbref
     who = f"a {being.typename} ({kind}) called {one_line(name, 60)}"
-    message = f"{_warning(who, {outline(name): key}, name)} {ADVICE}"
+    message = f"{_warning(who, dict.fromkeys(outlines_of(name), key), name)} {ADVICE}"
     # The website saves in threads of its own, and Evennia's sessions are not thread-safe.
     if threading.current_thread() is threading.main_thread():
         outgoing.alert_staff(message)

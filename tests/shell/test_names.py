@@ -39,6 +39,7 @@ DISGUISED = (
     "aDA",
     "4da",
     "A.d-a",
+    "@Ada",
     "A_D_A",
     "The  Keeper",
     "TheKeeper",
