@@ -31,7 +31,7 @@ from evennia_ai.tools.commanding import (
     leave_dialogue,
     tells_of_a_crash,
 )
-from evennia_ai.tools.orders import givers, refused
+from evennia_ai.tools.orders import givers, may, refused
 from evennia_ai.tools.registry import register, tool
 from evennia_ai.tools.senses import find_here, label_of
 
@@ -120,6 +120,13 @@ async def execute_command(character: Character, command: str, *, turn: Turn) -> 
     if found.key.casefold() not in allowed:
         shown = one_line(found.key, 40)
         raise ToolError(f"you are not allowed the command {shown}; you may use {_joined(allowed)}")
+    # An exit is a command, too: one with the name of an allowed command must not lead it away.
+    if getattr(found, "is_exit", False) and not may(
+        character, character, "tool_move", turn, default=True
+    ):
+        raise ToolError(
+            f"{one_line(found.key, 40)} is an exit here, and you are not allowed to move"
+        )
     # The command's lock is checked for the assistant later, and here for those who ordered it.
     for person in givers(turn):
         if not lets(found, person, "cmd"):
