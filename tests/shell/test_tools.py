@@ -166,6 +166,15 @@ class TestGate(ToolTest):
         expected = "an assistant does not act while a superuser is in its body"
         assert expected == self.refusal("say", message="Hello.")
 
+    def test_what_a_superuser_played_passes_no_lock_afterwards(self) -> None:
+        """Evennia remembers for each body that all locks let it pass, also once it is left."""
+        self.account.is_superuser = True
+        self.account.puppet_object(self.session, self.ada)
+        assert self.ada.access(self.ada, "tool_move")
+        self.account.unpuppet_object(self.session)
+        assert "you are not allowed to move" == self.refusal("move", exit="out")
+        assert not self.ada.access(self.ada, "tool_move")
+
     def test_a_wrong_call_is_explained_and_may_be_made_again(self) -> None:
         wrong = completion(None, ("say", {"message": 3}))
         self.ask("whisper Ada = hello", wrong, whispers("Hello."))
