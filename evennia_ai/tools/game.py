@@ -46,12 +46,9 @@ def _allowed(character: Character, setting: str) -> list[str]:
     """The owner's allowlist, case-folded.
 
     Raises:
-        ToolError: the list is empty, or a player is puppeting the body.
+        ToolError: the list is empty.
     """
     script = getattr(character, "assistant_script", None)
-    # While a player puppets the body, locks would check the rights of that player's account.
-    if character.sessions.count():
-        raise ToolError("you do not do that while a player is in your body")
     given = state.read(script, setting) if script is not None else ()
     # A single name may be set as text, which must not be taken for a list of letters.
     names = [given] if isinstance(given, str) else given

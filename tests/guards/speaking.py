@@ -111,9 +111,9 @@ SPEAKING = (
         "test_what_is_not_on_the_list",
     ),
     guard(
-        "it runs no command while a player plays its body",
-        "tools/game.py",
-        "if character.sessions.count():",
+        "it changes nothing while a player plays its body",
+        "tools/running.py",
+        "if tool.spec.category is ToolCategory.DANGEROUS and self.character.sessions.count():",
         "if False:",
         "tests/shell/test_tools_game.py::test_not_while_a_player_is_in_her_body",
     ),
