@@ -6,7 +6,9 @@ is allowed and reported to staff, and so are clashes that existed before. Nobody
 
 from __future__ import annotations
 
+import re
 import threading
+import unicodedata
 from collections.abc import Iterable
 
 from django.conf import settings
@@ -26,7 +28,7 @@ from evennia_ai.core.text.cleaning import one_line
 from evennia_ai.core.typed_objects import Account, GameObject
 from evennia_ai.errors import NameTakenError
 from evennia_ai.messages import outgoing
-from evennia_ai.messages.lines import literal
+from evennia_ai.messages.lines import literal, plain
 from evennia_ai.operations.naming import (
     ALIAS,
     BODY_OF_ACCOUNT,
@@ -43,12 +45,14 @@ from evennia_ai.operations.naming import (
 from evennia_ai.runtime.audience import has_assistant
 
 ADVICE = "Rename one of them (`name`); until then whisper and page reach the assistant."
+# What sets a part of a name apart: in a list it would read like a name of its own, or like a note.
+_MARKS_OFF = re.compile(r"[,;()\[\]{}<>]|\s[-\u2013\u2014:/]\s")
 _Claims = dict[str, str]  # key of the assistant that has a name, by the outline of the name
 
 
 def refusal_of(name: str, body: GameObject | None = None) -> str:
     """The message that refuses a name to a player and says what would be accepted, or ""."""
-    owner = owner_of_name(name, body)
+    owner = _owner_of_part(name, body)
     if owner is None:
         return ""
     script, other = owner
@@ -62,6 +66,13 @@ def refusal_of(name: str, body: GameObject | None = None) -> str:
         f"{shown} looks like {whose}, an assistant of this game; choose a name that nobody takes "
         "for it."
     )
+
+
+def _owner_of_part(name: str, body: GameObject | None = None) -> tuple[AssistantScript, str] | None:
+    """As `owner_of_name`, also for a part of a player's name, as in `Ada (an AI)` or `Ada, Tom`."""
+    parts = _MARKS_OFF.split(unicodedata.normalize("NFKC", plain(name)))
+    several = (owner_of_name(part, body) for part in dict.fromkeys((name, *parts)))
+    return next(filter(None, several), None)
 
 
 class NoNameOfAnAssistant:
@@ -153,7 +164,7 @@ def _problem_of(
     if has_assistant(being):
         taken = problem_of_player if is_alias else problem_of_owner
         return problem_of_name(name) or taken(name, being)
-    if (owner := owner_of_name(name)) is None:
+    if (owner := _owner_of_part(name)) is None:
         return ""
     is_barred = is_players(being)
     if is_new:

@@ -46,6 +46,10 @@ DISGUISED = (
     "ThekeEper",
     "A|nda",
     "|[000Ad|ra",
+    "Ada (an AI)",
+    "[AI] 4da",
+    "Ada, Tom",
+    "Tom - The Keeper",
 )
 
 
