@@ -16,11 +16,11 @@ from django.db.models import Model
 from django.db.models.signals import m2m_changed, post_delete, post_migrate, post_save, pre_save
 from django.db.utils import DatabaseError
 from django.urls import Resolver404, resolve
-from evennia.server.signals import SIGNAL_ACCOUNT_POST_LOGIN
+from evennia.server.signals import SIGNAL_ACCOUNT_POST_LOGIN, SIGNAL_OBJECT_POST_UNPUPPET
 from twisted.internet import reactor
 
 from evennia_ai.core.settings.services import ApiConfig, TraceConfig, WebConfig
-from evennia_ai.core.typed_objects import Account
+from evennia_ai.core.typed_objects import Account, GameObject
 from evennia_ai.errors import ConfigurationError
 
 if TYPE_CHECKING:
@@ -139,6 +139,12 @@ def _before_tagging(
         from evennia_ai.operations import guarding
 
         guarding.judge_aliases(instance, pk_set)
+
+
+def _after_unpuppet(sender: GameObject, **kwargs: object) -> None:
+    """Take a superuser's pass through all locks back from a body that the superuser has left."""
+    # Evennia sets it at puppeting and keeps it: players could talk an assistant into anything.
+    sender.locks.cache_lock_bypass(sender)
 
 
 def _after_login(sender: Account, **kwargs: object) -> None:
@@ -320,6 +326,7 @@ class EvenniaAIConfig(AppConfig):
             post_delete.connect(
                 _on_old_token_deleted, sender=kind, dispatch_uid=f"evennia_ai.heed.{kind}"
             )
+        SIGNAL_OBJECT_POST_UNPUPPET.connect(_after_unpuppet, dispatch_uid="evennia_ai.locks")
         post_migrate.connect(_adopt_old_tokens, sender=self, dispatch_uid="evennia_ai.take_over")
         _add_web_settings()
         _add_pages()

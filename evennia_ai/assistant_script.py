@@ -119,6 +119,7 @@ class AssistantScript(NearBody, AmongMany, DefaultScript):
         if self.obj is not None:
             give_ears(self.obj)
             self.obj.assistant_script = self
+            starting.free_body(self.obj)
         self.apply_tick_rate()
         self.beat_soon()
         warming.begin(self)

@@ -19,6 +19,7 @@ from evennia.utils import logger
 from evennia_ai import approvals, audit
 from evennia_ai.agent import attaching, delegating, upgrades
 from evennia_ai.agent.holders import NearBody
+from evennia_ai.core.typed_objects import GameObject
 from evennia_ai.errors import ConfigurationError
 from evennia_ai.runtime import services
 from evennia_ai.runtime.asked import asking_among
@@ -51,6 +52,16 @@ def load_tools(script: Any) -> None:
     # A broken module of the game must not keep the game from starting.
     except ConfigurationError as error:
         logger.log_err(f"[assistant] {script.key} goes on without some tools: {error}")
+
+
+def free_body(body: GameObject) -> None:
+    """Take a body back from a player who was in it when the game was killed."""
+    # Evennia leaves the account on it, and locks would go on checking the rights of that player.
+    # The tag tells it from an account that the game itself put there.
+    is_left = body.db_account_id is not None and not body.sessions.count()
+    if is_left and body.tags.has("puppeted", category="account"):
+        del body.account
+        body.locks.cache_lock_bypass(body)
 
 
 def read_ahead(script: Any) -> None:

@@ -48,7 +48,7 @@ class CmdAssistant(
       assistant mute [<name>]              - you no longer hear each other
       assistant unmute [<name>]            - you hear each other again
       assistant memory [<name>]            - what it remembers about you
-      assistant memory correct <number> = <text>
+      assistant memory correct [<name>] <number> = <text>
       assistant memory off | on [<name>]   - stop or start remembering you
       assistant forget <number> [<name>]   - forget one thing about you
       assistant forget everything [<name>] - forget all about you, after asking

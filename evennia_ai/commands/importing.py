@@ -130,6 +130,9 @@ class ImportingWords(WordCommand):
             self.show_usage(found.message)
             return
         (script,) = wanted
+        if (refused := cards.refusal_of(found.data, new, script)) is not None:
+            self.show_usage(f"Nothing is imported. {refused.message}")
+            return
         shown = cards.show_card(found.data, str(script.key) if script is not None else new)
         self.show_long(shown.message)
         if script is not None:

@@ -36,7 +36,7 @@ class PlayerWords(WordCommand):
             self.show(operations.set_muted(script, self.caller, is_muted))
 
     def _memory(self, rest: str) -> None:
-        """Run `memory`, `memory ada`, `memory correct 3 = I am a smith.`, `memory off ada`."""
+        """Run `memory`, `memory ada`, `memory correct ada 3 = I am a smith.`, `memory off ada`."""
         head, is_correction, text = rest.partition("=")
         script, line = self.whose(head.strip(), VERBS)
         if script is None:
@@ -110,7 +110,7 @@ WORDS = {
     ),
     "memory": Subcommand(
         PlayerWords._memory,
-        "assistant memory [<name>], assistant memory correct <number> = <text>, "
+        "assistant memory [<name>], assistant memory correct [<name>] <number> = <text>, "
         "assistant memory export | off | on [<name>]",
         "What it remembers about you, numbered: facts first, then entries of its "
         "journal. You can correct one, get all of it as text, or have it remember "

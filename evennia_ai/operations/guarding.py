@@ -6,7 +6,9 @@ is allowed and reported to staff, and so are clashes that existed before. Nobody
 
 from __future__ import annotations
 
+import re
 import threading
+import unicodedata
 from collections.abc import Iterable
 
 from django.conf import settings
@@ -26,7 +28,7 @@ from evennia_ai.core.text.cleaning import one_line
 from evennia_ai.core.typed_objects import Account, GameObject
 from evennia_ai.errors import NameTakenError
 from evennia_ai.messages import outgoing
-from evennia_ai.messages.lines import literal
+from evennia_ai.messages.lines import literal, plain
 from evennia_ai.operations.naming import (
     ALIAS,
     BODY_OF_ACCOUNT,
@@ -34,7 +36,7 @@ from evennia_ai.operations.naming import (
     characters_like,
     list_assistants,
     names_of,
-    outline,
+    outlines_of,
     owner_of_name,
     problem_of_name,
     problem_of_owner,
@@ -43,12 +45,14 @@ from evennia_ai.operations.naming import (
 from evennia_ai.runtime.audience import has_assistant
 
 ADVICE = "Rename one of them (`name`); until then whisper and page reach the assistant."
+# What sets a part of a name apart: in a list it would read like a name of its own, or like a note.
+_MARKS_OFF = re.compile(r"[,;()\[\]{}<>]|\s[-\u2013\u2014:/]\s")
 _Claims = dict[str, str]  # key of the assistant that has a name, by the outline of the name
 
 
 def refusal_of(name: str, body: GameObject | None = None) -> str:
     """The message that refuses a name to a player and says what would be accepted, or ""."""
-    owner = owner_of_name(name, body)
+    owner = _owner_of_part(name, body)
     if owner is None:
         return ""
     script, other = owner
@@ -62,6 +66,13 @@ def refusal_of(name: str, body: GameObject | None = None) -> str:
         f"{shown} looks like {whose}, an assistant of this game; choose a name that nobody takes "
         "for it."
     )
+
+
+def _owner_of_part(name: str, body: GameObject | None = None) -> tuple[AssistantScript, str] | None:
+    """As `owner_of_name`, also for a part of a player's name, as in `Ada (an AI)` or `Ada, Tom`."""
+    parts = _MARKS_OFF.split(unicodedata.normalize("NFKC", plain(name)))
+    several = (owner_of_name(part, body) for part in dict.fromkeys((name, *parts)))
+    return next(filter(None, several), None)
 
 
 class NoNameOfAnAssistant:
@@ -153,7 +164,7 @@ def _problem_of(
     if has_assistant(being):
         taken = problem_of_player if is_alias else problem_of_owner
         return problem_of_name(name) or taken(name, being)
-    if (owner := owner_of_name(name)) is None:
+    if (owner := _owner_of_part(name)) is None:
         return ""
     is_barred = is_players(being)
     if is_new:
@@ -197,7 +208,10 @@ def find_clashes(script: AssistantScript | None = None) -> list[str]:
     """
     wanted = [script] if script is not None else list_assistants()
     claims = {
-        seen: str(each.key) for each in wanted for name in names_of(each) if (seen := outline(name))
+        seen: str(each.key)
+        for each in wanted
+        for name in names_of(each)
+        for seen in outlines_of(name)
     }
     if not claims:
         return []
@@ -210,13 +224,15 @@ def find_clashes(script: AssistantScript | None = None) -> list[str]:
     ]
     accounts = (account.username for account in accounts_like(claims))
     named += [(f"the account {one_line(name)}", name) for name in accounts]
-    guests = (name for name in settings.GUEST_LIST or () if outline(name) in claims)
+    guests = (
+        name for name in settings.GUEST_LIST or () if not outlines_of(name).isdisjoint(claims)
+    )
     named += [(f"the guest {name} of GUEST_LIST", name) for name in guests]
     return [_warning(who, claims, name) for who, name in named]
 
 
 def _warning(who: str, claims: _Claims, name: str) -> str:
-    key = claims[outline(name)]
+    key = next(claims[seen] for seen in outlines_of(name) if seen in claims)
     return f"{who} has a name like the assistant {key}; people may take one for the other."
 
 
@@ -246,7 +262,7 @@ def _report(being: GameObject, name: str, key: str) -> None:
     _ClashWatch.may_be_some = True
     kind = "a new one" if being.pk is None else being.dbref
     who = f"a {being.typename} ({kind}) called {one_line(name, 60)}"
-    message = f"{_warning(who, {outline(name): key}, name)} {ADVICE}"
+    message = f"{_warning(who, dict.fromkeys(outlines_of(name), key), name)} {ADVICE}"
     # The website saves in threads of its own, and Evennia's sessions are not thread-safe.
     if threading.current_thread() is threading.main_thread():
         outgoing.alert_staff(message)

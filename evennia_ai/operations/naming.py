@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from functools import lru_cache
 from typing import Any
 
@@ -14,7 +14,7 @@ from evennia.objects.objects import DefaultCharacter
 from evennia.scripts.models import ScriptDB
 
 from evennia_ai.assistant_script import AssistantScript
-from evennia_ai.core.hearing.lookalikes import mistaken_for, skeleton, voice_of_game
+from evennia_ai.core.hearing.lookalikes import mistaken_for, outlines, voice_of_game
 from evennia_ai.core.text.cleaning import one_line, strip_control
 from evennia_ai.core.typed_objects import Being, GameObject
 from evennia_ai.errors import ConfigurationError
@@ -144,11 +144,11 @@ def owner_of_name(
     Args:
         body, own: the body or script of an assistant whose own names are ignored.
     """
-    seen = outline(name)
+    seen = outlines_of(name)
     assistants = _names_by_assistant() if seen else {}
     for number, (whose, known) in assistants.items():
         is_own = (own is not None and own.pk == number) or (body is not None and body.pk == whose)
-        if not is_own and (found := next((one for one in known if outline(one) == seen), "")):
+        if not is_own and (found := next((one for one in known if outlines_of(one) & seen), "")):
             script = AssistantScript.objects.filter(pk=number).first()
             if script is not None:
                 return script, plain(found)
@@ -205,14 +205,14 @@ def problem_of_npc_name(name: str, body: GameObject, own: AssistantScript | None
 
 def problem_of_player(name: str, body: GameObject | None = None) -> str:
     """The problem with a name that a character, an account or a guest has, or ""."""
-    alike = (being for being in characters_like({outline(name)}) if being != body)
+    alike = (being for being in characters_like(outlines_of(name)) if being != body)
     if (character := next(alike, None)) is not None:
         return _clash_message(name, "a character", str(character.key))
     return _problem_of_account(name)
 
 
 def _problem_of_account(name: str) -> str:
-    if (account := next(accounts_like({outline(name)}), None)) is not None:
+    if (account := next(accounts_like(outlines_of(name)), None)) is not None:
         return _clash_message(name, "an account", str(account.username))
     if guest := mistaken_for(plain(name), settings.GUEST_LIST or ()):
         return _clash_message(name, "a guest", guest)
@@ -228,7 +228,7 @@ def _clash_message(name: str, kind: str, other: str) -> str:
     )
 
 
-def characters_like(outlines: Container[str]) -> Iterator[Any]:
+def characters_like(outlines: Collection[str]) -> Iterator[Any]:
     """Characters whose name has one of these outlines, by number."""
     keys = _keys_like(outlines, ObjectDB, "db_key")
     for being in ObjectDB.objects.filter(pk__in=keys).order_by("pk"):
@@ -236,7 +236,7 @@ def characters_like(outlines: Container[str]) -> Iterator[Any]:
             yield being
 
 
-def accounts_like(outlines: Container[str]) -> Iterator[Any]:
+def accounts_like(outlines: Collection[str]) -> Iterator[Any]:
     """Accounts of players whose name has one of these outlines, by number."""
     keys = _keys_like(outlines, AccountDB, "username")
     for account in AccountDB.objects.filter(pk__in=keys).order_by("pk"):
@@ -245,18 +245,18 @@ def accounts_like(outlines: Container[str]) -> Iterator[Any]:
 
 
 def _keys_like(
-    outlines: Container[str], model: type[AccountDB | ObjectDB], column: str
+    outlines: Collection[str], model: type[AccountDB | ObjectDB], column: str
 ) -> list[int]:
     # Names are compared as plain rows; only what is alike is loaded as an object.
     rows = model.objects.values_list("pk", column).iterator()
-    return [key for key, name in rows if (seen := outline(name)) and seen in outlines]
+    return [key for key, name in rows if not outlines_of(name).isdisjoint(outlines)]
 
 
 # One check compares a name with those of the whole game, mostly the same ones as before.
 @lru_cache(maxsize=10_000)
-def outline(name: str) -> str:
-    """The form in which names are compared: look-alike letters are one, markup is left out."""
-    return skeleton(plain(name))
+def outlines_of(name: str) -> frozenset[str]:
+    """The forms in which names are compared: look-alike letters are one, markup is left out."""
+    return outlines(plain(name))
 
 
 def words_of_the_game() -> frozenset[str]:

@@ -31,7 +31,7 @@ from evennia_ai.tools.commanding import (
     leave_dialogue,
     tells_of_a_crash,
 )
-from evennia_ai.tools.orders import givers, refused
+from evennia_ai.tools.orders import givers, may, refused
 from evennia_ai.tools.registry import register, tool
 from evennia_ai.tools.senses import find_here, label_of
 
@@ -46,12 +46,9 @@ def _allowed(character: Character, setting: str) -> list[str]:
     """The owner's allowlist, case-folded.
 
     Raises:
-        ToolError: the list is empty, or a player is puppeting the body.
+        ToolError: the list is empty.
     """
     script = getattr(character, "assistant_script", None)
-    # While a player puppets the body, locks would check the rights of that player's account.
-    if character.sessions.count():
-        raise ToolError("you do not do that while a player is in your body")
     given = state.read(script, setting) if script is not None else ()
     # A single name may be set as text, which must not be taken for a list of letters.
     names = [given] if isinstance(given, str) else given
@@ -120,6 +117,13 @@ async def execute_command(character: Character, command: str, *, turn: Turn) -> 
     if found.key.casefold() not in allowed:
         shown = one_line(found.key, 40)
         raise ToolError(f"you are not allowed the command {shown}; you may use {_joined(allowed)}")
+    # An exit is a command, too: one with the name of an allowed command must not lead it away.
+    if getattr(found, "is_exit", False) and not may(
+        character, character, "tool_move", turn, default=True
+    ):
+        raise ToolError(
+            f"{one_line(found.key, 40)} is an exit here, and you are not allowed to move"
+        )
     # The command's lock is checked for the assistant later, and here for those who ordered it.
     for person in givers(turn):
         if not lets(found, person, "cmd"):

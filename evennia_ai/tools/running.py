@@ -13,7 +13,7 @@ from typing import Any
 
 from twisted.internet.defer import Deferred
 
-from evennia_ai.core.turn.toolspec import Fault, ToolCall, ToolResult, ToolSpec
+from evennia_ai.core.turn.toolspec import Fault, ToolCall, ToolCategory, ToolResult, ToolSpec
 from evennia_ai.core.turn.turn import Turn
 from evennia_ai.engine.ports import Specs, Toolbox
 from evennia_ai.errors import ToolError, ToolTimeoutError
@@ -53,6 +53,9 @@ class CharacterTools:
         """
         tool = TOOL_REGISTRY[call.name]
         self.check(call.name, turn)
+        # Locks would check the rights of that player's account, for what anybody asks it to do.
+        if tool.spec.category is ToolCategory.DANGEROUS and self.character.sessions.count():
+            raise ToolError("you do not do that while a player is in your body")
         seconds = _timeout_of(tool.spec, call)
         given = {"turn": turn} if tool.takes_turn else {}
         with as_ordered(self.character, turn):

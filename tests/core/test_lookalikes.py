@@ -35,6 +35,10 @@ DISGUISES = {
     "an I for an l": ("Bill", "BiIl"),
     "a bar for an l": ("Bill", "Bi||"),
     "signs": ("Ada", "@d@"),
+    "the sign of an address in front": ("Ada", "@Ada"),
+    "such a sign behind": ("Ada", "ada@"),
+    "several signs around": ("Ada", "!-@Ada_$"),
+    "a fullwidth sign": ("Ada", "\uff20Ada"),
     "r and n": ("Emma", "Ernma"),
     "two v": ("Wanda", "VVanda"),
     "doubled blanks": ("Old Edda", "Old  Edda"),
@@ -66,6 +70,7 @@ def test_hole_a1_disguises_are_seen_through(name: str, disguised: str) -> None:
         ("\u30a8\u30c3\u30c0", "\u30a8\u30c0"),
         ("", ""),
         ("...", "---"),
+        ("Ada", "@Adam"),
     ],
 )
 def test_other_names_are_other_names(name: str, other: str) -> None:

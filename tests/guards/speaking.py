@@ -111,11 +111,25 @@ SPEAKING = (
         "test_what_is_not_on_the_list",
     ),
     guard(
-        "it runs no command while a player plays its body",
+        "an exit with the name of an allowed command leads it nowhere",
         "tools/game.py",
-        "if character.sessions.count():",
+        'getattr(found, "is_exit", False)',
+        "False",
+        "test_an_exit_with_the_name_of_an_allowed_command_leads_nowhere",
+    ),
+    guard(
+        "a body is its own again when a crash cut off who played it",
+        "agent/starting.py",
+        'if is_left and body.tags.has("puppeted", category="account"):',
         "if False:",
-        "tests/shell/test_tools_game.py::test_not_while_a_player_is_in_her_body",
+        "test_whose_player_was_cut_off_by_a_crash_is_herself_again",
+    ),
+    guard(
+        "it changes nothing while a player plays its body",
+        "tools/running.py",
+        "if tool.spec.category is ToolCategory.DANGEROUS and self.character.sessions.count():",
+        "if False:",
+        "test_nothing_is_taken_while_staff_play_her_body",
     ),
     guard(
         "an attribute is set only where the locks allow it",

@@ -186,10 +186,14 @@ class TestImporting(CardTest):
             ("import bad.png", "the PNG file is cut off"),
             ('import {"name": 1', "the typed text is not JSON"),
             ('import {"name": 1}', "name is 1; it must be text"),
+            # Said at once, without asking first if it is to be stored.
+            ("import long.json", "Nothing is imported. persona has 20,0"),
+            ("import long.json = ada", "Nothing is imported. persona has 20,0"),
+            ("import named.json", "There is a character named Tom already; choose another name."),
+            ("import edda.png as SYSTEM", "SYSTEM would be taken for the game itself"),
         ):
-            assert told in self.typed(f"assistant {line}"), line
-        for line, told in (("import long.json", "persona has 20,0"), ("import named.json", "Tom")):
-            assert told in self.given(f"assistant {line}"), line
+            shown = self.typed(f"assistant {line}")
+            assert (True, False) == (told in shown, "Store it?" in shown), line
         assert (0, [self.ada_script]) == (
             CardFile.objects.count(),
             list(operations.list_assistants()),

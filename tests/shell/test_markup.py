@@ -165,7 +165,7 @@ class TestModelText(ShellTest):
         self.enterContext(added_markup())
         self.type(self.tom, "whisper Ada = %crred%cn {rhello{n")
         assert "red hello" == self.ada_script.work.decisions.newest()[0].heard.body
-        assert naming.outline("Ada") == naming.outline("A%cnda")
+        assert naming.outlines_of("Ada") == naming.outlines_of("A%cnda")
         self.obj1.key = "%cyGolden%cn key"
         assert "Golden key" == names.name_of(self.obj1, self.ada)
 

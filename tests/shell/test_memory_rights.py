@@ -88,6 +88,17 @@ class TestMending(RememberingTest):
             for told in self.facts("memory_corrected")
         ]
 
+    def test_as_the_list_says_where_several_assistants_are(self) -> None:
+        self.make("Brass")
+        memory = self.remember("Mira is a smith", self.miras, WORLD, kind="fact", trust=0.9)
+        shown = self.answer(self.mira, "assistant memory ada")
+        for line in ("assistant memory correct Ada <number> = <text>", "forget <number> Ada"):
+            assert line in shown
+        shown = self.answer(self.mira, f"assistant memory correct Ada {memory.pk} = I sail.")
+        assert 'Ada remembers that now: Mira says: "I sail."' == shown
+        shown = self.answer(self.mira, f"assistant memory correct {memory.pk} = I sail.")
+        assert "assistant memory correct [<name>] <number> = <text>" in shown
+
     def test_an_attribute(self) -> None:
         self.know(self.miras, "Mira", "likes storms", "is tall")
         number = number_of_attribute("likes storms")

@@ -39,12 +39,17 @@ DISGUISED = (
     "aDA",
     "4da",
     "A.d-a",
+    "@Ada",
     "A_D_A",
     "The  Keeper",
     "TheKeeper",
     "ThekeEper",
     "A|nda",
     "|[000Ad|ra",
+    "Ada (an AI)",
+    "[AI] 4da",
+    "Ada, Tom",
+    "Tom - The Keeper",
 )
 
 

@@ -165,6 +165,22 @@ class TestBody(ShellTest):
         assert "an assistant does not act while a superuser is in its body" in told
         assert [] == self.tom.heard_from(self.ada)
 
+    def test_whose_player_was_cut_off_by_a_crash_is_herself_again(self) -> None:
+        """Evennia keeps the account on the body, and with it the rights that locks check."""
+        self.account.is_superuser = True
+        self.account.puppet_object(self.session, self.ada)
+        self.ada_script.at_start()
+        assert self.account == self.ada.account, "it is played: nothing is taken back"
+        self.ada.sessions.clear()  # as after a kill; no hook of Evennia's ran
+        self.ada_script.at_start()
+        assert (None, "") == (self.ada.account, self.ada_script.silence)
+        assert not self.ada.access(self.ada, "tool_move")
+
+    def test_an_account_of_the_games_own_stays_on_her_body(self) -> None:
+        self.ada.account = self.account2
+        self.ada_script.at_start()
+        assert self.account2 == self.ada.account
+
     def test_any_body_may_have_her_ears(self) -> None:
         """One mixin makes an assistant of a game's typeclass."""
         _, body = self.make("Edda", typeclass=AttentivePerson)

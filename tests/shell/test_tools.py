@@ -166,6 +166,27 @@ class TestGate(ToolTest):
         expected = "an assistant does not act while a superuser is in its body"
         assert expected == self.refusal("say", message="Hello.")
 
+    def test_nothing_is_taken_while_staff_play_her_body(self) -> None:
+        """Locks would check the rights of staff for what any player asks her to do."""
+        self.account.permissions.add("Admin")
+        self.obj1.locks.add("get:perm(Admin)")
+        self.account.puppet_object(self.session, self.ada)
+        assert self.obj1.access(self.ada, "get")
+        expected = "you do not do that while a player is in your body"
+        assert expected == self.refusal("get", item="Obj")
+        assert "said" == self.told("say", message="Hello.")
+        self.account.unpuppet_object(self.session)
+        assert not self.obj1.access(self.ada, "get")
+
+    def test_what_a_superuser_played_passes_no_lock_afterwards(self) -> None:
+        """Evennia remembers for each body that all locks let it pass, also once it is left."""
+        self.account.is_superuser = True
+        self.account.puppet_object(self.session, self.ada)
+        assert self.ada.access(self.ada, "tool_move")
+        self.account.unpuppet_object(self.session)
+        assert "you are not allowed to move" == self.refusal("move", exit="out")
+        assert not self.ada.access(self.ada, "tool_move")
+
     def test_a_wrong_call_is_explained_and_may_be_made_again(self) -> None:
         wrong = completion(None, ("say", {"message": 3}))
         self.ask("whisper Ada = hello", wrong, whispers("Hello."))

@@ -254,6 +254,16 @@ class TestExecuteCommand(ToolTest):
         self.allow("names")
         assert "burn" in self.told("execute_command", command="names")
 
+    def test_an_exit_with_the_name_of_an_allowed_command_leads_nowhere(self) -> None:
+        """An exit's command comes before the game's own, and goes past the lock `tool_move`."""
+        self.exit.key = "look"
+        expected = "look is an exit here, and you are not allowed to move"
+        assert expected == self.refusal("execute_command", command="look")
+        assert self.room1 == self.ada.location
+        self.ada.locks.add("tool_move:true()")
+        assert self.do("execute_command", command="look")[0]
+        assert self.room2 == self.ada.location
+
     def test_a_table_is_read_as_it_is_shown(self) -> None:
         """Evennia makes text of it only on its way to a client."""
         self.allow("ledger")

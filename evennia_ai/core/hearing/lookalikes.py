@@ -130,8 +130,21 @@ _GAME_VOICES = (
 
 
 @lru_cache(maxsize=4096)
+def outlines(name: str) -> frozenset[str]:
+    """The visual outlines of a name: names that share one look alike.
+
+    A sign at an end may be a letter or nothing: `@da` looks like Ada, and `@Ada` does, too. None
+    for a name without letters or digits.
+    """
+    text = unicodedata.normalize("NFKC", name)
+    letters = [at for at, ch in enumerate(text) if ch.isalnum()]
+    bare = text[letters[0] : letters[-1] + 1] if letters else ""
+    return frozenset(filter(None, (skeleton(name), skeleton(bare))))
+
+
+@lru_cache(maxsize=4096)
 def skeleton(name: str) -> str:
-    """The visual outline of a name: equal for names that look alike.
+    """The visual outline of a name, with every sign at its ends read as a letter.
 
     Case, accents, invisible characters, spaces and punctuation are dropped, and a look-alike letter
     becomes the letter it looks like. For comparison only; "" for a name without letters or digits.
@@ -154,8 +167,8 @@ def skeleton(name: str) -> str:
 
 def mistaken_for(name: str, others: Iterable[str]) -> str:
     """The first of `others` that a name could be mistaken for, or ""."""
-    seen = skeleton(name)
-    return next((other for other in others if seen and skeleton(other) == seen), "")
+    seen = outlines(name)
+    return next((other for other in others if not seen.isdisjoint(outlines(other))), "")
 
 
 def voice_of_game(name: str) -> str:

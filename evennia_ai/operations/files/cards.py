@@ -20,10 +20,11 @@ from evennia_ai.errors import ImportFileError
 from evennia_ai.memory import lore
 from evennia_ai.memory_store import rows
 from evennia_ai.models import CardFile
-from evennia_ai.operations.assistants.creation import create_assistant, take_back
+from evennia_ai.operations.assistants.creation import create_assistant, refuse_names, take_back
 from evennia_ai.operations.files.exports import save_export
 from evennia_ai.operations.result import Result, note
-from evennia_ai.operations.settings.changing import signed, update_settings
+from evennia_ai.operations.settings.changing import prepare, signed, update_settings
+from evennia_ai.operations.settings.rows import UNSET
 from evennia_ai.runtime import state
 
 MOST_LINES, MOST_NAMED = 30, 100
@@ -111,6 +112,19 @@ def _indented(text: str) -> str:
 
 
 # ---- import ------------------------------------------------------------------------------------
+
+
+def refusal_of(card: CharacterCard, key: str, script: AssistantScript | None) -> Result | None:
+    """The refusal of a card that `import_card` would not store, or None: to say so before asking.
+
+    Args:
+        key, script: as in `import_card`.
+    """
+    if script is None and (refused := refuse_names(key or card.name, ())) is not None:
+        return refused
+    use = use_of(card)
+    found = prepare({"persona": use.persona, "card_notes": use.notes}, lambda _: UNSET)
+    return Result(False, f"{'; '.join(found.errors.values())}.") if found.errors else None
 
 
 def import_card(

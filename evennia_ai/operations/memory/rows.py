@@ -257,8 +257,8 @@ def lines_of_known(name: str, data: Known, *, is_own: bool) -> list[str]:
     if is_own and (data.known or not data.is_remembered):
         word, wish = ("off", "stop") if data.is_remembered else ("on", "resume")
         lines.append(
-            f"To correct or forget one: assistant memory correct <number> = <text>, "
-            f"assistant forget <number>. To forget all: assistant forget everything {name}. "
+            f"To correct or forget one: assistant memory correct {name} <number> = <text>, "
+            f"assistant forget <number> {name}. To forget all: assistant forget everything {name}. "
             f"To {wish} being remembered: assistant memory {word} {name}"
         )
     return [head, *lines]
