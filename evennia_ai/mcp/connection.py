@@ -103,7 +103,7 @@ class Connection:
         # Bounded: a server may return a next cursor for ever.
         for _ in range(MOST_PAGES):
             page = await self._client.list_tools(cursor=cursor)
-            listed += map(_read_tool, page.tools)
+            listed += map(read_tool, page.tools)
             cursor = page.next_cursor
             if cursor is None:
                 break
@@ -118,7 +118,7 @@ class Connection:
         """
         try:
             result = await self._client.call_tool(tool, arguments)
-            text, is_error = as_text(result.content, result.structured_content), result.is_error
+            text = as_text(result.content, result.structured_content)
         except self._error as error:
             if error.code in _REQUEST_FAULTS:
                 raise ToolError(self._shown(error)) from None
@@ -130,16 +130,17 @@ class Connection:
         except Exception as error:
             problem = f"failed: its answer cannot be read: {self._shown(error)}"
             raise ConnectionError(problem) from None
-        if is_error:
-            raise ToolError(bounded(text, MOST_ERROR_CHARS))
-        return text
+        if result.is_error:
+            raise ToolError(bounded(text, MOST_ERROR_CHARS) or "it failed, and does not say why")
+        return text or "done"
 
     def _shown(self, error: Exception) -> str:
         text = bounded(str(error) or type(error).__name__, MOST_PROBLEM_CHARS)
         return self._config.without_secrets(text)
 
 
-def _read_tool(tool: Tool) -> Listed:
+def read_tool(tool: Tool) -> Listed:
+    """A tool of the SDK as we list it."""
     hints = tool.annotations
     return Listed(
         tool.name,
@@ -147,6 +148,7 @@ def _read_tool(tool: Tool) -> Listed:
         tool.input_schema,
         is_read_only=bool(hints and hints.read_only_hint),
         is_idempotent=bool(hints and hints.idempotent_hint),
+        needs_task=bool(tool.execution and tool.execution.task_support == "required"),
     )
 
 
@@ -228,8 +230,13 @@ async def _program_transport(
     if config.cwd and not os.path.isdir(config.cwd):
         raise ConnectionError(f"there is no folder {config.cwd!r}")
     command = _tethered(config.command)
+    # By default the SDK reads nothing more after the first byte that is not UTF-8.
     parameters = stdio.StdioServerParameters(
-        command=command[0], args=command[1:], env=dict(config.env), cwd=config.cwd or None
+        command=command[0],
+        args=command[1:],
+        env=dict(config.env),
+        cwd=config.cwd or None,
+        encoding_error_handler="replace",
     )
     # A pipe for its standard error: the SDK would let it write to the game's own.
     read_end, write_end = os.pipe()
