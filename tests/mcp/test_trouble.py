@@ -272,3 +272,20 @@ def test_on_the_web(running_reactor: SelectReactor, options: tuple[str, ...]) ->
             with WebServer(*options, port=first.port):
                 remote.read_log("connected")
                 assert "Hull, day 1: at noon" == remote.call("wiki__tide", harbour="Hull")
+
+
+@BY_BOTH_PROTOCOLS
+def test_a_server_on_the_web_that_was_restarted_is_asked_again(
+    running_reactor: SelectReactor, options: tuple[str, ...]
+) -> None:
+    """It has forgotten the session and does nothing, so the call is sent again and nobody fails."""
+    with (
+        WebServer(*options) as first,
+        Remote.running(running_reactor, almanac={"url": first.url}) as remote,
+    ):
+        remote.read_log("connected")
+        remote.call("almanac__pid")
+        first.kill()
+        with WebServer(*options, port=first.port):
+            remote.call("almanac__pid")
+        assert 0 == remote.failures()
