@@ -141,7 +141,8 @@ class Connection:
             problem = f"failed: its answer cannot be read: {self._shown(error)}"
             raise ConnectionError(problem) from None
         if result.is_error:
-            raise ToolError(bounded(text, MOST_ERROR_CHARS) or "it failed, and does not say why")
+            text = bounded(self._config.without_secrets(text), MOST_ERROR_CHARS)
+            raise ToolError(text or "it failed, and does not say why")
         return text or "done"
 
     def _shown(self, error: Exception) -> str:

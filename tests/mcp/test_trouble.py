@@ -11,7 +11,7 @@ import pytest
 from twisted.internet.defer import CancelledError
 from twisted.internet.selectreactor import SelectReactor
 
-from evennia_ai.errors import CircuitOpenError, ToolTimeoutError
+from evennia_ai.errors import CircuitOpenError, ToolError, ToolTimeoutError
 from tests.mcp.harness import PATIENCE_SECONDS, Lifeline, Remote, WebServer, command
 
 ALMANAC = {"command": command("almanac")}
@@ -144,6 +144,8 @@ def test_secrets_are_not_shown(running_reactor: SelectReactor) -> None:
             remote.read_log("")
         with pytest.raises(ConnectionError, match=r"no rum, token \*\*\*"):
             remote.call("almanac__refuse")
+        with pytest.raises(ToolError, match=r"Tom can swim \*\*\*"):
+            remote.call("almanac__drown", sailor="Tom")
         assert "sesame" not in "".join(
             [*remote.lines, str(remote.on_reactor(remote.servers.status))]
         )
