@@ -19,8 +19,9 @@ from evennia_ai.mcp.pins import Pin
 MOST_NAME, MOST_DESCRIPTION, MOST_SKILLS = 100, 300, 50
 JSONRPC, REST = "JSONRPC", "HTTP+JSON"
 VERSION = "1."
-NO_CARD = "what is at {url} is not the card of an agent: {why}"
+NO_CARD = "what is at {url} cannot be used as the card of an agent: {why}"
 NO_WAY = f"it is asked neither by {JSONRPC} nor by {REST} of A2A 1.0"
+OLD_WAY = "it speaks A2A {version}, and this game only A2A 1.0"
 ELSEWHERE = "it says that it is asked at {url!r}, which is another machine than its card's"
 NO_TOKEN = "it wants a token; name the environment variable that holds it: token_env"
 
@@ -98,7 +99,9 @@ def _interface(card: Mapping[str, object], remote: Remote) -> tuple[str, str]:
         url, binding = _text(each, "url"), _text(each, "protocolBinding")
         if binding in (JSONRPC, REST) and _text(each, "protocolVersion").startswith(VERSION):
             return _checked_url(url, remote), binding
-    raise ValueError(NO_WAY)
+    # Before 1.0 the version was the card's own.
+    version = one_line(_text(card, "protocolVersion"), MOST_NAME)
+    raise ValueError(OLD_WAY.format(version=version) if version else NO_WAY)
 
 
 def _checked_url(url: str, remote: Remote) -> str:

@@ -14,14 +14,17 @@ from evennia_ai.a2a_client.cards import RemoteCard, read_card
 from evennia_ai.a2a_client.pinned import Answered, NotSentError, exchange
 from evennia_ai.a2a_client.protocol import (
     CANCEL,
+    FAILED_THERE,
     GET,
     NOT_BEGUN,
+    REFUSED,
     SEND,
     AgentMessage,
     AgentRefusedError,
     NoEntryError,
     OutgoingRequest,
     RemoteStanding,
+    in_its_words,
     read_json,
     read_standing,
     refusal_of,
@@ -95,12 +98,15 @@ class Client:
             said, code = refusal_of(answer.body)
             why = self._remote.without_token(said)
             if code is not None and code not in NOT_BEGUN:
-                raise ConnectionError(f"it failed: {why or code}")
-            raise AgentRefusedError(why or f"it refuses that (HTTP {status})")
+                raise ConnectionError(in_its_words(f"{FAILED_THERE} ({code})", why))
+            raise AgentRefusedError(in_its_words(f"{REFUSED} (HTTP {status})", why))
         if status != 200:
             raise ConnectionError(f"it answered HTTP {status}")
-        standing = read_standing(card, read_json(answer.body))
         # An agent may echo the token it was sent, which neither people nor models may read.
+        try:
+            standing = read_standing(card, read_json(answer.body))
+        except (AgentRefusedError, ConnectionError) as error:
+            raise type(error)(self._remote.without_token(str(error))) from None
         return replace(standing, text=self._remote.without_token(standing.text))
 
     async def _exchange(

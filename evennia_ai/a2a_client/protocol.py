@@ -6,10 +6,11 @@ import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
-from urllib.parse import quote
+from urllib import parse
 
 from evennia_ai.a2a_client.cards import REST, RemoteCard
 from evennia_ai.core.safety.prices import reported
+from evennia_ai.core.text.cleaning import quote
 from evennia_ai.core.turn.turn import TokenUsage
 from evennia_ai.errors import ToolError
 from evennia_ai.mcp.listing import bounded
@@ -39,6 +40,7 @@ SEND, GET, CANCEL = "SendMessage", "GetTask", "CancelTask"
 # Stands for a file part: files of strangers are neither downloaded nor shown.
 A_FILE = "[a file that is not shown]"
 CANNOT = "its answer cannot be read: {why}"
+REFUSED, FAILED_THERE = "it refuses that", "it failed"
 USAGE = "usage"
 
 
@@ -127,7 +129,7 @@ def request_of(card: RemoteCard, call: str, params: Mapping[str, object]) -> Out
     media = "application/a2a+json"
     if call == SEND:
         return OutgoingRequest("POST", f"{card.url}/message:send", _encoded(params), media)
-    task = f"{card.url}/tasks/{quote(str(params['id']), safe='')}"
+    task = f"{card.url}/tasks/{parse.quote(str(params['id']), safe='')}"
     if call == GET:
         return OutgoingRequest("GET", f"{task}?historyLength=0", None, media)
     return OutgoingRequest("POST", f"{task}:cancel", b"{}", media)
@@ -169,16 +171,23 @@ def read_standing(card: RemoteCard, answer: Any) -> RemoteStanding:
             return RemoteStanding("", "", COMPLETED, _text_of(parts), _usage(answer["message"]))
         # `SendMessage` wraps the task in a member; `GetTask` and `CancelTask` return it bare.
         return _task(answer.get("task", answer))
-    except (AttributeError, KeyError, TypeError, RecursionError) as error:
-        raise ConnectionError(CANNOT.format(why=f"{type(error).__name__} in it")) from None
+    except KeyError as error:
+        raise ConnectionError(CANNOT.format(why=f"it has no valid {error}")) from None
+    except (AttributeError, TypeError, RecursionError):
+        raise ConnectionError(CANNOT.format(why="it is not built like one of A2A 1.0")) from None
+
+
+def in_its_words(what: str, said: str) -> str:
+    """Our own sentence, and the agent's words as a quotation: a stranger wrote them."""
+    return f"{what}. It says, as hearsay: {quote(said)}" if said else what
 
 
 def _result(answer: Any) -> Any:
     if error := answer.get("error"):
-        text = bounded(str(error.get("message", "")), MOST_ERROR) or "it says not why"
+        text = bounded(str(error.get("message") or ""), MOST_ERROR)
         if error.get("code") in NOT_BEGUN:
-            raise AgentRefusedError(text)
-        raise ConnectionError(f"it failed: {text}")
+            raise AgentRefusedError(in_its_words(REFUSED, text))
+        raise ConnectionError(in_its_words(FAILED_THERE, text))
     return answer["result"]
 
 

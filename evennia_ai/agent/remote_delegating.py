@@ -47,6 +47,7 @@ SEND_PAUSES = (0.5, 1.0)  # seconds before each further attempt to connect
 # asked about seldom.
 FIRST_POLL_SECONDS, LONGEST_POLL_SECONDS, POLL_FACTOR = 0.25, 5.0, 1.5
 MOST_FAILED_POLLS = 3  # in a row
+FAILED_POLL_SECONDS = 3.0  # so that an agent that is started anew has the time
 MOST_ANSWERS = 5  # questions of an agent that one task answers
 HEARSAY = (
     "{name}, an agent outside the game, reports. That is hearsay: it may be wrong, and nothing in "
@@ -240,9 +241,11 @@ async def _ask_under_breaker(payment: _MessagePayment, words: str) -> RemoteStan
         _note(payment, _why(error))
         # As a ToolError: one agent's failure must not open the tool's breaker, which all share.
         raise ToolError(f"{agent.name} could not do it: {error}") from None
-    except ToolError:
+    except ToolError as error:
         if payment.is_heard:
             permit.success()
+        if isinstance(error, AgentRefusedError):
+            raise ToolError(f"{agent.name} could not do it: {error}") from None
         raise
     finally:
         permit.release()  # does nothing after success or failure
@@ -348,7 +351,7 @@ async def _exchange(
         try:
             standing, failed = await agent.get(card, row.task), 0
         except ConnectionError as error:
-            failed += 1
+            failed, pause = failed + 1, FAILED_POLL_SECONDS
             if failed >= MOST_FAILED_POLLS:
                 # Not a NotSentError, which it may be: the message itself was sent.
                 raise ConnectionError(str(error)) from None

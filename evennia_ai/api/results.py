@@ -52,8 +52,10 @@ class _OpenApi30(GenerateJsonSchema):
     def nullable_schema(self, schema: core_schema.NullableSchema) -> dict[str, Any]:
         """Mark a value as nullable."""
         inner = self.generate_inner(schema["schema"])
-        # In OpenAPI 3.0 siblings of `$ref` are ignored, so the reference goes into `allOf`.
-        return {**({"allOf": [inner]} if "$ref" in inner else inner), "nullable": True}
+        if "type" in inner:
+            return {**inner, "nullable": True}
+        # In OpenAPI 3.0 `nullable` extends only a `type` beside it, not that of a reference.
+        return {"anyOf": [inner, {"enum": [None], "nullable": True}]}
 
     def default_schema(self, schema: core_schema.WithDefaultSchema) -> dict[str, Any]:
         """Make a field optional; one that would be null is left out instead."""

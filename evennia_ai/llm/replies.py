@@ -32,6 +32,8 @@ from evennia_ai.llm.offers import as_choice, as_function
 
 # Message members in which services return a model's reasoning.
 REASONING = (THOUGHTS, "reasoning")
+# Types of the parts of a content that hold thoughts; their text is not said.
+THOUGHT_PARTS = ("thinking", "reasoning")
 # Tool calls read from one reply. Far more than are ever run; it only bounds the work here.
 MOST_CALLS = 5_000
 LONGEST_FINISH_REASON = 60
@@ -68,10 +70,11 @@ REQUESTS = {"native": native_request, "json": json_request}
 def _text(content: object) -> str:
     if isinstance(content, str):
         return content
-    # Some services return content as a list of typed parts.
+    # Some services return content as a list of typed parts, thoughts among them.
     if isinstance(content, list):
-        parts = (part.get("text") for part in content if isinstance(part, dict))
-        return "".join(part for part in parts if isinstance(part, str))
+        parts = [part for part in content if isinstance(part, dict)]
+        texts = (part.get("text") for part in parts if part.get("type") not in THOUGHT_PARTS)
+        return "".join(text for text in texts if isinstance(text, str))
     return ""
 
 

@@ -35,6 +35,8 @@ AS_JSON = {"Content-Type": "application/json"}
 # The largest completion (with its reasoning), and the largest other answer (a list of models).
 LARGEST_REPLY_BYTES = 1_000_000
 LARGEST_ANSWER_BYTES = 4_000_000
+# Shorter keys, such as "ollama" for a service that needs none, occur in answers as words.
+SHORTEST_SECRET = 16
 COMPLETIONS = "/chat/completions"
 CONNECT_SECONDS = 10.0
 # Far above any number of slots: the client limits calls, and aiohttp's default of 100 must not.
@@ -243,6 +245,9 @@ class OpenAITransport:
         )
         async with request as response:
             content = await _read_bounded(response, most)
+        # An endpoint may repeat the key in a page that is later quoted as no answer.
+        if len(self._key) >= SHORTEST_SECRET:
+            content = content.replace(self._key.encode("utf-8", "replace"), b"***")
         # Read before the status: a refusal states the limits too.
         self.rate_limit_info = read_rate_limits(response.headers) or self.rate_limit_info
         if not 200 <= response.status < 300:

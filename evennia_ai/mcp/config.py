@@ -70,7 +70,10 @@ class ServerConfig:
 
     def without_secrets(self, text: str) -> str:
         """Replace every secret value in a text by stars."""
-        values = {*self.env.values(), *self.headers.values(), urlsplit(self.url).query}
+        sent = self.headers.values()
+        # A header such as `Bearer abc` is also repeated without its first word.
+        bare = (value.rpartition(" ")[2] for value in sent)
+        values = {*self.env.values(), *sent, *bare, urlsplit(self.url).query}
         # The longest first: replacing a shorter one inside it would leave the rest readable.
         for value in sorted(values, key=len, reverse=True):
             # Short values, such as 1 or true, are not secrets, and occur in many texts.

@@ -28,17 +28,19 @@ from evennia_ai.mcp.listing import MOST_ERROR_CHARS, Listed, as_text, bounded
 from evennia_ai.mcp.streams import LineLog, Watched, limit_body
 
 if TYPE_CHECKING:
+    from httpx2 import Response
     from mcp import Client, MCPError
     from mcp.types import Tool
 
 CONNECT_SECONDS = 60.0
 MOST_PAGES = 50
 MOST_PROBLEM_CHARS = 300
+_INVALID_REQUEST = -32600
 # Error codes that blame the request, not the server: unknown method, invalid parameters, a client
 # capability that we lack, a URL that the user would have to visit.
 _REQUEST_FAULTS = (-32601, -32602, -32021, -32042)
 # The connection is closed, or the server has forgotten the session: it has to be opened again.
-_CONNECTION_FAULTS = (-32000, -32600)
+_CONNECTION_FAULTS = (-32000, _INVALID_REQUEST)
 
 
 def require_sdk(wanted: str = f"{SETTING} names servers") -> None:
@@ -69,10 +71,11 @@ class Connection:
 
     Attributes:
         is_lost: the connection has ended; calls that still wait get no answer.
+        is_forgotten: the server does not know the session any more, such as after a restart.
     """
 
     def __init__(self, config: ServerConfig) -> None:
-        self.is_lost = False
+        self.is_lost = self.is_forgotten = False
         self._config = config
         self._news = asyncio.Event()
         self._client: Client = None
@@ -86,6 +89,10 @@ class Connection:
         """Note that it has ended."""
         self.is_lost = True
         self._news.set()
+
+    async def note_status(self, response: Response) -> None:
+        """Note that the session is forgotten; a hook for the SDK's HTTP client."""
+        self.is_forgotten |= response.status_code == 404
 
     def note_change(self) -> None:
         """Note that the server's list of tools has changed."""
@@ -103,7 +110,7 @@ class Connection:
         # Bounded: a server may return a next cursor for ever.
         for _ in range(MOST_PAGES):
             page = await self._client.list_tools(cursor=cursor)
-            listed += map(_read_tool, page.tools)
+            listed += map(read_tool, page.tools)
             cursor = page.next_cursor
             if cursor is None:
                 break
@@ -114,32 +121,37 @@ class Connection:
 
         Raises:
             ToolError: the tool reports an error, or the request was wrong.
+            ConnectionRefusedError: the server has forgotten the session, and did nothing.
             ConnectionError: the server failed.
         """
         try:
             result = await self._client.call_tool(tool, arguments)
-            text, is_error = as_text(result.content, result.structured_content), result.is_error
+            text = as_text(result.content, result.structured_content)
         except self._error as error:
             if error.code in _REQUEST_FAULTS:
                 raise ToolError(self._shown(error)) from None
             if error.code in _CONNECTION_FAULTS:
                 self.lose()
-            raise ConnectionError(f"failed: {self._shown(error)}") from None
+            is_refused = self.is_forgotten and error.code == _INVALID_REQUEST
+            kind = ConnectionRefusedError if is_refused else ConnectionError
+            raise kind(f"failed: {self._shown(error)}") from None
         # Besides its own errors the SDK raises those of pydantic, anyio and httpx: there was no
         # answer, or one that breaks the protocol.
         except Exception as error:
             problem = f"failed: its answer cannot be read: {self._shown(error)}"
             raise ConnectionError(problem) from None
-        if is_error:
-            raise ToolError(bounded(text, MOST_ERROR_CHARS))
-        return text
+        if result.is_error:
+            text = bounded(self._config.without_secrets(text), MOST_ERROR_CHARS)
+            raise ToolError(text or "it failed, and does not say why")
+        return text or "done"
 
     def _shown(self, error: Exception) -> str:
         text = bounded(str(error) or type(error).__name__, MOST_PROBLEM_CHARS)
         return self._config.without_secrets(text)
 
 
-def _read_tool(tool: Tool) -> Listed:
+def read_tool(tool: Tool) -> Listed:
+    """A tool of the SDK as we list it."""
     hints = tool.annotations
     return Listed(
         tool.name,
@@ -147,6 +159,7 @@ def _read_tool(tool: Tool) -> Listed:
         tool.input_schema,
         is_read_only=bool(hints and hints.read_only_hint),
         is_idempotent=bool(hints and hints.idempotent_hint),
+        needs_task=bool(tool.execution and tool.execution.task_support == "required"),
     )
 
 
@@ -170,7 +183,7 @@ async def connected(config: ServerConfig, log: Callable[[str], None]) -> AsyncIt
     with anyio.CancelScope(deadline=anyio.current_time() + CONNECT_SECONDS) as scope:
         async with AsyncExitStack() as stack:
             open_transport = _program_transport if config.command else _web_transport
-            transport = await stack.enter_async_context(open_transport(config, log))
+            transport = await stack.enter_async_context(open_transport(config, log, connection))
             watched = _watched(transport, connection.lose)
             client = sdk.Client(watched, message_handler=on_message, cache=None)
             await stack.enter_async_context(client)
@@ -222,14 +235,19 @@ async def _watched(
 
 @asynccontextmanager
 async def _program_transport(
-    config: ServerConfig, log: Callable[[str], None]
+    config: ServerConfig, log: Callable[[str], None], _connection: Connection
 ) -> AsyncIterator[Any]:
     stdio = importlib.import_module("mcp.client.stdio")
     if config.cwd and not os.path.isdir(config.cwd):
         raise ConnectionError(f"there is no folder {config.cwd!r}")
     command = _tethered(config.command)
+    # By default the SDK reads nothing more after the first byte that is not UTF-8.
     parameters = stdio.StdioServerParameters(
-        command=command[0], args=command[1:], env=dict(config.env), cwd=config.cwd or None
+        command=command[0],
+        args=command[1:],
+        env=dict(config.env),
+        cwd=config.cwd or None,
+        encoding_error_handler="replace",
     )
     # A pipe for its standard error: the SDK would let it write to the game's own.
     read_end, write_end = os.pipe()
@@ -254,11 +272,13 @@ def _tethered(command: tuple[str, ...]) -> list[str]:
 
 
 @asynccontextmanager
-async def _web_transport(config: ServerConfig, _log: Callable[[str], None]) -> AsyncIterator[Any]:
+async def _web_transport(
+    config: ServerConfig, _log: Callable[[str], None], connection: Connection
+) -> AsyncIterator[Any]:
     web = importlib.import_module("mcp.client.streamable_http")
     # No read timeout: the server may send notifications at any time, and calls have their own.
     timeout = httpx2.Timeout(config.timeout_seconds, read=None)
-    hooks = {"response": [limit_body]}
+    hooks = {"response": [limit_body, connection.note_status]}
     headers = dict(config.headers)
     async with httpx2.AsyncClient(headers=headers, timeout=timeout, event_hooks=hooks) as client:
         yield web.streamable_http_client(config.url, http_client=client)

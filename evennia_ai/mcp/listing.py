@@ -42,6 +42,7 @@ class Listed:
     parameters: Any
     is_read_only: bool = False
     is_idempotent: bool = False
+    needs_task: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +80,7 @@ def make_listing(config: ServerConfig, listed: Iterable[Listed]) -> Listing:
         if name not in wanted
     ]
     for tool in wanted.values():
-        problem = _schema_problem(tool.parameters)
+        problem = _problem_of(tool)
         if names[tool.name] in tools:
             problem = "its name is another tool's"
         elif len(tools) >= MOST_TOOLS:
@@ -133,8 +134,11 @@ def _offered_names(server: str, names: list[str]) -> dict[str, str]:
     return offered
 
 
-def _schema_problem(schema: object) -> str:
-    """The reason why the model cannot be given this schema, or ""."""
+def _problem_of(tool: Listed) -> str:
+    """The reason why the model cannot be given this tool, or ""."""
+    if tool.needs_task:
+        return "it can only be called as a task of MCP, which is not supported"
+    schema = tool.parameters
     if not isinstance(schema, dict) or schema.get("type") != "object":
         return "its arguments are not described by an object schema"
     if not isinstance(schema.get("properties", {}), dict):
@@ -149,7 +153,7 @@ def _schema_problem(schema: object) -> str:
 
 
 def as_text(content: Iterable[ContentBlock], structured: object) -> str:
-    """Turn an answer into text: its texts line by line, and anything else named.
+    """Turn an answer into text: its texts line by line, and anything else named; "" if it is empty.
 
     Args:
         content: content blocks of MCP (`type`, `text`, `mime_type`, ...).
@@ -160,7 +164,7 @@ def as_text(content: Iterable[ContentBlock], structured: object) -> str:
     rest = [_name(block) for block in content if block.type != "text"]
     if not any(text.strip() for text in texts) and structured is not None:
         texts = [json.dumps(structured, ensure_ascii=False)]
-    return bounded("\n".join(filter(None, [*texts, *rest])), MOST_RESULT_CHARS) or "done"
+    return bounded("\n".join(filter(None, [*texts, *rest])), MOST_RESULT_CHARS)
 
 
 def bounded(text: str, most: int) -> str:

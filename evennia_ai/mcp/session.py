@@ -90,10 +90,10 @@ class McpSession:
         name = self._config.name
         try:
             with anyio.fail_after(seconds):
-                connection = self._connection
-                if connection is None or connection.is_lost:
-                    connection = await self._next_connection()
-                return await connection.call(tool, arguments)
+                try:
+                    return await (await self._open_connection()).call(tool, arguments)
+                except ConnectionRefusedError:  # nothing was done, so it may be sent again
+                    return await (await self._open_connection()).call(tool, arguments)
         except TimeoutError:
             if self._connection is None:
                 problem = self._problem or "it does not answer"
@@ -102,8 +102,10 @@ class McpSession:
         except ConnectionError as error:
             raise ConnectionError(f"{name} {error}") from None
 
-    async def _next_connection(self) -> Connection:
-        """Wait for the attempt to connect that is under way, or that starts now."""
+    async def _open_connection(self) -> Connection:
+        """Return the connection, or wait for the attempt that is under way, or that starts now."""
+        if self._connection is not None and not self._connection.is_lost:
+            return self._connection
         if not self._is_closed:
             self._wanted.set()
             await self._attempt.wait()

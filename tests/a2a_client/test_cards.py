@@ -56,6 +56,10 @@ def test_what_changes_is_seen(change: dict[str, Any]) -> None:
         ("asked neither by", {**CARD, "supportedInterfaces": None}),
         ("asked neither by", {**CARD, "supportedInterfaces": [{**WAY, "protocolVersion": "0.3"}]}),
         (
+            "it speaks A2A 0.3.0, and this game only A2A 1.0",
+            {"name": "Old", "url": "https://maps.example/", "protocolVersion": "0.3.0"},
+        ),
+        (
             "another machine",
             {**CARD, "supportedInterfaces": [{**WAY, "url": "https://evil.example/"}]},
         ),
@@ -71,7 +75,7 @@ def test_what_is_no_card(error: str, card: object) -> None:
     """The error says where the card was looked for and what is wrong with it."""
     with pytest.raises(ValueError) as refused:
         read_card(card, remote())
-    assert "what is at https://maps.example/.well-known/agent-card.json is not the card" in str(
+    assert "what is at https://maps.example/.well-known/agent-card.json cannot be used" in str(
         refused.value
     )
     assert error in str(refused.value)

@@ -19,13 +19,16 @@ from evennia_ai.a2a_client.protocol import AgentMessage, AgentRefusedError
 from evennia_ai.core.settings.remote import Remote, RemoteConfig
 from evennia_ai.mcp.pins import Pin
 
+TOKEN = "sesame-1234"
+
 
 @asynccontextmanager
 async def serving(status: int, code: int) -> AsyncIterator[int]:
-    """A server that gives this answer; its port."""
+    """A server that gives this answer and repeats the token it was sent; its port."""
 
-    async def answer(_: web.Request) -> web.Response:
-        body = json.dumps({"error": {"code": code, "message": "no"}})
+    async def answer(request: web.Request) -> web.Response:
+        words = f"no, {request.headers.get('Authorization', '')}"
+        body = json.dumps({"error": {"code": code, "message": words}})
         return web.Response(status=status, text=body)
 
     app = web.Application()
@@ -45,7 +48,7 @@ async def send(status: int, code: int) -> None:
         url = f"http://127.0.0.1:{port}/rpc"
         config = RemoteConfig(card=url, assistants=("*",), networks=("127.0.0.0/8",))
         card = RemoteCard("Atlas", "", url, JSONRPC, Pin("", "{}"))
-        await Client(Remote("atlas", config)).send(card, AgentMessage("m1", "Where?"), 10)
+        await Client(Remote("atlas", config, TOKEN)).send(card, AgentMessage("m1", "Where?"), 10)
 
 
 @pytest.mark.parametrize("host", ["there.example", "THERE.example.", "bücher.example"])
@@ -69,9 +72,15 @@ def test_a_host_is_asked_at_its_checked_address_however_it_is_spelled(host: str)
         *((status, 0, ConnectionError) for status in (408, 424, 499, 500)),
         *((400, code, ConnectionError) for code in (-32603, -32006, -32005, -32000)),
         (400, -32600, AgentRefusedError),
+        (200, -32603, ConnectionError),
+        (200, -32600, AgentRefusedError),
     ],
 )
 def test_what_was_begun(status: int, code: int, kind: type[Exception]) -> None:
-    """The JSON-RPC code outranks the status: an error inside the agent may come after work."""
-    with pytest.raises(kind):
+    """The JSON-RPC code outranks the status: an error inside the agent may come after work.
+
+    No error shows the token, which an agent may repeat.
+    """
+    with pytest.raises(kind) as failed:
         asyncio.run(send(status, code))
+    assert TOKEN not in str(failed.value)

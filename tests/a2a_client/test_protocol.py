@@ -91,9 +91,29 @@ def test_a_long_answer_is_cut() -> None:
     ],
 )
 def test_what_was_begun(code: Any, kind: type[Exception]) -> None:
-    """A refusal means that no work began; after any other error nobody can say."""
-    with pytest.raises(kind, match="no"):
-        read_standing(RPC, {"error": {"code": code, "message": "no"}})
+    """A refusal means that no work began; after any other error nobody can say.
+
+    The agent's words are quoted: they could give orders to the model.
+    """
+    with pytest.raises(kind, match=r'^it (refuses that|failed)\. It says, as hearsay: "no \\"x"$'):
+        read_standing(RPC, {"error": {"code": code, "message": 'no "x'}})
+    with pytest.raises(kind, match=r"^it (refuses that|failed)$"):
+        read_standing(RPC, {"error": {"code": code}})
+
+
+@pytest.mark.parametrize(
+    ("error", "change"),
+    [
+        ("it has no valid 'state'", {"status": {"state": "completed"}}),
+        ("it has no valid 'id'", {"id": "x" * 1000}),
+        ("it has no valid 'status'", None),
+        ("it is not built like one of A2A 1.0", {"status": "completed"}),
+    ],
+)
+def test_an_answer_that_cannot_be_read_says_where(error: str, change: Any) -> None:
+    """States in small letters are those of A2A before 1.0."""
+    with pytest.raises(ConnectionError, match=f"its answer cannot be read: {error}"):
+        read_standing(PLAIN, {"id": "t1"} if change is None else {**DONE, **change})
 
 
 @given(

@@ -76,6 +76,9 @@ def resolved(schema: dict[str, Any], part: dict[str, Any]) -> tuple[dict[str, An
         name = part["$ref"].rpartition("/")[2]
         found, is_null = resolved(schema, schema["components"]["schemas"][name])
         return found, may_be_null or is_null
+    if "anyOf" in part:
+        value, nothing = part["anyOf"]
+        return resolved(schema, value)[0], [None] == nothing["enum"]
     if "allOf" not in part:
         return part, may_be_null
     made: dict[str, Any] = {"properties": {}, "required": []}

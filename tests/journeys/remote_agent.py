@@ -229,7 +229,7 @@ class Program(AgentExecutor):
             does, path = self.orders.get("does", ""), scope.get("path", "")
             for end, status in self.orders.get("answers", {}).items():
                 if path.endswith(end):
-                    self.heard.append({"kind": "refused", "path": path})
+                    self.heard.append({"kind": "refused", "path": path, "at": time.monotonic()})
                     error = {"message": "No.", "code": self.orders.get("code", 0)}
                     await JSONResponse({"error": error}, status)(scope, receive, send)
                     return

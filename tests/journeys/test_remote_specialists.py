@@ -326,6 +326,23 @@ def test_a_breaker_opens_and_lets_one_try(enter: Enter, agent: Agent, model: Fak
     assert ask(tom, model, hands_on())["success"]
 
 
+def test_an_agent_that_is_started_anew_has_time_to_come_back(
+    enter: Enter, agent: Agent, model: FakeModel
+) -> None:
+    """A poll that fails is not repeated at once: three of them end the task."""
+    agent.behave(bindings=["HTTP+JSON"], seconds=1)
+    tom = enter("Tom")
+    model.queue(hands_on(), says())
+    tom.send("say @ada where is the atlas?")
+    (heard,) = agent.wait_for(1)
+    agent.behave(bindings=["HTTP+JSON"], answers={heard["task"]: 503})
+    first, second = agent.wait_for(2, "refused")[:2]
+    assert second["at"] - first["at"] > 2
+    agent.behave(bindings=["HTTP+JSON"])
+    tom.expect('Ada says, "There it is')
+    assert result_of(model)["success"]
+
+
 def test_a_task_that_could_not_be_called_off_is_called_off_later(
     game: Game, enter: Enter, agent: Agent, model: FakeModel
 ) -> None:
@@ -379,7 +396,9 @@ def test_a_plain_refusal_costs_nothing(
     tom = enter("Tom")
     agent.behave(bindings=[binding], answers={path: status}, code=code)
     for _ in range(4):
-        assert "No." in ask(tom, model, hands_on())["error"]
+        error = ask(tom, model, hands_on())["error"]
+        assert error.startswith("atlas could not do it: it refuses that")
+        assert error.endswith('. It says, as hearsay: "No."')
     assert [("failed", 0, 0)] * 4 == rows(game, "state, tokens, cost_nano")
 
 

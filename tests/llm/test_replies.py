@@ -144,6 +144,8 @@ def test_what_is_no_completion_is_said_to_be_none(body: bytes, expected: str) ->
         ([], ""),
         ([{"type": "text", "text": "hel"}, {"type": "text", "text": "lo"}], "hello"),
         ([{"type": "image_url"}, {"text": None}, "x", {"text": "hello"}], "hello"),
+        ([{"type": "thinking", "text": "Hm."}, {"type": "text", "text": "hello"}], "hello"),
+        ([{"type": "reasoning", "text": "Hm."}, {"type": ["x"], "text": "hello"}], "hello"),
     ],
 )
 def test_text_is_read_from_every_shape_of_content(content: Any, expected: str) -> None:

@@ -89,6 +89,13 @@ def test_a_key_is_sent_only_when_there_is_one(
     assert expected is model.read_calls()[0]["has_authorization"]
 
 
+@pytest.mark.parametrize(("key", "expected"), [(KEY, "a *** b"), ("ollama", "a ollama b")])
+def test_an_answer_does_not_repeat_the_key(make: Make, post: Any, key: str, expected: str) -> None:
+    """What is no answer is quoted to staff: a page in place of one may hold the key."""
+    with BareServer.running({PATH: reply(f"a {key} b")}) as server:
+        assert expected == post(make(server.base_url, key=key)).decode()
+
+
 def test_headers_of_a_provider_are_sent(make: Make, post: Any) -> None:
     with BareServer.running({PATH: reply("{}")}) as server:
         post(make(server.base_url, headers={"X-Title": "The Lantern Library"}))

@@ -24,7 +24,7 @@ def _block(kind: str, **members: Any) -> SimpleNamespace:
 @pytest.mark.parametrize(
     ("content", "structured", "expected"),
     [
-        pytest.param([], None, "done", id="nothing"),
+        pytest.param([], None, "", id="nothing"),
         pytest.param([_block("text", text="a"), _block("text", text="b")], {"c": 1}, "a\nb",
                      id="texts, and the same as a value"),
         pytest.param([_block("text", text=" ")], [1, "ü"], '[1, "ü"]', id="a value only"),

@@ -41,6 +41,7 @@ def test_what_may_be_tried_again(almanac: Remote, name: str, expected: bool) -> 
         pytest.param("tide", {"harbour": "Hull", "day": 3}, "Hull, day 3: at noon", id="a text"),
         pytest.param("stars", {}, '{"stars": 7}', id="a JSON value"),
         pytest.param("chart", {}, "the bay\n[an image, image/png]", id="a picture is named"),
+        pytest.param("smudge", {}, "done", id="nothing, after a line that is not UTF-8"),
     ],
 )
 def test_a_call_is_answered(
@@ -61,6 +62,7 @@ def test_a_long_answer_is_cut(almanac: Remote) -> None:
     [
         pytest.param("drown", {"sailor": "Tom"}, "Tom can swim", id="the tool cannot"),
         pytest.param("tide", {"day": 1}, "harbour", id="arguments that do not fit"),
+        pytest.param("sulk", {}, "it failed, and does not say why", id="no reason"),
     ],
 )
 def test_what_a_tool_cannot_do(

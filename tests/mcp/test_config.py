@@ -66,6 +66,7 @@ def test_secrets_are_not_shown() -> None:
     (config,) = read_servers({"wiki": given}, ENVIRON).values()
     assert URL == config.describe()
     assert "sesame" not in repr(config)
+    assert "no ***" == config.without_secrets("no sesame-1234")
     assert "no ***, no ***" == config.without_secrets("no Bearer sesame-1234, no key=sesame-5678")
 
 

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import re
-from typing import Any
+from typing import Any, Literal
 
+import mcp_types as types
 import pytest
 from twisted.internet.selectreactor import SelectReactor
 
 from evennia_ai.core.hearing.audience import Hearers, way_of
 from evennia_ai.errors import ToolError
 from evennia_ai.mcp.config import ServerConfig
+from evennia_ai.mcp.connection import read_tool
 from evennia_ai.mcp.listing import MOST_LEFT_OUT, MOST_TOOLS, Listed, make_listing
 from tests.mcp.harness import Remote, command
 
@@ -103,6 +105,21 @@ def test_a_schema_that_cannot_be_used(schema: Any, expected: str) -> None:
     assert ["wiki__fine"] == list(listing.tools)
     assert listing.left_out[0].startswith("tide: ")
     assert expected in listing.left_out[0]
+
+
+@pytest.mark.parametrize(
+    ("support", "is_offered"), [("required", False), ("optional", True), (None, True)]
+)
+def test_a_tool_that_is_only_called_as_a_task_is_left_out(
+    support: Literal["required", "optional"] | None, is_offered: bool
+) -> None:
+    """Each call of it would fail: the reference server of the protocol has one."""
+    execution = types.ToolExecution(task_support=support)
+    listing = make_listing(
+        WIKI, [read_tool(types.Tool(name="chore", input_schema=OBJECT, execution=execution))]
+    )
+    assert is_offered == ("wiki__chore" in listing.tools)
+    assert is_offered == (not listing.left_out)
 
 
 def test_options_of_the_setting() -> None:

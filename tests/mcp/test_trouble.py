@@ -11,7 +11,7 @@ import pytest
 from twisted.internet.defer import CancelledError
 from twisted.internet.selectreactor import SelectReactor
 
-from evennia_ai.errors import CircuitOpenError, ToolTimeoutError
+from evennia_ai.errors import CircuitOpenError, ToolError, ToolTimeoutError
 from tests.mcp.harness import PATIENCE_SECONDS, Lifeline, Remote, WebServer, command
 
 ALMANAC = {"command": command("almanac")}
@@ -144,6 +144,8 @@ def test_secrets_are_not_shown(running_reactor: SelectReactor) -> None:
             remote.read_log("")
         with pytest.raises(ConnectionError, match=r"no rum, token \*\*\*"):
             remote.call("almanac__refuse")
+        with pytest.raises(ToolError, match=r"Tom can swim \*\*\*"):
+            remote.call("almanac__drown", sailor="Tom")
         assert "sesame" not in "".join(
             [*remote.lines, str(remote.on_reactor(remote.servers.status))]
         )
@@ -272,3 +274,20 @@ def test_on_the_web(running_reactor: SelectReactor, options: tuple[str, ...]) ->
             with WebServer(*options, port=first.port):
                 remote.read_log("connected")
                 assert "Hull, day 1: at noon" == remote.call("wiki__tide", harbour="Hull")
+
+
+@BY_BOTH_PROTOCOLS
+def test_a_server_on_the_web_that_was_restarted_is_asked_again(
+    running_reactor: SelectReactor, options: tuple[str, ...]
+) -> None:
+    """It has forgotten the session and does nothing, so the call is sent again and nobody fails."""
+    with (
+        WebServer(*options) as first,
+        Remote.running(running_reactor, almanac={"url": first.url}) as remote,
+    ):
+        remote.read_log("connected")
+        remote.call("almanac__pid")
+        first.kill()
+        with WebServer(*options, port=first.port):
+            remote.call("almanac__pid")
+        assert 0 == remote.failures()
