@@ -13,6 +13,7 @@ from twisted.python.failure import Failure
 from evennia_ai.core.safety.notices import Notice
 from evennia_ai.core.text.cleaning import one_line
 from evennia_ai.messages import outgoing
+from evennia_ai.runtime import state
 from evennia_ai.runtime.assistant import Assistant
 
 # Raised when the database is locked, full or unreachable.
@@ -47,7 +48,12 @@ def on_beat_failed(script: Assistant, failure: Failure) -> None:
 
 def on_beat_succeeded(script: Assistant) -> None:
     """Note a beat that succeeded; after a failure it tells staff that the database works again."""
-    if script.pk in _FAILED:
+    if script.pk in _FAILED and script.work is not None:
+        # A beat without work writes nothing, and would succeed on a full disk.
+        try:
+            state.write(script, pending_events=script.work.inbox)
+        except ERRORS:
+            return
         start_anew()
         outgoing.alert_staff("The game's database works again.", is_over=True)
 
