@@ -172,9 +172,13 @@ def _prepare(
 
 def rebuild(script: Assistant) -> Work:
     """Build the working copies from what is stored, at a start."""
-    usage = read(script, "usage")
+    usage, inbox = read(script, "usage"), list(read(script, "pending_events"))
+    decisions = DecisionTraces.from_stored(read(script, "records"))
+    # After a kill the count is older than traces and waiting messages: no number is used again.
+    numbers = (item.get("number", 0) for item in inbox)
+    decisions.count = max(decisions.count, usage.get("heard", 0), *numbers)
     return Work(
-        inbox=list(read(script, "pending_events")),
+        inbox=inbox,
         history=list(read(script, "conversation_history")),
         usage=TokenUsage(usage.get("prompt_tokens", 0), usage.get("completion_tokens", 0)),
         calls=usage.get("calls", 0),
@@ -184,7 +188,7 @@ def rebuild(script: Assistant) -> Work:
         senders=SenderRegistry.from_stored(read(script, "company")),
         blame=Blame.from_stored(read(script, "cooling")),
         overheard=[from_stored(Overheard, item) for item in read(script, "overheard")],
-        decisions=DecisionTraces.from_stored(read(script, "records")),
+        decisions=decisions,
         muted=set(read(script, "muted_by")),
         hushed=dict(read(script, "hushed")),
         breakers=CircuitBreakerRegistry(clock=script.clock.seconds),
