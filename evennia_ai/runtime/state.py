@@ -28,6 +28,8 @@ from evennia_ai.core.hearing.perception import Overheard, with_newest
 from evennia_ai.core.hearing.rate_limits import HearingConfig, SenderRegistry
 from evennia_ai.core.safety.audit_events import AuditEvent, audit_event
 from evennia_ai.core.safety.cooling import Blame
+from evennia_ai.core.safety.prices import NAME as PRICES
+from evennia_ai.core.safety.prices import Price, read_prices
 from evennia_ai.core.settings.budget import BudgetConfig
 from evennia_ai.core.settings.game import ATTRIBUTES, STATE
 from evennia_ai.core.settings.memory import MemoryConfig
@@ -270,6 +272,7 @@ def _read_bounds(script: Assistant) -> tuple[SafetyConfig, BudgetConfig]:
     try:
         safety = held(SafetyConfig, read(script, "safety_config"))
         bounds = safety, held(BudgetConfig, read(script, "budget_config"))
+        read_once(Price, read_prices, getattr(settings, PRICES, {}))
     # With a problem it does not act at all, and `budget_config` raises; the default limits only
     # serve code that reads them anyway.
     except ConfigurationError as error:
