@@ -6,7 +6,9 @@ what is left of it. The first beat that succeeds ends the outage, and staff are 
 
 from __future__ import annotations
 
-from django.db import InterfaceError, OperationalError
+import time
+
+from django.db import DatabaseError, InterfaceError, OperationalError, connection
 from evennia.utils import logger
 from twisted.python.failure import Failure
 
@@ -56,6 +58,18 @@ def on_beat_succeeded(script: Assistant) -> None:
             return
         start_anew()
         outgoing.alert_staff("The game's database works again.", is_over=True)
+
+
+def seconds_of_query() -> float | None:
+    """Seconds that a query takes; None where the database fails, or refused the last writes."""
+    began = time.perf_counter()
+    try:
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT 1")
+    except DatabaseError:
+        return None
+    # A full disk can still be read.
+    return None if _FAILED else time.perf_counter() - began
 
 
 def start_anew() -> None:

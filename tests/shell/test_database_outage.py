@@ -10,6 +10,7 @@ from evennia_ai import operations
 from evennia_ai.agent import database_outages
 from evennia_ai.agent.database_outages import ALERT_INTERVAL_SECONDS, STAFF_LINE
 from evennia_ai.commands import CmdAssistant
+from evennia_ai.operations.monitoring import health as monitoring
 from tests.shell.stopping import SafetyTest
 from tests.shell.support import pump, whispers
 
@@ -69,9 +70,13 @@ class TestFull(SafetyTest):
             self.beat(2)
             self.ada_script.work.inbox = []
             self.beat(5)
+            health = monitoring.health(with_reasons=True).data
+        assert ("degraded", "failed") == (health.status, health.database)
+        assert "the database is failed" in health.reasons
         assert [True] == [STAFF_LINE in line for line in self.told()]
         self.beat(1)
         assert OVER in self.told()[-1]
+        assert "ok" == monitoring.health().data.status
 
     def test_a_command_says_so_without_a_traceback(self) -> None:
         self.ada_script.db.enabled = True

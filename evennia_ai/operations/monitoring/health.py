@@ -6,13 +6,12 @@ Readers need not be staff: there are no secrets, no names of persons and no mess
 from __future__ import annotations
 
 import re
-import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Annotated
 
-from django.db import DatabaseError, connection
+from django.db import DatabaseError
 from evennia.scripts.models import ScriptDB
 from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, generate_latest
 from prometheus_client.core import (
@@ -25,6 +24,7 @@ from prometheus_client.registry import Collector
 from twisted.internet import reactor
 
 from evennia_ai import approvals, emergency
+from evennia_ai.agent import database_outages
 from evennia_ai.assistant_script import AssistantScript
 from evennia_ai.budget.ledger.reading import read_total
 from evennia_ai.core.safety.budget import BudgetAccount, Total
@@ -147,13 +147,9 @@ def health(*, with_reasons: bool = False, slow_seconds: float = SLOW_SECONDS) ->
 
 
 def _database(slow_seconds: float) -> str:
-    began = time.perf_counter()
-    try:
-        with connection.cursor() as cursor:
-            cursor.execute("SELECT 1")
-    except DatabaseError:
+    if (seconds := database_outages.seconds_of_query()) is None:
         return FAILED
-    return "slow" if time.perf_counter() - began >= slow_seconds else OK
+    return "slow" if seconds >= slow_seconds else OK
 
 
 def _problem_of_model() -> str:
