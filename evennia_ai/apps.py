@@ -17,6 +17,7 @@ from django.db.models.signals import m2m_changed, post_delete, post_migrate, pos
 from django.db.utils import DatabaseError
 from django.urls import Resolver404, resolve
 from evennia.server.signals import SIGNAL_ACCOUNT_POST_LOGIN, SIGNAL_OBJECT_POST_UNPUPPET
+from evennia.utils import logger
 from twisted.internet import reactor
 
 from evennia_ai.core.settings.services import ApiConfig, TraceConfig, WebConfig
@@ -167,6 +168,10 @@ def _after_start() -> None:
         from evennia_ai.operations.monitoring import shared_ledger
         from evennia_ai.runtime import services
 
+        # Neither `evennia start` nor `evennia reload` runs system checks.
+        for found in check_settings(None):
+            if found.is_serious():
+                logger.log_err(f"[assistant] {found.msg}")
         services.work().begin()
         tracing.prune_daily(reactor)
         telemetry.begin()

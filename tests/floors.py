@@ -89,7 +89,6 @@ SMALL: dict[str, tuple[str, ...]] = {
     ),
     "a noun of its own, for two who need not know each other": (
         *(
-            "agent.database_outages",
             "memory.keeping",
             "memory.notebook",
             "memory.projects",

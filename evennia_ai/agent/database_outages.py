@@ -6,13 +6,16 @@ what is left of it. The first beat that succeeds ends the outage, and staff are 
 
 from __future__ import annotations
 
-from django.db import InterfaceError, OperationalError
+import time
+
+from django.db import DatabaseError, InterfaceError, OperationalError, connection
 from evennia.utils import logger
 from twisted.python.failure import Failure
 
 from evennia_ai.core.safety.notices import Notice
 from evennia_ai.core.text.cleaning import one_line
 from evennia_ai.messages import outgoing
+from evennia_ai.runtime import state
 from evennia_ai.runtime.assistant import Assistant
 
 # Raised when the database is locked, full or unreachable.
@@ -47,9 +50,26 @@ def on_beat_failed(script: Assistant, failure: Failure) -> None:
 
 def on_beat_succeeded(script: Assistant) -> None:
     """Note a beat that succeeded; after a failure it tells staff that the database works again."""
-    if script.pk in _FAILED:
+    if script.pk in _FAILED and script.work is not None:
+        # A beat without work writes nothing, and would succeed on a full disk.
+        try:
+            state.write(script, pending_events=script.work.inbox)
+        except ERRORS:
+            return
         start_anew()
         outgoing.alert_staff("The game's database works again.", is_over=True)
+
+
+def seconds_of_query() -> float | None:
+    """Seconds that a query takes; None where the database fails, or refused the last writes."""
+    began = time.perf_counter()
+    try:
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT 1")
+    except DatabaseError:
+        return None
+    # A full disk can still be read.
+    return None if _FAILED else time.perf_counter() - began
 
 
 def start_anew() -> None:

@@ -19,7 +19,14 @@ from evennia_ai.budget import ledger
 from evennia_ai.budget.ledger.reading import read_total
 from evennia_ai.core.hearing.audience import WAYS, may_leave
 from evennia_ai.core.hearing.inbox import OWN, Event
-from evennia_ai.core.safety.budget import account_of, as_amount, as_units, period_of, standing_to
+from evennia_ai.core.safety.budget import (
+    SCOPE_WORDS,
+    account_of,
+    as_amount,
+    as_units,
+    period_of,
+    standing_to,
+)
 from evennia_ai.core.safety.limits import LIMITS, MONEY, Decision, DecisionReason, LimitKind
 from evennia_ai.core.safety.questions import Answer, ApprovalRequest, QuestionOutcome
 from evennia_ai.core.settings.budget import CAPS, GAME_NAME, Scope
@@ -163,9 +170,6 @@ def _is_moot(script: Assistant, hit: LimitReachedError) -> bool:
         return False
     standing = standing_to(account, name, as_units(cap.measure, configured), total)
     return as_amount(cap.measure, standing.allowed) > hit.cap
-
-
-SCOPE_WORDS = {Scope.ALL_GAMES: "all games together", Scope.GAME: "the whole game"}
 
 
 def _whose(script: Assistant, hit: LimitReachedError) -> str:

@@ -39,6 +39,7 @@ from evennia_ai.llm.answer_limits import MAX_TOKENS
 from evennia_ai.llm.bridge import Bridged
 from evennia_ai.llm.token_counter import TokenCounter, counter_for
 from evennia_ai.messages import outgoing
+from evennia_ai.messages.incoming import key_of
 from evennia_ai.runtime import state
 from evennia_ai.runtime.assistant import Assistant
 from evennia_ai.runtime.work import ModelRequest
@@ -200,8 +201,9 @@ class MeteredPayment:
         reservation = ledger.store().reserve(billing, estimate, account.config, account.clock())
         self._held.append(reservation)
         for warning in reservation.warnings:
-            about = account.name or "game"
-            outgoing.alert_staff(nearly_used_up(warning, about))
+            about, whose = account.name or "game", f"{Scope.PLAYER} {person}"
+            named = warning.replace(whose, f"{Scope.PLAYER} {key_of(person)}", 1)
+            outgoing.alert_staff(nearly_used_up(named, about))
 
 
 @dataclass(frozen=True, slots=True)

@@ -81,6 +81,9 @@ class CmdAiAudit(StaffCommand):
         if len(words) > 1:
             self.show_usage(f"There is no 'aiaudit {rest}'.")
             return
+        if words and number_of(words[0]) is not None:
+            self.show_usage(f"To see a version: aiaudit {script.key} at {words[0]}")
+            return
         if not self.may("audit", script):
             return
         found = log.audit_log(script, before=before, limit=MOST_SHOWN, events=tuple(words))

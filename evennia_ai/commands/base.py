@@ -7,12 +7,14 @@ from difflib import get_close_matches
 from typing import Any, TypeVar
 
 from evennia import default_cmds
+from evennia.utils import logger
 from evennia.utils.evmore import EvMore
 from twisted.internet import reactor
 from twisted.internet.defer import Deferred
 from twisted.python.failure import Failure
 
 from evennia_ai import audit, operations
+from evennia_ai.agent import database_outages
 from evennia_ai.commands.tables import broken_rows
 from evennia_ai.core.typed_objects import Being
 from evennia_ai.messages.lines import literal
@@ -74,8 +76,13 @@ class AssistantCommand(default_cmds.MuxCommand):
 
     def func(self) -> Steps | None:
         """Run `act`, and attribute its audit events to the caller."""
-        with self._attributed():
-            steps = self.act()
+        try:
+            with self._attributed():
+                steps = self.act()
+        except database_outages.ERRORS as error:
+            logger.log_trace()
+            self.msg(literal(f"{BROKE}: {database_outages.describe(error)}."))
+            return None
         return self._run_steps(steps) if isinstance(steps, Generator) else None
 
     def _attributed(self) -> Any:

@@ -5,7 +5,7 @@ Both work with any script-like object: one with `db`, and perhaps `obj`, `clock`
 """
 
 from evennia_ai.core.safety.lockout import State
-from evennia_ai.emergency.steps import RETURNED_LINE, is_stopped, lockout_of, state_of
+from evennia_ai.emergency.steps import RETURNED_LINE, is_stopped, is_unstored, lockout_of, state_of
 from evennia_ai.emergency.stopping import (
     PORTION,
     clear_all,
@@ -25,6 +25,7 @@ __all__ = [
     "count_of_stops",
     "finish",
     "is_stopped",
+    "is_unstored",
     "lockout_of",
     "state_of",
     "stop_all",

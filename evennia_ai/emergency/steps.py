@@ -62,13 +62,18 @@ class Stopping:
 
 def lockout_of(script: Assistant) -> Lockout | None:
     """The lockout of an assistant; None when it may act, or when nobody stored why not."""
-    return Lockout.from_stored(_read(script, "lockout")) if is_stopped(script) else None
+    return Lockout.from_stored(_read(script, "lockout")) if _has_flag(script) else None
 
 
 def state_of(script: Assistant) -> State:
     """The state of an assistant: whether it may act, and whether it does."""
     is_ticking = bool(getattr(work_of(script), "is_ticking", False))
     return states.state_of(lockout_of(script), is_stopped(script), is_ticking)
+
+
+def is_unstored(script: Assistant) -> bool:
+    """True while a stop is in effect that is not stored, or could not be."""
+    return bool(getattr(work_of(script), "is_stopping", False))
 
 
 # ---- the steps of a stop -----------------------------------------------------------------------
@@ -138,7 +143,10 @@ def _count(stopping: Stopping, work: Work) -> None:
 def judge(stopping: Stopping) -> None:
     """Find out whether a stop changes anything, once earlier stops are stored."""
     with whatever_happens("it could not be found out whether it is stopped already"):
-        before, is_kill = state_of(stopping.script), stopping.lockout.cause is Cause.KILL
+        script, is_kill = stopping.script, stopping.lockout.cause is Cause.KILL
+        # As stored: this stop is in effect already, and a stop that was not stored is tried again.
+        is_ticking = bool(getattr(work_of(script), "is_ticking", False))
+        before = states.state_of(lockout_of(script), _has_flag(script), is_ticking)
         stopping.is_new = states.move(before, Move.KILL if is_kill else Move.HALT) is not before
 
 
@@ -292,7 +300,11 @@ def has_questions(script: Assistant) -> bool:
 
 
 def is_stopped(script: Assistant) -> bool:
-    """True where the stored flag is set."""
+    """True while a stop is in effect, stored or not."""
+    return is_unstored(script) or _has_flag(script)
+
+
+def _has_flag(script: Assistant) -> bool:
     return bool(_read(script, "emergency_stop"))
 
 

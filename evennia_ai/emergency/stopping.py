@@ -299,7 +299,7 @@ def clear_emergency_stop(script: Assistant, *, by: str = "") -> tuple[bool, str]
     """
     finish(script)
     work = work_of(script)
-    if not (is_stopped(script) or (work is not None and work.is_stopping)):
+    if not is_stopped(script):
         return _clear_cooling(script)
     before = lockout_of(script)
     was = before.cause.value if before else Cause.KILL.value

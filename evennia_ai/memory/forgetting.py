@@ -6,12 +6,13 @@ The vector store is updated soon after. Until then it may return keys, but the r
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
+from dataclasses import replace
 from typing import Any
 
 from django.db.models import Q
 from evennia.objects.models import ObjectDB
 
-from evennia_ai.core.hearing.decision_traces import DecisionTraces
+from evennia_ai.core.hearing.decision_traces import DecisionTrace, DecisionTraces
 from evennia_ai.core.memory import reaching as core
 from evennia_ai.core.memory.forgetting import (
     PersonNames,
@@ -31,6 +32,8 @@ from evennia_ai.runtime import asked, state
 from evennia_ai.runtime.assistant import Assistant
 from evennia_ai.runtime.names import unmarked
 from evennia_ai.runtime.work import Work
+
+LOGGED_WORDS = ("parameters", "reasoning", "error")  # of an entry of the log of tools
 
 
 def filter_of_person(person: str) -> Q:
@@ -158,11 +161,8 @@ def _write_without(
     work = script.work or state.rebuild(script)
     history = history_without(work.history, forms_of(person), name)
     heard = [item for item in work.overheard if item.person != person]
-    log = [
-        executions.without_words(entry) if entry.get("person") == person else entry
-        for entry in work.executions
-    ]
-    records = _records_without(work.decisions, person)
+    log = [_entry_without(entry, person, name) for entry in work.executions]
+    records = _records_without(work.decisions, person, name)
     marks = frozenset((person, person_audience(person)))
     values = {
         "conversation_history": history,
@@ -183,11 +183,29 @@ def _write_without(
     _forget_in_memory(script, work, person)
 
 
-def _records_without(records: DecisionTraces, person: str) -> DecisionTraces:
+def _entry_without(entry: dict[str, Any], person: str, name: PersonNames) -> dict[str, Any]:
+    """An entry of the log of tools: without words if it was for the person, else without names."""
+    if entry.get("person") == person:
+        return executions.without_words(entry)
+    words = {key: entry[key] for key in LOGGED_WORDS if key in entry}
+    hidden = without_names(words, name)
+    return entry if hidden == words else {**entry, **hidden, executions.FORGOTTEN: True}
+
+
+def _record_without(record: DecisionTrace, name: PersonNames) -> DecisionTrace:
+    body = name.hidden(record.heard.body)
+    # Unchanged ones stay the same objects: further steps of theirs are still noted.
+    is_same = body == record.heard.body
+    return record if is_same else replace(record, heard=replace(record.heard, body=body))
+
+
+def _records_without(records: DecisionTraces, person: str, name: PersonNames) -> DecisionTraces:
     # The counter is kept, so that the remaining decisions keep their numbers.
     kept = DecisionTraces(count=records.count)
-    kept.passed.extend(record for record in records.passed if record.heard.person != person)
-    kept.judged.extend(record for record in records.judged if record.heard.person != person)
+    for theirs, others in ((records.passed, kept.passed), (records.judged, kept.judged)):
+        for record in theirs:
+            if record.heard.person != person:
+                others.append(_record_without(record, name))
     return kept
 
 

@@ -13,6 +13,7 @@ from typing_extensions import TypedDict
 
 from evennia_ai import approvals, audit, emergency
 from evennia_ai.assistant_script import AssistantScript
+from evennia_ai.core.safety.dropped import listed
 from evennia_ai.core.text.words import counted
 from evennia_ai.operations.result import Result, note, one_of
 from evennia_ai.operations.settings.changing import signed
@@ -22,6 +23,7 @@ from evennia_ai.runtime import rounds, services, state
 from evennia_ai.runtime.turns import aside
 
 GAME, ASSISTANT = "game", "assistant"
+UNSTORED = "This could not be stored: it holds until a restart"
 
 
 class BreakerRow(TypedDict):
@@ -210,8 +212,8 @@ def stop(script: AssistantScript, reason: str, *, by: str = "") -> Result[Stoppe
     dropped = emergency.trigger_emergency_stop(script, reason, by=by)
     message = f"{name} is already stopped"
     if dropped.is_new:
-        parts = (f"{name} is stopped.", dropped.describe(), "It stays stopped across restarts")
-        message = " ".join(filter(None, parts))
+        lasts = UNSTORED if emergency.is_unstored(script) else "It stays stopped across restarts"
+        message = " ".join(filter(None, (f"{name} is stopped.", dropped.describe(), lasts)))
     result = Result(True, message, Stopped(**asdict(dropped)))
     return result.with_typed(f". To let it go on: assistant emergency clear {name}")
 
@@ -225,9 +227,16 @@ def stop_all(
         The number that were running, when the stop is stored for all of them.
     """
     typed = " To let one go on: assistant emergency clear <name>"
-    done = emergency.stop_all(list(scripts), reason, by)
-    are, none = "stopped, also across restarts.", "None of them was running"
-    return done.addCallback(_of_all, are, typed, none=none)
+    those = list(scripts)
+
+    def describe(count: int) -> Result[int]:
+        unstored = [script.key for script in those if emergency.is_unstored(script)]
+        are = "stopped, also across restarts."
+        if unstored:
+            are = f"stopped. {UNSTORED} ({listed(unstored)})."
+        return _of_all(count, are, typed, none="None of them was running")
+
+    return emergency.stop_all(those, reason, by).addCallback(describe)
 
 
 def clear(script: AssistantScript, *, by: str = "") -> Result:

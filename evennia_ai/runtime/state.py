@@ -28,6 +28,8 @@ from evennia_ai.core.hearing.perception import Overheard, with_newest
 from evennia_ai.core.hearing.rate_limits import HearingConfig, SenderRegistry
 from evennia_ai.core.safety.audit_events import AuditEvent, audit_event
 from evennia_ai.core.safety.cooling import Blame
+from evennia_ai.core.safety.prices import NAME as PRICES
+from evennia_ai.core.safety.prices import Price, read_prices
 from evennia_ai.core.settings.budget import BudgetConfig
 from evennia_ai.core.settings.game import ATTRIBUTES, STATE
 from evennia_ai.core.settings.memory import MemoryConfig
@@ -172,9 +174,13 @@ def _prepare(
 
 def rebuild(script: Assistant) -> Work:
     """Build the working copies from what is stored, at a start."""
-    usage = read(script, "usage")
+    usage, inbox = read(script, "usage"), list(read(script, "pending_events"))
+    decisions = DecisionTraces.from_stored(read(script, "records"))
+    # After a kill the count is older than traces and waiting messages: no number is used again.
+    numbers = (item.get("number", 0) for item in inbox)
+    decisions.count = max(decisions.count, usage.get("heard", 0), *numbers)
     return Work(
-        inbox=list(read(script, "pending_events")),
+        inbox=inbox,
         history=list(read(script, "conversation_history")),
         usage=TokenUsage(usage.get("prompt_tokens", 0), usage.get("completion_tokens", 0)),
         calls=usage.get("calls", 0),
@@ -184,7 +190,7 @@ def rebuild(script: Assistant) -> Work:
         senders=SenderRegistry.from_stored(read(script, "company")),
         blame=Blame.from_stored(read(script, "cooling")),
         overheard=[from_stored(Overheard, item) for item in read(script, "overheard")],
-        decisions=DecisionTraces.from_stored(read(script, "records")),
+        decisions=decisions,
         muted=set(read(script, "muted_by")),
         hushed=dict(read(script, "hushed")),
         breakers=CircuitBreakerRegistry(clock=script.clock.seconds),
@@ -266,6 +272,7 @@ def _read_bounds(script: Assistant) -> tuple[SafetyConfig, BudgetConfig]:
     try:
         safety = held(SafetyConfig, read(script, "safety_config"))
         bounds = safety, held(BudgetConfig, read(script, "budget_config"))
+        read_once(Price, read_prices, getattr(settings, PRICES, {}))
     # With a problem it does not act at all, and `budget_config` raises; the default limits only
     # serve code that reads them anyway.
     except ConfigurationError as error:

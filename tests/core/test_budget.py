@@ -17,6 +17,7 @@ from evennia_ai.core.safety.budget import (
     accounts_of,
     as_amount,
     as_units,
+    caps_in_words,
     caps_set,
     exceeded,
     is_near,
@@ -28,7 +29,7 @@ from evennia_ai.core.safety.budget import (
     warning_text,
 )
 from evennia_ai.core.safety.questions import ApprovalRequest
-from evennia_ai.core.settings.budget import CAPS, BudgetSpan, Caps, Measure, Scope
+from evennia_ai.core.settings.budget import CAPS, BudgetConfig, BudgetSpan, Caps, Measure, Scope
 from evennia_ai.errors import LimitReachedError
 
 NOON = datetime(2026, 11, 21, 12, 0, 30, tzinfo=UTC).timestamp()
@@ -213,6 +214,21 @@ def test_the_warning_says_what_to_change() -> None:
         "assistant ada 2026-11-21: 1,500 of 2,000 tokens are used "
         "(budget_config.assistant.tokens_per_day)"
     ) == warning_text(standing(1500, 2000))
+
+
+@pytest.mark.parametrize(
+    ("caps", "words"),
+    [
+        ({"tokens_per_day": 0}, "no cap"),
+        (
+            {"tokens_per_day": 1000, "cost_per_day": 0.5, "calls_per_minute": 1},
+            "1,000 tokens a day, $0.50 a day, 1 model call a minute",
+        ),
+        ({"tokens_per_day": 0, "tokens_total": 7}, "7 tokens in all"),
+    ],
+)
+def test_caps_in_words(caps: dict[str, float], words: str) -> None:
+    assert words == caps_in_words(BudgetConfig.from_stored({"player": caps}).player)
 
 
 @pytest.mark.parametrize(

@@ -87,6 +87,24 @@ def test_the_detail_has_what_was_left_out() -> None:
     assert "tokens_per_day" in list(_all_notices())[-1].detail
 
 
+@pytest.mark.parametrize(
+    ("kind", "scope", "words"),
+    [
+        (LimitKind.TOKENS_PER_DAY, "player *#2 2026-11-28", "5 tokens a day of each player"),
+        (LimitKind.TOKENS_PER_DAY, "game 2026-11-28", "5 tokens a day of the whole game"),
+        (LimitKind.TOKENS_PER_DAY, "all_games 2026-11-28", "5 tokens a day of all games together"),
+        (LimitKind.TOKENS_PER_DAY, "assistant ada 2026-11-28", "5 tokens a day"),
+        (LimitKind.ITERATIONS, "game", "5 steps a tick"),
+    ],
+)
+def test_a_notice_says_whose_cap_was_reached(kind: LimitKind, scope: str, words: str) -> None:
+    """A player's cap is no limit of the assistant that reached it."""
+    hit = LimitReachedError(kind, used=5, cap=5, amount=5, scope=scope)
+    assert f"Ada reached the limit of {words}, and" in notices.reached("Ada", "Tom", hit, "").line
+    failed = notices.failed("Ada", "Tom", "was told", Stop(StopReason.LLM_ERROR, limit=hit), 0, "")
+    assert f"it reached the limit of {words}. " in failed.line
+
+
 @pytest.mark.parametrize("kind", list(LimitKind))
 def test_a_question_at_a_limit_names_no_setting(kind: LimitKind) -> None:
     whose = "the player Tom" if kind.startswith("cost.") else ""

@@ -232,3 +232,14 @@ def test_l15_two_processes_share_one_ledger_and_one_cap(
     rows = "FROM evennia_ai_modelcall WHERE state = 'settled'"
     sums = f"SELECT SUM(prompt_tokens + completion_tokens), COUNT(*), COUNT(DISTINCT owner) {rows}"
     assert [(used, calls, 2)] == game.query(sums)
+
+
+def test_a_start_names_settings_about_money_that_are_wrong(game: Game) -> None:
+    """`evennia reload` runs none of Django's checks, and nobody reads them before a player asks."""
+    prices, start = game.settings.pop("EVENNIA_AI_PRICES"), measure_log(game)
+    game.write_settings()
+    game.reload()
+    assert "no price is set for the model 'custom/scripted-model'" in read_new_log(game, start)
+    game.settings["EVENNIA_AI_PRICES"] = prices
+    game.write_settings()
+    game.reload()

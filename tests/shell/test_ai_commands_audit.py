@@ -86,6 +86,7 @@ class TestLooking(AuditTest):
     def test_what_is_typed_wrongly(self) -> None:
         for line in ("aiaudit ada two words", "aiaudit ada at", "aiaudit ada check now"):
             assert "Usage: aiaudit <name>" in self.typed(line), line
+        assert self.typed("aiaudit ada 2").startswith("To see a version: aiaudit Ada at 2")
         assert self.typed("aiaudit edda").startswith(UNKNOWN)
         assert self.typed("aiaudit ada at yesterday").startswith("'yesterday' is not a time;")
         assert self.typed("aiaudit ada at 999").startswith("Ada has no version 999; there are 1")

@@ -9,6 +9,8 @@ from django.db import OperationalError, connection
 from evennia_ai import operations
 from evennia_ai.agent import database_outages
 from evennia_ai.agent.database_outages import ALERT_INTERVAL_SECONDS, STAFF_LINE
+from evennia_ai.commands import CmdAssistant
+from evennia_ai.operations.monitoring import health as monitoring
 from tests.shell.stopping import SafetyTest
 from tests.shell.support import pump, whispers
 
@@ -60,6 +62,27 @@ class TestFull(SafetyTest):
         assert "I was cut off" in operations.why(self.ada_script, number=1).message
         assert 'Ada whispers: "And you."' in self.mira.heard_from(self.ada)
         assert 1 == str(self.ada_script.work.history).count('"Hello."')
+
+    def test_beats_without_work_do_not_end_it(self) -> None:
+        """They write nothing, and would succeed on a full disk."""
+        with connection.execute_wrapper(full):
+            self.model.answer(whispers("Hello."))
+            self.beat(2)
+            self.ada_script.work.inbox = []
+            self.beat(5)
+            health = monitoring.health(with_reasons=True).data
+        assert ("degraded", "failed") == (health.status, health.database)
+        assert "the database is failed" in health.reasons
+        assert [True] == [STAFF_LINE in line for line in self.told()]
+        self.beat(1)
+        assert OVER in self.told()[-1]
+        assert "ok" == monitoring.health().data.status
+
+    def test_a_command_says_so_without_a_traceback(self) -> None:
+        self.ada_script.db.enabled = True
+        with connection.execute_wrapper(full):
+            shown = self.call(CmdAssistant(), "stop ada", caller=self.tom)
+        assert "That went wrong: the game's database failed: database or disk is full." == shown
 
     def test_one_that_lasts_is_told_again(self) -> None:
         """Staff hear of it even if the assistant that met it first has been deleted."""

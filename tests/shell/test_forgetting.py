@@ -115,6 +115,16 @@ class TestEverywhere(ForgettingTest):
             line for text in told for line in text.splitlines() if "Tom" in line
         ]
 
+    def test_why_and_the_log_of_tools_name_her_no_more(self) -> None:
+        """Tom spoke of her aloud, and was answered aloud."""
+        self.ask("say @ada is Mira in?", says("Mira is out."))
+        self.forget_mira()
+        shown = operations.why(self.ada_script, person=self.toms).message
+        assert "is somebody in?" in shown
+        log = str(state.read(self.ada_script, "execution_log"))
+        assert (True, False) == ("somebody is out." in log, "Mira" in log)
+        assert [] == operations.check_audit(self.ada_script).data
+
     def test_the_fact_has_a_number_and_no_word(self) -> None:
         self.talk()
         count = self.forget_mira().data.count

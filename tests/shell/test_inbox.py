@@ -89,7 +89,7 @@ class TestDurable(ShellTest):
         answer = completion(None, ("whisper", {"target": "Tom", "message": "Hm."}), usage=usage)
         for _ in range(2):
             self.ask("whisper Ada = hello", answer)
-        expected = {"calls": 2, "ticks": 2, "prompt_tokens": 20, "completion_tokens": 6}
+        expected = {"calls": 2, "ticks": 2, "prompt_tokens": 20, "completion_tokens": 6, "heard": 2}
         assert expected == state.read(self.ada_script, "usage")
 
 

@@ -239,7 +239,15 @@ class TestTrouble(SafetyTest):
         """She is stopped in this process, and staff know that it is not stored."""
         self.type(self.tom, "whisper Ada = hello")
         with connection.execute_wrapper(_refuse_writes):
-            operations.stop(self.ada_script, "test")
+            told = operations.stop(self.ada_script, "test").message
+            several: list[str] = []
+            ending = operations.stop_all([self.ada_script], "test")
+            ending.addCallback(lambda done: several.append(done.message))
+        assert "could not be stored: it holds until a restart" in told
+        assert "could not be stored: it holds until a restart (Ada)." in several[0]
+        assert "across restarts" not in told + several[0]
+        shown = operations.status(self.ada_script).data
+        assert (True, State.STOPPED) == (shown.emergency_stop, shown.state)
         assert 1 == self.model.cancelled
         assert any(
             "the stop could not be stored, and holds until a" in line

@@ -143,6 +143,16 @@ class TestCommands(HearingTest):
         assert "no_such" in shown.partition(told)[2]
         assert 1 == status.count("no_such")
 
+    def test_a_wrong_price_is_a_wrong_setting(self) -> None:
+        """It counts as no failure of the model, so it locks nobody, and ends with a reload."""
+        with override_settings(EVENNIA_AI_PRICES={"scripted": {"input": "0.15", "output": 1}}):
+            self.ada_script.work.drop_cached_settings()
+            self.type(self.tom, "whisper Ada = hello")
+            shown = self.call(CmdAssistant(), "list", caller=self.tom)
+        assert "setting is wrong. It is in the game's settings" in shown
+        assert "EVENNIA_AI_PRICES['scripted']['input'] is '0.15'" in shown
+        assert (0, []) == (self.ada_script.db.consecutive_errors, self.model.bodies)
+
     def test_a_budget_that_is_wrong_is_no_amount(self) -> None:
         """Its error must not stand in place of the tokens of today."""
         with override_settings(EVENNIA_AI_BUDGET_CONFIG={"assistants": {}}):

@@ -67,6 +67,19 @@ class TestKept(TraceTest):
         assert {8} == set(map(len, facts["prompt"].values()))
         assert "persona" in facts["prompt"]
 
+    def test_no_number_is_used_again_after_a_kill(self) -> None:
+        """A number that stood for two messages would explain the wrong answer."""
+        self.ask("say @ada hello", says("Good evening."))
+        self.ada_script.work = None
+        self.ada_script.at_start()
+        self.ask("say @ada and after the kill?", says("It is over."))
+        assert [2, 1] == [row.number for row in self.rows()]
+        assert "Good evening." in self.why("1 full")
+        self.type(self.tom, "say @ada and one that waits?")
+        self.ada_script.work = None
+        self.ada_script.at_start()
+        assert 3 == self.ada_script.work.decisions.count
+
     def test_private_words_are_not_kept(self) -> None:
         self.ask(f"whisper Ada = my {SECRET}", whispers(f"Your {SECRET}?"))
         assert SECRET not in str(TracedMessage.objects.values_list())

@@ -16,17 +16,18 @@ from enum import StrEnum
 from functools import lru_cache
 from typing import NamedTuple
 
-from evennia_ai.core.safety.limits import LIMITS, MONEY, LimitKind, path_of
+from evennia_ai.core.safety.limits import LIMITS, MONEY, LimitKind, path_of, per
 from evennia_ai.core.safety.prices import NANO
 from evennia_ai.core.safety.questions import LIMIT_PREFIX, ApprovalRequest
 from evennia_ai.core.settings.budget import CAPS, BudgetSpan, Cap, Caps, Measure, Scope
-from evennia_ai.core.text.words import number
+from evennia_ai.core.text.words import counted, number
 from evennia_ai.core.turn.turn import TokenUsage
 from evennia_ai.errors import LimitReachedError
 
 # Characters; the length of the database column.
 MOST_KEY = 255
 MINUTE, DAY = 60, 86_400
+SCOPE_WORDS = {Scope.ALL_GAMES: "all games together", Scope.GAME: "the whole game"}
 _THOUSANDS = re.compile(r"[1-9][0-9]{0,2}(,[0-9]{3})+(\.[0-9]*)?")
 
 
@@ -294,6 +295,18 @@ def caps_set(caps: Caps) -> tuple[tuple[BudgetSpan, str, int], ...]:
         for cap, name, amount in amounts
         if cap.span is span and amount
     )
+
+
+def caps_in_words(caps: Caps) -> str:
+    """The caps of a scope that are set, in words: "500,000 tokens a day, $0.50 a day"."""
+    told = []
+    for _, name, units in caps_set(caps):
+        cap = CAPS[name]
+        limit, amount = LIMITS[cap.kind], as_amount(cap.measure, units)
+        is_money = cap.measure is Measure.COST
+        words = f"${amount:,.2f}" if is_money else counted(amount, limit.unit)
+        told.append(f"{words} {per(limit.span)}")
+    return ", ".join(told) or "no cap"
 
 
 def standing_to(account: BudgetAccount, name: str, units: int, total: Total) -> CapStanding:

@@ -8,8 +8,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from evennia_ai.core.safety.budget import SCOPE_WORDS
 from evennia_ai.core.safety.limits import LIMITS, MONEY, LimitKind, per
 from evennia_ai.core.safety.lockout import Cause
+from evennia_ai.core.settings.budget import Scope
 from evennia_ai.core.text.words import counted
 from evennia_ai.core.turn.react import Stop, StopReason
 from evennia_ai.errors import LimitReachedError
@@ -20,6 +22,8 @@ CHECK, WHY, CONFIG = (
     "assistant config {name}",
 )
 BUDGET, RESET = "assistant budget {name}", "assistant history {name} reset"
+_OWNERS: dict[str, str] = {Scope.PLAYER.value: "each player"}
+_OWNERS |= {scope.value: words for scope, words in SCOPE_WORDS.items()}
 # The command that shows more about a failure, or mends it.
 _COMMANDS = {
     StopReason.LLM_ERROR: CHECK,
@@ -60,13 +64,20 @@ def limit_words(kind: str, cap: float | None = None) -> str:
     return f"the limit of {amount} {per(limit.span)}"
 
 
+def _words_of(hit: LimitReachedError) -> str:
+    """A limit in plain words, and whose it is where it is not the assistant's own."""
+    words = limit_words(hit.kind, hit.cap)
+    whose = _OWNERS.get(hit.scope.partition(" ")[0])
+    return f"{words} of {whose}" if whose and hit.kind.startswith(MONEY) else words
+
+
 def reached(name: str, whom: str, hit: LimitReachedError, detail: str) -> Notice:
     """Notice of an answer that ended at a limit, after the person was told how far it came.
 
     Args:
         whom: name of the person who waited for the answer, or "".
     """
-    words = limit_words(hit.kind, hit.cap)
+    words = _words_of(hit)
     outcome = f"and told {whom} how far it got" if whom else "and nobody was waiting for it"
     return Notice(
         f"{name} reached {words}, {outcome}. To change that: {_command(name, hit)}", detail
@@ -96,7 +107,7 @@ def _failure(name: str, whom: str, stop: Stop) -> str:
         return f"{name} could not {tried}: {stop.reason.text}"
     if hit.kind == LimitKind.MODEL_CALL_SECONDS:
         return f"{name} could not {tried}: its model took longer than {hit.cap:g} seconds"
-    return f"{name} could not {tried}: it reached {limit_words(hit.kind, hit.cap)}"
+    return f"{name} could not {tried}: it reached {_words_of(hit)}"
 
 
 def _command(name: str, hit: LimitReachedError | None, reason: StopReason | None = None) -> str:
@@ -115,7 +126,7 @@ def cools(name: str, whom: str, wait: str, stop: Stop) -> Notice:
     if stop.halt is not None:
         why = plain(stop.halt.detail)
     elif stop.limit is not None:
-        why = f"it reached {limit_words(stop.limit.kind, stop.limit.cap)}"
+        why = f"it reached {_words_of(stop.limit)}"
     else:
         why = stop.reason.text
     line = (

@@ -20,6 +20,7 @@ from evennia_ai.core.safety.budget import (
     CapStanding,
     as_amount,
     as_units,
+    caps_in_words,
     period_of,
     read_amount,
     resets_in_seconds,
@@ -92,7 +93,8 @@ def budget_of(script: AssistantScript | None, *, is_bench: bool = False) -> Resu
     except ConfigurationError as error:
         return Result.invalid(f"No model call is made: {error}.")
     head = f"{_name(script, is_bench=is_bench):<14}{'used':>14}{'cap':>16}   resets"
-    lines = [head, *_rows(own, now), f"  {'by player':<12} {_by_player(own.shares)}"]
+    lines = [head, *_rows(own, now), f"  by player    {_by_player(own.shares)}"]
+    lines.append(f"  each player  {caps_in_words(config.player)}")
     if own is not game:
         lines += ["The whole game", *_rows(game, now)]
     if every is not None:
@@ -148,8 +150,7 @@ def today_of(script: AssistantScript | None) -> str:
 
 
 def _now(script: AssistantScript | None) -> float:
-    clock = reactor if script is None else script.clock
-    return float(clock.seconds())
+    return float((reactor if script is None else script.clock).seconds())
 
 
 def _budget_settings(script: AssistantScript | None) -> Any:
@@ -163,9 +164,8 @@ def _scope_of(script: AssistantScript | None, *, is_bench: bool) -> tuple[Scope,
 
 
 def _name(script: AssistantScript | None, *, is_bench: bool = False) -> str:
-    if script is not None:
-        return str(script.key)
-    return "The test bench" if is_bench else "The whole game"
+    nobody = "The test bench" if is_bench else "The whole game"
+    return nobody if script is None else str(script.key)
 
 
 def known_cost(shown: str, amount: float, unpriced: int) -> str:
@@ -214,9 +214,9 @@ def _resets(span: BudgetSpan, now: float) -> str:
 
 
 def _by_player(shares: Mapping[str, float]) -> str:
-    named = ((person and key_of(person), share) for person, share in shares.items())
-    parts = [f"{name or 'nobody (autonomous)'} {share:.0%}" for name, share in named]
-    return "   ".join(part.replace("%", " %") for part in parts) or "nobody yet"
+    named = ((person and key_of(person), share * 100) for person, share in shares.items())
+    parts = [f"{name or 'nobody (autonomous)'} {percent:.0f} %" for name, percent in named]
+    return "   ".join(parts) or "nobody yet"
 
 
 def _as_data(report: ledger.UsageReport, now: float) -> list[CapRow]:

@@ -5,15 +5,14 @@ Readers need not be staff: there are no secrets, no names of persons and no mess
 
 from __future__ import annotations
 
-import time
 from collections import Counter
 from dataclasses import dataclass
 from typing import Annotated
 
-from django.db import DatabaseError, connection
 from evennia.scripts.models import ScriptDB
 
 from evennia_ai import approvals, emergency
+from evennia_ai.agent import database_outages
 from evennia_ai.assistant_script import AssistantScript
 from evennia_ai.core.safety.lockout import State
 from evennia_ai.core.text.words import counted
@@ -121,13 +120,9 @@ def health(*, with_reasons: bool = False, slow_seconds: float = SLOW_SECONDS) ->
 
 
 def _database(slow_seconds: float) -> str:
-    began = time.perf_counter()
-    try:
-        with connection.cursor() as cursor:
-            cursor.execute("SELECT 1")
-    except DatabaseError:
+    if (seconds := database_outages.seconds_of_query()) is None:
         return FAILED
-    return "slow" if time.perf_counter() - began >= slow_seconds else OK
+    return "slow" if seconds >= slow_seconds else OK
 
 
 def _problem_of_model() -> str:

@@ -96,7 +96,7 @@ def status(script: AssistantScript) -> Result[Status]:
         mood="",
         location=getattr(script.obj.location, "key", None) if script.obj else None,
         enabled=bool(state.read(script, "enabled")),
-        emergency_stop=bool(state.read(script, "emergency_stop")),
+        emergency_stop=emergency.is_stopped(script),
         state=emergency.state_of(script),
         lockout=_lock_of(script),
         consecutive_errors=state.read(script, "consecutive_errors"),

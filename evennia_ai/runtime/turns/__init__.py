@@ -320,6 +320,8 @@ def _stored_usage(work: Work, turn: Turn) -> dict[str, int]:
         "ticks": max(work.ticks, turn.tick),
         "prompt_tokens": used.prompt_tokens,
         "completion_tokens": used.completion_tokens,
+        # The rest of what it heard is stored at a shutdown, which a kill leaves out.
+        "heard": work.decisions.count,
     }
 
 
