@@ -166,6 +166,7 @@ def _after_start() -> None:
         from evennia_ai.memory import arriving
         from evennia_ai.operations import guarding, naming
         from evennia_ai.operations.monitoring import shared_ledger
+        from evennia_ai.operations.settings import doubts
         from evennia_ai.runtime import services
 
         # Neither `evennia start` nor `evennia reload` runs system checks.
@@ -176,6 +177,7 @@ def _after_start() -> None:
         tracing.prune_daily(reactor)
         telemetry.begin()
         guarding.report_clashes()
+        doubts.report_misspelt_names()
         shared_ledger.begin(reactor)
         arriving.after_start()
         # Builds the game's command sets, which makes ours report commands that clash.
@@ -196,6 +198,15 @@ def check_files(
     hint = "Type: chmod 600 and the names of the files"
     told = f"other users of this machine may read {', '.join(found)}"
     return [checks.Warning(told, hint=hint, id="evennia_ai.W002")] if found else []
+
+
+def check_names(
+    app_configs: Sequence[AppConfig] | None, **kwargs: object
+) -> list[checks.CheckMessage]:
+    """System check: names in the settings that look like ours and that nothing reads."""
+    from evennia_ai.operations.settings.doubts import misspelt_names
+
+    return [checks.Warning(told, id="evennia_ai.W006") for told in misspelt_names()]
 
 
 def check_pages(
@@ -323,6 +334,7 @@ class EvenniaAIConfig(AppConfig):
         checks.register(check_tables)
         self._guard_names()
         checks.register(check_files)
+        checks.register(check_names)
         checks.register(check_pages)
         # The ids keep a second `ready` from connecting a receiver twice.
         post_save.connect(_on_token_model_saved, dispatch_uid="evennia_ai.heed")

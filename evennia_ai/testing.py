@@ -1,8 +1,7 @@
 """Tools for tests of a game with an assistant: a scripted model, and a clock moved by hand.
 
 `AssistantTest` is Evennia's own `EvenniaTest` with both, and runs under `evennia test`. Nothing
-leaves the process: no model, no embeddings and no memory server is started. See docs/extending.md,
-"Testing".
+leaves the process: no model, no embeddings and no memory server is started. See docs/testing.md.
 """
 
 from __future__ import annotations

@@ -267,7 +267,7 @@ UPKEEP = (
     ),
     Request(
         "a plain API for the game's code",
-        "`ada.ask(...)`, signals, hooks, `@tool`; see extending.md",
+        "`ada.ask(...)`, signals, hooks, `@tool`; see asking.md and extending.md",
         ("test_a_decorator_without_brackets", "test_a_hook_that_raises_harms_nothing"),
     ),
 )

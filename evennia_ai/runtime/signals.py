@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any
 from weakref import WeakValueDictionary
 
+from django.conf import settings
 from django.dispatch import Signal
 from evennia.utils import logger
 
@@ -102,11 +103,20 @@ def call_hook(body: GameObject, name: str, *arguments: Any, **named: object) -> 
 
 
 def log_fault(text: str, error: BaseException) -> None:
-    """Log an error and the place where it was raised, but no values, as a traceback would show."""
-    place, last = "", error.__traceback__
+    """Log an error and where it was raised, but no values, as a traceback would show.
+
+    If that is in a library, the line of the game's own code that led there is named as well.
+    """
+    places, of_game = [""], [""]
+    last = error.__traceback__
     while last is not None:
-        place, last = f"{last.tb_frame.f_code.co_filename}:{last.tb_lineno}", last.tb_next
-    logger.log_err(f"[assistant] {text} at {place}")
+        file, last_line = last.tb_frame.f_code.co_filename, last.tb_lineno
+        places.append(f"{file}:{last_line}")
+        if file.startswith(f"{settings.GAME_DIR}/") and "site-packages" not in file:
+            of_game.append(places[-1])
+        last = last.tb_next
+    called = f", called at {of_game[-1]}" if of_game[-1] not in ("", places[-1]) else ""
+    logger.log_err(f"[assistant] {text} at {places[-1]}{called}")
 
 
 @dataclass(frozen=True, slots=True)

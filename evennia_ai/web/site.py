@@ -12,10 +12,10 @@ from typing import Any
 from django.conf import settings
 from django.urls import include, path
 
+from evennia_ai.core.settings.game import ROOT_URLCONF
 from evennia_ai.core.settings.services import WebConfig
 
-GAMES_OWN = "EVENNIA_AI_ROOT_URLCONF"
-_game: Any = import_module(getattr(settings, GAMES_OWN))
+_game: Any = import_module(getattr(settings, ROOT_URLCONF))
 _config = WebConfig.from_settings(settings)
 
 urlpatterns = [*_game.urlpatterns, path(_config.path, include("evennia_ai.web.urls"))]

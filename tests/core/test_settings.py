@@ -13,7 +13,7 @@ from evennia_ai.core.hearing.perception import ChannelConfig, Ear
 from evennia_ai.core.hearing.rate_limits import HearingConfig
 from evennia_ai.core.settings.assistant import AssistantSettings, Component
 from evennia_ai.core.settings.budget import BudgetConfig
-from evennia_ai.core.settings.game import ATTRIBUTES, GAME_SETTINGS, Setting
+from evennia_ai.core.settings.game import ATTRIBUTES, GAME_SETTINGS, Setting, without_effect
 from evennia_ai.core.settings.model import SettingsGroup
 from evennia_ai.core.settings.services import (
     ApiConfig,
@@ -155,3 +155,22 @@ def test_what_nothing_reads_would_be_found() -> None:
     assert "max_agent_hips" not in named()
     assert ("safety_config.loop.max_own_turns", "max_own_turns") in LINES
     assert len(LINES) > 150
+
+
+@pytest.mark.parametrize(
+    ("name", "told"),
+    [
+        ("EVENNIA_AI_STAF_LOCK", "is no setting; did you mean EVENNIA_AI_STAFF_LOCK?"),
+        ("EVENNIA_AI_TOOL_MODULE", "is no setting; did you mean EVENNIA_AI_TOOL_MODULES?"),
+        ("EVENNIA_AI_QQQQQQQQQQQQQQQQQQQQQQQQQQQQ", "docs/settings.md has all names"),
+        ("EVENNIA_AI_CACHE_DIR", "set it in the environment"),
+    ],
+)
+def test_a_name_that_nothing_reads_is_told(name: str, told: str) -> None:
+    """A misspelt lock or cap would leave the default in force, and nobody would see it."""
+    assert [True] == [name in line and told in line for line in without_effect([name])]
+
+
+def test_names_that_are_read_and_those_of_others_are_not_told() -> None:
+    read = set(GAME_SETTINGS) - {"EVENNIA_AI_CACHE_DIR", "EVENNIA_AI_LOCAL_MODEL"}
+    assert [] == without_effect([*read, "EVENNIA_AI_ROOT_URLCONF", "MY_AI_LOCK", "DEBUG"])

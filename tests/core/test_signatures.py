@@ -133,6 +133,16 @@ def _loose(character: Any, **bells: str) -> None:
     """Ring."""
 
 
+def _yielding(character: Any) -> Any:
+    """Ring."""
+    yield "ding"
+
+
+async def _streaming(character: Any) -> Any:
+    """Ring."""
+    yield "ding"
+
+
 def _nameless(character: Any, bell: str, /) -> None:
     """Ring."""
 
@@ -145,6 +155,8 @@ def _unreadable(character: Tower, bell: str) -> None:
     ("told", "function"),
     [
         pytest.param("'_undocumented' needs a docstring", _undocumented, id="no docstring"),
+        pytest.param("yields its result; return it", _yielding, id="generator"),
+        pytest.param("yields its result; return it", _streaming, id="async generator"),
         pytest.param("list or dict, and has no annotation", _unannotated, id="none"),
         pytest.param("'bell' must be annotated", _ambiguous, id="two types"),
         pytest.param("'bells' cannot be given by its name", _spread, id="any number"),

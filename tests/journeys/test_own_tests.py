@@ -13,8 +13,8 @@ SNIPPET = re.compile(r"```python\n(# world/tests.py\n.*?)```", re.DOTALL)
 
 def test_evennia_test_runs_the_documents_tests(stock: Path, tmp_path: Path) -> None:
     """`evennia test` in an `evennia --init` game that has just installed the package."""
-    extending = (ROOT / "docs" / "extending.md").read_text(encoding="utf-8")
-    found = SNIPPET.search(extending)
+    testing = (ROOT / "docs" / "testing.md").read_text(encoding="utf-8")
+    found = SNIPPET.search(testing)
     assert found is not None
     with Game.copy(stock, tmp_path / "tested") as game:
         for step in read_install_steps():

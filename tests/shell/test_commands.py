@@ -10,13 +10,15 @@ from typing import Any
 from unittest import mock
 
 from django.test import override_settings
+from evennia.utils import logger
 
-from evennia_ai import operations
+from evennia_ai import apps, operations
 from evennia_ai.commands import AssistantCmdSet, CmdAssistant, CmdHistory
 from evennia_ai.llm.local.state import Phase, Snapshot, SupervisorLock, write_snapshot
 from evennia_ai.llm.local_transport import places_of_game
 from evennia_ai.llm.scripted import completion
 from evennia_ai.operations.models.choosing import AT_ONCE, loading_hint
+from evennia_ai.operations.settings import doubts
 from evennia_ai.runtime import state
 from evennia_ai.tools.registry import BROKEN
 from tests.shell.support import ShellTest, pump, whispers
@@ -212,6 +214,19 @@ class TestCheck(CommandTest):
             assert "prompt      NO  a whisper to Ada needs about " in shown
             assert "the model reads 300, so it cannot answer. Let the model read more" in shown
             assert shown.endswith("Fix what says NO first.")
+
+    def test_a_misspelt_name_in_the_settings_is_told(self) -> None:
+        """In the check, in Django's own check, and in the log of a start."""
+        self.use_scripted_model()
+        expected = "has EVENNIA_AI_STAF_LOCK, which is no setting; did you mean EVENNIA_AI_STAFF_"
+        with override_settings(EVENNIA_AI_STAF_LOCK="perm(Admin)"):
+            assert expected in self.assistant("check ada")
+            (told,) = apps.check_names(None)
+            with mock.patch.object(logger, "log_warn") as logged:
+                doubts.report_misspelt_names()
+        assert expected in told.msg
+        assert expected in logged.call_args.args[0]
+        assert [] == apps.check_names(None)
 
     def test_a_wrong_setup_is_said(self) -> None:
         """What needs no model is shown all the same."""

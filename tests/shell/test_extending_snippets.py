@@ -1,4 +1,4 @@
-"""Examples of docs/extending.md for asking, telling, listening and locking, run in a game."""
+"""Examples of docs/asking.md, and of docs/extending.md for listening and locking, in a game."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tests.shell.test_documents import DOCS, snippet
 
 class TestExtendingSnippets(ErrandTest):
     def test_a_question_of_the_games(self) -> None:
-        read = snippet("def read_the_board")["read_the_board"]
+        read = snippet("def read_the_board", of="asking")["read_the_board"]
         self.model.answers.append(reports_of("At |rnoon|n."))
         self.outcome(read(self.mira))
         assert ["The board says: At |rnoon|n."] == self.mira.seen
@@ -27,7 +27,7 @@ class TestExtendingSnippets(ErrandTest):
         assert ("The board is blank.", []) == (self.mira.seen[-1], self.tom.seen)
 
     def test_an_instruction(self) -> None:
-        ring = snippet("def ring_for_dinner")["ring_for_dinner"]
+        ring = snippet("def ring_for_dinner", of="asking")["ring_for_dinner"]
         self.ada.locks.add("ai_control:perm(Builder)")
         self.model.answers.append(says("Dinner!"))
         self.outcome(ring(self.ada_script, self.tom))

@@ -5,6 +5,8 @@ from __future__ import annotations
 from tempfile import TemporaryDirectory
 from typing import Any
 
+import pytest
+from django.conf import settings
 from django.dispatch import Signal
 from django.test.utils import override_settings
 from evennia.comms.models import ChannelDB
@@ -192,6 +194,20 @@ class TestFromTheRecord(SignalTest):
         relay("TickCompleted", "Ada", {})
         relay("something of the game's own", "Ada", {})
         assert [] == searched
+
+
+class TestFaults(SignalTest):
+    def test_a_fault_in_a_library_names_the_line_of_the_game_that_called_it(self) -> None:
+        """Without values: those of a private turn may be its words."""
+        tools = f"{settings.GAME_DIR}/world/tools.py"
+        here: Told = {}
+        exec(compile("import json\ndef weigh():\n    json.loads('')", tools, "exec"), here)
+        with pytest.raises(ValueError) as caught:
+            here["weigh"]()
+        with self.logged() as lines:
+            signals.log_fault("tool weigh raised ValueError", caught.value)
+        assert f", called at {tools}:3" in str(lines)
+        assert "decoder.py:" in str(lines)
 
 
 class TestHooks(SignalTest):

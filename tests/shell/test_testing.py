@@ -77,8 +77,8 @@ class TestOfAGame(AssistantTestMixin, BaseEvenniaTest):
 
 
 def test_the_example_of_the_documents() -> None:
-    """The tests in docs/extending.md pass, by unittest's own runner."""
-    kind = snippet("# world/tests.py")["TestAda"]
+    """The tests in docs/testing.md pass, by unittest's own runner."""
+    kind = snippet("# world/tests.py", of="testing")["TestAda"]
     suite = unittest.defaultTestLoader.loadTestsFromTestCase(kind)
     result = unittest.TextTestRunner(verbosity=0).run(suite)
     assert (4, []) == (result.testsRun, [*result.failures, *result.errors])

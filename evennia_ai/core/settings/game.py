@@ -6,7 +6,9 @@ in the documentation are generated from here.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
+from difflib import get_close_matches
 from typing import Any
 
 from evennia_ai.core.settings.assistant import AssistantSettings
@@ -186,6 +188,11 @@ GAME_SETTINGS = {
     ),
 }
 
+PREFIX = "EVENNIA_AI_"
+# The app's own name for the game's ROOT_URLCONF.
+ROOT_URLCONF = "EVENNIA_AI_ROOT_URLCONF"
+IN_THE_ENVIRONMENT = ("EVENNIA_AI_LOCAL_MODEL", "EVENNIA_AI_CACHE_DIR")
+
 # Powers over the game beyond the assistant's own rights, which only an owner may grant.
 POWERS = ("command_allowlist", "attribute_allowlist", "private_words")
 
@@ -250,3 +257,16 @@ def default_at(path: str) -> Any:
     for key in keys:
         line = type(line.default).model_fields[key]
     return line.default
+
+
+def without_effect(names: Iterable[str]) -> list[str]:
+    """Names in a game's settings that look like ours and that nothing reads, a sentence each."""
+    found = []
+    for name in sorted(each for each in names if each.startswith(PREFIX)):
+        if name in IN_THE_ENVIRONMENT:
+            found.append(f"{name} has no effect in settings.py; set it in the environment.")
+        elif name not in GAME_SETTINGS and name != ROOT_URLCONF:
+            near = get_close_matches(name, GAME_SETTINGS, n=1)
+            meant = f"did you mean {near[0]}?" if near else "docs/settings.md has all names."
+            found.append(f"settings.py has {name}, which is no setting; {meant}")
+    return found

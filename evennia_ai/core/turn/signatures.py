@@ -169,14 +169,16 @@ def spec_from_function(function: Callable[..., Any], **options: Any) -> ToolSpec
         options: further fields of the spec, such as its category.
 
     Raises:
-        TypeError: an annotation has no JSON type or cannot be resolved, or the docstring is
-            missing.
+        TypeError: an annotation has no JSON type or cannot be resolved, the docstring is missing,
+            or the function is a generator.
     """
     name = function.__name__
     head, _, rest = inspect.cleandoc(function.__doc__ or "").partition("\n\n")
     description, texts = " ".join(head.split()), _argument_texts(rest.splitlines())
     if not description:
         raise TypeError(f"tool {name!r} needs a docstring: the model reads it")
+    if inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function):
+        raise TypeError(f"tool {name!r} yields its result; return it, for example as a list")
     hints = hints_of(function)
     parameters = [
         parameter

@@ -1,6 +1,7 @@
-"""Warnings about valid settings that name people or permissions which the game does not have.
+"""Warnings about settings that are valid, but have no effect.
 
-Nothing is refused for it, since the people meant may join the game later.
+They name people or permissions that the game does not have, and nothing is refused for it, since
+the people meant may join the game later; or the game's settings have a misspelt name.
 """
 
 from __future__ import annotations
@@ -12,8 +13,10 @@ from evennia.accounts.models import AccountDB
 from evennia.objects.models import ObjectDB
 from evennia.objects.objects import DefaultCharacter
 from evennia.typeclasses.tags import Tag
+from evennia.utils import logger
 
 from evennia_ai.approvals.people import ASKER, STAFF
+from evennia_ai.core.settings.game import without_effect
 from evennia_ai.core.text.cleaning import one_line
 from evennia_ai.core.typed_objects import GameObject
 from evennia_ai.messages.incoming import find_being
@@ -33,6 +36,17 @@ def doubts(script: Assistant, names: Iterable[str] | None = None) -> list[str]:
     wanted = _DOUBTS if names is None else [name for name in _DOUBTS if name in set(names)]
     found = [f"{script.key}: {sentence}" for name in wanted for sentence in _DOUBTS[name](script)]
     return found[:MOST_TOLD]
+
+
+def misspelt_names() -> list[str]:
+    """Warn of names in the game's settings that look like ours and that nothing reads."""
+    return without_effect(dir(settings))
+
+
+def report_misspelt_names() -> None:
+    """Log these names; called once after a start of the server."""
+    for sentence in misspelt_names():
+        logger.log_warn(f"[assistant] {sentence}")
 
 
 def _of_confirm_by(script: Assistant) -> Iterator[str]:
