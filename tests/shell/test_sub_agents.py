@@ -30,6 +30,14 @@ class TestThereAndBack(DelegationTest):
         assert ["delegation_begun", "delegation_answered"] == self.names()
         assert (0, 0) == (self.open_tasks(), self.ada_script.ndb.active_sub_agents)
 
+    def test_why_says_of_a_task_what_there_is_to_say(self) -> None:
+        """It has no number, and was heard by no rule and no mark."""
+        self.ask("whisper Ada = how many lamps?", hands_on(), reports(), whispers("Seven."))
+        told = operations.why(self.brass_script).message
+        assert "Brass, from Ada, 0:00:0" in told
+        for line in ("message 0", "known by", "rule ", "()"):
+            assert line not in told
+
     def test_plain_text_is_a_report(self) -> None:
         """A model without tool calls answers a task as it answers a whisper."""
         answers = hands_on(), completion("Seven lamps, I think."), whispers("Seven.")

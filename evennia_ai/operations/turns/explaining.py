@@ -275,13 +275,14 @@ def _summary(row: Row, now: float) -> str:
 
 def _explain(name: str, row: Row, now: float) -> list[str]:
     who, marks = row["sender"] or NOBODY, "".join(f", {mark}" for mark in row["marks"])
-    lines = [
-        f"{name}, message {row['number']} of {who}, {_ago(row, now)} ago:",
-        f"  heard     {_heard(row)}{marks}",
-        f"  known by  {row['known_by']}",
-        f"  rule      {row['rule']} {row['rule_name']}: {row['outcome']}",
-        f"  trust     {row['trust']:g} ({row['trust_because']})",
-    ]
+    # A task of another assistant or of a program has no number, and no rule was asked about it.
+    what = f"message {row['number']} of" if row["number"] else "from"
+    lines = [f"{name}, {what} {who}, {_ago(row, now)} ago:", f"  heard     {_heard(row)}{marks}"]
+    if row["rule_name"]:
+        lines.append(f"  known by  {row['known_by']}")
+        lines.append(f"  rule      {row['rule']} {row['rule_name']}: {row['outcome']}")
+    because = f" ({row['trust_because']})" if row["trust_because"] else ""
+    lines.append(f"  trust     {row['trust']:g}{because}")
     steps = (": ".join(filter(None, (step["step"], step["detail"]))) for step in row["steps"])
     return [*lines, *(f"  then      {step}" for step in steps)]
 
