@@ -22,7 +22,7 @@ from evennia_ai.runtime.assistant import Assistant
 ERRORS = (InterfaceError, OperationalError)
 MAX_ERROR_CHARACTERS = 200
 STAFF_LINE = (
-    "The game's database fails, and assistants can answer nobody. What was said to them waits. "
+    "The game's database fails, and assistants can answer nobody. Whoever asks is told so. "
     "Look: its disk, and whatever else writes to it"
 )
 

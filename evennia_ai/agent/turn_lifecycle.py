@@ -184,6 +184,9 @@ def fail(script: Assistant, turn: Turn, error: Exception) -> None:
             close(script, turn, stop)
         except database_outages.ERRORS:
             note(script, turn, "cut off", "its end could not be stored")
+            # Who has an answer already must not be told that none will come.
+            if not turn.effects:
+                notify_failure(script, turn.event)
             raise
         return
     told = repr(error)

@@ -10,6 +10,7 @@ from evennia_ai import operations
 from evennia_ai.agent import database_outages
 from evennia_ai.agent.database_outages import ALERT_INTERVAL_SECONDS, STAFF_LINE
 from evennia_ai.commands import CmdAssistant
+from evennia_ai.messages import outgoing
 from evennia_ai.operations.monitoring import health as monitoring
 from tests.shell.stopping import SafetyTest
 from tests.shell.support import pump, whispers
@@ -21,6 +22,13 @@ STATE = "UPDATE typeclasses_attribute "
 def full(execute: Any, sql: str, *rest: Any) -> Any:
     """Refuse every write of an assistant's state."""
     if sql.startswith(STATE):
+        raise OperationalError("database or disk is full")
+    return execute(sql, *rest)
+
+
+def unwritable(execute: Any, sql: str, *rest: Any) -> Any:
+    """Refuse every write."""
+    if sql.startswith(("INSERT", "UPDATE", "DELETE")):
         raise OperationalError("database or disk is full")
     return execute(sql, *rest)
 
@@ -93,3 +101,17 @@ class TestFull(SafetyTest):
             self.clock.advance(ALERT_INTERVAL_SECONDS)
             self.beat(2)
         assert [True, True] == [STAFF_LINE in line for line in self.told()]
+
+
+class TestNothingCanBeWritten(SafetyTest):
+    def test_who_gets_no_answer_is_told_once(self) -> None:
+        """Not even the call can be reserved, nor the end of the turn be stored."""
+        self.addCleanup(database_outages.start_anew)
+        self.queue(1)
+        with connection.execute_wrapper(unwritable):
+            for _ in range(3):
+                self.ada_script.at_repeat()
+                pump()
+        sorry = outgoing.FAILURE_LINE.replace("{name}", "Ada")
+        assert [sorry] == self.tom.heard_from(self.ada)
+        assert [] == self.model.bodies
