@@ -32,6 +32,7 @@ NAME_FIELDS = frozenset(("db_key", "username"))
 MIGRATION_MODULE = "__fake__"  # `__module__` of the historical models within a migration
 PORTAL_PART = "evennia_ai.runtime.portal_peers"
 SERVER_PARTS = ("evennia_ai.api.mcp.service", "evennia_ai.api.a2a.service")
+SETTINGS_TAG = "evennia_ai"
 SESSIONS = "evennia_ai.api.sessions.ReadOnlySessions"
 PAGES, SITE_TEMPLATES = "evennia_ai.web.site", "web/site_templates"
 STREAM = "evennia_ai.web.service"
@@ -166,7 +167,7 @@ def _after_start() -> None:
         tracing.prune_daily(reactor)
         telemetry.begin()
         guarding.report_clashes()
-        doubts.report_misspelt_names()
+        doubts.report_problems_of_game()
         shared_ledger.begin(reactor)
         arriving.after_start()
         # Builds the game's command sets, which makes ours report commands that clash.
@@ -319,11 +320,11 @@ class EvenniaAIConfig(AppConfig):
         relay = signals.Relay(_find_assistant)
         if relay not in audit.LISTENERS:  # Django may call `ready` more than once
             audit.LISTENERS.append(relay)
-        checks.register(check_settings)
+        checks.register(check_settings, SETTINGS_TAG)
         checks.register(check_tables)
         self._guard_names()
         checks.register(check_files)
-        checks.register(check_names)
+        checks.register(check_names, SETTINGS_TAG)
         checks.register(check_pages)
         # The ids keep a second `ready` from connecting a receiver twice.
         post_save.connect(_on_token_model_saved, dispatch_uid="evennia_ai.heed")
