@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import gc
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -19,6 +20,7 @@ from django.urls import Resolver404, resolve
 from evennia.server.signals import SIGNAL_ACCOUNT_POST_LOGIN
 from twisted.internet import reactor
 
+from evennia_ai.core.settings.model import SettingsGroup
 from evennia_ai.core.settings.services import ApiConfig, TraceConfig, WebConfig
 from evennia_ai.core.typed_objects import Account
 from evennia_ai.errors import ConfigurationError
@@ -47,7 +49,7 @@ TOKEN_MODELS = (ACCOUNTS, "authtoken.Token", "server.ServerConfig")
 def check_settings(
     app_configs: Sequence[AppConfig] | None, **kwargs: object
 ) -> list[checks.CheckMessage]:
-    """System check: settings that do not fit together."""
+    """System check: settings that do not fit together; each is told once."""
     # Imported in here, as below: the app registry is not ready when Django loads this module.
     from evennia_ai import audit
     from evennia_ai.agent import preparation, telemetry
@@ -55,18 +57,24 @@ def check_settings(
     from evennia_ai.operations import naming
     from evennia_ai.runtime import services
 
+    notice, problems = "", dict[str, None]()
+    groups: Iterable[type[SettingsGroup]] = (ApiConfig, TraceConfig, WebConfig)
+    readers: tuple[Callable[[], object], ...] = (
+        *(preparation.check_settings, lambda: ledger.check_settings(services.endpoint())),
+        *(audit.check_settings, telemetry.config, naming.command_names),
+        *(partial(group.from_stored, getattr(settings, group.NAME, {})) for group in groups),
+    )
     try:
         notice = services.check_settings()
-        preparation.check_settings()
-        ledger.check_settings(services.endpoint())
-        audit.check_settings()
-        telemetry.config()
-        naming.command_names()
-        for group in (ApiConfig, TraceConfig, WebConfig):
-            group.from_stored(getattr(settings, group.NAME, {}))
     except ConfigurationError as error:
-        return [checks.Error(str(error), id="evennia_ai.E001")]
-    return [checks.Warning(notice, id="evennia_ai.W001")] if notice else []
+        problems[str(error)] = None
+    for read in readers:
+        try:
+            read()
+        except ConfigurationError as error:
+            problems[str(error)] = None
+    found = [checks.Error(problem, id="evennia_ai.E001") for problem in problems]
+    return found or ([checks.Warning(notice, id="evennia_ai.W001")] if notice else [])
 
 
 def check_tables(
@@ -205,11 +213,11 @@ def check_pages(
     """System check: a page of the game's own at the address of the workbench."""
     if settings.ROOT_URLCONF != PAGES:
         return []
-    path = WebConfig.from_stored(getattr(settings, WebConfig.NAME, {})).path
     try:
+        path = WebConfig.from_stored(getattr(settings, WebConfig.NAME, {})).path
         resolve(f"/{path}", settings.EVENNIA_AI_ROOT_URLCONF)
-    except Resolver404:
-        return []
+    except (ConfigurationError, Resolver404):
+        return []  # the first is what `check_settings` reports
     told = f"the game has a page at /{path} itself, so that the workbench is not seen"
     hint = f'Put it elsewhere: {WebConfig.NAME} = {{"path": "assistants/"}}'
     return [checks.Warning(told, hint=hint, id="evennia_ai.W003")]

@@ -188,6 +188,14 @@ class TestSettings(TestCase):
         assert [] == self._check()
         assert [] == self._check(EVENNIA_AI_TOOL_MODULES=["world.tools"])
 
+    def test_all_wrong_settings_are_told_at_once(self) -> None:
+        """Nobody has to correct one to read of the next."""
+        wrong = {"EVENNIA_AI_MACROS": {"moon": "world.no.moon"}, "EVENNIA_AI_WEB_CONFIG": {"p": 1}}
+        found = self._check({"EVENNIA_AI_TOOL_MODE": "xml"}, **wrong)
+        named = ("EVENNIA_AI_TOOL_MODE", *wrong)
+        assert [True] * 3 == [any(name in each.msg for each in found) for name in named]
+        assert 3 == len(found)
+
     def test_each_wrong_setting_is_one_error(self) -> None:
         for environ, settings, expected in (
             (
