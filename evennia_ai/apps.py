@@ -55,13 +55,14 @@ def check_settings(
     from evennia_ai.agent import preparation, telemetry
     from evennia_ai.budget import ledger
     from evennia_ai.operations import naming
+    from evennia_ai.operations.settings.checks import check_locks_of_game
     from evennia_ai.runtime import services
 
     notice, problems = "", dict[str, None]()
     groups: Iterable[type[SettingsGroup]] = (ApiConfig, TraceConfig, WebConfig)
     readers: tuple[Callable[[], object], ...] = (
         *(preparation.check_settings, lambda: ledger.check_settings(services.endpoint())),
-        *(audit.check_settings, telemetry.config, naming.command_names),
+        *(audit.check_settings, telemetry.config, naming.command_names, check_locks_of_game),
         *(partial(group.from_stored, getattr(settings, group.NAME, {})) for group in groups),
     )
     try:

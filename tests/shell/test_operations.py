@@ -204,6 +204,16 @@ class TestSettings(TestCase):
                 "EVENNIA_AI_MODEL is 'm' in the environment, but neither ",
             ),
             (
+                {},
+                {"EVENNIA_AI_STAFF_LOCK": "Builder"},
+                "EVENNIA_AI_STAFF_LOCK is 'Builder'; it must be a lock such as 'perm(Builder)'",
+            ),
+            (
+                {},
+                {"EVENNIA_AI_OWNER_LOCK": "perm(Admin) or"},
+                "EVENNIA_AI_OWNER_LOCK: 'perm(Admin) or' is not a lock string: ",
+            ),
+            (
                 {"EVENNIA_AI_TOOL_MODE": "xml"},
                 {},
                 "EVENNIA_AI_TOOL_MODE is 'xml'; it must be native or json",
