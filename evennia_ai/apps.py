@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import gc
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,9 +18,9 @@ from django.db.models.signals import m2m_changed, post_delete, post_migrate, pos
 from django.db.utils import DatabaseError
 from django.urls import Resolver404, resolve
 from evennia.server.signals import SIGNAL_ACCOUNT_POST_LOGIN, SIGNAL_OBJECT_POST_UNPUPPET
-from evennia.utils import logger
 from twisted.internet import reactor
 
+from evennia_ai.core.settings.model import SettingsGroup
 from evennia_ai.core.settings.services import ApiConfig, TraceConfig, WebConfig
 from evennia_ai.core.typed_objects import Account, GameObject
 from evennia_ai.errors import ConfigurationError
@@ -33,6 +34,7 @@ NAME_FIELDS = frozenset(("db_key", "username"))
 MIGRATION_MODULE = "__fake__"  # `__module__` of the historical models within a migration
 PORTAL_PART = "evennia_ai.runtime.portal_peers"
 SERVER_PARTS = ("evennia_ai.api.mcp.service", "evennia_ai.api.a2a.service")
+SETTINGS_TAG = "evennia_ai"
 SESSIONS = "evennia_ai.api.sessions.ReadOnlySessions"
 PAGES, SITE_TEMPLATES = "evennia_ai.web.site", "web/site_templates"
 STREAM = "evennia_ai.web.service"
@@ -47,26 +49,33 @@ TOKEN_MODELS = (ACCOUNTS, "authtoken.Token", "server.ServerConfig")
 def check_settings(
     app_configs: Sequence[AppConfig] | None, **kwargs: object
 ) -> list[checks.CheckMessage]:
-    """System check: settings that do not fit together."""
+    """System check: settings that do not fit together; each is told once."""
     # Imported in here, as below: the app registry is not ready when Django loads this module.
     from evennia_ai import audit
     from evennia_ai.agent import preparation, telemetry
     from evennia_ai.budget import ledger
     from evennia_ai.operations import naming
+    from evennia_ai.operations.settings.checks import check_locks_of_game
     from evennia_ai.runtime import services
 
+    notice, problems = "", dict[str, None]()
+    groups: Iterable[type[SettingsGroup]] = (ApiConfig, TraceConfig, WebConfig)
+    readers: tuple[Callable[[], object], ...] = (
+        *(preparation.check_settings, lambda: ledger.check_settings(services.endpoint())),
+        *(audit.check_settings, telemetry.config, naming.command_names, check_locks_of_game),
+        *(partial(group.from_settings, settings) for group in groups),
+    )
     try:
         notice = services.check_settings()
-        preparation.check_settings()
-        ledger.check_settings(services.endpoint())
-        audit.check_settings()
-        telemetry.config()
-        naming.command_names()
-        for group in (ApiConfig, TraceConfig, WebConfig):
-            group.from_settings(settings)
     except ConfigurationError as error:
-        return [checks.Error(str(error), id="evennia_ai.E001")]
-    return [checks.Warning(notice, id="evennia_ai.W001")] if notice else []
+        problems[str(error)] = None
+    for read in readers:
+        try:
+            read()
+        except ConfigurationError as error:
+            problems[str(error)] = None
+    found = [checks.Error(problem, id="evennia_ai.E001") for problem in problems]
+    return found or ([checks.Warning(notice, id="evennia_ai.W001")] if notice else [])
 
 
 def check_tables(
@@ -169,15 +178,11 @@ def _after_start() -> None:
         from evennia_ai.operations.settings import doubts
         from evennia_ai.runtime import services
 
-        # Neither `evennia start` nor `evennia reload` runs system checks.
-        for found in check_settings(None):
-            if found.is_serious():
-                logger.log_err(f"[assistant] {found.msg}")
         services.work().begin()
         tracing.prune_daily(reactor)
         telemetry.begin()
         guarding.report_clashes()
-        doubts.report_misspelt_names()
+        doubts.report_problems_of_game()
         shared_ledger.begin(reactor)
         arriving.after_start()
         # Builds the game's command sets, which makes ours report commands that clash.
@@ -215,11 +220,11 @@ def check_pages(
     """System check: a page of the game's own at the address of the workbench."""
     if settings.ROOT_URLCONF != PAGES:
         return []
-    path = WebConfig.from_settings(settings).path
     try:
+        path = WebConfig.from_settings(settings).path
         resolve(f"/{path}", settings.EVENNIA_AI_ROOT_URLCONF)
-    except Resolver404:
-        return []
+    except (ConfigurationError, Resolver404):
+        return []  # the first is what `check_settings` reports
     told = f"the game has a page at /{path} itself, so that the workbench is not seen"
     hint = f'Put it elsewhere: {WebConfig.NAME} = {{"path": "assistants/"}}'
     return [checks.Warning(told, hint=hint, id="evennia_ai.W003")]
@@ -330,11 +335,11 @@ class EvenniaAIConfig(AppConfig):
         relay = signals.Relay(_find_assistant)
         if relay not in audit.LISTENERS:  # Django may call `ready` more than once
             audit.LISTENERS.append(relay)
-        checks.register(check_settings)
+        checks.register(check_settings, SETTINGS_TAG)
         checks.register(check_tables)
         self._guard_names()
         checks.register(check_files)
-        checks.register(check_names)
+        checks.register(check_names, SETTINGS_TAG)
         checks.register(check_pages)
         # The ids keep a second `ready` from connecting a receiver twice.
         post_save.connect(_on_token_model_saved, dispatch_uid="evennia_ai.heed")

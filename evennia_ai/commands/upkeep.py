@@ -18,7 +18,7 @@ from evennia_ai.operations.conversation.hearing import check_hearing
 from evennia_ai.operations.models.choosing import Report, loading_hint
 from evennia_ai.operations.monitoring import database_files
 from evennia_ai.operations.peers import overview, specialists
-from evennia_ai.operations.settings.doubts import doubts, misspelt_names
+from evennia_ai.operations.settings.doubts import doubts, problems_of_game
 from evennia_ai.operations.tools import held_back, running
 
 RESET = "reset"
@@ -61,7 +61,7 @@ class UpkeepWords(WordCommand):
             return
         for line in guarding.find_clashes(script):
             self.msg(literal(f"{line} {guarding.ADVICE}"))
-        found = (*name_clashes.clashes(), *running.broken_modules(), *misspelt_names())
+        found = (*name_clashes.clashes(), *running.broken_modules(), *problems_of_game())
         for line in found:
             self.msg(literal(line))
         self._show_hearing(script)

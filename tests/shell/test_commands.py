@@ -223,10 +223,20 @@ class TestCheck(CommandTest):
             assert expected in self.assistant("check ada")
             (told,) = apps.check_names(None)
             with mock.patch.object(logger, "log_warn") as logged:
-                doubts.report_misspelt_names()
+                doubts.report_problems_of_game()
         assert expected in told.msg
         assert expected in logged.call_args.args[0]
         assert [] == apps.check_names(None)
+
+    def test_a_wrong_setting_of_the_game_is_told(self) -> None:
+        """Who types `evennia reload` sees nothing of Django's own check."""
+        self.use_scripted_model()
+        expected = "EVENNIA_AI_HEARING_CONFIG has no key 'answer_delay'"
+        with override_settings(EVENNIA_AI_HEARING_CONFIG={"answer_delay": 3}):
+            assert expected in self.assistant("check ada")
+            with mock.patch.object(logger, "log_warn") as logged:
+                doubts.report_problems_of_game()
+        assert expected in logged.call_args.args[0]
 
     def test_a_wrong_setup_is_said(self) -> None:
         """What needs no model is shown all the same."""

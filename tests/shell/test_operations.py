@@ -188,12 +188,30 @@ class TestSettings(TestCase):
         assert [] == self._check()
         assert [] == self._check(EVENNIA_AI_TOOL_MODULES=["world.tools"])
 
+    def test_all_wrong_settings_are_told_at_once(self) -> None:
+        """Nobody has to correct one to read of the next."""
+        wrong = {"EVENNIA_AI_MACROS": {"moon": "world.no.moon"}, "EVENNIA_AI_WEB_CONFIG": {"p": 1}}
+        found = self._check({"EVENNIA_AI_TOOL_MODE": "xml"}, **wrong)
+        named = ("EVENNIA_AI_TOOL_MODE", *wrong)
+        assert [True] * 3 == [any(name in each.msg for each in found) for name in named]
+        assert 3 == len(found)
+
     def test_each_wrong_setting_is_one_error(self) -> None:
         for environ, settings, expected in (
             (
                 {"EVENNIA_AI_MODEL": "m"},
                 {},
                 "EVENNIA_AI_MODEL is 'm' in the environment, but neither ",
+            ),
+            (
+                {},
+                {"EVENNIA_AI_STAFF_LOCK": "Builder"},
+                "EVENNIA_AI_STAFF_LOCK is 'Builder'; it must be a lock such as 'perm(Builder)'",
+            ),
+            (
+                {},
+                {"EVENNIA_AI_OWNER_LOCK": "perm(Admin) or"},
+                "EVENNIA_AI_OWNER_LOCK: 'perm(Admin) or' is not a lock string: ",
             ),
             (
                 {"EVENNIA_AI_TOOL_MODE": "xml"},

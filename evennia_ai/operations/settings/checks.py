@@ -38,6 +38,7 @@ from evennia_ai.prompts import build_inputs
 from evennia_ai.prompts.registry import DEFAULT
 from evennia_ai.runtime import services, state
 from evennia_ai.runtime.rights import meets
+from evennia_ai.runtime.rights.people import DEFAULTS
 from evennia_ai.tools.registry import SPECS
 
 Read = Callable[[str], Any]
@@ -114,6 +115,19 @@ def _check_condition(name: str, condition: str, body: GameObject | None) -> None
         raise ConfigurationError(f"{name}: {condition!r} is not a lock string: {why}") from None
     if body is not None:  # evaluated once, which finds wrong arguments of lock functions
         meets(body, condition, body)
+
+
+def check_locks_of_game() -> None:
+    """Read the game's two locks once: one that cannot be read fails at every use.
+
+    Raises:
+        ConfigurationError: one of them is not a lock string.
+    """
+    for name, default in DEFAULTS.items():
+        lock = str(getattr(settings, name, default))
+        if "(" not in lock:
+            raise ConfigurationError(f"{name} is {lock!r}; it must be a lock such as {default!r}")
+        _check_condition(name, lock, None)
 
 
 def _check_permissions(read: Read, body: GameObject | None) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from django.conf import settings
+from django.core import checks
 from evennia.accounts.models import AccountDB
 from evennia.objects.models import ObjectDB
 from evennia.objects.objects import DefaultCharacter
@@ -25,6 +26,7 @@ from evennia_ai.runtime.assistant import Assistant
 from evennia_ai.runtime.rights import known_permission
 
 MOST_TOLD, LONGEST_WORD = 10, 40
+TAG = "evennia_ai"  # of the system checks that look at settings alone
 
 
 def doubts(script: Assistant, names: Iterable[str] | None = None) -> list[str]:
@@ -43,10 +45,15 @@ def misspelt_names() -> list[str]:
     return without_effect(dir(settings))
 
 
-def report_misspelt_names() -> None:
-    """Log these names; called once after a start of the server."""
-    for sentence in misspelt_names():
-        logger.log_warn(f"[assistant] {sentence}")
+def problems_of_game() -> list[str]:
+    """Problems of the game's settings, as `evennia check` tells them; few people type that."""
+    return [each.msg for each in checks.run_checks(tags=[TAG])]
+
+
+def report_problems_of_game() -> None:
+    """Log these problems; called once after a start of the server."""
+    for problem in problems_of_game():
+        logger.log_warn(f"[assistant] {problem}")
 
 
 def _of_confirm_by(script: Assistant) -> Iterator[str]:
